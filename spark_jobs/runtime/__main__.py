@@ -1,0 +1,51 @@
+"""`python -m spark_jobs.runtime setup` brings what Spark needs beside its packages: a Java and Delta's jars.
+
+A second run only looks whether all is in place.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from spark_jobs.runtime import jars, wheel_java
+from spark_jobs.runtime.environment import process_environment
+from spark_jobs.runtime.errors import RuntimeSetupError
+from spark_jobs.runtime.installed import jars_dir
+from spark_jobs.runtime.java import JavaHome, search
+
+DONE, FAILED, WRONG_INPUT = 0, 1, 2
+
+
+def main(arguments: list[str]) -> int:
+    """Run the one command there is and give its exit code."""
+    if arguments != ["setup"]:
+        sys.stderr.write(f"asked for '{' '.join(arguments)}'; there is only: python -m spark_jobs.runtime setup\n")
+        return WRONG_INPUT
+    try:
+        _say_java(_bring_java())
+        jars.fetch(jars_dir(), process_environment(os.environ), _say)
+    except RuntimeSetupError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return FAILED
+    return DONE
+
+
+def _bring_java() -> JavaHome:
+    result = search(os.environ)
+    for reason in result.refused:
+        _say(f"java: not used: {reason}; Spark needs Java 17 or 21")
+    return result.found or wheel_java.install(_say)
+
+
+def _say_java(java: JavaHome) -> None:
+    _say(f"java: Java {java.version} from {java.origin}, {java.path}")
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

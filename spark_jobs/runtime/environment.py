@@ -1,0 +1,58 @@
+"""What every Spark process of Tidemark is started with: settings for Spark, variables for the process.
+
+Both name this interpreter's own Spark, Java, jars and Python, whatever the shell, Airflow or an older installation has
+set. The time zone of the process stays as it is; the session's is UTC.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from spark_jobs.runtime.installed import spark_home
+from spark_jobs.runtime.jars import require_jars
+from spark_jobs.runtime.java import require_java
+
+# Rules for Spark's own log; a Spark that was given settings of its own keeps them.
+QUIET_CONF_DIR = Path(__file__).parent / "conf"
+
+
+def spark_conf() -> dict[str, str]:
+    """Give the settings of every session, also as `--conf` of a spark-submit. Raises RuntimeSetupError without jars."""
+    classpath = str(require_jars() / "*")
+    return {
+        "spark.driver.extraClassPath": classpath,
+        "spark.executor.extraClassPath": classpath,
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        # The default, 50, makes 50 tasks of every look at a small table's log.
+        "spark.databricks.delta.snapshotPartitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.log.level": "WARN",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+
+
+def process_environment(base: Mapping[str, str]) -> dict[str, str]:
+    """Give the variables to start a Spark process with, from those of this one.
+
+    Raises RuntimeSetupError without a fitting Java or without pyspark.
+    """
+    java = require_java(base)
+    first = [str(Path(sys.executable).parent), str(java.path / "bin")]
+    path = [*first, *base.get("PATH", os.defpath).split(os.pathsep)]
+    variables = {
+        **base,
+        "JAVA_HOME": str(java.path),
+        "SPARK_HOME": str(spark_home()),
+        "PATH": os.pathsep.join(dict.fromkeys(path)),
+        "PYSPARK_PYTHON": sys.executable,
+    }
+    if not (spark_home() / "conf").is_dir():
+        variables.setdefault("SPARK_CONF_DIR", str(QUIET_CONF_DIR))
+    # It would start another Python, or a notebook, in place of the job.
+    variables.pop("PYSPARK_DRIVER_PYTHON", None)
+    return variables

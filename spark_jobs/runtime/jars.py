@@ -1,0 +1,96 @@
+"""Delta's jars: those that `jars.lock` names, each with the content it was locked with, and no others.
+
+Only what Spark does not ship itself is locked. The folder appears complete or not at all: the jars are fetched into
+another one beside it, verified there, and renamed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from spark_jobs.runtime import ivy
+from spark_jobs.runtime.errors import RuntimeSetupError
+from spark_jobs.runtime.installed import jars_dir
+
+LOCK = "jars.lock"
+
+
+@dataclass(frozen=True)
+class Jar:
+    """A locked jar: its Maven coordinate `group:artifact:version` and the sha256 of its content, in hex."""
+
+    coordinate: str
+    sha256: str
+
+    @property
+    def file_name(self) -> str:
+        """The name of its file, as Maven forms it."""
+        _, artifact, version = self.coordinate.split(":")
+        return f"{artifact}-{version}.jar"
+
+
+def locked() -> tuple[Jar, ...]:
+    """Read the lock: a line is `sha256  coordinate`, lines with # are notes."""
+    lines = (files("spark_jobs.runtime") / LOCK).read_text(encoding="utf-8").splitlines()
+    pairs = (line.split() for line in lines if line.strip() and not line.startswith("#"))
+    return tuple(Jar(coordinate, sha256) for sha256, coordinate in pairs)
+
+
+def require_jars() -> Path:
+    """Give the folder of jars. Raises RuntimeSetupError where one of them is missing."""
+    folder = jars_dir()
+    missing = [jar.file_name for jar in locked() if not (folder / jar.file_name).is_file()]
+    if missing:
+        raise RuntimeSetupError.jars_missing(str(folder), missing)
+    return folder
+
+
+def fetch(into: Path, environ: Mapping[str, str], say: Callable[[str], None]) -> None:
+    """Bring the locked jars into a folder, unless it already holds exactly them; `environ` is a Spark process's.
+
+    Raises RuntimeSetupError where they cannot be fetched or are not the ones that were locked.
+    """
+    jars = locked()
+    if _holds_exactly(into, jars):
+        say(f"delta: the {len(jars)} jars are in place")
+        return
+    say(f"delta: fetching {len(jars)} jars (13 MB) with Spark's own resolver")
+    into.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=into.parent, prefix="jars-") as work:
+        fetched = ivy.resolve([jar.coordinate for jar in jars], Path(work) / "ivy", environ)
+        complete = Path(work) / "complete"
+        _gather(jars, fetched, complete)
+        if into.exists():
+            into.rename(Path(work) / "replaced")
+        complete.rename(into)
+    say(f"delta: {len(jars)} jars fetched and verified")
+
+
+def _gather(jars: Sequence[Jar], fetched: Path, complete: Path) -> None:
+    complete.mkdir()
+    for jar in jars:
+        group, _, _ = jar.coordinate.split(":")
+        source = fetched / f"{group}_{jar.file_name}"
+        if not source.is_file():
+            raise RuntimeSetupError.jars_unresolved([f"{jar.coordinate} is not among what was fetched"])
+        found = _sha256(source)
+        if found != jar.sha256:
+            raise RuntimeSetupError.wrong_hash(jar.file_name, jar.sha256, found)
+        shutil.move(source, complete / jar.file_name)
+
+
+def _holds_exactly(folder: Path, jars: Sequence[Jar]) -> bool:
+    if not folder.is_dir() or {path.name for path in folder.iterdir()} != {jar.file_name for jar in jars}:
+        return False
+    return all(_sha256(folder / jar.file_name) == jar.sha256 for jar in jars)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()

@@ -1,0 +1,119 @@
+"""The folder of jars holds exactly what the lock names, with the locked content, or it is not touched."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.runtime import RuntimeSetupError, ivy, jars, jars_dir
+from spark_jobs.runtime.jars import Jar
+
+LOCKED = {"org.one:first:1.0": b"first jar", "org.two:second_2.13:2.0": b"second jar"}
+NAMES = ["first-1.0.jar", "second_2.13-2.0.jar"]
+
+Serve = Callable[[Mapping[str, bytes]], list[Sequence[str]]]
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
+    """Let a resolver bring these contents, and give the list of what it is asked for."""
+
+    def make(served: Mapping[str, bytes]) -> list[Sequence[str]]:
+        asked: list[Sequence[str]] = []
+
+        def resolve(coordinates: Sequence[str], work: Path, environ: Mapping[str, str]) -> Path:
+            asked.append(coordinates)
+            work.mkdir()
+            for coordinate, content in served.items():
+                group, artifact, version = coordinate.split(":")
+                (work / f"{group}_{artifact}-{version}.jar").write_bytes(content)
+            return work
+
+        monkeypatch.setattr(ivy, "resolve", resolve)
+        return asked
+
+    return make
+
+
+@pytest.fixture(autouse=True)
+def _two_jars_are_locked(monkeypatch: pytest.MonkeyPatch) -> None:
+    locked = tuple(Jar(coordinate, hashlib.sha256(content).hexdigest()) for coordinate, content in LOCKED.items())
+    monkeypatch.setattr(jars, "locked", lambda: locked)
+
+
+def fetch(into: Path) -> list[str]:
+    said: list[str] = []
+    jars.fetch(into, {}, said.append)
+    return said
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+WANTED = dict(zip(NAMES, LOCKED.values(), strict=True))
+
+
+def test_the_locked_jars_are_fetched_under_their_own_names(tmp_path: Path, serve: Serve) -> None:
+    asked = serve(LOCKED)
+    fetch(tmp_path / "share" / "jars")
+    assert contents(tmp_path / "share" / "jars") == WANTED
+    assert asked == [list(LOCKED)]
+
+
+def test_a_second_time_nothing_is_fetched(tmp_path: Path, serve: Serve) -> None:
+    asked = serve(LOCKED)
+    fetch(tmp_path / "jars")
+    assert fetch(tmp_path / "jars") == ["delta: the 2 jars are in place"]
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    "there",
+    [
+        {NAMES[0]: b"first jar"},
+        {NAMES[0]: b"first jar", NAMES[1]: b"cut off"},
+        {**WANTED, "third-1.0.jar": b"a jar of an older lock"},
+    ],
+    ids=["a jar is missing", "a jar is damaged", "a jar is too many"],
+)
+def test_a_folder_that_is_not_as_locked_is_made_again(tmp_path: Path, serve: Serve, there: dict[str, bytes]) -> None:
+    serve(LOCKED)
+    (tmp_path / "jars").mkdir()
+    for name, content in there.items():
+        (tmp_path / "jars" / name).write_bytes(content)
+    fetch(tmp_path / "jars")
+    assert contents(tmp_path / "jars") == WANTED
+
+
+def test_a_jar_that_is_not_the_locked_one_is_refused_and_nothing_changes(tmp_path: Path, serve: Serve) -> None:
+    serve({**LOCKED, "org.two:second_2.13:2.0": b"another jar"})
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / NAMES[0]).write_bytes(b"first jar")
+    with pytest.raises(RuntimeSetupError, match=r"second_2\.13-2\.0\.jar is not the jar that was locked"):
+        fetch(tmp_path / "jars")
+    assert contents(tmp_path / "jars") == {NAMES[0]: b"first jar"}
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("jars")] == ["jars"]
+
+
+def test_a_jar_that_the_resolver_did_not_bring_is_named(tmp_path: Path, serve: Serve) -> None:
+    serve({"org.one:first:1.0": b"first jar"})
+    with pytest.raises(RuntimeSetupError, match=r"org\.two:second_2\.13:2\.0 is not among what was fetched"):
+        fetch(tmp_path / "jars")
+    assert not (tmp_path / "jars").exists()
+
+
+def test_jars_that_set_up_did_not_bring_are_named() -> None:
+    jars_dir().mkdir(parents=True)
+    (jars_dir() / NAMES[0]).write_bytes(b"first jar")
+    with pytest.raises(RuntimeSetupError, match=r"missing second_2\.13-2\.0\.jar\. To fetch them, run `make setup`"):
+        jars.require_jars()
+
+
+def test_all_jars_there_the_folder_is_given(serve: Serve) -> None:
+    serve(LOCKED)
+    fetch(jars_dir())
+    assert jars.require_jars() == jars_dir()

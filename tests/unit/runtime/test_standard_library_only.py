@@ -1,0 +1,25 @@
+"""Set-up runs before there is anything but Python, and Airflow's plugins load it: it imports no package."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import spark_jobs.runtime
+
+SCRIPT = """
+import importlib, pkgutil, sys
+sys.path.insert(0, sys.argv[1])
+import spark_jobs.runtime as package
+for module in pkgutil.iter_modules(package.__path__):
+    importlib.import_module(f"spark_jobs.runtime.{module.name}")
+print(*(name for name in sys.modules if name.startswith("spark_jobs.") and "runtime" not in name))
+"""
+
+
+def test_runtime_imports_neither_packages_nor_the_rest_of_the_project() -> None:
+    root = Path(spark_jobs.runtime.__file__).parents[2]
+    # -S leaves installed packages out, so importing one would fail.
+    command = [sys.executable, "-I", "-S", "-c", SCRIPT, str(root)]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == ""
