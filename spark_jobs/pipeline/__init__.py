@@ -1,0 +1,57 @@
+"""The pipeline file as frozen, checked configuration: `load` a file, `parse` its text, or make it `from_mapping`."""
+
+from spark_jobs.pipeline.environment import lake_folder
+from spark_jobs.pipeline.errors import PipelineError, Place, Problem
+from spark_jobs.pipeline.loading import from_mapping, load, parse
+from spark_jobs.pipeline.model import (
+    Accumulation,
+    Aggregate,
+    Emit,
+    EmitKind,
+    EndOfInput,
+    Expectation,
+    LateData,
+    OnFailure,
+    Order,
+    Pipeline,
+    Placement,
+    Quality,
+    ReplayOrder,
+    Source,
+    SourcePartition,
+    Strategy,
+    TimeField,
+    TimeUnit,
+    Watermark,
+    Windows,
+)
+
+__all__ = [
+    "Accumulation",
+    "Aggregate",
+    "Emit",
+    "EmitKind",
+    "EndOfInput",
+    "Expectation",
+    "LateData",
+    "OnFailure",
+    "Order",
+    "Pipeline",
+    "PipelineError",
+    "Place",
+    "Placement",
+    "Problem",
+    "Quality",
+    "ReplayOrder",
+    "Source",
+    "SourcePartition",
+    "Strategy",
+    "TimeField",
+    "TimeUnit",
+    "Watermark",
+    "Windows",
+    "from_mapping",
+    "lake_folder",
+    "load",
+    "parse",
+]

@@ -1,0 +1,43 @@
+"""A check is an expectation of the user's about a staged table: a type of Great Expectations, a table, its arguments.
+
+Arguments are kept as written. Whether the type exists and takes them is for Great Expectations to say.
+"""
+
+from __future__ import annotations
+
+import re
+
+from spark_jobs.pipeline.errors import RefusedError
+from spark_jobs.pipeline.forms import Plain, text
+from spark_jobs.pipeline.model import Expectation
+from spark_jobs.pipeline.records import Field, ListOf, Record, Rest
+from spark_jobs.pipeline.review import hint
+
+TABLES = ("panes", "window_results", "late_events", "invalid_events", "watermarks")
+
+
+def _type(value: str) -> str:
+    if re.fullmatch(r"expect_[a-z0-9_]+|unexpected_rows_expectation", value) is None:
+        snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", value).lower()
+        raise RefusedError(f"did you mean '{snake}'?" if re.match("expect_|unexpected_rows_exp", snake) else "")
+    return value
+
+
+def _table(value: str) -> str:
+    if value not in TABLES:
+        raise RefusedError(hint(value, TABLES))
+    return value
+
+
+EXPECTATIONS = ListOf(
+    Record(
+        Expectation,
+        fields=(
+            Field("type", "type", text("a type such as expect_column_values_to_be_between").then(_type), required=True),
+            Field("table", "table", text(f"one of {', '.join(TABLES)}").then(_table)),
+        ),
+        rest=Rest("arguments", Plain()),
+        what="a mapping with type, table and the expectation's arguments",
+    ),
+    "a list of expectations such as [{type: expect_column_values_to_not_be_null, column: flights}]",
+)

@@ -1,0 +1,154 @@
+"""The contract is every key that a pipeline file may hold: its form, whether it must be there, what it becomes.
+
+A name that belongs to a later version is listed as `later`: it is refused by name, never ignored and never taken for a
+typo. Keys that are left out get the defaults of the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from spark_jobs.pipeline import rules
+from spark_jobs.pipeline.checks import EXPECTATIONS
+from spark_jobs.pipeline.document import Scalar, join
+from spark_jobs.pipeline.emission import EMISSION
+from spark_jobs.pipeline.forms import Form, Leaf, choice, duration, pattern, ratio, text
+from spark_jobs.pipeline.model import (
+    Accumulation,
+    Aggregate,
+    EndOfInput,
+    LateData,
+    OnFailure,
+    Order,
+    Pipeline,
+    Placement,
+    Quality,
+    ReplayOrder,
+    Source,
+    Strategy,
+    Watermark,
+    Windows,
+)
+from spark_jobs.pipeline.names import result_column
+from spark_jobs.pipeline.partitions import COLUMNS, SOURCE_PARTITION
+from spark_jobs.pipeline.records import Either, Field, ListOf, Record, Rest
+from spark_jobs.pipeline.schedules import PRESETS, schedule
+from spark_jobs.pipeline.time_fields import TIME_FIELD
+
+
+def _aggregates(expressions: Mapping[str, str]) -> tuple[Aggregate, ...]:
+    return tuple(Aggregate(name, expression) for name, expression in expressions.items())
+
+
+def _guard(node: Scalar) -> int | None:
+    return None if node.text == "none" else duration().parse(node)
+
+
+_SOURCE = Record(
+    Source,
+    fields=(
+        Field("table", "table", text("a Delta path or catalog.schema.table"), required=True),
+        Field("event_time", "event_time", TIME_FIELD, required=True),
+        Field("arrival_time", "arrival_time", TIME_FIELD),
+        Field("source_partition", "source_partition", SOURCE_PARTITION),
+        Field("tie_break", "tie_break", COLUMNS),
+        Field("where", "where", text("a SQL condition such as 'tailnum is not null'")),
+        Field("future_guard", "future_guard_ms", Leaf("a duration such as '1 day', or none", _guard)),
+    ),
+    rules=(rules.future_guard_needs_arrival_time,),
+)
+
+_REPLAY = Record(
+    ReplayOrder,
+    fields=(
+        Field("order", "order", choice(Order, later=("commit", "offset"))),
+        Field("end_of_input", "end_of_input", choice(EndOfInput)),
+    ),
+)
+
+_WATERMARK = Record(
+    Watermark,
+    fields=(
+        Field("placement", "placement", choice(Placement)),
+        Field("strategy", "strategy", choice(Strategy, later=("punctuated", "time_lag", "custom", "none"))),
+        Field("out_of_orderness", "out_of_orderness_ms", duration()),
+        Field("emit", "emit", EMISSION),
+    ),
+    later=("idle_timeout", "alignment", "when", "value", "lag", "class"),
+)
+
+_KIND = replace(pattern("tumbling", "tumbling"), later=("sliding", "session", "none"))
+
+_WINDOWS = Record(
+    Windows,
+    fields=(
+        Field("kind", "kind", _KIND),
+        Field("size", "size_ms", duration("a duration longer than 0, such as '1 hour'", least_ms=1), required=True),
+        Field("offset", "offset_ms", duration("a duration such as '0s' or '-8 hours'", least_ms=None)),
+        Field(
+            "key",
+            "key",
+            ListOf(
+                text("a column").then(result_column),
+                "a list of columns such as [carrier], or [] for one group of all",
+                identity=str.lower,
+            ),
+            required=True,
+        ),
+        Field("allowed_lateness", "allowed_lateness_ms", duration()),
+        Field("accumulation", "accumulation", choice(Accumulation, later=("retracting",))),
+        Field("late_data", "late_data", choice(LateData, later=("drop", "update"))),
+        Field(
+            "aggregates",
+            "aggregates",
+            Record(
+                _aggregates,
+                rest=Rest("expressions", text("a SQL aggregate such as count(*)"), name=result_column),
+                what="a mapping of result columns to SQL aggregates, such as {flights: count(*)}",
+            ),
+            required=True,
+        ),
+    ),
+    rules=(rules.offset_is_shorter_than_size, rules.aggregates_are_not_empty, rules.result_names_differ),
+    later=("slide", "gap", "trigger", "triggers"),
+)
+
+_QUALITY = Record(
+    Quality,
+    fields=(
+        Field("on_failure", "on_failure", choice(OnFailure)),
+        Field("max_too_late_ratio", "max_too_late_ratio", ratio("a share between 0 and 1, such as 0.01")),
+        Field("expectations", "expectations", EXPECTATIONS),
+    ),
+)
+
+_NAME = pattern(
+    "a name of lower-case letters, digits and _, a letter first, at most 100 characters", r"[a-z][a-z0-9_]{0,99}"
+)
+_SCHEDULE = text(f"five cron fields such as '0 6 * * *', or one of {', '.join(PRESETS)}").then(schedule)
+
+PIPELINE = Record(
+    Pipeline,
+    fields=(
+        Field("name", "name", _NAME, required=True),
+        Field("source", "source", _SOURCE, required=True),
+        Field("replay", "replay", _REPLAY),
+        Field("watermark", "watermark", _WATERMARK),
+        Field("windows", "windows", _WINDOWS, required=True),
+        Field("quality", "quality", _QUALITY),
+        Field("schedule", "schedule", _SCHEDULE),
+    ),
+    rules=(rules.arrival_order_needs_arrival_time, rules.bound_belongs_to_bounded_strategy),
+    later=("sources", "join", "joins", "trigger", "triggers"),
+)
+
+
+def homes(form: Form = PIPELINE, key: str = "") -> Iterator[tuple[str, str]]:
+    """Give every (name, mapping in which it is known) below a form."""
+    if isinstance(form, Either) and form.block is not None:
+        yield from homes(form.block, key)
+    if isinstance(form, Record):
+        for field in form.fields:
+            yield field.name, key
+            yield from homes(field.form, join(key, field.name))

@@ -1,0 +1,46 @@
+"""`${VAR}` in a text value is the environment's VAR; `${VAR:-text}` is `text` where VAR is unset or empty.
+
+An unset variable without a default is refused, never empty text. `$${` is a literal `${`. One variable has a default of
+its own: TIDEMARK_LAKE, the folder of all tables, is `<cwd>/lake`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from spark_jobs.pipeline.errors import RefusedError
+
+LAKE = "TIDEMARK_LAKE"
+
+_REFERENCE = re.compile(r"\$\$\{|\$\{(?P<body>[^{}]*)\}|\$\{")
+_BODY = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<default>:-.*)?", re.DOTALL)
+
+
+def lake_folder(environ: Mapping[str, str] | None = None) -> str:
+    """Give the lake: TIDEMARK_LAKE, or `<cwd>/lake` where it is unset or empty."""
+    variables = os.environ if environ is None else environ
+    return variables.get(LAKE) or str(Path.cwd() / "lake")
+
+
+def substitute(text: str, environ: Mapping[str, str]) -> str:
+    """Replace every reference. Raises RefusedError for a variable that is not set and a malformed reference."""
+    return _REFERENCE.sub(lambda match: _value(match, environ), text)
+
+
+def _value(match: re.Match[str], environ: Mapping[str, str]) -> str:
+    if match[0] == "$${":
+        return "${"
+    body = _BODY.fullmatch(match["body"] or "")
+    if body is None:
+        raise RefusedError(f"'{match[0]}' is no variable; write ${{NAME}} or ${{NAME:-default}}, or $${{ for text")
+    name, default = body["name"], body["default"]
+    if default is not None:
+        return environ.get(name) or default.removeprefix(":-")
+    if name == LAKE:
+        return lake_folder(environ)
+    if name not in environ:
+        raise RefusedError(f"the environment variable {name} is not set; set it, or write ${{{name}:-default}}")
+    return environ[name]

@@ -1,0 +1,61 @@
+"""A problem is one thing wrong with a pipeline file: where it stands, which key, what was found, what is allowed.
+
+A file's problems are collected and raised together as one `PipelineError`, whose text is meant for the author of the
+file. Lines and columns count from 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something was written: a line of a file, or an override on top of it."""
+
+    origin: str
+    line: int | None = None
+    column: int | None = None
+    override: str | None = None
+
+    def __str__(self) -> str:
+        if self.override is not None:
+            return f"{self.origin}: override '{self.override}'"
+        return ":".join(str(part) for part in (self.origin, self.line, self.column) if part is not None)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong. `key` is dotted, `windows.size` or `windows.key[0]`, and empty for the file as a whole."""
+
+    place: Place
+    key: str
+    message: str
+
+    def __str__(self) -> str:
+        key = "" if self.key == self.place.override else self.key
+        return ": ".join(part for part in (str(self.place), key, self.message) if part)
+
+
+class PipelineError(ValueError):
+    """A pipeline that cannot be used, with every problem found in it, in the order of the file, overrides last."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = tuple(sorted(problems, key=_position))
+        super().__init__(self.problems)
+
+    def __str__(self) -> str:
+        if len(self.problems) == 1:
+            return str(self.problems[0])
+        lines = "\n".join(f"  {problem}" for problem in self.problems)
+        return f"{self.problems[0].place.origin}: {len(self.problems)} problems\n{lines}"
+
+
+class RefusedError(Exception):
+    """Why a value is refused, said by code that does not know where the value stands."""
+
+
+def _position(problem: Problem) -> tuple[bool, int, int]:
+    place = problem.place
+    return place.override is not None, place.line or 0, place.column or 0

@@ -1,0 +1,212 @@
+"""A pipeline: what is read, in which order it arrived, how its watermark moves, which windows it fills.
+
+Frozen data, valid from the moment it exists. `load` makes it from a pipeline file. All durations are
+whole milliseconds and carry `_ms` in their names; all intervals are half-open.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from spark_jobs import __version__
+
+
+class Order(StrEnum):
+    """What a table's arrival order is (semantics page, B2)."""
+
+    ARRIVAL = "arrival"
+    EVENT_TIME = "event_time"
+
+
+class EndOfInput(StrEnum):
+    """Whether the end of a bounded replay counts as the end of time (rule 5) or as a pause."""
+
+    CLOSE = "close"
+    KEEP_OPEN = "keep_open"
+
+
+class Placement(StrEnum):
+    """Whether rows that `where` drops move the watermark."""
+
+    SOURCE = "source"
+    AFTER_WHERE = "after_where"
+
+
+class Strategy(StrEnum):
+    """How a source partition's watermark follows its rows (rules 10-15)."""
+
+    BOUNDED_OUT_OF_ORDERNESS = "bounded_out_of_orderness"
+    MONOTONOUS = "monotonous"
+
+
+class EmitKind(StrEnum):
+    """When the watermark is emitted (B3)."""
+
+    EVERY = "every"
+    PER_EVENT = "per_event"
+    EVERY_N = "every_n"
+
+
+class Accumulation(StrEnum):
+    """What a late pane contains: all rows so far, or only its own (rules 64 and 68)."""
+
+    ACCUMULATING = "accumulating"
+    DISCARDING = "discarding"
+
+
+class LateData(StrEnum):
+    """Where rows go that no window took."""
+
+    SIDE_OUTPUT = "side_output"
+
+
+class OnFailure(StrEnum):
+    """What a failed check does to the run."""
+
+    BLOCK = "block"
+    WARN = "warn"
+
+
+class TimeUnit(StrEnum):
+    """The unit of a numeric time column."""
+
+    SECONDS = "s"
+    MILLISECONDS = "ms"
+    MICROSECONDS = "us"
+    NANOSECONDS = "ns"
+
+
+@dataclass(frozen=True)
+class TimeField:
+    """A time of a row: a column or SQL expression, and how to read it.
+
+    `unit` is set for numeric times, `format` (a Spark datetime pattern) for text; with neither the expression is a
+    TIMESTAMP or DATE. `timezone` is how text without an offset is read.
+    """
+
+    expression: str
+    unit: TimeUnit | None = None
+    format: str | None = None
+    timezone: str = "UTC"
+
+
+@dataclass(frozen=True)
+class SourcePartition:
+    """The columns that name the split which owns a watermark.
+
+    No columns: one partition. `declared` partitions (each a tuple of values in column order) exist from the beginning
+    and hold the watermark at MIN until they speak (rule 26); others join with their first row.
+    """
+
+    columns: tuple[str, ...] = ()
+    declared: tuple[tuple[Any, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the events are and which of their columns mean what.
+
+    `future_guard_ms`: a row whose event time is later than its arrival by more than this is invalid; None: no guard.
+    """
+
+    table: str
+    event_time: TimeField
+    arrival_time: TimeField | None = None
+    source_partition: SourcePartition = SourcePartition()
+    tie_break: tuple[str, ...] = ()
+    where: str | None = None
+    future_guard_ms: int | None = 86_400_000
+
+
+@dataclass(frozen=True)
+class ReplayOrder:
+    """The declared arrival order and what its end means."""
+
+    order: Order = Order.ARRIVAL
+    end_of_input: EndOfInput = EndOfInput.CLOSE
+
+
+@dataclass(frozen=True)
+class Emit:
+    """The clock of emissions: `interval_ms` and `phase_ms` belong to EVERY, `n` to EVERY_N."""
+
+    kind: EmitKind = EmitKind.PER_EVENT
+    interval_ms: int = 0
+    phase_ms: int = 0
+    n: int = 0
+
+
+@dataclass(frozen=True)
+class Watermark:
+    """The watermark strategy of every source partition."""
+
+    strategy: Strategy = Strategy.BOUNDED_OUT_OF_ORDERNESS
+    out_of_orderness_ms: int = 0
+    placement: Placement = Placement.SOURCE
+    emit: Emit = Emit()
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One result column: a Spark SQL aggregate expression under its name."""
+
+    name: str
+    expression: str
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Tumbling windows `[offset + k*size, offset + (k+1)*size)` per key."""
+
+    size_ms: int
+    offset_ms: int = 0
+    key: tuple[str, ...] = ()
+    allowed_lateness_ms: int = 0
+    accumulation: Accumulation = Accumulation.ACCUMULATING
+    late_data: LateData = LateData.SIDE_OUTPUT
+    aggregates: tuple[Aggregate, ...] = ()
+    kind: str = "tumbling"
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One expectation of the user's: its Great Expectations type, the table it looks at, and its arguments."""
+
+    type: str
+    table: str = "panes"
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Quality:
+    """What must hold before anything is published."""
+
+    on_failure: OnFailure = OnFailure.BLOCK
+    max_too_late_ratio: float | None = None
+    expectations: tuple[Expectation, ...] = ()
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A whole pipeline."""
+
+    name: str
+    source: Source
+    windows: Windows
+    watermark: Watermark = Watermark()
+    replay: ReplayOrder = ReplayOrder()
+    quality: Quality = Quality()
+    schedule: str | None = None
+    path: str | None = field(default=None, compare=False)
+
+    @property
+    def fingerprint(self) -> str:
+        """16 hex digits that name everything which can change a result row: all but quality, schedule and path."""
+        meaning = {k: v for k, v in asdict(self).items() if k not in ("quality", "schedule", "path")}
+        text = json.dumps([__version__, meaning], sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]

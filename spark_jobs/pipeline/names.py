@@ -1,0 +1,49 @@
+"""A name is what a column of the result tables is called; key and aggregate columns keep the names declared for them.
+
+Law: no declared name equals another one or a column that the tables have anyway, in any case of letters (Spark does not
+tell `Flights` from `flights`), none begins with `__tm`, and Delta can store each.
+"""
+
+from __future__ import annotations
+
+import re
+
+from spark_jobs.pipeline.errors import RefusedError
+
+#: The columns that `panes` and `window_results` have besides the declared ones.
+RESULT_COLUMNS = frozenset(
+    (
+        "window_start",
+        "window_end",
+        "pane_index",
+        "timing",
+        "fired_at",
+        "watermark",
+        "row_count",
+        "run_id",
+        "pane_count",
+        "too_late_count",
+        "last_fired_at",
+    )
+)
+INTERNAL_PREFIX = "__tm"
+
+_UNSTORABLE = re.compile(r"[ ,;{}()\n\t=.`]")
+
+
+def source_column(name: str) -> str:
+    """Accept a column of the source. Raises RefusedError."""
+    if name.lower().startswith(INTERNAL_PREFIX):
+        raise RefusedError(f"names that begin with {INTERNAL_PREFIX} are Tidemark's own")
+    return name
+
+
+def result_column(name: str) -> str:
+    """Accept a column of the results. Raises RefusedError."""
+    if not name.strip():
+        raise RefusedError("a column needs a name")
+    if found := _UNSTORABLE.search(name):
+        raise RefusedError(f"a column name holds no {found[0]!r}; use letters, digits and _")
+    if name.lower() in RESULT_COLUMNS:
+        raise RefusedError(f"the result tables have a column {name.lower()} of their own; use another name")
+    return source_column(name)

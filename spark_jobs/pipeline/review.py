@@ -1,0 +1,100 @@
+"""A review is one pass of the pipeline file's contract over a document: what was understood, and every problem.
+
+It keeps, by dotted key, where each part was written (`places`), what its value is (`values`, readable ones only) and
+which names a mapping or list holds (`names`), so that rules about several keys can be judged although other keys are
+wrong.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final
+
+from spark_jobs.pipeline.document import join
+from spark_jobs.pipeline.errors import Place, Problem
+
+
+class _Unreadable(Enum):
+    UNREADABLE = "unreadable"
+
+
+#: Stands for a value that is wrong or missing and has been reported. It equals no value.
+UNREADABLE: Final = _Unreadable.UNREADABLE
+
+
+@dataclass
+class Review:
+    """The state of one pass. `homes` tells under which dotted keys a name is known, to hint at misplaced keys."""
+
+    homes: Mapping[str, tuple[str, ...]]
+    problems: list[Problem]
+    places: dict[str, Place] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
+    names: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    closed: set[str] = field(default_factory=set)
+    of_later_version: set[str] = field(default_factory=set)
+
+    def refuse(self, place: Place, key: str, message: str) -> None:
+        """Note a problem."""
+        self.problems.append(Problem(place, key, message))
+
+    def place_of(self, key: str) -> Place:
+        """Find where a key was written, or else the nearest mapping around it."""
+        while key not in self.places:
+            key = parent_of(key)
+        return self.places[key]
+
+    def is_closed(self, key: str) -> bool:
+        """Tell whether the key, or a mapping around it, is wrong as a whole, so that nothing is known inside."""
+        while key:
+            if key in self.closed:
+                return True
+            key = parent_of(key)
+        return False
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a rule may ask of a review; keys are relative to the mapping that the rule belongs to."""
+
+    review: Review
+    key: str
+
+    def value(self, name: str, default: Any = None) -> Any:
+        """Give a key's value, `default` where it is not written, UNREADABLE where it is wrong."""
+        key = join(self.key, name)
+        if key in self.review.values:
+            return self.review.values[key]
+        return UNREADABLE if self.written(name) else default
+
+    def written(self, name: str) -> bool:
+        """Tell whether a key is in the file, or may be: what stands around it is wrong as a whole."""
+        key = join(self.key, name)
+        return key in self.review.places or self.review.is_closed(key)
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """Give the readable names in a mapping or list of names."""
+        return self.review.names.get(join(self.key, name), ())
+
+
+def parent_of(key: str) -> str:
+    """Cut the last part of a dotted key: `a.b[0]`, `a.b`, `a`, ``."""
+    return key[: max(key.rfind("."), key.rfind("["), 0)]
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Find the known name that looks most like the one found, if any does."""
+    near = difflib.get_close_matches(name.lower(), list(known), n=1, cutoff=0.6)
+    return near[0] if near else None
+
+
+def hint(name: str, known: Iterable[str], later: Iterable[str] = ()) -> str:
+    """Say 'did you mean ...?' if a name that is known, or will be in a later version, looks like the one found."""
+    known = tuple(known)
+    near = nearest(name, (*known, *later))
+    if near is None:
+        return ""
+    return f"did you mean '{near}'?" + ("" if near in known else " it is not supported by this version")

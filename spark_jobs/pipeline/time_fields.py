@@ -1,0 +1,55 @@
+"""A time field is how a file names a time of a row: a column or expression, and how its values are read.
+
+`ts`; `{column: ts, unit: ms}` for numbers; `{column: ts, format: yyyy-MM-dd, timezone: Europe/Berlin}` for text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from zoneinfo import available_timezones
+
+from spark_jobs.pipeline.errors import RefusedError
+from spark_jobs.pipeline.forms import choice, text
+from spark_jobs.pipeline.model import TimeField, TimeUnit
+from spark_jobs.pipeline.records import Either, Field, Record
+from spark_jobs.pipeline.review import Facts, hint
+
+
+def _timezone(name: str) -> str:
+    zones = available_timezones()
+    if name not in zones and re.fullmatch(r"[+-](0[0-9]|1[0-8]):[0-5][0-9]", name) is None:
+        raise RefusedError(hint(name, zones))
+    return name
+
+
+def _format(pattern: str) -> str:
+    if re.search(r"%[a-zA-Z]", pattern):
+        raise RefusedError("% is Python's way")
+    return pattern
+
+
+def _read_in_one_way(facts: Facts) -> Iterator[tuple[str, str]]:
+    if facts.written("unit") and facts.written("format"):
+        yield "format", "contradicts unit: a number has a unit, text has a format; keep one"
+    if facts.written("timezone") and not facts.written("format"):
+        yield "timezone", "belongs to text, which needs a format as well; numbers and TIMESTAMPs are in UTC"
+
+
+_UNIT_WORDS = {word: unit.value for unit in TimeUnit for word in (unit.name.lower(), unit.name.lower()[:-1])}
+_EXPECTED = "a column or SQL expression, {column, unit} or {column, format, timezone}"
+
+TIME_FIELD = Either(
+    _EXPECTED,
+    scalar=text(_EXPECTED).then(TimeField),
+    block=Record(
+        TimeField,
+        fields=(
+            Field("column", "expression", text("a column or SQL expression"), required=True),
+            Field("unit", "unit", choice(TimeUnit, hints=_UNIT_WORDS)),
+            Field("format", "format", text("a Spark datetime pattern such as yyyy-MM-dd HH:mm:ss").then(_format)),
+            Field("timezone", "timezone", text("a time zone such as Europe/Berlin or +02:00").then(_timezone)),
+        ),
+        rules=(_read_in_one_way,),
+    ),
+)

@@ -1,0 +1,117 @@
+"""Values that are right alone and wrong together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from spark_jobs.pipeline import Problem
+
+# Each row: a change of one place in the file, and its only problem, as it is printed after 'flights.yaml:'.
+CONTRADICTIONS = [
+    (
+        (
+            "  arrival_time: landed_at\n"
+            "  source_partition: [origin]\n"
+            "  tie_break: [flight_id]\n"
+            "  where: tailnum is not null\n"
+            "  future_guard: 1 day"
+        ),
+        "  future_guard: none",
+        (
+            "2:1: source.arrival_time: missing; replay.order arrival needs the time at which a row became known; "
+            "or set replay.order to event_time"
+        ),
+    ),
+    (
+        "  out_of_orderness: 6 hours\n",
+        "",
+        (
+            "13:1: watermark.out_of_orderness: missing; watermark.strategy bounded_out_of_orderness needs the "
+            "bound, such as '6 hours'"
+        ),
+    ),
+    (
+        "strategy: bounded_out_of_orderness",
+        "strategy: monotonous",
+        (
+            "16:3: watermark.out_of_orderness: watermark.strategy monotonous has no bound; take it away, or set "
+            "the strategy to bounded_out_of_orderness"
+        ),
+    ),
+    (
+        "{every: 1 minute, phase: 10 s}",
+        "{every: 1 minute, every_n: 3}",
+        (
+            "17:27: watermark.emit.every_n: contradicts every: the watermark moves by the clock or by the number "
+            "of rows; keep one"
+        ),
+    ),
+    (
+        "{every: 1 minute, phase: 10 s}",
+        "{every_n: 3, phase: 1 s}",
+        "17:22: watermark.emit.phase: shifts the clock of every; every_n has no clock",
+    ),
+    (
+        "{every: 1 minute, phase: 10 s}",
+        "{phase: 1 s}",
+        "17:3: watermark.emit: found neither every nor every_n; write {every: 1 minute}, {every_n: 1000} or per_event",
+    ),
+    (
+        "phase: 10 s",
+        "phase: 70 s",
+        (
+            "17:27: watermark.emit.phase: 1 minute 10 seconds is not shorter than every, 1 minute; 10 seconds "
+            "gives the same clock"
+        ),
+    ),
+    (
+        "offset: -15 min",
+        "offset: -1 hour",
+        "21:3: windows.offset: -1 hour is not shorter than the size, 1 hour; 0s gives the same windows",
+    ),
+    (
+        "offset: -15 min",
+        "offset: 90 min",
+        (
+            "21:3: windows.offset: 1 hour 30 minutes is not shorter than the size, 1 hour; 30 minutes gives the "
+            "same windows"
+        ),
+    ),
+    (
+        "event_time: departed_at",
+        "event_time: {column: ts, unit: ms, format: yyyy}",
+        "4:38: source.event_time.format: contradicts unit: a number has a unit, text has a format; keep one",
+    ),
+    (
+        "event_time: departed_at",
+        "event_time: {column: ts, timezone: UTC}",
+        (
+            "4:28: source.event_time.timezone: belongs to text, which needs a format as well; numbers and "
+            "TIMESTAMPs are in UTC"
+        ),
+    ),
+    (
+        "[origin]",
+        "{columns: [a, b], declared: [x, [y, z]]}",
+        "6:50: source.source_partition.declared[0]: found 1 value, expected one for each column of [a, b]",
+    ),
+    (
+        "[origin]",
+        "{columns: [], declared: [x]}",
+        "6:46: source.source_partition.declared[0]: found 1 value, expected one for each column of []",
+    ),
+    (
+        "  aggregates:\n    flights: count(*)\n    mean_delay: avg(dep_delay)",
+        "  aggregates: {}",
+        "26:3: windows.aggregates: found no aggregate, expected at least one, such as 'flights: count(*)'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), CONTRADICTIONS)
+def test_a_contradiction_names_the_key_to_change(
+    edit: Callable[..., str], problems_of: Callable[..., list[Problem]], old: str, new: str, message: str
+) -> None:
+    assert [str(problem) for problem in problems_of(edit((old, new)))] == [f"flights.yaml:{message}"]

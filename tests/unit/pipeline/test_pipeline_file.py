@@ -1,0 +1,239 @@
+"""What a good pipeline file means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from spark_jobs.pipeline import (
+    Accumulation,
+    Aggregate,
+    Emit,
+    EmitKind,
+    EndOfInput,
+    Expectation,
+    OnFailure,
+    Order,
+    Pipeline,
+    Placement,
+    Quality,
+    ReplayOrder,
+    Source,
+    SourcePartition,
+    Strategy,
+    TimeField,
+    TimeUnit,
+    Watermark,
+    Windows,
+    from_mapping,
+    load,
+    parse,
+)
+
+MINIMAL = """\
+name: clicks
+source: {table: lake.web.clicks, event_time: ts, arrival_time: seen}
+watermark: {out_of_orderness: 5 s}
+windows: {size: 1 minute, key: [], aggregates: {n: count(*)}}
+"""
+
+
+def test_every_key_of_the_contract_arrives_in_the_model(flights: str, environ: dict[str, str]) -> None:
+    assert parse(flights, environ=environ) == Pipeline(
+        name="departures_by_carrier",
+        source=Source(
+            table="/lake/flights",
+            event_time=TimeField("departed_at"),
+            arrival_time=TimeField("landed_at"),
+            source_partition=SourcePartition(("origin",)),
+            tie_break=("flight_id",),
+            where="tailnum is not null",
+            future_guard_ms=86_400_000,
+        ),
+        replay=ReplayOrder(Order.ARRIVAL, EndOfInput.CLOSE),
+        watermark=Watermark(
+            Strategy.BOUNDED_OUT_OF_ORDERNESS,
+            out_of_orderness_ms=21_600_000,
+            placement=Placement.SOURCE,
+            emit=Emit(EmitKind.EVERY, interval_ms=60_000, phase_ms=10_000),
+        ),
+        windows=Windows(
+            size_ms=3_600_000,
+            offset_ms=-900_000,
+            key=("carrier",),
+            allowed_lateness_ms=7_200_000,
+            accumulation=Accumulation.ACCUMULATING,
+            aggregates=(Aggregate("flights", "count(*)"), Aggregate("mean_delay", "avg(dep_delay)")),
+        ),
+        quality=Quality(
+            OnFailure.BLOCK,
+            0.01,
+            (Expectation("expect_column_values_to_be_between", "panes", {"column": "mean_delay", "min_value": -60}),),
+        ),
+        schedule="@daily",
+    )
+
+
+def test_what_is_left_out_has_the_defaults_of_the_model() -> None:
+    pipeline = parse(MINIMAL)
+    assert pipeline == Pipeline(
+        name="clicks",
+        source=Source("lake.web.clicks", TimeField("ts"), TimeField("seen")),
+        watermark=Watermark(out_of_orderness_ms=5_000),
+        windows=Windows(size_ms=60_000, aggregates=(Aggregate("n", "count(*)"),)),
+    )
+    assert pipeline.source.future_guard_ms == 86_400_000
+    assert pipeline.watermark.emit.kind is EmitKind.PER_EVENT
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("departed_at", TimeField("departed_at")),
+        ('"timestamp_millis(ts)"', TimeField("timestamp_millis(ts)")),
+        ("{column: ts}", TimeField("ts")),
+        ("{column: ts, unit: s}", TimeField("ts", unit=TimeUnit.SECONDS)),
+        ("{column: ts, unit: ms}", TimeField("ts", unit=TimeUnit.MILLISECONDS)),
+        ("{column: ts, unit: us}", TimeField("ts", unit=TimeUnit.MICROSECONDS)),
+        ("{column: ts, unit: ns}", TimeField("ts", unit=TimeUnit.NANOSECONDS)),
+        ("{column: ts, format: yyyy-MM-dd}", TimeField("ts", format="yyyy-MM-dd")),
+        (
+            "{column: ts, format: yyyy-MM-dd, timezone: Europe/Berlin}",
+            TimeField("ts", format="yyyy-MM-dd", timezone="Europe/Berlin"),
+        ),
+        (
+            "{column: ts, format: yyyy-MM-dd, timezone: '+02:00'}",
+            TimeField("ts", format="yyyy-MM-dd", timezone="+02:00"),
+        ),
+    ],
+)
+def test_a_time_is_an_expression_or_says_how_it_is_read(
+    edit: Callable[..., str], environ: dict[str, str], written: str, meant: TimeField
+) -> None:
+    text = edit(("event_time: departed_at", f"event_time: {written}"), ("time: landed_at", f"time: {written}"))
+    source = parse(text, environ=environ).source
+    assert (source.event_time, source.arrival_time) == (meant, meant)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("[]", SourcePartition()),
+        ("[region, host]", SourcePartition(("region", "host"))),
+        ("{columns: [origin]}", SourcePartition(("origin",))),
+        ("{columns: [origin], declared: []}", SourcePartition(("origin",))),
+        ("{columns: [origin], declared: [EWR, JFK]}", SourcePartition(("origin",), (("EWR",), ("JFK",)))),
+        ("{columns: [p], declared: [0, 1, 007, '2']}", SourcePartition(("p",), ((0,), (1,), ("007",), ("2",)))),
+        ("{columns: [a, b], declared: [[x, 1], [y, 2]]}", SourcePartition(("a", "b"), (("x", 1), ("y", 2)))),
+    ],
+)
+def test_a_source_partition_is_columns_and_may_declare_values(
+    edit: Callable[..., str], environ: dict[str, str], written: str, meant: SourcePartition
+) -> None:
+    assert parse(edit(("[origin]", written)), environ=environ).source.source_partition == meant
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("per_event", Emit(EmitKind.PER_EVENT)),
+        ("{every: 1 minute}", Emit(EmitKind.EVERY, interval_ms=60_000)),
+        ("{every: 1 minute, phase: 59 s}", Emit(EmitKind.EVERY, interval_ms=60_000, phase_ms=59_000)),
+        ("{every_n: 1000}", Emit(EmitKind.EVERY_N, n=1000)),
+    ],
+)
+def test_an_emission_follows_a_clock_a_row_or_a_number_of_rows(
+    edit: Callable[..., str], environ: dict[str, str], written: str, meant: Emit
+) -> None:
+    assert parse(edit(("{every: 1 minute, phase: 10 s}", written)), environ=environ).watermark.emit == meant
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "path", "value"),
+    [
+        ("future_guard: 1 day", "future_guard: none", "source.future_guard_ms", None),
+        ("future_guard: 1 day", "future_guard: 0s", "source.future_guard_ms", 0),
+        ("order: arrival", "order: event_time", "replay.order", Order.EVENT_TIME),
+        ("end_of_input: close", "end_of_input: keep_open", "replay.end_of_input", EndOfInput.KEEP_OPEN),
+        ("placement: source", "placement: after_where", "watermark.placement", Placement.AFTER_WHERE),
+        ("out_of_orderness: 6 hours", "out_of_orderness: 0s", "watermark.out_of_orderness_ms", 0),
+        ("key: [carrier]", "key: []", "windows.key", ()),
+        ("accumulation: accumulating", "accumulation: discarding", "windows.accumulation", Accumulation.DISCARDING),
+        ("on_failure: block", "on_failure: warn", "quality.on_failure", OnFailure.WARN),
+        ("ratio: 0.01", "ratio: 1e-3", "quality.max_too_late_ratio", 0.001),
+        ("ratio: 0.01", "ratio: 0", "quality.max_too_late_ratio", 0.0),
+        ('"@daily"', "0  6 * * mon-fri", "schedule", "0 6 * * mon-fri"),
+        ('"@daily"', '"*/15 * * * *"', "schedule", "*/15 * * * *"),
+    ],
+)
+def test_each_alternative_is_understood(
+    edit: Callable[..., str], environ: dict[str, str], old: str, new: str, path: str, value: object
+) -> None:
+    found: Any = parse(edit((old, new)), environ=environ)
+    for part in path.split("."):
+        found = getattr(found, part)
+    assert found == value
+
+
+def test_monotonous_needs_no_bound(edit: Callable[..., str], environ: dict[str, str]) -> None:
+    text = edit(("strategy: bounded_out_of_orderness\n  out_of_orderness: 6 hours", "strategy: monotonous"))
+    watermark = parse(text, environ=environ).watermark
+    assert (watermark.strategy, watermark.out_of_orderness_ms) == (Strategy.MONOTONOUS, 0)
+
+
+def test_event_time_order_needs_no_arrival_time() -> None:
+    text = MINIMAL.replace(", arrival_time: seen", "") + "replay: {order: event_time}\n"
+    assert parse(text).source.arrival_time is None
+
+
+def test_expectation_arguments_keep_their_types(edit: Callable[..., str], environ: dict[str, str]) -> None:
+    arguments = "{a: 1, b: 0.5, c: true, d: null, e: [1, x], f: {g: '1'}, h: 2013-01-01, i: 12:30}"
+    text = edit(("      min_value: -60", f"      value_set: {arguments}"))
+    assert parse(text, environ=environ).quality.expectations[0].arguments["value_set"] == {
+        "a": 1,
+        "b": 0.5,
+        "c": True,
+        "d": None,
+        "e": [1, "x"],
+        "f": {"g": "1"},
+        "h": "2013-01-01",
+        "i": "12:30",
+    }
+
+
+def test_an_expectation_is_about_panes_unless_it_says_otherwise(
+    edit: Callable[..., str], environ: dict[str, str]
+) -> None:
+    assert parse(edit(("      table: panes\n", "")), environ=environ).quality.expectations[0].table == "panes"
+
+
+def test_a_mapping_means_what_the_same_yaml_means(flights: str, environ: dict[str, str]) -> None:
+    assert from_mapping(yaml.safe_load(flights), environ=environ) == parse(flights, environ=environ)
+
+
+def test_text_of_a_mapping_is_never_taken_for_a_boolean_or_number() -> None:
+    mapping = yaml.safe_load(MINIMAL)
+    mapping["windows"]["aggregates"] = {"on": "no", "n": "1"}
+    mapping["source"]["source_partition"] = {"columns": ("c",), "declared": ["no", "1"]}
+    pipeline = from_mapping(mapping)
+    assert pipeline.windows.aggregates == (Aggregate("on", "no"), Aggregate("n", "1"))
+    assert pipeline.source.source_partition.declared == (("no",), ("1",))
+
+
+def test_a_loaded_pipeline_knows_its_file_but_is_the_same_without(tmp_path: Path) -> None:
+    path = tmp_path / "clicks.yaml"
+    path.write_text("\ufeff" + MINIMAL, encoding="utf-8")
+    assert load(path).path == str(path)
+    assert load(path) == parse(MINIMAL)
+    assert load(path).fingerprint == parse(MINIMAL).fingerprint
+
+
+def test_the_fingerprint_changes_with_meaning_alone() -> None:
+    pipeline = parse(MINIMAL)
+    same = parse(MINIMAL + "schedule: '@daily'\nquality: {on_failure: warn}\n# a comment\n")
+    other = parse(MINIMAL.replace("5 s", "6 s"))
+    assert same.fingerprint == pipeline.fingerprint != other.fingerprint

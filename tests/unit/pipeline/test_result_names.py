@@ -1,0 +1,106 @@
+"""Key and aggregate columns have names of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from spark_jobs.pipeline import Problem
+
+# Each row: a change of one place in the file, and its only problem, as it is printed after 'flights.yaml:'.
+NAMES = [
+    (
+        "key: [carrier]",
+        "key: [carrier, CARRIER]",
+        "22:18: windows.key[1]: found 'CARRIER' for the second time; keep one",
+    ),
+    (
+        "key: [carrier]",
+        "key: [Window_Start]",
+        (
+            "22:9: windows.key[0]: found 'Window_Start', expected a column; the result tables have a column "
+            "window_start of their own; use another name"
+        ),
+    ),
+    (
+        "    flights:",
+        "    carrier:",
+        (
+            "27:5: windows.aggregates.carrier: found the name 'carrier', which is also the key column 'carrier', "
+            "whatever the letter case"
+        ),
+    ),
+    (
+        "    flights:",
+        "    Mean_Delay:",
+        (
+            "28:5: windows.aggregates.mean_delay: found the name 'mean_delay', which is also the aggregate "
+            "'Mean_Delay', whatever the letter case"
+        ),
+    ),
+    (
+        "    flights:",
+        "    __TM_n:",
+        "27:5: windows.aggregates.__TM_n: found the name '__TM_n'; names that begin with __tm are Tidemark's own",
+    ),
+    (
+        "    flights:",
+        "    number of flights:",
+        (
+            "27:5: windows.aggregates.number of flights: found the name 'number of flights'; a column name holds "
+            "no ' '; use letters, digits and _"
+        ),
+    ),
+    (
+        "    flights:",
+        "    a.b:",
+        "27:5: windows.aggregates.a.b: found the name 'a.b'; a column name holds no '.'; use letters, digits and _",
+    ),
+    (
+        "    flights:",
+        "    '':",
+        "27:5: windows.aggregates: found the name ''; a column needs a name",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), NAMES)
+def test_a_name_that_is_taken_or_impossible_is_refused(
+    edit: Callable[..., str], problems_of: Callable[..., list[Problem]], old: str, new: str, message: str
+) -> None:
+    assert [str(problem) for problem in problems_of(edit((old, new)))] == [f"flights.yaml:{message}"]
+
+
+def test_letter_case_does_not_tell_a_key_from_an_aggregate(
+    edit: Callable[..., str], problems_of: Callable[..., list[Problem]]
+) -> None:
+    text = edit(("[carrier]", "[Carrier]"), ("    flights:", "    carrier:"))
+    assert [problem.key for problem in problems_of(text)] == ["windows.aggregates.carrier"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "window_start",
+        "window_end",
+        "pane_index",
+        "timing",
+        "fired_at",
+        "watermark",
+        "row_count",
+        "run_id",
+        "pane_count",
+        "too_late_count",
+        "last_fired_at",
+    ],
+)
+def test_every_column_that_the_tables_have_anyway_is_taken(
+    edit: Callable[..., str], problems_of: Callable[..., list[Problem]], name: str
+) -> None:
+    text = edit(("[carrier]", f"[{name}]"), ("    flights:", f"    {name.upper()}:"))
+    taken = f"the result tables have a column {name} of their own; use another name"
+    assert [str(problem) for problem in problems_of(text)] == [
+        f"flights.yaml:22:9: windows.key[0]: found '{name}', expected a column; {taken}",
+        f"flights.yaml:27:5: windows.aggregates.{name.upper()}: found the name '{name.upper()}'; {taken}",
+    ]

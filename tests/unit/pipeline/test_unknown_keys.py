@@ -1,0 +1,201 @@
+"""A key that this version does not know is refused by name, never ignored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from spark_jobs.pipeline import Problem
+
+# Each row: a change of one place in the file, and its only problem, as it is printed after 'flights.yaml:'.
+UNKNOWN = [
+    (
+        "  tie_break: [flight_id]",
+        "  tiebreak: [flight_id]",
+        (
+            "7:3: source.tiebreak: unknown key; did you mean 'tie_break'? known keys: table, event_time, "
+            "arrival_time, source_partition, tie_break, where, future_guard"
+        ),
+    ),
+    (
+        "  size: 1 hour",
+        "  sise: 1 hour",
+        (
+            "20:3: windows.sise: unknown key; did you mean 'size'? known keys: kind, size, offset, key, "
+            "allowed_lateness, accumulation, late_data, aggregates"
+        ),
+    ),
+    (
+        "  on_failure: block",
+        "  colour: red",
+        "30:3: quality.colour: unknown key; known keys: on_failure, max_too_late_ratio, expectations",
+    ),
+    (
+        "  order: arrival\n",
+        "  out_of_orderness: 1 h\n",
+        "11:3: replay.out_of_orderness: unknown key here; it belongs to watermark; known keys: order, end_of_input",
+    ),
+    (
+        "  on_failure: block",
+        "  schedule: x",
+        (
+            "30:3: quality.schedule: unknown key here; it belongs to the top of the file; known keys: on_failure,"
+            " max_too_late_ratio, expectations"
+        ),
+    ),
+    (
+        "phase: 10 s",
+        "phaze: 10 s",
+        "17:27: watermark.emit.phaze: unknown key; did you mean 'phase'? known keys: every, phase, every_n",
+    ),
+]
+
+LATER = [
+    (
+        "kind: tumbling",
+        "kind: sliding",
+        "19:9: windows.kind: 'sliding' is not supported by this version, expected tumbling",
+    ),
+    (
+        "kind: tumbling",
+        "kind: session",
+        "19:9: windows.kind: 'session' is not supported by this version, expected tumbling",
+    ),
+    (
+        "kind: tumbling",
+        "kind: {sliding: {slide: 5 min}}",
+        "19:9: windows.kind: 'sliding' is not supported by this version, expected tumbling",
+    ),
+    (
+        "  order: arrival",
+        "  order: commit",
+        "11:10: replay.order: 'commit' is not supported by this version, expected arrival or event_time",
+    ),
+    (
+        "  order: arrival",
+        "  order: offset",
+        "11:10: replay.order: 'offset' is not supported by this version, expected arrival or event_time",
+    ),
+    (
+        "  order: arrival",
+        "  order: comit",
+        (
+            "11:10: replay.order: found 'comit', expected arrival or event_time; did you mean 'commit'? it is not"
+            " supported by this version"
+        ),
+    ),
+    (
+        "strategy: bounded_out_of_orderness",
+        "strategy: punctuated",
+        (
+            "15:13: watermark.strategy: 'punctuated' is not supported by this version, expected "
+            "bounded_out_of_orderness or monotonous"
+        ),
+    ),
+    (
+        "strategy: bounded_out_of_orderness",
+        "strategy: time_lag",
+        (
+            "15:13: watermark.strategy: 'time_lag' is not supported by this version, expected "
+            "bounded_out_of_orderness or monotonous"
+        ),
+    ),
+    (
+        "strategy: bounded_out_of_orderness",
+        "strategy: custom",
+        (
+            "15:13: watermark.strategy: 'custom' is not supported by this version, expected "
+            "bounded_out_of_orderness or monotonous"
+        ),
+    ),
+    (
+        "strategy: bounded_out_of_orderness",
+        "strategy: none",
+        (
+            "15:13: watermark.strategy: 'none' is not supported by this version, expected "
+            "bounded_out_of_orderness or monotonous"
+        ),
+    ),
+    (
+        "  placement: source",
+        "  idle_timeout: 12 hours",
+        (
+            "14:3: watermark.idle_timeout: not supported by this version; known keys: placement, strategy, "
+            "out_of_orderness, emit"
+        ),
+    ),
+    (
+        "  placement: source",
+        "  idle_timeot: 12 hours",
+        (
+            "14:3: watermark.idle_timeot: unknown key; did you mean 'idle_timeout'? it is not supported by this "
+            "version; known keys: placement, strategy, out_of_orderness, emit"
+        ),
+    ),
+    (
+        "  placement: source",
+        "  alignment: {max_drift: 1 hour}",
+        (
+            "14:3: watermark.alignment: not supported by this version; known keys: placement, strategy, "
+            "out_of_orderness, emit"
+        ),
+    ),
+    (
+        "accumulation: accumulating",
+        "accumulation: retracting",
+        (
+            "24:17: windows.accumulation: 'retracting' is not supported by this version, expected accumulating or"
+            " discarding"
+        ),
+    ),
+    (
+        "late_data: side_output",
+        "late_data: drop",
+        "25:14: windows.late_data: 'drop' is not supported by this version, expected side_output",
+    ),
+    (
+        "late_data: side_output",
+        "late_data: update",
+        "25:14: windows.late_data: 'update' is not supported by this version, expected side_output",
+    ),
+    (
+        "  kind: tumbling",
+        "  trigger: {count: 3}",
+        (
+            "19:3: windows.trigger: not supported by this version; known keys: kind, size, offset, key, "
+            "allowed_lateness, accumulation, late_data, aggregates"
+        ),
+    ),
+    (
+        'schedule: "@daily"',
+        "sources: []",
+        (
+            "37:1: sources: not supported by this version; known keys: name, source, replay, watermark, windows, "
+            "quality, schedule"
+        ),
+    ),
+    (
+        'schedule: "@daily"',
+        "joins: []",
+        (
+            "37:1: joins: not supported by this version; known keys: name, source, replay, watermark, windows, "
+            "quality, schedule"
+        ),
+    ),
+    (
+        'schedule: "@daily"',
+        "triggers: []",
+        (
+            "37:1: triggers: not supported by this version; known keys: name, source, replay, watermark, windows,"
+            " quality, schedule"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), UNKNOWN + LATER)
+def test_a_key_or_word_outside_the_contract_is_refused(
+    edit: Callable[..., str], problems_of: Callable[..., list[Problem]], old: str, new: str, message: str
+) -> None:
+    assert [str(problem) for problem in problems_of(edit((old, new)))] == [f"flights.yaml:{message}"]

@@ -1,0 +1,195 @@
+"""A wrong value outside source is met with what was found and what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from spark_jobs.pipeline import Problem
+
+# Each row: a change of one place in the file, and its only problem, as it is printed after 'flights.yaml:'.
+WRONG = [
+    (
+        "name: departures_by_carrier",
+        "name: Departures",
+        (
+            "1:7: name: found 'Departures', expected a name of lower-case letters, digits and _, a letter first, "
+            "at most 100 characters"
+        ),
+    ),
+    (
+        "end_of_input: close",
+        "end_of_input: closed",
+        "12:17: replay.end_of_input: found 'closed', expected close or keep_open; did you mean 'close'?",
+    ),
+    (
+        "out_of_orderness: 6 hours",
+        "out_of_orderness: 6",
+        (
+            "16:21: watermark.out_of_orderness: found the number 6, expected a duration such as '6 hours' or "
+            "'0s'; say the unit of 6: '6 hours', '6 minutes', '6 s'"
+        ),
+    ),
+    (
+        "out_of_orderness: 6 hours",
+        "out_of_orderness: -6 hours",
+        (
+            "16:21: watermark.out_of_orderness: found '-6 hours', expected a duration such as '6 hours' or '0s'; "
+            "a negative duration is not allowed here"
+        ),
+    ),
+    (
+        "out_of_orderness: 6 hours",
+        "out_of_orderness: true",
+        "16:21: watermark.out_of_orderness: found the YAML boolean true, expected a duration such as '6 hours' or '0s'",
+    ),
+    (
+        "{every: 1 minute, phase: 10 s}",
+        "per_evnt",
+        (
+            "17:9: watermark.emit: found 'per_evnt', expected {every: 1 minute}, {every_n: 1000} or per_event; "
+            "did you mean 'per_event'?"
+        ),
+    ),
+    (
+        "{every: 1 minute, phase: 10 s}",
+        "{every: 0s}",
+        (
+            "17:17: watermark.emit.every: found '0s', expected a duration longer than 0, such as '1 minute'; it "
+            "must be at least 1 ms"
+        ),
+    ),
+    (
+        "{every: 1 minute, phase: 10 s}",
+        "{every_n: 0}",
+        "17:19: watermark.emit.every_n: found the number 0, expected a number of rows, at least 1",
+    ),
+    (
+        "{every: 1 minute, phase: 10 s}",
+        "{every_n: 1.5}",
+        "17:19: watermark.emit.every_n: found the number 1.5, expected a number of rows, at least 1",
+    ),
+    (
+        "phase: 10 s",
+        "phase: -1 s",
+        (
+            "17:34: watermark.emit.phase: found '-1 s', expected a duration such as '6 hours' or '0s'; a negative"
+            " duration is not allowed here"
+        ),
+    ),
+    (
+        "size: 1 hour",
+        "size: 0s",
+        "20:9: windows.size: found '0s', expected a duration longer than 0, such as '1 hour'; it must be at least 1 ms",
+    ),
+    (
+        "size: 1 hour",
+        "size: 1 month",
+        (
+            "20:9: windows.size: found '1 month', expected a duration longer than 0, such as '1 hour'; 'month' "
+            "has no fixed length; write days ('m' is minutes)"
+        ),
+    ),
+    (
+        "key: [carrier]",
+        "key: carrier",
+        (
+            "22:8: windows.key: found 'carrier', expected a list of columns such as [carrier], or [] for one "
+            "group of all; write [carrier]"
+        ),
+    ),
+    (
+        "allowed_lateness: 2 hours",
+        "allowed_lateness: a while",
+        (
+            "23:21: windows.allowed_lateness: found 'a while', expected a duration such as '6 hours' or '0s'; no "
+            "duration; write a number and a unit, such as '6 hours' (units: ms, s, min, h, days, weeks)"
+        ),
+    ),
+    (
+        "flights: count(*)",
+        "flights:",
+        "27:13: windows.aggregates.flights: found nothing, expected a SQL aggregate such as count(*)",
+    ),
+    (
+        "on_failure: block",
+        "on_failure: stop",
+        "30:15: quality.on_failure: found 'stop', expected block or warn",
+    ),
+    (
+        "ratio: 0.01",
+        "ratio: 1%",
+        "31:23: quality.max_too_late_ratio: found '1%', expected a share between 0 and 1, such as 0.01; 1% is 0.01",
+    ),
+    (
+        "ratio: 0.01",
+        "ratio: 1.01",
+        "31:23: quality.max_too_late_ratio: found the number 1.01, expected a share between 0 and 1, such as 0.01",
+    ),
+    (
+        "ratio: 0.01",
+        "ratio: -0.01",
+        "31:23: quality.max_too_late_ratio: found the number -0.01, expected a share between 0 and 1, such as 0.01",
+    ),
+    (
+        "table: panes",
+        "table: pane",
+        (
+            "34:14: quality.expectations[0].table: found 'pane', expected one of panes, window_results, "
+            "late_events, invalid_events, watermarks; did you mean 'panes'?"
+        ),
+    ),
+    (
+        "type: expect_column_values_to_be_between",
+        "type: ExpectColumnValuesToBeBetween",
+        (
+            "33:13: quality.expectations[0].type: found 'ExpectColumnValuesToBeBetween', expected a type such as "
+            "expect_column_values_to_be_between; did you mean 'expect_column_values_to_be_between'?"
+        ),
+    ),
+    (
+        "type: expect_column_values_to_be_between",
+        "kind: x",
+        "33:7: quality.expectations[0].type: missing, expected a type such as expect_column_values_to_be_between",
+    ),
+    (
+        '"@daily"',
+        '"@dayly"',
+        (
+            "37:11: schedule: found '@dayly', expected five cron fields such as '0 6 * * *', or one of @hourly, "
+            "@daily, @weekly, @monthly, @quarterly, @yearly; did you mean '@daily'?"
+        ),
+    ),
+    (
+        '"@daily"',
+        "0 6 * *",
+        (
+            "37:11: schedule: found '0 6 * *', expected five cron fields such as '0 6 * * *', or one of @hourly, "
+            "@daily, @weekly, @monthly, @quarterly, @yearly; it has 4 fields instead of 5"
+        ),
+    ),
+    (
+        '"@daily"',
+        "R 6 * * *",
+        (
+            "37:11: schedule: found 'R 6 * * *', expected five cron fields such as '0 6 * * *', or one of "
+            "@hourly, @daily, @weekly, @monthly, @quarterly, @yearly; R and H stand for no fixed time"
+        ),
+    ),
+    (
+        '"@daily"',
+        "0 6 31 2 *",
+        (
+            "37:11: schedule: found '0 6 31 2 *', expected five cron fields such as '0 6 * * *', or one of "
+            "@hourly, @daily, @weekly, @monthly, @quarterly, @yearly; failed to find next date"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), WRONG)
+def test_a_wrong_value_says_what_is_allowed(
+    edit: Callable[..., str], problems_of: Callable[..., list[Problem]], old: str, new: str, message: str
+) -> None:
+    assert [str(problem) for problem in problems_of(edit((old, new)))] == [f"flights.yaml:{message}"]
