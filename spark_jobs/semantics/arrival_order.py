@@ -1,0 +1,39 @@
+"""The arrival order is the total order in which a replay sees the rows; a row's position is its place there.
+
+    position = (clock, source partition columns, tie-break columns, all other columns by name)
+
+compared field by field, a missing value first. The clock is the arrival time in microseconds, or the event time with
+`order: event_time`. Rows with equal positions are identical, so their order cannot be seen. Page section B2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from spark_jobs.semantics.expressions import column
+
+Comparable = tuple[Any, ...]
+
+
+def position(row: Mapping[str, Any], clock_us: int, declared: Sequence[str]) -> Comparable:
+    """Give a row's position; `declared` are the partition and tie-break columns, in their order."""
+    rest = sorted(name for name in row if name not in declared)
+    return (clock_us, *(comparable(column(row, name)) for name in (*declared, *rest)))
+
+
+def comparable(value: Any) -> Comparable:
+    """Give a hashable stand-in that sorts as Spark sorts the value: null first, NaN last, lists item by item.
+
+    Two values have equal stand-ins exactly when Spark groups them together; mappings are compared as text.
+    """
+    if value is None:
+        return (0,)
+    if isinstance(value, float) and math.isnan(value):
+        return (2,)
+    if isinstance(value, (list, tuple)):
+        return (1, tuple(comparable(item) for item in value))
+    if isinstance(value, Mapping):
+        return (1, repr(sorted((str(name), comparable(item)) for name, item in value.items())))
+    return (1, value)

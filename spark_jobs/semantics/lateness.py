@@ -1,0 +1,59 @@
+"""Lateness is where a row's window stands against the watermark before the row; every comparison with one is here.
+
+With `last` the window's last instant, L the allowed lateness, W the watermark before the row, all in milliseconds:
+
+    cleanup = min(last + L, MAX)
+    on time    W < last
+    late       last <= W < cleanup
+    too late   cleanup <= W
+
+The window is judged, not the row: a row behind the watermark is on time while its window is open. At L = 0 nothing is
+late, since a window that has fired is gone. Rules 4, 50-55, 60-65.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from spark_jobs.semantics.instants import clamped_add
+from spark_jobs.semantics.windows import TimeWindow
+
+
+class Lateness(Enum):
+    """How a window sees a row, and so the timing of the pane in which the row is first seen."""
+
+    ON_TIME = "on_time"
+    LATE = "late"
+    TOO_LATE = "too_late"
+
+
+def cleanup_time(window: TimeWindow, allowed_lateness_ms: int) -> int:
+    """Give the watermark at which the window's state goes (rule 50)."""
+    return clamped_add(window.last, allowed_lateness_ms)
+
+
+def advances(watermark: int, current: int) -> bool:
+    """Say whether a watermark is news: only strictly larger values are (rule 4)."""
+    return watermark > current
+
+
+def is_complete(window: TimeWindow, watermark: int) -> bool:
+    """Say whether the window has fired at this watermark, or fires now (rules 2, 60)."""
+    return watermark >= window.last
+
+
+def is_closed(window: TimeWindow, allowed_lateness_ms: int, watermark: int) -> bool:
+    """Say whether the window's state is gone at this watermark (rule 51)."""
+    return cleanup_time(window, allowed_lateness_ms) <= watermark
+
+
+def is_due(timer: int, watermark: int) -> bool:
+    """Say whether a timer runs at this watermark (rule 61)."""
+    return timer <= watermark
+
+
+def judge(window: TimeWindow, allowed_lateness_ms: int, watermark: int) -> Lateness:
+    """Say how the window sees a row that comes when the watermark is `watermark`."""
+    if is_closed(window, allowed_lateness_ms, watermark):
+        return Lateness.TOO_LATE
+    return Lateness.LATE if is_complete(window, watermark) else Lateness.ON_TIME

@@ -1,0 +1,110 @@
+"""A pane is what a window emits each time it fires; the window operator fires one (key, window) on time, then late.
+
+    on-time pane   when the watermark reaches `last`, if a row came before that: all rows so far
+    late pane      at once for each row with last <= W < cleanup, W the watermark before it: all rows so far and it
+    discarding     each pane holds only the rows since the pane before
+
+Panes of a (key, window) are numbered from 0 as they fire; the on-time pane, if there is one, is 0. At `cleanup` the
+state goes and nothing is emitted; a row that comes then is too late. Rules 51, 60-68.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from spark_jobs.semantics.instants import MIN
+from spark_jobs.semantics.lateness import Lateness, cleanup_time, judge
+from spark_jobs.semantics.timers import Timers
+from spark_jobs.semantics.windows import TimeWindow, WindowAssigner
+
+K = TypeVar("K")
+E = TypeVar("E")
+
+
+@dataclass(frozen=True)
+class Pane(Generic[K, E]):
+    """One firing: its rows in the order in which they came, and the operator's watermark at that moment."""
+
+    key: K
+    window: TimeWindow
+    index: int
+    timing: Lateness
+    watermark: int
+    rows: tuple[E, ...]
+
+
+@dataclass(frozen=True)
+class Verdict(Generic[K, E]):
+    """How one window of a row's key saw it, and the pane that the row fired, if it is late."""
+
+    key: K
+    window: TimeWindow
+    lateness: Lateness
+    pane: Pane[K, E] | None = None
+
+
+@dataclass
+class _State(Generic[E]):
+    rows: list[E] = field(default_factory=list)
+    fired: int = 0
+
+
+class WindowOperator(Generic[K, E]):
+    """The windows of all keys, fed with rows and watermarks in arrival order."""
+
+    def __init__(self, assigner: WindowAssigner, *, allowed_lateness_ms: int = 0, discarding: bool = False) -> None:
+        if allowed_lateness_ms < 0:
+            raise ValueError(f"found an allowed lateness of {allowed_lateness_ms} ms; it must be at least 0")
+        self._assigner = assigner
+        self._allowed_lateness_ms = allowed_lateness_ms
+        self._discarding = discarding
+        self._watermark = MIN
+        self._windows: dict[tuple[K, TimeWindow], _State[E]] = {}
+        self._timers: Timers[K] = Timers()
+
+    @property
+    def watermark(self) -> int:
+        """The watermark that the next row is judged by."""
+        return self._watermark
+
+    @property
+    def open_windows(self) -> int:
+        """How many (key, window) pairs hold state."""
+        return len(self._windows)
+
+    def on_row(self, key: K, ts: int, row: E) -> tuple[Verdict[K, E], ...]:
+        """Put a row into its windows; give the verdict of each."""
+        return tuple(self._into(window, key, row) for window in self._assigner.assign(ts))
+
+    def on_watermark(self, watermark: int) -> list[Pane[K, E]]:
+        """Take a larger watermark; give the panes that it fires, in time order."""
+        # First the new value, then the timers: a pane shows the watermark that fired it (rule 61).
+        self._watermark = watermark
+        return [pane for instant, key, window in self._timers.due(watermark) for pane in self._at(instant, key, window)]
+
+    def _into(self, window: TimeWindow, key: K, row: E) -> Verdict[K, E]:
+        lateness = judge(window, self._allowed_lateness_ms, self._watermark)
+        if lateness is Lateness.TOO_LATE:
+            return Verdict(key, window, lateness)
+        self._windows.setdefault((key, window), _State()).rows.append(row)
+        self._timers.register(cleanup_time(window, self._allowed_lateness_ms), key, window)
+        if lateness is Lateness.LATE:
+            return Verdict(key, window, lateness, self._fire(key, window, lateness))
+        self._timers.register(window.last, key, window)
+        return Verdict(key, window, lateness)
+
+    def _at(self, instant: int, key: K, window: TimeWindow) -> list[Pane[K, E]]:
+        panes = [self._fire(key, window, Lateness.ON_TIME)] if instant == window.last else []
+        # Without allowed lateness both are one timer: fire, then forget (rule 65).
+        if instant == cleanup_time(window, self._allowed_lateness_ms):
+            del self._windows[key, window]
+        return panes
+
+    def _fire(self, key: K, window: TimeWindow, timing: Lateness) -> Pane[K, E]:
+        state = self._windows[key, window]
+        pane = Pane(key, window, state.fired, timing, self._watermark, tuple(state.rows))
+        state.fired += 1
+        if self._discarding:
+            state.rows.clear()
+        return pane

@@ -1,0 +1,201 @@
+"""The reference interpreter: a pipeline replayed over rows in plain Python, with the published tables as its result.
+
+It runs the streaming job row by row and writes down what happened; `spark_jobs.replay` must give the same rows. Law:
+
+    rows_read = invalid + filtered + on_time + late + too_late
+
+Timestamps in the result are aware, UTC; the watermark MIN is None and MAX is `instants.END_OF_INPUT`. Columns are those
+of the published tables, in their order, without `run_id`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from spark_jobs.semantics.aggregates import Aggregation, aggregation
+from spark_jobs.semantics.arrival_order import Comparable
+from spark_jobs.semantics.calendar import Advance
+from spark_jobs.semantics.events import Event, EventReader, Predicate, Row
+from spark_jobs.semantics.expressions import column
+from spark_jobs.semantics.instants import floor_to_ms, micros, table_time, table_time_us
+from spark_jobs.semantics.lateness import Lateness
+from spark_jobs.semantics.streaming_job import Fired, Judged, StreamingJob
+from spark_jobs.semantics.windows import TimeWindow
+
+if TYPE_CHECKING:
+    from spark_jobs.pipeline.model import Pipeline
+
+TableRow = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The rows of each table, and how many source rows met which fate."""
+
+    panes: list[TableRow]
+    window_results: list[TableRow]
+    late_events: list[TableRow]
+    invalid_events: list[TableRow]
+    watermarks: list[TableRow]
+    counts: dict[str, int]
+
+
+def replay(
+    rows: Iterable[Row],
+    pipeline: Pipeline,
+    *,
+    until: datetime | None = None,
+    aggregates: Mapping[str, Aggregation] | None = None,
+    where: Predicate | None = None,
+) -> Replay:
+    """Replay `rows`, dicts of the source's columns in any order.
+
+    `until` is how far the arrival clock went, if further than the last row (milliseconds, floored). `aggregates` by
+    result column, each a function of a pane's rows, and `where`, a function of one row, stand in for SQL that the
+    reference does not read. Panes come in firing order, late and invalid rows in the order of arrival and of reading,
+    windows by start.
+
+    Raises ValueError, in its own kinds, for what cannot be read and for an `until` before the last row.
+    """
+    reader, tables = EventReader(pipeline, where), _Tables(pipeline, aggregates or {})
+    read = [(row, reader.read(row)) for row in rows]
+    events = [event for _, event in read if isinstance(event, Event)]
+    moves_all = pipeline.watermark.placement.value == "source"
+    arrived = sorted((e for e in events if e.is_kept or moves_all), key=lambda event: event.position)
+    job = StreamingJob(pipeline)
+    job.run(arrived, _clock_end(until, arrived))
+    too_late = [judged for judged in job.judged if _is_skipped(judged)]
+    results = tables.window_results(job.fired, too_late)
+    fates = Counter(_fate(judged).value for judged in job.judged)
+    return Replay(
+        panes=[tables.pane(fired) for fired in job.fired],
+        window_results=results,
+        late_events=[_late_event(judged) for judged in too_late],
+        invalid_events=[{**row, "reason": reason} for row, reason in read if isinstance(reason, str)],
+        watermarks=tables.watermarks(job),
+        counts={
+            "rows_read": len(read),
+            "invalid": len(read) - len(events),
+            "filtered": sum(not event.is_kept for event in events),
+            **{fate.value: fates[fate.value] for fate in Lateness},
+            "windows": len(results),
+            "panes": len(job.fired),
+            "late_panes": sum(fired.pane.timing is Lateness.LATE for fired in job.fired),
+        },
+    )
+
+
+class _Tables:
+    """What happened, as rows of the published tables."""
+
+    def __init__(self, pipeline: Pipeline, aggregates: Mapping[str, Aggregation]) -> None:
+        self._key = pipeline.windows.key
+        self._allowed_lateness_ms = pipeline.windows.allowed_lateness_ms
+        self._aggregates = {
+            declared.name: aggregates.get(declared.name) or aggregation(declared.expression)
+            for declared in pipeline.windows.aggregates
+        }
+
+    def pane(self, fired: Fired) -> TableRow:
+        pane = fired.pane
+        return {
+            **self._window(fired),
+            "pane_index": pane.index,
+            "timing": pane.timing.value,
+            "fired_at": table_time_us(fired.clock_us),
+            "watermark": table_time(pane.watermark),
+            **self._values(fired),
+            "row_count": len(pane.rows),
+        }
+
+    def window_results(self, fired: list[Fired], too_late: list[Judged]) -> list[TableRow]:
+        latest = {(f.pane.key, f.pane.window): f for f in fired}
+        missed: Counter[tuple[Comparable, TimeWindow]] = Counter()
+        for judged in too_late:
+            missed.update((verdict.key, verdict.window) for verdict in judged.verdicts)
+        return [
+            {
+                **self._window(f),
+                **self._values(f),
+                "pane_count": f.pane.index + 1,
+                "row_count": len(f.pane.rows),
+                "too_late_count": missed[group],
+                "last_fired_at": table_time_us(f.clock_us),
+            }
+            for group, f in latest.items()
+        ]
+
+    def watermarks(self, job: StreamingJob) -> list[TableRow]:
+        windows = {verdict.window for judged in job.judged for verdict in judged.verdicts}
+        return [self._calendar_row(window, job) for window in sorted(windows)]
+
+    def _calendar_row(self, window: TimeWindow, job: StreamingJob) -> TableRow:
+        fires = job.calendar.fires(window)
+        return {
+            **_bounds(window),
+            "fires_at": _clock(fires),
+            "watermark_at_fire": None if fires is None else table_time(fires.watermark),
+            "closes_at": _clock(job.calendar.closes(window, self._allowed_lateness_ms)),
+            "partition_watermarks": None if fires is None else _partition_watermarks(fires),
+        }
+
+    def _window(self, fired: Fired) -> TableRow:
+        first = fired.pane.rows[0].row
+        return {**{name: column(first, name) for name in self._key}, **_bounds(fired.pane.window)}
+
+    def _values(self, fired: Fired) -> TableRow:
+        rows = [event.row for event in fired.pane.rows]
+        return {name: aggregate(rows) for name, aggregate in self._aggregates.items()}
+
+
+def _clock_end(until: datetime | None, arrived: list[Event]) -> int | None:
+    if until is None:
+        return None
+    until_ms = floor_to_ms(micros(until))
+    if arrived and floor_to_ms(arrived[-1].clock_us) > until_ms:
+        last = table_time_us(arrived[-1].clock_us)
+        raise ValueError(f"asked for a replay until {until}, found a row at {last}; take later rows out, or end later")
+    return until_ms * 1000
+
+
+def _fate(judged: Judged) -> Lateness:
+    """A row's best verdict: it is too late only if all its windows say so (rule 52)."""
+    order = list(Lateness)
+    return min((verdict.lateness for verdict in judged.verdicts), key=order.index)
+
+
+def _is_skipped(judged: Judged) -> bool:
+    return _fate(judged) is Lateness.TOO_LATE
+
+
+def _late_event(judged: Judged) -> TableRow:
+    event = judged.event
+    return {
+        **event.row,
+        "event_time": table_time_us(event.event_us),
+        "arrival_time": table_time_us(event.arrival_us),
+        "watermark": table_time(judged.watermark),
+        "late_by_ms": judged.watermark - event.ts,
+        **_bounds(max(verdict.window for verdict in judged.verdicts)),
+    }
+
+
+def _bounds(window: TimeWindow) -> TableRow:
+    return {"window_start": table_time(window.start), "window_end": table_time(window.end)}
+
+
+def _clock(advance: Advance | None) -> datetime | None:
+    return None if advance is None else table_time_us(advance.clock_us)
+
+
+def _partition_watermarks(advance: Advance) -> list[TableRow] | None:
+    if advance.partitions is None:
+        return None
+    return [
+        {"source_partition": partition, "watermark": table_time(watermark)}
+        for partition, watermark in sorted(advance.partitions.items())
+    ]

@@ -1,0 +1,102 @@
+"""A streaming job, step by step: rows in arrival order, each judged, then seen by its partition's generator.
+
+    each row    emission due before it -> window operator, by the watermark so far -> generator -> emission due after it
+    the end     emission due until the clock stops -> watermark MAX, if the end of input closes
+
+An emission that raises the combined watermark runs the operator's timers at once. Nothing is computed in closed form:
+this is what the Spark code is compared with. Rules 5, 17, 61; page section B3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from spark_jobs.semantics.arrival_order import Comparable, comparable
+from spark_jobs.semantics.calendar import Advance, WindowCalendar
+from spark_jobs.semantics.emission import emission_clock
+from spark_jobs.semantics.events import Event
+from spark_jobs.semantics.expressions import column
+from spark_jobs.semantics.instants import MAX
+from spark_jobs.semantics.panes import Pane, Verdict, WindowOperator
+from spark_jobs.semantics.partitions import SourcePartitions, label
+from spark_jobs.semantics.watermark import generator
+from spark_jobs.semantics.windows import assigner
+
+if TYPE_CHECKING:
+    from spark_jobs.pipeline.model import Pipeline
+
+
+@dataclass(frozen=True)
+class Fired:
+    """A pane and the clock of its firing: the emission's, or the late row's own."""
+
+    pane: Pane[Comparable, Event]
+    clock_us: int
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A row that fills windows, the watermark before it, and what its windows made of it."""
+
+    event: Event
+    watermark: int
+    verdicts: tuple[Verdict[Comparable, Event], ...]
+
+
+class StreamingJob:
+    """One run of a pipeline; `fired`, `judged` and `calendar` hold what happened, in order."""
+
+    def __init__(self, pipeline: Pipeline) -> None:
+        windows, source = pipeline.windows, pipeline.source
+        self.fired: list[Fired] = []
+        self.judged: list[Judged] = []
+        self.calendar = WindowCalendar()
+        self._key = windows.key
+        self._operator: WindowOperator[Comparable, Event] = WindowOperator(
+            assigner(windows),
+            allowed_lateness_ms=windows.allowed_lateness_ms,
+            discarding=windows.accumulation.value == "discarding",
+        )
+        self._partitions = SourcePartitions(
+            lambda: generator(pipeline.watermark),
+            declared=(label(values) for values in source.source_partition.declared),
+            forward=self._forward,
+        )
+        self._emissions = emission_clock(pipeline.watermark.emit)
+        self._closes = pipeline.replay.end_of_input.value == "close"
+        self._now_us = 0
+
+    def run(self, events: Iterable[Event], until_us: int | None) -> None:
+        """Process the events, which are in arrival order, then the end of the input at `until_us` or the last row."""
+        end_us = None
+        for event in events:
+            self._emit(self._emissions.before(event.clock_us))
+            if event.is_kept:
+                self._process(event)
+            self._partitions.on_event(event.partition, event.row, event.ts)
+            self._emit(self._emissions.after(event.clock_us))
+            end_us = event.clock_us
+        self._emit(self._emissions.at_end(until_us))
+        if self._closes and end_us is not None:
+            self._advance(Advance(end_us if until_us is None else until_us, MAX, None))
+
+    def _process(self, event: Event) -> None:
+        watermark = self._operator.watermark
+        key = tuple(comparable(column(event.row, name)) for name in self._key)
+        verdicts = self._operator.on_row(key, event.ts, event)
+        self.judged.append(Judged(event, watermark, verdicts))
+        self.fired += [Fired(verdict.pane, event.clock_us) for verdict in verdicts if verdict.pane is not None]
+
+    def _emit(self, clock_us: int | None) -> None:
+        if clock_us is not None:
+            self._now_us = clock_us
+            self._partitions.on_periodic_emit()
+
+    def _forward(self, watermark: int) -> None:
+        self._advance(Advance(self._now_us, watermark, dict(self._partitions.watermarks)))
+
+    def _advance(self, advance: Advance) -> None:
+        self.calendar.record(advance)
+        self.fired += [Fired(pane, advance.clock_us) for pane in self._operator.on_watermark(advance.watermark)]

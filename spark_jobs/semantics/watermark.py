@@ -1,0 +1,64 @@
+"""A watermark `t` promises that no row with event time <= t will follow; a generator makes one from a partition's rows.
+
+Bounded out-of-orderness with bound B >= 0, in milliseconds:
+
+    m = max event time so far, MIN + B + 1 before the first row
+    emitted at each periodic emit: m - B - 1
+
+so a row exactly B behind the newest is still ahead of the watermark. Monotonous is B = 0. A row moves `m` only; the
+value is seen at the next emit. The same value may be emitted again. Rules 2, 10-13, 17.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from spark_jobs.semantics.instants import MIN
+
+if TYPE_CHECKING:
+    from spark_jobs.pipeline.model import Watermark
+
+
+class WatermarkOutput(Protocol):
+    """Where a generator's watermarks go."""
+
+    def emit_watermark(self, watermark: int) -> None:
+        """Take a watermark; lower ones than before are allowed and change nothing."""
+
+
+class WatermarkGenerator(Protocol):
+    """One source partition's watermarks."""
+
+    def on_event(self, row: Mapping[str, Any], ts: int, output: WatermarkOutput) -> None:
+        """See a row, after it went downstream (rule 17)."""
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        """See an emission."""
+
+
+class BoundedOutOfOrderness:
+    """The newest event time less the bound less 1 ms. Raises ValueError for a negative bound."""
+
+    def __init__(self, bound_ms: int) -> None:
+        if bound_ms < 0:
+            raise ValueError(f"found an out-of-orderness bound of {bound_ms} ms; it must be at least 0")
+        self._bound_ms = bound_ms
+        self._max_ts = MIN + bound_ms + 1
+
+    def on_event(self, row: Mapping[str, Any], ts: int, output: WatermarkOutput) -> None:
+        """Remember the event time if it is the newest."""
+        self._max_ts = max(self._max_ts, ts)
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        """Emit the newest event time less the bound less 1 ms."""
+        output.emit_watermark(self._max_ts - self._bound_ms - 1)
+
+
+def generator(declared: Watermark) -> WatermarkGenerator:
+    """Make a new partition's generator as the pipeline declares it. Raises ValueError for an unknown strategy."""
+    if declared.strategy.value == "bounded_out_of_orderness":
+        return BoundedOutOfOrderness(declared.out_of_orderness_ms)
+    if declared.strategy.value == "monotonous":
+        return BoundedOutOfOrderness(0)
+    raise ValueError(f"found strategy '{declared.strategy.value}', known: bounded_out_of_orderness, monotonous")

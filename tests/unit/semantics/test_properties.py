@@ -1,0 +1,151 @@
+"""Properties of every replay: rows are conserved, watermarks never fall, what is fired on time stays as it was."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from spark_jobs.pipeline.model import (
+    Accumulation,
+    Aggregate,
+    Emit,
+    EmitKind,
+    EndOfInput,
+    Order,
+    Pipeline,
+    Placement,
+    ReplayOrder,
+    Source,
+    SourcePartition,
+    Strategy,
+    TimeField,
+    TimeUnit,
+    Watermark,
+    Windows,
+)
+from spark_jobs.semantics.reference import replay
+
+Rows = list[dict[str, Any]]
+
+emissions = st.one_of(
+    st.just(Emit(EmitKind.PER_EVENT)),
+    st.builds(Emit, st.just(EmitKind.EVERY_N), n=st.integers(1, 4)),
+    st.builds(Emit, st.just(EmitKind.EVERY), interval_ms=st.integers(3, 9), phase_ms=st.integers(0, 2)),
+)
+pipelines = st.builds(
+    lambda declared, order, end, watermark, windows: Pipeline(
+        name="any",
+        source=Source(
+            table="any",
+            event_time=TimeField("ts", unit=TimeUnit.MILLISECONDS),
+            arrival_time=TimeField("arrival", unit=TimeUnit.MILLISECONDS),
+            source_partition=SourcePartition(("partition",), declared),
+            where="kept",
+        ),
+        replay=ReplayOrder(order, end),
+        watermark=watermark,
+        windows=windows,
+    ),
+    declared=st.sampled_from([(), (("p",),), (("p",), ("silent",))]),
+    order=st.sampled_from([Order.ARRIVAL, Order.ARRIVAL, Order.EVENT_TIME]),
+    end=st.sampled_from(EndOfInput),
+    watermark=st.builds(Watermark, st.sampled_from(Strategy), st.integers(0, 6), st.sampled_from(Placement), emissions),
+    windows=st.builds(
+        Windows,
+        size_ms=st.integers(5, 9),
+        offset_ms=st.integers(-4, 4),
+        key=st.sampled_from([(), ("key",)]),
+        allowed_lateness_ms=st.sampled_from([0, 1, 7, 10**6]),
+        accumulation=st.sampled_from(Accumulation),
+        aggregates=st.just((Aggregate("ids", "collect_list(id)"),)),
+    ),
+)
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> Rows:
+    """Rows that arrive in order and happened around their arrival, some of them without a time."""
+    fields = st.tuples(
+        st.integers(0, 4),
+        st.one_of(st.integers(-30, 8), st.none()),
+        st.sampled_from("pq"),
+        st.sampled_from("xy"),
+        st.sampled_from([True, True, True, False, None]),
+    )
+    rows, arrival = [], 0
+    for number, (step, delay, partition, key, kept) in enumerate(draw(st.lists(fields, max_size=25))):
+        arrival += step
+        ts = None if delay is None else arrival + delay
+        rows.append({"id": number, "arrival": arrival, "ts": ts, "partition": partition, "key": key, "kept": kept})
+    return rows
+
+
+def group(pane: dict[str, Any]) -> tuple[Any, ...]:
+    return pane.get("key"), pane["window_start"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(rows=streams(), pipeline=pipelines)
+def test_rows_are_conserved(rows: Rows, pipeline: Pipeline) -> None:
+    outcome = replay(rows, pipeline)
+    counts = outcome.counts
+    assert counts["rows_read"] == len(rows)
+    fates = ("invalid", "filtered", "on_time", "late", "too_late")
+    assert counts["rows_read"] == sum(counts[fate] for fate in fates)
+    assert counts["invalid"] == len(outcome.invalid_events) == sum(row["ts"] is None for row in rows)
+    assert counts["filtered"] == sum(row["ts"] is not None and not row["kept"] for row in rows)
+    assert counts["too_late"] == len(outcome.late_events)
+    assert counts["late"] == counts["late_panes"] == sum(pane["timing"] == "late" for pane in outcome.panes)
+    assert counts["windows"] == len({group(pane) for pane in outcome.panes})
+    if pipeline.replay.end_of_input is EndOfInput.CLOSE:
+        on_time = [pane for pane in outcome.panes if pane["timing"] == "on_time"]
+        assert counts["on_time"] == sum(pane["row_count"] for pane in on_time)
+
+
+@settings(max_examples=300, deadline=None)
+@given(rows=streams(), pipeline=pipelines)
+def test_every_kept_row_is_in_a_pane_once_or_too_late(rows: Rows, pipeline: Pipeline) -> None:
+    assume(pipeline.replay.end_of_input is EndOfInput.CLOSE)
+    closing = replay(rows, pipeline)
+    seen = Counter(row["id"] for row in closing.late_events)
+    if pipeline.windows.accumulation is Accumulation.DISCARDING:
+        seen.update(number for pane in closing.panes for number in pane["ids"])
+    else:
+        latest = {group(pane): pane["ids"] for pane in closing.panes}
+        seen.update(number for ids in latest.values() for number in ids)
+    assert seen == Counter(row["id"] for row in rows if row["ts"] is not None and row["kept"])
+
+
+@settings(max_examples=300, deadline=None)
+@given(rows=streams(), pipeline=pipelines)
+def test_the_watermark_never_falls(rows: Rows, pipeline: Pipeline) -> None:
+    outcome = replay(rows, pipeline)
+    for happenings in (outcome.panes, outcome.late_events):
+        watermarks = [happening["watermark"] for happening in happenings]
+        assert watermarks == sorted(watermarks)
+    fired = [(w["fires_at"], w["watermark_at_fire"]) for w in outcome.watermarks if w["fires_at"] is not None]
+    assert fired == sorted(fired)
+    assert all(w["fires_at"] <= w["closes_at"] for w in outcome.watermarks if w["closes_at"] is not None)
+
+
+@settings(max_examples=300, deadline=None)
+@given(rows=streams(), pipeline=pipelines)
+def test_no_pane_fires_before_its_watermark_and_indices_have_no_gap(rows: Rows, pipeline: Pipeline) -> None:
+    firings: Counter[tuple[Any, ...]] = Counter()
+    for pane in replay(rows, pipeline).panes:
+        assert (pane["window_end"] - pane["watermark"]).total_seconds() <= 0.001
+        assert pane["pane_index"] == firings[group(pane)]
+        assert pane["timing"] == "late" or pane["pane_index"] == 0
+        firings[group(pane)] += 1
+
+
+@settings(max_examples=300, deadline=None)
+@given(rows=streams(), pipeline=pipelines, cut=st.integers(0, 25))
+def test_what_has_fired_is_not_changed_by_later_rows(rows: Rows, pipeline: Pipeline, cut: int) -> None:
+    assume(pipeline.replay.order is Order.ARRIVAL and pipeline.replay.end_of_input is EndOfInput.KEEP_OPEN)
+    earlier, everything = replay(rows[:cut], pipeline), replay(rows, pipeline)
+    assert everything.panes[: len(earlier.panes)] == earlier.panes
+    assert everything.late_events[: len(earlier.late_events)] == earlier.late_events

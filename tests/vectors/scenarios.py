@@ -1,0 +1,300 @@
+"""A scenario is a stream with a pipeline, and what Flink 2.3.0 emitted for it: panes, late rows, watermarks.
+
+`load` gives every recorded scenario of this folder. What an engine gives becomes the same tuples as what Flink gave:
+`panes_of` and `late_of` read any result whose tables are rows of the published columns, `calendar_of` its `watermarks`.
+Times in the tuples are milliseconds, MIN and MAX as in Flink. A row of a scenario is a dict with `index` (its place in
+Flink's order), `partition, key, ts` (ms), `arrival_us` (microseconds; unique, in Flink's order) and `value`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from spark_jobs.pipeline.model import (
+    Accumulation,
+    Aggregate,
+    Emit,
+    EmitKind,
+    Pipeline,
+    Source,
+    SourcePartition,
+    Strategy,
+    TimeField,
+    TimeUnit,
+    Watermark,
+    Windows,
+)
+from spark_jobs.semantics.instants import END_OF_INPUT, MAX, MIN, micros, table_time
+
+HERE = Path(__file__).parent
+SCENARIOS, RESULTS = "scenarios.jsonl.gz", "flink_results.jsonl.gz"
+
+_STRATEGIES = {"bounded": Strategy.BOUNDED_OUT_OF_ORDERNESS, "monotonous": Strategy.MONOTONOUS}
+_AGGREGATES = {
+    "rows": "count(*)",
+    "total": "sum(value)",
+    "least": "min(value)",
+    "most": "max(value)",
+    "members": "collect_list(index)",
+}
+# A tick that no scenario's clock reaches: Flink's emission mode 'none'.
+_NEVER_MS = 2**45
+
+
+class PaneTuple(NamedTuple):
+    """A firing, at clock `fired_us` (microseconds); `members` are the indices of the pane's rows."""
+
+    key: str
+    start: int
+    end: int
+    pane_index: int
+    timing: str
+    watermark: int
+    fired_us: int
+    rows: int
+    total: float
+    least: float
+    most: float
+    members: tuple[int, ...]
+
+
+class CalendarTuple(NamedTuple):
+    """A window's firing and closing, by the clock in microseconds."""
+
+    start: int
+    end: int
+    fires_us: int
+    watermark_at_fire: int
+    closes_us: int
+
+
+class Outcome(Protocol):
+    """What an engine gives: rows of the published tables."""
+
+    @property
+    def panes(self) -> Iterable[Mapping[str, Any]]: ...
+
+    @property
+    def late_events(self) -> Iterable[Mapping[str, Any]]: ...
+
+    @property
+    def watermarks(self) -> Iterable[Mapping[str, Any]]: ...
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A scenario and Flink's answer, as the oracle reads and writes them (`declared`, `recorded`)."""
+
+    declared: Mapping[str, Any]
+    recorded: Mapping[str, Any]
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+        return str(self.declared["id"])
+
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows in Flink's order; `arrival_us` numbers the rows of one arrival."""
+        events = enumerate(self.declared["events"])
+        by_arrival = groupby(events, key=lambda pair: int(pair[1]["arrival"]))
+        return [
+            {
+                "index": index,
+                "partition": event["partition"],
+                "key": event["key"],
+                "ts": event["ts"],
+                "arrival_us": arrival * 1000 + place,
+                "value": float(event["value"]),
+            }
+            for arrival, together in by_arrival
+            for place, (index, event) in enumerate(together)
+        ]
+
+    @property
+    def until(self) -> datetime | None:
+        """How far the clock went after the last row."""
+        return table_time(self.declared["end_ms"]) if "end_ms" in self.declared else None
+
+    @cached_property
+    def pipeline(self) -> Pipeline:
+        """The pipeline that says what the scenario says."""
+        window, strategy = self.declared["window"], self.declared["strategy"]
+        return Pipeline(
+            name="scenario",
+            source=Source(
+                table="scenario",
+                event_time=TimeField("ts", unit=TimeUnit.MILLISECONDS),
+                arrival_time=TimeField("arrival_us", unit=TimeUnit.MICROSECONDS),
+                source_partition=SourcePartition(("partition",), self._declared_partitions()),
+                tie_break=("index",),
+                future_guard_ms=None,
+            ),
+            watermark=Watermark(
+                strategy=_STRATEGIES[strategy["kind"]],
+                out_of_orderness_ms=strategy.get("out_of_orderness_ms", 0),
+                emit=self._emit(),
+            ),
+            windows=Windows(
+                size_ms=window["size_ms"],
+                offset_ms=window.get("offset_ms", 0),
+                key=("key",),
+                allowed_lateness_ms=self.declared.get("allowed_lateness_ms", 0),
+                accumulation=Accumulation(self.declared.get("accumulation", "accumulating")),
+                aggregates=tuple(Aggregate(name, expression) for name, expression in _AGGREGATES.items()),
+            ),
+        )
+
+    @property
+    def panes(self) -> list[PaneTuple]:
+        """What Flink emitted, sorted."""
+        return sorted(
+            PaneTuple(
+                pane["key"],
+                pane["start"],
+                pane["end"],
+                pane["pane_index"],
+                pane["timing"],
+                pane["watermark"],
+                self._clock_us(pane["after_event"], pane["watermark"], is_emission=pane["trigger"] == "timer"),
+                pane["count"],
+                pane["sum"],
+                pane["min"],
+                pane["max"],
+                tuple(pane["events"]),
+            )
+            for pane in self.recorded["panes"]
+        )
+
+    @property
+    def late(self) -> list[int]:
+        """The indices of Flink's late output, sorted."""
+        return sorted(self.recorded["late"])
+
+    @property
+    def calendar(self) -> list[CalendarTuple]:
+        """The calendar that Flink's watermarks give for the windows that held a row, sorted."""
+        lateness = self.declared.get("allowed_lateness_ms", 0)
+        size, offset = self.declared["window"]["size_ms"], self.declared["window"].get("offset_ms", 0)
+        starts = sorted({event["ts"] - (event["ts"] - offset) % size for event in self.declared["events"]})
+        marks = self.recorded["watermarks"]
+        reached = [mark["watermark"] for mark in marks]
+        fires = [bisect_left(reached, start + size - 1) for start in starts]
+        closes = [bisect_left(reached, start + size - 1 + lateness) for start in starts]
+        return [
+            CalendarTuple(start, start + size, self._clock_of(marks[fire]), reached[fire], self._clock_of(marks[close]))
+            for start, fire, close in zip(starts, fires, closes, strict=True)
+        ]
+
+    def _clock_of(self, mark: Mapping[str, Any]) -> int:
+        return self._clock_us(mark["after_event"], mark["watermark"])
+
+    def _clock_us(self, after_event: int, watermark: int, *, is_emission: bool = True) -> int:
+        """The clock of what Flink did after a row: at the next tick, or with the row itself."""
+        if watermark == MAX and self.until is not None:
+            return micros(self.until)
+        arrival_us: int = self.rows[after_event]["arrival_us"]
+        emit = self.pipeline.watermark.emit
+        if watermark == MAX or not is_emission or emit.kind is not EmitKind.EVERY:
+            return arrival_us
+        since_ms = arrival_us // 1000 - emit.phase_ms
+        return (since_ms // emit.interval_ms + 1) * emit.interval_ms * 1000 + emit.phase_ms * 1000
+
+    def _declared_partitions(self) -> tuple[tuple[str], ...]:
+        if self.declared.get("register") == "lazy":
+            return ()
+        spoken = {event["partition"] for event in self.declared["events"]}
+        return tuple((name,) for name in self.declared.get("partitions", sorted(spoken)))
+
+    def _emit(self) -> Emit:
+        emit = self.declared["emit"]
+        if emit["mode"] == "every_n":
+            return Emit(EmitKind.EVERY_N, n=emit["n"])
+        if emit["mode"] == "periodic":
+            interval = emit["interval_ms"]
+            return Emit(EmitKind.EVERY, interval_ms=interval, phase_ms=emit.get("phase_ms", 0) % interval)
+        if emit["mode"] == "none":
+            return Emit(
+                EmitKind.EVERY, interval_ms=_NEVER_MS, phase_ms=self.declared["events"][0]["arrival"] % _NEVER_MS
+            )
+        return Emit(EmitKind.PER_EVENT)
+
+
+def load(scenarios: Path = HERE / SCENARIOS, results: Path = HERE / RESULTS) -> list[Scenario]:
+    """Read scenarios and Flink's answers, JSON lines (gzipped if the name says so), paired by id."""
+    recorded = {answer["id"]: answer for answer in _lines(results)}
+    return [Scenario(declared, recorded[declared["id"]]) for declared in _lines(scenarios)]
+
+
+def is_supported(declared: Mapping[str, Any]) -> bool:
+    """Whether the project has all that a scenario asks for."""
+    return (
+        declared.get("window", {}).get("kind") == "tumbling"
+        and declared["strategy"]["kind"] in _STRATEGIES
+        and not {"idle_timeout_ms", "subtasks", "release", "start_ms", "join"} & declared.keys()
+    )
+
+
+def panes_of(outcome: Outcome) -> list[PaneTuple]:
+    """An engine's panes, sorted."""
+    return sorted(
+        PaneTuple(
+            pane["key"],
+            millis(pane["window_start"]),
+            millis(pane["window_end"]),
+            pane["pane_index"],
+            pane["timing"],
+            _watermark(pane["watermark"]),
+            micros(pane["fired_at"]),
+            pane["rows"],
+            pane["total"],
+            pane["least"],
+            pane["most"],
+            tuple(sorted(pane["members"])),
+        )
+        for pane in outcome.panes
+    )
+
+
+def late_of(outcome: Outcome) -> list[int]:
+    """The indices of an engine's late rows, sorted."""
+    return sorted(row["index"] for row in outcome.late_events)
+
+
+def calendar_of(outcome: Outcome) -> list[CalendarTuple]:
+    """An engine's calendar, sorted."""
+    return sorted(
+        CalendarTuple(
+            millis(row["window_start"]),
+            millis(row["window_end"]),
+            micros(row["fires_at"]),
+            _watermark(row["watermark_at_fire"]),
+            micros(row["closes_at"]),
+        )
+        for row in outcome.watermarks
+    )
+
+
+def millis(moment: datetime) -> int:
+    """A table's timestamp as milliseconds since 1970."""
+    return micros(moment) // 1000
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
+        return [json.loads(line) for line in lines]
+
+
+def _watermark(moment: datetime | None) -> int:
+    if moment is None:
+        return MIN
+    return MAX if moment == END_OF_INPUT else millis(moment)

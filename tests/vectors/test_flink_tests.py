@@ -1,0 +1,134 @@
+"""Cases of Flink's own test suite, transcribed as data: each concept alone gives what Flink's class gives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.semantics.instants import MIN
+from spark_jobs.semantics.lateness import Lateness
+from spark_jobs.semantics.merge import WatermarkMerge
+from spark_jobs.semantics.panes import Pane, WindowOperator
+from spark_jobs.semantics.watermark import BoundedOutOfOrderness
+from spark_jobs.semantics.windows import TumblingWindows, window_start
+
+Case = dict[str, Any]
+
+CASES: list[Case] = [json.loads(path.read_text()) for path in sorted((Path(__file__).parent / "flink_tests").glob("*"))]
+
+
+def of_schema(schema: str) -> pytest.MarkDecorator:
+    cases = [case for case in CASES if case["schema"] == schema]
+    return pytest.mark.parametrize("case", cases, ids=lambda case: case["name"])
+
+
+def tumbling(window: Case) -> TumblingWindows:
+    return TumblingWindows(window["size_ms"], window["offset_ms"])
+
+
+def test_every_case_is_read() -> None:
+    schemas = {"parameter_validation", "watermark_generator", "watermark_multiplexer", "window_assign"}
+    assert {case["schema"] for case in CASES} == schemas | {"window_operator", "window_start"}
+
+
+@of_schema("window_start")
+def test_window_start(case: Case) -> None:
+    for expected in case["cases"]:
+        found = window_start(expected["ts"], offset_ms=case["offset_ms"], size_ms=case["size_ms"])
+        assert found == expected["start"], expected
+
+
+@of_schema("window_assign")
+def test_window_assignment(case: Case) -> None:
+    for expected in case["cases"]:
+        found = tumbling(case["window"]).assign(expected["ts"])
+        assert [list(window) for window in found] == expected["windows"], expected
+
+
+@of_schema("parameter_validation")
+def test_window_parameters(case: Case) -> None:
+    windows = [c for c in case["cases"] if c.get("window", {}).get("kind") == "tumbling"]
+    assert windows
+    for expected in windows:
+        if expected["valid"]:
+            tumbling(expected["window"])
+        else:
+            with pytest.raises(ValueError, match=r"window (size|offset)"):
+                tumbling(expected["window"])
+
+
+class Recorder:
+    """An output that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.watermarks: list[int] = []
+
+    def emit_watermark(self, watermark: int) -> None:
+        self.watermarks.append(watermark)
+
+
+@of_schema("watermark_generator")
+def test_watermark_generator(case: Case) -> None:
+    generator, output = BoundedOutOfOrderness(case["strategy"].get("bound_ms", 0)), Recorder()
+    for step in case["steps"]:
+        output.watermarks.clear()
+        if "event_ts" in step:
+            generator.on_event({}, step["event_ts"], output)
+            assert output.watermarks == []
+        else:
+            generator.on_periodic_emit(output)
+            assert output.watermarks == [step["expect_watermark"]]
+
+
+@of_schema("watermark_multiplexer")
+def test_watermark_merge(case: Case) -> None:
+    forwarded: list[int] = []
+    merge = WatermarkMerge(forwarded.append)
+    for step in case["steps"]:
+        if "register" in step:
+            merge.register(step["register"])
+        elif "emit_watermark" in step:
+            output = merge.immediate if step["mode"] == "immediate" else merge.deferred
+            output(step["output"]).emit_watermark(step["emit_watermark"])
+        elif "periodic_emit" in step:
+            merge.on_periodic_emit()
+        else:
+            assert (forwarded[-1] if forwarded else None) == step["expect"]["last_watermark"], step
+    assert forwarded == sorted(set(forwarded))
+
+
+@of_schema("window_operator")
+def test_window_operator(case: Case) -> None:
+    assert case["trigger"] == {"kind": "event_time"}
+    operator: WindowOperator[str, int] = WindowOperator(
+        tumbling(case["window"]), allowed_lateness_ms=case["allowed_lateness_ms"]
+    )
+    watermark, emitted, late = MIN, [], []
+    for number, step in enumerate(case["steps"]):
+        panes: list[Pane[str, int]] = []
+        if "watermark" in step:
+            assert step["watermark"] > watermark
+            watermark = step["watermark"]
+            panes = operator.on_watermark(watermark)
+        else:
+            row = step["element"]
+            (verdict,) = operator.on_row(row["key"], row["ts"], row["value"])
+            panes = [] if verdict.pane is None else [verdict.pane]
+            if verdict.lateness is Lateness.TOO_LATE:
+                late.append({"after_step": number, **row})
+        emitted += [record for pane in panes for record in records(pane, number, case["aggregate"])]
+    assert by_text(emitted) == by_text(case["expected"])
+    assert late == case["expected_late"]
+
+
+def records(pane: Pane[str, int], step: int, aggregate: str) -> list[Case]:
+    window = {"window_start": pane.window.start, "window_end": pane.window.end, "output_ts": pane.window.last}
+    values = [sum(pane.rows)] if aggregate == "sum" else list(pane.rows)
+    return [{"after_step": step, "key": pane.key, "value": value, **window} for value in values]
+
+
+def by_text(found: list[Case]) -> list[Case]:
+    return sorted(found, key=lambda record: json.dumps(record, sort_keys=True))
