@@ -1,0 +1,6 @@
+"""The meaning compiled to Spark: `replay` says what a streaming job would have said, as lazy DataFrames."""
+
+from spark_jobs.replay.engine import Replay, replay
+from spark_jobs.replay.event_time import TimeFieldError
+
+__all__ = ["Replay", "TimeFieldError", "replay"]

@@ -1,0 +1,116 @@
+"""The total arrival order, and epochs: the stretches of it between two watermark emissions.
+
+Law: position = (clock, source partition, tie columns, the whole row). Rows with equal positions are identical rows, so
+their order cannot be seen. The epoch of a row is
+
+    every D, phase P   floor((clock_ms - P) / D)
+    every_n n          floor(rank / n)
+    per_event          the position itself
+
+and the emission of an epoch follows all its rows and precedes every row of the next (B3).
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from spark_jobs.pipeline.model import EmitKind, Pipeline
+from spark_jobs.replay import columns as c
+from spark_jobs.replay.event_time import millis
+from spark_jobs.replay.events import moves_watermark, quoted
+
+# Rows are numbered in stretches of this length, side by side.
+_NUMBERING_STRETCH_US = 60_000_000
+# Per-event epochs are grouped by stretches of this length; only stretches that hold a late row or a firing are sorted.
+_GROUPING_STRETCH_US = 1_000_000
+
+
+def position(prepared: DataFrame, pipeline: Pipeline) -> Column:
+    """The row's place in the arrival order: a struct that compares field by field, nulls first.
+
+    The last fields are the source's columns by name: they break what the declared columns leave tied. Maps have no
+    order in Spark and are compared as JSON text.
+    """
+    declared = [*pipeline.source.source_partition.columns, *pipeline.source.tie_break]
+    rest = sorted(f.name for f in prepared.schema if not f.name.startswith(c.PREFIX) and f.name not in declared)
+    kinds = {f.name: f.dataType for f in prepared.schema}
+    fields = [F.col(c.CLOCK_US).alias("clock_us")]
+    for i, name in enumerate([*declared, *rest]):
+        fields.append(_comparable(name, kinds[name]).alias(f"tie_{i}"))
+    return F.struct(*fields)
+
+
+def with_epoch(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """`prepared` with `EPOCH`: a long, or the position for per-event emission; null for rows without a position."""
+    emit = pipeline.watermark.emit
+    if emit.kind is EmitKind.PER_EVENT:
+        return prepared.withColumn(c.EPOCH, F.when(moves_watermark(pipeline), position(prepared, pipeline)))
+    if emit.kind is EmitKind.EVERY:
+        return prepared.withColumn(c.EPOCH, F.when(moves_watermark(pipeline), every(F.col(c.CLOCK_US), pipeline)))
+    return _numbered(prepared, pipeline)
+
+
+def every(clock_us: Column, pipeline: Pipeline) -> Column:
+    """Epoch of a clock under `emit: {every: D, phase: P}`."""
+    emit = pipeline.watermark.emit
+    since = millis(clock_us) - F.lit(emit.phase_ms)
+    return _stretch(since, emit.interval_ms)
+
+
+def emission_clock_us(epoch: Column, pipeline: Pipeline) -> Column:
+    """When the emission that ends `epoch` happens, for `emit: {every: D, phase: P}`: `(epoch + 1) * D + P`."""
+    emit = pipeline.watermark.emit
+    return ((epoch + F.lit(1)) * F.lit(emit.interval_ms) + F.lit(emit.phase_ms)) * F.lit(1000)
+
+
+def bucket(epoch: Column, pipeline: Pipeline) -> Column:
+    """A long that never falls along the arrival order, for grouping.
+
+    It is the epoch, or for per-event emission the stretch of the clock around the position.
+    """
+    if pipeline.watermark.emit.kind is EmitKind.PER_EVENT:
+        return _stretch(epoch.getField("clock_us"), _GROUPING_STRETCH_US)
+    return epoch
+
+
+def _numbered(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Epochs counted in rows: the one mode that has to number them.
+
+    Each stretch of the clock is numbered on its own, side by side, and begins where the stretches before it end.
+    """
+    counted = moves_watermark(pipeline)
+    stretch = _stretch(F.col(c.CLOCK_US), _NUMBERING_STRETCH_US)
+    marked = prepared.withColumns(
+        {c.PREFIX + "stretch": F.when(counted, stretch), c.POSITION: F.when(counted, position(prepared, pipeline))}
+    )
+    sizes = marked.where(counted).groupBy(c.PREFIX + "stretch").agg(F.count("*").alias("size"))
+    in_order = Window.orderBy(c.PREFIX + "stretch").rowsBetween(Window.unboundedPreceding, -1)
+    starts = sizes.select(c.PREFIX + "stretch", F.coalesce(F.sum("size").over(in_order), F.lit(0)).alias("start"))
+    within = Window.partitionBy(c.PREFIX + "stretch").orderBy(c.POSITION)
+    rank = F.col("start") + F.row_number().over(within) - F.lit(1)
+    n = F.lit(pipeline.watermark.emit.n)
+    return (
+        marked.join(F.broadcast(starts), c.PREFIX + "stretch", "left")
+        .withColumn(c.EPOCH, F.when(counted, F.call_function("div", rank, n)))
+        .drop(c.PREFIX + "stretch", "start", c.POSITION)
+    )
+
+
+def _stretch(clock: Column, length: int) -> Column:
+    """`floor(clock / length)` in whole numbers."""
+    return F.call_function("div", clock - F.pmod(clock, F.lit(length)), F.lit(length))
+
+
+def _comparable(name: str, kind: T.DataType) -> Column:
+    column = F.col(quoted(name))
+    return F.to_json(column) if _holds_map(kind) else column
+
+
+def _holds_map(kind: T.DataType) -> bool:
+    if isinstance(kind, (T.MapType, T.VariantType)):
+        return True
+    if isinstance(kind, T.ArrayType):
+        return _holds_map(kind.elementType)
+    return isinstance(kind, T.StructType) and any(_holds_map(f.dataType) for f in kind.fields)

@@ -1,0 +1,22 @@
+"""Names of the working columns that a replay adds to the source's own.
+
+They all begin with `PREFIX`, which pipeline files may not use, so that no source column can be hidden by one. Times are
+signed 64-bit integers; the unit is in the name.
+"""
+
+PREFIX = "__tm_"
+
+TS_MS = PREFIX + "ts_ms"  # event time of a valid row, milliseconds, floored (rule 1)
+EVENT_US = PREFIX + "event_us"  # event time, microseconds; null if it cannot be read
+CLOCK_US = PREFIX + "clock_us"  # the clock that orders rows: arrival time, or event time in event-time order
+ARRIVAL_US = PREFIX + "arrival_us"  # arrival time, microseconds; null where none is declared
+PARTITION = PREFIX + "partition"  # label of the source partition, never null
+REASON = PREFIX + "reason"  # why the row is invalid; null if it is valid
+KEPT = PREFIX + "kept"  # whether `where` keeps the row
+POSITION = PREFIX + "position"  # struct that compares as the total arrival order
+EPOCH = PREFIX + "epoch"  # the stretch between two emissions that the row belongs to; long, or the position itself
+WINDOW_MS = PREFIX + "window_ms"  # start of the row's window
+TOO_LATE = PREFIX + "too_late"  # of a late row: whether its window's state had ended
+WATERMARK_MS = PREFIX + "watermark_ms"  # of a late row: the combined watermark before it
+FIRES_EPOCH = PREFIX + "fires_epoch"  # epoch whose emission fires the row's window; null: none before the end
+CLOSES_EPOCH = PREFIX + "closes_epoch"  # epoch whose emission ends the window's state; null: none before the end

@@ -1,0 +1,118 @@
+"""One replay: events and a pipeline in, the published tables' contents out, nothing read or written before it is asked.
+
+The steps are functions of DataFrames, so that a job can store what lies between two of them (the census, the calendar,
+the late rows) and go on from what it stored.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import cached_property
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.replay import arrival_order, late_events, lateness, panes, timestamps
+from spark_jobs.replay import columns as c
+from spark_jobs.replay.calendar import calendar
+from spark_jobs.replay.census import census, gathered
+from spark_jobs.replay.events import fills_windows, moves_watermark, prepare
+
+
+class Replay:
+    """The result: lazy DataFrames with the columns of the published tables, `run_id` apart.
+
+    Nothing is read before the first of them is asked for. Then the census, the calendar and the late rows, each asked
+    for by several of the others, are computed once and kept in Spark's storage as long as this object lives.
+    """
+
+    def __init__(self, events: DataFrame, pipeline: Pipeline, until_us: int | None) -> None:
+        self._pipeline = pipeline
+        self._until_us = until_us
+        self._prepared = prepare(events, pipeline)
+        self._rows = arrival_order.with_epoch(self._prepared, pipeline)
+        self._moving = self._rows.where(moves_watermark(pipeline))
+        self._filling = self._rows.where(fills_windows())
+
+    @cached_property
+    def census(self) -> DataFrame:
+        """Rows counted by source partition, epoch and window (see `census.census`)."""
+        return gathered(census(self._rows, self._pipeline).localCheckpoint())
+
+    @cached_property
+    def calendar(self) -> DataFrame:
+        """When each window fires and closes (see `calendar.calendar`)."""
+        return calendar(self.census, self._moving, self._pipeline, until_us=self._until_us).localCheckpoint()
+
+    @cached_property
+    def late_rows(self) -> DataFrame:
+        """The rows behind their window's firing (see `late_events.late_rows`)."""
+        behind = late_events.behind(self._filling, self.calendar, self._pipeline).localCheckpoint()
+        return late_events.late_rows(behind, self.census, self._pipeline, self._moving).localCheckpoint()
+
+    @cached_property
+    def _on_time_panes(self) -> DataFrame:
+        return panes.on_time_panes(self._filling, self.calendar, self._pipeline)
+
+    @cached_property
+    def _late_panes(self) -> DataFrame:
+        on_time = lateness.on_time(self._filling, self.calendar)
+        return panes.late_panes(self.late_rows, on_time, self._on_time_panes, self._pipeline)
+
+    @cached_property
+    def panes(self) -> DataFrame:
+        """Every firing."""
+        return self._on_time_panes.select(self._late_panes.columns).unionByName(self._late_panes)
+
+    @cached_property
+    def window_results(self) -> DataFrame:
+        """The latest pane of every (key, window)."""
+        too_late = self.late_rows.where(c.TOO_LATE)
+        return panes.window_results(self._on_time_panes, self._late_panes, too_late, self._pipeline)
+
+    @cached_property
+    def late_events(self) -> DataFrame:
+        """The rows that no window took."""
+        return late_events.late_events(self.late_rows, self._pipeline)
+
+    @cached_property
+    def invalid_events(self) -> DataFrame:
+        """The rows without a usable time."""
+        return late_events.invalid_events(self._prepared, self._pipeline)
+
+    @cached_property
+    def watermarks(self) -> DataFrame:
+        """The window calendar."""
+        return watermarks(self.calendar, self._pipeline)
+
+
+def replay(events: DataFrame, pipeline: Pipeline, *, until: datetime | None = None) -> Replay:
+    """Replay `events` as `pipeline` declares.
+
+    `events` has the source's columns, in any order and partitioning of rows. `until` (aware) is how far the arrival
+    clock is known to have gone, if further than the last row: emissions up to it happen. Raises TimeFieldError when a
+    time column has another type than declared, and Spark's AnalysisException for columns that do not exist.
+    """
+    return Replay(events, pipeline, None if until is None else timestamps.literal_millis(until) * 1000)
+
+
+def watermarks(book: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The calendar `book` as the columns of the published table `watermarks`."""
+    start = F.col("window_ms")
+    reached = F.when(F.col("fires_epoch").isNotNull(), timestamps.from_millis(F.col("watermark_ms")))
+    at_end = F.when(F.col("fires_us").isNotNull(), timestamps.end_of_input())
+    return book.select(
+        timestamps.from_millis(start).alias("window_start"),
+        timestamps.from_millis(start + F.lit(pipeline.windows.size_ms)).alias("window_end"),
+        F.timestamp_micros("fires_us").alias("fires_at"),
+        F.coalesce(reached, at_end).alias("watermark_at_fire"),
+        F.timestamp_micros("closes_us").alias("closes_at"),
+        F.transform(
+            "partition_watermarks",
+            lambda p: F.struct(
+                p.getField("source_partition").alias("source_partition"),
+                timestamps.from_millis(p.getField("watermark_ms")).alias("watermark"),
+            ),
+        ).alias("partition_watermarks"),
+    )

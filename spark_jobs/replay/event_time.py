@@ -1,0 +1,108 @@
+"""Times of a row: every accepted form of a time becomes microseconds since 1970-01-01T00:00:00Z.
+
+Law: `ts_ms = floor(us / 1000)`, also for negative times (rule 1). A time that cannot be read is null, never an error;
+a row without usable times is invalid and says why. Nothing here depends on the session's or the machine's time zone.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from spark_jobs.pipeline.model import Source, TimeField, TimeUnit
+from spark_jobs.semantics import event_time as rule
+
+_MICROS_PER_DAY = 86_400_000_000
+_MICROS_PER_UNIT = {TimeUnit.SECONDS: 1_000_000, TimeUnit.MILLISECONDS: 1_000, TimeUnit.MICROSECONDS: 1}
+_ZONE_IN_PATTERN = re.compile(r"[VzOXxZ]")
+
+
+class TimeFieldError(ValueError):
+    """A time field whose column has another type than its declaration can read."""
+
+
+def micros(events: DataFrame, field: TimeField) -> Column:
+    """Microseconds since the epoch of `field` in `events`: a nullable long.
+
+    Raises TimeFieldError when the expression's type does not fit the declaration.
+    """
+    value = F.expr(field.expression)
+    kind = events.select(value.alias("value")).schema[0].dataType
+    if field.unit is not None and isinstance(kind, T.IntegralType):
+        return _integral_micros(value.cast("long"), field.unit)
+    if field.unit is not None and isinstance(kind, T.FractionalType):
+        return _fractional_micros(value, field.unit)
+    if field.format is not None and isinstance(kind, T.StringType):
+        return _text_micros(value, field)
+    if field.unit is None and field.format is None:
+        if isinstance(kind, T.TimestampType):
+            return F.unix_micros(value)
+        if isinstance(kind, T.TimestampNTZType):
+            return F.expr(f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', {field.expression})")
+        if isinstance(kind, T.DateType):
+            return F.unix_date(value).cast("long") * F.lit(_MICROS_PER_DAY)
+    raise TimeFieldError(_misfit(field, kind))
+
+
+def millis(us: Column) -> Column:
+    """Microseconds floored to milliseconds (rule 1)."""
+    return F.unix_millis(F.timestamp_micros(us))
+
+
+def invalid_reason(event_us: Column, arrival_us: Column | None, source: Source) -> Column:
+    """Why a row has no usable time: one of the reference's reasons, or null for a valid row.
+
+    Same order of tests as `semantics.event_time`, so that a row with two faults gets the same reason everywhere.
+    """
+    out_of_range = (event_us < F.lit(rule.EARLIEST_US)) | (event_us > F.lit(rule.LATEST_US))
+    reason = F.when(event_us.isNull(), rule.EVENT_TIME_MISSING)
+    if arrival_us is not None:
+        reason = reason.when(arrival_us.isNull(), rule.ARRIVAL_TIME_MISSING)
+    reason = reason.when(out_of_range, rule.EVENT_TIME_OUT_OF_RANGE)
+    if arrival_us is not None and source.future_guard_ms is not None:
+        is_clock = arrival_us >= F.lit(rule.ARRIVAL_CLOCK_FLOOR_US)
+        # Subtracted in this order the guard cannot overflow: both sides are within the range tested above.
+        ahead = event_us - F.lit(source.future_guard_ms * 1000) > arrival_us
+        reason = reason.when(is_clock & ahead, rule.EVENT_TIME_IN_FUTURE)
+    return reason.otherwise(F.lit(None).cast("string"))
+
+
+def _integral_micros(value: Column, unit: TimeUnit) -> Column:
+    if unit is TimeUnit.NANOSECONDS:
+        # Not `/`: a double has too few digits for nanoseconds of today.
+        return F.call_function("div", value - F.pmod(value, F.lit(1000)), F.lit(1000))
+    return F.try_multiply(value, F.lit(_MICROS_PER_UNIT[unit]).cast("long"))
+
+
+def _fractional_micros(value: Column, unit: TimeUnit) -> Column:
+    # Through decimals: doubles would move times of today by whole microseconds; NaN and infinity become null.
+    exact = value.try_cast("decimal(38,9)")
+    if unit is TimeUnit.NANOSECONDS:
+        return F.floor(exact / F.lit(1000)).try_cast("long")
+    return F.floor(exact * F.lit(_MICROS_PER_UNIT[unit])).try_cast("long")
+
+
+def _text_micros(value: Column, field: TimeField) -> Column:
+    pattern = str(field.format)
+    if _ZONE_IN_PATTERN.search(re.sub(r"'[^']*'", "", pattern)):
+        return F.unix_micros(F.try_to_timestamp(value, F.lit(pattern)))
+    # The declared zone is parsed with the text: otherwise the session's zone would be taken.
+    zoned = F.concat(value, F.lit(" " + field.timezone))
+    return F.unix_micros(F.try_to_timestamp(zoned, F.lit(pattern + " VV")))
+
+
+def _misfit(field: TimeField, kind: T.DataType) -> str:
+    found = kind.simpleString().upper()
+    declared = f"unit: {field.unit.value}" if field.unit else f"format: {field.format}" if field.format else "no unit"
+    if isinstance(kind, T.NumericType):
+        wanted = "a numeric time needs {column, unit: s|ms|us|ns}"
+    elif isinstance(kind, T.StringType):
+        wanted = "a text time needs {column, format, timezone}"
+    elif isinstance(kind, (T.TimestampType, T.TimestampNTZType, T.DateType)):
+        wanted = "a TIMESTAMP or DATE is given by its name alone"
+    else:
+        wanted = "a time is a TIMESTAMP, a DATE, a number with a unit or a text with a format"
+    return f"'{field.expression}' is {found}, declared with {declared}: {wanted}"

@@ -1,0 +1,70 @@
+"""Rows made ready for a replay: the source's columns, and beside them each row's times, partition, validity, window.
+
+One projection, no shuffle: everything later is a filter, a join with the small calendar, or an aggregate on this.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.model import Order, Pipeline, Placement
+from spark_jobs.replay import columns as c
+from spark_jobs.replay import event_time, windows
+
+
+def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """One row a source row, with the columns of `spark_jobs.replay.columns` up to the window.
+
+    `WINDOW_MS` is null for invalid rows. Raises TimeFieldError for a time column of the wrong type.
+    """
+    source = pipeline.source
+    event_us = event_time.micros(events, source.event_time)
+    arrival_us = event_time.micros(events, source.arrival_time) if source.arrival_time else None
+    timed = events.withColumns(
+        {
+            c.EVENT_US: event_us,
+            c.ARRIVAL_US: F.lit(None).cast("long") if arrival_us is None else arrival_us,
+        }
+    )
+    event, arrival = F.col(c.EVENT_US), F.col(c.ARRIVAL_US)
+    judged = timed.withColumns(
+        {
+            c.REASON: event_time.invalid_reason(event, None if arrival_us is None else arrival, source),
+            c.KEPT: F.lit(True) if source.where is None else F.coalesce(F.expr(source.where), F.lit(False)),
+            c.PARTITION: partition_label(source.source_partition.columns),
+        }
+    )
+    valid = F.col(c.REASON).isNull()
+    ts_ms = F.when(valid, event_time.millis(event))
+    return judged.withColumns(
+        {
+            c.TS_MS: ts_ms,
+            c.CLOCK_US: event if pipeline.replay.order is Order.EVENT_TIME else arrival,
+            c.WINDOW_MS: windows.start_ms(ts_ms, pipeline.windows),
+        }
+    )
+
+
+def moves_watermark(pipeline: Pipeline) -> Column:
+    """Whether a prepared row moves the watermark and takes a position in the arrival order."""
+    valid = F.col(c.REASON).isNull()
+    return valid & F.col(c.KEPT) if pipeline.watermark.placement is Placement.AFTER_WHERE else valid
+
+
+def fills_windows() -> Column:
+    """Whether a prepared row belongs into a window, if it is not too late."""
+    return F.col(c.REASON).isNull() & F.col(c.KEPT)
+
+
+def partition_label(columns: tuple[str, ...]) -> Column:
+    """The source partition as text: its values joined by '|', 'null' for a null, '' where there is one partition."""
+    if not columns:
+        return F.lit("")
+    texts = [F.coalesce(F.col(quoted(name)).cast("string"), F.lit("null")) for name in columns]
+    return texts[0] if len(texts) == 1 else F.concat_ws("|", *texts)
+
+
+def quoted(name: str) -> str:
+    """A column's name such that dots and blanks in it are part of the name."""
+    return "`" + name.replace("`", "``") + "`"
