@@ -1,0 +1,281 @@
+"""The `tidemark` command: check, plan, replay, report, status of one pipeline file, without Airflow.
+
+Exit codes: 0 done, 1 failed, 2 wrong input, 3 blocked by quality. With `--json` the answer is one JSON object on
+standard output; what is being done goes to standard error either way.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from spark_jobs.jobs.errors import BlockedError, InputError
+from spark_jobs.pipeline import Pipeline, PipelineError, load
+from spark_jobs.pipeline.durations import format_duration
+
+if TYPE_CHECKING:
+    from spark_jobs.jobs.run import Outcome, Runner
+    from spark_jobs.tables.lake import Lake
+    from spark_jobs.tables.ledger import Run
+    from spark_jobs.tables.publishing import Interval
+
+app = typer.Typer(
+    help="What a streaming job would have said, from the table that its events were stored in.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+_out, _err = Console(), Console(stderr=True)
+
+File = Annotated[str, typer.Argument(help="The pipeline file.", metavar="FILE")]
+From = Annotated[str, typer.Option("--from", help="Start of the first window, ISO 8601, UTC unless it has an offset.")]
+To = Annotated[str, typer.Option("--to", help="End of the last window, ISO 8601, UTC unless it has an offset.")]
+Override = Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="Override a setting of the file.")]
+Slices = Annotated[int, typer.Option(min=1, help="How many stretches of windows to write one after the other.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Answer with one JSON object.")]
+
+
+@app.command()
+def check(file: File, override: Override = [], as_json: AsJson = False) -> None:  # noqa: B006  typer reads the default
+    """Validate the file, and where the source can be reached its columns, types and expressions."""
+    with _answering(as_json):
+        pipeline = _load(file, override)
+        from spark_jobs.jobs.check import check_source
+        from spark_jobs.session import open_session
+        from spark_jobs.tables import source
+
+        spark = open_session(f"tidemark check {pipeline.name}")
+        try:
+            version = source.pinned_version(spark, pipeline.source.table)
+            rows = source.read(spark, pipeline.source.table, version)
+        except source.SourceError as problem:
+            raise InputError(str(problem)) from problem
+        check_source(rows, pipeline)
+        found = {
+            "pipeline": pipeline.name,
+            "fingerprint": pipeline.fingerprint,
+            "source_version": version,
+            "valid": True,
+        }
+        _answer(
+            as_json, found, lambda: _out.print(f"{file}: valid, and fits version {version} of {pipeline.source.table}")
+        )
+
+
+@app.command()
+def plan(file: File, start: From = "", end: To = "", override: Override = [], as_json: AsJson = False) -> None:  # noqa: B006
+    """Show what a replay would read and replace; nothing is written."""
+    with _answering(as_json):
+        pipeline = _load(file, override)
+        asked = _interval(start, end)
+        from spark_jobs.jobs import plan as planning
+        from spark_jobs.session import open_session
+
+        spark = open_session(f"tidemark plan {pipeline.name}")
+        planned = planning.plan(spark, pipeline, _lake(pipeline), asked)
+        found = {
+            "run_id": planned.run.run_id,
+            "pipeline": pipeline.name,
+            "fingerprint": pipeline.fingerprint,
+            "kind": planned.run.kind,
+            "state": planned.run.state if planned.run.steps else "new",
+            "source": planned.table,
+            "source_version": planned.run.source_version,
+            "interval_start": planned.run.interval_start,
+            "interval_end": planned.run.interval_end,
+            **asdict(planning.extent(spark, pipeline, planned)),
+        }
+        _answer(as_json, found, lambda: _print_pairs(f"Plan for {pipeline.name}", found))
+
+
+@app.command()
+def replay(
+    file: File,
+    start: From = "",
+    end: To = "",
+    slices: Slices = 1,
+    override: Override = [],  # noqa: B006
+    as_json: AsJson = False,
+) -> None:
+    """Replay, check, publish and report."""
+    with _answering(as_json):
+        pipeline = _load(file, override)
+        asked = _interval(start, end)
+        runner = _runner(pipeline, slices)
+        outcomes = runner.run(asked)
+        _answer(as_json, _summary(outcomes), lambda: _print_outcomes(outcomes))
+
+
+@app.command()
+def report(
+    file: File,
+    run: Annotated[str, typer.Option(help="The run; otherwise the one published last.")] = "",
+    override: Override = [],  # noqa: B006
+    as_json: AsJson = False,
+) -> None:
+    """Write the HTML report of a run."""
+    with _answering(as_json):
+        pipeline = _load(file, override)
+        runner = _runner(pipeline, 1)
+        known = runner.find(run) if run else runner.latest()
+        outcome = runner.step("report", known)
+        _answer(as_json, _summary([outcome]), lambda: _out.print(outcome.report, soft_wrap=True))
+
+
+@app.command()
+def status(file: File, override: Override = [], as_json: AsJson = False) -> None:  # noqa: B006
+    """Show the pipeline's runs, the newest last, and what is published."""
+    with _answering(as_json):
+        pipeline = _load(file, override)
+        from spark_jobs.session import open_session
+        from spark_jobs.tables import ledger
+
+        lake = _lake(pipeline)
+        found = ledger.runs(open_session(f"tidemark status {pipeline.name}"), lake)
+        published = next((r.run_id for r in reversed(found) if r.versions), None)
+        rows = [_run_row(r) for r in found]
+        answer = {"pipeline": pipeline.name, "lake": lake.home, "published_run": published, "runs": rows}
+        _answer(as_json, answer, lambda: _print_runs(pipeline, lake, found, published))
+
+
+def main() -> None:
+    """Run the command."""
+    app()
+
+
+def _load(file: str, override: list[str]) -> Pipeline:
+    from spark_jobs.jobs.overrides import parse_overrides
+
+    return load(file, overrides=parse_overrides(override))
+
+
+def _lake(pipeline: Pipeline) -> Lake:
+    from spark_jobs.tables.lake import Lake
+
+    return Lake.of(pipeline.name)
+
+
+def _interval(start: str, end: str) -> Interval:
+    from spark_jobs.jobs.step import interval
+
+    return interval(start, end)
+
+
+def _runner(pipeline: Pipeline, slices: int) -> Runner:
+    from spark_jobs.jobs import progress
+    from spark_jobs.jobs.run import Runner
+    from spark_jobs.session import open_session
+
+    spark = open_session(f"tidemark {pipeline.name}")
+    return Runner(spark, pipeline, _lake(pipeline), progress=progress.to_stderr, slices=slices)
+
+
+@contextmanager
+def _answering(as_json: bool) -> Iterator[None]:
+    """Turn what goes wrong into one clear message and the exit code that stands for it."""
+    try:
+        yield
+    except (PipelineError, InputError) as problem:
+        _refuse(as_json, 2, str(problem))
+    except BlockedError as problem:
+        _refuse(as_json, 3, str(problem))
+    except Exception as problem:
+        _refuse(as_json, 1, str(problem).splitlines()[0] if str(problem) else repr(problem))
+
+
+def _refuse(as_json: bool, code: int, message: str) -> None:
+    if as_json:
+        print(json.dumps({"error": message, "exit_code": code}))
+    _err.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
+    sys.exit(code)
+
+
+def _answer(as_json: bool, found: dict[str, Any], show: Callable[[], None]) -> None:
+    if as_json:
+        print(json.dumps(found, default=str))
+    else:
+        show()
+
+
+def _summary(outcomes: list[Outcome]) -> dict[str, Any]:
+    last = outcomes[-1]
+    merged: dict[str, Any] = {"run_id": last.run_id, "pipeline": last.pipeline, "state": last.state}
+    for part in ("counts", "checks", "versions"):
+        merged[part] = {k: v for o in outcomes for k, v in getattr(o, part).items()}
+    merged["report"] = last.report
+    merged["steps"] = [{"step": o.step, "state": o.state, "seconds": o.seconds} for o in outcomes]
+    merged["seconds"] = round(sum(o.seconds for o in outcomes), 3)
+    return merged
+
+
+def _print_outcomes(outcomes: list[Outcome]) -> None:
+    summary = _summary(outcomes)
+    table = Table(title=f"{summary['pipeline']}  run {summary['run_id']}", title_justify="left")
+    table.add_column("count")
+    table.add_column("rows", justify="right")
+    for name, n in summary["counts"].items():
+        table.add_row(name.replace("_", " "), f"{n:,}")
+    table.add_row("seconds", f"{summary['seconds']:,.1f}")
+    _out.print(table)
+    _out.print(f"report: {summary['report']}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_pairs(title: str, pairs: dict[str, Any]) -> None:
+    table = Table(title=title, title_justify="left", show_header=False)
+    for name, value in pairs.items():
+        shown = (
+            f"{value:,}" if isinstance(value, int) and name != "source_version" else "" if value is None else str(value)
+        )
+        table.add_row(name.replace("_", " "), shown)
+    _out.print(table)
+
+
+def _run_row(run: Run) -> dict[str, Any]:
+    return {
+        "run_id": run.run_id,
+        "kind": run.kind,
+        "state": run.state,
+        "source_version": run.source_version,
+        "interval_start": run.interval_start,
+        "interval_end": run.interval_end,
+        "counts": run.counts,
+        "versions": run.versions,
+        "started_at": run.started_at,
+        "finished_at": run.finished_at,
+        "error": run.error,
+    }
+
+
+def _print_runs(pipeline: Pipeline, lake: Lake, runs: list[Run], published: str | None) -> None:
+    bound = format_duration(pipeline.watermark.out_of_orderness_ms)
+    lateness = format_duration(pipeline.windows.allowed_lateness_ms)
+    _out.print(
+        f"{pipeline.name} in {lake.home}: bound {bound}, allowed lateness {lateness}", markup=False, soft_wrap=True
+    )
+    if not runs:
+        _out.print("no run yet")
+        return
+    table = Table()
+    for column in ("run", "state", "windows", "source version", "rows", "late", "too late", "finished (UTC)"):
+        table.add_column(column)
+    for run in runs:
+        span = "all" if run.kind == "full" else f"{run.interval_start or ''} .. {run.interval_end or ''}"
+        counts = [f"{run.counts[n]:,}" if n in run.counts else "" for n in ("rows_read", "late", "too_late")]
+        ended = f"{run.finished_at:%Y-%m-%d %H:%M:%S}" if run.finished_at else ""
+        mark = " *" if run.run_id == published else ""
+        table.add_row(run.run_id + mark, run.state, span, str(run.source_version), *counts, ended)
+    _out.print(table)
+    if published:
+        _out.print("* what readers see")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""Whether a pipeline fits its source: columns, types, expressions. Asked before anything is computed or written."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.jobs.errors import InputError
+from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.names import INTERNAL_PREFIX
+from spark_jobs.replay import TimeFieldError, event_time
+
+
+def check_source(events: DataFrame, pipeline: Pipeline) -> None:
+    """Raise InputError with every problem of `pipeline` against the columns of `events`; return if there is none."""
+    problems = [*_columns(events, pipeline), *_times(events, pipeline), *_expressions(events, pipeline)]
+    if problems:
+        raise InputError("\n".join(problems))
+
+
+def _columns(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
+    there = {name.lower(): name for name in events.columns}
+    asked = [
+        *(("source.source_partition", name) for name in pipeline.source.source_partition.columns),
+        *(("source.tie_break", name) for name in pipeline.source.tie_break),
+        *(("windows.key", name) for name in pipeline.windows.key),
+    ]
+    for key, name in asked:
+        if name.lower() not in there:
+            table = pipeline.source.table
+            yield f"{key}: asked for the column '{name}', which {table} does not have{_hint(name, events)}"
+    for name in events.columns:
+        if name.startswith(INTERNAL_PREFIX):
+            yield f"source.table: its column '{name}' begins with '{INTERNAL_PREFIX}', which is kept for the replay"
+
+
+def _times(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
+    source = pipeline.source
+    for key, field in (("source.event_time", source.event_time), ("source.arrival_time", source.arrival_time)):
+        if field is None:
+            continue
+        try:
+            event_time.micros(events, field)
+        except TimeFieldError as problem:
+            yield f"{key}: {problem}"
+        except AnalysisException as problem:
+            yield f"{key}: {_told(problem, events)}"
+
+
+def _expressions(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
+    if pipeline.source.where is not None:
+        try:
+            kind = events.select(F.expr(pipeline.source.where).alias("kept")).schema[0].dataType.simpleString()
+            if kind != "boolean":
+                yield f"source.where: asked for a condition, found '{pipeline.source.where}' of type {kind}"
+        except AnalysisException as problem:
+            yield f"source.where: {_told(problem, events)}"
+    for aggregate in pipeline.windows.aggregates:
+        try:
+            events.groupBy().agg(F.expr(aggregate.expression).alias(aggregate.name))
+        except AnalysisException as problem:
+            yield f"windows.aggregates.{aggregate.name}: {_told(problem, events)}"
+
+
+def _told(problem: AnalysisException, events: DataFrame) -> str:
+    """The first line of Spark's message, and the nearest column where one is missing."""
+    parameters = problem.getMessageParameters() or {}
+    if (problem.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
+        name = parameters.get("objectName", "").replace("`", "")
+        return f"asked for the column '{name}', which the source does not have{_hint(name, events)}"
+    return str(problem).splitlines()[0]
+
+
+def _hint(name: str, events: DataFrame) -> str:
+    near = difflib.get_close_matches(name, events.columns, n=1)
+    return (f"; did you mean '{near[0]}'?" if near else "") + f" (it has {', '.join(events.columns)})"

@@ -1,0 +1,11 @@
+"""What a job says when it cannot do what was asked."""
+
+from __future__ import annotations
+
+
+class InputError(ValueError):
+    """The user's own mistake: what was asked, what was found, what to do. Exit code 2."""
+
+
+class BlockedError(RuntimeError):
+    """A quality gate that did not open: which checks failed. Exit code 3."""

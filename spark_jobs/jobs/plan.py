@@ -1,0 +1,109 @@
+"""The plan of a run: which version of the source, which windows, under which id.
+
+The id follows from what is asked (pipeline fingerprint, source, version, interval), so the same command finds the run
+that an earlier attempt began.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.jobs.check import check_source
+from spark_jobs.jobs.errors import InputError
+from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.replay import columns as c
+from spark_jobs.replay.events import prepare
+from spark_jobs.tables import ledger, source
+from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.ledger import Run
+from spark_jobs.tables.publishing import Interval
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run will do: the run, and the table that it reads at `run.source_version`."""
+
+    run: Run
+    table: str
+
+    @property
+    def interval(self) -> Interval:
+        """The windows that the run replaces."""
+        return Interval(self.run.interval_start, self.run.interval_end)
+
+
+def plan(spark: SparkSession, pipeline: Pipeline, lake: Lake, interval: Interval) -> Plan:
+    """Plan a run over the source's newest version. Raises InputError for a source that does not fit the pipeline."""
+    if interval.start and interval.end and interval.start >= interval.end:
+        raise InputError(f"--from and --to: asked for [{interval.start}, {interval.end}), which holds no window")
+    _aligned(interval, pipeline)
+    table = pipeline.source.table
+    try:
+        version = source.pinned_version(spark, table)
+        check_source(source.read(spark, table, version), pipeline)
+    except source.SourceError as problem:
+        raise InputError(str(problem)) from problem
+    run = Run(
+        run_id=_run_id(pipeline, version, interval),
+        pipeline=pipeline.name,
+        fingerprint=pipeline.fingerprint,
+        kind="full" if interval.whole else "backfill",
+        source_version=version,
+        interval_start=interval.start,
+        interval_end=interval.end,
+    )
+    return Plan(ledger.find(spark, lake, run.run_id) or run, table)
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much a run has to do: the source's rows, files and bytes, and the windows between its event times."""
+
+    source_rows: int
+    source_files: int
+    source_bytes: int
+    first_window: datetime | None
+    last_window: datetime | None
+
+
+def extent(spark: SparkSession, pipeline: Pipeline, planned: Plan) -> Extent:
+    """Look at the source for what the run would read. Costs one pass over its event times."""
+    rows = prepare(source.read(spark, planned.table, planned.run.source_version), pipeline)
+    held = planned.interval.holds(F.timestamp_millis(c.WINDOW_MS))
+    found = rows.agg(
+        F.count("*").alias("rows"),
+        F.min(F.when(held, F.col(c.WINDOW_MS))).alias("first"),
+        F.max(F.when(held, F.col(c.WINDOW_MS))).alias("last"),
+    ).collect()[0]
+    first, last = (
+        None if ms is None else _EPOCH + timedelta(milliseconds=ms) for ms in (found["first"], found["last"])
+    )
+    files, size = source.extent(spark, planned.table)
+    return Extent(found["rows"], files, size, first, last)
+
+
+def _aligned(interval: Interval, pipeline: Pipeline) -> None:
+    """A window is replaced as a whole or not at all."""
+    size, offset = pipeline.windows.size_ms, pipeline.windows.offset_ms
+    for option, moment in (("--from", interval.start), ("--to", interval.end)):
+        if moment is None:
+            continue
+        into = (moment - _EPOCH - timedelta(milliseconds=offset)) % timedelta(milliseconds=size)
+        if into:
+            below, above = moment - into, moment - into + timedelta(milliseconds=size)
+            raise InputError(
+                f"{option}: asked for {moment.isoformat()}, which cuts a window in two; "
+                f"windows begin at {below.isoformat()} and {above.isoformat()}"
+            )
+
+
+def _run_id(pipeline: Pipeline, version: int, interval: Interval) -> str:
+    asked = [pipeline.fingerprint, pipeline.source.table, version, str(interval.start), str(interval.end)]
+    return "r" + hashlib.sha256("\n".join(map(str, asked)).encode()).hexdigest()[:15]

@@ -1,0 +1,230 @@
+"""The replay step: computes everything a run would publish and writes it to the run's staging area.
+
+The census and the calendar are computed once; then slices of windows, oldest first, each written before the next
+begins. A killed step is finished by the same command: what was written is found and kept.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.progress import Progress
+from spark_jobs.pipeline.model import EmitKind, Pipeline
+from spark_jobs.replay import arrival_order, late_events, lateness, panes, timestamps
+from spark_jobs.replay import columns as c
+from spark_jobs.replay.calendar import calendar
+from spark_jobs.replay.census import census, gathered
+from spark_jobs.replay.engine import watermarks
+from spark_jobs.replay.events import fills_windows, moves_watermark, prepare, quoted
+from spark_jobs.semantics import event_time as rule
+from spark_jobs.tables import source, staging
+from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.ledger import Run
+from spark_jobs.tables.publishing import Interval
+
+_IMPLAUSIBLE = (rule.EVENT_TIME_IN_FUTURE, rule.EVENT_TIME_OUT_OF_RANGE)
+
+
+@dataclass(frozen=True)
+class _Slice:
+    """Windows whose start is in `[start_ms, end_ms)`; None is without bound."""
+
+    name: str
+    start_ms: int | None
+    end_ms: int | None
+
+    def holds(self, window_ms: Column) -> Column:
+        held = F.lit(True)
+        if self.start_ms is not None:
+            held = held & (window_ms >= F.lit(self.start_ms))
+        if self.end_ms is not None:
+            held = held & (window_ms < F.lit(self.end_ms))
+        return held
+
+
+def stage(
+    spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run, *, slices: int, progress: Progress
+) -> dict[str, int]:
+    """Write what `run` would publish to its staging area; returns its counts.
+
+    Raises InputError when most event times cannot be, which is a wrong unit and not bad rows.
+    """
+    return _Staging(spark, pipeline, lake, run, progress).write(slices)
+
+
+class _Staging:
+    def __init__(self, spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run, progress: Progress) -> None:
+        self._spark, self._pipeline, self._lake, self._run = spark, pipeline, lake, run
+        self._progress = progress
+        self._interval = Interval(run.interval_start, run.interval_end)
+        self._events = source.read(spark, pipeline.source.table, run.source_version)
+        self._prepared = prepare(self._events, pipeline)
+        self._rows = arrival_order.with_epoch(self._prepared, pipeline)
+        self._moving = self._rows.where(moves_watermark(pipeline))
+
+    def write(self, slices: int) -> dict[str, int]:
+        self._say(f"counting version {self._run.source_version} of {self._pipeline.source.table}")
+        groups = gathered(staging.kept(census(self._rows, self._pipeline), self._lake, self._run.run_id, "census"))
+        counts = self._counted(groups)
+        self._say(f"{counts['rows_read']:,} rows, {counts['invalid']:,} of them without a usable time")
+        book = calendar(groups, self._moving, self._pipeline)
+        book = staging.kept(book, self._lake, self._run.run_id, "calendar")
+        parts = self._slices(groups, slices)
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            beside = [pool.submit(self._watermarks, book), pool.submit(self._invalid, counts["invalid"])]
+            for i, part in enumerate(parts):
+                self._slice(part, book, groups, pool)
+                self._say(f"slice {i + 1} of {len(parts)} staged")
+            for future in beside:
+                future.result()
+        return {**counts, **self._written()}
+
+    def _say(self, text: str) -> None:
+        self._progress("replay", text)
+
+    def _counted(self, groups: DataFrame) -> dict[str, int]:
+        """Rows of the census by what becomes of them; refuses event times in the wrong unit."""
+        valid = F.col("reason").isNull()
+        inside = self._whole_or(valid & self._interval.holds(F.timestamp_millis("window_ms")))
+        sums = {
+            "rows_read": inside,
+            "invalid": inside & ~valid,
+            "filtered": inside & valid & ~F.col("kept"),
+            "implausible": F.col("reason").isin(*_IMPLAUSIBLE),
+            "timed": valid | F.col("reason").isin(*_IMPLAUSIBLE),
+        }
+        row = groups.agg(
+            *(F.coalesce(F.sum(F.when(k, F.col("row_count"))), F.lit(0)).alias(n) for n, k in sums.items())
+        )
+        found = {name: int(n) for name, n in row.collect()[0].asDict().items()}
+        implausible, timed = found.pop("implausible"), found.pop("timed")
+        if implausible * 2 > timed:
+            raise InputError(self._wrong_unit(implausible, timed))
+        return found
+
+    def _whole_or(self, condition: Column) -> Column:
+        return F.lit(True) if self._interval.whole else condition
+
+    def _wrong_unit(self, implausible: int, timed: int) -> str:
+        field = self._pipeline.source.event_time
+        example = self._prepared.where(F.col(c.REASON).isin(*_IMPLAUSIBLE)).select(c.EVENT_US).head()
+        year = 1970 + (example[0] if example else 0) / (365.2425 * 86_400e6)
+        return (
+            f"source.event_time: read '{field.expression}'"
+            + (f" in {field.unit.value}" if field.unit else "")
+            + f", found {implausible:,} of {timed:,} event times in the future of their arrival or beyond any calendar "
+            f"(the first in the year {year:,.0f}). The unit is probably finer than declared: "
+            "give source.event_time as {column, unit: s|ms|us|ns}"
+        )
+
+    def _slices(self, groups: DataFrame, wanted: int) -> list[_Slice]:
+        """The interval cut into `wanted` stretches of windows with about as many rows each."""
+        start, end = (
+            None if m is None else timestamps.literal_millis(m) for m in (self._interval.start, self._interval.end)
+        )
+        whole = _Slice("slice-0", start, end)
+        if wanted <= 1:
+            return [whole]
+        inside = groups.where(F.col("reason").isNull() & F.col("kept") & whole.holds(F.col("window_ms")))
+        sizes = inside.groupBy("window_ms").agg(F.sum("row_count").alias("n")).orderBy("window_ms").collect()
+        total, filled = sum(r.n for r in sizes), 0
+        cuts: list[int] = []
+        for row in sizes:
+            if filled >= total * (len(cuts) + 1) / wanted and len(cuts) < wanted - 1:
+                cuts.append(row.window_ms)
+            filled += row.n
+        edges = [start, *cuts, end]
+        return [_Slice(f"slice-{i}-of-{len(cuts) + 1}", a, b) for i, (a, b) in enumerate(pairwise(edges))]
+
+    def _slice(self, part: _Slice, book: DataFrame, groups: DataFrame, pool: ThreadPoolExecutor) -> None:
+        pipeline, name = self._pipeline, part.name
+        filling = self._filling(part)
+        on_time = pool.submit(self._stage, panes.on_time_panes(filling, book, pipeline), "panes", f"{name}/on-time")
+        behind = late_events.behind(filling, book, pipeline)
+        if self._may_hold_late(part, book, groups):
+            behind = staging.kept(behind, self._lake, self._run.run_id, f"behind/{name}")
+        else:
+            behind = behind.limit(0)
+        behind = late_events.late_rows(behind, groups, pipeline, self._moving)
+        behind = staging.kept(behind, self._lake, self._run.run_id, f"late_rows/{name}")
+        missed = pool.submit(self._stage, late_events.late_events(behind, pipeline), "late_events", name)
+        on_time.result()
+        first = staging.staged(self._spark, self._lake, self._run.run_id, "panes", states=True)
+        first = first.where(part.holds(_start_ms()) & (F.col("timing") == "on_time"))
+        late = panes.late_panes(behind, lateness.on_time(filling, book), first, pipeline)
+        self._stage(late, "panes", f"{name}/late")
+        missed.result()
+        staged = staging.staged(self._spark, self._lake, self._run.run_id, "panes").where(part.holds(_start_ms()))
+        first, more = staged.where("timing = 'on_time'"), staged.where("timing = 'late'")
+        results = panes.window_results(first, more, behind.where(c.TOO_LATE), pipeline)
+        self._stage(results, "window_results", name)
+
+    def _filling(self, part: _Slice) -> DataFrame:
+        """The rows that fill the slice's windows; of a plain timestamp column only the files that can hold them."""
+        pipeline = self._pipeline
+        event_time, size = pipeline.source.event_time.expression, pipeline.windows.size_ms
+        kinds = {f.name: f.dataType for f in self._events.schema}
+        # Epochs counted in rows need every row; an expression has no statistics.
+        prunable = pipeline.watermark.emit.kind is not EmitKind.EVERY_N and isinstance(
+            kinds.get(event_time), T.TimestampType
+        )
+        if not prunable or (part.start_ms is None and part.end_ms is None):
+            return self._rows.where(fills_windows() & part.holds(F.col(c.WINDOW_MS)))
+        read = self._events
+        if part.start_ms is not None:
+            read = read.where(F.col(quoted(event_time)) >= F.timestamp_millis(F.lit(part.start_ms)))
+        if part.end_ms is not None:
+            read = read.where(F.col(quoted(event_time)) < F.timestamp_millis(F.lit(part.end_ms + size)))
+        rows = arrival_order.with_epoch(prepare(read, pipeline), pipeline)
+        return rows.where(fills_windows() & part.holds(F.col(c.WINDOW_MS)))
+
+    def _may_hold_late(self, part: _Slice, book: DataFrame, groups: DataFrame) -> bool:
+        """Whether a row of the slice can be late, as far as the census tells."""
+        inside = groups.where(F.col("reason").isNull() & F.col("kept") & part.holds(F.col("window_ms")))
+        judged = inside.join(F.broadcast(book.select("window_ms", "fires_epoch")), "window_ms")
+        if self._pipeline.watermark.emit.kind is EmitKind.PER_EVENT:
+            # A group is a stretch of the clock: it may hold rows on both sides of the firing.
+            fires = arrival_order.bucket(F.col("fires_epoch"), self._pipeline)
+            return not judged.where(F.col("bucket") >= fires).isEmpty()
+        return not judged.where(F.col("bucket") > F.col("fires_epoch")).isEmpty()
+
+    def _watermarks(self, book: DataFrame) -> None:
+        inside = book.where(self._interval.holds(F.timestamp_millis("window_ms")))
+        self._stage(watermarks(inside, self._pipeline), "watermarks", "all")
+
+    def _invalid(self, count: int) -> None:
+        rows = late_events.invalid_events(self._prepared, self._pipeline)
+        self._stage(rows if count else rows.limit(0), "invalid_events", "all")
+
+    def _stage(self, rows: DataFrame, table: str, part: str) -> None:
+        staging.stage(rows, self._lake, self._run.run_id, table, part)
+
+    def _written(self) -> dict[str, int]:
+        """What the staged tables hold, counted in them and not where they were computed."""
+        names = ("panes", "window_results", "late_events")
+        table = {n: staging.staged(self._spark, self._lake, self._run.run_id, n) for n in names}
+        firings = table["panes"].groupBy("timing").agg(F.count("*").alias("panes"), F.sum("row_count").alias("rows"))
+        with ThreadPoolExecutor(max_workers=3) as pool:
+            windows, too_late = pool.submit(table["window_results"].count), pool.submit(table["late_events"].count)
+            by_timing = {row.timing: row for row in firings.collect()}
+            on_time, late = by_timing.get("on_time"), by_timing.get("late")
+            late_count = late.panes if late else 0
+            return {
+                "on_time": on_time.rows if on_time else 0,
+                "late": late_count,
+                "too_late": too_late.result(),
+                "windows": windows.result(),
+                "panes": (on_time.panes if on_time else 0) + late_count,
+                "late_panes": late_count,
+            }
+
+
+def _start_ms() -> Column:
+    return F.unix_millis("window_start")

@@ -1,0 +1,196 @@
+"""The steps of a run, each recorded in the ledger when it ends: done, blocked or failed.
+
+    plan -> replay -> audit -> publish -> report
+
+A step that the ledger knows as done is not done again. The same functions serve Airflow, where each step is a
+spark-submit of its own, and `tidemark replay`, which takes all of them in one session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from time import monotonic
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.jobs import publish as publishing
+from spark_jobs.jobs import replay as replaying
+from spark_jobs.jobs.alternatives import alternatives
+from spark_jobs.jobs.errors import BlockedError, InputError
+from spark_jobs.jobs.plan import Plan, plan
+from spark_jobs.jobs.progress import Progress, silent
+from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.tables import ledger
+from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.ledger import Run, Step
+from spark_jobs.tables.publishing import Interval
+
+STEPS = ("plan", "replay", "audit", "publish", "report")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a step ended. `state`: done, unchanged (it had been done before), blocked or failed."""
+
+    step: str
+    run_id: str
+    pipeline: str
+    state: str
+    message: str
+    counts: Mapping[str, int] = field(default_factory=dict)
+    checks: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, int] = field(default_factory=dict)
+    report: str | None = None
+    error: str | None = None
+    seconds: float = 0.0
+
+
+class Runner:
+    """Takes steps of runs of one pipeline into one lake."""
+
+    def __init__(
+        self, spark: SparkSession, pipeline: Pipeline, lake: Lake, *, progress: Progress = silent, slices: int = 1
+    ) -> None:
+        self._spark, self._pipeline, self._lake = spark, pipeline, lake
+        self._progress, self._slices = progress, slices
+
+    def plan(self, interval: Interval) -> tuple[Plan, Outcome]:
+        """Plan a run and enter it into the ledger. Raises InputError."""
+        began = _Clock()
+        planned = plan(self._spark, self._pipeline, self._lake, interval)
+        run = planned.run
+        known = run.done("plan") is not None
+        if not known:
+            ledger.record(self._spark, self._lake, run, began.step("plan", "done"))
+        message = f"run {run.run_id}: version {run.source_version} of {planned.table}"
+        self._progress("plan", message)
+        return planned, self._outcome(run, "plan", "unchanged" if known else "done", message, began)
+
+    def find(self, run_id: str) -> Run:
+        """A planned run. Raises InputError if the ledger does not know it, or another pipeline made it."""
+        run = ledger.find(self._spark, self._lake, run_id)
+        if run is None:
+            raise InputError(f"run: asked for {run_id}, which {self._lake.home}/runs does not know: plan it first")
+        if run.fingerprint != self._pipeline.fingerprint:
+            raise InputError(
+                f"run: {run_id} was planned with another state of the pipeline (fingerprint {run.fingerprint}, now "
+                f"{self._pipeline.fingerprint}): plan again, or give the same overrides"
+            )
+        return run
+
+    def latest(self) -> Run:
+        """The run that was published last. Raises InputError if there is none."""
+        published = [run for run in ledger.runs(self._spark, self._lake) if run.versions]
+        if not published:
+            raise InputError(f"run: asked for the one published last, found none in {self._lake.home}/runs")
+        return published[-1]
+
+    def step(self, name: str, run: Run) -> Outcome:
+        """Take one step of a planned run.
+
+        Raises BlockedError when a gate does not open, InputError for the user's mistakes; both are in the ledger then.
+        """
+        done = run.done(name)
+        if done is not None and name != "report":
+            state = f"{name} was done before, at {done.finished_at:%Y-%m-%d %H:%M:%S} UTC"
+            self._progress(name, state)
+            return self._outcome(run, name, "unchanged", state, _Clock(), counts=done.counts, versions=done.versions)
+        began = _Clock()
+        take: dict[str, Callable[[Run, _Clock], Outcome]] = {
+            "replay": self._replay,
+            "audit": self._audit,
+            "publish": self._publish,
+            "report": self._report,
+        }
+        try:
+            return take[name](run, began)
+        except BlockedError:
+            raise
+        except Exception as problem:
+            first_line = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+            ledger.record(self._spark, self._lake, run, began.step(name, "failed", error=first_line))
+            raise
+
+    def run(self, interval: Interval) -> list[Outcome]:
+        """All steps, one after the other."""
+        planned, outcome = self.plan(interval)
+        return [outcome, *(self.step(name, self.find(planned.run.run_id)) for name in STEPS[1:])]
+
+    def _replay(self, run: Run, began: _Clock) -> Outcome:
+        counts = replaying.stage(
+            self._spark, self._pipeline, self._lake, run, slices=self._slices, progress=self._progress
+        )
+        ledger.record(self._spark, self._lake, run, began.step("replay", "done", counts=counts))
+        message = f"{counts['windows']:,} windows, {counts['panes']:,} panes, {counts['too_late']:,} rows too late"
+        return self._outcome(run, "replay", "done", message, began, counts=counts)
+
+    def _audit(self, run: Run, began: _Clock) -> Outcome:
+        from spark_jobs.jobs import audit as auditing  # brings Great Expectations, which other steps do not wait for
+
+        self._progress("audit", "checking what is staged")
+        checks = auditing.audit(self._spark, self._pipeline, self._lake, run.run_id, run.counts)
+        auditing.record(self._spark, self._lake, run.run_id, checks)
+        failed = [c for c in checks if not c.success]
+        counts = {"checks_passed": len(checks) - len(failed), "checks_failed": len(failed)}
+        message = f"{len(checks) - len(failed)} checks passed, {len(failed)} failed"
+        self._progress("audit", message)
+        if auditing.blocks(checks, self._pipeline):
+            reason = auditing.failure_message(checks)
+            ledger.record(self._spark, self._lake, run, began.step("audit", "blocked", counts=counts, error=reason))
+            raise BlockedError(reason)
+        ledger.record(self._spark, self._lake, run, began.step("audit", "done", counts=counts))
+        return self._outcome(run, "audit", "done", message, began, counts=counts)
+
+    def _publish(self, run: Run, began: _Clock) -> Outcome:
+        if run.done("audit") is None:
+            raise InputError(f"publish: run {run.run_id} is {run.state}; only what has passed its checks is published")
+        versions = publishing.publish(self._spark, self._lake, run)
+        ledger.record(self._spark, self._lake, run, began.step("publish", "done", versions=versions))
+        message = f"published to {self._lake.home}"
+        self._progress("publish", message)
+        return self._outcome(run, "publish", "done", message, began, versions=versions)
+
+    def _report(self, run: Run, began: _Clock) -> Outcome:
+        from spark_jobs.jobs import report as reporting  # brings the plotting library
+
+        others = alternatives(self._spark, self._pipeline, self._lake, run) if run.done("replay") else []
+        path = reporting.report(self._spark, self._pipeline, self._lake, run, others)
+        self._progress("report", str(path))
+        return replace(self._outcome(run, "report", "done", f"report: {path}", began), report=str(path))
+
+    def _outcome(
+        self,
+        run: Run,
+        step: str,
+        state: str,
+        message: str,
+        began: _Clock,
+        counts: Mapping[str, int] | None = None,
+        versions: Mapping[str, int] | None = None,
+    ) -> Outcome:
+        seconds = round(monotonic() - began.monotonic, 3)
+        return Outcome(
+            step, run.run_id, run.pipeline, state, message, counts or {}, {}, versions or {}, seconds=seconds
+        )
+
+
+class _Clock:
+    """When a step began."""
+
+    def __init__(self) -> None:
+        self.at = datetime.now(UTC)
+        self.monotonic = monotonic()
+
+    def step(
+        self,
+        name: str,
+        state: str,
+        counts: Mapping[str, int] | None = None,
+        versions: Mapping[str, int] | None = None,
+        error: str | None = None,
+    ) -> Step:
+        """The ledger's entry for a step that ends now."""
+        return Step(name, state, self.at, datetime.now(UTC), counts or {}, versions or {}, error)

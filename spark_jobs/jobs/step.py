@@ -1,0 +1,113 @@
+"""One step of a run as a program, for spark-submit: `step.py STEP PIPELINE_FILE [options]`.
+
+Says how it ended in its exit code (0 done, 1 failed, 2 wrong input, 3 blocked by quality), in a line on standard error,
+and, whatever happens, in the JSON file that `--result` names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from spark_jobs.jobs import progress
+from spark_jobs.jobs.errors import BlockedError, InputError
+from spark_jobs.jobs.overrides import parse_overrides
+from spark_jobs.jobs.run import STEPS, Outcome, Runner
+from spark_jobs.pipeline import PipelineError, load
+from spark_jobs.session import open_session
+from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.publishing import Interval
+
+DONE, FAILED, WRONG_INPUT, BLOCKED = 0, 1, 2, 3
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Take the step; returns the exit code."""
+    asked = _parser().parse_args(arguments)
+    began = monotonic()
+    code, result = _take(asked)
+    result["seconds"] = round(monotonic() - began, 3)
+    if asked.result:
+        target = Path(asked.result)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial = target.with_suffix(".partial")
+        partial.write_text(json.dumps(result, indent=1, default=str))
+        partial.replace(target)
+    progress.to_stderr(asked.step, result["error"] or result["message"])
+    return code
+
+
+def moment(text: str) -> datetime:
+    """An ISO 8601 time, UTC unless it carries an offset."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError(f"found the time '{text}', expected ISO 8601, such as 2013-07-01T00:00:00Z") from None
+    return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+
+
+def interval(start: str | None, end: str | None) -> Interval:
+    """The windows between two ISO 8601 times, empty or absent for no bound. Raises InputError."""
+    return Interval(moment(start) if start else None, moment(end) if end else None)
+
+
+def _take(asked: argparse.Namespace) -> tuple[int, dict[str, Any]]:
+    try:
+        outcomes = _outcomes(asked)
+    except (PipelineError, InputError) as problem:
+        return WRONG_INPUT, _failed(asked, "failed", str(problem))
+    except BlockedError as problem:
+        return BLOCKED, _failed(asked, "blocked", str(problem), getattr(problem, "checks", {}))
+    except Exception as problem:
+        import traceback
+
+        traceback.print_exc()
+        return FAILED, _failed(asked, "failed", str(problem).splitlines()[0] if str(problem) else repr(problem))
+    result = asdict(outcomes[-1])
+    for outcome in outcomes:
+        for part in ("counts", "checks", "versions"):
+            result[part] = {**getattr(outcome, part), **result[part]}
+    return DONE, result
+
+
+def _outcomes(asked: argparse.Namespace) -> list[Outcome]:
+    pipeline = load(asked.pipeline, overrides=parse_overrides(asked.set))
+    spark = open_session(f"tidemark {asked.step} {pipeline.name}")
+    runner = Runner(spark, pipeline, Lake.of(pipeline.name), progress=progress.to_stderr, slices=asked.slices)
+    if asked.step == "run":
+        return runner.run(interval(asked.start, asked.end))
+    if asked.step == "plan":
+        return [runner.plan(interval(asked.start, asked.end))[1]]
+    if not asked.run_id:
+        raise InputError(f"{asked.step}: needs --run-id, which the step plan gives")
+    return [runner.step(asked.step, runner.find(asked.run_id))]
+
+
+def _failed(asked: argparse.Namespace, state: str, error: str, checks: dict[str, Any] | None = None) -> dict[str, Any]:
+    message = error.splitlines()[0]
+    blank = Outcome(asked.step, asked.run_id or "", asked.pipeline, state, message, checks=checks or {}, error=error)
+    return asdict(blank)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="step.py", description=__doc__.splitlines()[0])
+    parser.add_argument("step", choices=[*STEPS, "run"])
+    parser.add_argument("pipeline", help="the pipeline file")
+    parser.add_argument("--run-id", help="the planned run; for every step but plan and run")
+    parser.add_argument("--from", dest="start", help="first window's start, ISO 8601")
+    parser.add_argument("--to", dest="end", help="end of the last window, ISO 8601")
+    parser.add_argument("--slices", type=int, default=1, help="how many stretches of windows to write one by one")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="override a pipeline setting")
+    parser.add_argument("--result", help="where to write how it ended, as JSON")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

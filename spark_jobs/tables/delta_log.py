@@ -1,0 +1,112 @@
+"""Delta's transaction log: what Delta's public Python API cannot say.
+
+Publishing adds files that are already written, and removes others, in one commit with an idempotent transaction id.
+The public API only writes rows. This module is the one place that speaks to Delta's own classes, of the pinned version.
+"""
+
+# ruff: noqa: SLF001  PySpark has no public way to its JVM
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+_PACKAGE = "org.apache.spark.sql.delta"
+
+
+class CommitConflictError(RuntimeError):
+    """Another writer committed to the table between this transaction's reading and its commit."""
+
+
+def exists(spark: SparkSession, path: str) -> bool:
+    """Whether there is a Delta table at `path`."""
+    from delta.tables import DeltaTable
+
+    return DeltaTable.isDeltaTable(spark, path)
+
+
+def file_exists(spark: SparkSession, path: str) -> bool:
+    """Whether there is a file or folder at `path`, in whatever file system the path names."""
+    hadoop = _jvm(spark).org.apache.hadoop.fs.Path(path)
+    return bool(hadoop.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf()).exists(hadoop))
+
+
+def actions(spark: SparkSession, path: str) -> list[dict[str, Any]]:
+    """Every action of the table at `path`, oldest first: for tables of a few commits, read without a Spark job."""
+    log = _log(spark, path)
+    conf = log.newDeltaHadoopConf()
+    found: list[dict[str, Any]] = []
+    for version in range(int(log.unsafeVolatileSnapshot().version()) + 1):
+        commit = _jvm(spark).org.apache.hadoop.fs.Path(log.logPath(), f"{version:020d}.json")
+        lines = log.store().read(commit, conf)
+        found.extend(json.loads(lines.apply(i)) for i in range(lines.size()))
+    return found
+
+
+class Transaction:
+    """One commit to the table at `path`, which need not exist yet."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self._spark = spark
+        self._jvm = _jvm(spark)
+        self._log = _log(spark, path)
+        self._log.update(*(getattr(self._log, f"update$default${i}")() for i in (1, 2, 3)))
+        self._transaction = self._log.startTransaction()
+
+    @property
+    def read_version(self) -> int:
+        """The version that this transaction sees; -1 where there is no table yet."""
+        return int(self._transaction.readVersion())
+
+    def applied(self, application: str) -> bool:
+        """Whether a transaction of this id has been committed before."""
+        return int(self._transaction.txnVersion(application)) >= 0
+
+    def files(self) -> list[Any]:
+        """All files of the table; the transaction then conflicts with every concurrent change of them."""
+        found = self._transaction.filterFiles()
+        return [found.apply(i) for i in range(found.size())]
+
+    def commit(self, removed: Iterable[Any], added: Iterable[dict[str, Any]], application: str) -> int:
+        """Remove `removed` (of `files`) and take up `added` (actions as read by `actions`); returns the new version.
+
+        `added` may hold protocol and metaData actions, which a new table needs. Raises CommitConflictError.
+        """
+        now = int(time.time() * 1000)
+        listed = self._jvm.java.util.ArrayList()
+        for file in removed:
+            listed.add(file.removeWithTimestamp(now, True))
+        marker = {"txn": {"appId": application, "version": 0, "lastUpdated": now}}
+        for action in [*added, marker]:
+            if "metaData" in action:
+                metadata = self._action(action)
+                self._transaction.updateMetadata(metadata, False)
+            elif "protocol" not in action:
+                listed.add(self._action(action))
+        sequence = self._jvm.scala.jdk.javaapi.CollectionConverters.asScala(listed).toSeq()
+        try:
+            return int(self._transaction.commit(sequence, self._manual_update()))
+        except Exception as problem:
+            if "Concurrent" in type(getattr(problem, "java_exception", problem)).__name__ or "DELTA_CONCURRENT" in str(
+                problem
+            ):
+                raise CommitConflictError(str(problem)) from problem
+            raise
+
+    def _action(self, action: dict[str, Any]) -> Any:
+        return self._jvm.org.apache.spark.sql.delta.actions.Action.fromJson(json.dumps(action))
+
+    def _manual_update(self) -> Any:
+        name = f"{_PACKAGE}.DeltaOperations$ManualUpdate$"
+        return self._jvm.org.apache.spark.util.Utils.classForName(name, True, False).getField("MODULE$").get(None)
+
+
+def _log(spark: SparkSession, path: str) -> Any:
+    return _jvm(spark).org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
+
+
+def _jvm(spark: SparkSession) -> Any:
+    return spark._jvm

@@ -1,0 +1,56 @@
+"""The lake of a pipeline: one folder, in it one folder a table.
+
+    <root>/<pipeline>/<table>                  a published table
+    <root>/<pipeline>/<table>/staged/<run>     what a run would publish into it, a Delta table of its own
+    <root>/<pipeline>/_work/<run>/<name>       what a run keeps between two of its steps
+    <root>/<pipeline>/reports/<run>.html
+
+Staged files lie below their published table, so that publishing names them in one commit and copies nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+RESULT_TABLES = ("watermarks", "panes", "window_results", "late_events", "invalid_events")
+
+
+@dataclass(frozen=True)
+class Lake:
+    """Where a pipeline's tables are; `root` is a path or URI that Spark can write to."""
+
+    root: str
+    pipeline: str
+
+    @classmethod
+    def of(cls, pipeline: str) -> Lake:
+        """The lake named by `TIDEMARK_LAKE`, or the folder `lake` here."""
+        return cls(os.environ.get("TIDEMARK_LAKE") or str(Path.cwd() / "lake"), pipeline)
+
+    @property
+    def home(self) -> str:
+        """The pipeline's folder."""
+        return f"{self.root.rstrip('/')}/{self.pipeline}"
+
+    def path(self, table: str) -> str:
+        """A published table."""
+        return f"{self.home}/{table}"
+
+    def staged(self, table: str, run_id: str) -> str:
+        """What a run would publish into a table."""
+        return f"{self.path(table)}/{staged_folder(run_id)}"
+
+    def work(self, run_id: str, name: str) -> str:
+        """Something a run keeps for its own later steps."""
+        return f"{self.home}/_work/{run_id}/{name}"
+
+    def report(self, run_id: str) -> str:
+        """The report of a run."""
+        return f"{self.home}/reports/{run_id}.html"
+
+
+def staged_folder(run_id: str) -> str:
+    """The staging folder of a run, relative to its table."""
+    return f"staged/{run_id}"

@@ -1,0 +1,193 @@
+"""The ledger: the table `runs`, a row a finished step of a run, only ever added to.
+
+The row of the step `publish` makes a run visible as a whole: it names the version of every table at that point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from spark_jobs.tables import delta_log
+from spark_jobs.tables.lake import Lake
+
+TABLE = "runs"
+
+SCHEMA = T.StructType(
+    [
+        T.StructField("run_id", T.StringType(), False),
+        T.StructField("pipeline", T.StringType(), False),
+        T.StructField("fingerprint", T.StringType(), False),
+        T.StructField("kind", T.StringType(), False),
+        T.StructField("step", T.StringType(), False),
+        T.StructField("interval_start", T.TimestampType()),
+        T.StructField("interval_end", T.TimestampType()),
+        T.StructField("source_version", T.LongType(), False),
+        T.StructField("state", T.StringType(), False),
+        T.StructField("counts", T.MapType(T.StringType(), T.LongType())),
+        T.StructField("versions", T.MapType(T.StringType(), T.LongType())),
+        T.StructField("error", T.StringType()),
+        T.StructField("started_at", T.TimestampType(), False),
+        T.StructField("finished_at", T.TimestampType(), False),
+    ]
+)
+
+_TIMES = ("interval_start", "interval_end", "started_at", "finished_at")
+
+# What a run has come to when its last row is this step in this state.
+_STATES = {
+    ("plan", "done"): "planned",
+    ("replay", "done"): "staged",
+    ("audit", "done"): "audited",
+    ("audit", "blocked"): "blocked",
+    ("publish", "done"): "published",
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One row of the ledger: a step that has ended. `state` is done, blocked or failed."""
+
+    step: str
+    state: str
+    started_at: datetime
+    finished_at: datetime
+    counts: Mapping[str, int] = field(default_factory=dict)
+    versions: Mapping[str, int] = field(default_factory=dict)
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run as the ledger tells it; `steps` oldest first."""
+
+    run_id: str
+    pipeline: str
+    fingerprint: str
+    kind: str
+    source_version: int
+    interval_start: datetime | None
+    interval_end: datetime | None
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def state(self) -> str:
+        """planned, staged, audited, blocked, published or failed; what came last. A published run stays published."""
+        if self.versions:
+            return "published"
+        ended = [s for s in self.steps if s.step != "report"]
+        return _STATES.get((ended[-1].step, ended[-1].state), "failed") if ended else "planned"
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """All counts that its steps reported."""
+        return {name: n for s in self.steps for name, n in s.counts.items()}
+
+    @property
+    def versions(self) -> dict[str, int]:
+        """The version of every table when the run was published; empty if it was not."""
+        published = [s.versions for s in self.steps if s.step == "publish" and s.state == "done"]
+        return dict(published[-1]) if published else {}
+
+    @property
+    def error(self) -> str | None:
+        """Why the last step failed or was blocked."""
+        return self.steps[-1].error if self.steps else None
+
+    @property
+    def started_at(self) -> datetime | None:
+        """When its first step began."""
+        return min((s.started_at for s in self.steps), default=None)
+
+    @property
+    def finished_at(self) -> datetime | None:
+        """When its last step ended."""
+        return max((s.finished_at for s in self.steps), default=None)
+
+    def done(self, step: str) -> Step | None:
+        """The step, if it has been done."""
+        return next((s for s in reversed(self.steps) if s.step == step and s.state == "done"), None)
+
+
+def record(spark: SparkSession, lake: Lake, run: Run, step: Step) -> None:
+    """Add the end of a step to the ledger."""
+    row = (
+        run.run_id,
+        run.pipeline,
+        run.fingerprint,
+        run.kind,
+        step.step,
+        run.interval_start,
+        run.interval_end,
+        run.source_version,
+        step.state,
+        dict(step.counts),
+        dict(step.versions),
+        step.error,
+        step.started_at,
+        step.finished_at,
+    )
+    spark.createDataFrame([row], SCHEMA).coalesce(1).write.format("delta").mode("append").save(lake.path(TABLE))
+
+
+def runs(spark: SparkSession, lake: Lake) -> list[Run]:
+    """All runs of the pipeline, in the order in which they were last worked on."""
+    if not delta_log.exists(spark, lake.path(TABLE)):
+        return []
+    table = spark.read.format("delta").load(lake.path(TABLE))
+    # As numbers: PySpark hands out timestamps as naive local times, which an hour of the year makes ambiguous.
+    rows = table.withColumns({name: F.unix_micros(name) for name in _TIMES}).collect()
+    steps: dict[str, list[T.Row]] = {}
+    for row in sorted(rows, key=lambda r: (r.finished_at, r.step)):
+        steps.setdefault(row.run_id, []).append(row)
+    found = [_run(rows) for rows in steps.values()]
+    return sorted(found, key=_published_at)
+
+
+def find(spark: SparkSession, lake: Lake, run_id: str) -> Run | None:
+    """The run, if the ledger knows it."""
+    return next((run for run in runs(spark, lake) if run.run_id == run_id), None)
+
+
+def _published_at(run: Run) -> datetime:
+    published = run.done("publish")
+    moment = published.finished_at if published else run.finished_at
+    return moment or datetime.min.replace(tzinfo=UTC)
+
+
+def _run(rows: list[T.Row]) -> Run:
+    last = rows[-1]
+    return Run(
+        run_id=last.run_id,
+        pipeline=last.pipeline,
+        fingerprint=last.fingerprint,
+        kind=last.kind,
+        source_version=last.source_version,
+        interval_start=_bound(last.interval_start),
+        interval_end=_bound(last.interval_end),
+        steps=tuple(
+            Step(
+                step=r.step,
+                state=r.state,
+                started_at=_moment(r.started_at),
+                finished_at=_moment(r.finished_at),
+                counts=r.counts or {},
+                versions=r.versions or {},
+                error=r.error,
+            )
+            for r in rows
+        ),
+    )
+
+
+def _moment(micros: int) -> datetime:
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
+
+
+def _bound(micros: int | None) -> datetime | None:
+    return None if micros is None else _moment(micros)

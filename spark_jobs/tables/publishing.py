@@ -1,0 +1,147 @@
+"""Publishing: one Delta commit a table that takes up a run's staged files and drops what they replace.
+
+Nothing is copied: staged files lie below the table they go into. Rows of a file that reaches beyond the replaced range
+are carried over into new files of the same commit. A run publishes into a table at most once, whatever is killed when.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.tables import delta_log
+from spark_jobs.tables.lake import Lake, staged_folder
+from spark_jobs.tables.staging import published_columns, staged
+
+_ATTEMPTS = 5
+
+
+class PublishError(ValueError):
+    """The staged table cannot go where it should."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Windows whose start is in `[start, end)`; None is without bound. Both None is the whole of time."""
+
+    start: datetime | None = None
+    end: datetime | None = None
+
+    @property
+    def whole(self) -> bool:
+        """Whether every window is meant."""
+        return self.start is None and self.end is None
+
+    def holds(self, window_start: Column) -> Column:
+        """Whether a window is meant."""
+        held = F.lit(True)
+        if self.start is not None:
+            held = held & (window_start >= F.lit(self.start))
+        if self.end is not None:
+            held = held & (window_start < F.lit(self.end))
+        return held
+
+
+def publish(spark: SparkSession, lake: Lake, run_id: str, table: str, interval: Interval) -> int:
+    """Replace the rows of `interval` in the published `table` by the run's staged ones; returns the table's version.
+
+    Done already: nothing happens. Another writer's commit in between: tried again. Raises PublishError when a part of
+    the table would be replaced by rows with other columns.
+    """
+    application = f"tidemark/{run_id}"
+    for _ in range(_ATTEMPTS):
+        transaction = delta_log.Transaction(spark, lake.path(table))
+        if transaction.applied(application):
+            return transaction.read_version
+        try:
+            return _commit(spark, transaction, lake, run_id, table, interval, application)
+        except delta_log.CommitConflictError as conflict:
+            last = conflict
+    raise last
+
+
+def _commit(
+    spark: SparkSession,
+    transaction: delta_log.Transaction,
+    lake: Lake,
+    run_id: str,
+    table: str,
+    interval: Interval,
+    application: str,
+) -> int:
+    actions = delta_log.actions(spark, lake.staged(table, run_id))
+    added = _relative(_live(actions), staged_folder(run_id))
+    described = [_published(a) for a in actions if "metaData" in a or "protocol" in a]
+    if transaction.read_version < 0:
+        return transaction.commit([], [*described, *added], application)
+    staged_rows = staged(spark, lake, run_id, table)
+    published = spark.read.format("delta").option("versionAsOf", transaction.read_version).load(lake.path(table))
+    same = _columns(staged_rows) == _columns(published)
+    files = transaction.files()
+    if interval.whole:
+        return transaction.commit(files, [*([] if same else described), *added], application)
+    if not same:
+        raise PublishError(
+            f"{table}: asked to replace the windows from {interval.start} to {interval.end} by rows with the columns "
+            f"{_columns(staged_rows)}, found {_columns(published)}. "
+            "Replay without --from and --to to change the columns."
+        )
+    in_range = interval.holds(F.col("window_start"))
+    touched = published.where(in_range).select("_metadata.file_name").distinct()
+    names = {row.file_name for row in touched.collect()}
+    carried = _carry_over(published, names, ~in_range, lake, run_id, table, transaction.read_version)
+    removed = [f for f in files if f.path().rsplit("/", 1)[-1] in names]
+    return transaction.commit(removed, [*carried, *added], application)
+
+
+def _carry_over(
+    published: DataFrame, names: set[str], outside: Column, lake: Lake, run_id: str, table: str, version: int
+) -> list[dict[str, Any]]:
+    """The rows outside the replaced range, of files that also hold rows inside, as new files."""
+    rows = published.where(F.col("_metadata.file_name").isin(sorted(names)) & outside) if names else None
+    if rows is None or rows.isEmpty():
+        return []
+    folder = f"{run_id}-carried-{version}"
+    target = lake.staged(table, folder)
+    rows.write.format("delta").mode("append").option("txnAppId", "carried").option("txnVersion", 0).save(target)
+    return _relative(_live(delta_log.actions(published.sparkSession, target)), staged_folder(folder))
+
+
+def _live(actions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The files that a table of these actions holds."""
+    files: dict[str, dict[str, Any]] = {}
+    for action in actions:
+        for kind in ("add", "remove"):
+            if kind in action:
+                files.pop(action[kind]["path"], None)
+                if kind == "add":
+                    files[action[kind]["path"]] = action[kind]
+    return [{"add": entry} for entry in files.values()]
+
+
+def _published(action: dict[str, Any]) -> dict[str, Any]:
+    """A staged table's metadata without its working columns: Delta reads by the schema and passes them over."""
+    if "metaData" not in action:
+        return action
+    metadata = action["metaData"]
+    schema = json.loads(metadata["schemaString"])
+    schema["fields"] = [f for f in schema["fields"] if published_columns([f["name"]])]
+    return {"metaData": {**metadata, "schemaString": json.dumps(schema)}}
+
+
+def _relative(added: list[dict[str, Any]], folder: str) -> list[dict[str, Any]]:
+    """Added files as seen from the published table."""
+    moved = []
+    for action in added:
+        entry = action["add"]
+        moved.append({"add": {**entry, "path": f"{folder}/{entry['path']}", "dataChange": True}})
+    return moved
+
+
+def _columns(rows: DataFrame) -> list[str]:
+    return [f"{f.name} {f.dataType.simpleString()}" for f in rows.schema]

@@ -1,0 +1,49 @@
+"""The source: a Delta table read at one pinned version."""
+
+from __future__ import annotations
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+
+
+class SourceError(ValueError):
+    """The source cannot be read: what was asked, what was found, what to do."""
+
+
+def is_path(table: str) -> bool:
+    """Whether `table` is a path or URI; otherwise it is a name in the catalog."""
+    return "/" in table or table.startswith(".")
+
+
+def pinned_version(spark: SparkSession, table: str) -> int:
+    """The table's newest version. Raises SourceError if there is no Delta table."""
+    name = f"delta.`{table}`" if is_path(table) else table
+    try:
+        newest = spark.sql(f"DESCRIBE HISTORY {name} LIMIT 1").head()
+    except AnalysisException as problem:
+        raise SourceError(
+            f"source.table: asked for the Delta table '{table}', found none there. "
+            "Give the path of a Delta table (its folder holds _delta_log) or a name as catalog.schema.table."
+        ) from problem
+    if newest is None:
+        raise SourceError(f"source.table: the Delta table '{table}' has no version.")
+    return int(newest["version"])
+
+
+def read(spark: SparkSession, table: str, version: int) -> DataFrame:
+    """The rows of the table at `version`. Raises SourceError if that version can no longer be read."""
+    reader = spark.read.format("delta").option("versionAsOf", version)
+    try:
+        return reader.load(table) if is_path(table) else reader.table(table)
+    except AnalysisException as problem:
+        raise SourceError(
+            f"source.table: version {version} of '{table}' was planned, but can no longer be read: plan again "
+            "to take the newest version."
+        ) from problem
+
+
+def extent(spark: SparkSession, table: str) -> tuple[int, int]:
+    """Files and bytes of the table's newest version."""
+    name = f"delta.`{table}`" if is_path(table) else table
+    detail = spark.sql(f"DESCRIBE DETAIL {name}").head()
+    return (0, 0) if detail is None else (int(detail["numFiles"]), int(detail["sizeInBytes"]))

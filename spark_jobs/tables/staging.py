@@ -1,0 +1,63 @@
+"""The staging area of a run: what it would publish, as Delta tables that anyone can look at and no reader sees.
+
+Each part of a staged table is written once: a part that an earlier attempt has committed is left as it is, so the same
+command finishes what a killed one began.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.tables import delta_log
+from spark_jobs.tables.lake import Lake
+
+# Columns of this prefix serve the run itself: they are staged, and no published table has them.
+WORKING_PREFIX = "__tm_"
+
+# Which columns' minima and maxima Delta keeps: those that a replaced range and its readers ask for.
+_STATISTICS = {
+    "watermarks": "window_start",
+    "panes": "window_start",
+    "window_results": "window_start",
+    "late_events": "window_start",
+    "invalid_events": "run_id",
+}
+
+
+def stage(rows: DataFrame, lake: Lake, run_id: str, table: str, part: str) -> None:
+    """Add `rows` (contract columns without `run_id`) to what the run stages for `table`, unless `part` is there."""
+    (
+        rows.withColumn("run_id", F.lit(run_id))
+        .write.format("delta")
+        .mode("append")
+        .option("txnAppId", part)
+        .option("txnVersion", 0)
+        .option("delta.dataSkippingStatsColumns", _STATISTICS[table])
+        .save(lake.staged(table, run_id))
+    )
+
+
+def staged(spark: SparkSession, lake: Lake, run_id: str, table: str, *, states: bool = False) -> DataFrame:
+    """The rows that the run would publish into `table`; with `states` also columns that are not published."""
+    rows = spark.read.format("delta").load(lake.staged(table, run_id))
+    return rows if states else rows.select(*published_columns(rows.columns))
+
+
+def published_columns(names: list[str]) -> list[str]:
+    """Those of a staged table's columns that are published."""
+    return [name for name in names if not name.startswith(WORKING_PREFIX)]
+
+
+def found(spark: SparkSession, lake: Lake, run_id: str, name: str) -> DataFrame:
+    """What the run has kept under `name`."""
+    return spark.read.parquet(lake.work(run_id, name))
+
+
+def kept(rows: DataFrame, lake: Lake, run_id: str, name: str) -> DataFrame:
+    """`rows`, computed once for the run and read from storage from then on."""
+    path = lake.work(run_id, name)
+    spark = rows.sparkSession
+    if not delta_log.file_exists(spark, f"{path}/_SUCCESS"):
+        rows.write.mode("overwrite").parquet(path)
+    return spark.read.schema(rows.schema).parquet(path)
