@@ -40,8 +40,8 @@ demo: setup ## the main job on real flights, through Airflow and Spark
 up: setup ## start Airflow
 	@$(PY) -m tidemark_airflow.embedded up
 
-down: setup ## stop Airflow
-	@$(PY) -m tidemark_airflow.embedded down
+down: ## stop Airflow
+	@if [ -x $(PY) ]; then $(PY) -m tidemark_airflow.embedded down; else echo "Nothing is set up here, so nothing runs"; fi
 
 test: setup ## all tests but the soak; PYTEST_ARGS are passed on
 	@echo "==> pytest"

@@ -1,8 +1,8 @@
 """What other settings would have given: rows on time, late and too late for other bounds and latenesses.
 
-The census of a run holds, for each source partition, epoch and window, how many rows there are. All rows of a group share
-their fate under any bound and lateness, so the counts are exact and no event is read again. Per-event emission has no
-such groups, and no alternatives.
+The census of a run holds, for each source partition, epoch and window, how many rows there are. All rows of a group
+share their fate under any bound and lateness, so the counts are exact and no event is read again. Per-event emission
+has no such groups, and no alternatives.
 """
 
 from __future__ import annotations

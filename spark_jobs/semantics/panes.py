@@ -53,7 +53,7 @@ class _State(Generic[E]):
 class WindowOperator(Generic[K, E]):
     """The windows of all keys, fed with rows and watermarks in arrival order."""
 
-    def __init__(self, assigner: WindowAssigner, *, allowed_lateness_ms: int = 0, discarding: bool = False) -> None:
+    def __init__(self, assigner: WindowAssigner, *, allowed_lateness_ms: int, discarding: bool) -> None:
         if allowed_lateness_ms < 0:
             raise ValueError(f"found an allowed lateness of {allowed_lateness_ms} ms; it must be at least 0")
         self._assigner = assigner

@@ -104,7 +104,7 @@ def test_watermark_merge(case: Case) -> None:
 def test_window_operator(case: Case) -> None:
     assert case["trigger"] == {"kind": "event_time"}
     operator: WindowOperator[str, int] = WindowOperator(
-        tumbling(case["window"]), allowed_lateness_ms=case["allowed_lateness_ms"]
+        tumbling(case["window"]), allowed_lateness_ms=case["allowed_lateness_ms"], discarding=False
     )
     watermark, emitted, late = MIN, [], []
     for number, step in enumerate(case["steps"]):

@@ -289,10 +289,17 @@ def test_python_functions_stand_in_for_sql_that_the_reference_does_not_read(chan
 
 def test_partitions_show_their_watermarks_at_the_firing(changed: Change) -> None:
     split = changed(source=partitioned("origin", declared=(("b",),)))
-    rows = [row(1, 1, origin=None), row(2, 20, origin="b"), row(3, 15, origin=None), row(4, 90, origin="c")]
+    rows = [
+        row(1, 1, origin=None),
+        row(2, 16, origin="a"),
+        row(3, 20, origin="b"),
+        row(4, 15, origin=None),
+        row(5, 90, origin="c"),
+    ]
     first, *_ = replay(rows, split).watermarks
-    assert first["fires_at"] == at(3)
+    assert first["fires_at"] == at(4)
     assert first["partition_watermarks"] == [
+        {"source_partition": "a", "watermark": at(14) - MILLISECOND},
         {"source_partition": "b", "watermark": at(18) - MILLISECOND},
         {"source_partition": "null", "watermark": at(13) - MILLISECOND},
     ]
