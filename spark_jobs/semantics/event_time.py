@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -31,9 +31,9 @@ ARRIVAL_TIME_MISSING = "arrival_time_missing"
 EVENT_TIME_OUT_OF_RANGE = "event_time_out_of_range"
 EVENT_TIME_IN_FUTURE = "event_time_in_future"
 
-EARLIEST_US = micros(datetime(2, 1, 1))
-LATEST_US = micros(datetime(9998, 12, 31, 23, 59, 59, 999_999))
-ARRIVAL_CLOCK_FLOOR_US = micros(datetime(2000, 1, 1))
+EARLIEST_US = micros(datetime(2, 1, 1, tzinfo=UTC))
+LATEST_US = micros(datetime(9998, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC))
+ARRIVAL_CLOCK_FLOOR_US = micros(datetime(2000, 1, 1, tzinfo=UTC))
 
 _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 _LONGEST = 2**63
@@ -62,7 +62,9 @@ class TimeReader:
         if declared.format is not None and isinstance(value, str):
             return parse(value, declared.format, declared.timezone)
         if declared.unit is None and declared.format is None and isinstance(value, date):
-            return micros(value if isinstance(value, datetime) else datetime(value.year, value.month, value.day))
+            return micros(
+                value if isinstance(value, datetime) else datetime(value.year, value.month, value.day, tzinfo=UTC)
+            )
         found = f"'{declared.expression}' gave {value!r}"
         raise TimeFieldError(f"{found}: expected a datetime or date, a number with a unit, or a text with a format")
 

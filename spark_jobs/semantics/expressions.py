@@ -52,8 +52,10 @@ class Expression:
         self._names = tuple(dict.fromkeys(value for kind, value in self._tokens if kind == "column"))
 
     def evaluate(self, row: Mapping[str, Any]) -> Any:
-        """Give the value on a row; None for null. Raises UnknownColumnError, and UnreadableExpressionError for a value
-        that SQLite would treat otherwise than Spark.
+        """Give the value on a row; None for null.
+
+        Raises UnknownColumnError, and UnreadableExpressionError for a value that SQLite would treat otherwise than
+        Spark.
         """
         columns = {name: column(row, name) for name in self._names}
         if len(self._tokens) == 1 and self._names:

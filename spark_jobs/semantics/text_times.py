@@ -53,8 +53,9 @@ def parse(text: str, pattern: str, timezone_name: str) -> int | None:
             int(parts.get("minute", 0)),
             int(parts.get("second", 0)),
             int(parts.get("fraction", "0").ljust(6, "0")),
+            tzinfo=_zone(parts.get("zone", timezone_name)),
         )
-        return micros(local.replace(tzinfo=_zone(parts.get("zone", timezone_name))))
+        return micros(local)
     except (ValueError, ZoneInfoNotFoundError):
         return None
 

@@ -163,8 +163,8 @@ def test_a_row_without_arrival_time_is_invalid_only_where_one_is_declared() -> N
 
 
 def test_event_times_that_windows_could_carry_out_of_tables_are_invalid() -> None:
-    assert event_time.EARLIEST_US == micros(datetime.min.replace(year=2))
-    assert event_time.LATEST_US == micros(datetime.max.replace(year=9998))
+    assert micros(datetime.min.replace(year=2)) == event_time.EARLIEST_US
+    assert micros(datetime.max.replace(year=9998)) == event_time.LATEST_US
     assert reason(event_time.EARLIEST_US) is None
     assert reason(event_time.EARLIEST_US - 1) == "event_time_out_of_range"
     assert reason(event_time.LATEST_US, event_time.LATEST_US) is None

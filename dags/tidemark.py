@@ -1,0 +1,13 @@
+"""One DAG for each file in dags/pipelines, and `tidemark_backfill` to compute any of them again by hand."""
+
+from pathlib import Path
+
+from tidemark_airflow.dags import backfill_dag, pipeline_dags
+
+PIPELINES = Path(__file__).parent / "pipelines"
+
+# Pipelines whose source table is landed by a job of this project, before they run.
+LANDING = {"departures_by_carrier": "land_flights.py"}
+
+globals().update(pipeline_dags(PIPELINES, landing=LANDING))
+backfill = backfill_dag(PIPELINES)

@@ -1,0 +1,10 @@
+"""Data quality: the invariants of time and a pipeline's own expectations, checked before anything is published.
+
+`check(tables, pipeline, counts)` gives a `Check` for each; `suites` holds the built-in ones, a module a suite.
+"""
+
+from expectations.check import Check
+from expectations.checking import check
+from expectations.errors import AuditError
+
+__all__ = ["AuditError", "Check", "check"]

@@ -1,0 +1,22 @@
+"""A check is one expectation's answer about a run: what was expected, whether it holds, what was found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Check:
+    """One answer.
+
+    `unexpected_count` is how many rows or values break the expectation, None where that is no number of rows.
+    `details` shows a few of them, one a line, without any column of the source but the key; empty for a success.
+    """
+
+    suite: str
+    expectation: str
+    description: str
+    success: bool
+    observed: str
+    unexpected_count: int | None
+    details: str

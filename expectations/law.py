@@ -1,0 +1,44 @@
+"""A law is a statement that must hold for every row of a batch; a suite is the laws about one kind of row.
+
+Law of laws: a row obeys iff its condition is true. False and null both break it, so a value that should be there and is
+not can never pass. Conditions are Spark SQL over the columns that the suite's `rows` gives, so that a law can be read,
+copied into a query, and added by whoever can write a WHERE clause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+
+from expectations.staged import Staged
+from spark_jobs.pipeline.model import Pipeline
+
+
+@dataclass(frozen=True)
+class Law:
+    """One statement. `holds` is the SQL condition.
+
+    `observed` is for laws about a batch of a single row: SQL for the text that tells what was found. Without it a check
+    tells how many rows break the law.
+    """
+
+    name: str
+    description: str
+    holds: str
+    observed: str | None = None
+
+
+@dataclass(frozen=True)
+class Suite:
+    """The laws about one kind of row.
+
+    `rows` gives the batch, `laws` those that apply to the pipeline, `shows` the columns that may be shown of a row that
+    breaks one: never a column of the source, except the key.
+    """
+
+    name: str
+    rows: Callable[[Staged], DataFrame]
+    laws: Callable[[Pipeline], tuple[Law, ...]]
+    shows: tuple[str, ...]

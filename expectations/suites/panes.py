@@ -1,0 +1,115 @@
+"""Panes: every firing of every window, one row each.
+
+A window's panes are numbered 0, 1, 2 ... in firing order. Only number 0 can be the on-time pane, fired by the
+watermark; all others are fired by one late row each, while the watermark is past the window and its state is still
+there (rules 60-68).
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from expectations import lateness, windows
+from expectations.law import Law, Suite
+from expectations.staged import Staged
+from spark_jobs.pipeline.model import Accumulation, Pipeline
+
+
+def rows(staged: Staged) -> DataFrame:
+    """The panes, each with what came before it and with its window in the calendar.
+
+    `place` counts from 1 along the (key, window); `first_panes` is how many of its panes have number 0; `previous_*`
+    are values of the pane before.
+    """
+    of_window = Window.partitionBy("key", "window_start")
+    in_order = of_window.orderBy("pane_index", "fired_at", "row_count")
+    before = {
+        f"previous_{name}": F.lag(name).over(in_order) for name in ("pane_index", "row_count", "fired_at", "watermark")
+    }
+    placed = staged.panes.withColumns(
+        {
+            "place": F.row_number().over(in_order),
+            "first_panes": F.count_if(F.col("pane_index") == 0).over(of_window),
+            **before,
+        }
+    )
+    return placed.join(staged.calendar, "window_start", "left")
+
+
+def laws(pipeline: Pipeline) -> tuple[Law, ...]:
+    """The laws of panes."""
+    lateness_ms = pipeline.windows.allowed_lateness_ms
+    return (
+        *windows.laws(pipeline),
+        Law(
+            "no_pane_fires_before_its_watermark",
+            "A pane fires once the watermark has reached the last millisecond of its window.",
+            lateness.is_complete(),
+        ),
+        Law(
+            "no_late_pane_fires_after_cleanup",
+            f"A late pane fires while the watermark is under {lateness_ms:,} ms past the window's last millisecond.",
+            f"timing <> 'late' OR NOT ({lateness.is_closed(lateness_ms)})",
+        ),
+        Law(
+            "every_window_has_one_pane_0",
+            "Every key and window has exactly one pane with number 0.",
+            "place > 1 OR first_panes = 1",
+        ),
+        Law(
+            "pane_numbers_have_no_gap_and_no_duplicate",
+            "After pane 0 each pane of a key and window has the number of the pane before it plus 1.",
+            "pane_index = 0 OR (pane_index > 0 AND coalesce(pane_index = previous_pane_index + 1, true))",
+        ),
+        Law(
+            "panes_are_on_time_or_late",
+            "The timing of a pane is on_time or late.",
+            "timing IN ('on_time', 'late')",
+        ),
+        Law(
+            "only_pane_0_is_on_time",
+            "The watermark fires a window once, before any late row does: an on-time pane has number 0.",
+            "timing <> 'on_time' OR pane_index = 0",
+        ),
+        Law(
+            "no_pane_is_empty",
+            "A pane holds at least one row.",
+            "row_count > 0",
+        ),
+        _row_count(pipeline),
+        Law(
+            "panes_fire_in_the_order_of_their_numbers",
+            "From one pane of a key and window to the next, neither the clock nor the watermark goes back.",
+            "place = 1 OR (fired_at >= previous_fired_at AND watermark >= previous_watermark)",
+        ),
+        Law(
+            "panes_fire_as_the_calendar_says",
+            "An on-time pane fires at the moment and watermark that `watermarks` gives for its window; a late pane "
+            "fires between the window's firing and its closing.",
+            "CASE WHEN timing = 'on_time' THEN fired_at = fires_at AND watermark = watermark_at_fire ELSE "
+            "fired_at >= fires_at AND watermark >= watermark_at_fire AND coalesce(fired_at <= closes_at, true) END",
+        ),
+    )
+
+
+def _row_count(pipeline: Pipeline) -> Law:
+    if pipeline.windows.accumulation is Accumulation.DISCARDING:
+        return Law(
+            "late_panes_hold_their_own_row",
+            "With discarding accumulation a late pane holds the one row that fired it.",
+            "timing <> 'late' OR row_count = 1",
+        )
+    return Law(
+        "late_panes_add_one_row",
+        "With accumulating panes a late pane holds the rows of the pane before it and the one row that fired it.",
+        "timing <> 'late' OR row_count = coalesce(previous_row_count, 0) + 1",
+    )
+
+
+SUITE = Suite(
+    "panes",
+    rows,
+    laws,
+    shows=("key", "window_start", "window_end", "pane_index", "timing", "fired_at", "watermark", "row_count"),
+)

@@ -1,0 +1,94 @@
+"""Run: one row, the sums of everything; no row of the source is lost and none is told twice (semantics page, B8).
+
+    rows read = invalid + filtered + on time + late + too late
+
+`rows_read` and `filtered` are what the replay counted in the source. The other terms are counted here, in the staged
+tables: an on-time pane holds its on-time rows, a late pane stands for one late row. Rows in windows that are still open
+(`end_of_input: keep_open`) are in no table yet.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from expectations.law import Law, Suite
+from expectations.staged import Staged
+from spark_jobs.pipeline.model import Pipeline
+
+#: Counts that a replay may report, and that the staged tables hold too.
+_COUNTED = ("invalid", "on_time", "late", "too_late", "windows", "panes", "late_panes")
+_ACCOUNTED = "(invalid + filtered + on_time + late + too_late)"
+
+
+def rows(staged: Staged) -> DataFrame:
+    """The one row: `rows_read`, `filtered`, the counted terms, `open_windows`, `reported_*` (null: not reported)."""
+    on_time = F.sum(F.when(F.col("timing") == "on_time", F.col("row_count")))
+    late = F.count_if(F.col("timing") == "late")
+    panes = staged.panes.agg(
+        F.coalesce(on_time, F.lit(0)).alias("on_time"),
+        late.alias("late"),
+        late.alias("late_panes"),
+        F.count("*").alias("panes"),
+    )
+    found = (
+        panes.crossJoin(staged.window_results.agg(F.count("*").alias("windows")))
+        .crossJoin(staged.late_events.agg(F.count("*").alias("too_late")))
+        .crossJoin(staged.invalid_events.agg(F.count("*").alias("invalid")))
+        .crossJoin(staged.watermarks.agg(F.count_if(F.col("fires_at").isNull()).alias("open_windows")))
+    )
+    told = {name: F.lit(staged.counts[name]).cast("long") for name in ("rows_read", "filtered")}
+    reported = {f"reported_{name}": F.lit(staged.counts.get(name)).cast("long") for name in _COUNTED}
+    return found.withColumns({**told, **reported})
+
+
+def laws(pipeline: Pipeline) -> tuple[Law, ...]:
+    """The laws of the sums."""
+    differing = f"nullif(concat_ws('; ', {', '.join(_difference(name) for name in _COUNTED)}), '')"
+    always = (
+        Law(
+            "every_row_is_accounted_for",
+            "Rows read = invalid + filtered + on time + late + too late. Only rows in windows that are still open may "
+            "be missing.",
+            f"CASE WHEN open_windows = 0 THEN rows_read = {_ACCOUNTED} ELSE rows_read >= {_ACCOUNTED} END",
+            observed=(
+                "concat(rows_read, ' read; ', invalid, ' invalid + ', filtered, ' filtered + ', "
+                f"on_time, ' on time + ', late, ' late + ', too_late, ' too late = ', {_ACCOUNTED}, "
+                "if(open_windows = 0, '', concat('; ', open_windows, ' windows open')))"
+            ),
+        ),
+        Law(
+            "reported_counts_are_what_is_staged",
+            "Every number that the replay reported is the number that the staged tables hold. While windows are open, "
+            "more rows may be on time than panes hold.",
+            f"{differing} IS NULL",
+            observed=f"coalesce({differing}, 'all equal')",
+        ),
+    )
+    limit = pipeline.quality.max_too_late_ratio
+    if limit is None:
+        return always
+    in_windows = "(on_time + late + too_late)"
+    too_late = Law(
+        "not_too_many_rows_are_too_late",
+        f"Of the rows that belong to a window at most {100 * limit:g} % are too late for it "
+        "(quality.max_too_late_ratio). A larger allowed_lateness or out_of_orderness takes more of them in.",
+        f"too_late <= CAST({limit!r} AS DOUBLE) * {in_windows}",
+        observed=(
+            f"concat(too_late, ' of ', {in_windows}, ' rows (', "
+            f"round(coalesce(try_divide(100D * too_late, {in_windows}), 0), 3), ' %)')"
+        ),
+    )
+    return (*always, too_late)
+
+
+def _difference(name: str) -> str:
+    """SQL for what is said of a count that the replay reported otherwise; null if it did not."""
+    waiting = " AND NOT (open_windows > 0 AND reported_on_time > on_time)" if name == "on_time" else ""
+    return (
+        f"CASE WHEN reported_{name} <> {name}{waiting} "
+        f"THEN concat('{name}: ', reported_{name}, ' reported, ', {name}, ' staged') END"
+    )
+
+
+SUITE = Suite("run", rows, laws, shows=())

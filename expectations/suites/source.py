@@ -1,0 +1,52 @@
+"""Source: the rows that had to be set aside before any window saw them, one row each.
+
+A row is invalid for one of four reasons, and only if the pipeline declares what the reason is about.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from expectations.law import Law, Suite
+from expectations.staged import Staged
+from spark_jobs.pipeline.model import Pipeline
+
+_ALWAYS = ("event_time_missing", "event_time_out_of_range")
+_WITH_ARRIVAL = "arrival_time_missing"
+_WITH_GUARD = "event_time_in_future"
+
+
+def rows(staged: Staged) -> DataFrame:
+    """The invalid rows' reasons."""
+    return staged.invalid_events
+
+
+def laws(pipeline: Pipeline) -> tuple[Law, ...]:
+    """The laws of invalid rows."""
+    source = pipeline.source
+    every = (*_ALWAYS, _WITH_ARRIVAL, _WITH_GUARD)
+    impossible = []
+    if source.arrival_time is None:
+        impossible.append(_WITH_ARRIVAL)
+    if source.arrival_time is None or source.future_guard_ms is None:
+        impossible.append(_WITH_GUARD)
+    known = Law(
+        "invalid_rows_say_why",
+        f"The reason of an invalid row is one of {', '.join(every)}.",
+        f"reason IN ({_listed(every)})",
+    )
+    if not impossible:
+        return (known,)
+    declared = Law(
+        "reasons_are_about_what_is_declared",
+        f"Without an arrival time or a future guard to compare with, no row is invalid as {' or '.join(impossible)}.",
+        f"coalesce(reason NOT IN ({_listed(impossible)}), true)",
+    )
+    return (known, declared)
+
+
+def _listed(names: tuple[str, ...] | list[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
+SUITE = Suite("source", rows, laws, shows=("reason",))

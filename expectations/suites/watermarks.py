@@ -1,0 +1,82 @@
+"""Watermarks: the window calendar, one row a window: when it fires, at which watermark, when its state goes.
+
+The clock of firings and the watermark move together: along the clock the watermark never falls (rules 4, 21).
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from expectations import lateness, windows
+from expectations.law import Law, Suite
+from expectations.staged import Staged
+from spark_jobs.pipeline.model import EndOfInput, Pipeline
+
+
+def rows(staged: Staged) -> DataFrame:
+    """The calendar, each window beside its neighbours in time.
+
+    `same_window` is how many rows are about this window; `highest_before` the highest watermark at any firing with an
+    earlier clock; `slowest` the lowest watermark of a source partition.
+    """
+    # One partition for this window: a row a window of time, not a row an event.
+    clock = Window.partitionBy(F.lit(0)).orderBy(F.unix_micros("fires_at"))
+    earlier = clock.rangeBetween(Window.unboundedPreceding, -1)
+    return staged.watermarks.withColumns(
+        {
+            "same_window": F.count("*").over(Window.partitionBy("window_start")),
+            "highest_before": F.max("watermark_at_fire").over(earlier),
+            "slowest": F.array_min(F.col("partition_watermarks.watermark")),
+        }
+    ).drop("partition_watermarks")
+
+
+def laws(pipeline: Pipeline) -> tuple[Law, ...]:
+    """The laws of the calendar."""
+    always = (
+        *windows.laws(pipeline),
+        Law(
+            "every_window_is_listed_once",
+            "The calendar has one row a window.",
+            "same_window = 1",
+        ),
+        Law(
+            "windows_fire_once_the_watermark_is_past_them",
+            "A window that fires does so at a watermark that has reached its last millisecond; one that does not has "
+            "neither a firing time nor a watermark.",
+            "CASE WHEN fires_at IS NULL THEN watermark_at_fire IS NULL "
+            f"ELSE {lateness.is_complete('watermark_at_fire')} END",
+        ),
+        Law(
+            "windows_close_after_they_fire",
+            "A window's state goes when it fires or later, never without a firing.",
+            "closes_at IS NULL OR closes_at >= fires_at",
+        ),
+        Law(
+            "watermarks_never_fall",
+            "No window fires at a lower watermark than one that fired at an earlier moment.",
+            "highest_before IS NULL OR watermark_at_fire >= highest_before",
+        ),
+        Law(
+            "the_watermark_is_that_of_the_slowest_partition",
+            "The watermark at which a window fires is the lowest among the source partitions' own.",
+            "slowest IS NULL OR watermark_at_fire = slowest",
+        ),
+    )
+    if pipeline.replay.end_of_input is EndOfInput.KEEP_OPEN:
+        return always
+    closed = Law(
+        "the_end_of_input_closes_every_window",
+        "The input has ended, and with it time: every window has fired and is closed.",
+        "fires_at IS NOT NULL AND closes_at IS NOT NULL",
+    )
+    return (*always, closed)
+
+
+SUITE = Suite(
+    "watermarks",
+    rows,
+    laws,
+    shows=("window_start", "window_end", "fires_at", "watermark_at_fire", "closes_at"),
+)

@@ -1,0 +1,86 @@
+"""Window results: one row a (key, window), which says what its latest pane says.
+
+The batch puts side by side what three tables say about a (key, window): the results, the panes, and the late rows that
+it did not take. A result without panes, panes without a result, or two results for one window show up as rows too.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from expectations import windows
+from expectations.law import Law, Suite
+from expectations.staged import Staged
+from spark_jobs.pipeline.model import Pipeline
+
+_RESULT = ("window_end", "row_count", "pane_count", "too_late_count", "last_fired_at")
+_LATEST = ("row_count", "fired_at")
+_BOTH = "results > 0 AND panes > 0"
+
+
+def rows(staged: Staged) -> DataFrame:
+    """One row a (key, window) of any of the three tables.
+
+    `results`, `panes` and `late_events` are how many rows each has; `result.*` is its result, `latest.*` its pane with
+    the highest number. Grouped and not joined: in a group a null in the key is a value.
+    """
+    where = ("key", "window_start")
+    told = staged.window_results.select(*where, F.struct(*_RESULT).alias("result"))
+    number = F.struct("pane_index", "fired_at").alias("number")  # two panes of one number are the panes suite's to tell
+    fired = staged.panes.select(*where, number, F.struct(*_LATEST).alias("latest"))
+    missed = staged.late_events.select(*where, F.lit(1).alias("missed"))
+    everything = told.unionByName(fired, allowMissingColumns=True).unionByName(missed, allowMissingColumns=True)
+    grouped = everything.groupBy(*where).agg(
+        F.count("result").alias("results"),
+        F.count("latest").alias("panes"),
+        F.count("missed").alias("late_events"),
+        F.max("result").alias("result"),
+        F.max_by("latest", "number").alias("latest"),
+    )
+    return grouped.withColumn("window_end", F.col("result.window_end"))
+
+
+def laws(pipeline: Pipeline) -> tuple[Law, ...]:
+    """The laws of results."""
+    return (
+        *windows.laws(pipeline, where="results > 0"),
+        Law(
+            "every_fired_window_has_one_result",
+            "A key and window with panes has exactly one result, and none has two.",
+            "results = 1 OR (results = 0 AND panes = 0)",
+        ),
+        Law(
+            "every_result_has_a_pane",
+            "A result tells of a window that has fired.",
+            "results = 0 OR panes > 0",
+        ),
+        Law(
+            "results_hold_the_rows_of_the_latest_pane",
+            "The row_count of a result is that of its pane with the highest number.",
+            f"NOT ({_BOTH}) OR result.row_count = latest.row_count",
+        ),
+        Law(
+            "results_count_their_panes",
+            "The pane_count of a result is the number of its panes.",
+            f"NOT ({_BOTH}) OR result.pane_count = panes",
+        ),
+        Law(
+            "results_are_as_of_the_latest_pane",
+            "The last_fired_at of a result is the firing time of its pane with the highest number.",
+            f"NOT ({_BOTH}) OR result.last_fired_at = latest.fired_at",
+        ),
+        Law(
+            "results_count_the_rows_they_missed",
+            "The too_late_count of a result is the number of late events of its key and window.",
+            "results = 0 OR result.too_late_count = late_events",
+        ),
+    )
+
+
+SUITE = Suite(
+    "window_results",
+    rows,
+    laws,
+    shows=("key", "window_start", "window_end", "results", "panes", "late_events", "result", "latest"),
+)

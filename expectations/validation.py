@@ -1,0 +1,77 @@
+"""Validation: a DataFrame and some expectations in, Great Expectations' own results out.
+
+Importing this module imports Great Expectations. Nothing of it outlives the process: the context is in memory, has no
+documentation sites, draws no progress bars and sends nothing anywhere.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import great_expectations as gx
+from great_expectations.core.expectation_validation_result import ExpectationValidationResult
+from great_expectations.data_context.types.base import (
+    DataContextConfig,
+    InMemoryStoreBackendDefaults,
+    ProgressBarsConfig,
+)
+from great_expectations.expectations.expectation import Expectation
+from pyspark.sql import DataFrame
+
+from expectations import disclosure
+
+# What cannot be computed is raised with its reason; both libraries would also log it, with a traceback.
+for _name in ("great_expectations", "SQLQueryContextLogger"):
+    logging.getLogger(_name).setLevel(logging.CRITICAL)
+
+EXAMPLES = 5
+#: Counts, and a few values.
+SUMMARY: dict[str, Any] = {"result_format": "SUMMARY", "partial_unexpected_count": EXAMPLES}
+#: All that the expectation selects: for queries that end in a limit.
+COMPLETE: dict[str, Any] = {"result_format": "COMPLETE", "partial_unexpected_count": EXAMPLES}
+
+_NUMBER = "tidemark_number"
+
+
+class Validation:
+    """A context of Great Expectations for DataFrames of a running Spark session."""
+
+    def __init__(self) -> None:
+        config = DataContextConfig(
+            store_backend_defaults=InMemoryStoreBackendDefaults(init_temp_docs_sites=False),
+            analytics_enabled=False,
+            progress_bars=ProgressBarsConfig(globally=False),
+        )
+        context = gx.get_context(mode="ephemeral", project_config=config)
+        # Spark keeps what is worth keeping (`Staged`); a second copy made by the library would be one too many.
+        self._source = context.data_sources.add_or_update_spark("staged", persist=False)
+        self._names = (f"batch_{n}" for n in itertools.count())
+
+    def validate(
+        self, rows: DataFrame, expectations: Sequence[Expectation], result_format: dict[str, Any]
+    ) -> list[ExpectationValidationResult]:
+        """Results of `expectations` about `rows`, in their order."""
+        name = next(self._names)
+        definition = self._source.add_dataframe_asset(name).add_batch_definition_whole_dataframe(name)
+        batch = definition.get_batch(batch_parameters={"dataframe": rows})
+        # The library answers in an order of its own.
+        numbered = [e.copy(update={"meta": {**(e.meta or {}), _NUMBER: i}}) for i, e in enumerate(expectations)]
+        found = batch.validate(gx.ExpectationSuite(name=name, expectations=numbered), result_format=result_format)
+        by_number = {_meta(result)[_NUMBER]: result for result in found.results}
+        return [by_number[i] for i in range(len(expectations))]
+
+
+def _meta(result: ExpectationValidationResult) -> dict[str, Any]:
+    return (result.expectation_config and result.expectation_config.meta) or {}
+
+
+def problem(result: ExpectationValidationResult) -> str | None:
+    """Why the expectation could not be computed, in one line; None if it could."""
+    told = result.exception_info or {}
+    # One entry, or one for each metric that failed.
+    entries = [told] if "raised_exception" in told else list(told.values())
+    messages = [str(e["exception_message"]) for e in entries if e["raised_exception"]]
+    return disclosure.first_line(messages[0]) if messages else None

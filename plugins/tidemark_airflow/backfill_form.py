@@ -1,0 +1,109 @@
+"""The form of a backfill by hand: which pipeline, which windows, which of its settings to replace this time.
+
+Each field is checked twice: by its schema before a run begins, so that the form can say so, and as a whole by the run's
+first task, which knows the pipeline.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from airflow.sdk import Param
+
+from spark_jobs.pipeline import Pipeline, PipelineError, load
+from tidemark_airflow.operators import Request
+
+_TIME = r"^$|^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})?)?$"
+_DURATION = r"^$|^\s*(\d+(\.\d+)?\s*[A-Za-z]+\s*)+$|^P[0-9.WDTHMS]+$"
+_EMIT = r"^$|^\s*(per_event|\{\s*(every|every_n)\s*:.+\})\s*$"
+_KEY = r"^[a-z_]+(\.[A-Za-z_][A-Za-z0-9_]*)+$"
+
+_TIMES = "UTC unless it carries an offset. Empty: without bound."
+_AS_FILE = "Empty: as the file says."
+_SETTINGS = """By dotted key, written as in the file: {"windows.size": "2 hours"}; null takes a key away."""
+
+#: A field of the form -> the key of the pipeline file that it replaces.
+SETTINGS = {
+    "out_of_orderness": "watermark.out_of_orderness",
+    "allowed_lateness": "windows.allowed_lateness",
+    "emit": "watermark.emit",
+}
+
+
+class FormError(ValueError):
+    """A form that asks for what cannot be; the message names every field and what to do."""
+
+
+def form(pipelines: Mapping[str, Pipeline]) -> dict[str, Param]:
+    """The fields, in the order of the form."""
+    names = sorted(pipelines)
+    return {
+        "pipeline": Param(names[0], enum=names, title="Pipeline", description="The pipeline to compute again."),
+        "from": _text("From", _TIME, f"Start of the first window to replace. {_TIMES}", format="date-time"),
+        "to": _text("To", _TIME, f"End of the last window to replace. {_TIMES}", format="date-time"),
+        "out_of_orderness": _text("Out-of-orderness bound", _DURATION, f"Such as 6 hours. {_AS_FILE}"),
+        "allowed_lateness": _text("Allowed lateness", _DURATION, f"Such as 2 hours. {_AS_FILE}"),
+        "emit": _text("Emission", _EMIT, f"per_event, {{every: 1 minute}} or {{every_n: 1000}}. {_AS_FILE}"),
+        "settings": Param(
+            {}, title="Other settings", description=_SETTINGS, type="object", propertyNames={"pattern": _KEY}
+        ),
+    }
+
+
+def request_of(filled: Mapping[str, Any], pipelines: Mapping[str, Pipeline]) -> Request:
+    """What a filled form asks for. Raises FormError with everything that is wrong with it."""
+    pipeline = pipelines.get(str(filled.get("pipeline")))
+    if pipeline is None or pipeline.path is None:
+        raise FormError(f"pipeline: asked for '{filled.get('pipeline')}'; there are: {', '.join(sorted(pipelines))}")
+    problems: list[str] = []
+    start, end = (_moment(name, filled.get(name), problems) for name in ("from", "to"))
+    if start and end and start >= end:
+        problems.append(f"from and to: asked for [{start.isoformat()}, {end.isoformat()}), which holds no window")
+    overrides = _overrides(filled, problems)
+    try:
+        load(pipeline.path, overrides=overrides)
+    except PipelineError as error:
+        problems.append(str(error))
+    if problems:
+        raise FormError("\n".join(problems))
+    return Request(
+        pipeline_file=pipeline.path,
+        start=start.isoformat() if start else None,
+        end=end.isoformat() if end else None,
+        overrides=overrides,
+    )
+
+
+def _text(title: str, pattern: str, description: str, **more: Any) -> Param:
+    return Param(None, type=["null", "string"], pattern=pattern, title=title, description=description, **more)
+
+
+def _moment(name: str, text: str | None, problems: list[str]) -> datetime | None:
+    if not text or not text.strip():
+        return None
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        problems.append(f"{name}: found '{text}', expected a time such as 2013-07-01 or 2013-07-01T06:00Z, or nothing")
+        return None
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _overrides(filled: Mapping[str, Any], problems: list[str]) -> dict[str, str]:
+    overrides = {key: _written(value) for key, value in (filled.get("settings") or {}).items()}
+    for name, key in SETTINGS.items():
+        value = filled.get(name)
+        if not value or not value.strip():
+            continue
+        if key in overrides:
+            problems.append(f"settings: {key} is also the field {name}; fill one of them")
+        overrides[key] = value.strip()
+    return overrides
+
+
+def _written(value: Any) -> str:
+    """A value as the text of a pipeline file; JSON is YAML."""
+    return value if isinstance(value, str) else json.dumps(value)

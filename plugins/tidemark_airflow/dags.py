@@ -1,0 +1,98 @@
+"""DAGs made from pipeline files: one for each pipeline, and one that computes any of them again by hand.
+
+    [land ->] plan -> replay -> audit -> publish -> report
+
+A task is one step of a run and can be repeated: it finds what an earlier attempt did. A scheduled run answers for all
+that has arrived, not for its data interval alone, since a row may be late by more than an interval. One run at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from airflow.sdk import DAG, CronDataIntervalTimetable, chain, get_current_context, task
+from airflow.sdk.exceptions import AirflowFailException
+
+from spark_jobs.pipeline import Pipeline
+from tidemark_airflow.backfill_form import FormError, form, request_of
+from tidemark_airflow.links import dag_id
+from tidemark_airflow.operators import LandOperator, PlanOperator, Request, StepOperator
+from tidemark_airflow.pipeline_files import RESERVED, read_folder
+
+STEPS = ("replay", "audit", "publish", "report")
+
+_TASKS = {"retries": 1, "retry_delay": timedelta(seconds=30)}
+_SINCE = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+def pipeline_dags(folder: Path, landing: Mapping[str, str] | None = None) -> dict[str, DAG]:
+    """A DAG for every good pipeline file of a folder, by DAG id.
+
+    `landing` names the script in spark_jobs/jobs that brings a pipeline's source table, by the pipeline's name.
+    """
+    pipelines = read_folder(folder).good.values()
+    dags = [pipeline_dag(pipeline, landing=(landing or {}).get(pipeline.name)) for pipeline in pipelines]
+    return {dag.dag_id: dag for dag in dags}
+
+
+def pipeline_dag(pipeline: Pipeline, *, landing: str | None = None, application: str = "") -> DAG:
+    """The DAG of a pipeline, on the schedule of its file, or started by hand where it has none."""
+    schedule = CronDataIntervalTimetable(pipeline.schedule, timezone="UTC") if pipeline.schedule else None
+    with DAG(
+        dag_id(pipeline.name),
+        description=f"Replay {pipeline.source.table}",
+        schedule=schedule,
+        # Without a schedule there is nothing that a new DAG could start by itself.
+        is_paused_upon_creation=None if schedule else False,
+        **_common(f"Made from `{pipeline.path}`."),
+    ) as dag:
+        first = _steps(Request(pipeline_file=str(pipeline.path)), application)
+        if landing:
+            LandOperator(script=landing) >> first
+    return dag
+
+
+def backfill_dag(folder: Path, *, application: str = "") -> DAG | None:
+    """The DAG with a form that computes windows of any good pipeline file again; None where there is none."""
+    pipelines = read_folder(folder).good
+    if not pipelines:
+        return None
+    with DAG(
+        dag_id(RESERVED),
+        description="Compute windows of a pipeline again, with other settings if need be",
+        schedule=None,
+        is_paused_upon_creation=False,
+        params=form(pipelines),
+        **_common("Windows that begin in [from, to) are replaced as a whole; empty means without bound."),
+    ) as dag:
+
+        @task(task_id="check", retries=0)
+        def check() -> dict[str, Any]:
+            """Refuse a form that cannot be fulfilled."""
+            try:
+                return dict(request_of(get_current_context()["params"], read_folder(folder).good))
+            except FormError as error:
+                raise AirflowFailException(str(error)) from None
+
+        _steps(check(), application)
+    return dag
+
+
+def _steps(request: Any, application: str) -> PlanOperator:
+    plan = PlanOperator(request=request, application=application)
+    chain(plan, *(StepOperator(step=step, application=application) for step in STEPS))
+    return plan
+
+
+def _common(doc: str) -> dict[str, Any]:
+    return {
+        "start_date": _SINCE,
+        "catchup": False,
+        "max_active_runs": 1,
+        "default_args": _TASKS,
+        "tags": ["tidemark"],
+        "doc_md": doc,
+    }

@@ -1,0 +1,184 @@
+"""An Airflow for one person, from the clone: `python -m tidemark_airflow.embedded up` starts it, `down` ends all of it.
+
+It is Airflow's own four parts with SQLite, each with a log file of its own, and listens on this machine alone. `up`
+says it is up when every part says so of itself; `down` says it is down when no process carries its mark.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import psutil
+
+from tidemark_airflow import processes
+from tidemark_airflow.health import unhealthy
+from tidemark_airflow.installation import PORT, Installation, InstallationError
+
+# The log servers are for logs on other machines; here the API server reads the files.
+PARTS: Mapping[str, tuple[str, ...]] = {
+    processes.LAST: ("api-server",),
+    "scheduler": ("scheduler", "--skip-serve-logs"),
+    "dag-processor": ("dag-processor",),
+    "triggerer": ("triggerer", "--skip-serve-logs"),
+}
+UP_WITHIN_S = 240.0
+ASK_EVERY_S = 0.5
+DONE, FAILED, WRONG_INPUT = 0, 1, 2
+
+
+def up(installation: Installation) -> int:
+    """Start it, unless it runs. Returns the exit code."""
+    running = processes.carrying(installation.home)
+    if running:
+        return _already(installation, running)
+    if not _is_free(installation.port):
+        found = f"port {installation.port}, where Airflow was to listen, is taken by another program"
+        raise InstallationError(f"{found}; name a free one: {PORT}=8081 make up")
+    installation.make()
+    variables = installation.variables(os.environ)
+    _say("preparing its database")
+    prepared = _run(installation, "database", (sys.executable, "-m", "tidemark_airflow.metadata"), variables).wait()
+    if prepared:
+        return _gave_up(installation, f"its database could not be prepared (exit code {prepared})", ["database"])
+    _say("starting " + ", ".join(PARTS))
+    started = {
+        name: _run(installation, name, (sys.executable, "-m", "airflow", *arguments), variables)
+        for name, arguments in PARTS.items()
+    }
+    try:
+        return _await(installation, started)
+    except KeyboardInterrupt:
+        return _gave_up(installation, "interrupted", [])
+
+
+def down(installation: Installation) -> int:
+    """End all of it. Returns the exit code."""
+    if not processes.carrying(installation.home):
+        _say("is not running")
+        return DONE
+    _say("stopping")
+    left = processes.end(installation.home)
+    if left:
+        _complain("these processes did not end: " + ", ".join(f"{p.pid}" for p in left))
+        return FAILED
+    _say("is down, no process is left")
+    return DONE
+
+
+def _already(installation: Installation, running: list[psutil.Process]) -> int:
+    there = Installation(installation.root, installation.home, processes.port_of(running) or installation.port)
+    missing = unhealthy(there.health)
+    if missing:
+        _complain(
+            f"{len(running)} of its processes are running, but these parts are not healthy: {', '.join(missing)}. "
+            f"It may still be starting; if not, see {there.logs}, then make down and make up"
+        )
+        return FAILED
+    _say("is running already")
+    _introduce(there)
+    return DONE
+
+
+def _await(installation: Installation, started: Mapping[str, subprocess.Popen[bytes]]) -> int:
+    deadline = time.monotonic() + UP_WITHIN_S
+    missing: list[str] = []
+    while time.monotonic() < deadline:
+        found = unhealthy(installation.health)
+        if not found:
+            _say("is up")
+            _introduce(installation)
+            return DONE
+        if found != missing:
+            _say("waiting for " + ", ".join(found))
+            missing = found
+        dead = [name for name, process in started.items() if process.poll() is not None]
+        if dead:
+            return _gave_up(installation, f"these parts ended: {', '.join(dead)}", dead)
+        time.sleep(ASK_EVERY_S)
+    reason = f"not up within {UP_WITHIN_S:.0f} s, still waiting for {', '.join(missing)}"
+    return _gave_up(installation, reason, list(PARTS))
+
+
+def _gave_up(installation: Installation, reason: str, parts: list[str]) -> int:
+    processes.end(installation.home)
+    _complain(f"could not be started: {reason}")
+    for part in parts:
+        log = _log(installation, part)
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-15:]
+        sys.stderr.write(f"--- the end of {log}\n" + "".join(f"{line}\n" for line in lines))
+    return FAILED
+
+
+def _introduce(installation: Installation) -> None:
+    passwords = json.loads(installation.passwords.read_text(encoding="utf-8"))
+    _line(f"    {installation.url}")
+    for user, password in passwords.items():
+        _line(f"    user {user:<8} password {password}")
+    _line(f"    logs in {installation.logs}")
+    _line("    make down stops it")
+
+
+def _run(
+    installation: Installation, part: str, command: tuple[str, ...], variables: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    with _log(installation, part).open("wb") as log:
+        return subprocess.Popen(
+            command,
+            env={**variables, processes.PART: part},
+            cwd=installation.root,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def _log(installation: Installation, part: str) -> Path:
+    return installation.logs / f"{part}.log"
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def _say(what: str) -> None:
+    _line(f"==> Airflow: {what}")
+
+
+def _line(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def _complain(what: str) -> None:
+    sys.stderr.write(f"error: Airflow: {what}\n")
+
+
+def main(arguments: list[str]) -> int:
+    """Run the one command that is named and give its exit code."""
+    commands = {"up": up, "down": down}
+    if len(arguments) != 1 or arguments[0] not in commands:
+        sys.stderr.write(f"asked for '{' '.join(arguments)}'; there are: up, down\n")
+        return WRONG_INPUT
+    try:
+        return commands[arguments[0]](Installation.of(os.environ))
+    except InstallationError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return WRONG_INPUT
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

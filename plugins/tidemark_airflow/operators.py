@@ -1,0 +1,219 @@
+"""A Spark job of Tidemark as an Airflow task: started by argument, heard by its result file, ended with the task.
+
+Law: the task succeeds iff the job ended with 0 and left a result; a wrong input or a closed quality gate fails it for
+good, anything else may be tried again, since every step finishes what an earlier attempt began.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NotRequired, TypedDict
+
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.sdk import Context
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+import spark_jobs
+from spark_jobs.pipeline import lake_folder
+from spark_jobs.pipeline.environment import LAKE
+from spark_jobs.runtime import RuntimeSetupError, process_environment, spark_conf
+from tidemark_airflow.links import ReportLink
+from tidemark_airflow.outcome import Outcome
+from tidemark_airflow.progress import MARK
+
+JOBS = Path(spark_jobs.__file__).parent / "jobs"
+STEP_SCRIPT = str(JOBS / "step.py")
+PLAN = "plan"
+FAILURE = "failure"
+DRIVER_MEMORY = "TIDEMARK_DRIVER_MEMORY"
+
+
+class Request(TypedDict):
+    """What a run is asked for, as it travels between tasks. `start` and `end` are ISO 8601, None is without bound."""
+
+    pipeline_file: str
+    start: NotRequired[str | None]
+    end: NotRequired[str | None]
+    overrides: NotRequired[dict[str, str]]
+
+
+class SparkJobOperator(SparkSubmitOperator):
+    """Submits a script of Tidemark with `arguments`, and returns what it says of itself.
+
+    Pushes the whole result as return value; `counts` and `run_id` of it under these names, also when it failed; and of
+    one that failed its exit code and reason as `failure`.
+    """
+
+    template_fields: Sequence[str] = ("application", "arguments")
+    operator_extra_links = (ReportLink(),)
+    ui_color = "#d7e8ee"
+
+    def __init__(self, *, arguments: Sequence[str] = (), **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.arguments = list(arguments)
+        self.outcome: Outcome | None = None
+
+    def job_arguments(self) -> list[str]:
+        """The arguments of the script, but for the result file."""
+        return self.arguments
+
+    def answered(self) -> Outcome | None:
+        """What is known already, without starting Spark."""
+        return None
+
+    def execute(self, context: Context) -> Any:
+        """Run the job and wait for its end."""
+        began = time.monotonic()
+        outcome = self.outcome = self.answered() or self._run_job()
+        result = {**outcome.said, "task_seconds": round(time.monotonic() - began, 1)}
+        for key in ("run_id", "counts"):
+            if outcome.said.get(key):
+                context["ti"].xcom_push(key=key, value=outcome.said[key])
+        if not outcome.succeeded:
+            context["ti"].xcom_push(key=FAILURE, value={"exit_code": outcome.exit_code, "reason": outcome.failure()})
+            raise (AirflowFailException if outcome.is_final else AirflowException)(outcome.failure())
+        for line in outcome.lines():
+            self.log.info(line)
+        return result
+
+    def on_kill(self) -> None:
+        """End Spark: the JVM, the Python driver and their children."""
+        super().on_kill()
+        self._end_spark()
+
+    def _run_job(self) -> Outcome:
+        with tempfile.TemporaryDirectory(prefix="tidemark-") as folder:
+            result = Path(folder) / "RESULT.json"
+            self.application_args = [*self.job_arguments(), "--result", str(result)]
+            self._prepare()
+            hook = self._hook = self._get_hook()
+            self._require_client_mode(hook)
+            self.log.info("%s %s: starting Spark", MARK, self.task_id)
+            code = self._submit(hook)
+            return Outcome.read(self.task_id, code, result, list(hook._last_submit_log_lines))
+
+    def _submit(self, hook: SparkSubmitHook) -> int:
+        """The exit code of the job, whose output goes to the task's log."""
+        try:
+            hook.submit(self.application, start_new_session=True)
+        except AirflowException:
+            code = hook._submit_sp.returncode if hook._submit_sp else None
+            if not code:
+                raise
+            return int(code)
+        else:
+            return 0
+        finally:
+            self._end_spark()
+            # The hook leaves the pipe open.
+            if hook._submit_sp and hook._submit_sp.stdout:
+                hook._submit_sp.stdout.close()
+
+    def _prepare(self) -> None:
+        try:
+            self.env_vars = {**process_environment(os.environ), LAKE: lake_folder(), **_import_path()}
+            self.conf = {**_driver_memory(), **spark_conf(), **(self.conf or {})}
+        except RuntimeSetupError as error:
+            raise AirflowFailException(str(error)) from error
+
+    def _require_client_mode(self, hook: SparkSubmitHook) -> None:
+        if hook._connection["deploy_mode"] == "cluster":
+            raise AirflowFailException(
+                f"the connection {self._conn_id} says deploy-mode cluster; Tidemark's jobs write their result where "
+                "Airflow reads it, so set it to client"
+            )
+
+    def _end_spark(self) -> None:
+        submitted = self._hook._submit_sp if self._hook else None
+        if submitted is not None:
+            # The submitted process leads a session of its own; what it started may outlive it.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(submitted.pid, signal.SIGKILL)
+
+
+class PlanOperator(SparkJobOperator):
+    """Takes the step plan of the run that `request` asks for; what it returns is what the later steps need."""
+
+    template_fields: Sequence[str] = ("application", "request")
+
+    def __init__(self, *, request: Any, application: str = "", **kwargs: Any) -> None:
+        super().__init__(application=application or STEP_SCRIPT, name="tidemark plan", **{"task_id": PLAN, **kwargs})
+        self.request = request
+
+    def job_arguments(self) -> list[str]:
+        """`plan FILE [--from ISO] [--to ISO] [--set key=value ...]`."""
+        request: Request = self.request
+        arguments = [PLAN, request["pipeline_file"]]
+        for option, moment in (("--from", request.get("start")), ("--to", request.get("end"))):
+            arguments += [option, moment] if moment else []
+        return arguments + _settings(request)
+
+    def execute(self, context: Context) -> Any:
+        """Plan, and hand on what was asked."""
+        return {**super().execute(context), "request": self.request}
+
+
+class StepOperator(SparkJobOperator):
+    """Takes a later step of the run that the task `plan` has planned: replay, audit, publish or report.
+
+    A run that is published already is answered from its plan: Spark is not started to say that there is nothing to do.
+    """
+
+    template_fields: Sequence[str] = ("application",)
+
+    def __init__(self, *, step: str, application: str = "", **kwargs: Any) -> None:
+        super().__init__(application=application or STEP_SCRIPT, name=f"tidemark {step}", **{"task_id": step, **kwargs})
+        self.step = step
+        self.plan: dict[str, Any] = {}
+
+    def execute(self, context: Context) -> Any:
+        """Take the step of the planned run."""
+        self.plan = context["ti"].xcom_pull(task_ids=PLAN)
+        return super().execute(context)
+
+    def job_arguments(self) -> list[str]:
+        """`STEP FILE --run-id ID [--set key=value ...]`."""
+        request: Request = self.plan["request"]
+        return [self.step, request["pipeline_file"], "--run-id", self.plan["run_id"], *_settings(request)]
+
+    def answered(self) -> Outcome | None:
+        """The outcome of a step of a run whose plan says that it is published, and where its report is."""
+        plan = self.plan
+        if not plan.get("versions") or (self.step == "report" and not Path(plan.get("report") or "").is_file()):
+            return None
+        message = f"run {plan['run_id']} is published already, nothing to do"
+        said = {"step": self.step, "state": "unchanged", "seconds": 0.0, "message": message}
+        known = ("run_id", "pipeline", "counts", "checks", "versions", "report")
+        return Outcome(self.task_id, 0, {**said, **{name: plan.get(name) for name in known}})
+
+
+class LandOperator(SparkJobOperator):
+    """Runs a script of `spark_jobs/jobs` that brings a pipeline's source table into the lake."""
+
+    def __init__(self, *, script: str, **kwargs: Any) -> None:
+        super().__init__(application=str(JOBS / script), name="tidemark land", **{"task_id": "land", **kwargs})
+
+    def job_arguments(self) -> list[str]:
+        """`--lake DIR`."""
+        return ["--lake", lake_folder()]
+
+
+def _settings(request: Request) -> list[str]:
+    return [part for key, value in (request.get("overrides") or {}).items() for part in ("--set", f"{key}={value}")]
+
+
+def _import_path() -> dict[str, str]:
+    # spark-submit runs a script from its own folder, where the package around it cannot be found.
+    root, given = str(Path(spark_jobs.__file__).parents[1]), os.environ.get("PYTHONPATH")
+    return {"PYTHONPATH": os.pathsep.join([root, given] if given else [root])}
+
+
+def _driver_memory() -> dict[str, str]:
+    return {"spark.driver.memory": os.environ.get(DRIVER_MEMORY) or "4g"}

@@ -1,0 +1,78 @@
+"""The processes of an embedded Airflow are those that carry its mark: its folder, in their environment.
+
+Children inherit the mark, so it finds what left the process group, lost its parent, or is Spark's: whatever was started
+from Airflow. A process of another user cannot be read and is not ours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import psutil
+
+from tidemark_airflow.installation import MARK, PORT
+
+#: Which part of Airflow a process belongs to, in its environment.
+PART = "TIDEMARK_AIRFLOW_PART"
+#: Tasks that are told to end report it here, so it is told after all others.
+LAST = "api-server"
+
+ENDS_WITHIN_S = 5.0
+DIES_WITHIN_S = 10.0
+
+
+def carrying(home: Path) -> list[psutil.Process]:
+    """All live processes of the Airflow in `home`, but not this one."""
+    own = psutil.Process().pid
+    return [p for p in psutil.process_iter() if p.pid != own and _variable(p, MARK) == str(home)]
+
+
+def port_of(processes: Sequence[psutil.Process]) -> int | None:
+    """The port that these processes were told to serve."""
+    ports = (_variable(process, PORT) for process in processes)
+    return next((int(port) for port in ports if port), None)
+
+
+def end(home: Path, patience_s: float = ENDS_WITHIN_S) -> list[psutil.Process]:
+    """Ask all processes of the Airflow in `home` to end, then make them; returns those that did not go."""
+    _end(lambda: [process for process in carrying(home) if _variable(process, PART) != LAST], patience_s)
+    return _end(lambda: carrying(home), patience_s)
+
+
+def _end(find: Callable[[], list[psutil.Process]], patience_s: float) -> list[psutil.Process]:
+    asked = find()
+    for process in asked:
+        # Who leads a group ends the others in it: an executor waits for its workers, and for a lock one has died with.
+        if _leads(process):
+            _tell(process.terminate)
+    psutil.wait_procs(asked, timeout=patience_s)
+    deadline = time.monotonic() + DIES_WITHIN_S
+    # One that was about to start another when it was killed leaves that other: look again until there is none.
+    while (left := find()) and time.monotonic() < deadline:
+        for process in left:
+            _tell(process.kill)
+        psutil.wait_procs(left, timeout=1)
+    return left
+
+
+def _leads(process: psutil.Process) -> bool:
+    with contextlib.suppress(ProcessLookupError):
+        return os.getpgid(process.pid) == process.pid
+    return False
+
+
+def _tell(signal: Callable[[], None]) -> None:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        signal()
+
+
+def _variable(process: psutil.Process, name: str) -> str | None:
+    try:
+        variables: dict[str, str] = {} if process.status() == psutil.STATUS_ZOMBIE else process.environ()
+    except (psutil.Error, OSError):
+        return None
+    return variables.get(name)

@@ -1,0 +1,88 @@
+"""The audit step: what a run has staged, checked before anyone can read it.
+
+Conservation, the invariants of time and the pipeline's own expectations. The answers are the rows of the table
+`quality`, whether or not the run is published; whether it may be is `blocks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
+
+from expectations import AuditError, Check, check
+from spark_jobs.jobs.errors import InputError
+from spark_jobs.pipeline.model import OnFailure, Pipeline
+from spark_jobs.tables import staging
+from spark_jobs.tables.lake import RESULT_TABLES, Lake
+
+TABLE = "quality"
+
+#: A row a check.
+QUALITY = T.StructType(
+    [
+        T.StructField("run_id", T.StringType(), False),
+        T.StructField("suite", T.StringType(), False),
+        T.StructField("expectation", T.StringType(), False),
+        T.StructField("success", T.BooleanType(), False),
+        T.StructField("observed", T.StringType(), False),
+        T.StructField("unexpected_count", T.LongType()),
+        T.StructField("details", T.StringType(), False),
+    ]
+)
+
+
+def audit(spark: SparkSession, pipeline: Pipeline, lake: Lake, run_id: str, counts: Mapping[str, int]) -> list[Check]:
+    """Check what the run has staged.
+
+    `counts` are the run's, as the replay step reported them. Raises InputError for an expectation of the pipeline's
+    that cannot be asked, and for staged tables that are not a whole run's.
+    """
+    tables = {table: staging.staged(spark, lake, run_id, table) for table in RESULT_TABLES}
+    try:
+        return check(tables, pipeline, counts)
+    except AuditError as problem:
+        raise InputError(str(problem)) from problem
+
+
+def quality(spark: SparkSession, run_id: str, checks: Sequence[Check]) -> DataFrame:
+    """The checks as rows of the table `quality`."""
+    rows = [(run_id, c.suite, c.expectation, c.success, c.observed, c.unexpected_count, c.details) for c in checks]
+    return spark.createDataFrame(rows, QUALITY)
+
+
+def record(spark: SparkSession, lake: Lake, run_id: str, checks: Sequence[Check]) -> None:
+    """Write the checks to the table `quality`, in place of what an earlier audit of the same run said."""
+    (
+        quality(spark, run_id, checks)
+        .coalesce(1)
+        .write.format("delta")
+        .mode("overwrite")
+        .option("replaceWhere", f"run_id = '{run_id}'")
+        .save(lake.path(TABLE))
+    )
+
+
+def failed(checks: Sequence[Check]) -> list[Check]:
+    """The checks that do not hold, in their order."""
+    return [c for c in checks if not c.success]
+
+
+def blocks(checks: Sequence[Check], pipeline: Pipeline) -> bool:
+    """Whether nothing may be published."""
+    return pipeline.quality.on_failure is OnFailure.BLOCK and bool(failed(checks))
+
+
+def failure_message(checks: Sequence[Check]) -> str:
+    """What failed, for a log: a line for the count, then each check with what it expects, found and an example."""
+    broken = failed(checks)
+    lines = [f"{len(broken)} of {len(checks)} checks failed"]
+    for one in broken:
+        lines += [
+            f"  {one.suite}: {one.expectation}",
+            f"    expected: {one.description}",
+            f"    found:    {one.observed}",
+        ]
+        lines += [f"    such as:  {example}" for example in one.details.splitlines()]
+    return "\n".join(lines)

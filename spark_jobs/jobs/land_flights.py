@@ -1,0 +1,186 @@
+"""Lands the real flights as the Delta table `<lake>/flights`, in the order in which they became known.
+
+    land_flights.py --lake DIR [--result RESULT.json]
+
+A row is a scheduled departure. `departed_at` is event time, `landed_at` arrival time, `origin` the source partition;
+how they are derived stands in `spark_jobs.flights.times`. Cancelled flights are there without an event time.
+
+A commit holds the flights of one month of `landed_at` (UTC), sorted by it, and the months follow one another: whoever
+reads the table's versions sees what was known at the end of each month. Each commit carries a transaction id, so a
+landing that was killed goes on where it ended, and one that is complete is left alone without starting Spark.
+Ends with 0 done, 1 failed, 2 wrong input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from spark_jobs.jobs import progress
+from spark_jobs.jobs.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+TABLE = "flights"
+COMPLETE = "tidemark: all flights have landed"
+_STEP = "land"
+_PIECES = 8
+_DONE, _FAILED, _WRONG_INPUT = 0, 1, 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Land the flights; returns the exit code."""
+    asked = _parser().parse_args(arguments)
+    began = monotonic()
+    code, result = _land(asked.lake)
+    result["seconds"] = round(monotonic() - began, 3)
+    if asked.result:
+        _write(Path(asked.result), result)
+    progress.to_stderr(_STEP, result["error"] or result["message"])
+    return code
+
+
+def is_complete(table: str) -> bool:
+    """Tell whether the log of the table at the path `table` says that all flights have landed; without Spark.
+
+    False also where it cannot be seen: no local folder, or a log whose old entries have been cleaned up.
+    """
+    # The newest first: nobody has cause to write to this table after the last flight.
+    for commit in sorted(Path(table, "_delta_log").glob("*.json"), reverse=True):
+        for line in commit.read_text(encoding="utf-8").splitlines():
+            if json.loads(line).get("commitInfo", {}).get("userMetadata") == COMPLETE:
+                return True
+    return False
+
+
+def land(spark: SparkSession, table: str, flights: pd.DataFrame) -> int:
+    """Append the months of `flights` (with times) that are not in the Delta table at `table` yet; returns how many.
+
+    Raises InputError where there is a table that something else has written.
+    """
+    from spark_jobs.tables.delta_log import Transaction
+
+    months = list(_months(flights))
+    missing = [m for m in months if not Transaction(spark, table).applied(_application(m[0]))]
+    if len(missing) == len(months) and Transaction(spark, table).read_version >= 0:
+        found = f"{table}: asked to land the flights there, found a table that this job has not begun"
+        raise InputError(f"{found}; give another --lake, or remove that table")
+    # Rows travel inside their tasks, of which Spark warns beyond 1 MB: in pieces, then together into one file.
+    spark.conf.set("spark.sql.leafNodeDefaultParallelism", _PIECES)
+    for month, rows in missing:
+        progress.to_stderr(_STEP, f"{month}: {rows.num_rows:,} flights")
+        (
+            spark.createDataFrame(rows)
+            .repartition(1)
+            .sortWithinPartitions("landed_at", "flight_id")
+            .write.format("delta")
+            .mode("append")
+            .option("txnAppId", _application(month))
+            .option("txnVersion", 0)
+            .option("userMetadata", COMPLETE if month == months[-1][0] else f"tidemark: flights known in {month}")
+            .save(table)
+        )
+    return len(missing)
+
+
+def _land(lake: str) -> tuple[int, dict[str, Any]]:
+    from spark_jobs.flights.dataset import DatasetMissingError
+
+    table = f"{lake.rstrip('/')}/{TABLE}"
+    if is_complete(table):
+        return _DONE, _result("unchanged", f"all flights are in {table}")
+    try:
+        return _DONE, _landed(table)
+    except (InputError, DatasetMissingError) as problem:
+        return _WRONG_INPUT, _result("failed", str(problem).splitlines()[0], error=str(problem))
+    except Exception as problem:  # noqa: BLE001 - whatever happens, the result file says how it ended
+        import traceback
+
+        traceback.print_exc()
+        first_line = str(problem).splitlines()[0] if str(problem) else repr(problem)
+        return _FAILED, _result("failed", first_line, error=first_line)
+
+
+def _landed(table: str) -> dict[str, Any]:
+    from spark_jobs.flights import dataset, times
+    from spark_jobs.session import open_session
+
+    progress.to_stderr(_STEP, "reading the flights")
+    flights = times.with_times(dataset.read_flights(), dataset.read_zones())
+    commits = land(open_session("tidemark land flights"), table, flights)
+    cancelled = int(flights["departed_at"].isna().sum())
+    message = f"{len(flights):,} flights in {table}, {cancelled:,} of them cancelled; {commits} commits made"
+    counts = {"flights": len(flights), "cancelled": cancelled, "commits": commits}
+    return _result("done" if commits else "unchanged", message, counts=counts)
+
+
+def _months(flights: pd.DataFrame) -> Iterator[tuple[str, pa.Table]]:
+    """The table's rows by month of `landed_at`, oldest month first."""
+    import pandas as pd
+    import pyarrow as pa
+
+    schema = _schema()
+    rows = flights.assign(flight_id=pd.RangeIndex(1, len(flights) + 1)).sort_values(["landed_at", "flight_id"])
+    for month, known in rows.groupby(rows["landed_at"].dt.strftime("%Y-%m")):
+        yield str(month), pa.Table.from_pandas(known, schema, preserve_index=False)
+
+
+def _schema() -> pa.Schema:
+    """Columns of the table. `flight_id` is the row's number in the data set's file, from 1; delays are minutes."""
+    import pyarrow as pa
+
+    instant, minutes = pa.timestamp("us", tz="UTC"), pa.int32()
+    return pa.schema(
+        [
+            ("flight_id", pa.int64()),
+            ("carrier", pa.string()),
+            ("flight", pa.int32()),
+            ("tailnum", pa.string()),
+            ("origin", pa.string()),
+            ("dest", pa.string()),
+            ("scheduled_at", instant),
+            ("departed_at", instant),
+            ("landed_at", instant),
+            ("dep_delay", minutes),
+            ("arr_delay", minutes),
+            ("air_time", minutes),
+            ("distance", pa.int32()),
+        ]
+    )
+
+
+def _application(month: str) -> str:
+    return f"tidemark/{_STEP}_{TABLE}/{month}"
+
+
+def _result(
+    state: str, message: str, *, counts: dict[str, int] | None = None, error: str | None = None
+) -> dict[str, Any]:
+    said = {"step": _STEP, "run_id": "", "pipeline": "", "state": state, "message": message}
+    return {**said, "counts": counts or {}, "checks": {}, "versions": {}, "report": None, "error": error}
+
+
+def _write(target: Path, result: dict[str, Any]) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_suffix(".partial")
+    partial.write_text(json.dumps(result, indent=1), encoding="utf-8")
+    partial.replace(target)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="land_flights.py", description=__doc__.splitlines()[0])
+    parser.add_argument("--lake", required=True, help="the folder of all tables")
+    parser.add_argument("--result", help="where to write how it ended, as JSON")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

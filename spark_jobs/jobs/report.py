@@ -1,0 +1,277 @@
+"""The report step: a run's tables reduced to a page of figures, in a few small jobs whatever their size, and written.
+
+The page appears complete or not at all; made again from the same tables it shows the same figures.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import unquote, urlsplit
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs import __version__
+from spark_jobs.jobs.errors import InputError
+from spark_jobs.pipeline.durations import format_duration
+from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.report import data as d
+from spark_jobs.report import reduced
+from spark_jobs.report.bins import bins
+from spark_jobs.report.page import render
+from spark_jobs.report.settings import settings
+from spark_jobs.tables import delta_log, staging
+from spark_jobs.tables.lake import RESULT_TABLES, Lake
+from spark_jobs.tables.ledger import Run
+
+#: Result columns with a chart of their own.
+_CHARTED = 12
+
+
+class Checked(Protocol):
+    """An answer of the audit; a check of the suites and a row of the table `quality` are both."""
+
+    @property
+    def suite(self) -> str:
+        """Which suite asked."""
+
+    @property
+    def expectation(self) -> str:
+        """What was asked."""
+
+    @property
+    def success(self) -> bool:
+        """Whether it holds."""
+
+    @property
+    def observed(self) -> str:
+        """What was found."""
+
+    @property
+    def unexpected_count(self) -> int | None:
+        """How many rows or values break it, where that is a number of rows."""
+
+
+def report(
+    spark: SparkSession,
+    pipeline: Pipeline,
+    lake: Lake,
+    run: Run,
+    alternatives: Sequence[Mapping[str, int | str]] = (),
+) -> Path:
+    """Write the report of a run that has been replayed, whether or not it was published; returns where it is.
+
+    Raises InputError for a run that has not been replayed.
+    """
+    if run.done("replay") is None:
+        raise InputError(f"report: run {run.run_id} is {run.state}; take its step replay before its report")
+    tables = {table: staging.staged(spark, lake, run.run_id, table) for table in RESULT_TABLES}
+    data = collect(spark, pipeline, lake, run, tables, _checks(spark, lake, run), alternatives)
+    return write_report(data, report_path(lake, run.run_id))
+
+
+def collect(
+    spark: SparkSession,
+    pipeline: Pipeline,
+    lake: Lake,
+    run: Run,
+    tables: Mapping[str, DataFrame],
+    checks: Sequence[Checked],
+    alternatives: Sequence[Mapping[str, int | str]] = (),
+) -> d.ReportData:
+    """Reduce a run to what its report shows.
+
+    `tables` are the run's result tables by name, with the columns of the contract. An alternative has the keys
+    out_of_orderness and allowed_lateness (a text, or milliseconds), on_time, late, too_late and panes.
+    """
+    # Read several times, and small: as many pieces as there are cores, not as a shuffle makes.
+    marks = reduced.marks(tables["panes"], tables["late_events"])
+    marks = marks.coalesce(spark.sparkContext.defaultParallelism).persist()
+    try:
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            line = pool.submit(_line, tables["watermarks"])
+            results = pool.submit(_results, tables["window_results"], pipeline)
+            windows = pool.submit(_too_late_windows, tables["late_events"])
+            keys = pool.submit(_too_late_keys, tables["late_events"], pipeline)
+            reasons = pool.submit(reduced.reasons(tables["invalid_events"]).collect)
+            late = _Late(marks, pipeline.windows.allowed_lateness_ms)
+            return d.ReportData(
+                pipeline=pipeline.name,
+                run=_facts(spark, pipeline, lake, run),
+                counts=run.counts,
+                allowed_lateness_ms=pipeline.windows.allowed_lateness_ms,
+                key=pipeline.windows.key,
+                settings=settings(pipeline),
+                watermark=line.result(),
+                late=late.marks(too_late=False),
+                too_late=late.marks(too_late=True),
+                lateness=late.histogram(),
+                results=results.result(),
+                checks=tuple(
+                    d.CheckResult(c.suite, c.expectation, c.success, c.observed, c.unexpected_count) for c in checks
+                ),
+                too_late_windows=windows.result(),
+                too_late_keys=keys.result(),
+                invalid_reasons={row.reason: row.rows for row in reasons.result()},
+                alternatives=tuple(_alternative(a) for a in alternatives),
+            )
+    finally:
+        marks.unpersist()
+
+
+def write_report(data: d.ReportData, path: Path) -> Path:
+    """Write the page to `path`, in place of an earlier one; a reader sees the one or the other, never a part."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(render(data))
+        # Made readable for its owner alone; a report is read by whoever may read the folder.
+        Path(partial).chmod(0o644)
+        Path(partial).replace(path)
+    except BaseException:
+        Path(partial).unlink(missing_ok=True)
+        raise
+    return path
+
+
+def report_path(lake: Lake, run_id: str) -> Path:
+    """Where the report of a run belongs: in the lake; for a lake that is no folder of this machine, `reports` here."""
+    place = urlsplit(lake.report(run_id))
+    if place.scheme in ("", "file"):
+        return Path(unquote(place.path) if place.scheme else lake.report(run_id))
+    return Path.cwd() / "reports" / lake.pipeline / f"{run_id}.html"
+
+
+def _checks(spark: SparkSession, lake: Lake, run: Run) -> list[Any]:
+    path = lake.path("quality")
+    if not delta_log.exists(spark, path):
+        return []
+    rows = spark.read.format("delta").load(path).where(F.col("run_id") == run.run_id)
+    return rows.orderBy("suite", "expectation").collect()
+
+
+def _line(watermarks: DataFrame) -> d.WatermarkLine:
+    groups = reduced.line(reduced.firings(watermarks)).collect()
+    points = sorted({tuple(point) for row in groups for point in (row.first, row.last, row.farthest)})
+    rest = reduced.unplotted(watermarks).collect()[0]
+    return d.WatermarkLine(
+        fires_at_ms=tuple(fires for fires, _ in points),
+        watermark_ms=tuple(reached for _, reached in points),
+        firings=sum(row.firings for row in groups),
+        at_end=rest.at_end,
+        still_open=rest.still_open,
+    )
+
+
+class _Late:
+    """The late rows of a run, asked once how many there are and how late."""
+
+    def __init__(self, marks: DataFrame, allowed_ms: int) -> None:
+        self._marks, self._allowed_ms = marks, allowed_ms
+        self._magnitudes = reduced.by_magnitude(marks).collect()
+
+    def marks(self, *, too_late: bool) -> d.LateMarks:
+        counted = [row for row in self._magnitudes if row.too_late == too_late]
+        if not counted:
+            return d.LateMarks()
+        return d.LateMarks(
+            rows=sum(row.rows for row in counted),
+            marks=sum(row.marks for row in counted),
+            sample=tuple(
+                d.LateMark(row.arrived_ms, row.start_ms, row.end_ms, row.watermark_ms, row.rows)
+                for row in reduced.even_sample(self._marks, too_late=too_late).collect()
+            ),
+        )
+
+    def histogram(self) -> d.Lateness:
+        if not self._magnitudes:
+            return d.Lateness()
+        by_magnitude: dict[int, int] = {}
+        for row in self._magnitudes:
+            by_magnitude[row.magnitude] = by_magnitude.get(row.magnitude, 0) + row.rows
+        longest = max(row.longest_ms for row in self._magnitudes)
+        chosen = bins(by_magnitude, longest, self._allowed_ms)
+        counted = reduced.by_lateness(self._marks, chosen).collect()
+        rows = {(row.too_late, row.bin): row.rows for row in counted}
+        return d.Lateness(
+            edges_ms=chosen.edges_ms,
+            late=tuple(rows.get((False, i), 0) for i in chosen.numbers),
+            too_late=tuple(rows.get((True, i), 0) for i in chosen.numbers),
+            longest_ms=longest,
+            open_ended=longest >= chosen.edges_ms[-1],
+        )
+
+
+def _results(results: DataFrame, pipeline: Pipeline) -> d.Results:
+    drawable = reduced.drawable(results, pipeline)
+    charted = drawable[:_CHARTED]
+    points = sorted(reduced.over_time(results, charted).collect(), key=lambda row: row.start_ms)
+    names = {name for name, _ in charted}
+    return d.Results(
+        starts_ms=tuple(row.start_ms for row in points),
+        ends_ms=tuple(row.end_ms for row in points),
+        windows=sum(row.windows for row in points),
+        windows_per_point=max((row.windows for row in points), default=1),
+        series=tuple(
+            d.Series(name, manner, tuple(row[f"v{i}"] for row in points)) for i, (name, manner) in enumerate(charted)
+        ),
+        not_drawn=tuple(a.name for a in pipeline.windows.aggregates if a.name not in names),
+    )
+
+
+def _too_late_windows(late_events: DataFrame) -> tuple[d.TooLateWindow, ...]:
+    found = reduced.heaviest_windows(late_events).collect()
+    return tuple(d.TooLateWindow(row.start_ms, row.end_ms, row.rows, row.late_by_ms) for row in found)
+
+
+def _too_late_keys(late_events: DataFrame, pipeline: Pipeline) -> tuple[d.TooLateKey, ...]:
+    if not pipeline.windows.key:
+        return ()
+    keys = range(len(pipeline.windows.key))
+    found = reduced.heaviest_keys(late_events, pipeline).collect()
+    return tuple(d.TooLateKey(tuple(row[f"k{i}"] for i in keys), row.rows, row.late_by_ms) for row in found)
+
+
+def _facts(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> d.RunFacts:
+    # The report is no part of what it tells: made again it shows the same figures.
+    steps = tuple(
+        d.StepFacts(s.step, s.state, s.started_at, (s.finished_at - s.started_at).total_seconds())
+        for s in run.steps
+        if s.step != "report"
+    )
+    software = {"Tidemark": __version__, "Spark": spark.version, "Delta": version("delta-spark")}
+    return d.RunFacts(
+        run_id=run.run_id,
+        fingerprint=run.fingerprint,
+        kind=run.kind,
+        state=run.state,
+        source_table=pipeline.source.table,
+        source_version=run.source_version,
+        lake=lake.home,
+        interval_start=run.interval_start,
+        interval_end=run.interval_end,
+        started_at=run.started_at,
+        finished_at=max((s.finished_at for s in run.steps if s.step != "report"), default=None),
+        seconds=sum(step.seconds for step in steps),
+        error=next((s.error for s in reversed(run.steps) if s.step != "report"), None),
+        steps=steps,
+        versions=run.versions,
+        software={**software, "Python": platform.python_version()},
+    )
+
+
+def _alternative(given: Mapping[str, int | str]) -> d.Alternative:
+    def told(name: str) -> str:
+        value = given[name]
+        return format_duration(value) if isinstance(value, int) else value
+
+    rows = {name: int(given[name]) for name in ("on_time", "late", "too_late", "panes")}
+    return d.Alternative(told("out_of_orderness"), told("allowed_lateness"), **rows)

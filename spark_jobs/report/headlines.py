@@ -1,0 +1,153 @@
+"""The headline numbers: what the run came to, each with a sentence on what it means.
+
+Law (B8): rows read = on time + late + too late + invalid + filtered. The page says whether the run's numbers add up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spark_jobs.report.data import ReportData
+from spark_jobs.report.text import duration, number, share
+
+_PARTS = (
+    ("on_time", "on time", "on-time"),
+    ("late", "late", "late"),
+    ("too_late", "too late", "too-late"),
+    ("invalid", "invalid", "invalid"),
+    ("filtered", "filtered", "filtered"),
+)
+_STATES = {
+    "planned": ("Planned", "warn", "nothing has been computed yet"),
+    "staged": ("Staged", "warn", "computed, but not yet checked"),
+    "audited": ("Checked", "warn", "checked, but not yet published"),
+    "blocked": ("Blocked", "bad", "checks failed, and nothing was published"),
+    "published": ("Published", "good", "readers see these results"),
+    "failed": ("Failed", "bad", "a step failed, and nothing was published"),
+}
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One number: what it counts, how it is written, its part of the whole if it has one, and what it means."""
+
+    label: str
+    value: str
+    meaning: str
+    part: str = ""
+    role: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One fate of rows as a part of all rows read: `x` and `width` in per cent."""
+
+    label: str
+    role: str
+    rows: int
+    share: str
+    x: float
+    width: float
+
+
+@dataclass(frozen=True)
+class State:
+    """How far the run came: a word, its role among the colours, and what that means."""
+
+    word: str
+    role: str
+    meaning: str
+
+
+def state(data: ReportData) -> State:
+    """Give the state of the run."""
+    word, role, meaning = _STATES.get(data.run.state, (data.run.state, "warn", "a state unknown to this report"))
+    return State(word, role, meaning)
+
+
+def verdict(data: ReportData) -> str:
+    """Say in a sentence or two what came out."""
+    failed = sum(not check.success for check in data.checks)
+    return _rows_told(data) + (f" {number(failed)} of {number(len(data.checks))} checks failed." if failed else "")
+
+
+def _rows_told(data: ReportData) -> str:
+    read = data.counts.get("rows_read")
+    if read is None:
+        return "No row has been counted: the run did not come to its replay."
+    if read == 0:
+        return "The run read no rows, so there are no windows and no results."
+    on_time, late, too_late = (data.counts.get(name, 0) for name in ("on_time", "late", "too_late"))
+    told = f"Of {number(read)} rows read, {number(on_time)} ({share(on_time, read)}) came on time"
+    if not late and not too_late:
+        return f"{told}; no row came late."
+    return (
+        f"{told}, {number(late)} ({share(late, read)}) came late and were taken, "
+        f"{number(too_late)} ({share(too_late, read)}) came too late."
+    )
+
+
+def headlines(data: ReportData) -> tuple[Headline, ...]:
+    """Give the headline numbers in the order in which rows meet their fates."""
+    counts, read = data.counts, data.counts.get("rows_read", 0)
+    allowed = duration(data.allowed_lateness_ms) if data.allowed_lateness_ms else ""
+    passed = sum(check.success for check in data.checks)
+    failed = len(data.checks) - passed
+    meanings = {
+        "on_time": "Came before the watermark had passed the last millisecond of their window.",
+        "late": f"Came after their window had fired, within the allowed lateness of {allowed}: each fired it again."
+        if allowed
+        else "Came after their window had fired. With no allowed lateness there are none.",
+        "too_late": "Came when their window was closed for good; kept in late_events.",
+        "invalid": "Have no usable event or arrival time; kept in invalid_events.",
+        "filtered": "Were dropped by the pipeline's own condition.",
+    }
+    late_panes = counts.get("late_panes", 0)
+    return (
+        Headline("rows read", number(counts.get("rows_read")), "Rows of the source that belong to this run."),
+        *(
+            Headline(label, number(counts.get(name)), meanings[name], share(counts.get(name, 0), read), role)
+            for name, label, role in _PARTS
+        ),
+        Headline("windows", number(counts.get("windows")), "Results: pairs of a key and a window that fired."),
+        Headline(
+            "panes", number(counts.get("panes")), f"Firings of these windows, {number(late_panes)} for a late row."
+        ),
+        Headline(
+            "checks passed", number(passed), "Expectations that what was computed fulfils.", role="good" * (passed > 0)
+        ),
+        Headline("checks failed", number(failed), _failed(failed, data), role="bad" if failed else ""),
+        Headline("seconds", f"{data.run.seconds:,.1f}", "Time that the steps of the run took, added up."),
+    )
+
+
+def parts(data: ReportData) -> tuple[Part, ...]:
+    """Give the fates that rows met, as parts of a bar."""
+    found: list[Part] = []
+    at = 0.0
+    counted = [(label, role, data.counts.get(name, 0)) for name, label, role in _PARTS]
+    total = sum(rows for _, _, rows in counted)
+    for label, role, rows in counted:
+        if rows:
+            width = 100 * rows / total
+            found.append(Part(label, role, rows, share(rows, total), round(at, 4), round(width, 4)))
+            at += width
+    return tuple(found)
+
+
+def conservation(data: ReportData) -> str | None:
+    """Say whether every row read met one fate; None if rows were not counted."""
+    if "rows_read" not in data.counts:
+        return None
+    read, met = data.counts["rows_read"], sum(data.counts.get(name, 0) for name, _, _ in _PARTS)
+    if read == met:
+        return "The numbers add up: every row read is exactly one of on time, late, too late, invalid and filtered."
+    return f"The numbers do not add up: {number(read)} rows were read, but {number(met)} are accounted for."
+
+
+def _failed(failed: int, data: ReportData) -> str:
+    if not data.checks:
+        return "No checks were made."
+    if not failed:
+        return "Nothing broke an expectation."
+    return "Broke an expectation; they are first in the table of checks."

@@ -1,0 +1,219 @@
+"""The tables of a run reduced to what a chart can hold: at most a few thousand rows, however many they come from.
+
+Nothing is cut off: neighbours are taken together, and what is sampled is sampled evenly and counted. Instants are long
+columns of milliseconds. Nothing is computed here before the job asks for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.report.bins import Bins
+from spark_jobs.report.data import Combined
+from spark_jobs.semantics.instants import END_OF_INPUT
+
+LINE_GROUPS = 700
+RESULT_POINTS = 2000
+MARKS = 2500
+HEAVIEST = 10
+
+_END_MS = round(END_OF_INPUT.timestamp() * 1000)
+_CALL = re.compile(r"\s*(\w+)\s*\((.*)\)\s*(?:filter\s*\(.*\)\s*)?", re.IGNORECASE | re.DOTALL)
+_COMBINED = {
+    "count": Combined.SUM,
+    "count_if": Combined.SUM,
+    "sum": Combined.SUM,
+    "try_sum": Combined.SUM,
+    "min": Combined.SMALLEST,
+    "max": Combined.LARGEST,
+}
+_OVER: dict[Combined, Callable[[Any], Column]] = {Combined.SMALLEST: F.min, Combined.LARGEST: F.max}
+# The columns that `late_events` adds and that a key may also be called.
+_OWN = frozenset(("event_time", "arrival_time", "late_by_ms"))
+
+
+def firings(watermarks: DataFrame) -> DataFrame:
+    """The emissions that fired windows: `fires_ms`, `watermark_ms`, a row each; the end of the input is none."""
+    reached = F.unix_millis("watermark_at_fire")
+    return (
+        watermarks.where(F.col("fires_at").isNotNull() & (reached < F.lit(_END_MS)))
+        .groupBy(F.unix_millis("fires_at").alias("fires_ms"))
+        .agg(F.max(reached).alias("watermark_ms"))
+    )
+
+
+def line(emissions: DataFrame) -> DataFrame:
+    """Groups of neighbouring emissions: `first`, `last` and `farthest` behind arrival; `firings` counts them."""
+    point = F.struct("fires_ms", "watermark_ms")
+    return (
+        _grouped(emissions, "fires_ms", LINE_GROUPS)
+        .groupBy("group")
+        .agg(
+            F.min_by(point, "fires_ms").alias("first"),
+            F.max_by(point, "fires_ms").alias("last"),
+            F.max_by(point, F.col("fires_ms") - F.col("watermark_ms")).alias("farthest"),
+            F.count("*").alias("firings"),
+        )
+    )
+
+
+def unplotted(watermarks: DataFrame) -> DataFrame:
+    """Windows that no emission fired, in a row: `at_end` by the end of the input, `still_open` by nothing."""
+    return watermarks.agg(
+        F.count_if(F.unix_millis("watermark_at_fire") >= F.lit(_END_MS)).alias("at_end"),
+        F.count_if(F.col("fires_at").isNull()).alias("still_open"),
+    )
+
+
+def marks(panes: DataFrame, late_events: DataFrame) -> DataFrame:
+    """Late rows by where a chart shows them: `too_late, arrived_ms, start_ms, end_ms, watermark_ms, lateness_ms, rows`.
+
+    A late pane is a late row. Lateness is how far the watermark stood past the window's last millisecond (rule 51).
+    """
+    late = _late(panes.where("timing = 'late'"), F.lit(False), "fired_at")
+    too_late = _late(late_events, F.lit(True), "arrival_time")
+    places = ["too_late", "arrived_ms", "start_ms", "end_ms", "watermark_ms"]
+    lateness = F.col("watermark_ms") - (F.col("end_ms") - F.lit(1))
+    placed = late.unionByName(too_late).groupBy(*places).agg(F.count("*").alias("rows"))
+    return placed.withColumn("lateness_ms", lateness)
+
+
+def even_sample(marks: DataFrame, *, too_late: bool) -> DataFrame:
+    """At most `MARKS` of the marks, each as likely as any other, and always the same."""
+    order = F.xxhash64("arrived_ms", "start_ms", "watermark_ms")
+    return marks.where(F.col("too_late") == F.lit(too_late)).orderBy(order, "arrived_ms", "start_ms").limit(MARKS)
+
+
+def by_magnitude(marks: DataFrame) -> DataFrame:
+    """`too_late, magnitude, rows, marks, longest_ms`: lateness in `[2^(magnitude-1), 2^magnitude)`, 0 for none."""
+    magnitude = F.when(F.col("lateness_ms") < 1, 0).otherwise(F.length(F.bin("lateness_ms")))
+    return marks.groupBy("too_late", magnitude.alias("magnitude")).agg(
+        F.sum("rows").alias("rows"), F.count("*").alias("marks"), F.max("lateness_ms").alias("longest_ms")
+    )
+
+
+def by_lateness(marks: DataFrame, bins: Bins) -> DataFrame:
+    """`too_late, bin, rows`: rows by the number of their bin; the last one takes what lies beyond."""
+    place = F.floor((F.col("lateness_ms") - F.lit(bins.allowed_ms)) / F.lit(bins.width_ms))
+    return marks.groupBy("too_late", F.least(place, F.lit(bins.last)).alias("bin")).agg(F.sum("rows").alias("rows"))
+
+
+def combined(expression: str) -> Combined:
+    """How values of an aggregate are taken together: counts and sums add up, extremes stay so, others are averaged."""
+    call = _CALL.fullmatch(expression)
+    if call is None or not _balanced(call[2]):
+        return Combined.MEAN
+    return _COMBINED.get(call[1].lower(), Combined.MEAN)
+
+
+def drawable(results: DataFrame, pipeline: Pipeline) -> list[tuple[str, Combined]]:
+    """The numeric result columns, the row count first, and how each is taken together."""
+    numeric = {f.name.lower() for f in results.schema if isinstance(f.dataType, T.NumericType)}
+    aggregates = [(a.name, combined(a.expression)) for a in pipeline.windows.aggregates if a.name.lower() in numeric]
+    return [("row_count", Combined.SUM), *aggregates]
+
+
+def over_time(results: DataFrame, series: Sequence[tuple[str, Combined]]) -> DataFrame:
+    """Results of all keys and of neighbouring windows: `start_ms, end_ms, windows`, and `v0`, `v1`, ... of `series`.
+
+    Windows are grouped by their order, not by their distance, so that one in another decade takes no room from others.
+    """
+    window = [F.unix_millis("window_start").alias("start_ms"), F.unix_millis("window_end").alias("end_ms")]
+    once = [part for i, (name, manner) in enumerate(series) for part in _of_window(i, name, manner)]
+    again = [part for i, (_, manner) in enumerate(series) for part in _of_point(i, manner)]
+    per_window = results.groupBy(*window).agg(*once)
+    points = (
+        _grouped(per_window, "start_ms", RESULT_POINTS)
+        .groupBy("group")
+        .agg(
+            F.min("start_ms").alias("start_ms"),
+            F.max("end_ms").alias("end_ms"),
+            F.count("*").alias("windows"),
+            *again,
+        )
+    )
+    values = (_value(i, manner).alias(f"v{i}") for i, (_, manner) in enumerate(series))
+    return points.select("start_ms", "end_ms", "windows", *values)
+
+
+def heaviest_windows(late_events: DataFrame) -> DataFrame:
+    """The windows that most rows came too late for: `start_ms, end_ms, rows, late_by_ms`."""
+    window = [F.unix_millis("window_start").alias("start_ms"), F.unix_millis("window_end").alias("end_ms")]
+    return _heaviest(late_events, window, ["start_ms"])
+
+
+def heaviest_keys(late_events: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The keys that most rows came too late for: `k0`, `k1`, ... as text, `rows, late_by_ms`."""
+    there = {name.lower() for name in late_events.columns}
+    keys = []
+    for i, name in enumerate(pipeline.windows.key):
+        # A source column whose name `late_events` needs for itself is kept under another.
+        kept = f"source_{name}" if f"source_{name}".lower() in there and name.lower() in _OWN else name
+        keys.append(F.col(f"`{kept}`").cast("string").alias(f"k{i}"))
+    return _heaviest(late_events, keys, [f"k{i}" for i in range(len(keys))])
+
+
+def reasons(invalid_events: DataFrame) -> DataFrame:
+    """`reason, rows`."""
+    return invalid_events.groupBy("reason").agg(F.count("*").alias("rows"))
+
+
+def _late(rows: DataFrame, too_late: Column, arrived: str) -> DataFrame:
+    return rows.select(
+        too_late.alias("too_late"),
+        F.unix_millis(arrived).alias("arrived_ms"),
+        F.unix_millis("window_start").alias("start_ms"),
+        F.unix_millis("window_end").alias("end_ms"),
+        F.unix_millis("watermark").alias("watermark_ms"),
+    )
+
+
+def _heaviest(late_events: DataFrame, by: Sequence[Column], ties: Sequence[str]) -> DataFrame:
+    counted = late_events.groupBy(*by).agg(F.count("*").alias("rows"), F.max("late_by_ms").alias("late_by_ms"))
+    return counted.orderBy(F.desc("rows"), *ties).limit(HEAVIEST)
+
+
+def _grouped(rows: DataFrame, by: str, at_most: int) -> DataFrame:
+    """`rows` with `group`, which cuts them, in the order of `by`, into at most `at_most` groups of equally many."""
+    # One partition is meant: these are a row a window. Spark warns of a window without partitions, not of one with a
+    # single one.
+    alone = Window.partitionBy(F.pmod(F.col(by), F.lit(1)))
+    size = F.ceil(F.count("*").over(alone) / F.lit(at_most))
+    rank = F.row_number().over(alone.orderBy(by)) - F.lit(1)
+    return rows.withColumn("group", F.floor(rank / size))
+
+
+def _of_window(index: int, name: str, manner: Combined) -> list[Column]:
+    """Values of all keys taken together; a mean as its sum and its count."""
+    value = F.col(f"`{name}`").cast("double")
+    together = _OVER.get(manner, F.sum)(value).alias(f"s{index}")
+    return [together, F.count(value).alias(f"n{index}")] if manner is Combined.MEAN else [together]
+
+
+def _of_point(index: int, manner: Combined) -> list[Column]:
+    """What `_of_window` gave, of neighbouring windows taken together."""
+    together = _OVER.get(manner, F.sum)(f"s{index}").alias(f"s{index}")
+    return [together, F.sum(f"n{index}").alias(f"n{index}")] if manner is Combined.MEAN else [together]
+
+
+def _value(index: int, manner: Combined) -> Column:
+    if manner is Combined.MEAN:
+        return F.col(f"s{index}") / F.nullif(F.col(f"n{index}"), F.lit(0))
+    return F.col(f"s{index}")
+
+
+def _balanced(inside: str) -> bool:
+    """Whether the outermost parenthesis that opens first also closes last: `sum(a) / sum(b)` is no call of sum."""
+    depth = 0
+    for character in inside:
+        depth += (character == "(") - (character == ")")
+        if depth < 0:
+            return False
+    return depth == 0

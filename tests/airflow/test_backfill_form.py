@@ -1,0 +1,119 @@
+"""The form of a backfill: what its fields take, and what the first task says of a form that cannot be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from airflow.sdk.exceptions import ParamValidationError
+
+from spark_jobs.pipeline import Pipeline, load
+from tests.airflow.clone import Clone
+from tidemark_airflow.backfill_form import FormError, form, request_of
+
+pytestmark = pytest.mark.airflow
+
+
+@pytest.fixture(name="pipelines")
+def _pipelines(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> dict[str, Pipeline]:
+    monkeypatch.setenv("TIDEMARK_LAKE", str(clone.lake))
+    return {name: load(clone.add(name)) for name in ("visits", "sales")}
+
+
+def filled(pipelines: dict[str, Pipeline], **fields: Any) -> dict[str, Any]:
+    """A form as it is before anyone touches it, but for these fields."""
+    return {**{name: param.value for name, param in form(pipelines).items()}, **fields}
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("pipeline", ["sales", "visits"]),
+        ("from", [None, "", "2013-07-01", "2013-07-01T06:00", "2013-07-01T06:00:00Z", "2013-07-01T06:00:00.000+02:00"]),
+        ("to", [None, "2013-07-01 06:00:00-0500"]),
+        ("out_of_orderness", [None, "6 hours", "1h 30m", "PT6H", "0s"]),
+        ("allowed_lateness", ["2 days", "500 ms"]),
+        ("emit", [None, "per_event", "{every: 1 minute}", "{every: 1 min, phase: 10 s}", "{every_n: 1000}"]),
+        ("settings", [{}, {"windows.size": "2 hours", "quality.max_too_late_ratio": 0.5, "source.where": None}]),
+    ],
+)
+def test_a_field_takes(pipelines: dict[str, Pipeline], field: str, values: list[Any]) -> None:
+    for value in values:
+        assert form(pipelines)[field].resolve(value) == value
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("pipeline", ["", "departures", None]),
+        ("from", ["yesterday", "01.07.2013", "2013-07-01T06", "2013-7-1", 1]),
+        ("to", ["2013-07-01T06:00:00 Europe/Berlin"]),
+        ("out_of_orderness", ["-1 hour", "6", "soon", 6]),
+        ("allowed_lateness", ["hours 2", "- 2 h"]),
+        ("emit", ["every minute", "{sometimes: 1}", "per_row"]),
+        ("settings", ["windows.size", {"size": "1 hour"}, {"--set": "x"}, {"windows.size; rm": "1 hour"}]),
+    ],
+)
+def test_a_field_refuses_before_a_run_begins(pipelines: dict[str, Pipeline], field: str, values: list[Any]) -> None:
+    for value in values:
+        with pytest.raises(ParamValidationError):
+            form(pipelines)[field].resolve(value)
+
+
+def test_an_untouched_form_is_the_whole_of_a_pipeline_as_its_file_says(pipelines: dict[str, Pipeline]) -> None:
+    request = request_of(filled(pipelines), pipelines)
+    assert request == {"pipeline_file": pipelines["sales"].path, "start": None, "end": None, "overrides": {}}
+
+
+def test_a_filled_form_becomes_utc_times_and_overrides_of_the_file(pipelines: dict[str, Pipeline]) -> None:
+    fields = {
+        "pipeline": "visits",
+        "from": "2013-07-01",
+        "to": "2013-07-02T02:00+02:00",
+        "out_of_orderness": " 6 hours ",
+        "allowed_lateness": "2 hours",
+        "emit": "{every: 1 minute}",
+        "settings": {"windows.key": ["place"], "quality.max_too_late_ratio": 0.5},
+    }
+    assert request_of(filled(pipelines, **fields), pipelines) == {
+        "pipeline_file": pipelines["visits"].path,
+        "start": "2013-07-01T00:00:00+00:00",
+        "end": "2013-07-02T00:00:00+00:00",
+        "overrides": {
+            "windows.key": '["place"]',
+            "quality.max_too_late_ratio": "0.5",
+            "watermark.out_of_orderness": "6 hours",
+            "windows.allowed_lateness": "2 hours",
+            "watermark.emit": "{every: 1 minute}",
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"pipeline": "departures"}, "pipeline: asked for 'departures'; there are: sales, visits"),
+        ({"from": "2013-02-30"}, "from: found '2013-02-30', expected a time such as 2013-07-01"),
+        ({"from": "2013-07-02", "to": "2013-07-02"}, "holds no window"),
+        ({"out_of_orderness": "6 fortnights"}, "override 'watermark.out_of_orderness': found '6 fortnights'"),
+        ({"emit": "{every: soon}"}, "override 'watermark.emit'"),
+        ({"settings": {"windows.sise": "1 hour"}}, "did you mean 'size'?"),
+        (
+            {"emit": "per_event", "settings": {"watermark.emit": "per_event"}},
+            "settings: watermark.emit is also the field emit",
+        ),
+    ],
+)
+def test_the_first_task_says_what_is_wrong_with_a_form(
+    pipelines: dict[str, Pipeline], fields: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(FormError) as refused:
+        request_of(filled(pipelines, **fields), pipelines)
+    assert said in str(refused.value)
+
+
+def test_everything_that_is_wrong_is_said_at_once(pipelines: dict[str, Pipeline]) -> None:
+    with pytest.raises(FormError) as refused:
+        request_of(filled(pipelines, to="2013-13-01", allowed_lateness="3 parsecs"), pipelines)
+    assert "to: found" in str(refused.value)
+    assert "windows.allowed_lateness" in str(refused.value)

@@ -1,0 +1,82 @@
+"""The DAG files of the project, and what becomes of them when pipeline files are good, broken, or not there."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from tests.airflow.clone import PROJECT, Clone, parse
+
+pytestmark = pytest.mark.airflow
+
+STEPS = ["plan", "replay", "audit", "publish", "report"]
+
+
+def chain(*tasks: str) -> list[list[str]]:
+    return sorted([a, b] for a, b in pairwise(tasks))
+
+
+def test_the_projects_dag_files_parse_without_errors_and_without_spark(clone: Clone) -> None:
+    found = parse(PROJECT / "dags", clone.environment())
+    assert found["errors"] == {}
+    assert {"tidemark_departures_by_carrier", "tidemark_backfill"} <= set(found["dags"])
+    assert not {"pyspark", "py4j", "delta", "great_expectations", "pandas"} & set(found["modules"])
+    flights = found["dags"]["tidemark_departures_by_carrier"]
+    assert flights["edges"] == chain("land", *STEPS)
+    assert found["dags"]["tidemark_backfill"]["edges"] == chain("check", *STEPS)
+
+
+def test_every_pipeline_file_is_a_dag_of_repeatable_steps_one_run_at_a_time(clone: Clone) -> None:
+    clone.add("sales")
+    clone.add("visits")
+    dags = clone.parse()["dags"]
+    assert set(dags) == {"tidemark_sales", "tidemark_visits", "tidemark_backfill"}
+    for dag in dags.values():
+        assert dag["active_runs"] == 1
+        assert not dag["catchup"]
+        assert dag["serialized"]
+        assert all(dag["retries"][step] == 1 for step in STEPS)
+    assert dags["tidemark_sales"]["edges"] == chain(*STEPS)
+    assert dags["tidemark_backfill"]["retries"]["check"] == 0
+
+
+def test_a_schedule_is_data_intervals_in_utc_and_none_is_by_hand(clone: Clone) -> None:
+    clone.add("sales", more='schedule: "30 6 * * *"\n')
+    clone.add("visits")
+    clone.add("hourly", more='schedule: "@hourly"\n')
+    dags = clone.parse()["dags"]
+    assert dags["tidemark_sales"]["timetable"] == "CronDataIntervalTimetable"
+    assert (dags["tidemark_sales"]["expression"], dags["tidemark_sales"]["timezone"]) == ("30 6 * * *", "UTC")
+    assert dags["tidemark_hourly"]["expression"] == "0 * * * *"
+    assert dags["tidemark_visits"]["timetable"] == "NullTimetable"
+
+
+def test_a_broken_pipeline_file_is_an_import_error_that_names_it_and_takes_no_dag_with_it(clone: Clone) -> None:
+    clone.add("sales")
+    broken = clone.write("visits.yaml", "name: visits\nsource: {tabel: x}\n")
+    torn = clone.write("torn.yml", "name: [\n")
+    found = clone.parse()
+    assert set(found["dags"]) == {"tidemark_sales", "tidemark_backfill"}
+    # An error of the file that the good DAGs come from would take them out of service.
+    (file, text), *others = found["errors"].items()
+    assert file.endswith("broken_pipelines.py")
+    assert not others
+    assert f"{broken}:2:10: source.tabel: unknown key; did you mean 'table'?" in text
+    assert str(torn) in text
+    assert str(clone.root / "dags/pipelines/sales.yaml") not in text
+
+
+def test_of_two_files_with_one_name_the_first_runs_and_the_other_is_the_error(clone: Clone) -> None:
+    first = clone.add("sales")
+    second = clone.write("sales_again.yaml", first.read_text(encoding="utf-8"))
+    found = clone.parse()
+    assert set(found["dags"]) == {"tidemark_sales", "tidemark_backfill"}
+    (text,) = found["errors"].values()
+    assert f"{second}: name: 'sales' is the name of {first}" in text
+
+
+def test_without_a_pipeline_there_is_nothing_to_backfill(clone: Clone) -> None:
+    found = clone.parse()
+    assert found["dags"] == {}
+    assert found["errors"] == {}

@@ -1,0 +1,286 @@
+"""A task is as its job says: done, failed, wrong input, blocked, or gone without a word. Spark is played by a script."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+
+from spark_jobs.runtime import RuntimeSetupError
+from tests.airflow.waiting import until
+from tidemark_airflow import operators
+from tidemark_airflow.operators import LandOperator, PlanOperator, SparkJobOperator, StepOperator
+
+pytestmark = pytest.mark.airflow
+
+RUN = "r0123456789abcde"
+RESULT = {
+    "step": "replay",
+    "run_id": RUN,
+    "pipeline": "sales",
+    "state": "done",
+    "message": "3 windows",
+    "counts": {"rows_read": 12_000, "on_time": 11_999, "too_late": 1},
+    "checks": {},
+    "versions": {},
+    "report": None,
+    "error": None,
+    "seconds": 1.5,
+}
+REQUEST = {"pipeline_file": "/p/sales.yaml", "start": None, "end": None, "overrides": {"windows.size": "2 hours"}}
+PLAN = {"run_id": RUN, "request": REQUEST, "counts": {}, "versions": {}, "report": None}
+
+# What stands in for spark-submit: it takes Spark's options away and runs the script, as spark-submit does.
+_SUBMIT = """#!{python}
+import os, sys
+script = next(i for i, word in enumerate(sys.argv) if word.endswith(".py"))
+os.execv(sys.executable, [sys.executable, *sys.argv[script:]])
+"""
+_JOB = """
+import json, pathlib, sys
+print("[tidemark] replay: working")
+pathlib.Path({arguments!r}).write_text(json.dumps(sys.argv[1:]))
+if {result!r}:
+    pathlib.Path(sys.argv[sys.argv.index("--result") + 1]).write_text({result!r})
+{then}
+sys.exit({code})
+"""
+
+
+class Task:
+    """The task instance that a task pushes its results to and pulls the plan from."""
+
+    def __init__(self, plan: Mapping[str, Any]) -> None:
+        self.pushed: dict[str, Any] = {}
+        self._plan = plan
+
+    def xcom_push(self, key: str, value: Any) -> None:
+        self.pushed[key] = value
+
+    def xcom_pull(self, *, task_ids: str) -> Mapping[str, Any]:
+        assert task_ids == "plan"
+        return self._plan
+
+
+@pytest.fixture(name="job")
+def _job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Makes a script that ends as it is told, and a spark-submit to run it."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    submit = folder / "spark-submit"
+    submit.write_text(_SUBMIT.format(python=sys.executable), encoding="utf-8")
+    submit.chmod(0o755)
+    path = f"{folder}{os.pathsep}{os.environ['PATH']}"
+    monkeypatch.setattr(operators, "process_environment", lambda base: {**base, "PATH": path})
+    monkeypatch.setattr(operators, "spark_conf", lambda: {"spark.sql.session.timeZone": "UTC"})
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", '{"conn_type": "spark", "host": "local[1]"}')
+
+    def make(code: int, said: Mapping[str, Any] | str | None, then: str = "") -> str:
+        result = said if isinstance(said, str) else json.dumps(said) if said else ""
+        script = tmp_path / "job.py"
+        text = _JOB.format(arguments=str(tmp_path / "arguments.json"), result=result, then=then, code=code)
+        script.write_text(text, encoding="utf-8")
+        return str(script)
+
+    return make
+
+
+@pytest.fixture(name="arguments")
+def _arguments(tmp_path: Path) -> Callable[[], list[str]]:
+    """What the script was given, but for the result file."""
+
+    def read() -> list[str]:
+        given: list[str] = json.loads((tmp_path / "arguments.json").read_text(encoding="utf-8"))
+        assert given[-2] == "--result"
+        return given[:-2]
+
+    return read
+
+
+def run(operator: SparkJobOperator, plan: Mapping[str, Any] = PLAN) -> tuple[Any, Task]:
+    """Execute a task outside of Airflow's task runner."""
+    task = Task(plan)
+    return operator.execute({"ti": task}), task  # type: ignore[typeddict-item]
+
+
+def replay(application: str) -> StepOperator:
+    return StepOperator(step="replay", application=application)
+
+
+def test_a_job_that_is_done_gives_its_result_counts_and_run_to_the_tasks_behind_it(job: Callable[..., str]) -> None:
+    returned, task = run(replay(job(0, RESULT)))
+    assert returned | RESULT == returned
+    assert returned["task_seconds"] > 0
+    assert task.pushed == {"run_id": RUN, "counts": RESULT["counts"]}
+
+
+def test_the_counts_stand_in_the_log_as_a_block(job: Callable[..., str], caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        run(replay(job(0, RESULT)))
+    lines = [record.getMessage() for record in caplog.records]
+    block = lines[lines.index("replay: done. 3 windows") :]
+    assert block[1:4] == [
+        "  rows_read             12,000",
+        "  on_time               11,999",
+        "  too_late                   1",
+    ]
+    assert "[tidemark] replay: working" in lines
+
+
+def test_a_step_is_asked_for_by_argument(job: Callable[..., str], arguments: Callable[[], list[str]]) -> None:
+    run(replay(job(0, RESULT)))
+    assert arguments() == ["replay", "/p/sales.yaml", "--run-id", RUN, "--set", "windows.size=2 hours"]
+
+
+def test_a_plan_hands_on_what_was_asked(job: Callable[..., str], arguments: Callable[[], list[str]]) -> None:
+    request = {**REQUEST, "start": "2013-07-01T00:00:00+00:00", "end": "2013-07-02T00:00:00+00:00"}
+    returned, _ = run(PlanOperator(request=request, application=job(0, {**RESULT, "step": "plan"})))
+    wanted = ["--from", request["start"], "--to", request["end"], "--set", "windows.size=2 hours"]
+    assert arguments() == ["plan", "/p/sales.yaml", *wanted]
+    assert returned["request"] == request
+
+
+def test_landing_is_told_the_lake(
+    job: Callable[..., str], arguments: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIDEMARK_LAKE", "/the/lake")
+    operator = LandOperator(script="land_flights.py")
+    assert Path(operator.application).is_file()
+    operator.application = job(0, RESULT)
+    run(operator)
+    assert arguments() == ["--lake", "/the/lake"]
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "said"),
+    [
+        (1, AirflowException, "replay failed (exit code 1): the disk is full"),
+        (2, AirflowFailException, "replay was given wrong input: the disk is full"),
+        (3, AirflowFailException, "replay is blocked by quality: the disk is full"),
+        (7, AirflowException, "replay failed (exit code 7): the disk is full"),
+    ],
+)
+def test_a_job_that_failed_fails_its_task_with_the_reason_and_without_retry_where_none_helps(
+    job: Callable[..., str], code: int, kind: type[Exception], said: str
+) -> None:
+    failed = {**RESULT, "state": "failed", "error": "the disk is full"}
+    operator, task = replay(job(code, failed)), Task(PLAN)
+    with pytest.raises(AirflowException) as raised:
+        operator.execute({"ti": task})  # type: ignore[typeddict-item]
+    assert type(raised.value) is kind
+    assert str(raised.value) == said
+    assert task.pushed["failure"] == {"exit_code": code, "reason": said}
+    assert task.pushed["run_id"] == RUN
+
+
+def test_a_closed_gate_names_the_checks_that_failed(job: Callable[..., str]) -> None:
+    failure = {"suite": "panes", "expectation": "no gap in pane numbers", "observed": "3 rows", "unexpected_count": 3}
+    checks = {"passed": 40, "failed": 12, "failures": [failure] * 12}
+    blocked = {**RESULT, "state": "blocked", "error": "12 of 52 checks failed", "checks": checks}
+    with pytest.raises(AirflowFailException) as raised:
+        run(replay(job(3, blocked)))
+    first, *rest = str(raised.value).splitlines()
+    assert first == "replay is blocked by quality: 12 of 52 checks failed"
+    assert rest[0] == "  panes: no gap in pane numbers: observed 3 rows, 3 unexpected"
+    assert rest[-1] == "  and 2 more"
+
+
+@pytest.mark.parametrize("said", [None, "{", "[1]"])
+def test_a_job_that_left_no_result_is_no_success(job: Callable[..., str], said: str | None) -> None:
+    with pytest.raises(AirflowException) as raised:
+        run(replay(job(0, said, then="print('half way')")))
+    assert not isinstance(raised.value, AirflowFailException)
+    assert str(raised.value).startswith("replay ended without saying how; it left no result")
+    assert str(raised.value).endswith("half way")
+
+
+def test_a_job_that_was_killed_may_be_tried_again_and_says_what_it_was_doing(job: Callable[..., str]) -> None:
+    then = "print('in the middle', flush=True); import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    with pytest.raises(AirflowException) as raised:
+        run(replay(job(0, None, then=then)))
+    assert not isinstance(raised.value, AirflowFailException)
+    assert str(raised.value).startswith("replay was killed by signal 9")
+    assert str(raised.value).endswith("in the middle")
+
+
+def test_killing_a_task_ends_spark_and_all_that_it_started(job: Callable[..., str], tmp_path: Path) -> None:
+    pids = tmp_path / "pids.json"
+    child = "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])"
+    told = f"pathlib.Path({str(pids)!r} + '.new').write_text(json.dumps([os.getpid(), p.pid]))"
+    then = f"import os, subprocess\n{child}\n{told}\nos.rename({str(pids)!r} + '.new', {str(pids)!r})\np.wait()"
+    operator = replay(job(0, None, then=then))
+    ended: list[BaseException] = []
+
+    def execute() -> None:
+        try:
+            run(operator)
+        except AirflowException as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=execute)
+    thread.start()
+    until(pids.exists)
+    started = [psutil.Process(pid) for pid in json.loads(pids.read_text(encoding="utf-8"))]
+    operator.on_kill()
+    thread.join()
+    until(lambda: not any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in started))
+    assert "was killed by signal 9" in str(ended[0])
+
+
+def test_what_a_job_leaves_running_ends_with_it(job: Callable[..., str], tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    child = "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'], stdout=subprocess.DEVNULL)"
+    run(replay(job(0, RESULT, then=f"import subprocess\n{child}\npathlib.Path({str(pid)!r}).write_text(str(p.pid))")))
+    until(lambda: not psutil.pid_exists(int(pid.read_text())) or _is_zombie(int(pid.read_text())))
+
+
+@pytest.mark.parametrize("step", ["replay", "audit", "publish", "report"])
+def test_a_published_run_is_answered_without_starting_spark(step: str, tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    report.touch()
+    plan = {**PLAN, "pipeline": "sales", "counts": RESULT["counts"], "versions": {"panes": 3}, "report": str(report)}
+    returned, task = run(StepOperator(step=step, application="/nowhere/step.py"), plan)
+    assert (returned["state"], returned["step"], returned["versions"]) == ("unchanged", step, {"panes": 3})
+    assert task.pushed == {"run_id": RUN, "counts": RESULT["counts"]}
+
+
+def test_a_published_run_without_its_report_gets_it_made(
+    job: Callable[..., str], arguments: Callable[[], list[str]], tmp_path: Path
+) -> None:
+    plan = {**PLAN, "versions": {"panes": 3}, "report": str(tmp_path / "gone.html")}
+    run(StepOperator(step="report", application=job(0, RESULT)), plan)
+    assert arguments()[0] == "report"
+
+
+def test_a_machine_without_java_is_told_so_at_once(job: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> dict[str, str]:
+        raise RuntimeSetupError.no_java([])
+
+    monkeypatch.setattr(operators, "spark_conf", refuse)
+    with pytest.raises(AirflowFailException, match="Spark needs Java 17 or 21"):
+        run(replay(job(0, RESULT)))
+
+
+def test_a_cluster_that_would_keep_the_result_is_refused(
+    job: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connection = {"conn_type": "spark", "host": "spark://10.0.0.1", "port": 7077, "extra": {"deploy-mode": "cluster"}}
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(connection))
+    with pytest.raises(AirflowFailException, match="deploy-mode cluster; .* set it to client"):
+        run(replay(job(0, RESULT)))
+
+
+def _is_zombie(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True

@@ -1,0 +1,114 @@
+"""The benchmark: ours, plain Spark as people write it and tuned by hand, and Structured Streaming, on the same events.
+
+    python -m tests.benchmarks.bench [--rows N] [--seed N] [--repeat N] [--ways A,B] [--json OUT] [--limit X|none]
+
+Each way runs in a process of its own, all of them in turn, and again; figures are medians over the repeats. Ends with 1
+when a way failed or ours took more than `--limit` times the work of the hand-tuned one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tests.benchmarks import alone, figures, machine
+from tests.benchmarks.events import DEFAULT_SEED
+from tests.benchmarks.ways import DEFAULT_WAYS, WAYS
+
+FOLDER = Path(__file__).parents[2] / ".tidemark" / "bench"
+LIMIT = 2.0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the benchmark; returns the exit code."""
+    asked = _parser().parse_args(arguments)
+    asked.folder.mkdir(parents=True, exist_ok=True)
+    found = {"machine": machine.describe(), "rows": asked.rows, "seed": asked.seed, "repeat": asked.repeat}
+    print("\n".join(f"{name:<12} {value}" for name, value in found["machine"].items()), flush=True)
+    try:
+        found |= _measure(asked)
+    except alone.TaskFailedError as failed:
+        print(f"error: {failed}", file=sys.stderr)
+        return 1
+    medians = figures.medians(found["measured"], asked.rows)
+    ratio = figures.ratio(medians, figures.OURS)
+    found |= {"medians": [asdict(f) for f in medians], "ratio": ratio}
+    if asked.json:
+        asked.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
+    print(_report(found, medians))
+    return _verdict(ratio, asked.limit)
+
+
+def _measure(asked: argparse.Namespace) -> dict[str, Any]:
+    """Make the events, run every way in turn, audit ours and compare the answers."""
+
+    def run(task: str, note: str = "") -> dict[str, Any]:
+        print(f"==> {task}{note}", file=sys.stderr, flush=True)
+        return alone.run(task, asked.folder, rows=asked.rows, seed=asked.seed)
+
+    shutil.rmtree(asked.folder / "lake", ignore_errors=True)
+    run("events", f": {asked.rows:,}, kept for the next time")
+    measured: dict[str, list[dict[str, Any]]] = {way: [] for way in asked.ways}
+    for turn in range(1, asked.repeat + 1):
+        for way in asked.ways:
+            measured[way].append(run(way, f", {turn} of {asked.repeat}"))
+            print(f"    {measured[way][-1]['work_seconds']:.1f} s of work", file=sys.stderr, flush=True)
+    if figures.OURS not in asked.ways:
+        return {"measured": measured}
+    return {"measured": measured, "audit": run("audit"), "answers": run("answers")["said"]}
+
+
+def _report(found: dict[str, Any], medians: Sequence[figures.Figures]) -> str:
+    titles = {name: way.title for name, way in WAYS.items()}
+    head = f"{found['rows']:,} events, medians of {found['repeat']}; 'x' is times the hand-tuned one"
+    parts = [head, figures.speed_table(medians, titles)]
+    if "audit" in found:
+        audit, counts = found["audit"], found["measured"][figures.OURS][-1]["said"]
+        parts.append("Auditing ours, apart: {work_seconds:.1f} s of work in {process_seconds:.1f} s".format(**audit))
+        parts.append("Ours counted: " + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
+        parts.append("Results against ours, and rows in no result\n" + figures.answer_table(found["answers"], titles))
+    return "\n" + "\n\n".join(parts)
+
+
+def _verdict(ratio: float | None, limit: float | None) -> int:
+    if ratio is None or limit is None:
+        return 0
+    kept = ratio <= limit
+    print(
+        f"\nOurs takes {ratio:.2f} times the work of the hand-tuned one: limit {limit}, {'kept' if kept else 'broken'}"
+    )
+    return 0 if kept else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="bench", description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=10_000_000, help="how many events")
+    parser.add_argument("--seed", type=int, default=DEFAULT_SEED, help="of the events")
+    parser.add_argument("--repeat", type=int, default=3, help="how often each way runs")
+    parser.add_argument("--ways", type=_ways, default=DEFAULT_WAYS, help=f"some of {','.join(WAYS)}")
+    parser.add_argument("--json", type=Path, help="where to write all figures")
+    parser.add_argument("--limit", type=_limit, default=LIMIT, help="times the hand-tuned one, or none")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where events, tables and logs are kept")
+    return parser
+
+
+def _ways(text: str) -> tuple[str, ...]:
+    names = tuple(text.split(","))
+    unknown = [name for name in names if name not in WAYS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"found {', '.join(unknown)}, expected some of {', '.join(WAYS)}")
+    return names
+
+
+def _limit(text: str) -> float | None:
+    return None if text == "none" else float(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

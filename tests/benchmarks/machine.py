@@ -1,0 +1,73 @@
+"""The machine that a benchmark ran on, and the memory that a process has taken there."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import spark_jobs
+from spark_jobs.runtime.java import require_java
+
+
+def describe() -> dict[str, object]:
+    """Cores, memory, load, versions and the time (UTC)."""
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "commit": _commit(),
+        "cores": len(os.sched_getaffinity(0)),
+        "cpu": _cpu(),
+        "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1),
+        "load_before": round(os.getloadavg()[0], 1),
+        "system": platform.platform(terse=True),
+        "python": platform.python_version(),
+        "java": require_java(os.environ).version,
+        "spark": version("pyspark"),
+        "delta": version("delta-spark"),
+        "tidemark": spark_jobs.__version__,
+    }
+
+
+def peak_memory_bytes() -> int | None:
+    """The most that this process and each process below it has held, added up; None where the system does not say.
+
+    Each has its peak at another time, so all together never held more than the sum.
+    """
+    try:
+        return sum(_peak_bytes(pid) for pid in _family(os.getpid()))
+    except FileNotFoundError:
+        return None
+
+
+def _family(pid: int) -> list[int]:
+    """The process and all below it."""
+    children = [
+        int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()
+    ]
+    return [pid, *(found for child in children for found in _family(child))]
+
+
+def _peak_bytes(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    # A process that has ended and not been waited for has no memory any more.
+    kib = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")]
+    return int(kib[0]) * 1024 if kib else 0
+
+
+def _cpu() -> str:
+    path = Path("/proc/cpuinfo")
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def _commit() -> str:
+    git = shutil.which("git")
+    if git is None:
+        return ""
+    said = subprocess.run([git, "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
+    return said.stdout.strip()

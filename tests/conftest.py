@@ -1,0 +1,31 @@
+"""What tests share: a Spark session as the jobs open it, small enough for many small replays."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# PySpark hands out timestamps in the machine's time zone; the tests read them as UTC.
+os.environ["TZ"] = "UTC"
+time.tzset()
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A local session on two cores."""
+    os.environ.setdefault("TIDEMARK_SPARK_MASTER", "local[2]")
+    os.environ.setdefault("TIDEMARK_DRIVER_MEMORY", "2g")
+    from spark_jobs.session import open_session
+
+    session = open_session("tidemark tests")
+    session.conf.set("spark.sql.shuffle.partitions", "2")
+    session.conf.set("spark.sql.adaptive.enabled", "false")
+    yield session
+    session.stop()

@@ -1,0 +1,93 @@
+"""A driver that dies in the middle of a replay: nothing of it is visible, and the same command finishes the work."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.jobs.run import Runner
+from spark_jobs.tables import delta_log, ledger
+from spark_jobs.tables.lake import RESULT_TABLES, Lake
+from spark_jobs.tables.publishing import Interval
+from tests.spark import history
+from tests.spark.test_runs import publish, published
+
+pytestmark = [pytest.mark.spark, pytest.mark.faults]
+
+STEP = Path(__file__).parents[2] / "spark_jobs" / "jobs" / "step.py"
+PIPELINE = """
+name: readings
+source:
+  table: {table}
+  event_time: happened_at
+  arrival_time: stored_at
+  source_partition: [site]
+  tie_break: [id]
+  where: reading is null or reading <= 47
+watermark:
+  strategy: bounded_out_of_orderness
+  out_of_orderness: 10 seconds
+  emit: {{every: 30 seconds}}
+windows:
+  kind: tumbling
+  size: 10 minutes
+  key: [device]
+  allowed_lateness: 20 minutes
+  aggregates: {{readings: count(*), total: sum(reading), mean: avg(reading), most: max(reading)}}
+quality: {{max_too_late_ratio: 0.5}}
+"""
+
+MOMENTS: dict[str, str] = {
+    "the census is written": "_work/{run}/census/_SUCCESS",
+    "the first slice's panes are staged": "panes/staged/{run}/_delta_log/00000000000000000000.json",
+    "the second slice's panes are staged": "panes/staged/{run}/_delta_log/00000000000000000002.json",
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS)
+def test_the_same_command_finishes_what_a_killed_driver_began(spark: SparkSession, tmp_path: Path, moment: str) -> None:
+    table = history.land(spark, history.events(), tmp_path / "source")
+    undisturbed = Lake(str(tmp_path / "undisturbed"), "readings")
+    publish(spark, history.pipeline(table), undisturbed, Interval())
+
+    file = tmp_path / "readings.yaml"
+    file.write_text(PIPELINE.format(table=table))
+    lake = Lake(str(tmp_path / "lake"), "readings")
+    environment = {**os.environ, "TIDEMARK_LAKE": lake.root}
+    planned, _ = Runner(spark, history.pipeline(table), lake).plan(Interval())
+    run_id = planned.run.run_id
+    command = [sys.executable, str(STEP), "replay", str(file), "--run-id", run_id, "--slices", "4"]
+
+    killed = subprocess.Popen(command, env=environment, start_new_session=True, stderr=subprocess.DEVNULL)
+    reached = Path(lake.home, moment.format(run=run_id))
+    run_until(reached.exists, killed)
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.wait()
+    assert killed.returncode == -signal.SIGKILL, "the step ended before it could be killed"
+    assert not any(delta_log.exists(spark, lake.path(name)) for name in RESULT_TABLES)
+    assert ledger.find(spark, lake, run_id).done("replay") is None  # type: ignore[union-attr]
+
+    result = tmp_path / "result.json"
+    subprocess.run([*command, "--result", str(result)], env=environment, check=True)
+    assert json.loads(result.read_text())["state"] == "done"
+    assert publish(spark, history.pipeline(table), lake, Interval()) == run_id
+    assert published(spark, lake) == published(spark, undisturbed)
+
+
+def run_until(condition: Callable[[], bool], process: subprocess.Popen[bytes], seconds: float = 300) -> None:
+    """Let the process run until the condition holds or it ends."""
+    end = time.monotonic() + seconds
+    while not condition() and process.poll() is None:
+        assert time.monotonic() < end, f"not within {seconds} s"
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=0.02)

@@ -1,0 +1,84 @@
+"""The built-in suites: they say what they expect, apply to what a pipeline declares, and cost nothing to import."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from expectations.suites import SUITES
+from spark_jobs.pipeline.model import (
+    Accumulation,
+    Aggregate,
+    EndOfInput,
+    Order,
+    Pipeline,
+    Quality,
+    ReplayOrder,
+    Source,
+    TimeField,
+    Windows,
+)
+
+PIPELINE = Pipeline(
+    name="departures",
+    source=Source("flights", TimeField("departed_at"), TimeField("landed_at")),
+    windows=Windows(3_600_000, key=("carrier",), aggregates=(Aggregate("flights", "count(*)"),)),
+)
+
+
+def laws(pipeline: Pipeline) -> set[str]:
+    return {f"{suite.name}.{law.name}" for suite in SUITES for law in suite.laws(pipeline)}
+
+
+def test_importing_expectations_and_the_audit_does_not_import_great_expectations() -> None:
+    probe = "import sys, expectations, spark_jobs.jobs.audit; sys.exit('great_expectations' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", probe], check=False).returncode == 0
+
+
+def test_names_tell_laws_apart() -> None:
+    named = [f"{suite.name}.{law.name}" for suite in SUITES for law in suite.laws(PIPELINE)]
+    assert len(named) == len(set(named))
+
+
+def test_every_law_says_in_a_sentence_what_it_expects() -> None:
+    described = [law.description for suite in SUITES for law in suite.laws(PIPELINE)]
+    assert all(text[0].isupper() and text.rstrip(")").endswith(".") for text in described)
+
+
+@pytest.mark.parametrize(
+    ("changed", "more", "less"),
+    [
+        (
+            replace(PIPELINE, quality=Quality(max_too_late_ratio=0.01)),
+            {"run.not_too_many_rows_are_too_late"},
+            set(),
+        ),
+        (
+            replace(PIPELINE, windows=replace(PIPELINE.windows, accumulation=Accumulation.DISCARDING)),
+            {"panes.late_panes_hold_their_own_row"},
+            {"panes.late_panes_add_one_row"},
+        ),
+        (
+            replace(PIPELINE, replay=ReplayOrder(end_of_input=EndOfInput.KEEP_OPEN)),
+            set(),
+            {"watermarks.the_end_of_input_closes_every_window"},
+        ),
+        (
+            replace(PIPELINE, replay=ReplayOrder(Order.EVENT_TIME)),
+            set(),
+            {"late_events.late_events_arrive_after_their_window_closed"},
+        ),
+        (
+            replace(PIPELINE, source=replace(PIPELINE.source, future_guard_ms=None)),
+            {"source.reasons_are_about_what_is_declared"},
+            set(),
+        ),
+    ],
+    ids=["ratio", "discarding", "keep_open", "event_time", "no_future_guard"],
+)
+def test_laws_follow_what_the_pipeline_declares(changed: Pipeline, more: set[str], less: set[str]) -> None:
+    assert laws(changed) - laws(PIPELINE) == more
+    assert laws(PIPELINE) - laws(changed) == less

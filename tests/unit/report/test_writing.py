@@ -1,0 +1,52 @@
+"""Where a report is written, and that nobody ever sees a part of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.jobs import report
+from spark_jobs.report.data import ReportData
+from spark_jobs.tables.lake import Lake
+
+
+def test_a_page_that_fails_leaves_the_earlier_one_and_no_part(
+    run: ReportData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "reports" / "r1.html"
+    assert report.write_report(run, path) == path
+    before = path.read_bytes()
+
+    def torn(data: ReportData) -> str:
+        return "half a page \ud800"
+
+    monkeypatch.setattr(report, "render", torn)
+    with pytest.raises(UnicodeEncodeError):
+        report.write_report(run, path)
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == ["r1.html"]
+
+
+def test_a_report_is_read_by_others_than_its_writer(run: ReportData, tmp_path: Path) -> None:
+    path = report.write_report(run, tmp_path / "r1.html")
+    assert path.stat().st_mode & 0o444 == 0o444
+
+
+@pytest.mark.parametrize(
+    ("root", "folder"),
+    [
+        ("/data/lake", "/data/lake/flights/reports"),
+        ("file:///data/my%20lake", "/data/my lake/flights/reports"),
+        ("/data/a%20b#c", "/data/a%20b#c/flights/reports"),
+    ],
+)
+def test_a_report_lies_in_the_lake(root: str, folder: str) -> None:
+    assert report.report_path(Lake(root, "flights"), "r1") == Path(folder, "r1.html")
+
+
+def test_a_lake_that_is_no_folder_of_this_machine_has_its_reports_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert report.report_path(Lake("s3a://bucket/lake", "flights"), "r1") == tmp_path / "reports/flights/r1.html"
