@@ -35,7 +35,7 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
         ),
         Law(
             "late_by_is_the_watermark_minus_the_event_time",
-            "late_by_ms is the watermark before the row minus its event time, in milliseconds, and is not negative.",
+            "The late_by_ms of a late event is the watermark before it minus its event time, and not negative.",
             "late_by_ms >= 0 AND late_by_ms = unix_millis(watermark) - unix_millis(event_time)",
         ),
     )

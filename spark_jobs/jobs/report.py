@@ -89,7 +89,7 @@ def collect(
     """Reduce a run to what its report shows.
 
     `tables` are the run's result tables by name, with the columns of the contract. An alternative has the keys
-    out_of_orderness and allowed_lateness (a text, or milliseconds), on_time, late, too_late and panes.
+    out_of_orderness and allowed_lateness (a text, or milliseconds), on_time, late and too_late.
     """
     # Read several times, and small: as many pieces as there are cores, not as a shuffle makes.
     marks = reduced.marks(tables["panes"], tables["late_events"])
@@ -273,5 +273,5 @@ def _alternative(given: Mapping[str, int | str]) -> d.Alternative:
         value = given[name]
         return format_duration(value) if isinstance(value, int) else value
 
-    rows = {name: int(given[name]) for name in ("on_time", "late", "too_late", "panes")}
+    rows = {name: int(given[name]) for name in ("on_time", "late", "too_late")}
     return d.Alternative(told("out_of_orderness"), told("allowed_lateness"), **rows)

@@ -174,7 +174,6 @@ class Alternative:
     on_time: int
     late: int
     too_late: int
-    panes: int
 
 
 @dataclass(frozen=True)

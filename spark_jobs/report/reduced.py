@@ -25,7 +25,8 @@ MARKS = 2500
 HEAVIEST = 10
 
 _END_MS = round(END_OF_INPUT.timestamp() * 1000)
-_CALL = re.compile(r"\s*(\w+)\s*\((.*)\)\s*(?:filter\s*\(.*\)\s*)?", re.IGNORECASE | re.DOTALL)
+_QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`""", re.DOTALL)
+_FILTER = re.compile(r"\s*(?:filter\s*\(.*\)\s*)?", re.IGNORECASE | re.DOTALL)
 _COMBINED = {
     "count": Combined.SUM,
     "count_if": Combined.SUM,
@@ -107,10 +108,10 @@ def by_lateness(marks: DataFrame, bins: Bins) -> DataFrame:
 
 def combined(expression: str) -> Combined:
     """How values of an aggregate are taken together: counts and sums add up, extremes stay so, others are averaged."""
-    call = _CALL.fullmatch(expression)
-    if call is None or not _balanced(call[2]):
-        return Combined.MEAN
-    return _COMBINED.get(call[1].lower(), Combined.MEAN)
+    function, _, rest = _QUOTED.sub("", expression).partition("(")
+    # sum(a) / sum(b) begins like a sum, but is none.
+    whole = _FILTER.fullmatch(_after_call(rest)) is not None
+    return _COMBINED.get(function.strip().lower(), Combined.MEAN) if whole else Combined.MEAN
 
 
 def drawable(results: DataFrame, pipeline: Pipeline) -> list[tuple[str, Combined]]:
@@ -209,11 +210,11 @@ def _value(index: int, manner: Combined) -> Column:
     return F.col(f"s{index}")
 
 
-def _balanced(inside: str) -> bool:
-    """Whether the outermost parenthesis that opens first also closes last: `sum(a) / sum(b)` is no call of sum."""
-    depth = 0
-    for character in inside:
+def _after_call(rest: str) -> str:
+    """What follows the parenthesis that closes a call of which `rest` follows the opening one."""
+    depth = 1
+    for i, character in enumerate(rest):
         depth += (character == "(") - (character == ")")
-        if depth < 0:
-            return False
-    return depth == 0
+        if depth == 0:
+            return rest[i + 1 :]
+    return rest

@@ -109,7 +109,7 @@ def test_result_columns_that_are_no_numbers_are_named_and_not_drawn(spark: Spark
     tables = drawn_run.frames(spark, drawn_run.CORRECT)
     results = tables["window_results"]
     tables["window_results"] = results.withColumns(
-        {"names": F.array(F.lit("x")), "price": F.col("row_count").cast("decimal(20,3)"), "on": F.lit(value=True)}
+        {"names": F.array(F.lit("x")), "price": F.col("row_count").cast("decimal(20,3)"), "on": F.lit(True)}
     )
     windows = drawn_run.PIPELINE.windows
     aggregates = (Aggregate("names", "collect_set(x)"), Aggregate("price", "min(p)"), Aggregate("on", "any(o)"))

@@ -8,17 +8,20 @@ The last line is the end of the input. Windows `[a, b)` hold a and not b; times 
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from spark_jobs.semantics import reference
+from tests.spark.engine import spark_replay
 from tests.worked.drawing import EVERY_HOUR, MILLISECOND, Engine, assert_happens
 
-ENGINES: dict[str, Engine] = {"reference": reference.replay}
 
-
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=["reference", pytest.param("spark", marks=pytest.mark.spark)])
 def engine(request: pytest.FixtureRequest) -> Engine:
-    return ENGINES[request.param]
+    if request.param == "reference":
+        return reference.replay
+    return partial(spark_replay, request.getfixturevalue("spark"))
 
 
 def test_three_second_windows(engine: Engine) -> None:

@@ -144,7 +144,7 @@ def _run(facts: RunFacts) -> ReportData:
         too_late_windows=(TooLateWindow(START, START + HOUR, 2, 4 * HOUR),),
         too_late_keys=(TooLateKey(("UA",), 1, 4 * HOUR), TooLateKey((None,), 1, HOUR)),
         invalid_reasons={"event_time_missing": 2},
-        alternatives=(Alternative("1 hour", "0s", 10, 0, 7, 4),),
+        alternatives=(Alternative("1 hour", "0s", 10, 0, 7),),
     )
 
 

@@ -16,6 +16,8 @@ from spark_jobs.report.reduced import combined
         ("count(distinct tailnum)", Combined.SUM),
         ("count(*) filter (where dep_delay > 15)", Combined.SUM),
         ("sum(coalesce(a, b) * (1 + c))", Combined.SUM),
+        ("sum(case when x = ')' then 1 else a end)", Combined.SUM),
+        ("sum(`a) / (b`)", Combined.SUM),
         ("min(dep_delay)", Combined.SMALLEST),
         ("max(dep_delay)", Combined.LARGEST),
         ("avg(dep_delay)", Combined.MEAN),
@@ -24,6 +26,7 @@ from spark_jobs.report.reduced import combined
         ("sum(a) - (sum(b))", Combined.MEAN),
         ("1 + count(*)", Combined.MEAN),
         ("-sum(a)", Combined.MEAN),
+        ("a", Combined.MEAN),
     ],
 )
 def test_only_what_adds_up_is_added_up(expression: str, manner: Combined) -> None:

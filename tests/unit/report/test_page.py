@@ -107,7 +107,7 @@ def test_hostile_values_are_text_wherever_they_stand(run: ReportData, facts: Run
         checks=(CheckResult(HOSTILE, HOSTILE, False, HOSTILE),),
         too_late_keys=(TooLateKey((HOSTILE,), 1, 1),),
         invalid_reasons={HOSTILE: 1},
-        alternatives=(Alternative(HOSTILE, HOSTILE, 1, 1, 1, 1),),
+        alternatives=(Alternative(HOSTILE, HOSTILE, 1, 1, 1),),
     )
     html = render(hostile)
     assert structure(parsed(html)) == structure(parsed(render(plain(hostile))))
@@ -180,7 +180,7 @@ def test_the_largest_report_is_under_3_mb_and_says_what_it_cut(
         checks=(CheckResult(long, long, True, long, 1),) * 5_000,
         too_late_keys=(TooLateKey((long,) * 10, 1, 1),) * 10,
         invalid_reasons={f"{i}{long}": i for i in range(100)},
-        alternatives=(Alternative(long, long, 1, 1, 1, 1),) * 1_000,
+        alternatives=(Alternative(long, long, 1, 1, 1),) * 1_000,
     )
     html = render(largest)
     assert len(html.encode()) < 3_000_000
