@@ -76,15 +76,19 @@ def combined(points: DataFrame, groups: DataFrame, rows: DataFrame, pipeline: Pi
         .orderBy("bucket", F.col("epoch").asc_nulls_last(), "place")
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
-    reached = steps.withColumn("reached_ms", F.max("candidate_ms").over(in_order)).where("asked is not null")
-    holds = F.max(F.col("declared") & F.col("reached_ms").isNull())
+    reached = (
+        steps.withColumn("watermark_ms", F.max("candidate_ms").over(in_order))
+        .withColumnRenamed("partition", "source_partition")
+        .where("asked is not null")
+    )
+    # An undeclared partition exists from its first row on, which gives it a watermark.
+    exists = F.col("declared") | F.col("watermark_ms").isNotNull()
+    holds = F.max(F.col("declared") & F.col("watermark_ms").isNull())
     minimum = reached.groupBy("bucket", "epoch", "place").agg(
-        F.when(~holds, F.min("reached_ms")).alias("minimum_ms"),
-        F.array_sort(
-            F.collect_list(
-                F.struct(F.col("partition").alias("source_partition"), F.col("reached_ms").alias("watermark_ms"))
-            )
-        ).alias("partition_watermarks"),
+        F.when(~holds, F.min("watermark_ms")).alias("minimum_ms"),
+        F.array_sort(F.collect_list(F.when(exists, F.struct("source_partition", "watermark_ms")))).alias(
+            "partition_watermarks"
+        ),
         F.max("asked").alias("asked"),
     )
     # One partition for this window: a row a point, not a row an event.

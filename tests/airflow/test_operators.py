@@ -106,6 +106,21 @@ def _arguments(tmp_path: Path) -> Callable[[], list[str]]:
     return read
 
 
+@pytest.fixture(name="logged")
+def _logged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What operators and the hook below them log, wherever Airflow's logging of the moment would send it."""
+    lines: list[str] = []
+
+    class Log(logging.Logger):
+        def _log(self, level: int, msg: object, args: Any, **_: Any) -> None:  # type: ignore[override]
+            lines.append(str(msg) % args if args else str(msg))
+
+    log = Log("test", logging.INFO)
+    monkeypatch.setattr(SparkJobOperator, "log", log)
+    monkeypatch.setattr(SparkSubmitHook, "log", log)
+    return lines
+
+
 def run(operator: SparkJobOperator, plan: Mapping[str, Any] = PLAN) -> tuple[Any, Task]:
     """Execute a task outside of Airflow's task runner."""
     task = Task(plan)
@@ -123,10 +138,9 @@ def test_a_job_that_is_done_gives_its_result_counts_and_run_to_the_tasks_behind_
     assert task.pushed == {"run_id": RUN, "counts": RESULT["counts"]}
 
 
-def test_the_counts_stand_in_the_log_as_a_block(job: Callable[..., str], caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO):
-        run(replay(job(0, RESULT)))
-    lines = [record.getMessage() for record in caplog.records]
+def test_the_counts_stand_in_the_log_as_a_block(job: Callable[..., str], logged: list[str]) -> None:
+    run(replay(job(0, RESULT)))
+    lines = [line.rstrip() for line in logged]
     block = lines[lines.index("replay: done. 3 windows") :]
     assert block[1:4] == [
         "  rows_read             12,000",
