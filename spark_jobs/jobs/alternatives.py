@@ -7,16 +7,13 @@ has no such groups, and no alternatives.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import EmitKind, Pipeline, Strategy
 from spark_jobs.replay import lateness
 from spark_jobs.replay.calendar import passages
-from spark_jobs.replay.census import gathered, under
+from spark_jobs.replay.census import cell_after, gathered
 from spark_jobs.tables import staging
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
@@ -26,38 +23,44 @@ def alternatives(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) 
     """The run's own settings and others around them.
 
     An entry has `out_of_orderness` and `allowed_lateness` (milliseconds), and the rows `on_time`, `late`, `too_late` of
-    the whole source. Empty for per-event emission.
+    the whole source. Empty for per-event emission. One job, whatever the number of entries.
     """
     if pipeline.watermark.emit.kind is EmitKind.PER_EVENT:
         return []
     groups = gathered(staging.found(spark, lake, run.run_id, "census"))
-    return [_counted(groups, other) for other in _others(pipeline)]
+    others = _others(pipeline)
+    delays = {delay for bound, allowed in others for delay in (_fires(bound), _fires(bound) + allowed)}
+    passed = passages(groups, pipeline, {_name(delay): cell_after(delay, pipeline) for delay in sorted(delays)})
+    filling = groups.where(F.col("reason").isNull() & F.col("kept"))
+    judged = filling.join(F.broadcast(passed), "window_ms")
+    sums: dict[str, Column] = {}
+    for i, (bound, allowed) in enumerate(others):
+        on_time = lateness.is_on_time(F.col("bucket"), F.col(_name(_fires(bound))))
+        too_late = lateness.is_too_late(F.col("bucket"), F.col(_name(_fires(bound) + allowed)))
+        fates = {"on_time": on_time, "late": ~on_time & ~too_late, "too_late": too_late}
+        sums |= {f"{fate}_{i}": F.sum(F.when(holds, F.col("row_count"))) for fate, holds in fates.items()}
+    row = judged.agg(*(n.alias(name) for name, n in sums.items())).collect()[0]
+    return [
+        {
+            "out_of_orderness": bound,
+            "allowed_lateness": allowed,
+            **{fate: int(row[f"{fate}_{i}"] or 0) for fate in ("on_time", "late", "too_late")},
+        }
+        for i, (bound, allowed) in enumerate(others)
+    ]
 
 
-def _others(pipeline: Pipeline) -> Iterator[Pipeline]:
+def _others(pipeline: Pipeline) -> list[tuple[int, int]]:
+    """Bounds and latenesses worth comparing with: half and double the bound; no lateness and double."""
     bound, allowed = pipeline.watermark.out_of_orderness_ms, pipeline.windows.allowed_lateness_ms
     bounds = [bound] if pipeline.watermark.strategy is Strategy.MONOTONOUS else [bound // 2, bound, bound * 2]
-    for out_of_orderness_ms in dict.fromkeys(bounds):
-        for allowed_lateness_ms in dict.fromkeys([0, allowed, allowed * 2]):
-            yield replace(
-                pipeline,
-                watermark=replace(pipeline.watermark, out_of_orderness_ms=out_of_orderness_ms),
-                windows=replace(pipeline.windows, allowed_lateness_ms=allowed_lateness_ms),
-            )
+    return list(dict.fromkeys((b, a) for b in bounds for a in (0, allowed, allowed * 2)))
 
 
-def _counted(groups: DataFrame, pipeline: Pipeline) -> dict[str, int]:
-    seen = under(groups, pipeline)
-    filling = seen.where(F.col("reason").isNull() & F.col("kept"))
-    judged = filling.join(F.broadcast(passages(seen, pipeline)), "window_ms")
-    on_time = lateness.is_on_time(F.col("bucket"), F.col("fires_epoch"))
-    too_late = lateness.is_too_late(F.col("bucket"), F.col("closes_epoch"))
-    fates = {"on_time": on_time, "late": ~on_time & ~too_late, "too_late": too_late}
-    row = judged.agg(*(F.sum(F.when(fate, F.col("row_count"))).alias(name) for name, fate in fates.items())).collect()[
-        0
-    ]
-    return {
-        "out_of_orderness": pipeline.watermark.out_of_orderness_ms,
-        "allowed_lateness": pipeline.windows.allowed_lateness_ms,
-        **{name: int(row[name] or 0) for name in fates},
-    }
+def _fires(bound_ms: int) -> int:
+    """How far the watermark stays behind the highest event time (rule 10)."""
+    return bound_ms + 1
+
+
+def _name(delay_ms: int) -> str:
+    return f"passed_{delay_ms}"

@@ -10,6 +10,8 @@ row a window, whatever the number of keys and events; no sort of events.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
@@ -27,7 +29,8 @@ def calendar(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us
     fired); `partition_watermarks` at the firing emission.
     """
     moves = moving(groups, pipeline)
-    passed = passages(groups, pipeline, until_us=until_us)
+    cells = {"fires_epoch": F.col(FIRE_CELL), "closes_epoch": F.col(CLOSE_CELL)}
+    passed = passages(groups, pipeline, cells, until_us=until_us).localCheckpoint()
     emissions = passed.where("fires_epoch is not null").select(F.col("fires_epoch").alias("epoch")).distinct()
     points = watermark.points_after(emissions, pipeline)
     reached = watermark.combined(points, moves, rows, pipeline).withColumnRenamed("epoch", "fires_epoch")
@@ -46,38 +49,42 @@ def calendar(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us
     )
 
 
-def passages(groups: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> DataFrame:
-    """The epochs alone: `window_ms`, `fires_epoch`, `closes_epoch`, for the windows of the calendar."""
+def passages(
+    groups: DataFrame, pipeline: Pipeline, cells: Mapping[str, Column], *, until_us: int | None = None
+) -> DataFrame:
+    """`window_ms`, and for each of `cells` under its name the epoch that passes the window; null if none does.
+
+    A cell says of a census group which window is the latest that it passes.
+    """
     moves = moving(groups, pipeline)
     asked = groups.where(F.col("reason").isNull() & F.col("kept")).select("window_ms").distinct()
-    firing = _first_passage(moves, asked, FIRE_CELL, pipeline, until_us).withColumnRenamed("passed", "fires_epoch")
-    closing = _first_passage(moves, asked, CLOSE_CELL, pipeline, until_us).withColumnRenamed("passed", "closes_epoch")
-    return asked.join(firing, "window_ms", "left").join(closing, "window_ms", "left")
-
-
-def _first_passage(
-    moves: DataFrame, asked: DataFrame, cell: str, pipeline: Pipeline, until_us: int | None
-) -> DataFrame:
-    """`window_ms, passed`: F of every asked window's threshold, without those that no emission passes."""
+    thresholds = F.array(
+        *(F.struct(F.lit(i).alias("threshold"), c.alias("window_ms")) for i, c in enumerate(cells.values()))
+    )
+    first_of_cell = (
+        moves.select("partition", "first_epoch", F.explode(thresholds).alias("cell"))
+        .groupBy("partition", "cell.threshold", "cell.window_ms")
+        .agg(F.min("first_epoch").alias("epoch"))
+    )
     everyone = watermark.partitions(moves, pipeline)
-    firsts = moves.groupBy("partition").agg(F.min("first_epoch").alias("joined"))
-    per_cell = moves.groupBy("partition", F.col(cell).alias("window_ms")).agg(F.min("first_epoch").alias("epoch"))
-    wanted = asked.crossJoin(F.broadcast(everyone.select("partition"))).withColumn("asked", F.lit(True))
+    wanted = (
+        asked.crossJoin(F.broadcast(everyone))
+        .withColumn("threshold", F.explode(F.array(*map(F.lit, range(len(cells))))))
+        .withColumn("asked", F.lit(True))
+    )
     newest_first = (
-        Window.partitionBy("partition")
+        Window.partitionBy("partition", "threshold")
         .orderBy(F.col("window_ms").desc(), F.col("asked").asc_nulls_first())
         .rowsBetween(Window.unboundedPreceding, 0)
     )
     alone = (
-        per_cell.unionByName(wanted, allowMissingColumns=True)
+        first_of_cell.unionByName(wanted, allowMissingColumns=True)
+        .withColumn("joined", F.min("epoch").over(Window.partitionBy("partition")))
         .withColumn("reached", F.min("epoch").over(newest_first))
         .where("asked")
-        .select("partition", "window_ms", "reached")
-        .join(F.broadcast(everyone), "partition")
-        .join(F.broadcast(firsts), "partition", "left")
     )
     # Declared partitions first, then in the order of joining: a prefix of this order is what exists at some time.
-    joining = Window.partitionBy("window_ms").orderBy(F.col("declared").desc(), "joined", "partition")
+    joining = Window.partitionBy("window_ms", "threshold").orderBy(F.col("declared").desc(), "joined", "partition")
     so_far = joining.rowsBetween(Window.unboundedPreceding, 0)
     together = (
         alone.withColumn("all_reached", F.max("reached").over(so_far))
@@ -88,15 +95,17 @@ def _first_passage(
     last_of_its_time = F.col("next_declared").isNull() | (
         ~F.col("next_declared") & (F.col("all_reached") < F.col("next_joined"))
     )
-    passed = (
-        together.where(~F.col("missing") & last_of_its_time)
-        .groupBy("window_ms")
-        .agg(F.min("all_reached").alias("passed"))
-    )
-    return _emitted(passed, moves, pipeline, until_us)
+    passes = ~F.col("missing") & last_of_its_time
+    passed = {
+        name: F.min(F.when(passes & (F.col("threshold") == i), F.col("all_reached"))) for i, name in enumerate(cells)
+    }
+    found = together.groupBy("window_ms").agg(*(epoch.alias(name) for name, epoch in passed.items()))
+    return _emitted(found, list(cells), moves, pipeline, until_us)
 
 
-def _emitted(passed: DataFrame, moves: DataFrame, pipeline: Pipeline, until_us: int | None) -> DataFrame:
+def _emitted(
+    passed: DataFrame, names: Sequence[str], moves: DataFrame, pipeline: Pipeline, until_us: int | None
+) -> DataFrame:
     """Without the epochs whose emission does not happen before the input ends (B3)."""
     emit = pipeline.watermark.emit
     if emit.kind is EmitKind.PER_EVENT:
@@ -108,7 +117,8 @@ def _emitted(passed: DataFrame, moves: DataFrame, pipeline: Pipeline, until_us: 
         # No tick follows the last row, unless the clock is known to have gone on.
         until = F.lit(None).cast("long") if until_us is None else arrival_order.every(F.lit(until_us), pipeline)
         last = moves.agg((F.greatest(F.max("bucket"), until) - F.lit(1)).alias("last_emitted"))
-    return passed.crossJoin(F.broadcast(last)).where("passed <= last_emitted").drop("last_emitted")
+    happened = {name: F.when(F.col(name) <= F.col("last_emitted"), F.col(name)) for name in names}
+    return passed.crossJoin(F.broadcast(last)).withColumns(happened).drop("last_emitted")
 
 
 def _clocked(windows: DataFrame, moves: DataFrame, pipeline: Pipeline) -> DataFrame:

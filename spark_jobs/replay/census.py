@@ -48,9 +48,13 @@ def gathered(groups: DataFrame) -> DataFrame:
     return groups.coalesce(1) if groups.count() <= _ONE_PIECE else groups
 
 
-def under(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The census `groups` as it is under another bound or lateness; not for per-event emission."""
-    return groups.withColumns(_cells(F.col("max_ts_ms"), pipeline))
+def cell_after(delay_ms: int, pipeline: Pipeline) -> Column:
+    """Start of the latest window of the group that lies `delay_ms` behind its highest event time.
+
+    With a delay of bound + 1 that is what the group fires, with the lateness more what it closes: under any other
+    settings too. Not for per-event emission, whose groups hold rows on both sides.
+    """
+    return windows.latest_with_last_ms(F.col("max_ts_ms") - F.lit(delay_ms), pipeline.windows)
 
 
 def moving(groups: DataFrame, pipeline: Pipeline) -> DataFrame:

@@ -13,6 +13,7 @@ from typing import Any
 
 import psutil
 import pytest
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from spark_jobs.runtime import RuntimeSetupError
@@ -252,7 +253,8 @@ def test_killing_a_task_ends_spark_and_all_that_it_started(job: Callable[..., st
 
 def test_what_a_job_leaves_running_ends_with_it(job: Callable[..., str], tmp_path: Path) -> None:
     pid = tmp_path / "pid"
-    child = "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'], stdout=subprocess.DEVNULL)"
+    silent = "stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL"
+    child = f"p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'], {silent})"
     run(replay(job(0, RESULT, then=f"import subprocess\n{child}\npathlib.Path({str(pid)!r}).write_text(str(p.pid))")))
     until(lambda: not psutil.pid_exists(int(pid.read_text())) or _is_zombie(int(pid.read_text())))
 

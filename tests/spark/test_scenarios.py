@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import Any
@@ -59,23 +59,35 @@ ALL = load()
 SAMPLE = chosen(ALL, CHOSEN)
 
 
+@pytest.fixture(name="session", scope="module")
+def _session(spark: SparkSession) -> Iterator[SparkSession]:
+    """Spark without compiled code, which takes longer to make than a scenario of a few dozen rows takes to run."""
+    told = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+    before = {name: spark.conf.get(name) for name in told}
+    for name, value in told.items():
+        spark.conf.set(name, value)
+    yield spark
+    for name, value in before.items():
+        spark.conf.set(name, value)
+
+
 def test_sample_covers_every_combination() -> None:
     assert {combination(scenario) for scenario in SAMPLE} == {combination(scenario) for scenario in ALL}
     assert len(SAMPLE) >= 80
 
 
 @pytest.mark.parametrize("scenario", SAMPLE, ids=lambda scenario: scenario.id)
-def test_spark_says_what_flink_said(spark: SparkSession, scenario: Scenario) -> None:
-    outcome = spark_replay(spark, scenario.rows[::-1], scenario.pipeline, until=scenario.until, schema=SCHEMA)
+def test_spark_says_what_flink_said(session: SparkSession, scenario: Scenario) -> None:
+    outcome = spark_replay(session, scenario.rows[::-1], scenario.pipeline, until=scenario.until, schema=SCHEMA)
     assert panes_of(outcome) == scenario.panes
     assert late_of(outcome) == scenario.late
     assert calendar_of(outcome) == scenario.calendar
 
 
 @pytest.mark.parametrize("scenario", SAMPLE[::3], ids=lambda scenario: scenario.id)
-def test_continued_aggregates_say_the_same_as_recomputed_ones(spark: SparkSession, scenario: Scenario) -> None:
+def test_continued_aggregates_say_the_same_as_recomputed_ones(session: SparkSession, scenario: Scenario) -> None:
     pipeline = continued(scenario.pipeline)
-    outcome = spark_replay(spark, scenario.rows, pipeline, until=scenario.until, schema=SCHEMA)
+    outcome = spark_replay(session, scenario.rows, pipeline, until=scenario.until, schema=SCHEMA)
     expected = reference.replay(scenario.rows, pipeline, until=scenario.until)
     assert in_order(outcome.panes) == in_order(expected.panes)
     assert in_order(outcome.window_results) == in_order(expected.window_results)
