@@ -6,7 +6,6 @@ A report carries values of the source, and runs as a page of no origin: it canno
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Annotated
 
 from airflow.api_fastapi.core_api.security import requires_access_dag
@@ -34,7 +33,7 @@ def report(dag_id: str, run_id: str, _: MayRead) -> FileResponse:
     name, run = _DAG.fullmatch(dag_id), _RUN.fullmatch(run_id)
     if name is None or run is None:
         raise HTTPException(404, f"there is no run '{run_id}' of a DAG '{dag_id}'")
-    path = Path(Lake.of(name["pipeline"]).report(run_id))
+    path = Lake.of(name["pipeline"]).report_file(run_id)
     if not path.is_file():
         raise HTTPException(404, f"run {run_id} has no report at {path}")
     return FileResponse(path, media_type="text/html", headers={"Content-Security-Policy": _POLICY})

@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import unquote, urlsplit
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -74,7 +73,7 @@ def report(
         raise InputError(f"report: run {run.run_id} is {run.state}; take its step replay before its report")
     tables = {table: staging.staged(spark, lake, run.run_id, table) for table in RESULT_TABLES}
     data = collect(spark, pipeline, lake, run, tables, _checks(spark, lake, run), alternatives)
-    return write_report(data, report_path(lake, run.run_id))
+    return write_report(data, lake.report_file(run.run_id))
 
 
 def collect(
@@ -140,14 +139,6 @@ def write_report(data: d.ReportData, path: Path) -> Path:
         Path(partial).unlink(missing_ok=True)
         raise
     return path
-
-
-def report_path(lake: Lake, run_id: str) -> Path:
-    """Where the report of a run belongs: in the lake; for a lake that is no folder of this machine, `reports` here."""
-    place = urlsplit(lake.report(run_id))
-    if place.scheme in ("", "file"):
-        return Path(unquote(place.path) if place.scheme else lake.report(run_id))
-    return Path.cwd() / "reports" / lake.pipeline / f"{run_id}.html"
 
 
 def _checks(spark: SparkSession, lake: Lake, run: Run) -> list[Any]:

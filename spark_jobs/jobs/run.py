@@ -67,7 +67,10 @@ class Runner:
             ledger.record(self._spark, self._lake, run, began.step("plan", "done"))
         message = f"run {run.run_id}: version {run.source_version} of {planned.table}"
         self._progress("plan", message)
-        return planned, self._outcome(run, "plan", "unchanged" if known else "done", message, began)
+        outcome = self._outcome(run, "plan", "unchanged" if known else "done", message, began)
+        report = self._lake.report_file(run.run_id)
+        written = str(report) if run.versions and report.is_file() else None
+        return planned, replace(outcome, counts=run.counts, versions=run.versions, report=written)
 
     def find(self, run_id: str) -> Run:
         """A planned run. Raises InputError if the ledger does not know it, or another pipeline made it."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 RESULT_TABLES = ("watermarks", "panes", "window_results", "late_events", "invalid_events")
 
@@ -46,9 +47,12 @@ class Lake:
         """Something a run keeps for its own later steps."""
         return f"{self.home}/_work/{run_id}/{name}"
 
-    def report(self, run_id: str) -> str:
-        """The report of a run."""
-        return f"{self.home}/reports/{run_id}.html"
+    def report_file(self, run_id: str) -> Path:
+        """The report of a run: in the lake, or for a lake that is no folder of this machine in `reports` here."""
+        place = urlsplit(self.home)
+        if place.scheme in ("", "file"):
+            return Path(unquote(place.path) if place.scheme else self.home) / "reports" / f"{run_id}.html"
+        return Path.cwd() / "reports" / self.pipeline / f"{run_id}.html"
 
 
 def staged_folder(run_id: str) -> str:

@@ -205,7 +205,7 @@ def test_the_report_of_a_real_run_shows_its_counts(spark: SparkSession, tmp_path
         patch.setattr(report, "render", kept)
         path = report.report(spark, pipeline, lake, runner.find(planned.run.run_id))
     (data,) = found
-    assert path == Path(lake.report(planned.run.run_id))
+    assert path == lake.report_file(planned.run.run_id)
     assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert data.counts == counts
     assert data.run.state == "staged"

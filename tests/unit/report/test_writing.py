@@ -42,11 +42,11 @@ def test_a_report_is_read_by_others_than_its_writer(run: ReportData, tmp_path: P
     ],
 )
 def test_a_report_lies_in_the_lake(root: str, folder: str) -> None:
-    assert report.report_path(Lake(root, "flights"), "r1") == Path(folder, "r1.html")
+    assert Lake(root, "flights").report_file("r1") == Path(folder, "r1.html")
 
 
 def test_a_lake_that_is_no_folder_of_this_machine_has_its_reports_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert report.report_path(Lake("s3a://bucket/lake", "flights"), "r1") == tmp_path / "reports/flights/r1.html"
+    assert Lake("s3a://bucket/lake", "flights").report_file("r1") == tmp_path / "reports/flights/r1.html"
