@@ -6,6 +6,8 @@ Under spark-submit the settings given there win; in a plain Python process the s
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from spark_jobs.runtime.environment import process_environment, spark_conf
@@ -13,6 +15,13 @@ from spark_jobs.runtime.environment import process_environment, spark_conf
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_SHUFFLE = "spark.sql.shuffle.partitions"
+_ROWS_A_PIECE = 5_000_000
+_INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    _SHUFFLE: "1",
+}
 _LOCAL = {"spark.master": "local[*]", "spark.driver.memory": "4g"}
 
 
@@ -36,3 +45,26 @@ def open_session(app_name: str) -> SparkSession:
     for name, value in settings.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+def interpreting(spark: SparkSession) -> SparkSession:
+    """A session beside `spark`, for plans over a few thousand rows: to compile these takes longer than to run them."""
+    session = spark.newSession()
+    for name, value in _INTERPRETED.items():
+        session.conf.set(name, value)
+    return session
+
+
+@contextmanager
+def shuffling(spark: SparkSession, rows: int) -> Iterator[None]:
+    """Shuffle `rows` rows in pieces that fill a core's time and fit its memory; a number that was set is kept."""
+    if _SHUFFLE in (name for name, _ in spark.sparkContext.getConf().getAll()):
+        yield
+        return
+    before = spark.conf.get(_SHUFFLE, "200") or "200"
+    pieces = max(spark.sparkContext.defaultParallelism, -(-rows // _ROWS_A_PIECE))
+    spark.conf.set(_SHUFFLE, str(pieces))
+    try:
+        yield
+    finally:
+        spark.conf.set(_SHUFFLE, before)

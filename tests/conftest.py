@@ -24,7 +24,10 @@ def spark() -> Iterator[SparkSession]:
     os.environ.setdefault("TIDEMARK_DRIVER_MEMORY", "2g")
     from spark_jobs.session import open_session
 
+    # A broadcast table takes a whole page, by default tens of MiB: those of many small replays fill the driver.
+    os.environ["PYSPARK_SUBMIT_ARGS"] = "--conf spark.buffer.pageSize=1m pyspark-shell"
     session = open_session("tidemark tests")
+    del os.environ["PYSPARK_SUBMIT_ARGS"]
     session.conf.set("spark.sql.shuffle.partitions", "2")
     session.conf.set("spark.sql.adaptive.enabled", "false")
     yield session

@@ -76,7 +76,7 @@ class Extent:
 def extent(spark: SparkSession, pipeline: Pipeline, planned: Plan) -> Extent:
     """Look at the source for what the run would read. Costs one pass over its event times."""
     rows = prepare(source.read(spark, planned.table, planned.run.source_version), pipeline)
-    held = planned.interval.holds(F.timestamp_millis(c.WINDOW_MS))
+    held = F.col(c.VALID) & planned.interval.holds(F.timestamp_millis(c.WINDOW_MS))
     found = rows.agg(
         F.count("*").alias("rows"),
         F.min(F.when(held, F.col(c.WINDOW_MS))).alias("first"),

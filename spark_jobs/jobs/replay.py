@@ -20,10 +20,11 @@ from spark_jobs.pipeline.model import EmitKind, Pipeline
 from spark_jobs.replay import arrival_order, late_events, lateness, panes, timestamps
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.calendar import calendar
-from spark_jobs.replay.census import census, gathered
+from spark_jobs.replay.census import census, is_small
 from spark_jobs.replay.engine import watermarks
 from spark_jobs.replay.events import fills_windows, moves_watermark, prepare, quoted
 from spark_jobs.semantics import event_time as rule
+from spark_jobs.session import interpreting, shuffling
 from spark_jobs.tables import source, staging
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
@@ -71,20 +72,35 @@ class _Staging:
 
     def write(self, slices: int) -> dict[str, int]:
         self._say(f"counting version {self._run.source_version} of {self._pipeline.source.table}")
-        groups = gathered(staging.kept(census(self._rows, self._pipeline), self._lake, self._run.run_id, "census"))
+        groups = self._kept(census(self._rows, self._pipeline), "census")
         counts = self._counted(groups)
         self._say(f"{counts['rows_read']:,} rows, {counts['invalid']:,} of them without a usable time")
-        book = calendar(groups, self._moving, self._pipeline)
-        book = staging.kept(book, self._lake, self._run.run_id, "calendar")
+        with shuffling(self._spark, counts["rows_read"]):
+            return {**counts, **self._staged(groups, slices, counts["invalid"])}
+
+    def _staged(self, groups: DataFrame, slices: int, invalid: int) -> dict[str, int]:
+        pipeline = self._pipeline
+        if is_small(groups):
+            # Per-event emission also reads events, which are not few.
+            by_event = pipeline.watermark.emit.kind is EmitKind.PER_EVENT
+            reader = self._spark if by_event else interpreting(self._spark)
+            groups = staging.found(reader, self._lake, self._run.run_id, "census").coalesce(1)
+        book = self._kept(calendar(groups, self._moving, pipeline), "calendar")
         parts = self._slices(groups, slices)
         with ThreadPoolExecutor(max_workers=4) as pool:
-            beside = [pool.submit(self._watermarks, book), pool.submit(self._invalid, counts["invalid"])]
+            beside = [pool.submit(self._watermarks, book), pool.submit(self._invalid, invalid)]
             for i, part in enumerate(parts):
-                self._slice(part, book, groups, pool)
+                late = self._panes(part, book, groups, pool)
+                # While the results of a slice are written, the next slice's panes are computed.
+                beside.append(pool.submit(self._results, part, late))
                 self._say(f"slice {i + 1} of {len(parts)} staged")
+            firings = self._firings()
             for future in beside:
                 future.result()
-        return {**counts, **self._written()}
+        return {**firings, **self._rest()}
+
+    def _kept(self, rows: DataFrame, name: str) -> DataFrame:
+        return staging.kept(rows, self._lake, self._run.run_id, name, reader=self._spark)
 
     def _say(self, text: str) -> None:
         self._progress("replay", text)
@@ -143,28 +159,31 @@ class _Staging:
         edges = [start, *cuts, end]
         return [_Slice(f"slice-{i}-of-{len(cuts) + 1}", a, b) for i, (a, b) in enumerate(pairwise(edges))]
 
-    def _slice(self, part: _Slice, book: DataFrame, groups: DataFrame, pool: ThreadPoolExecutor) -> None:
+    def _panes(self, part: _Slice, book: DataFrame, groups: DataFrame, pool: ThreadPoolExecutor) -> DataFrame:
+        """Stage the slice's panes and late events; returns its late rows."""
         pipeline, name = self._pipeline, part.name
         filling = self._filling(part)
         on_time = pool.submit(self._stage, panes.on_time_panes(filling, book, pipeline), "panes", f"{name}/on-time")
         behind = late_events.behind(filling, book, pipeline)
-        if self._may_hold_late(part, book, groups):
-            behind = staging.kept(behind, self._lake, self._run.run_id, f"behind/{name}")
-        else:
+        if not self._may_hold_late(part, book, groups):
             behind = behind.limit(0)
-        behind = late_events.late_rows(behind, groups, pipeline, self._moving)
-        behind = staging.kept(behind, self._lake, self._run.run_id, f"late_rows/{name}")
-        missed = pool.submit(self._stage, late_events.late_events(behind, pipeline), "late_events", name)
+        self._kept(behind, f"behind/{name}")
+        behind = staging.found(groups.sparkSession, self._lake, self._run.run_id, f"behind/{name}")
+        late = self._kept(late_events.late_rows(behind, groups, pipeline, self._moving), f"late_rows/{name}")
+        missed = pool.submit(self._stage, late_events.late_events(late, pipeline), "late_events", name)
         on_time.result()
         first = staging.staged(self._spark, self._lake, self._run.run_id, "panes", states=True)
         first = first.where(part.holds(_start_ms()) & (F.col("timing") == "on_time"))
-        late = panes.late_panes(behind, lateness.on_time(filling, book), first, pipeline)
-        self._stage(late, "panes", f"{name}/late")
+        revised = panes.late_panes(late, lateness.on_time(filling, book), first, pipeline)
+        self._stage(revised, "panes", f"{name}/late")
         missed.result()
+        return late
+
+    def _results(self, part: _Slice, late: DataFrame) -> None:
         staged = staging.staged(self._spark, self._lake, self._run.run_id, "panes").where(part.holds(_start_ms()))
         first, more = staged.where("timing = 'on_time'"), staged.where("timing = 'late'")
-        results = panes.window_results(first, more, behind.where(c.TOO_LATE), pipeline)
-        self._stage(results, "window_results", name)
+        results = panes.window_results(first, more, late.where(c.TOO_LATE), self._pipeline)
+        self._stage(results, "window_results", part.name)
 
     def _filling(self, part: _Slice) -> DataFrame:
         """The rows that fill the slice's windows; of a plain timestamp column only the files that can hold them."""
@@ -206,24 +225,24 @@ class _Staging:
     def _stage(self, rows: DataFrame, table: str, part: str) -> None:
         staging.stage(rows, self._lake, self._run.run_id, table, part)
 
-    def _written(self) -> dict[str, int]:
-        """What the staged tables hold, counted in them and not where they were computed."""
-        names = ("panes", "window_results", "late_events")
-        table = {n: staging.staged(self._spark, self._lake, self._run.run_id, n) for n in names}
-        firings = table["panes"].groupBy("timing").agg(F.count("*").alias("panes"), F.sum("row_count").alias("rows"))
-        with ThreadPoolExecutor(max_workers=3) as pool:
-            windows, too_late = pool.submit(table["window_results"].count), pool.submit(table["late_events"].count)
-            by_timing = {row.timing: row for row in firings.collect()}
-            on_time, late = by_timing.get("on_time"), by_timing.get("late")
-            late_count = late.panes if late else 0
-            return {
-                "on_time": on_time.rows if on_time else 0,
-                "late": late_count,
-                "too_late": too_late.result(),
-                "windows": windows.result(),
-                "panes": (on_time.panes if on_time else 0) + late_count,
-                "late_panes": late_count,
-            }
+    def _firings(self) -> dict[str, int]:
+        """What the staged panes hold: counted in them and not where they were computed."""
+        staged = staging.staged(self._spark, self._lake, self._run.run_id, "panes")
+        sums = staged.groupBy("timing").agg(F.count("*").alias("panes"), F.sum("row_count").alias("rows"))
+        by_timing = {row.timing: row for row in sums.collect()}
+        on_time, late = by_timing.get("on_time"), by_timing.get("late")
+        late_count = late.panes if late else 0
+        return {
+            "on_time": on_time.rows if on_time else 0,
+            "late": late_count,
+            "panes": (on_time.panes if on_time else 0) + late_count,
+            "late_panes": late_count,
+        }
+
+    def _rest(self) -> dict[str, int]:
+        """What the other staged tables hold, from Delta's own count of their rows."""
+        names = {"windows": "window_results", "too_late": "late_events"}
+        return {n: staging.row_count(self._spark, self._lake, self._run.run_id, table) for n, table in names.items()}
 
 
 def _start_ms() -> Column:

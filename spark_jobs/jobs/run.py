@@ -56,6 +56,7 @@ class Runner:
     ) -> None:
         self._spark, self._pipeline, self._lake = spark, pipeline, lake
         self._progress, self._slices = progress, slices
+        self._latest: dict[str, Run] = {}
 
     def plan(self, interval: Interval) -> tuple[Plan, Outcome]:
         """Plan a run and enter it into the ledger. Raises InputError."""
@@ -64,7 +65,8 @@ class Runner:
         run = planned.run
         known = run.done("plan") is not None
         if not known:
-            ledger.record(self._spark, self._lake, run, began.step("plan", "done"))
+            run = self._record(run, began.step("plan", "done"))
+            planned = replace(planned, run=run)
         message = f"run {run.run_id}: version {run.source_version} of {planned.table}"
         self._progress("plan", message)
         outcome = self._outcome(run, "plan", "unchanged" if known else "done", message, began)
@@ -74,7 +76,7 @@ class Runner:
 
     def find(self, run_id: str) -> Run:
         """A planned run. Raises InputError if the ledger does not know it, or another pipeline made it."""
-        run = ledger.find(self._spark, self._lake, run_id)
+        run = self._latest.get(run_id) or ledger.find(self._spark, self._lake, run_id)
         if run is None:
             raise InputError(f"run: asked for {run_id}, which {self._lake.home}/runs does not know: plan it first")
         if run.fingerprint != self._pipeline.fingerprint:
@@ -114,7 +116,7 @@ class Runner:
             raise
         except Exception as problem:
             first_line = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-            ledger.record(self._spark, self._lake, run, began.step(name, "failed", error=first_line))
+            self._record(run, began.step(name, "failed", error=first_line))
             raise
 
     def run(self, interval: Interval) -> list[Outcome]:
@@ -126,7 +128,7 @@ class Runner:
         counts = replaying.stage(
             self._spark, self._pipeline, self._lake, run, slices=self._slices, progress=self._progress
         )
-        ledger.record(self._spark, self._lake, run, began.step("replay", "done", counts=counts))
+        self._record(run, began.step("replay", "done", counts=counts))
         message = f"{counts['windows']:,} windows, {counts['panes']:,} panes, {counts['too_late']:,} rows too late"
         return self._outcome(run, "replay", "done", message, began, counts=counts)
 
@@ -142,16 +144,16 @@ class Runner:
         self._progress("audit", message)
         if auditing.blocks(checks, self._pipeline):
             reason = auditing.failure_message(checks)
-            ledger.record(self._spark, self._lake, run, began.step("audit", "blocked", counts=counts, error=reason))
+            self._record(run, began.step("audit", "blocked", counts=counts, error=reason))
             raise BlockedError(reason)
-        ledger.record(self._spark, self._lake, run, began.step("audit", "done", counts=counts))
+        self._record(run, began.step("audit", "done", counts=counts))
         return self._outcome(run, "audit", "done", message, began, counts=counts)
 
     def _publish(self, run: Run, began: _Clock) -> Outcome:
         if run.done("audit") is None:
             raise InputError(f"publish: run {run.run_id} is {run.state}; only what has passed its checks is published")
         versions = publishing.publish(self._spark, self._lake, run)
-        ledger.record(self._spark, self._lake, run, began.step("publish", "done", versions=versions))
+        self._record(run, began.step("publish", "done", versions=versions))
         message = f"published to {self._lake.home}"
         self._progress("publish", message)
         return self._outcome(run, "publish", "done", message, began, versions=versions)
@@ -163,6 +165,11 @@ class Runner:
         path = reporting.report(self._spark, self._pipeline, self._lake, run, others)
         self._progress("report", str(path))
         return replace(self._outcome(run, "report", "done", f"report: {path}", began), report=str(path))
+
+    def _record(self, run: Run, step: Step) -> Run:
+        """Enter a step into the ledger, and remember the run as it is then."""
+        self._latest[run.run_id] = ledger.record(self._spark, self._lake, run, step)
+        return self._latest[run.run_id]
 
     def _outcome(
         self,

@@ -41,7 +41,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Continued:
-    """An aggregate that can be continued: the parts of its state, and its result from the merged parts."""
+    """An aggregate that can be continued: the parts of its state, and its result from the merged parts.
+
+    The only part is the result itself.
+    """
 
     name: str
     parts: tuple[Part, ...]
@@ -58,6 +61,11 @@ def continued(rows: DataFrame, pipeline: Pipeline) -> list[Continued] | None:
 def state_columns(aggregates: list[Continued]) -> list[str]:
     """Names of the columns that hold the states, in order."""
     return [f"{STATE}{i}_{k}" for i, a in enumerate(aggregates) for k in range(len(a.parts))]
+
+
+def stored_columns(aggregates: list[Continued]) -> list[str]:
+    """Those of `state_columns` that a pane has to keep beside its results."""
+    return [f"{STATE}{i}_{k}" for i, a in enumerate(aggregates) if len(a.parts) > 1 for k in range(len(a.parts))]
 
 
 def _continued(rows: DataFrame, name: str, expression: str) -> Continued | None:

@@ -43,12 +43,12 @@ def position(prepared: DataFrame, pipeline: Pipeline) -> Column:
 
 
 def with_epoch(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """`prepared` with `EPOCH`: a long, or the position for per-event emission; null for rows without a position."""
+    """`prepared` with `EPOCH`: a long, or the position for per-event emission."""
     emit = pipeline.watermark.emit
     if emit.kind is EmitKind.PER_EVENT:
         return prepared.withColumn(c.EPOCH, F.when(moves_watermark(pipeline), position(prepared, pipeline)))
     if emit.kind is EmitKind.EVERY:
-        return prepared.withColumn(c.EPOCH, F.when(moves_watermark(pipeline), every(F.col(c.CLOCK_US), pipeline)))
+        return prepared.withColumn(c.EPOCH, every(F.col(c.CLOCK_US), pipeline))
     return _numbered(prepared, pipeline)
 
 

@@ -14,6 +14,7 @@ from spark_jobs.pipeline.model import EmitKind, Pipeline, Placement
 from spark_jobs.replay import columns as c
 from spark_jobs.replay import watermark, windows
 from spark_jobs.replay.arrival_order import bucket
+from spark_jobs.replay.events import moves_watermark
 
 _ONE_PIECE = 500_000
 
@@ -23,16 +24,17 @@ FIRE_CELL, CLOSE_CELL = "fire_cell_ms", "close_cell_ms"
 def census(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
     """Groups of `rows` (prepared, with epoch).
 
-    A row is a group: `reason` (null: valid), `kept`, `partition`, `bucket` (epoch, or stretch of the clock),
-    `window_ms`, `fire_cell_ms` and `close_cell_ms` (start of the latest window that the group's candidate fires and
-    closes), `first_epoch` (the group's first), `max_ts_ms`, `last_clock_us`, `row_count`.
+    A row is a group: `reason` (null: valid), `kept`, `partition`, `bucket` (epoch, or stretch of the clock; null: no
+    place in the arrival order), `window_ms` (null: invalid), `fire_cell_ms` and `close_cell_ms` (start of the latest
+    window that the group's candidate fires and closes), `first_epoch` (the group's first), `max_ts_ms`,
+    `last_clock_us`, `row_count`.
     """
     keys = {
         "reason": F.col(c.REASON),
         "kept": F.col(c.KEPT),
         "partition": F.col(c.PARTITION),
-        "bucket": bucket(F.col(c.EPOCH), pipeline),
-        "window_ms": F.col(c.WINDOW_MS),
+        "bucket": F.when(moves_watermark(pipeline), bucket(F.col(c.EPOCH), pipeline)),
+        "window_ms": F.when(F.col(c.VALID), F.col(c.WINDOW_MS)),
     }
     highest = {"max_ts_ms": F.max(c.TS_MS), "last_clock_us": F.max(c.CLOCK_US), "row_count": F.count("*")}
     if pipeline.watermark.emit.kind is EmitKind.PER_EVENT:
@@ -45,7 +47,12 @@ def census(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 def gathered(groups: DataFrame) -> DataFrame:
     """The stored census in one piece while it is small: what follows then needs no shuffle."""
-    return groups.coalesce(1) if groups.count() <= _ONE_PIECE else groups
+    return groups.coalesce(1) if is_small(groups) else groups
+
+
+def is_small(groups: DataFrame) -> bool:
+    """Whether one task can work through the stored census as fast as several."""
+    return groups.count() <= _ONE_PIECE
 
 
 def cell_after(delay_ms: int, pipeline: Pipeline) -> Column:

@@ -1,16 +1,17 @@
 """Names of the working columns that a replay adds to the source's own.
 
 They all begin with `PREFIX`, which pipeline files may not use, so that no source column can be hidden by one. Times are
-signed 64-bit integers; the unit is in the name.
+signed 64-bit integers; the unit is in the name. What follows from the times means nothing in a row that is not valid.
 """
 
 PREFIX = "__tm_"
 
-TS_MS = PREFIX + "ts_ms"  # event time of a valid row, milliseconds, floored (rule 1)
+TS_MS = PREFIX + "ts_ms"  # event time, milliseconds, floored (rule 1)
 EVENT_US = PREFIX + "event_us"  # event time, microseconds; null if it cannot be read
 CLOCK_US = PREFIX + "clock_us"  # the clock that orders rows: arrival time, or event time in event-time order
 ARRIVAL_US = PREFIX + "arrival_us"  # arrival time, microseconds; null where none is declared
 PARTITION = PREFIX + "partition"  # label of the source partition, never null
+VALID = PREFIX + "valid"  # whether the row has usable times; never null
 REASON = PREFIX + "reason"  # why the row is invalid; null if it is valid
 KEPT = PREFIX + "kept"  # whether `where` keeps the row
 POSITION = PREFIX + "position"  # struct that compares as the total arrival order

@@ -52,22 +52,38 @@ def millis(us: Column) -> Column:
     return F.unix_millis(F.timestamp_micros(us))
 
 
+def is_valid(event_us: Column, arrival_us: Column | None, source: Source) -> Column:
+    """Whether a row has usable times: where `invalid_reason` is null, and cheaper to ask."""
+    if arrival_us is None:
+        return event_us.isNotNull() & ~_out_of_range(event_us)
+    unusable = event_us.isNull() | arrival_us.isNull() | _out_of_range(event_us)
+    return F.when(unusable, F.lit(False)).otherwise(~_in_future(event_us, arrival_us, source))
+
+
 def invalid_reason(event_us: Column, arrival_us: Column | None, source: Source) -> Column:
     """Why a row has no usable time: one of the reference's reasons, or null for a valid row.
 
     Same order of tests as `semantics.event_time`, so that a row with two faults gets the same reason everywhere.
     """
-    out_of_range = (event_us < F.lit(rule.EARLIEST_US)) | (event_us > F.lit(rule.LATEST_US))
     reason = F.when(event_us.isNull(), rule.EVENT_TIME_MISSING)
     if arrival_us is not None:
         reason = reason.when(arrival_us.isNull(), rule.ARRIVAL_TIME_MISSING)
-    reason = reason.when(out_of_range, rule.EVENT_TIME_OUT_OF_RANGE)
-    if arrival_us is not None and source.future_guard_ms is not None:
-        is_clock = arrival_us >= F.lit(rule.ARRIVAL_CLOCK_FLOOR_US)
-        # Subtracted in this order the guard cannot overflow: both sides are within the range tested above.
-        ahead = event_us - F.lit(source.future_guard_ms * 1000) > arrival_us
-        reason = reason.when(is_clock & ahead, rule.EVENT_TIME_IN_FUTURE)
+    reason = reason.when(_out_of_range(event_us), rule.EVENT_TIME_OUT_OF_RANGE)
+    if arrival_us is not None:
+        reason = reason.when(_in_future(event_us, arrival_us, source), rule.EVENT_TIME_IN_FUTURE)
     return reason.otherwise(F.lit(None).cast("string"))
+
+
+def _out_of_range(event_us: Column) -> Column:
+    return (event_us < F.lit(rule.EARLIEST_US)) | (event_us > F.lit(rule.LATEST_US))
+
+
+def _in_future(event_us: Column, arrival_us: Column, source: Source) -> Column:
+    if source.future_guard_ms is None:
+        return F.lit(False)
+    is_clock = arrival_us >= F.lit(rule.ARRIVAL_CLOCK_FLOOR_US)
+    # Asked only of event times within the calendar's range: there the subtraction cannot overflow.
+    return is_clock & (event_us - F.lit(source.future_guard_ms * 1000) > arrival_us)
 
 
 def _integral_micros(value: Column, unit: TimeUnit) -> Column:

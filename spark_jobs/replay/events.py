@@ -16,7 +16,8 @@ from spark_jobs.replay import event_time, windows
 def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
     """One row a source row, with the columns of `spark_jobs.replay.columns` up to the window.
 
-    `WINDOW_MS` is null for invalid rows. Raises TimeFieldError for a time column of the wrong type.
+    Times of invalid rows are computed too, and mean nothing: that costs less than to ask each time. Raises
+    TimeFieldError for a time column of the wrong type.
     """
     source = pipeline.source
     event_us = event_time.micros(events, source.event_time)
@@ -28,33 +29,33 @@ def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
         }
     )
     event, arrival = F.col(c.EVENT_US), F.col(c.ARRIVAL_US)
+    told = (event, None if arrival_us is None else arrival, source)
     judged = timed.withColumns(
         {
-            c.REASON: event_time.invalid_reason(event, None if arrival_us is None else arrival, source),
+            c.VALID: event_time.is_valid(*told),
+            c.REASON: event_time.invalid_reason(*told),
             c.KEPT: F.lit(True) if source.where is None else F.coalesce(F.expr(source.where), F.lit(False)),
             c.PARTITION: partition_label(source.source_partition.columns),
         }
     )
-    valid = F.col(c.REASON).isNull()
-    ts_ms = F.when(valid, event_time.millis(event))
     return judged.withColumns(
         {
-            c.TS_MS: ts_ms,
+            c.TS_MS: event_time.millis(event),
             c.CLOCK_US: event if pipeline.replay.order is Order.EVENT_TIME else arrival,
-            c.WINDOW_MS: windows.start_ms(ts_ms, pipeline.windows),
+            c.WINDOW_MS: windows.start_ms(event_time.millis(event), pipeline.windows),
         }
     )
 
 
 def moves_watermark(pipeline: Pipeline) -> Column:
     """Whether a prepared row moves the watermark and takes a position in the arrival order."""
-    valid = F.col(c.REASON).isNull()
+    valid = F.col(c.VALID)
     return valid & F.col(c.KEPT) if pipeline.watermark.placement is Placement.AFTER_WHERE else valid
 
 
 def fills_windows() -> Column:
     """Whether a prepared row belongs into a window, if it is not too late."""
-    return F.col(c.REASON).isNull() & F.col(c.KEPT)
+    return F.col(c.VALID) & F.col(c.KEPT)
 
 
 def partition_label(columns: tuple[str, ...]) -> Column:

@@ -29,7 +29,7 @@ _FIRES_US = c.PREFIX + "fires_us"
 def on_time_panes(rows: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> DataFrame:
     """The on-time pane of every (key, window) that fires: the columns of `panes`, and states.
 
-    States of the aggregates (`aggregates.state_columns`) are there where all of them can be continued. `rows` are the
+    States of the aggregates (`aggregates.stored_columns`) are there where all of them can be continued. `rows` are the
     prepared rows that fill windows, with epoch.
     """
     grouped = lateness.on_time(rows, calendar).groupBy(*_key(pipeline), c.WINDOW_MS)
@@ -51,7 +51,7 @@ def on_time_panes(rows: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> D
         timestamps.from_millis(F.col(c.WATERMARK_MS))
     )
     fired = pane.join(F.broadcast(firing), c.WINDOW_MS)
-    states = aggregates.state_columns(going_on or [])
+    states = aggregates.stored_columns(going_on or [])
     fired_at = F.timestamp_micros(_FIRES_US)
     return _contract(fired, pipeline, F.lit(0), F.lit("on_time"), fired_at, watermark, *states)
 
@@ -81,8 +81,11 @@ def late_panes(late_rows: DataFrame, rows: DataFrame, first: DataFrame, pipeline
         names = aggregates.state_columns(going_on)
         parts = [part for a in going_on for part in a.parts]
         started = first.withColumn(c.WINDOW_MS, F.unix_millis("window_start"))
+        stored = iter(aggregates.stored_columns(going_on))
+        held = [a.name if len(a.parts) == 1 else next(stored) for a in going_on for _ in a.parts]
+        states = [F.col(quoted(h)).alias(name) for h, name in zip(held, names, strict=True)]
         base = _matching(started, touched, pipeline).select(
-            *_key(pipeline), c.WINDOW_MS, *names, F.col("row_count").alias(_ROW_COUNT), F.lit(False).alias(_IS_LATE)
+            *_key(pipeline), c.WINDOW_MS, *states, F.col("row_count").alias(_ROW_COUNT), F.lit(False).alias(_IS_LATE)
         )
         own = [part.of_row.alias(name) for part, name in zip(parts, names, strict=True)]
         single = [F.lit(1).cast("long").alias(_ROW_COUNT), F.lit(True).alias(_IS_LATE)]
@@ -136,38 +139,32 @@ def window_results(on_time: DataFrame, late: DataFrame, too_late: DataFrame, pip
     values = ["window_end", *(a.name for a in pipeline.windows.aggregates), "row_count", "fired_at"]
     names = [*pipeline.windows.key, "window_start"]
     group = [F.col(quoted(name)) for name in names]
-    latest = late.groupBy(*group).agg(
-        F.max_by(F.struct(*(F.col(quoted(v)) for v in values)), "pane_index").alias(_LATEST),
-        (F.max("pane_index") + 1).alias("pane_count"),
-        F.min("pane_index").alias(_INDEX),
-    )
     start = timestamps.from_millis(F.col(c.WINDOW_MS)).alias("window_start")
-    missed = too_late.select(*_key(pipeline), start).groupBy(*group).agg(F.count("*").alias("too_late_count"))
-    beside = _joined(latest, missed, names, "full")
+    revising = late.select(*group, "pane_index", F.struct(*(F.col(quoted(v)) for v in values)).alias(_LATEST))
+    missing = too_late.select(*_key(pipeline), start, F.lit(1).cast("long").alias("too_late_count"))
+    beside = (
+        revising.unionByName(missing, allowMissingColumns=True)
+        .groupBy(*group)
+        .agg(
+            F.max_by(_LATEST, "pane_index").alias(_LATEST),
+            (F.max("pane_index") + 1).alias("pane_count"),
+            F.min("pane_index").alias(_INDEX),
+            F.sum("too_late_count").alias("too_late_count"),
+        )
+    )
     revised = F.col(_LATEST).isNotNull()
-    fired = _joined(on_time, beside, names, "left")
+    fired = _joined(on_time, beside, names)
     value = {v: F.when(revised, F.col(_LATEST).getField(v)).otherwise(F.col(quoted(v))) for v in values}
     late_value = {v: F.col(_LATEST).getField(v) for v in values}
     first_was_late = beside.where(F.col(_INDEX) == 0)
     return _results(fired, value, pipeline).unionByName(_results(first_was_late, late_value, pipeline))
 
 
-def _joined(left: DataFrame, right: DataFrame, names: list[str], how: str) -> DataFrame:
-    """`left` and `right` by equal `names`, null equal to null, each name once."""
+def _joined(left: DataFrame, right: DataFrame, names: list[str]) -> DataFrame:
+    """All of `left`, and beside it `right` where `names` are equal, null equal to null; each name once."""
     other = {name: f"{c.PREFIX}right_{i}" for i, name in enumerate(names)}
-    renamed = right.withColumnsRenamed(other)
     same = [F.col(quoted(name)).eqNullSafe(F.col(other[name])) for name in names]
-    joined = left.join(renamed, same, how)
-    if how == "full":
-        # window_start is never null: where it is, the row comes from the right side alone.
-        only_right = F.col("window_start").isNull()
-        joined = joined.withColumns(
-            {
-                name: F.when(only_right, F.col(other[name])).otherwise(F.col(quoted(name)))
-                for name in [*names[:-1], names[-1]]
-            }
-        )
-    return joined.drop(*other.values())
+    return left.join(right.withColumnsRenamed(other), same, "left").drop(*other.values())
 
 
 def _results(windows: DataFrame, value: dict[str, Column], pipeline: Pipeline) -> DataFrame:

@@ -29,7 +29,11 @@ def spark_conf() -> dict[str, str]:
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         # The default, 50, makes 50 tasks of every look at a small table's log.
         "spark.databricks.delta.snapshotPartitions": "2",
+        # A commit's checksum is optional and takes several jobs, three times as long as the rest of a small commit.
+        "spark.databricks.delta.writeChecksumFile.enabled": "false",
         "spark.sql.session.timeZone": "UTC",
+        # The default, INT96, is read and written slowly and has no statistics.
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
         "spark.log.level": "WARN",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

@@ -28,6 +28,13 @@ def exists(spark: SparkSession, path: str) -> bool:
     return DeltaTable.isDeltaTable(spark, path)
 
 
+def version(spark: SparkSession, path: str) -> int | None:
+    """The newest version of the Delta table at `path`, None if there is no table; read without a Spark job."""
+    log = _log(spark, path)
+    newest = int(_updated(log).version())
+    return newest if newest >= 0 else None
+
+
 def file_exists(spark: SparkSession, path: str) -> bool:
     """Whether there is a file or folder at `path`, in whatever file system the path names."""
     hadoop = _jvm(spark).org.apache.hadoop.fs.Path(path)
@@ -46,6 +53,17 @@ def actions(spark: SparkSession, path: str) -> list[dict[str, Any]]:
     return found
 
 
+def live_files(actions: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The files that a table of these actions holds, as they were added."""
+    files: dict[str, dict[str, Any]] = {}
+    for action in actions:
+        if "remove" in action:
+            files.pop(action["remove"]["path"], None)
+        elif "add" in action:
+            files[action["add"]["path"]] = action["add"]
+    return list(files.values())
+
+
 class Transaction:
     """One commit to the table at `path`, which need not exist yet."""
 
@@ -53,7 +71,7 @@ class Transaction:
         self._spark = spark
         self._jvm = _jvm(spark)
         self._log = _log(spark, path)
-        self._log.update(*(getattr(self._log, f"update$default${i}")() for i in (1, 2, 3)))
+        _updated(self._log)
         self._transaction = self._log.startTransaction()
 
     @property
@@ -106,6 +124,11 @@ class Transaction:
 
 def _log(spark: SparkSession, path: str) -> Any:
     return _jvm(spark).org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
+
+
+def _updated(log: Any) -> Any:
+    """The newest snapshot; a log is cached for a session and may be behind."""
+    return log.update(*(getattr(log, f"update$default${i}")() for i in (1, 2, 3)))
 
 
 def _jvm(spark: SparkSession) -> Any:

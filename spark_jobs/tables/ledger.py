@@ -6,10 +6,10 @@ The row of the step `publish` makes a run visible as a whole: it names the versi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -37,6 +37,7 @@ SCHEMA = T.StructType(
     ]
 )
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TIMES = ("interval_start", "interval_end", "started_at", "finished_at")
 
 # What a run has come to when its last row is this step in this state.
@@ -109,30 +110,45 @@ class Run:
         """When its last step ended."""
         return max((s.finished_at for s in self.steps), default=None)
 
+    def after(self, step: Step) -> Run:
+        """The run when this step has ended too."""
+        return replace(self, steps=(*self.steps, step))
+
     def done(self, step: str) -> Step | None:
         """The step, if it has been done."""
         return next((s for s in reversed(self.steps) if s.step == step and s.state == "done"), None)
 
 
-def record(spark: SparkSession, lake: Lake, run: Run, step: Step) -> None:
-    """Add the end of a step to the ledger."""
-    row = (
-        run.run_id,
-        run.pipeline,
-        run.fingerprint,
-        run.kind,
-        step.step,
-        run.interval_start,
-        run.interval_end,
-        run.source_version,
-        step.state,
-        dict(step.counts),
-        dict(step.versions),
-        step.error,
-        step.started_at,
-        step.finished_at,
-    )
-    spark.createDataFrame([row], SCHEMA).coalesce(1).write.format("delta").mode("append").save(lake.path(TABLE))
+def record(spark: SparkSession, lake: Lake, run: Run, step: Step) -> Run:
+    """Add the end of a step to the ledger; returns the run with it."""
+    values: dict[str, object] = {
+        "run_id": run.run_id,
+        "pipeline": run.pipeline,
+        "fingerprint": run.fingerprint,
+        "kind": run.kind,
+        "step": step.step,
+        "interval_start": run.interval_start,
+        "interval_end": run.interval_end,
+        "source_version": run.source_version,
+        "state": step.state,
+        "counts": step.counts,
+        "versions": step.versions,
+        "error": step.error,
+        "started_at": step.started_at,
+        "finished_at": step.finished_at,
+    }
+    # Written down as literals: a row from Python would start Python workers for it.
+    row = spark.range(1).coalesce(1).select(*(_literal(values[f.name]).cast(f.dataType).alias(f.name) for f in SCHEMA))
+    row.write.format("delta").mode("append").save(lake.path(TABLE))
+    return run.after(step)
+
+
+def _literal(value: object) -> Column:
+    if isinstance(value, datetime):
+        return F.timestamp_micros(F.lit((value - _EPOCH) // timedelta(microseconds=1)))
+    if isinstance(value, Mapping):
+        return F.create_map(*(F.lit(part) for entry in value.items() for part in entry))
+    return F.lit(value)
 
 
 def runs(spark: SparkSession, lake: Lake) -> list[Run]:
@@ -186,7 +202,7 @@ def _run(rows: list[T.Row]) -> Run:
 
 
 def _moment(micros: int) -> datetime:
-    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)
+    return _EPOCH + timedelta(microseconds=micros)
 
 
 def _bound(micros: int | None) -> datetime | None:

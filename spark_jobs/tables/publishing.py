@@ -75,7 +75,7 @@ def _commit(
     application: str,
 ) -> int:
     actions = delta_log.actions(spark, lake.staged(table, run_id))
-    added = _relative(_live(actions), staged_folder(run_id))
+    added = _relative(delta_log.live_files(actions), staged_folder(run_id))
     described = [_published(a) for a in actions if "metaData" in a or "protocol" in a]
     if transaction.read_version < 0:
         return transaction.commit([], [*described, *added], application)
@@ -109,19 +109,7 @@ def _carry_over(
     folder = f"{run_id}-carried-{version}"
     target = lake.staged(table, folder)
     rows.write.format("delta").mode("append").option("txnAppId", "carried").option("txnVersion", 0).save(target)
-    return _relative(_live(delta_log.actions(published.sparkSession, target)), staged_folder(folder))
-
-
-def _live(actions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The files that a table of these actions holds."""
-    files: dict[str, dict[str, Any]] = {}
-    for action in actions:
-        for kind in ("add", "remove"):
-            if kind in action:
-                files.pop(action[kind]["path"], None)
-                if kind == "add":
-                    files[action[kind]["path"]] = action[kind]
-    return [{"add": entry} for entry in files.values()]
+    return _relative(delta_log.live_files(delta_log.actions(published.sparkSession, target)), staged_folder(folder))
 
 
 def _published(action: dict[str, Any]) -> dict[str, Any]:
@@ -136,11 +124,7 @@ def _published(action: dict[str, Any]) -> dict[str, Any]:
 
 def _relative(added: list[dict[str, Any]], folder: str) -> list[dict[str, Any]]:
     """Added files as seen from the published table."""
-    moved = []
-    for action in added:
-        entry = action["add"]
-        moved.append({"add": {**entry, "path": f"{folder}/{entry['path']}", "dataChange": True}})
-    return moved
+    return [{"add": {**entry, "path": f"{folder}/{entry['path']}", "dataChange": True}} for entry in added]
 
 
 def _columns(rows: DataFrame) -> list[str]:

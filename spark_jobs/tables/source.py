@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from urllib.parse import urlsplit
+
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.tables import delta_log
 
 
 class SourceError(ValueError):
@@ -17,24 +22,34 @@ def is_path(table: str) -> bool:
 
 def pinned_version(spark: SparkSession, table: str) -> int:
     """The table's newest version. Raises SourceError if there is no Delta table."""
-    name = f"delta.`{table}`" if is_path(table) else table
+    missing = (
+        f"source.table: asked for the Delta table '{table}', found none there. "
+        "Give the path of a Delta table (its folder holds _delta_log) or a name as catalog.schema.table."
+    )
+    if is_path(table):
+        version = delta_log.version(spark, located(table))
+        if version is None:
+            raise SourceError(missing)
+        return version
     try:
-        newest = spark.sql(f"DESCRIBE HISTORY {name} LIMIT 1").head()
+        newest = spark.sql(f"DESCRIBE HISTORY {table} LIMIT 1").head()
     except AnalysisException as problem:
-        raise SourceError(
-            f"source.table: asked for the Delta table '{table}', found none there. "
-            "Give the path of a Delta table (its folder holds _delta_log) or a name as catalog.schema.table."
-        ) from problem
+        raise SourceError(missing) from problem
     if newest is None:
-        raise SourceError(f"source.table: the Delta table '{table}' has no version.")
+        raise SourceError(missing)
     return int(newest["version"])
+
+
+def located(table: str) -> str:
+    """The path of a table in full: Delta does not know the folder that a relative one starts from."""
+    return table if urlsplit(table).scheme else str(Path(table).absolute())
 
 
 def read(spark: SparkSession, table: str, version: int) -> DataFrame:
     """The rows of the table at `version`. Raises SourceError if that version can no longer be read."""
     reader = spark.read.format("delta").option("versionAsOf", version)
     try:
-        return reader.load(table) if is_path(table) else reader.table(table)
+        return reader.load(located(table)) if is_path(table) else reader.table(table)
     except AnalysisException as problem:
         raise SourceError(
             f"source.table: version {version} of '{table}' was planned, but can no longer be read: plan again "
@@ -44,6 +59,6 @@ def read(spark: SparkSession, table: str, version: int) -> DataFrame:
 
 def extent(spark: SparkSession, table: str) -> tuple[int, int]:
     """Files and bytes of the table's newest version."""
-    name = f"delta.`{table}`" if is_path(table) else table
+    name = f"delta.`{located(table)}`" if is_path(table) else table
     detail = spark.sql(f"DESCRIBE DETAIL {name}").head()
     return (0, 0) if detail is None else (int(detail["numFiles"]), int(detail["sizeInBytes"]))

@@ -6,6 +6,8 @@ command finishes what a killed one began.
 
 from __future__ import annotations
 
+import json
+
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -44,6 +46,12 @@ def staged(spark: SparkSession, lake: Lake, run_id: str, table: str, *, states: 
     return rows if states else rows.select(*published_columns(rows.columns))
 
 
+def row_count(spark: SparkSession, lake: Lake, run_id: str, table: str) -> int:
+    """How many rows the run has staged for `table`, from what Delta wrote down of its files."""
+    files = delta_log.live_files(delta_log.actions(spark, lake.staged(table, run_id)))
+    return sum(json.loads(file["stats"])["numRecords"] for file in files)
+
+
 def published_columns(names: list[str]) -> list[str]:
     """Those of a staged table's columns that are published."""
     return [name for name in names if not name.startswith(WORKING_PREFIX)]
@@ -54,10 +62,10 @@ def found(spark: SparkSession, lake: Lake, run_id: str, name: str) -> DataFrame:
     return spark.read.parquet(lake.work(run_id, name))
 
 
-def kept(rows: DataFrame, lake: Lake, run_id: str, name: str) -> DataFrame:
-    """`rows`, computed once for the run and read from storage from then on."""
+def kept(rows: DataFrame, lake: Lake, run_id: str, name: str, *, reader: SparkSession | None = None) -> DataFrame:
+    """`rows`, computed once for the run and read from storage from then on, by `reader` if it is another session."""
     path = lake.work(run_id, name)
-    spark = rows.sparkSession
+    spark = reader or rows.sparkSession
     if not delta_log.file_exists(spark, f"{path}/_SUCCESS"):
         rows.write.mode("overwrite").parquet(path)
     return spark.read.schema(rows.schema).parquet(path)
