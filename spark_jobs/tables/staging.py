@@ -20,7 +20,7 @@ WORKING_PREFIX = "__tm_"
 # Which columns' minima and maxima Delta keeps: those that a replaced range and its readers ask for.
 _STATISTICS = {
     "watermarks": "window_start",
-    "panes": "window_start",
+    "panes": "window_start,timing",
     "window_results": "window_start",
     "late_events": "window_start",
     "invalid_events": "run_id",
