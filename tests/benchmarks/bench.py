@@ -3,7 +3,7 @@
     python -m tests.benchmarks.bench [--rows N] [--seed N] [--repeat N] [--ways A,B] [--json OUT] [--limit X|none]
 
 Each way runs in a process of its own, all of them in turn, and again; figures are medians over the repeats. Ends with 1
-when a way failed or ours took more than `--limit` times the work of the hand-tuned one.
+when a way failed or the process of ours took more than `--limit` times as long as the hand-tuned one's.
 """
 
 from __future__ import annotations
@@ -80,9 +80,8 @@ def _verdict(ratio: float | None, limit: float | None) -> int:
     if ratio is None or limit is None:
         return 0
     kept = ratio <= limit
-    print(
-        f"\nOurs takes {ratio:.2f} times the work of the hand-tuned one: limit {limit}, {'kept' if kept else 'broken'}"
-    )
+    verdict = "kept" if kept else "broken"
+    print(f"\nOurs takes {ratio:.2f} times as long as the hand-tuned one: limit {limit}, {verdict}")
     return 0 if kept else 1
 
 

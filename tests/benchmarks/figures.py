@@ -33,9 +33,9 @@ def medians(measured: Mapping[str, Sequence[Mapping[str, Any]]], rows: int) -> l
 
 
 def ratio(figures: Iterable[Figures], name: str) -> float | None:
-    """Seconds of work of a way, in those of the hand-tuned one; None where one of them was not measured."""
-    work = {f.name: f.work_seconds for f in figures}
-    return work[name] / work[BASE] if name in work and BASE in work else None
+    """Seconds of a way's process, in those of the hand-tuned one; None where one of them was not measured."""
+    seconds = {f.name: f.process_seconds for f in figures}
+    return seconds[name] / seconds[BASE] if name in seconds and BASE in seconds else None
 
 
 def speed_table(figures: Sequence[Figures], titles: Mapping[str, str]) -> str:

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -54,19 +55,30 @@ MOMENTS: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS)
-def test_the_same_command_finishes_what_a_killed_driver_began(spark: SparkSession, tmp_path: Path, moment: str) -> None:
-    table = history.land(spark, history.events(), tmp_path / "source")
-    undisturbed = Lake(str(tmp_path / "undisturbed"), "readings")
-    publish(spark, history.pipeline(table), undisturbed, Interval())
+@pytest.fixture(name="table", scope="module")
+def _table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return history.land(spark, history.events(), tmp_path_factory.mktemp("source") / "events")
 
+
+@pytest.fixture(name="undisturbed", scope="module")
+def _undisturbed(spark: SparkSession, table: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
+    """What a run that nothing disturbs publishes."""
+    lake = Lake(str(tmp_path_factory.mktemp("undisturbed")), "readings")
+    publish(spark, history.pipeline(table), lake, Interval())
+    return published(spark, lake)
+
+
+@pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS)
+def test_the_same_command_finishes_what_a_killed_driver_began(
+    spark: SparkSession, table: str, undisturbed: dict[str, list[Any]], tmp_path: Path, moment: str
+) -> None:
     file = tmp_path / "readings.yaml"
     file.write_text(PIPELINE.format(table=table))
     lake = Lake(str(tmp_path / "lake"), "readings")
     environment = {**os.environ, "TIDEMARK_LAKE": lake.root}
     planned, _ = Runner(spark, history.pipeline(table), lake).plan(Interval())
     run_id = planned.run.run_id
-    command = [sys.executable, str(STEP), "replay", str(file), "--run-id", run_id, "--slices", "4"]
+    command = [sys.executable, str(STEP), "replay", str(file), "--run-id", run_id, "--slices", "2"]
 
     killed = subprocess.Popen(command, env=environment, start_new_session=True, stderr=subprocess.DEVNULL)
     reached = Path(lake.home, moment.format(run=run_id))
@@ -81,7 +93,7 @@ def test_the_same_command_finishes_what_a_killed_driver_began(spark: SparkSessio
     subprocess.run([*command, "--result", str(result)], env=environment, check=True)
     assert json.loads(result.read_text())["state"] == "done"
     assert publish(spark, history.pipeline(table), lake, Interval()) == run_id
-    assert published(spark, lake) == published(spark, undisturbed)
+    assert published(spark, lake) == undisturbed
 
 
 def run_until(condition: Callable[[], bool], process: subprocess.Popen[bytes], seconds: float = 300) -> None:
