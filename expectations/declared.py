@@ -177,7 +177,7 @@ def _check(d: Declared, result: ExpectationValidationResult, rows: DataFrame, on
         observed = f"{unexpected:,} rows"
         details = "" if result.success else _rows(d, rows, on)
     elif found.get("element_count") is not None:
-        unexpected = int(found["unexpected_count"])
+        unexpected = int(found["unexpected_count"] or 0)  # Spark sums no values to null.
         observed = f"{unexpected:,} of {found['element_count']:,} values"
         details = "" if result.success else disclosure.examples(found.get("partial_unexpected_list", ()), shown=shown)
     else:

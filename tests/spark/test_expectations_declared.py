@@ -69,6 +69,24 @@ def test_expectations_are_answered_in_the_order_of_the_file(spark: SparkSession)
     assert "row_count=5" in found[3].details
 
 
+def test_a_table_without_rows_breaks_no_expectation_of_its_values(spark: SparkSession) -> None:
+    declared = (
+        expectation("expect_column_values_to_be_in_set", "invalid_events", column="reason", value_set=["no_time"]),
+        expectation("expect_column_values_to_not_be_null", "invalid_events", column="reason"),
+        expectation("expect_column_value_lengths_to_be_between", "invalid_events", column="reason", min_value=3),
+        expectation("expect_rows_to_satisfy", "invalid_events", condition="reason = 'no_time'"),
+    )
+    pipeline = replace(PIPELINE, quality=replace(PIPELINE.quality, expectations=declared))
+    tables = {name: rows.limit(0) for name, rows in frames(spark, CORRECT).items()}
+    found = [c for c in check(tables, pipeline, dict.fromkeys(COUNTS, 0)) if c.suite == "pipeline"]
+    assert [(c.success, c.observed, c.unexpected_count) for c in found] == [
+        (True, "0 of 0 values", 0),
+        (True, "0 of 0 values", 0),
+        (True, "0 of 0 values", 0),
+        (True, "0 rows", 0),
+    ]
+
+
 def test_columns_of_the_source_are_looked_at_and_not_shown(spark: SparkSession) -> None:
     found = answers(
         spark,
