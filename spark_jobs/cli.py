@@ -14,6 +14,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
@@ -22,6 +23,8 @@ from spark_jobs.pipeline import Pipeline, PipelineError, load
 from spark_jobs.pipeline.durations import format_duration
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from spark_jobs.jobs.run import Outcome, Runner
     from spark_jobs.tables.lake import Lake
     from spark_jobs.tables.ledger import Run
@@ -263,18 +266,24 @@ def _print_runs(pipeline: Pipeline, lake: Lake, runs: list[Run], published: str 
     if not runs:
         _out.print("no run yet")
         return
-    table = Table()
-    for column in ("run", "state", "windows", "source version", "rows", "late", "too late", "finished (UTC)"):
+    table = Table(box=SIMPLE)
+    for column in ("run", "state"):
+        # An id is there to be copied, so it is never cut.
+        table.add_column(column, no_wrap=True)
+    for column in ("windows (UTC)", "version", "rows", "late", "too late", "finished (UTC)"):
         table.add_column(column)
     for run in runs:
-        span = "all" if run.kind == "full" else f"{run.interval_start or ''} .. {run.interval_end or ''}"
+        span = "all" if run.kind == "full" else f"{_minute(run.interval_start)} .. {_minute(run.interval_end)}"
         counts = [f"{run.counts[n]:,}" if n in run.counts else "" for n in ("rows_read", "late", "too_late")]
-        ended = f"{run.finished_at:%Y-%m-%d %H:%M:%S}" if run.finished_at else ""
         mark = " *" if run.run_id == published else ""
-        table.add_row(run.run_id + mark, run.state, span, str(run.source_version), *counts, ended)
+        table.add_row(run.run_id + mark, run.state, span, str(run.source_version), *counts, _minute(run.finished_at))
     _out.print(table)
     if published:
         _out.print("* what readers see")
+
+
+def _minute(moment: datetime | None) -> str:
+    return f"{moment:%Y-%m-%d %H:%M}" if moment else ""
 
 
 if __name__ == "__main__":
