@@ -14,7 +14,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
@@ -266,20 +265,22 @@ def _print_runs(pipeline: Pipeline, lake: Lake, runs: list[Run], published: str 
     if not runs:
         _out.print("no run yet")
         return
-    table = Table(box=SIMPLE)
+    # Fits into 80 columns with every id whole, for ids are there to be copied.
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     for column in ("run", "state"):
-        # An id is there to be copied, so it is never cut.
         table.add_column(column, no_wrap=True)
-    for column in ("windows (UTC)", "version", "rows", "late", "too late", "finished (UTC)"):
-        table.add_column(column)
+    table.add_column("windows (UTC)", min_width=10)
+    for column in ("table\nversion", "rows", "late", "too\nlate"):
+        table.add_column(column, no_wrap=True, justify="right")
+    table.add_column("finished (UTC)", min_width=10)
     for run in runs:
-        span = "all" if run.kind == "full" else f"{_minute(run.interval_start)} .. {_minute(run.interval_end)}"
+        span = "all" if run.kind == "full" else f"{_minute(run.interval_start)} to {_minute(run.interval_end)}"
         counts = [f"{run.counts[n]:,}" if n in run.counts else "" for n in ("rows_read", "late", "too_late")]
         mark = " *" if run.run_id == published else ""
         table.add_row(run.run_id + mark, run.state, span, str(run.source_version), *counts, _minute(run.finished_at))
     _out.print(table)
     if published:
-        _out.print("* what readers see")
+        _out.print("* published last")
 
 
 def _minute(moment: datetime | None) -> str:
