@@ -6,6 +6,7 @@ begins. A killed step is finished by the same command: what was written is found
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -76,9 +77,10 @@ class _Staging:
         counts = self._counted(groups)
         self._say(f"{counts['rows_read']:,} rows, {counts['invalid']:,} of them without a usable time")
         with shuffling(self._spark, counts["rows_read"]):
-            return {**counts, **self._staged(groups, slices, counts["invalid"])}
+            self._stage_all(groups, slices, counts["invalid"])
+        return {**counts, **self._written(counts)}
 
-    def _staged(self, groups: DataFrame, slices: int, invalid: int) -> dict[str, int]:
+    def _stage_all(self, groups: DataFrame, slices: int, invalid: int) -> None:
         pipeline = self._pipeline
         if is_small(groups):
             # Per-event emission also reads events, which are not few.
@@ -94,10 +96,8 @@ class _Staging:
                 # While the results of a slice are written, the next slice's panes are computed.
                 beside.append(pool.submit(self._results, part, late))
                 self._say(f"slice {i + 1} of {len(parts)} staged")
-            firings = self._firings()
             for future in beside:
                 future.result()
-        return {**firings, **self._rest()}
 
     def _kept(self, rows: DataFrame, name: str) -> DataFrame:
         return staging.kept(rows, self._lake, self._run.run_id, name, reader=self._spark)
@@ -225,24 +225,24 @@ class _Staging:
     def _stage(self, rows: DataFrame, table: str, part: str) -> None:
         staging.stage(rows, self._lake, self._run.run_id, table, part)
 
-    def _firings(self) -> dict[str, int]:
-        """What the staged panes hold: counted in them and not where they were computed."""
-        staged = staging.staged(self._spark, self._lake, self._run.run_id, "panes")
-        sums = staged.groupBy("timing").agg(F.count("*").alias("panes"), F.sum("row_count").alias("rows"))
-        by_timing = {row.timing: row for row in sums.collect()}
-        on_time, late = by_timing.get("on_time"), by_timing.get("late")
-        late_count = late.panes if late else 0
+    def _written(self, read: Mapping[str, int]) -> dict[str, int]:
+        """What is staged, from Delta's own count of its rows; no row is read again for it.
+
+        The audit counts the rows themselves, and what the panes hold, and compares. Rows in windows that are still open
+        are on time.
+        """
+        late, too_late = self._count("panes", timing="late"), self._count("late_events")
         return {
-            "on_time": on_time.rows if on_time else 0,
-            "late": late_count,
-            "panes": (on_time.panes if on_time else 0) + late_count,
-            "late_panes": late_count,
+            "on_time": read["rows_read"] - read["invalid"] - read["filtered"] - late - too_late,
+            "late": late,
+            "too_late": too_late,
+            "windows": self._count("window_results"),
+            "panes": self._count("panes"),
+            "late_panes": late,
         }
 
-    def _rest(self) -> dict[str, int]:
-        """What the other staged tables hold, from Delta's own count of their rows."""
-        names = {"windows": "window_results", "too_late": "late_events"}
-        return {n: staging.row_count(self._spark, self._lake, self._run.run_id, table) for n, table in names.items()}
+    def _count(self, table: str, timing: str | None = None) -> int:
+        return staging.row_count(self._spark, self._lake, self._run.run_id, table, timing)
 
 
 def _start_ms() -> Column:

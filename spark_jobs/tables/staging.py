@@ -46,10 +46,14 @@ def staged(spark: SparkSession, lake: Lake, run_id: str, table: str, *, states: 
     return rows if states else rows.select(*published_columns(rows.columns))
 
 
-def row_count(spark: SparkSession, lake: Lake, run_id: str, table: str) -> int:
-    """How many rows the run has staged for `table`, from what Delta wrote down of its files."""
+def row_count(spark: SparkSession, lake: Lake, run_id: str, table: str, timing: str | None = None) -> int:
+    """How many rows the run has staged for `table`, from what Delta wrote down of its files.
+
+    With `timing` only panes of that timing: a file of panes holds one.
+    """
     files = delta_log.live_files(delta_log.actions(spark, lake.staged(table, run_id)))
-    return sum(json.loads(file["stats"])["numRecords"] for file in files)
+    told = [json.loads(file["stats"]) for file in files]
+    return sum(t["numRecords"] for t in told if timing is None or t.get("minValues", {}).get("timing") == timing)
 
 
 def published_columns(names: list[str]) -> list[str]:
