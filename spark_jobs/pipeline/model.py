@@ -161,7 +161,11 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Windows:
-    """Tumbling windows `[offset + k*size, offset + (k+1)*size)` per key."""
+    """The windows of each key.
+
+    `tumbling` windows are `[offset + k*size, offset + (k+1)*size)`, `sliding` ones `[offset + k*slide, offset + k*slide
+    + size)`; `slide_ms` belongs to `sliding`.
+    """
 
     size_ms: int
     offset_ms: int = 0
@@ -171,6 +175,7 @@ class Windows:
     late_data: LateData = LateData.SIDE_OUTPUT
     aggregates: tuple[Aggregate, ...] = ()
     kind: str = "tumbling"
+    slide_ms: int = 0
 
 
 @dataclass(frozen=True)

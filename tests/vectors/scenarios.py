@@ -1,7 +1,8 @@
 """A scenario is a stream with a pipeline, and what Flink 2.3.0 emitted for it: panes, late rows, watermarks.
 
-`load` gives every recorded scenario of this folder. What an engine gives becomes the same tuples as what Flink gave:
-`panes_of` and `late_of` read any result whose tables are rows of the published columns, `calendar_of` its `watermarks`.
+`load` gives the recorded scenarios of this folder that the Spark engine has, `load_for_reference` all that the
+reference has. What an engine gives becomes the same tuples as what Flink gave: `panes_of` and `late_of` read any result
+whose tables are rows of the published columns, `calendar_of` its `watermarks`, `unassigned_of` the reference's table.
 Times in the tuples are milliseconds, MIN and MAX as in Flink. A row of a scenario is a dict with `index` (its place in
 Flink's order), `partition, key, ts` (ms), `arrival_us` (microseconds; unique, in Flink's order) and `value`.
 """
@@ -34,6 +35,7 @@ from spark_jobs.pipeline.model import (
     Windows,
 )
 from spark_jobs.semantics.instants import END_OF_INPUT, MAX, MIN, micros, table_time
+from spark_jobs.semantics.reference import Replay
 
 HERE = Path(__file__).parent
 SCENARIOS, RESULTS = "scenarios.jsonl.gz", "flink_results.jsonl.gz"
@@ -145,7 +147,9 @@ class Scenario:
                 emit=self._emit(),
             ),
             windows=Windows(
+                kind=window["kind"],
                 size_ms=window["size_ms"],
+                slide_ms=window.get("slide_ms", 0),
                 offset_ms=window.get("offset_ms", 0),
                 key=("key",),
                 allowed_lateness_ms=self.declared.get("allowed_lateness_ms", 0),
@@ -181,11 +185,18 @@ class Scenario:
         return sorted(self.recorded["late"])
 
     @property
+    def unassigned(self) -> list[int]:
+        """The indices of the rows without a window that Flink drops without a trace, sorted (rule 53)."""
+        return sorted(set(self.recorded["unassigned"]) - set(self.recorded["late"]))
+
+    @property
     def calendar(self) -> list[CalendarTuple]:
         """The calendar that Flink's watermarks give for the windows that held a row, sorted."""
-        lateness = self.declared.get("allowed_lateness_ms", 0)
-        size, offset = self.declared["window"]["size_ms"], self.declared["window"].get("offset_ms", 0)
-        starts = sorted({event["ts"] - (event["ts"] - offset) % size for event in self.declared["events"]})
+        lateness, window = self.declared.get("allowed_lateness_ms", 0), self.declared["window"]
+        size, offset = window["size_ms"], window.get("offset_ms", 0)
+        slide = window.get("slide_ms", size)
+        newest = {(ts, ts - (ts - offset) % slide) for ts in (event["ts"] for event in self.declared["events"])}
+        starts = sorted({start for ts, first in newest for start in range(first, ts - size, -slide)})
         marks = self.recorded["watermarks"]
         reached = [mark["watermark"] for mark in marks]
         fires = [bisect_left(reached, start + size - 1) for start in starts]
@@ -229,17 +240,36 @@ class Scenario:
         return Emit(EmitKind.PER_EVENT)
 
 
-def load(scenarios: Path = HERE / SCENARIOS, results: Path = HERE / RESULTS) -> list[Scenario]:
+def load() -> list[Scenario]:
+    """Give the recorded scenarios that the Spark engine has."""
+    return [scenario for scenario in load_for_reference() if is_in_spark(scenario.declared)]
+
+
+def load_for_reference() -> list[Scenario]:
+    """Give the recorded scenarios that the reference has."""
+    return [scenario for scenario in read(HERE / SCENARIOS, HERE / RESULTS) if is_in_reference(scenario.declared)]
+
+
+def read(scenarios: Path, results: Path) -> list[Scenario]:
     """Read scenarios and Flink's answers, JSON lines (gzipped if the name says so), paired by id."""
     recorded = {answer["id"]: answer for answer in _lines(results)}
     return [Scenario(declared, recorded[declared["id"]]) for declared in _lines(scenarios)]
 
 
-def is_supported(declared: Mapping[str, Any]) -> bool:
-    """Whether the project has all that a scenario asks for."""
+def is_in_reference(declared: Mapping[str, Any]) -> bool:
+    """Whether the reference has all that a scenario asks for."""
+    return (
+        declared.get("window", {}).get("kind") in {"tumbling", "sliding"}
+        and declared["strategy"]["kind"] in _STRATEGIES
+        and not {"idle_timeout_ms", "subtasks", "release", "start_ms", "join"} & declared.keys()
+    )
+
+
+def is_in_spark(declared: Mapping[str, Any]) -> bool:
+    """Whether the Spark engine has all that a scenario asks for."""
     return (
         declared.get("window", {}).get("kind") == "tumbling"
-        and declared["strategy"]["kind"] in _STRATEGIES
+        and declared["strategy"]["kind"] in {"bounded", "monotonous"}
         and not {"idle_timeout_ms", "subtasks", "release", "start_ms", "join"} & declared.keys()
     )
 
@@ -270,6 +300,11 @@ def late_of(outcome: Outcome) -> list[int]:
     return sorted(row["index"] for row in outcome.late_events)
 
 
+def unassigned_of(outcome: Replay) -> list[int]:
+    """The indices of the rows that the reference drops without a trace, sorted."""
+    return sorted(row["index"] for row in outcome.unassigned_events)
+
+
 def calendar_of(outcome: Outcome) -> list[CalendarTuple]:
     """An engine's calendar, sorted."""
     return sorted(
@@ -291,7 +326,15 @@ def millis(moment: datetime) -> int:
 
 def _lines(path: Path) -> list[dict[str, Any]]:
     with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
-        return [json.loads(line) for line in lines]
+        return [{name: _objects(value) for name, value in json.loads(line).items()} for line in lines]
+
+
+def _objects(value: Any) -> Any:
+    """Give a list of objects that was written column by column, to be small, as the oracle writes it."""
+    if not isinstance(value, dict) or not all(isinstance(column, list) for column in value.values()):
+        return value
+    rows = zip(*value.values(), strict=True)
+    return [{name: item for name, item in zip(value, row, strict=True) if item is not None} for row in rows]
 
 
 def _watermark(moment: datetime | None) -> int:

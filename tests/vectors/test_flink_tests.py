@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from spark_jobs.semantics.instants import MIN
-from spark_jobs.semantics.lateness import Lateness
+from spark_jobs.semantics.lateness import Lateness, fate
 from spark_jobs.semantics.merge import WatermarkMerge
 from spark_jobs.semantics.panes import Pane, WindowOperator
 from spark_jobs.semantics.watermark import BoundedOutOfOrderness
-from spark_jobs.semantics.windows import TumblingWindows, window_start
+from spark_jobs.semantics.windows import SlidingWindows, TumblingWindows, WindowAssigner, window_start
 
 Case = dict[str, Any]
 
@@ -25,7 +25,9 @@ def of_schema(schema: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("case", cases, ids=lambda case: case["name"])
 
 
-def tumbling(window: Case) -> TumblingWindows:
+def assigner(window: Case) -> WindowAssigner:
+    if window["kind"] == "sliding":
+        return SlidingWindows(window["size_ms"], window["slide_ms"], window["offset_ms"])
     return TumblingWindows(window["size_ms"], window["offset_ms"])
 
 
@@ -44,20 +46,20 @@ def test_window_start(case: Case) -> None:
 @of_schema("window_assign")
 def test_window_assignment(case: Case) -> None:
     for expected in case["cases"]:
-        found = tumbling(case["window"]).assign(expected["ts"])
-        assert [list(window) for window in found] == expected["windows"], expected
+        found = assigner(case["window"]).assign(expected["ts"])
+        assert sorted(map(list, found)) == sorted(expected["windows"]), expected
 
 
 @of_schema("parameter_validation")
 def test_window_parameters(case: Case) -> None:
-    windows = [c for c in case["cases"] if c.get("window", {}).get("kind") == "tumbling"]
+    windows = [c for c in case["cases"] if c.get("window", {}).get("kind") in {"tumbling", "sliding"}]
     assert windows
     for expected in windows:
         if expected["valid"]:
-            tumbling(expected["window"])
+            assigner(expected["window"])
         else:
-            with pytest.raises(ValueError, match=r"window (size|offset)"):
-                tumbling(expected["window"])
+            with pytest.raises(ValueError, match=r"window (size|slide|offset)"):
+                assigner(expected["window"])
 
 
 class Recorder:
@@ -104,7 +106,7 @@ def test_watermark_merge(case: Case) -> None:
 def test_window_operator(case: Case) -> None:
     assert case["trigger"] == {"kind": "event_time"}
     operator: WindowOperator[str, int] = WindowOperator(
-        tumbling(case["window"]), allowed_lateness_ms=case["allowed_lateness_ms"], discarding=False
+        assigner(case["window"]), allowed_lateness_ms=case["allowed_lateness_ms"], discarding=False
     )
     watermark, emitted, late = MIN, [], []
     for number, step in enumerate(case["steps"]):
@@ -115,9 +117,10 @@ def test_window_operator(case: Case) -> None:
             panes = operator.on_watermark(watermark)
         else:
             row = step["element"]
-            (verdict,) = operator.on_row(row["key"], row["ts"], row["value"])
-            panes = [] if verdict.pane is None else [verdict.pane]
-            if verdict.lateness is Lateness.TOO_LATE:
+            verdicts = operator.on_row(row["key"], row["ts"], row["value"])
+            panes = [verdict.pane for verdict in verdicts if verdict.pane is not None]
+            seen = [verdict.lateness for verdict in verdicts]
+            if fate(seen, row["ts"], case["allowed_lateness_ms"], watermark) is Lateness.TOO_LATE:
                 late.append({"after_step": number, **row})
         emitted += [record for pane in panes for record in records(pane, number, case["aggregate"])]
     assert by_text(emitted) == by_text(case["expected"])

@@ -8,9 +8,17 @@ from datetime import datetime
 import pytest
 
 from spark_jobs.semantics.reference import replay
-from tests.vectors.scenarios import Scenario, calendar_of, late_of, load, millis, panes_of
+from tests.vectors.scenarios import (
+    Scenario,
+    calendar_of,
+    late_of,
+    load_for_reference,
+    millis,
+    panes_of,
+    unassigned_of,
+)
 
-SCENARIOS = load()
+SCENARIOS = load_for_reference()
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.id)
@@ -18,6 +26,7 @@ def test_reference_says_what_flink_said(scenario: Scenario) -> None:
     outcome = replay(reversed(scenario.rows), scenario.pipeline, until=scenario.until)
     assert panes_of(outcome) == scenario.panes
     assert late_of(outcome) == scenario.late
+    assert unassigned_of(outcome) == scenario.unassigned
     assert calendar_of(outcome) == scenario.calendar
 
 
