@@ -164,10 +164,11 @@ class Windows:
     """The windows of each key.
 
     `tumbling` windows are `[offset + k*size, offset + (k+1)*size)`, `sliding` ones `[offset + k*slide, offset + k*slide
-    + size)`; `slide_ms` belongs to `sliding`.
+    + size)`; a `session` has no size, it ends `gap` after its last row. `slide_ms` belongs to `sliding`, `gap_ms` to
+    `session`.
     """
 
-    size_ms: int
+    size_ms: int = 0
     offset_ms: int = 0
     key: tuple[str, ...] = ()
     allowed_lateness_ms: int = 0
@@ -176,6 +177,7 @@ class Windows:
     aggregates: tuple[Aggregate, ...] = ()
     kind: str = "tumbling"
     slide_ms: int = 0
+    gap_ms: int = 0
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,9 @@ It runs the streaming job row by row and writes down what happened; `spark_jobs.
 A row with several windows counts once, by the best verdict. Unassigned rows lie between two sliding windows and ahead
 of the watermark: Flink drops them without a trace (rule 53), and no published table holds them.
 
+Sessions have no window calendar, so `watermarks` is empty for them; `window_results` holds the latest pane of each
+session, but of none that a later pane has swallowed; a too late row is counted for its own window `[ts, ts + gap)`.
+
 Timestamps in the result are aware, UTC; the watermark MIN is None and MAX is `instants.END_OF_INPUT`. Columns are those
 of the published tables, in their order, without `run_id`.
 """
@@ -103,6 +106,7 @@ class _Tables:
 
     def __init__(self, pipeline: Pipeline, aggregates: Mapping[str, Aggregation]) -> None:
         self._key = pipeline.windows.key
+        self._has_sessions = pipeline.windows.kind == "session"
         self._allowed_lateness_ms = pipeline.windows.allowed_lateness_ms
         self._aggregates = {
             declared.name: aggregates.get(declared.name) or aggregation(declared.expression)
@@ -127,7 +131,7 @@ class _Tables:
         }
 
     def window_results(self, fired: list[Fired], too_late: list[Judged]) -> list[TableRow]:
-        latest = {(f.pane.key, f.pane.window): f for f in fired}
+        latest = _latest(fired)
         missed: Counter[tuple[Comparable, TimeWindow]] = Counter()
         for judged in too_late:
             missed.update((verdict.key, verdict.window) for verdict in judged.verdicts)
@@ -144,6 +148,9 @@ class _Tables:
         ]
 
     def watermarks(self, job: StreamingJob) -> list[TableRow]:
+        # A session is its key's own: there is no calendar of windows that all keys share.
+        if self._has_sessions:
+            return []
         windows = {verdict.window for judged in job.judged for verdict in judged.verdicts}
         return [self._calendar_row(window, job) for window in sorted(windows)]
 
@@ -164,6 +171,16 @@ class _Tables:
     def _values(self, fired: Fired) -> TableRow:
         rows = [event.row for event in fired.pane.rows]
         return {name: aggregate(rows) for name, aggregate in self._aggregates.items()}
+
+
+def _latest(fired: list[Fired]) -> dict[tuple[Comparable, TimeWindow], Fired]:
+    """Give the latest pane of each window, but of no session whose rows a later pane shows as part of its own."""
+    latest: dict[tuple[Comparable, TimeWindow], Fired] = {}
+    for f in fired:
+        for window in f.pane.replaces:
+            latest.pop((f.pane.key, window), None)
+        latest[f.pane.key, f.pane.window] = f
+    return latest
 
 
 def _clock_end(until: datetime | None, arrived: list[Event]) -> int | None:

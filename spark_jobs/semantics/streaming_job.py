@@ -21,11 +21,14 @@ from spark_jobs.semantics.expressions import column
 from spark_jobs.semantics.instants import MAX
 from spark_jobs.semantics.panes import Pane, Verdict, WindowOperator
 from spark_jobs.semantics.partitions import SourcePartitions, label
+from spark_jobs.semantics.sessions import SessionOperator
 from spark_jobs.semantics.watermark import generator
 from spark_jobs.semantics.windows import assigner
 
 if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import Pipeline
+    from spark_jobs.pipeline.model import Pipeline, Windows
+
+Operator = WindowOperator[Comparable, Event] | SessionOperator[Comparable, Event]
 
 
 @dataclass(frozen=True)
@@ -54,11 +57,7 @@ class StreamingJob:
         self.judged: list[Judged] = []
         self.calendar = WindowCalendar()
         self._key = windows.key
-        self._operator: WindowOperator[Comparable, Event] = WindowOperator(
-            assigner(windows),
-            allowed_lateness_ms=windows.allowed_lateness_ms,
-            discarding=windows.accumulation.value == "discarding",
-        )
+        self._operator = operator(windows)
         self._partitions = SourcePartitions(
             lambda: generator(pipeline.watermark),
             declared=(label(values) for values in source.source_partition.declared),
@@ -100,3 +99,11 @@ class StreamingJob:
     def _advance(self, advance: Advance) -> None:
         self.calendar.record(advance)
         self.fired += [Fired(pane, advance.clock_us) for pane in self._operator.on_watermark(advance.watermark)]
+
+
+def operator(declared: Windows) -> Operator:
+    """Make the operator of the windows that a pipeline declares. Raises ValueError for an unknown kind."""
+    lateness_ms, discarding = declared.allowed_lateness_ms, declared.accumulation.value == "discarding"
+    if declared.kind == "session":
+        return SessionOperator(declared.gap_ms, allowed_lateness_ms=lateness_ms, discarding=discarding)
+    return WindowOperator(assigner(declared), allowed_lateness_ms=lateness_ms, discarding=discarding)

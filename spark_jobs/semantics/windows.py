@@ -109,12 +109,12 @@ def window_start(ts: int, *, offset_ms: int, size_ms: int) -> int:
 
 
 def assigner(declared: Windows) -> WindowAssigner:
-    """Make the assigner that a pipeline declares. Raises ValueError for an unknown kind."""
+    """Make the assigner of tumbling or sliding windows that a pipeline declares. Raises ValueError for other kinds."""
     if declared.kind == "tumbling":
         return TumblingWindows(declared.size_ms, declared.offset_ms)
     if declared.kind == "sliding":
         return SlidingWindows(declared.size_ms, declared.slide_ms, declared.offset_ms)
-    raise ValueError(f"found window kind '{declared.kind}', known: sliding, tumbling")
+    raise ValueError(f"found window kind '{declared.kind}', known: session, sliding, tumbling")
 
 
 def _require_event_time(ts: int) -> None:

@@ -148,7 +148,8 @@ class Scenario:
             ),
             windows=Windows(
                 kind=window["kind"],
-                size_ms=window["size_ms"],
+                size_ms=window.get("size_ms", 0),
+                gap_ms=window.get("gap_ms", 0),
                 slide_ms=window.get("slide_ms", 0),
                 offset_ms=window.get("offset_ms", 0),
                 key=("key",),
@@ -191,8 +192,10 @@ class Scenario:
 
     @property
     def calendar(self) -> list[CalendarTuple]:
-        """The calendar that Flink's watermarks give for the windows that held a row, sorted."""
+        """The calendar that Flink's watermarks give for the windows that held a row, sorted; none of sessions."""
         lateness, window = self.declared.get("allowed_lateness_ms", 0), self.declared["window"]
+        if window["kind"] == "session":
+            return []
         size, offset = window["size_ms"], window.get("offset_ms", 0)
         slide = window.get("slide_ms", size)
         newest = {(ts, ts - (ts - offset) % slide) for ts in (event["ts"] for event in self.declared["events"])}
@@ -259,7 +262,7 @@ def read(scenarios: Path, results: Path) -> list[Scenario]:
 def is_in_reference(declared: Mapping[str, Any]) -> bool:
     """Whether the reference has all that a scenario asks for."""
     return (
-        declared.get("window", {}).get("kind") in {"tumbling", "sliding"}
+        declared.get("window", {}).get("kind") in {"tumbling", "sliding", "session"}
         and declared["strategy"]["kind"] in _STRATEGIES
         and not {"idle_timeout_ms", "subtasks", "release", "start_ms", "join"} & declared.keys()
     )

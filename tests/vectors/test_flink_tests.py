@@ -11,9 +11,11 @@ import pytest
 from spark_jobs.semantics.instants import MIN
 from spark_jobs.semantics.lateness import Lateness, fate
 from spark_jobs.semantics.merge import WatermarkMerge
+from spark_jobs.semantics.merging import MergingWindows, touches
 from spark_jobs.semantics.panes import Pane, WindowOperator
+from spark_jobs.semantics.sessions import SessionOperator
 from spark_jobs.semantics.watermark import BoundedOutOfOrderness
-from spark_jobs.semantics.windows import SlidingWindows, TumblingWindows, WindowAssigner, window_start
+from spark_jobs.semantics.windows import SlidingWindows, TimeWindow, TumblingWindows, WindowAssigner, window_start
 
 Case = dict[str, Any]
 
@@ -25,6 +27,15 @@ def of_schema(schema: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("case", cases, ids=lambda case: case["name"])
 
 
+def operator(case: Case) -> WindowOperator[str, int] | SessionOperator[str, int]:
+    window, lateness = case["window"], case["allowed_lateness_ms"]
+    discarding = {"event_time": False, "purging": True}[case["trigger"]["kind"]]
+    assert case["trigger"].get("inner", {"kind": "event_time"}) == {"kind": "event_time"}
+    if window["kind"] == "session":
+        return SessionOperator(window["gap_ms"], allowed_lateness_ms=lateness, discarding=discarding)
+    return WindowOperator(assigner(window), allowed_lateness_ms=lateness, discarding=discarding)
+
+
 def assigner(window: Case) -> WindowAssigner:
     if window["kind"] == "sliding":
         return SlidingWindows(window["size_ms"], window["slide_ms"], window["offset_ms"])
@@ -33,7 +44,15 @@ def assigner(window: Case) -> WindowAssigner:
 
 def test_every_case_is_read() -> None:
     schemas = {"parameter_validation", "watermark_generator", "watermark_multiplexer", "window_assign"}
-    assert {case["schema"] for case in CASES} == schemas | {"window_operator", "window_start"}
+    schemas |= {"merge_windows", "merging_window_set", "window_intersects", "window_operator", "window_start"}
+    assert {case["schema"] for case in CASES} == schemas
+
+
+def windows_of(window: Case, ts: int) -> list[TimeWindow]:
+    if window["kind"] != "session":
+        return list(assigner(window).assign(ts))
+    alone: SessionOperator[str, int] = SessionOperator(window["gap_ms"], allowed_lateness_ms=0, discarding=False)
+    return [verdict.window for verdict in alone.on_row("k", ts, 0)]
 
 
 @of_schema("window_start")
@@ -46,20 +65,47 @@ def test_window_start(case: Case) -> None:
 @of_schema("window_assign")
 def test_window_assignment(case: Case) -> None:
     for expected in case["cases"]:
-        found = assigner(case["window"]).assign(expected["ts"])
+        found = windows_of(case["window"], expected["ts"])
         assert sorted(map(list, found)) == sorted(expected["windows"]), expected
 
 
 @of_schema("parameter_validation")
 def test_window_parameters(case: Case) -> None:
-    windows = [c for c in case["cases"] if c.get("window", {}).get("kind") in {"tumbling", "sliding"}]
-    assert windows
-    for expected in windows:
+    for expected in case["cases"]:
+        asked = {"window": expected["window"], "allowed_lateness_ms": 0, "trigger": {"kind": "event_time"}}
         if expected["valid"]:
-            assigner(expected["window"])
+            operator(asked)
         else:
-            with pytest.raises(ValueError, match=r"window (size|slide|offset)"):
-                assigner(expected["window"])
+            with pytest.raises(ValueError, match=r"window (size|slide|offset)|session gap"):
+                operator(asked)
+
+
+@of_schema("window_intersects")
+def test_windows_touch(case: Case) -> None:
+    for expected in case["cases"]:
+        assert touches(TimeWindow(*expected["a"]), TimeWindow(*expected["b"])) is expected["intersects"], expected
+
+
+@of_schema("merge_windows")
+def test_windows_merge(case: Case) -> None:
+    in_flight = MergingWindows()
+    for window in case["input"]:
+        in_flight.apply(in_flight.merge(TimeWindow(*window)))
+    merged = {tuple(source) for merge in case["merges"] for source in merge["sources"]}
+    alone = [window for window in case["input"] if tuple(window) not in merged]
+    assert [list(window) for window in in_flight] == sorted([*alone, *(merge["result"] for merge in case["merges"])])
+
+
+@of_schema("merging_window_set")
+def test_merging_windows(case: Case) -> None:
+    in_flight = MergingWindows()
+    for step in case["steps"]:
+        merge = in_flight.merge(TimeWindow(*step["add"]))
+        assert list(merge.hull) == step["result"], step
+        assert (merge.absorbed not in ((), (merge.hull,))) is step["merged"], step
+        if "sources" in step:
+            assert [list(source) for source in merge.absorbed] == sorted(step["sources"]), step
+        in_flight.apply(merge)
 
 
 class Recorder:
@@ -104,20 +150,17 @@ def test_watermark_merge(case: Case) -> None:
 
 @of_schema("window_operator")
 def test_window_operator(case: Case) -> None:
-    assert case["trigger"] == {"kind": "event_time"}
-    operator: WindowOperator[str, int] = WindowOperator(
-        assigner(case["window"]), allowed_lateness_ms=case["allowed_lateness_ms"], discarding=False
-    )
+    made = operator(case)
     watermark, emitted, late = MIN, [], []
     for number, step in enumerate(case["steps"]):
         panes: list[Pane[str, int]] = []
         if "watermark" in step:
             assert step["watermark"] > watermark
             watermark = step["watermark"]
-            panes = operator.on_watermark(watermark)
+            panes = made.on_watermark(watermark)
         else:
             row = step["element"]
-            verdicts = operator.on_row(row["key"], row["ts"], row["value"])
+            verdicts = made.on_row(row["key"], row["ts"], row["value"])
             panes = [verdict.pane for verdict in verdicts if verdict.pane is not None]
             seen = [verdict.lateness for verdict in verdicts]
             if fate(seen, row["ts"], case["allowed_lateness_ms"], watermark) is Lateness.TOO_LATE:

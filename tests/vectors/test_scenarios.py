@@ -36,7 +36,19 @@ def test_panes_come_in_flinks_order(scenario: Scenario) -> None:
     # Timers of one instant have no order among keys; the ends of the windows do, and the panes of each window.
     ends = [millis(pane["window_end"]) for pane in outcome.panes]
     assert ends == [pane["end"] for pane in scenario.recorded["panes"]]
-    firings: Counter[tuple[str, datetime]] = Counter()
+    firings: Counter[tuple[str, datetime, datetime]] = Counter()
     for pane in outcome.panes:
-        assert pane["pane_index"] == firings[pane["key"], pane["window_start"]]
-        firings[pane["key"], pane["window_start"]] += 1
+        window = pane["key"], pane["window_start"], pane["window_end"]
+        assert pane["pane_index"] == firings[window]
+        firings[window] += 1
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [s for s in SCENARIOS if s.declared["window"]["kind"] == "session" and s.declared["accumulation"] != "discarding"],
+    ids=lambda scenario: scenario.id,
+)
+def test_results_hold_each_row_of_a_session_once(scenario: Scenario) -> None:
+    results = replay(scenario.rows, scenario.pipeline, until=scenario.until).window_results
+    held = [index for result in results for index in result["members"]]
+    assert sorted([*held, *scenario.late]) == [row["index"] for row in scenario.rows]

@@ -18,6 +18,7 @@ def test_the_engine_has_tumbling_windows() -> None:
     require_support(pipeline())
 
 
-def test_other_windows_are_refused() -> None:
-    with pytest.raises(UnsupportedPipelineError, match=r"windows\.kind 'sliding', it has tumbling"):
-        require_support(pipeline(kind="sliding", slide_ms=5))
+@pytest.mark.parametrize("kind", ["sliding", "session"])
+def test_other_windows_are_refused(kind: str) -> None:
+    with pytest.raises(UnsupportedPipelineError, match=rf"windows\.kind '{kind}', it has tumbling"):
+        require_support(pipeline(kind=kind))

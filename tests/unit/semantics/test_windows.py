@@ -45,7 +45,7 @@ def test_a_row_without_event_time_has_no_window() -> None:
 
 
 def test_unknown_kinds_of_windows_are_refused() -> None:
-    with pytest.raises(ValueError, match="found window kind 'global', known: sliding, tumbling"):
+    with pytest.raises(ValueError, match="found window kind 'global', known: session, sliding, tumbling"):
         assigner(Windows(size_ms=10, kind="global"))
 
 
