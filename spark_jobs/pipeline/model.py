@@ -42,6 +42,9 @@ class Strategy(StrEnum):
 
     BOUNDED_OUT_OF_ORDERNESS = "bounded_out_of_orderness"
     MONOTONOUS = "monotonous"
+    PUNCTUATED = "punctuated"
+    TIME_LAG = "time_lag"
+    NONE = "none"
 
 
 class EmitKind(StrEnum):
@@ -143,12 +146,19 @@ class Emit:
 
 @dataclass(frozen=True)
 class Watermark:
-    """The watermark strategy of every source partition."""
+    """The watermark strategy of every source partition.
+
+    `out_of_orderness_ms` belongs to BOUNDED_OUT_OF_ORDERNESS, `lag_ms` to TIME_LAG. PUNCTUATED: rows for which the SQL
+    condition `when` is true emit the watermark `value`, or their event time if there is none.
+    """
 
     strategy: Strategy = Strategy.BOUNDED_OUT_OF_ORDERNESS
     out_of_orderness_ms: int = 0
     placement: Placement = Placement.SOURCE
     emit: Emit = Emit()
+    when: str | None = None
+    value: TimeField | None = None
+    lag_ms: int = 0
 
 
 @dataclass(frozen=True)

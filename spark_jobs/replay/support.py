@@ -5,9 +5,10 @@ Checked before any work in Spark begins, so that nothing is replayed by other ru
 
 from __future__ import annotations
 
-from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.model import Pipeline, Strategy
 
 WINDOW_KINDS = ("tumbling",)
+STRATEGIES = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS)
 
 
 class UnsupportedPipelineError(ValueError):
@@ -19,4 +20,8 @@ def require_support(pipeline: Pipeline) -> None:
     if pipeline.windows.kind not in WINDOW_KINDS:
         raise UnsupportedPipelineError(
             f"asked Spark for windows.kind '{pipeline.windows.kind}', it has {', '.join(WINDOW_KINDS)}"
+        )
+    if pipeline.watermark.strategy not in STRATEGIES:
+        raise UnsupportedPipelineError(
+            f"asked Spark for watermark.strategy '{pipeline.watermark.strategy}', it has {', '.join(STRATEGIES)}"
         )

@@ -17,10 +17,10 @@ def differs(scenario: Scenario) -> list[str]:
     """Name the parts of the answer that are not Flink's."""
     outcome = replay(scenario.rows, scenario.pipeline, until=scenario.until)
     parts = {
-        "panes": panes_of(outcome) == scenario.panes,
+        "panes": panes_of(outcome, scenario.shown_clock_us) == scenario.panes,
         "late rows": late_of(outcome) == scenario.late,
         "unassigned rows": unassigned_of(outcome) == scenario.unassigned,
-        "calendar": calendar_of(outcome) == scenario.calendar,
+        "calendar": calendar_of(outcome, scenario.shown_clock_us) == scenario.calendar,
     }
     return [name for name, is_same in parts.items() if not is_same]
 

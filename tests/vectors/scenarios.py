@@ -12,7 +12,7 @@ from __future__ import annotations
 import gzip
 import json
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -36,11 +36,18 @@ from spark_jobs.pipeline.model import (
 )
 from spark_jobs.semantics.instants import END_OF_INPUT, MAX, MIN, micros, table_time
 from spark_jobs.semantics.reference import Replay
+from spark_jobs.semantics.strategy import follows_clock
 
 HERE = Path(__file__).parent
 SCENARIOS, RESULTS = "scenarios.jsonl.gz", "flink_results.jsonl.gz"
 
-_STRATEGIES = {"bounded": Strategy.BOUNDED_OUT_OF_ORDERNESS, "monotonous": Strategy.MONOTONOUS}
+_STRATEGIES = {
+    "bounded": Strategy.BOUNDED_OUT_OF_ORDERNESS,
+    "monotonous": Strategy.MONOTONOUS,
+    "punctuated": Strategy.PUNCTUATED,
+    "time_lag": Strategy.TIME_LAG,
+    "none": Strategy.NONE,
+}
 _AGGREGATES = {
     "rows": "count(*)",
     "total": "sum(value)",
@@ -117,6 +124,7 @@ class Scenario:
                 "ts": event["ts"],
                 "arrival_us": arrival * 1000 + place,
                 "value": float(event["value"]),
+                **({"marker": event.get("marker", False)} if self._is_punctuated else {}),
             }
             for arrival, together in by_arrival
             for place, (index, event) in enumerate(together)
@@ -141,11 +149,7 @@ class Scenario:
                 tie_break=("index",),
                 future_guard_ms=None,
             ),
-            watermark=Watermark(
-                strategy=_STRATEGIES[strategy["kind"]],
-                out_of_orderness_ms=strategy.get("out_of_orderness_ms", 0),
-                emit=self._emit(),
-            ),
+            watermark=watermark(strategy, self._emit()),
             windows=Windows(
                 kind=window["kind"],
                 size_ms=window.get("size_ms", 0),
@@ -158,6 +162,10 @@ class Scenario:
                 aggregates=tuple(Aggregate(name, expression) for name, expression in _AGGREGATES.items()),
             ),
         )
+
+    @cached_property
+    def _causes(self) -> dict[int, str]:
+        return {mark["watermark"]: mark["cause"] for mark in self.recorded["watermarks"]}
 
     @property
     def panes(self) -> list[PaneTuple]:
@@ -212,14 +220,33 @@ class Scenario:
     def _clock_of(self, mark: Mapping[str, Any]) -> int:
         return self._clock_us(mark["after_event"], mark["watermark"])
 
+    def shown_clock_us(self, clock_us: int) -> int:
+        """A clock of an engine's as the tuples show it: the arrival of the last row before, if ticks may be skipped.
+
+        Flink's answer names the row after which something happened, not the tick. Where every tick between two rows may
+        be the one, only the row is compared.
+        """
+        if not self._skips_ticks:
+            return clock_us
+        return max((row["arrival_us"] for row in self.rows if row["arrival_us"] < clock_us), default=MIN)
+
+    @cached_property
+    def _skips_ticks(self) -> bool:
+        return self.declared["emit"]["mode"] == "periodic" and follows_clock(self.pipeline.watermark)
+
+    @cached_property
+    def _is_punctuated(self) -> bool:
+        return self.declared["strategy"]["kind"] == "punctuated"
+
     def _clock_us(self, after_event: int, watermark: int, *, is_emission: bool = True) -> int:
-        """The clock of what Flink did after a row: at the next tick, or with the row itself."""
+        """The clock of what Flink did after a row: at a tick, or with the row itself."""
         if watermark == MAX and self.until is not None:
-            return micros(self.until)
+            return self.shown_clock_us(micros(self.until))
         arrival_us: int = self.rows[after_event]["arrival_us"]
         emit = self.pipeline.watermark.emit
-        if watermark == MAX or not is_emission or emit.kind is not EmitKind.EVERY:
-            return arrival_us
+        is_tick = is_emission and emit.kind is EmitKind.EVERY and self._causes[watermark] == "periodic"
+        if not is_tick or self._skips_ticks:
+            return arrival_us if is_tick else self.shown_clock_us(arrival_us)
         since_ms = arrival_us // 1000 - emit.phase_ms
         return (since_ms // emit.interval_ms + 1) * emit.interval_ms * 1000 + emit.phase_ms * 1000
 
@@ -277,8 +304,25 @@ def is_in_spark(declared: Mapping[str, Any]) -> bool:
     )
 
 
-def panes_of(outcome: Outcome) -> list[PaneTuple]:
-    """An engine's panes, sorted."""
+def watermark(strategy: Mapping[str, Any], emit: Emit) -> Watermark:
+    """The watermark that says what a scenario's strategy says."""
+    delta_ms = strategy.get("delta_ms", 0)
+    return Watermark(
+        strategy=_STRATEGIES[strategy["kind"]],
+        out_of_orderness_ms=strategy.get("out_of_orderness_ms", 0),
+        emit=emit,
+        when=strategy.get("when"),
+        value=TimeField(f"ts - {delta_ms}", unit=TimeUnit.MILLISECONDS) if delta_ms else None,
+        lag_ms=strategy.get("lag_ms", 0),
+    )
+
+
+def _as_it_is(clock_us: int) -> int:
+    return clock_us
+
+
+def panes_of(outcome: Outcome, shown: Callable[[int], int] = _as_it_is) -> list[PaneTuple]:
+    """An engine's panes, sorted; `shown` is the scenario's `shown_clock_us` where ticks may be skipped."""
     return sorted(
         PaneTuple(
             pane["key"],
@@ -287,7 +331,7 @@ def panes_of(outcome: Outcome) -> list[PaneTuple]:
             pane["pane_index"],
             pane["timing"],
             _watermark(pane["watermark"]),
-            micros(pane["fired_at"]),
+            shown(micros(pane["fired_at"])),
             pane["rows"],
             pane["total"],
             pane["least"],
@@ -308,15 +352,15 @@ def unassigned_of(outcome: Replay) -> list[int]:
     return sorted(row["index"] for row in outcome.unassigned_events)
 
 
-def calendar_of(outcome: Outcome) -> list[CalendarTuple]:
-    """An engine's calendar, sorted."""
+def calendar_of(outcome: Outcome, shown: Callable[[int], int] = _as_it_is) -> list[CalendarTuple]:
+    """An engine's calendar, sorted; `shown` as for panes."""
     return sorted(
         CalendarTuple(
             millis(row["window_start"]),
             millis(row["window_end"]),
-            micros(row["fires_at"]),
+            shown(micros(row["fires_at"])),
             _watermark(row["watermark_at_fire"]),
-            micros(row["closes_at"]),
+            shown(micros(row["closes_at"])),
         )
         for row in outcome.watermarks
     )

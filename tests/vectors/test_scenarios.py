@@ -24,10 +24,10 @@ SCENARIOS = load_for_reference()
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.id)
 def test_reference_says_what_flink_said(scenario: Scenario) -> None:
     outcome = replay(reversed(scenario.rows), scenario.pipeline, until=scenario.until)
-    assert panes_of(outcome) == scenario.panes
+    assert panes_of(outcome, scenario.shown_clock_us) == scenario.panes
     assert late_of(outcome) == scenario.late
     assert unassigned_of(outcome) == scenario.unassigned
-    assert calendar_of(outcome) == scenario.calendar
+    assert calendar_of(outcome, scenario.shown_clock_us) == scenario.calendar
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.id)

@@ -6,16 +6,23 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.pipeline.model import Pipeline, Source, TimeField, Windows
+from spark_jobs.pipeline.model import Pipeline, Source, Strategy, TimeField, Watermark, Windows
 from spark_jobs.replay.support import UnsupportedPipelineError, require_support
 
 
-def pipeline(**windows: Any) -> Pipeline:
-    return Pipeline("stream", Source("stream", TimeField("happened")), Windows(size_ms=10, **windows))
+def pipeline(watermark: Watermark = Watermark(), **windows: Any) -> Pipeline:  # noqa: B008 (frozen)
+    return Pipeline("stream", Source("stream", TimeField("happened")), Windows(size_ms=10, **windows), watermark)
 
 
-def test_the_engine_has_tumbling_windows() -> None:
-    require_support(pipeline())
+@pytest.mark.parametrize("strategy", [Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS])
+def test_the_engine_has_tumbling_windows_behind_the_newest_row(strategy: Strategy) -> None:
+    require_support(pipeline(Watermark(strategy)))
+
+
+@pytest.mark.parametrize("strategy", [Strategy.PUNCTUATED, Strategy.TIME_LAG, Strategy.NONE])
+def test_other_strategies_are_refused(strategy: Strategy) -> None:
+    with pytest.raises(UnsupportedPipelineError, match=f"'{strategy}', it has bounded_out_of_orderness, monotonous"):
+        require_support(pipeline(Watermark(strategy)))
 
 
 @pytest.mark.parametrize("kind", ["sliding", "session"])
