@@ -149,7 +149,8 @@ class Watermark:
     """The watermark strategy of every source partition.
 
     `out_of_orderness_ms` belongs to BOUNDED_OUT_OF_ORDERNESS, `lag_ms` to TIME_LAG. PUNCTUATED: rows for which the SQL
-    condition `when` is true emit the watermark `value`, or their event time if there is none.
+    condition `when` is true emit the watermark `value`, or their event time if there is none. A partition without rows
+    for longer than `idle_timeout_ms` does not hold the others back (rules 30-34); None: each does, for ever.
     """
 
     strategy: Strategy = Strategy.BOUNDED_OUT_OF_ORDERNESS
@@ -159,6 +160,7 @@ class Watermark:
     when: str | None = None
     value: TimeField | None = None
     lag_ms: int = 0
+    idle_timeout_ms: int | None = None
 
 
 @dataclass(frozen=True)

@@ -25,3 +25,5 @@ def require_support(pipeline: Pipeline) -> None:
         raise UnsupportedPipelineError(
             f"asked Spark for watermark.strategy '{pipeline.watermark.strategy}', it has {', '.join(STRATEGIES)}"
         )
+    if pipeline.watermark.idle_timeout_ms is not None:
+        raise UnsupportedPipelineError("asked Spark for watermark.idle_timeout, which it does not have; take it away")

@@ -4,9 +4,10 @@
     punctuated                             what marked rows carry, at once
     time_lag                               the arrival clock less the lag, at emissions
     none                                   no watermark before the end of the input
+    with an idle timeout                   any of these, marked idle while its partition has no rows
 
 Strategy, generator and output are three things: the strategy is data, the generator holds one partition's state and
-is told of rows and emissions, the output takes what the generator says. Rules 10-16.
+is told of rows and emissions, the output takes what the generator says. Rules 10-16, 30.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spark_jobs.semantics.clock import ArrivalClock
+from spark_jobs.semantics.idleness import IdlenessTimer, WithIdleness
 from spark_jobs.semantics.punctuated import Punctuated
 from spark_jobs.semantics.time_lag import TimeLag
 from spark_jobs.semantics.watermark import BoundedOutOfOrderness, NoWatermarks, WatermarkGenerator
@@ -26,6 +28,18 @@ KNOWN = ("bounded_out_of_orderness", "monotonous", "none", "punctuated", "time_l
 
 def generator(declared: Watermark, clock: ArrivalClock) -> WatermarkGenerator:
     """Make a new partition's generator as the pipeline declares it. Raises ValueError for an unknown strategy."""
+    made = _generator(declared, clock)
+    if declared.idle_timeout_ms is None:
+        return made
+    return WithIdleness(made, IdlenessTimer(declared.idle_timeout_ms, clock))
+
+
+def follows_clock(declared: Watermark) -> bool:
+    """Say whether an emission may tell something new where no row has come since the last."""
+    return declared.strategy.value == "time_lag" or declared.idle_timeout_ms is not None
+
+
+def _generator(declared: Watermark, clock: ArrivalClock) -> WatermarkGenerator:
     strategy = declared.strategy.value
     if strategy == "bounded_out_of_orderness":
         return BoundedOutOfOrderness(declared.out_of_orderness_ms)
@@ -38,8 +52,3 @@ def generator(declared: Watermark, clock: ArrivalClock) -> WatermarkGenerator:
     if strategy == "none":
         return NoWatermarks()
     raise ValueError(f"found strategy '{strategy}', known: {', '.join(KNOWN)}")
-
-
-def follows_clock(declared: Watermark) -> bool:
-    """Say whether an emission may tell something new where no row has come since the last."""
-    return declared.strategy.value == "time_lag"

@@ -64,7 +64,7 @@ class StreamingJob:
         self._partitions = SourcePartitions(
             lambda: generator(pipeline.watermark, self._clock),
             declared=(label(values) for values in source.source_partition.declared),
-            forward=self._forward,
+            output=self,
         )
         self._emissions = emission_clock(pipeline.watermark.emit, every_tick=follows_clock(pipeline.watermark))
         self._closes = pipeline.replay.end_of_input.value == "close"
@@ -96,8 +96,15 @@ class StreamingJob:
             self._clock.advance_to(clock_us)
             self._partitions.on_periodic_emit()
 
-    def _forward(self, watermark: int) -> None:
+    def emit_watermark(self, watermark: int) -> None:
+        """Take the combined watermark of the source."""
         self._advance(Advance(self._clock.now_us, watermark, dict(self._partitions.watermarks)))
+
+    def mark_idle(self) -> None:
+        """Go on: a source without active partitions moves no watermark, and its rows are judged as ever."""
+
+    def mark_active(self) -> None:
+        """Go on."""
 
     def _advance(self, advance: Advance) -> None:
         self.calendar.record(advance)

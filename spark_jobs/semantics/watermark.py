@@ -18,10 +18,16 @@ from spark_jobs.semantics.instants import MIN
 
 
 class WatermarkOutput(Protocol):
-    """Where a generator's watermarks go."""
+    """Where a generator's watermarks go, and what it says of its partition's idleness."""
 
     def emit_watermark(self, watermark: int) -> None:
-        """Take a watermark; lower ones than before are allowed and change nothing."""
+        """Take a watermark; one that is not higher changes no value, but ends idleness like any (rule 24)."""
+
+    def mark_idle(self) -> None:
+        """Take the partition out of the minimum until it speaks again."""
+
+    def mark_active(self) -> None:
+        """Take the partition into the minimum again, with the watermark that it had."""
 
 
 class WatermarkGenerator(Protocol):

@@ -8,14 +8,17 @@ from typing import Any
 
 import pytest
 
+from spark_jobs.semantics.clock import ArrivalClock
+from spark_jobs.semantics.idleness import IdlenessTimer
 from spark_jobs.semantics.instants import MIN
 from spark_jobs.semantics.lateness import Lateness, fate
 from spark_jobs.semantics.merge import WatermarkMerge
 from spark_jobs.semantics.merging import MergingWindows, touches
 from spark_jobs.semantics.panes import Pane, WindowOperator
 from spark_jobs.semantics.sessions import SessionOperator
-from spark_jobs.semantics.watermark import BoundedOutOfOrderness
+from spark_jobs.semantics.watermark import BoundedOutOfOrderness, WatermarkOutput
 from spark_jobs.semantics.windows import SlidingWindows, TimeWindow, TumblingWindows, WindowAssigner, window_start
+from tests.unit.semantics.outputs import Output
 
 Case = dict[str, Any]
 
@@ -44,7 +47,14 @@ def assigner(window: Case) -> WindowAssigner:
 
 def test_every_case_is_read() -> None:
     schemas = {"parameter_validation", "watermark_generator", "watermark_multiplexer", "window_assign"}
-    schemas |= {"merge_windows", "merging_window_set", "window_intersects", "window_operator", "window_start"}
+    schemas |= {
+        "idleness_timer",
+        "merge_windows",
+        "merging_window_set",
+        "window_intersects",
+        "window_operator",
+        "window_start",
+    }
     assert {case["schema"] for case in CASES} == schemas
 
 
@@ -72,6 +82,11 @@ def test_window_assignment(case: Case) -> None:
 @of_schema("parameter_validation")
 def test_window_parameters(case: Case) -> None:
     for expected in case["cases"]:
+        if "idle_timeout_ms" in expected:
+            with pytest.raises(ValueError, match="idle timeout"):
+                IdlenessTimer(expected["idle_timeout_ms"], ArrivalClock())
+            assert not expected["valid"]
+            continue
         asked = {"window": expected["window"], "allowed_lateness_ms": 0, "trigger": {"kind": "event_time"}}
         if expected["valid"]:
             operator(asked)
@@ -108,43 +123,55 @@ def test_merging_windows(case: Case) -> None:
         in_flight.apply(merge)
 
 
-class Recorder:
-    """An output that keeps what it is given."""
-
-    def __init__(self) -> None:
-        self.watermarks: list[int] = []
-
-    def emit_watermark(self, watermark: int) -> None:
-        self.watermarks.append(watermark)
-
-
 @of_schema("watermark_generator")
 def test_watermark_generator(case: Case) -> None:
-    generator, output = BoundedOutOfOrderness(case["strategy"].get("bound_ms", 0)), Recorder()
+    generator, told = BoundedOutOfOrderness(case["strategy"].get("bound_ms", 0)), Output()
     for step in case["steps"]:
-        output.watermarks.clear()
+        told.clear()
         if "event_ts" in step:
-            generator.on_event({}, step["event_ts"], output)
-            assert output.watermarks == []
+            generator.on_event({}, step["event_ts"], told)
+            assert told == []
         else:
-            generator.on_periodic_emit(output)
-            assert output.watermarks == [step["expect_watermark"]]
+            generator.on_periodic_emit(told)
+            assert told == [step["expect_watermark"]]
+
+
+@of_schema("idleness_timer")
+def test_idleness_timer(case: Case) -> None:
+    clock = ArrivalClock()
+    clock.advance_to(case["clock_start_ms"] * 1000)
+    timer = IdlenessTimer(case["timeout_ms"], clock)
+    for step in case["steps"]:
+        if "advance_ms" in step:
+            clock.advance_to(clock.now_us + step["advance_ms"] * 1000)
+        elif "activity" in step:
+            timer.activity()
+        else:
+            assert timer.check() is step.get("expect_idle", False), step
+
+
+def output(merge: WatermarkMerge, step: Case) -> WatermarkOutput:
+    return (merge.immediate if step["mode"] == "immediate" else merge.deferred)(step["output"])
 
 
 @of_schema("watermark_multiplexer")
 def test_watermark_merge(case: Case) -> None:
-    forwarded: list[int] = []
-    merge = WatermarkMerge(forwarded.append)
+    forwarded = Output()
+    merge = WatermarkMerge(forwarded)
     for step in case["steps"]:
         if "register" in step:
             merge.register(step["register"])
         elif "emit_watermark" in step:
-            output = merge.immediate if step["mode"] == "immediate" else merge.deferred
-            output(step["output"]).emit_watermark(step["emit_watermark"])
+            output(merge, step).emit_watermark(step["emit_watermark"])
+        elif "mark_idle" in step:
+            output(merge, step).mark_idle()
+        elif "mark_active" in step:
+            output(merge, step).mark_active()
         elif "periodic_emit" in step:
             merge.on_periodic_emit()
         else:
-            assert (forwarded[-1] if forwarded else None) == step["expect"]["last_watermark"], step
+            found = {"last_watermark": forwarded[-1] if forwarded else None, "idle": forwarded.is_idle}
+            assert found == {**found, **step["expect"]}, step
     assert forwarded == sorted(set(forwarded))
 
 

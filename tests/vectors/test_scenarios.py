@@ -7,7 +7,10 @@ from datetime import datetime
 
 import pytest
 
+from spark_jobs.semantics.events import Event, EventReader
+from spark_jobs.semantics.instants import micros
 from spark_jobs.semantics.reference import replay
+from spark_jobs.semantics.streaming_job import StreamingJob
 from tests.vectors.scenarios import (
     Scenario,
     calendar_of,
@@ -28,6 +31,15 @@ def test_reference_says_what_flink_said(scenario: Scenario) -> None:
     assert late_of(outcome) == scenario.late
     assert unassigned_of(outcome) == scenario.unassigned
     assert calendar_of(outcome, scenario.shown_clock_us) == scenario.calendar
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.id)
+def test_watermarks_advance_as_flinks(scenario: Scenario) -> None:
+    reader, job = EventReader(scenario.pipeline), StreamingJob(scenario.pipeline)
+    events = [event for event in map(reader.read, scenario.rows) if isinstance(event, Event)]
+    job.run(events, None if scenario.until is None else micros(scenario.until))
+    advances = [(scenario.shown_clock_us(a.clock_us), a.watermark) for a in job.calendar.advances]
+    assert advances == scenario.watermarks
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.id)

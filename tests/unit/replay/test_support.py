@@ -29,3 +29,8 @@ def test_other_strategies_are_refused(strategy: Strategy) -> None:
 def test_other_windows_are_refused(kind: str) -> None:
     with pytest.raises(UnsupportedPipelineError, match=rf"windows\.kind '{kind}', it has tumbling"):
         require_support(pipeline(kind=kind))
+
+
+def test_idle_timeouts_are_refused() -> None:
+    with pytest.raises(UnsupportedPipelineError, match=r"watermark\.idle_timeout, which it does not have"):
+        require_support(pipeline(Watermark(idle_timeout_ms=1)))

@@ -15,11 +15,7 @@ from spark_jobs.semantics.punctuated import Punctuated
 from spark_jobs.semantics.strategy import generator
 from spark_jobs.semantics.time_lag import TimeLag
 from spark_jobs.semantics.watermark import BoundedOutOfOrderness, WatermarkGenerator
-
-
-class Output(list[int]):
-    def emit_watermark(self, watermark: int) -> None:
-        self.append(watermark)
+from tests.unit.semantics.outputs import Output
 
 
 def after(made: WatermarkGenerator, *times: int) -> list[int]:
