@@ -13,7 +13,8 @@ what is dropped is reported as too late only if
 
     ts + L <= W
 
-which a row with windows always fulfils. Rules 4, 50-55, 60-65.
+which a row with windows always fulfils. A join has no windows and judges the row itself: late if ts < W. Rules 4,
+50-55, 60-65, 91.
 """
 
 from __future__ import annotations
@@ -68,6 +69,11 @@ def judge(window: TimeWindow, allowed_lateness_ms: int, watermark: int) -> Laten
 def is_behind(ts: int, allowed_lateness_ms: int, watermark: int) -> bool:
     """Say whether a row that no window took is reported as too late (rule 53)."""
     return ts + allowed_lateness_ms <= watermark
+
+
+def is_behind_strictly(ts: int, watermark: int) -> bool:
+    """Say whether a row is late for a join (rule 91); one at the watermark is not."""
+    return ts < watermark
 
 
 def fate(seen: Collection[Lateness], ts: int, allowed_lateness_ms: int, watermark: int) -> Lateness | None:

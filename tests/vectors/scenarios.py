@@ -149,7 +149,9 @@ class Scenario:
                 tie_break=("index",),
                 future_guard_ms=None,
             ),
-            watermark=replace(watermark(strategy, self._emit()), idle_timeout_ms=self.declared.get("idle_timeout_ms")),
+            watermark=replace(
+                watermark(strategy, emission(self.declared)), idle_timeout_ms=self.declared.get("idle_timeout_ms")
+            ),
             windows=Windows(
                 kind=window["kind"],
                 size_ms=window.get("size_ms", 0),
@@ -261,19 +263,6 @@ class Scenario:
         spoken = {event["partition"] for event in self.declared["events"]}
         return tuple((name,) for name in self.declared.get("partitions", sorted(spoken)))
 
-    def _emit(self) -> Emit:
-        emit = self.declared["emit"]
-        if emit["mode"] == "every_n":
-            return Emit(EmitKind.EVERY_N, n=emit["n"])
-        if emit["mode"] == "periodic":
-            interval = emit["interval_ms"]
-            return Emit(EmitKind.EVERY, interval_ms=interval, phase_ms=emit.get("phase_ms", 0) % interval)
-        if emit["mode"] == "none":
-            return Emit(
-                EmitKind.EVERY, interval_ms=_NEVER_MS, phase_ms=self.declared["events"][0]["arrival"] % _NEVER_MS
-            )
-        return Emit(EmitKind.PER_EVENT)
-
 
 def load() -> list[Scenario]:
     """Give the recorded scenarios that the Spark engine has."""
@@ -287,8 +276,8 @@ def load_for_reference() -> list[Scenario]:
 
 def read(scenarios: Path, results: Path) -> list[Scenario]:
     """Read scenarios and Flink's answers, JSON lines (gzipped if the name says so), paired by id."""
-    recorded = {answer["id"]: answer for answer in _lines(results)}
-    return [Scenario(declared, recorded[declared["id"]]) for declared in _lines(scenarios)]
+    recorded = {answer["id"]: answer for answer in lines(results)}
+    return [Scenario(declared, recorded[declared["id"]]) for declared in lines(scenarios)]
 
 
 def is_in_reference(declared: Mapping[str, Any]) -> bool:
@@ -307,6 +296,19 @@ def is_in_spark(declared: Mapping[str, Any]) -> bool:
         and declared["strategy"]["kind"] in {"bounded", "monotonous"}
         and not {"idle_timeout_ms", "subtasks", "release", "start_ms", "join"} & declared.keys()
     )
+
+
+def emission(declared: Mapping[str, Any]) -> Emit:
+    """The emission that says what a scenario's says."""
+    emit = declared["emit"]
+    if emit["mode"] == "every_n":
+        return Emit(EmitKind.EVERY_N, n=emit["n"])
+    if emit["mode"] == "periodic":
+        interval = emit["interval_ms"]
+        return Emit(EmitKind.EVERY, interval_ms=interval, phase_ms=emit.get("phase_ms", 0) % interval)
+    if emit["mode"] == "none":
+        return Emit(EmitKind.EVERY, interval_ms=_NEVER_MS, phase_ms=declared["events"][0]["arrival"] % _NEVER_MS)
+    return Emit(EmitKind.PER_EVENT)
 
 
 def watermark(strategy: Mapping[str, Any], emit: Emit) -> Watermark:
@@ -376,9 +378,10 @@ def millis(moment: datetime) -> int:
     return micros(moment) // 1000
 
 
-def _lines(path: Path) -> list[dict[str, Any]]:
-    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
-        return [{name: _objects(value) for name, value in json.loads(line).items()} for line in lines]
+def lines(path: Path) -> list[dict[str, Any]]:
+    """Read the objects of a file, a line each."""
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as text:
+        return [{name: _objects(value) for name, value in json.loads(line).items()} for line in text]
 
 
 def _objects(value: Any) -> Any:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,15 +17,7 @@ from spark_jobs.semantics.sessions import SessionOperator
 from spark_jobs.semantics.watermark import BoundedOutOfOrderness, WatermarkOutput
 from spark_jobs.semantics.windows import SlidingWindows, TimeWindow, TumblingWindows, WindowAssigner, window_start
 from tests.unit.semantics.outputs import Output
-
-Case = dict[str, Any]
-
-CASES: list[Case] = [json.loads(path.read_text()) for path in sorted((Path(__file__).parent / "flink_tests").glob("*"))]
-
-
-def of_schema(schema: str) -> pytest.MarkDecorator:
-    cases = [case for case in CASES if case["schema"] == schema]
-    return pytest.mark.parametrize("case", cases, ids=lambda case: case["name"])
+from tests.vectors.flink_cases import CASES, Case, of_schema
 
 
 def operator(case: Case) -> WindowOperator[str, int] | SessionOperator[str, int]:
@@ -46,15 +36,9 @@ def assigner(window: Case) -> WindowAssigner:
 
 
 def test_every_case_is_read() -> None:
-    schemas = {"parameter_validation", "watermark_generator", "watermark_multiplexer", "window_assign"}
-    schemas |= {
-        "idleness_timer",
-        "merge_windows",
-        "merging_window_set",
-        "window_intersects",
-        "window_operator",
-        "window_start",
-    }
+    windows = {"merge_windows", "merging_window_set", "window_assign", "window_intersects", "window_operator"}
+    watermarks = {"idleness_timer", "parameter_validation", "watermark_generator", "watermark_multiplexer"}
+    schemas = windows | watermarks | {"interval_join", "interval_join_buffers", "window_start"}
     assert {case["schema"] for case in CASES} == schemas
 
 
