@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from spark_jobs.pipeline.model import Emit
@@ -87,10 +88,10 @@ class JoinScenario:
         ]
 
 
-def load_joins() -> list[JoinScenario]:
-    """Give every recorded join."""
-    recorded = {answer["id"]: answer for answer in lines(HERE / RESULTS)}
-    return [JoinScenario(s, recorded[s["id"]]) for s in lines(HERE / SCENARIOS) if "join" in s]
+def load_joins(scenarios: Path = HERE / SCENARIOS, results: Path = HERE / RESULTS) -> list[JoinScenario]:
+    """Give every join of scenarios and Flink's answers, JSON lines paired by id."""
+    recorded = {answer["id"]: answer for answer in lines(results)}
+    return [JoinScenario(s, recorded[s["id"]]) for s in lines(scenarios) if "join" in s]
 
 
 def pairs_of(joined: Joined) -> list[PairTuple]:

@@ -307,7 +307,8 @@ def emission(declared: Mapping[str, Any]) -> Emit:
         interval = emit["interval_ms"]
         return Emit(EmitKind.EVERY, interval_ms=interval, phase_ms=emit.get("phase_ms", 0) % interval)
     if emit["mode"] == "none":
-        return Emit(EmitKind.EVERY, interval_ms=_NEVER_MS, phase_ms=declared["events"][0]["arrival"] % _NEVER_MS)
+        first = declared["events"][0]["arrival"] if declared["events"] else 0
+        return Emit(EmitKind.EVERY, interval_ms=_NEVER_MS, phase_ms=first % _NEVER_MS)
     return Emit(EmitKind.PER_EVENT)
 
 
