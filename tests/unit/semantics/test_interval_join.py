@@ -54,6 +54,16 @@ def test_rows_are_given_up_at_their_last_instant(lower: int, upper: int, left_un
         assert made.kept(side) == []
 
 
+def test_an_exclusive_bound_gives_rows_up_a_millisecond_earlier() -> None:
+    made: IntervalJoin[str, str] = IntervalJoin(JoinBounds(-3, 5, lower_inclusive=False, upper_inclusive=False))
+    pairs(made, LEFT, 10, "left")
+    pairs(made, RIGHT, 10, "right")
+    made.on_watermark(12)
+    assert (made.kept(LEFT), made.kept(RIGHT)) == ([10], [])
+    made.on_watermark(14)
+    assert made.kept(LEFT) == []
+
+
 def test_a_row_at_the_watermark_misses_a_partner_that_has_just_gone() -> None:
     made: IntervalJoin[str, str] = IntervalJoin(JoinBounds(-1, 1))
     pairs(made, LEFT, 3, "a")

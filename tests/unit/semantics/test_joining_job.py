@@ -73,3 +73,13 @@ def test_a_source_stays_idle_until_a_higher_watermark() -> None:
     assert (downstream, downstream.is_idle) == ([5], True)
     source.partitions.mark_active()
     assert not downstream.is_idle
+
+
+def test_a_source_is_not_idle_while_its_main_output_speaks() -> None:
+    downstream = Output()
+    source = SourceOutput(downstream)
+    source.main.emit_watermark(5)
+    source.partitions.mark_idle()
+    assert not downstream.is_idle
+    source.main.mark_idle()
+    assert downstream.is_idle
