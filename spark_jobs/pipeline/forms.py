@@ -124,7 +124,7 @@ def duration(expected: str = "a duration such as '6 hours' or '0s'", *, least_ms
 
 def choice(options: type[Enum], *, later: tuple[str, ...] = (), hints: Mapping[str, str] | None = None) -> Leaf:
     """Make the form of one word of an enum; `later` words are refused as not supported yet, `hints` name a better."""
-    words = [str(option.value) for option in options]
+    words = [str(option.value) for option in options if option.value not in later]
 
     def parse(node: Scalar) -> Enum:
         if node.value in words:

@@ -42,6 +42,9 @@ class Strategy(StrEnum):
 
     BOUNDED_OUT_OF_ORDERNESS = "bounded_out_of_orderness"
     MONOTONOUS = "monotonous"
+    PUNCTUATED = "punctuated"
+    TIME_LAG = "time_lag"
+    NONE = "none"
 
 
 class EmitKind(StrEnum):
@@ -143,12 +146,21 @@ class Emit:
 
 @dataclass(frozen=True)
 class Watermark:
-    """The watermark strategy of every source partition."""
+    """The watermark strategy of every source partition.
+
+    `out_of_orderness_ms` belongs to BOUNDED_OUT_OF_ORDERNESS, `lag_ms` to TIME_LAG. PUNCTUATED: rows for which the SQL
+    condition `when` is true emit the watermark `value`, or their event time if there is none. A partition without rows
+    for longer than `idle_timeout_ms` does not hold the others back (rules 30-34); None: each does, for ever.
+    """
 
     strategy: Strategy = Strategy.BOUNDED_OUT_OF_ORDERNESS
     out_of_orderness_ms: int = 0
     placement: Placement = Placement.SOURCE
     emit: Emit = Emit()
+    when: str | None = None
+    value: TimeField | None = None
+    lag_ms: int = 0
+    idle_timeout_ms: int | None = None
 
 
 @dataclass(frozen=True)
@@ -161,9 +173,14 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Windows:
-    """Tumbling windows `[offset + k*size, offset + (k+1)*size)` per key."""
+    """The windows of each key.
 
-    size_ms: int
+    `tumbling` windows are `[offset + k*size, offset + (k+1)*size)`, `sliding` ones `[offset + k*slide, offset + k*slide
+    + size)`; a `session` has no size, it ends `gap` after its last row. `slide_ms` belongs to `sliding`, `gap_ms` to
+    `session`.
+    """
+
+    size_ms: int = 0
     offset_ms: int = 0
     key: tuple[str, ...] = ()
     allowed_lateness_ms: int = 0
@@ -171,6 +188,8 @@ class Windows:
     late_data: LateData = LateData.SIDE_OUTPUT
     aggregates: tuple[Aggregate, ...] = ()
     kind: str = "tumbling"
+    slide_ms: int = 0
+    gap_ms: int = 0
 
 
 @dataclass(frozen=True)

@@ -2,5 +2,6 @@
 
 from spark_jobs.replay.engine import Replay, replay
 from spark_jobs.replay.event_time import TimeFieldError
+from spark_jobs.replay.support import UnsupportedPipelineError
 
-__all__ = ["Replay", "TimeFieldError", "replay"]
+__all__ = ["Replay", "TimeFieldError", "UnsupportedPipelineError", "replay"]

@@ -18,6 +18,7 @@ from spark_jobs.replay import columns as c
 from spark_jobs.replay.calendar import calendar
 from spark_jobs.replay.census import census, gathered
 from spark_jobs.replay.events import fills_windows, moves_watermark, prepare
+from spark_jobs.replay.support import require_support
 
 
 class Replay:
@@ -92,8 +93,10 @@ def replay(events: DataFrame, pipeline: Pipeline, *, until: datetime | None = No
 
     `events` has the source's columns, in any order and partitioning of rows. `until` (aware) is how far the arrival
     clock is known to have gone, if further than the last row: emissions up to it happen. Raises TimeFieldError when a
-    time column has another type than declared, and Spark's AnalysisException for columns that do not exist.
+    time column has another type than declared, UnsupportedPipelineError for windows or watermarks that Spark does not
+    have, and Spark's AnalysisException for columns that do not exist.
     """
+    require_support(pipeline)
     return Replay(events, pipeline, None if until is None else timestamps.literal_millis(until) * 1000)
 
 

@@ -9,7 +9,7 @@ Here it is read off the advances as they happened; the Spark code computes it by
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from spark_jobs.semantics.lateness import is_closed, is_complete
@@ -33,6 +33,11 @@ class WindowCalendar:
 
     def __init__(self) -> None:
         self._advances: list[Advance] = []
+
+    @property
+    def advances(self) -> Sequence[Advance]:
+        """Every advance so far."""
+        return self._advances
 
     def record(self, advance: Advance) -> None:
         """Add the next advance."""

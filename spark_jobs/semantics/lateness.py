@@ -8,11 +8,18 @@ With `last` the window's last instant, L the allowed lateness, W the watermark b
     too late   cleanup <= W
 
 The window is judged, not the row: a row behind the watermark is on time while its window is open. At L = 0 nothing is
-late, since a window that has fired is gone. Rules 4, 50-55, 60-65.
+late, since a window that has fired is gone. A row is dropped when all its windows are too late for it, or it has none;
+what is dropped is reported as too late only if
+
+    ts + L <= W
+
+which a row with windows always fulfils. A join has no windows and judges the row itself: late if ts < W. Rules 4,
+50-55, 60-65, 91.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import Enum
 
 from spark_jobs.semantics.instants import clamped_add
@@ -57,3 +64,23 @@ def judge(window: TimeWindow, allowed_lateness_ms: int, watermark: int) -> Laten
     if is_closed(window, allowed_lateness_ms, watermark):
         return Lateness.TOO_LATE
     return Lateness.LATE if is_complete(window, watermark) else Lateness.ON_TIME
+
+
+def is_behind(ts: int, allowed_lateness_ms: int, watermark: int) -> bool:
+    """Say whether a row that no window took is reported as too late (rule 53)."""
+    return ts + allowed_lateness_ms <= watermark
+
+
+def is_behind_strictly(ts: int, watermark: int) -> bool:
+    """Say whether a row is late for a join (rule 91); one at the watermark is not."""
+    return ts < watermark
+
+
+def fate(seen: Collection[Lateness], ts: int, allowed_lateness_ms: int, watermark: int) -> Lateness | None:
+    """Give the best of how a row's windows saw it; for a row without windows too late, or None if it just vanishes.
+
+    A row is too late only if no window took it (rules 52, 53).
+    """
+    if seen:
+        return min(seen, key=list(Lateness).index)
+    return Lateness.TOO_LATE if is_behind(ts, allowed_lateness_ms, watermark) else None

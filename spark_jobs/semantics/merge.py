@@ -1,70 +1,113 @@
-"""The combined watermark is the minimum over the source partitions, and it never falls.
+"""The combined watermark is the minimum over the partitions that are not idle, and it never falls.
 
-    w_p   the highest watermark that partition p has emitted, MIN before the first
-    C     rises to min over the registered p of w_p whenever that is larger, and stays otherwise
+    w_p         the highest watermark that partition p has emitted, MIN before the first
+    candidate   the minimum of w_p over the active p; if all are idle, the maximum of w_p over all
+    C           rises to the candidate whenever that is larger, and stays otherwise
 
-A partition enters at MIN: C does not fall, but stands still until the newcomer has passed it. Without partitions there
-is no watermark at all. Deferred emissions are recorded and combined once, at `on_periodic_emit`; an immediate one is
-combined at once if it raises its partition's value and lies above C. Rules 20, 21, 23, 25, 26.
+A partition enters active, at MIN: C does not fall, but stands still until the newcomer has passed it. A partition that
+comes back from idleness with an older w_p stalls C in the same way. Without partitions there is no watermark at all.
+
+Any watermark of a partition makes it active, also a lower one. Deferred emissions are recorded and combined once, at
+`on_periodic_emit`; an immediate watermark is combined at once if it raises its partition's value and lies above C, an
+immediate change of idleness always. Rules 20-28, with all idle as Flink 2.3.0 has it (22, after V3).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 
 from spark_jobs.semantics.instants import MIN
 from spark_jobs.semantics.lateness import advances
 from spark_jobs.semantics.watermark import WatermarkOutput
 
 
-class WatermarkMerge:
-    """The partitions' watermarks and their combination; `forward` gets every new value of C."""
+@dataclass
+class _Partial:
+    """One partition's own watermark and idleness."""
 
-    def __init__(self, forward: Callable[[int], None]) -> None:
-        self._forward = forward
-        self._partitions: dict[str, int] = {}
+    watermark: int = MIN
+    is_idle: bool = False
+
+    def emit(self, watermark: int) -> bool:
+        """Take a watermark; say whether it is the partition's highest."""
+        self.is_idle = False
+        is_news = advances(watermark, self.watermark)
+        if is_news:
+            self.watermark = watermark
+        return is_news
+
+
+class WatermarkMerge:
+    """The partitions' watermarks and their combination; `output` gets every new value of C, and that all are idle."""
+
+    def __init__(self, output: WatermarkOutput) -> None:
+        self._output = output
+        self._partitions: dict[str, _Partial] = {}
         self._combined = MIN
 
     @property
     def partitions(self) -> Mapping[str, int]:
         """The watermark of every registered partition."""
-        return self._partitions
+        return {name: partial.watermark for name, partial in self._partitions.items()}
 
     def register(self, partition: str) -> None:
-        """Let a new partition take part, at MIN (rule 26)."""
-        self._partitions[partition] = MIN
+        """Let a new partition take part, active at MIN (rule 26)."""
+        self._partitions[partition] = _Partial()
 
     def deferred(self, partition: str) -> WatermarkOutput:
-        """Give the output whose watermarks wait for `on_periodic_emit`."""
-        return _Output(partial(self._record, partition))
+        """Give the output whose watermarks and idleness wait for `on_periodic_emit`."""
+        return _Deferred(self._partitions[partition])
 
     def immediate(self, partition: str) -> WatermarkOutput:
-        """Give the output whose watermarks are combined at once (rule 25)."""
-        return _Output(partial(self._record_at_once, partition))
+        """Give the output whose watermarks and idleness are combined at once (rule 25)."""
+        return _Immediate(self._partitions[partition], self._combine_above, self.on_periodic_emit)
 
     def on_periodic_emit(self) -> None:
-        """Combine what the partitions have recorded; forward the result if it is news (rule 21)."""
-        candidate = min(self._partitions.values(), default=MIN)
+        """Combine what the partitions have recorded; tell the output what is new (rules 21, 22)."""
+        if not self._partitions:
+            return
+        active = [partial.watermark for partial in self._partitions.values() if not partial.is_idle]
+        candidate = min(active) if active else max(partial.watermark for partial in self._partitions.values())
         if advances(candidate, self._combined):
             self._combined = candidate
-            self._forward(candidate)
+            self._output.emit_watermark(candidate)
+        if not active:
+            self._output.mark_idle()
 
-    def _record(self, partition: str, watermark: int) -> bool:
-        if not advances(watermark, self._partitions[partition]):
-            return False
-        self._partitions[partition] = watermark
-        return True
-
-    def _record_at_once(self, partition: str, watermark: int) -> None:
-        if self._record(partition, watermark) and advances(watermark, self._combined):
+    def _combine_above(self, watermark: int) -> None:
+        if advances(watermark, self._combined):
             self.on_periodic_emit()
 
 
 @dataclass(frozen=True)
-class _Output:
-    record: Callable[[int], object]
+class _Deferred:
+    partial: _Partial
 
     def emit_watermark(self, watermark: int) -> None:
-        self.record(watermark)
+        self.partial.emit(watermark)
+
+    def mark_idle(self) -> None:
+        self.partial.is_idle = True
+
+    def mark_active(self) -> None:
+        self.partial.is_idle = False
+
+
+@dataclass(frozen=True)
+class _Immediate:
+    partial: _Partial
+    combine_above: Callable[[int], None]
+    combine: Callable[[], None]
+
+    def emit_watermark(self, watermark: int) -> None:
+        if self.partial.emit(watermark):
+            self.combine_above(watermark)
+
+    def mark_idle(self) -> None:
+        self.partial.is_idle = True
+        self.combine()
+
+    def mark_active(self) -> None:
+        self.partial.is_idle = False
+        self.combine()

@@ -24,7 +24,10 @@ E = TypeVar("E")
 
 @dataclass(frozen=True)
 class Pane(Generic[K, E]):
-    """One firing: its rows in the order in which they came, and the operator's watermark at that moment."""
+    """One firing: its rows in the order in which they came, and the operator's watermark at that moment.
+
+    `replaces` are the sessions with earlier panes that this one has absorbed; other windows absorb nothing.
+    """
 
     key: K
     window: TimeWindow
@@ -32,6 +35,7 @@ class Pane(Generic[K, E]):
     timing: Lateness
     watermark: int
     rows: tuple[E, ...]
+    replaces: tuple[TimeWindow, ...] = ()
 
 
 @dataclass(frozen=True)

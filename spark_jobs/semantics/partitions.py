@@ -4,7 +4,8 @@
 
 Rows with equal labels are one partition; a missing value names a partition like any other. Declared partitions exist
 from the beginning; any other joins with its first row. Each has its own generator; a row is seen by its partition's
-alone, an emission by all. Rules 17, 19a, 20, 26.
+alone, an emission by all. What a generator says at a row is combined at once, at an emission when all have spoken.
+Rules 17, 19a, 20, 25, 26.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from spark_jobs.semantics.merge import WatermarkMerge
-from spark_jobs.semantics.watermark import WatermarkGenerator
+from spark_jobs.semantics.watermark import WatermarkGenerator, WatermarkOutput
 
 
 def label(values: Iterable[Any]) -> str:
@@ -22,18 +23,18 @@ def label(values: Iterable[Any]) -> str:
 
 
 class SourcePartitions:
-    """The generators of all partitions and their merged watermark; `forward` gets every new combined value."""
+    """The generators of all partitions and their merged watermark, which goes to `output`."""
 
     def __init__(
         self,
         new_generator: Callable[[], WatermarkGenerator],
         *,
         declared: Iterable[str],
-        forward: Callable[[int], None],
+        output: WatermarkOutput,
     ) -> None:
         self._new_generator = new_generator
         self._generators: dict[str, WatermarkGenerator] = {}
-        self._merge = WatermarkMerge(forward)
+        self._merge = WatermarkMerge(output)
         for partition in declared:
             self._join(partition)
 

@@ -2,7 +2,13 @@
 
 It runs the streaming job row by row and writes down what happened; `spark_jobs.replay` must give the same rows. Law:
 
-    rows_read = invalid + filtered + on_time + late + too_late
+    rows_read = invalid + filtered + on_time + late + too_late + unassigned
+
+A row with several windows counts once, by the best verdict. Unassigned rows lie between two sliding windows and ahead
+of the watermark: Flink drops them without a trace (rule 53), and no published table holds them.
+
+Sessions have no window calendar, so `watermarks` is empty for them; `window_results` holds the latest pane of each
+session, but of none that a later pane has swallowed; a too late row is counted for its own window `[ts, ts + gap)`.
 
 Timestamps in the result are aware, UTC; the watermark MIN is None and MAX is `instants.END_OF_INPUT`. Columns are those
 of the published tables, in their order, without `run_id`.
@@ -22,7 +28,7 @@ from spark_jobs.semantics.calendar import Advance
 from spark_jobs.semantics.events import Event, EventReader, Predicate, Row
 from spark_jobs.semantics.expressions import column
 from spark_jobs.semantics.instants import floor_to_ms, micros, table_time, table_time_us
-from spark_jobs.semantics.lateness import Lateness
+from spark_jobs.semantics.lateness import Lateness, fate
 from spark_jobs.semantics.streaming_job import Fired, Judged, StreamingJob
 from spark_jobs.semantics.windows import TimeWindow
 
@@ -41,6 +47,7 @@ class Replay:
     late_events: list[TableRow]
     invalid_events: list[TableRow]
     watermarks: list[TableRow]
+    unassigned_events: list[TableRow]
     counts: dict[str, int]
 
 
@@ -68,20 +75,25 @@ def replay(
     arrived = sorted((e for e in events if e.is_kept or moves_all), key=lambda event: event.position)
     job = StreamingJob(pipeline)
     job.run(arrived, _clock_end(until, arrived))
-    too_late = [judged for judged in job.judged if _is_skipped(judged)]
+    fates = [tables.fate(judged) for judged in job.judged]
+    too_late = [judged for judged, fate in zip(job.judged, fates, strict=True) if fate is Lateness.TOO_LATE]
     results = tables.window_results(job.fired, too_late)
-    fates = Counter(_fate(judged).value for judged in job.judged)
+    counted = Counter(fates)
     return Replay(
         panes=[tables.pane(fired) for fired in job.fired],
         window_results=results,
         late_events=[_late_event(judged) for judged in too_late],
         invalid_events=[{**row, "reason": reason} for row, reason in read if isinstance(reason, str)],
         watermarks=tables.watermarks(job),
+        unassigned_events=[
+            _skipped_event(judged) for judged, fate in zip(job.judged, fates, strict=True) if fate is None
+        ],
         counts={
             "rows_read": len(read),
             "invalid": len(read) - len(events),
             "filtered": sum(not event.is_kept for event in events),
-            **{fate.value: fates[fate.value] for fate in Lateness},
+            **{fate.value: counted[fate] for fate in Lateness},
+            "unassigned": counted[None],
             "windows": len(results),
             "panes": len(job.fired),
             "late_panes": sum(fired.pane.timing is Lateness.LATE for fired in job.fired),
@@ -94,11 +106,17 @@ class _Tables:
 
     def __init__(self, pipeline: Pipeline, aggregates: Mapping[str, Aggregation]) -> None:
         self._key = pipeline.windows.key
+        self._has_sessions = pipeline.windows.kind == "session"
         self._allowed_lateness_ms = pipeline.windows.allowed_lateness_ms
         self._aggregates = {
             declared.name: aggregates.get(declared.name) or aggregation(declared.expression)
             for declared in pipeline.windows.aggregates
         }
+
+    def fate(self, judged: Judged) -> Lateness | None:
+        """What became of a row; None if unassigned."""
+        seen = [verdict.lateness for verdict in judged.verdicts]
+        return fate(seen, judged.event.ts, self._allowed_lateness_ms, judged.watermark)
 
     def pane(self, fired: Fired) -> TableRow:
         pane = fired.pane
@@ -113,7 +131,7 @@ class _Tables:
         }
 
     def window_results(self, fired: list[Fired], too_late: list[Judged]) -> list[TableRow]:
-        latest = {(f.pane.key, f.pane.window): f for f in fired}
+        latest = _latest(fired)
         missed: Counter[tuple[Comparable, TimeWindow]] = Counter()
         for judged in too_late:
             missed.update((verdict.key, verdict.window) for verdict in judged.verdicts)
@@ -130,6 +148,9 @@ class _Tables:
         ]
 
     def watermarks(self, job: StreamingJob) -> list[TableRow]:
+        # A session is its key's own: there is no calendar of windows that all keys share.
+        if self._has_sessions:
+            return []
         windows = {verdict.window for judged in job.judged for verdict in judged.verdicts}
         return [self._calendar_row(window, job) for window in sorted(windows)]
 
@@ -152,6 +173,16 @@ class _Tables:
         return {name: aggregate(rows) for name, aggregate in self._aggregates.items()}
 
 
+def _latest(fired: list[Fired]) -> dict[tuple[Comparable, TimeWindow], Fired]:
+    """Give the latest pane of each window, but of no session whose rows a later pane shows as part of its own."""
+    latest: dict[tuple[Comparable, TimeWindow], Fired] = {}
+    for f in fired:
+        for window in f.pane.replaces:
+            latest.pop((f.pane.key, window), None)
+        latest[f.pane.key, f.pane.window] = f
+    return latest
+
+
 def _clock_end(until: datetime | None, arrived: list[Event]) -> int | None:
     if until is None:
         return None
@@ -162,30 +193,30 @@ def _clock_end(until: datetime | None, arrived: list[Event]) -> int | None:
     return until_ms * 1000
 
 
-def _fate(judged: Judged) -> Lateness:
-    """A row's best verdict: it is too late only if all its windows say so (rule 52)."""
-    order = list(Lateness)
-    return min((verdict.lateness for verdict in judged.verdicts), key=order.index)
-
-
-def _is_skipped(judged: Judged) -> bool:
-    return _fate(judged) is Lateness.TOO_LATE
-
-
-def _late_event(judged: Judged) -> TableRow:
+def _skipped_event(judged: Judged) -> TableRow:
     event = judged.event
     return {
         **event.row,
         "event_time": table_time_us(event.event_us),
         "arrival_time": table_time_us(event.arrival_us),
         "watermark": table_time(judged.watermark),
-        "late_by_ms": judged.watermark - event.ts,
-        **_bounds(max(verdict.window for verdict in judged.verdicts)),
     }
 
 
-def _bounds(window: TimeWindow) -> TableRow:
-    return {"window_start": table_time(window.start), "window_end": table_time(window.end)}
+def _late_event(judged: Judged) -> TableRow:
+    return {
+        **_skipped_event(judged),
+        "late_by_ms": judged.watermark - judged.event.ts,
+        **_bounds(max((verdict.window for verdict in judged.verdicts), default=None)),
+    }
+
+
+def _bounds(window: TimeWindow | None) -> TableRow:
+    """The window's columns; null where a row had no window."""
+    return {
+        "window_start": None if window is None else table_time(window.start),
+        "window_end": None if window is None else table_time(window.end),
+    }
 
 
 def _clock(advance: Advance | None) -> datetime | None:

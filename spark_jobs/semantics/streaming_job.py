@@ -3,7 +3,8 @@
     each row    emission due before it -> window operator, by the watermark so far -> generator -> emission due after it
     the end     emission due until the clock stops -> watermark MAX, if the end of input closes
 
-An emission that raises the combined watermark runs the operator's timers at once. Nothing is computed in closed form:
+An emission, or a row that carries a watermark, runs the operator's timers at once if it raises the combined watermark.
+Nothing is computed in closed form:
 this is what the Spark code is compared with. Rules 5, 17, 61; page section B3.
 """
 
@@ -15,17 +16,21 @@ from typing import TYPE_CHECKING
 
 from spark_jobs.semantics.arrival_order import Comparable, comparable
 from spark_jobs.semantics.calendar import Advance, WindowCalendar
+from spark_jobs.semantics.clock import ArrivalClock
 from spark_jobs.semantics.emission import emission_clock
 from spark_jobs.semantics.events import Event
 from spark_jobs.semantics.expressions import column
 from spark_jobs.semantics.instants import MAX
 from spark_jobs.semantics.panes import Pane, Verdict, WindowOperator
 from spark_jobs.semantics.partitions import SourcePartitions, label
-from spark_jobs.semantics.watermark import generator
+from spark_jobs.semantics.sessions import SessionOperator
+from spark_jobs.semantics.strategy import follows_clock, generator
 from spark_jobs.semantics.windows import assigner
 
 if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import Pipeline
+    from spark_jobs.pipeline.model import Pipeline, Windows
+
+Operator = WindowOperator[Comparable, Event] | SessionOperator[Comparable, Event]
 
 
 @dataclass(frozen=True)
@@ -54,25 +59,22 @@ class StreamingJob:
         self.judged: list[Judged] = []
         self.calendar = WindowCalendar()
         self._key = windows.key
-        self._operator: WindowOperator[Comparable, Event] = WindowOperator(
-            assigner(windows),
-            allowed_lateness_ms=windows.allowed_lateness_ms,
-            discarding=windows.accumulation.value == "discarding",
-        )
+        self._operator = operator(windows)
+        self._clock = ArrivalClock()
         self._partitions = SourcePartitions(
-            lambda: generator(pipeline.watermark),
+            lambda: generator(pipeline.watermark, self._clock),
             declared=(label(values) for values in source.source_partition.declared),
-            forward=self._forward,
+            output=self,
         )
-        self._emissions = emission_clock(pipeline.watermark.emit)
+        self._emissions = emission_clock(pipeline.watermark.emit, every_tick=follows_clock(pipeline.watermark))
         self._closes = pipeline.replay.end_of_input.value == "close"
-        self._now_us = 0
 
     def run(self, events: Iterable[Event], until_us: int | None) -> None:
         """Process the events, which are in arrival order, then the end of the input at `until_us` or the last row."""
         end_us = None
         for event in events:
             self._emit(self._emissions.before(event.clock_us))
+            self._clock.advance_to(event.clock_us)
             if event.is_kept:
                 self._process(event)
             self._partitions.on_event(event.partition, event.row, event.ts)
@@ -89,14 +91,29 @@ class StreamingJob:
         self.judged.append(Judged(event, watermark, verdicts))
         self.fired += [Fired(verdict.pane, event.clock_us) for verdict in verdicts if verdict.pane is not None]
 
-    def _emit(self, clock_us: int | None) -> None:
-        if clock_us is not None:
-            self._now_us = clock_us
+    def _emit(self, clocks_us: Iterable[int]) -> None:
+        for clock_us in clocks_us:
+            self._clock.advance_to(clock_us)
             self._partitions.on_periodic_emit()
 
-    def _forward(self, watermark: int) -> None:
-        self._advance(Advance(self._now_us, watermark, dict(self._partitions.watermarks)))
+    def emit_watermark(self, watermark: int) -> None:
+        """Take the combined watermark of the source."""
+        self._advance(Advance(self._clock.now_us, watermark, dict(self._partitions.watermarks)))
+
+    def mark_idle(self) -> None:
+        """Go on: a source without active partitions moves no watermark, and its rows are judged as ever."""
+
+    def mark_active(self) -> None:
+        """Go on."""
 
     def _advance(self, advance: Advance) -> None:
         self.calendar.record(advance)
         self.fired += [Fired(pane, advance.clock_us) for pane in self._operator.on_watermark(advance.watermark)]
+
+
+def operator(declared: Windows) -> Operator:
+    """Make the operator of the windows that a pipeline declares. Raises ValueError for an unknown kind."""
+    lateness_ms, discarding = declared.allowed_lateness_ms, declared.accumulation.value == "discarding"
+    if declared.kind == "session":
+        return SessionOperator(declared.gap_ms, allowed_lateness_ms=lateness_ms, discarding=discarding)
+    return WindowOperator(assigner(declared), allowed_lateness_ms=lateness_ms, discarding=discarding)

@@ -12,19 +12,22 @@ value is seen at the next emit. The same value may be emitted again. Rules 2, 10
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from spark_jobs.semantics.instants import MIN
 
-if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import Watermark
-
 
 class WatermarkOutput(Protocol):
-    """Where a generator's watermarks go."""
+    """Where a generator's watermarks go, and what it says of its partition's idleness."""
 
     def emit_watermark(self, watermark: int) -> None:
-        """Take a watermark; lower ones than before are allowed and change nothing."""
+        """Take a watermark; one that is not higher changes no value, but ends idleness like any (rule 24)."""
+
+    def mark_idle(self) -> None:
+        """Take the partition out of the minimum until it speaks again."""
+
+    def mark_active(self) -> None:
+        """Take the partition into the minimum again, with the watermark that it had."""
 
 
 class WatermarkGenerator(Protocol):
@@ -55,10 +58,11 @@ class BoundedOutOfOrderness:
         output.emit_watermark(self._max_ts - self._bound_ms - 1)
 
 
-def generator(declared: Watermark) -> WatermarkGenerator:
-    """Make a new partition's generator as the pipeline declares it. Raises ValueError for an unknown strategy."""
-    if declared.strategy.value == "bounded_out_of_orderness":
-        return BoundedOutOfOrderness(declared.out_of_orderness_ms)
-    if declared.strategy.value == "monotonous":
-        return BoundedOutOfOrderness(0)
-    raise ValueError(f"found strategy '{declared.strategy.value}', known: bounded_out_of_orderness, monotonous")
+class NoWatermarks:
+    """No watermark at all: everything fires at the end of the input (rule 15)."""
+
+    def on_event(self, row: Mapping[str, Any], ts: int, output: WatermarkOutput) -> None:
+        """Take no notice."""
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        """Emit nothing."""

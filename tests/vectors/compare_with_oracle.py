@@ -1,39 +1,61 @@
 """Compare the reference with Flink on any number of scenarios: compare_with_oracle.py SCENARIOS RESULTS
 
 Both are JSON lines as the Flink oracle reads and writes them (gzipped if the name ends in .gz). Scenarios that need
-idleness, other windows or other strategies than the project has are left out and counted. Exit code 1 on a difference.
+more than the reference has are left out and counted. Exit code 1 on a difference.
 """
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 
+from spark_jobs.semantics.interval_join import Side
 from spark_jobs.semantics.reference import replay
-from tests.vectors.scenarios import Scenario, calendar_of, is_supported, late_of, load, panes_of
+from tests.vectors import joins
+from tests.vectors.joins import JoinScenario, load_joins, pairs_of
+from tests.vectors.scenarios import Scenario, calendar_of, is_in_reference, late_of, panes_of, read, unassigned_of
 
 
 def differs(scenario: Scenario) -> list[str]:
     """Name the parts of the answer that are not Flink's."""
     outcome = replay(scenario.rows, scenario.pipeline, until=scenario.until)
     parts = {
-        "panes": panes_of(outcome) == scenario.panes,
+        "panes": panes_of(outcome, scenario.shown_clock_us) == scenario.panes,
         "late rows": late_of(outcome) == scenario.late,
-        "calendar": calendar_of(outcome) == scenario.calendar,
+        "unassigned rows": unassigned_of(outcome) == scenario.unassigned,
+        "calendar": calendar_of(outcome, scenario.shown_clock_us) == scenario.calendar,
+    }
+    return [name for name, is_same in parts.items() if not is_same]
+
+
+def join_differs(scenario: JoinScenario) -> list[str]:
+    """Name the parts of a join's answer that are not Flink's."""
+    joined = scenario.joined()
+    parts = {
+        "pairs": pairs_of(joined) == scenario.pairs,
+        "late left rows": joins.late_of(joined, Side.LEFT) == scenario.recorded["late_left"],
+        "late right rows": joins.late_of(joined, Side.RIGHT) == scenario.recorded["late_right"],
+        "watermarks": [(arrived - 1, mark) for arrived, mark in joined.watermarks] == scenario.watermarks,
     }
     return [name for name, is_same in parts.items() if not is_same]
 
 
 def main(scenarios: Path, results: Path) -> int:
     """Print what differs and how much was compared."""
-    everything = load(scenarios, results)
-    compared = [scenario for scenario in everything if is_supported(scenario.declared)]
+    everything = read(scenarios, results)
+    compared = [scenario for scenario in everything if is_in_reference(scenario.declared)]
+    joined = load_joins(scenarios, results)
     different = {scenario.id: found for scenario in compared if (found := differs(scenario))}
+    different |= {scenario.id: found for scenario in joined if (found := join_differs(scenario))}
     for name, found in different.items():
         print(f"{name}: other {', '.join(found)}")
+    kinds = Counter(scenario.pipeline.windows.kind for scenario in compared) + Counter({"join": len(joined)})
+    print(", ".join(f"{kind} {number}" for kind, number in sorted(kinds.items())))
     panes, late = sum(len(s.panes) for s in compared), sum(len(s.late) for s in compared)
-    print(f"{len(compared)} compared ({panes} panes, {late} late rows): {len(different)} differ")
-    print(f"{len(everything) - len(compared)} left out")
+    pairs = sum(len(s.pairs) for s in joined)
+    print(f"{kinds.total()} compared ({panes} panes, {late} late rows, {pairs} pairs): {len(different)} differ")
+    print(f"{len(everything) - kinds.total()} left out")
     return 1 if different else 0
 
 

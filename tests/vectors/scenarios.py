@@ -1,7 +1,8 @@
 """A scenario is a stream with a pipeline, and what Flink 2.3.0 emitted for it: panes, late rows, watermarks.
 
-`load` gives every recorded scenario of this folder. What an engine gives becomes the same tuples as what Flink gave:
-`panes_of` and `late_of` read any result whose tables are rows of the published columns, `calendar_of` its `watermarks`.
+`load` gives the recorded scenarios of this folder that the Spark engine has, `load_for_reference` all that the
+reference has. What an engine gives becomes the same tuples as what Flink gave: `panes_of` and `late_of` read any result
+whose tables are rows of the published columns, `calendar_of` its `watermarks`, `unassigned_of` the reference's table.
 Times in the tuples are milliseconds, MIN and MAX as in Flink. A row of a scenario is a dict with `index` (its place in
 Flink's order), `partition, key, ts` (ms), `arrival_us` (microseconds; unique, in Flink's order) and `value`.
 """
@@ -11,8 +12,8 @@ from __future__ import annotations
 import gzip
 import json
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import groupby
@@ -34,11 +35,19 @@ from spark_jobs.pipeline.model import (
     Windows,
 )
 from spark_jobs.semantics.instants import END_OF_INPUT, MAX, MIN, micros, table_time
+from spark_jobs.semantics.reference import Replay
+from spark_jobs.semantics.strategy import follows_clock
 
 HERE = Path(__file__).parent
 SCENARIOS, RESULTS = "scenarios.jsonl.gz", "flink_results.jsonl.gz"
 
-_STRATEGIES = {"bounded": Strategy.BOUNDED_OUT_OF_ORDERNESS, "monotonous": Strategy.MONOTONOUS}
+_STRATEGIES = {
+    "bounded": Strategy.BOUNDED_OUT_OF_ORDERNESS,
+    "monotonous": Strategy.MONOTONOUS,
+    "punctuated": Strategy.PUNCTUATED,
+    "time_lag": Strategy.TIME_LAG,
+    "none": Strategy.NONE,
+}
 _AGGREGATES = {
     "rows": "count(*)",
     "total": "sum(value)",
@@ -115,6 +124,7 @@ class Scenario:
                 "ts": event["ts"],
                 "arrival_us": arrival * 1000 + place,
                 "value": float(event["value"]),
+                **({"marker": event.get("marker", False)} if self._is_punctuated else {}),
             }
             for arrival, together in by_arrival
             for place, (index, event) in enumerate(together)
@@ -139,13 +149,14 @@ class Scenario:
                 tie_break=("index",),
                 future_guard_ms=None,
             ),
-            watermark=Watermark(
-                strategy=_STRATEGIES[strategy["kind"]],
-                out_of_orderness_ms=strategy.get("out_of_orderness_ms", 0),
-                emit=self._emit(),
+            watermark=replace(
+                watermark(strategy, emission(self.declared)), idle_timeout_ms=self.declared.get("idle_timeout_ms")
             ),
             windows=Windows(
-                size_ms=window["size_ms"],
+                kind=window["kind"],
+                size_ms=window.get("size_ms", 0),
+                gap_ms=window.get("gap_ms", 0),
+                slide_ms=window.get("slide_ms", 0),
                 offset_ms=window.get("offset_ms", 0),
                 key=("key",),
                 allowed_lateness_ms=self.declared.get("allowed_lateness_ms", 0),
@@ -153,6 +164,10 @@ class Scenario:
                 aggregates=tuple(Aggregate(name, expression) for name, expression in _AGGREGATES.items()),
             ),
         )
+
+    @cached_property
+    def _causes(self) -> dict[int, str]:
+        return {mark["watermark"]: mark["cause"] for mark in self.recorded["watermarks"]}
 
     @property
     def panes(self) -> list[PaneTuple]:
@@ -181,11 +196,20 @@ class Scenario:
         return sorted(self.recorded["late"])
 
     @property
+    def unassigned(self) -> list[int]:
+        """The indices of the rows without a window that Flink drops without a trace, sorted (rule 53)."""
+        return sorted(set(self.recorded["unassigned"]) - set(self.recorded["late"]))
+
+    @property
     def calendar(self) -> list[CalendarTuple]:
-        """The calendar that Flink's watermarks give for the windows that held a row, sorted."""
-        lateness = self.declared.get("allowed_lateness_ms", 0)
-        size, offset = self.declared["window"]["size_ms"], self.declared["window"].get("offset_ms", 0)
-        starts = sorted({event["ts"] - (event["ts"] - offset) % size for event in self.declared["events"]})
+        """The calendar that Flink's watermarks give for the windows that held a row, sorted; none of sessions."""
+        lateness, window = self.declared.get("allowed_lateness_ms", 0), self.declared["window"]
+        if window["kind"] == "session":
+            return []
+        size, offset = window["size_ms"], window.get("offset_ms", 0)
+        slide = window.get("slide_ms", size)
+        newest = {(ts, ts - (ts - offset) % slide) for ts in (event["ts"] for event in self.declared["events"])}
+        starts = sorted({start for ts, first in newest for start in range(first, ts - size, -slide)})
         marks = self.recorded["watermarks"]
         reached = [mark["watermark"] for mark in marks]
         fires = [bisect_left(reached, start + size - 1) for start in starts]
@@ -195,17 +219,41 @@ class Scenario:
             for start, fire, close in zip(starts, fires, closes, strict=True)
         ]
 
+    @property
+    def watermarks(self) -> list[tuple[int, int]]:
+        """Each watermark that reached Flink's operator, with its clock in microseconds; none without rows."""
+        return [(self._clock_of(mark), mark["watermark"]) for mark in self.recorded["watermarks"] if self.rows]
+
     def _clock_of(self, mark: Mapping[str, Any]) -> int:
         return self._clock_us(mark["after_event"], mark["watermark"])
 
+    def shown_clock_us(self, clock_us: int) -> int:
+        """A clock of an engine's as the tuples show it: the arrival of the last row before, if ticks may be skipped.
+
+        Flink's answer names the row after which something happened, not the tick. Where every tick between two rows may
+        be the one, only the row is compared.
+        """
+        if not self._skips_ticks:
+            return clock_us
+        return max((row["arrival_us"] for row in self.rows if row["arrival_us"] < clock_us), default=MIN)
+
+    @cached_property
+    def _skips_ticks(self) -> bool:
+        return self.declared["emit"]["mode"] == "periodic" and follows_clock(self.pipeline.watermark)
+
+    @cached_property
+    def _is_punctuated(self) -> bool:
+        return self.declared["strategy"]["kind"] == "punctuated"
+
     def _clock_us(self, after_event: int, watermark: int, *, is_emission: bool = True) -> int:
-        """The clock of what Flink did after a row: at the next tick, or with the row itself."""
+        """The clock of what Flink did after a row: at a tick, or with the row itself."""
         if watermark == MAX and self.until is not None:
-            return micros(self.until)
+            return self.shown_clock_us(micros(self.until))
         arrival_us: int = self.rows[after_event]["arrival_us"]
         emit = self.pipeline.watermark.emit
-        if watermark == MAX or not is_emission or emit.kind is not EmitKind.EVERY:
-            return arrival_us
+        is_tick = is_emission and emit.kind is EmitKind.EVERY and self._causes[watermark] == "periodic"
+        if not is_tick or self._skips_ticks:
+            return arrival_us if is_tick else self.shown_clock_us(arrival_us)
         since_ms = arrival_us // 1000 - emit.phase_ms
         return (since_ms // emit.interval_ms + 1) * emit.interval_ms * 1000 + emit.phase_ms * 1000
 
@@ -215,37 +263,74 @@ class Scenario:
         spoken = {event["partition"] for event in self.declared["events"]}
         return tuple((name,) for name in self.declared.get("partitions", sorted(spoken)))
 
-    def _emit(self) -> Emit:
-        emit = self.declared["emit"]
-        if emit["mode"] == "every_n":
-            return Emit(EmitKind.EVERY_N, n=emit["n"])
-        if emit["mode"] == "periodic":
-            interval = emit["interval_ms"]
-            return Emit(EmitKind.EVERY, interval_ms=interval, phase_ms=emit.get("phase_ms", 0) % interval)
-        if emit["mode"] == "none":
-            return Emit(
-                EmitKind.EVERY, interval_ms=_NEVER_MS, phase_ms=self.declared["events"][0]["arrival"] % _NEVER_MS
-            )
-        return Emit(EmitKind.PER_EVENT)
+
+def load() -> list[Scenario]:
+    """Give the recorded scenarios that the Spark engine has."""
+    return [scenario for scenario in load_for_reference() if is_in_spark(scenario.declared)]
 
 
-def load(scenarios: Path = HERE / SCENARIOS, results: Path = HERE / RESULTS) -> list[Scenario]:
+def load_for_reference() -> list[Scenario]:
+    """Give the recorded scenarios that the reference has."""
+    return [scenario for scenario in read(HERE / SCENARIOS, HERE / RESULTS) if is_in_reference(scenario.declared)]
+
+
+def read(scenarios: Path, results: Path) -> list[Scenario]:
     """Read scenarios and Flink's answers, JSON lines (gzipped if the name says so), paired by id."""
-    recorded = {answer["id"]: answer for answer in _lines(results)}
-    return [Scenario(declared, recorded[declared["id"]]) for declared in _lines(scenarios)]
+    recorded = {answer["id"]: answer for answer in lines(results)}
+    return [Scenario(declared, recorded[declared["id"]]) for declared in lines(scenarios)]
 
 
-def is_supported(declared: Mapping[str, Any]) -> bool:
-    """Whether the project has all that a scenario asks for."""
+def is_in_reference(declared: Mapping[str, Any]) -> bool:
+    """Whether the reference has all that a scenario asks for."""
+    return (
+        declared.get("window", {}).get("kind") in {"tumbling", "sliding", "session"}
+        and declared["strategy"]["kind"] in _STRATEGIES
+        and not {"subtasks", "release", "start_ms", "join"} & declared.keys()
+    )
+
+
+def is_in_spark(declared: Mapping[str, Any]) -> bool:
+    """Whether the Spark engine has all that a scenario asks for."""
     return (
         declared.get("window", {}).get("kind") == "tumbling"
-        and declared["strategy"]["kind"] in _STRATEGIES
+        and declared["strategy"]["kind"] in {"bounded", "monotonous"}
         and not {"idle_timeout_ms", "subtasks", "release", "start_ms", "join"} & declared.keys()
     )
 
 
-def panes_of(outcome: Outcome) -> list[PaneTuple]:
-    """An engine's panes, sorted."""
+def emission(declared: Mapping[str, Any]) -> Emit:
+    """The emission that says what a scenario's says."""
+    emit = declared["emit"]
+    if emit["mode"] == "every_n":
+        return Emit(EmitKind.EVERY_N, n=emit["n"])
+    if emit["mode"] == "periodic":
+        interval = emit["interval_ms"]
+        return Emit(EmitKind.EVERY, interval_ms=interval, phase_ms=emit.get("phase_ms", 0) % interval)
+    if emit["mode"] == "none":
+        first = declared["events"][0]["arrival"] if declared["events"] else 0
+        return Emit(EmitKind.EVERY, interval_ms=_NEVER_MS, phase_ms=first % _NEVER_MS)
+    return Emit(EmitKind.PER_EVENT)
+
+
+def watermark(strategy: Mapping[str, Any], emit: Emit) -> Watermark:
+    """The watermark that says what a scenario's strategy says."""
+    delta_ms = strategy.get("delta_ms", 0)
+    return Watermark(
+        strategy=_STRATEGIES[strategy["kind"]],
+        out_of_orderness_ms=strategy.get("out_of_orderness_ms", 0),
+        emit=emit,
+        when=strategy.get("when"),
+        value=TimeField(f"ts - {delta_ms}", unit=TimeUnit.MILLISECONDS) if delta_ms else None,
+        lag_ms=strategy.get("lag_ms", 0),
+    )
+
+
+def _as_it_is(clock_us: int) -> int:
+    return clock_us
+
+
+def panes_of(outcome: Outcome, shown: Callable[[int], int] = _as_it_is) -> list[PaneTuple]:
+    """An engine's panes, sorted; `shown` is the scenario's `shown_clock_us` where ticks may be skipped."""
     return sorted(
         PaneTuple(
             pane["key"],
@@ -254,7 +339,7 @@ def panes_of(outcome: Outcome) -> list[PaneTuple]:
             pane["pane_index"],
             pane["timing"],
             _watermark(pane["watermark"]),
-            micros(pane["fired_at"]),
+            shown(micros(pane["fired_at"])),
             pane["rows"],
             pane["total"],
             pane["least"],
@@ -270,15 +355,20 @@ def late_of(outcome: Outcome) -> list[int]:
     return sorted(row["index"] for row in outcome.late_events)
 
 
-def calendar_of(outcome: Outcome) -> list[CalendarTuple]:
-    """An engine's calendar, sorted."""
+def unassigned_of(outcome: Replay) -> list[int]:
+    """The indices of the rows that the reference drops without a trace, sorted."""
+    return sorted(row["index"] for row in outcome.unassigned_events)
+
+
+def calendar_of(outcome: Outcome, shown: Callable[[int], int] = _as_it_is) -> list[CalendarTuple]:
+    """An engine's calendar, sorted; `shown` as for panes."""
     return sorted(
         CalendarTuple(
             millis(row["window_start"]),
             millis(row["window_end"]),
-            micros(row["fires_at"]),
+            shown(micros(row["fires_at"])),
             _watermark(row["watermark_at_fire"]),
-            micros(row["closes_at"]),
+            shown(micros(row["closes_at"])),
         )
         for row in outcome.watermarks
     )
@@ -289,9 +379,18 @@ def millis(moment: datetime) -> int:
     return micros(moment) // 1000
 
 
-def _lines(path: Path) -> list[dict[str, Any]]:
-    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
-        return [json.loads(line) for line in lines]
+def lines(path: Path) -> list[dict[str, Any]]:
+    """Read the objects of a file, a line each."""
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as text:
+        return [{name: _objects(value) for name, value in json.loads(line).items()} for line in text]
+
+
+def _objects(value: Any) -> Any:
+    """Give a list of objects that was written column by column, to be small, as the oracle writes it."""
+    if not isinstance(value, dict) or not all(isinstance(column, list) for column in value.values()):
+        return value
+    rows = zip(*value.values(), strict=True)
+    return [{name: item for name, item in zip(value, row, strict=True) if item is not None} for row in rows]
 
 
 def _watermark(moment: datetime | None) -> int:

@@ -3,35 +3,50 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
+from spark_jobs.semantics.clock import ArrivalClock
+from spark_jobs.semantics.idleness import IdlenessTimer
 from spark_jobs.semantics.instants import MIN
-from spark_jobs.semantics.lateness import Lateness
+from spark_jobs.semantics.lateness import Lateness, fate
 from spark_jobs.semantics.merge import WatermarkMerge
+from spark_jobs.semantics.merging import MergingWindows, touches
 from spark_jobs.semantics.panes import Pane, WindowOperator
-from spark_jobs.semantics.watermark import BoundedOutOfOrderness
-from spark_jobs.semantics.windows import TumblingWindows, window_start
-
-Case = dict[str, Any]
-
-CASES: list[Case] = [json.loads(path.read_text()) for path in sorted((Path(__file__).parent / "flink_tests").glob("*"))]
-
-
-def of_schema(schema: str) -> pytest.MarkDecorator:
-    cases = [case for case in CASES if case["schema"] == schema]
-    return pytest.mark.parametrize("case", cases, ids=lambda case: case["name"])
+from spark_jobs.semantics.sessions import SessionOperator
+from spark_jobs.semantics.watermark import BoundedOutOfOrderness, WatermarkOutput
+from spark_jobs.semantics.windows import SlidingWindows, TimeWindow, TumblingWindows, WindowAssigner, window_start
+from tests.unit.semantics.outputs import Output
+from tests.vectors.flink_cases import CASES, Case, of_schema
 
 
-def tumbling(window: Case) -> TumblingWindows:
+def operator(case: Case) -> WindowOperator[str, int] | SessionOperator[str, int]:
+    window, lateness = case["window"], case["allowed_lateness_ms"]
+    discarding = {"event_time": False, "purging": True}[case["trigger"]["kind"]]
+    assert case["trigger"].get("inner", {"kind": "event_time"}) == {"kind": "event_time"}
+    if window["kind"] == "session":
+        return SessionOperator(window["gap_ms"], allowed_lateness_ms=lateness, discarding=discarding)
+    return WindowOperator(assigner(window), allowed_lateness_ms=lateness, discarding=discarding)
+
+
+def assigner(window: Case) -> WindowAssigner:
+    if window["kind"] == "sliding":
+        return SlidingWindows(window["size_ms"], window["slide_ms"], window["offset_ms"])
     return TumblingWindows(window["size_ms"], window["offset_ms"])
 
 
 def test_every_case_is_read() -> None:
-    schemas = {"parameter_validation", "watermark_generator", "watermark_multiplexer", "window_assign"}
-    assert {case["schema"] for case in CASES} == schemas | {"window_operator", "window_start"}
+    windows = {"merge_windows", "merging_window_set", "window_assign", "window_intersects", "window_operator"}
+    watermarks = {"idleness_timer", "parameter_validation", "watermark_generator", "watermark_multiplexer"}
+    schemas = windows | watermarks | {"interval_join", "interval_join_buffers", "window_start"}
+    assert {case["schema"] for case in CASES} == schemas
+
+
+def windows_of(window: Case, ts: int) -> list[TimeWindow]:
+    if window["kind"] != "session":
+        return list(assigner(window).assign(ts))
+    alone: SessionOperator[str, int] = SessionOperator(window["gap_ms"], allowed_lateness_ms=0, discarding=False)
+    return [verdict.window for verdict in alone.on_row("k", ts, 0)]
 
 
 @of_schema("window_start")
@@ -44,80 +59,122 @@ def test_window_start(case: Case) -> None:
 @of_schema("window_assign")
 def test_window_assignment(case: Case) -> None:
     for expected in case["cases"]:
-        found = tumbling(case["window"]).assign(expected["ts"])
-        assert [list(window) for window in found] == expected["windows"], expected
+        found = windows_of(case["window"], expected["ts"])
+        assert sorted(map(list, found)) == sorted(expected["windows"]), expected
 
 
 @of_schema("parameter_validation")
 def test_window_parameters(case: Case) -> None:
-    windows = [c for c in case["cases"] if c.get("window", {}).get("kind") == "tumbling"]
-    assert windows
-    for expected in windows:
+    for expected in case["cases"]:
+        if "idle_timeout_ms" in expected:
+            with pytest.raises(ValueError, match="idle timeout"):
+                IdlenessTimer(expected["idle_timeout_ms"], ArrivalClock())
+            assert not expected["valid"]
+            continue
+        asked = {"window": expected["window"], "allowed_lateness_ms": 0, "trigger": {"kind": "event_time"}}
         if expected["valid"]:
-            tumbling(expected["window"])
+            operator(asked)
         else:
-            with pytest.raises(ValueError, match=r"window (size|offset)"):
-                tumbling(expected["window"])
+            with pytest.raises(ValueError, match=r"window (size|slide|offset)|session gap"):
+                operator(asked)
 
 
-class Recorder:
-    """An output that keeps what it is given."""
+@of_schema("window_intersects")
+def test_windows_touch(case: Case) -> None:
+    for expected in case["cases"]:
+        assert touches(TimeWindow(*expected["a"]), TimeWindow(*expected["b"])) is expected["intersects"], expected
 
-    def __init__(self) -> None:
-        self.watermarks: list[int] = []
 
-    def emit_watermark(self, watermark: int) -> None:
-        self.watermarks.append(watermark)
+@of_schema("merge_windows")
+def test_windows_merge(case: Case) -> None:
+    in_flight = MergingWindows()
+    for window in case["input"]:
+        in_flight.apply(in_flight.merge(TimeWindow(*window)))
+    merged = {tuple(source) for merge in case["merges"] for source in merge["sources"]}
+    alone = [window for window in case["input"] if tuple(window) not in merged]
+    assert [list(window) for window in in_flight] == sorted([*alone, *(merge["result"] for merge in case["merges"])])
+
+
+@of_schema("merging_window_set")
+def test_merging_windows(case: Case) -> None:
+    in_flight = MergingWindows()
+    for step in case["steps"]:
+        merge = in_flight.merge(TimeWindow(*step["add"]))
+        assert list(merge.hull) == step["result"], step
+        assert (merge.absorbed not in ((), (merge.hull,))) is step["merged"], step
+        if "sources" in step:
+            assert [list(source) for source in merge.absorbed] == sorted(step["sources"]), step
+        in_flight.apply(merge)
 
 
 @of_schema("watermark_generator")
 def test_watermark_generator(case: Case) -> None:
-    generator, output = BoundedOutOfOrderness(case["strategy"].get("bound_ms", 0)), Recorder()
+    generator, told = BoundedOutOfOrderness(case["strategy"].get("bound_ms", 0)), Output()
     for step in case["steps"]:
-        output.watermarks.clear()
+        told.clear()
         if "event_ts" in step:
-            generator.on_event({}, step["event_ts"], output)
-            assert output.watermarks == []
+            generator.on_event({}, step["event_ts"], told)
+            assert told == []
         else:
-            generator.on_periodic_emit(output)
-            assert output.watermarks == [step["expect_watermark"]]
+            generator.on_periodic_emit(told)
+            assert told == [step["expect_watermark"]]
+
+
+@of_schema("idleness_timer")
+def test_idleness_timer(case: Case) -> None:
+    clock = ArrivalClock()
+    clock.advance_to(case["clock_start_ms"] * 1000)
+    timer = IdlenessTimer(case["timeout_ms"], clock)
+    for step in case["steps"]:
+        if "advance_ms" in step:
+            clock.advance_to(clock.now_us + step["advance_ms"] * 1000)
+        elif "activity" in step:
+            timer.activity()
+        else:
+            assert timer.check() is step.get("expect_idle", False), step
+
+
+def output(merge: WatermarkMerge, step: Case) -> WatermarkOutput:
+    return (merge.immediate if step["mode"] == "immediate" else merge.deferred)(step["output"])
 
 
 @of_schema("watermark_multiplexer")
 def test_watermark_merge(case: Case) -> None:
-    forwarded: list[int] = []
-    merge = WatermarkMerge(forwarded.append)
+    forwarded = Output()
+    merge = WatermarkMerge(forwarded)
     for step in case["steps"]:
         if "register" in step:
             merge.register(step["register"])
         elif "emit_watermark" in step:
-            output = merge.immediate if step["mode"] == "immediate" else merge.deferred
-            output(step["output"]).emit_watermark(step["emit_watermark"])
+            output(merge, step).emit_watermark(step["emit_watermark"])
+        elif "mark_idle" in step:
+            output(merge, step).mark_idle()
+        elif "mark_active" in step:
+            output(merge, step).mark_active()
         elif "periodic_emit" in step:
             merge.on_periodic_emit()
         else:
-            assert (forwarded[-1] if forwarded else None) == step["expect"]["last_watermark"], step
+            found = {"last_watermark": forwarded[-1] if forwarded else None, "idle": forwarded.is_idle}
+            assert found == {**found, **step["expect"]}, step
     assert forwarded == sorted(set(forwarded))
 
 
 @of_schema("window_operator")
 def test_window_operator(case: Case) -> None:
-    assert case["trigger"] == {"kind": "event_time"}
-    operator: WindowOperator[str, int] = WindowOperator(
-        tumbling(case["window"]), allowed_lateness_ms=case["allowed_lateness_ms"], discarding=False
-    )
+    made = operator(case)
     watermark, emitted, late = MIN, [], []
     for number, step in enumerate(case["steps"]):
         panes: list[Pane[str, int]] = []
         if "watermark" in step:
             assert step["watermark"] > watermark
             watermark = step["watermark"]
-            panes = operator.on_watermark(watermark)
+            panes = made.on_watermark(watermark)
         else:
             row = step["element"]
-            (verdict,) = operator.on_row(row["key"], row["ts"], row["value"])
-            panes = [] if verdict.pane is None else [verdict.pane]
-            if verdict.lateness is Lateness.TOO_LATE:
+            verdicts = made.on_row(row["key"], row["ts"], row["value"])
+            panes = [verdict.pane for verdict in verdicts if verdict.pane is not None]
+            seen = [verdict.lateness for verdict in verdicts]
+            if fate(seen, row["ts"], case["allowed_lateness_ms"], watermark) is Lateness.TOO_LATE:
                 late.append({"after_step": number, **row})
         emitted += [record for pane in panes for record in records(pane, number, case["aggregate"])]
     assert by_text(emitted) == by_text(case["expected"])

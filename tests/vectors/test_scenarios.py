@@ -7,18 +7,39 @@ from datetime import datetime
 
 import pytest
 
+from spark_jobs.semantics.events import Event, EventReader
+from spark_jobs.semantics.instants import micros
 from spark_jobs.semantics.reference import replay
-from tests.vectors.scenarios import Scenario, calendar_of, late_of, load, millis, panes_of
+from spark_jobs.semantics.streaming_job import StreamingJob
+from tests.vectors.scenarios import (
+    Scenario,
+    calendar_of,
+    late_of,
+    load_for_reference,
+    millis,
+    panes_of,
+    unassigned_of,
+)
 
-SCENARIOS = load()
+SCENARIOS = load_for_reference()
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.id)
 def test_reference_says_what_flink_said(scenario: Scenario) -> None:
     outcome = replay(reversed(scenario.rows), scenario.pipeline, until=scenario.until)
-    assert panes_of(outcome) == scenario.panes
+    assert panes_of(outcome, scenario.shown_clock_us) == scenario.panes
     assert late_of(outcome) == scenario.late
-    assert calendar_of(outcome) == scenario.calendar
+    assert unassigned_of(outcome) == scenario.unassigned
+    assert calendar_of(outcome, scenario.shown_clock_us) == scenario.calendar
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.id)
+def test_watermarks_advance_as_flinks(scenario: Scenario) -> None:
+    reader, job = EventReader(scenario.pipeline), StreamingJob(scenario.pipeline)
+    events = [event for event in map(reader.read, scenario.rows) if isinstance(event, Event)]
+    job.run(events, None if scenario.until is None else micros(scenario.until))
+    advances = [(scenario.shown_clock_us(a.clock_us), a.watermark) for a in job.calendar.advances]
+    assert advances == scenario.watermarks
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.id)
@@ -27,7 +48,19 @@ def test_panes_come_in_flinks_order(scenario: Scenario) -> None:
     # Timers of one instant have no order among keys; the ends of the windows do, and the panes of each window.
     ends = [millis(pane["window_end"]) for pane in outcome.panes]
     assert ends == [pane["end"] for pane in scenario.recorded["panes"]]
-    firings: Counter[tuple[str, datetime]] = Counter()
+    firings: Counter[tuple[str, datetime, datetime]] = Counter()
     for pane in outcome.panes:
-        assert pane["pane_index"] == firings[pane["key"], pane["window_start"]]
-        firings[pane["key"], pane["window_start"]] += 1
+        window = pane["key"], pane["window_start"], pane["window_end"]
+        assert pane["pane_index"] == firings[window]
+        firings[window] += 1
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [s for s in SCENARIOS if s.declared["window"]["kind"] == "session" and s.declared["accumulation"] != "discarding"],
+    ids=lambda scenario: scenario.id,
+)
+def test_results_hold_each_row_of_a_session_once(scenario: Scenario) -> None:
+    results = replay(scenario.rows, scenario.pipeline, until=scenario.until).window_results
+    held = [index for result in results for index in result["members"]]
+    assert sorted([*held, *scenario.late]) == [row["index"] for row in scenario.rows]

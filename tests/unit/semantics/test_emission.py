@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,8 +18,8 @@ def told(clock: EmissionClock, *rows_ms: float, until_ms: float | None = None) -
     """Rows and emissions in the order in which they happen, in milliseconds."""
     story: list[str] = []
 
-    def emit(clock_us: int | None) -> None:
-        story.extend([] if clock_us is None else [f"emit {clock_us / 1000:g}"])
+    def emit(clocks_us: Sequence[int]) -> None:
+        story.extend(f"emit {clock_us / 1000:g}" for clock_us in clocks_us)
 
     for ms in rows_ms:
         emit(clock.before(round(ms * 1000)))
@@ -47,6 +48,11 @@ def test_no_tick_without_rows() -> None:
 
 def test_stretches_without_rows_have_one_emission_at_the_first_tick() -> None:
     assert told(emission_clock(EVERY_10), 1, 95) == ["row 1", "emit 10", "row 95"]
+
+
+def test_every_tick_is_told_if_asked_for() -> None:
+    clock = emission_clock(EVERY_10, every_tick=True)
+    assert told(clock, 1, 30, until_ms=49.999) == ["row 1", "emit 10", "emit 20", "emit 30", "row 30", "emit 40"]
 
 
 def test_the_phase_shifts_the_ticks() -> None:

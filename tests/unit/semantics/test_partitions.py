@@ -10,6 +10,7 @@ from spark_jobs.semantics.instants import MIN
 from spark_jobs.semantics.merge import WatermarkMerge
 from spark_jobs.semantics.partitions import SourcePartitions, label
 from spark_jobs.semantics.watermark import BoundedOutOfOrderness
+from tests.unit.semantics.outputs import Output
 
 
 @pytest.mark.parametrize(
@@ -28,9 +29,9 @@ def test_label(values: tuple[object, ...], text: str) -> None:
     assert label(values) == text
 
 
-def partitions(*declared: str) -> tuple[SourcePartitions, list[int]]:
-    forwarded: list[int] = []
-    made = SourcePartitions(lambda: BoundedOutOfOrderness(0), declared=declared, forward=forwarded.append)
+def partitions(*declared: str) -> tuple[SourcePartitions, Output]:
+    forwarded = Output()
+    made = SourcePartitions(lambda: BoundedOutOfOrderness(0), declared=declared, output=forwarded)
     return made, forwarded
 
 
@@ -85,8 +86,8 @@ def test_without_partitions_there_is_no_watermark() -> None:
 
 
 def test_a_partitions_own_watermark_never_falls() -> None:
-    forwarded: list[int] = []
-    merge = WatermarkMerge(forwarded.append)
+    forwarded = Output()
+    merge = WatermarkMerge(forwarded)
     for partition, watermark in (("a", 5), ("b", 4)):
         merge.register(partition)
         merge.deferred(partition).emit_watermark(watermark)
@@ -97,8 +98,8 @@ def test_a_partitions_own_watermark_never_falls() -> None:
 
 
 def test_an_immediate_watermark_that_its_partition_had_already_waits_for_the_emission() -> None:
-    forwarded: list[int] = []
-    merge = WatermarkMerge(forwarded.append)
+    forwarded = Output()
+    merge = WatermarkMerge(forwarded)
     merge.register("a")
     merge.deferred("a").emit_watermark(5)
     merge.immediate("a").emit_watermark(5)
@@ -108,8 +109,8 @@ def test_an_immediate_watermark_that_its_partition_had_already_waits_for_the_emi
 
 
 def test_an_immediate_watermark_at_or_below_the_combined_one_changes_nothing() -> None:
-    forwarded: list[int] = []
-    merge = WatermarkMerge(forwarded.append)
+    forwarded = Output()
+    merge = WatermarkMerge(forwarded)
     merge.register("a")
     merge.immediate("a").emit_watermark(10)
     merge.register("b")

@@ -30,6 +30,7 @@ from spark_jobs.semantics.reference import replay
 
 Rows = list[dict[str, Any]]
 
+STRATEGIES = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS)
 emissions = st.one_of(
     st.just(Emit(EmitKind.PER_EVENT)),
     st.builds(Emit, st.just(EmitKind.EVERY_N), n=st.integers(1, 4)),
@@ -52,7 +53,9 @@ pipelines = st.builds(
     declared=st.sampled_from([(), (("p",),), (("p",), ("silent",))]),
     order=st.sampled_from([Order.ARRIVAL, Order.ARRIVAL, Order.EVENT_TIME]),
     end=st.sampled_from(EndOfInput),
-    watermark=st.builds(Watermark, st.sampled_from(Strategy), st.integers(0, 6), st.sampled_from(Placement), emissions),
+    watermark=st.builds(
+        Watermark, st.sampled_from(STRATEGIES), st.integers(0, 6), st.sampled_from(Placement), emissions
+    ),
     windows=st.builds(
         Windows,
         size_ms=st.integers(5, 9),
@@ -143,9 +146,10 @@ def test_no_pane_fires_before_its_watermark_and_indices_have_no_gap(rows: Rows, 
 
 
 @settings(max_examples=300, deadline=None)
-@given(rows=streams(), pipeline=pipelines, cut=st.integers(0, 25))
+@given(rows=streams(), pipeline=pipelines, cut=st.integers(0, 60))
 def test_what_has_fired_is_not_changed_by_later_rows(rows: Rows, pipeline: Pipeline, cut: int) -> None:
     assume(pipeline.replay.order is Order.ARRIVAL and pipeline.replay.end_of_input is EndOfInput.KEEP_OPEN)
-    earlier, everything = replay(rows[:cut], pipeline), replay(rows, pipeline)
+    # Rows of one arrival are ordered by their columns: a cut between two of them would not be one in arrival order.
+    earlier, everything = replay([r for r in rows if r["arrival"] < cut], pipeline), replay(rows, pipeline)
     assert everything.panes[: len(earlier.panes)] == earlier.panes
     assert everything.late_events[: len(earlier.late_events)] == earlier.late_events

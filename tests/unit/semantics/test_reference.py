@@ -106,6 +106,7 @@ def test_counts_add_up(pipeline: Pipeline) -> None:
         "on_time": 4,
         "late": 1,
         "too_late": 1,
+        "unassigned": 0,
         "windows": 2,
         "panes": 3,
         "late_panes": 1,

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.pipeline.model import Strategy, Watermark
+from spark_jobs.pipeline.model import Strategy, TimeField, TimeUnit, Watermark
+from spark_jobs.semantics.clock import ArrivalClock
 from spark_jobs.semantics.instants import MIN
-from spark_jobs.semantics.watermark import BoundedOutOfOrderness, WatermarkGenerator, generator
-
-
-class Output(list[int]):
-    def emit_watermark(self, watermark: int) -> None:
-        self.append(watermark)
+from spark_jobs.semantics.punctuated import Punctuated
+from spark_jobs.semantics.strategy import generator
+from spark_jobs.semantics.time_lag import TimeLag
+from spark_jobs.semantics.watermark import BoundedOutOfOrderness, WatermarkGenerator
+from tests.unit.semantics.outputs import Output
 
 
 def after(made: WatermarkGenerator, *times: int) -> list[int]:
@@ -36,16 +36,55 @@ def test_before_the_first_row_there_is_no_watermark_whatever_the_bound() -> None
 
 def test_the_pipeline_chooses_bound_and_strategy() -> None:
     bounded = Watermark(strategy=Strategy.BOUNDED_OUT_OF_ORDERNESS, out_of_orderness_ms=7)
-    assert after(generator(bounded), 100) == [92]
-    assert after(generator(replace(bounded, strategy=Strategy.MONOTONOUS)), 100) == [99]
+    clock = ArrivalClock()
+    assert after(generator(bounded, clock), 100) == [92]
+    assert after(generator(replace(bounded, strategy=Strategy.MONOTONOUS), clock), 100) == [99]
+    assert after(generator(Watermark(Strategy.NONE), clock), 100) == []
+    assert after(generator(Watermark(Strategy.PUNCTUATED, when="1 = 1"), clock), 100) == [100]
+    assert after(generator(Watermark(Strategy.TIME_LAG, lag_ms=3), clock), 100) == [-3]
 
 
 def test_unknown_strategies_are_refused() -> None:
-    unknown: Any = SimpleNamespace(strategy=SimpleNamespace(value="time_lag"))
-    with pytest.raises(ValueError, match="found strategy 'time_lag', known: bounded_out_of_orderness, monotonous"):
-        generator(unknown)
+    unknown: Any = SimpleNamespace(strategy=SimpleNamespace(value="custom"))
+    with pytest.raises(ValueError, match="found strategy 'custom', known: bounded_out_of_orderness, monotonous, none"):
+        generator(unknown, ArrivalClock())
 
 
 def test_a_bound_is_not_negative() -> None:
     with pytest.raises(ValueError, match="bound of -1 ms"):
         BoundedOutOfOrderness(-1)
+
+
+def test_a_marked_row_emits_what_it_carries_and_the_emission_adds_nothing() -> None:
+    made, output = Punctuated("mark", TimeField("carried", unit=TimeUnit.MICROSECONDS)), Output()
+    for mark, carried in ((True, 7_999), (False, 20_000), (None, 20_000), (True, None), (True, -1)):
+        made.on_event({"mark": mark, "carried": carried}, 100, output)
+    made.on_periodic_emit(output)
+    assert output == [7, -1]
+
+
+def test_a_marked_row_that_carries_nothing_else_emits_its_event_time() -> None:
+    made, output = Punctuated("kind = 'end'", None), Output()
+    made.on_event({"kind": "end"}, 100, output)
+    made.on_event({"kind": "row"}, 200, output)
+    assert output == [100]
+
+
+def test_a_punctuated_watermark_needs_a_condition() -> None:
+    with pytest.raises(ValueError, match="no condition `when`"):
+        Punctuated(None, None)
+
+
+def test_a_time_lag_follows_the_clock_and_no_row() -> None:
+    clock, output = ArrivalClock(), Output()
+    made = TimeLag(10, clock)
+    clock.advance_to(50_999)
+    made.on_event({}, 1_000, output)
+    assert output == []
+    made.on_periodic_emit(output)
+    assert output == [40]
+
+
+def test_a_time_lag_is_not_negative() -> None:
+    with pytest.raises(ValueError, match="time lag of -1 ms"):
+        TimeLag(-1, ArrivalClock())

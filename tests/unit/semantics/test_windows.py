@@ -1,4 +1,4 @@
-"""Tumbling windows: half-open, regular on both sides of zero, refused where they make no grid."""
+"""Tumbling and sliding windows: half-open, regular on both sides of zero, refused where they make no grid."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from spark_jobs.pipeline.model import Windows
 from spark_jobs.semantics.instants import MIN
-from spark_jobs.semantics.windows import TimeWindow, TumblingWindows, assigner
+from spark_jobs.semantics.windows import SlidingWindows, TimeWindow, TumblingWindows, assigner
 
 
 @given(ts=st.integers(-(2**60), 2**60), size=st.integers(1, 2**40), shift=st.integers(-(2**40), 2**40))
@@ -45,5 +45,45 @@ def test_a_row_without_event_time_has_no_window() -> None:
 
 
 def test_unknown_kinds_of_windows_are_refused() -> None:
-    with pytest.raises(ValueError, match="found window kind 'sliding', known: tumbling"):
-        assigner(Windows(size_ms=10, kind="sliding"))
+    with pytest.raises(ValueError, match="found window kind 'global', known: session, sliding, tumbling"):
+        assigner(Windows(size_ms=10, kind="global"))
+
+
+@given(
+    ts=st.integers(-(2**60), 2**60),
+    size=st.integers(1, 500),
+    slide=st.integers(1, 500),
+    shift=st.integers(-(2**40), 2**40),
+)
+def test_an_instant_lies_in_all_sliding_windows_that_hold_it(ts: int, size: int, slide: int, shift: int) -> None:
+    offset = abs(shift) % slide * (1 if shift > 0 else -1)
+    found = SlidingWindows(size, slide, offset).assign(ts)
+    holding = [start for start in range(ts - size + 1, ts + 1) if (start - offset) % slide == 0]
+    assert sorted(found) == [TimeWindow(start, start + size) for start in holding]
+
+
+def test_sliding_windows_overlap_and_begin_before_zero() -> None:
+    assert SlidingWindows(5, 2).assign(0) == (TimeWindow(0, 5), TimeWindow(-2, 3), TimeWindow(-4, 1))
+    assert SlidingWindows(5, 2).assign(1) == (TimeWindow(0, 5), TimeWindow(-2, 3))
+
+
+def test_between_sliding_windows_there_are_none() -> None:
+    assert SlidingWindows(2, 5).assign(1) == (TimeWindow(0, 2),)
+    assert SlidingWindows(2, 5).assign(2) == ()
+
+
+def test_windows_that_slide_by_their_size_tumble() -> None:
+    assert SlidingWindows(10, 10, 3).assign(2) == TumblingWindows(10, 3).assign(2)
+
+
+@pytest.mark.parametrize(
+    ("size", "slide", "offset"), [(0, 1, 0), (1, 0, 0), (10, 5, 5), (10, 5, -5), (10_000_001, 1, 0)]
+)
+def test_no_sliding_grid_without_length_or_with_whole_shifts(size: int, slide: int, offset: int) -> None:
+    with pytest.raises(ValueError, match="found a window"):
+        SlidingWindows(size, slide, offset)
+
+
+def test_a_row_without_event_time_has_no_sliding_window() -> None:
+    with pytest.raises(ValueError, match="without an event time"):
+        SlidingWindows(10, 5).assign(MIN)

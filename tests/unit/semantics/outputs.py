@@ -1,0 +1,19 @@
+"""An output that keeps what it is told."""
+
+from __future__ import annotations
+
+
+class Output(list[int]):
+    """The watermarks in order; `is_idle` is the last that was said of idleness, a watermark counting as activity."""
+
+    is_idle = False
+
+    def emit_watermark(self, watermark: int) -> None:
+        self.append(watermark)
+        self.is_idle = False
+
+    def mark_idle(self) -> None:
+        self.is_idle = True
+
+    def mark_active(self) -> None:
+        self.is_idle = False

@@ -1,0 +1,76 @@
+"""The interval join: near enough on both sides, late strictly behind, kept to the last instant."""
+
+from __future__ import annotations
+
+import pytest
+
+from spark_jobs.semantics.interval_join import IntervalJoin, JoinBounds, Side
+
+LEFT, RIGHT = Side.LEFT, Side.RIGHT
+
+
+def pairs(made: IntervalJoin[str, str], side: Side, ts: int, row: str, key: str = "k") -> list[str] | None:
+    """The pairs that a row completes, as text; None if it is late."""
+    found = made.on_row(side, key, ts, row)
+    return None if found.is_late else [f"{pair.left}{pair.right}@{pair.ts}" for pair in found.pairs]
+
+
+def test_rows_join_within_the_bounds_whichever_comes_first() -> None:
+    made: IntervalJoin[str, str] = IntervalJoin(JoinBounds(-1, 2))
+    for ts in (8, 9, 12, 13):
+        assert pairs(made, RIGHT, ts, str(ts)) == []
+    assert pairs(made, LEFT, 10, "a") == ["a9@10", "a12@12"]
+    assert pairs(made, RIGHT, 11, "11") == ["a11@11"]
+    assert pairs(made, RIGHT, 11, "11", key="other") == []
+
+
+def test_exclusive_bounds_are_a_millisecond_further_in() -> None:
+    made: IntervalJoin[str, str] = IntervalJoin(JoinBounds(-1, 2, lower_inclusive=False, upper_inclusive=False))
+    for ts in (9, 10, 11, 12):
+        pairs(made, RIGHT, ts, str(ts))
+    assert pairs(made, LEFT, 10, "a") == ["a10@10", "a11@11"]
+
+
+def test_a_row_at_the_watermark_is_not_late() -> None:
+    made: IntervalJoin[str, str] = IntervalJoin(JoinBounds(0, 0))
+    made.on_watermark(10)
+    assert pairs(made, LEFT, 9, "late") is None
+    assert pairs(made, LEFT, 10, "a") == []
+    assert pairs(made, RIGHT, 10, "b") == ["ab@10"]
+    assert made.kept(LEFT) == [10]
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "left_until", "right_until"), [(-3, 5, 15, 13), (2, 5, 15, 10), (-5, -2, 10, 15)]
+)
+def test_rows_are_given_up_at_their_last_instant(lower: int, upper: int, left_until: int, right_until: int) -> None:
+    bounds = JoinBounds(lower, upper)
+    for side, until in ((LEFT, left_until), (RIGHT, right_until)):
+        made: IntervalJoin[str, str] = IntervalJoin(bounds)
+        pairs(made, side, 10, "row")
+        made.on_watermark(until - 1)
+        assert made.kept(side) == [10]
+        made.on_watermark(until)
+        assert made.kept(side) == []
+
+
+def test_an_exclusive_bound_gives_rows_up_a_millisecond_earlier() -> None:
+    made: IntervalJoin[str, str] = IntervalJoin(JoinBounds(-3, 5, lower_inclusive=False, upper_inclusive=False))
+    pairs(made, LEFT, 10, "left")
+    pairs(made, RIGHT, 10, "right")
+    made.on_watermark(12)
+    assert (made.kept(LEFT), made.kept(RIGHT)) == ([10], [])
+    made.on_watermark(14)
+    assert made.kept(LEFT) == []
+
+
+def test_a_row_at_the_watermark_misses_a_partner_that_has_just_gone() -> None:
+    made: IntervalJoin[str, str] = IntervalJoin(JoinBounds(-1, 1))
+    pairs(made, LEFT, 3, "a")
+    made.on_watermark(4)
+    assert pairs(made, RIGHT, 4, "b") == []
+
+
+def test_the_lower_bound_is_not_above_the_upper() -> None:
+    with pytest.raises(ValueError, match="a lower bound of 1 ms and an upper bound of 0 ms"):
+        JoinBounds(1, 0)

@@ -1,0 +1,107 @@
+"""A recorded join is two inputs with their watermarks, and the pairs and late rows that Flink's interval join gave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from spark_jobs.pipeline.model import Emit
+from spark_jobs.semantics.interval_join import JoinBounds, Side
+from spark_jobs.semantics.joining_job import Arrival, Joined, JoinSource, join
+from tests.vectors.scenarios import HERE, RESULTS, SCENARIOS, emission, lines, watermark
+
+
+class PairTuple(NamedTuple):
+    """A pair by the indices of its rows, and the index of the row with which it appeared."""
+
+    left: int
+    right: int
+    left_ts: int
+    right_ts: int
+    ts: int
+    after_event: int
+
+
+@dataclass(frozen=True)
+class JoinScenario:
+    """A scenario and Flink's answer, as the oracle reads and writes them."""
+
+    declared: Mapping[str, Any]
+    recorded: Mapping[str, Any]
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+        return str(self.declared["id"])
+
+    def joined(self) -> Joined:
+        """What the reference makes of it."""
+        asked = self.declared["join"]
+        bounds = JoinBounds(
+            asked["lower_ms"], asked["upper_ms"], asked.get("lower_inclusive", True), asked.get("upper_inclusive", True)
+        )
+        emit = emission(self.declared)
+        right = None if asked.get("shared_source") else self._source(emit, "right", asked.get("right_strategy"))
+        left = self._source(emit, None if right is None else "left", None)
+        until = self.declared.get("end_ms")
+        until_us = None if until is None else until * 1000
+        return join(self._arrivals(), bounds, emit, left, right, until_us=until_us)
+
+    @property
+    def pairs(self) -> list[PairTuple]:
+        """Flink's pairs, sorted."""
+        return sorted(
+            PairTuple(p["left"], p["right"], p["left_ts"], p["right_ts"], p["timestamp"], p["after_event"])
+            for p in self.recorded["pairs"]
+        )
+
+    @property
+    def watermarks(self) -> list[tuple[int, int]]:
+        """Each watermark of Flink's operator, with the index of the row after which it came."""
+        return [(mark["after_event"], mark["watermark"]) for mark in self.recorded["watermarks"]]
+
+    def _source(self, emit: Emit, side: str | None, strategy: Mapping[str, Any] | None) -> JoinSource:
+        declared = replace(
+            watermark(strategy or self.declared["strategy"], emit), idle_timeout_ms=self.declared.get("idle_timeout_ms")
+        )
+        if self.declared.get("register") == "lazy":
+            return JoinSource(declared)
+        spoken = {e["partition"] for e in self.declared["events"] if side is None or e.get("side", "left") == side}
+        named = (
+            self.declared.get("partitions", ()) if side is None else self.declared["join"].get(f"{side}_partitions", ())
+        )
+        return JoinSource(declared, tuple(sorted(spoken.union(named))))
+
+    def _arrivals(self) -> list[Arrival]:
+        return [
+            Arrival(
+                Side(event.get("side", "left")),
+                event["partition"],
+                event["key"],
+                event["ts"],
+                event["arrival"] * 1000,
+                {"index": index, "ts": event["ts"], "marker": event.get("marker", False)},
+            )
+            for index, event in enumerate(self.declared["events"])
+        ]
+
+
+def load_joins(scenarios: Path = HERE / SCENARIOS, results: Path = HERE / RESULTS) -> list[JoinScenario]:
+    """Give every join of scenarios and Flink's answers, JSON lines paired by id."""
+    recorded = {answer["id"]: answer for answer in lines(results)}
+    return [JoinScenario(s, recorded[s["id"]]) for s in lines(scenarios) if "join" in s]
+
+
+def pairs_of(joined: Joined) -> list[PairTuple]:
+    """The reference's pairs, sorted."""
+    return sorted(
+        PairTuple(p.left["index"], p.right["index"], p.left_ts, p.right_ts, p.ts, arrived - 1)
+        for arrived, p in joined.pairs
+    )
+
+
+def late_of(joined: Joined, side: Side) -> list[int]:
+    """The indices of an input's late rows, in order."""
+    return [arrival.row["index"] for arrival in joined.late if arrival.side is side]
