@@ -18,6 +18,7 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.events import prepare
+from spark_jobs.replay.support import UnsupportedPipelineError, require_support
 from spark_jobs.tables import ledger, source
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
@@ -43,6 +44,10 @@ def plan(spark: SparkSession, pipeline: Pipeline, lake: Lake, interval: Interval
     """Plan a run over the source's newest version. Raises InputError for a source that does not fit the pipeline."""
     if interval.start and interval.end and interval.start >= interval.end:
         raise InputError(f"--from and --to: asked for [{interval.start}, {interval.end}), which holds no window")
+    try:
+        require_support(pipeline)
+    except UnsupportedPipelineError as problem:
+        raise InputError(str(problem)) from problem
     _aligned(interval, pipeline)
     table = pipeline.source.table
     try:
