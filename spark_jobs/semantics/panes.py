@@ -49,23 +49,29 @@ class Verdict(Generic[K, E]):
 
 
 @dataclass
-class _State(Generic[E]):
-    rows: list[E] = field(default_factory=list)
+class State(Generic[E]):
+    """What a (key, window) holds: its rows, numbered as they came, its panes so far, and what it `replaces`."""
+
+    rows: list[tuple[int, E]] = field(default_factory=list)
     fired: int = 0
+    replaces: tuple[TimeWindow, ...] = ()
 
 
-class WindowOperator(Generic[K, E]):
-    """The windows of all keys, fed with rows and watermarks in arrival order."""
+class PaneOperator(Generic[K, E]):
+    """What the operators of all kinds of windows do alike: hold rows, fire panes, forget at cleanup.
 
-    def __init__(self, assigner: WindowAssigner, *, allowed_lateness_ms: int, discarding: bool) -> None:
+    Fed with rows and watermarks in arrival order. How a row finds its window is the operator's own.
+    """
+
+    def __init__(self, *, allowed_lateness_ms: int, discarding: bool) -> None:
         if allowed_lateness_ms < 0:
             raise ValueError(f"found an allowed lateness of {allowed_lateness_ms} ms; it must be at least 0")
-        self._assigner = assigner
         self._allowed_lateness_ms = allowed_lateness_ms
         self._discarding = discarding
         self._watermark = MIN
-        self._windows: dict[tuple[K, TimeWindow], _State[E]] = {}
+        self._states: dict[tuple[K, TimeWindow], State[E]] = {}
         self._timers: Timers[K] = Timers()
+        self._rows_seen = 0
 
     @property
     def watermark(self) -> int:
@@ -75,40 +81,64 @@ class WindowOperator(Generic[K, E]):
     @property
     def open_windows(self) -> int:
         """How many (key, window) pairs hold state."""
-        return len(self._windows)
-
-    def on_row(self, key: K, ts: int, row: E) -> tuple[Verdict[K, E], ...]:
-        """Put a row into its windows; give the verdict of each."""
-        return tuple(self._into(window, key, row) for window in self._assigner.assign(ts))
+        return len(self._states)
 
     def on_watermark(self, watermark: int) -> list[Pane[K, E]]:
         """Take a larger watermark; give the panes that it fires, in time order."""
         # First the new value, then the timers: a pane shows the watermark that fired it (rule 61).
         self._watermark = watermark
-        return [pane for instant, key, window in self._timers.due(watermark) for pane in self._at(instant, key, window)]
+        panes = []
+        for instant, key, window in self._timers.due(watermark):
+            # The timers of a session that another has absorbed run for nobody.
+            if (key, window) in self._states:
+                panes += self._at(instant, key, window)
+        return panes
 
-    def _into(self, window: TimeWindow, key: K, row: E) -> Verdict[K, E]:
-        lateness = judge(window, self._allowed_lateness_ms, self._watermark)
-        if lateness is Lateness.TOO_LATE:
-            return Verdict(key, window, lateness)
-        self._windows.setdefault((key, window), _State()).rows.append(row)
+    def _judge(self, window: TimeWindow) -> Lateness:
+        return judge(window, self._allowed_lateness_ms, self._watermark)
+
+    def _accept(self, key: K, window: TimeWindow, lateness: Lateness, row: E) -> Verdict[K, E]:
+        self._states.setdefault((key, window), State()).rows.append((self._rows_seen, row))
+        self._rows_seen += 1
         self._timers.register(cleanup_time(window, self._allowed_lateness_ms), key, window)
         if lateness is Lateness.LATE:
             return Verdict(key, window, lateness, self._fire(key, window, lateness))
         self._timers.register(window.last, key, window)
         return Verdict(key, window, lateness)
 
+    def _forget(self, key: K, window: TimeWindow) -> None:
+        del self._states[key, window]
+
     def _at(self, instant: int, key: K, window: TimeWindow) -> list[Pane[K, E]]:
         panes = [self._fire(key, window, Lateness.ON_TIME)] if instant == window.last else []
         # Without allowed lateness both are one timer: fire, then forget (rule 65).
         if instant == cleanup_time(window, self._allowed_lateness_ms):
-            del self._windows[key, window]
+            self._forget(key, window)
         return panes
 
     def _fire(self, key: K, window: TimeWindow, timing: Lateness) -> Pane[K, E]:
-        state = self._windows[key, window]
-        pane = Pane(key, window, state.fired, timing, self._watermark, tuple(state.rows))
+        state = self._states[key, window]
+        rows = tuple(row for _, row in state.rows)
+        pane = Pane(key, window, state.fired, timing, self._watermark, rows, state.replaces)
         state.fired += 1
         if self._discarding:
             state.rows.clear()
         return pane
+
+
+class WindowOperator(PaneOperator[K, E]):
+    """The windows of all keys that a row's event time alone assigns it to."""
+
+    def __init__(self, assigner: WindowAssigner, *, allowed_lateness_ms: int, discarding: bool) -> None:
+        super().__init__(allowed_lateness_ms=allowed_lateness_ms, discarding=discarding)
+        self._assigner = assigner
+
+    def on_row(self, key: K, ts: int, row: E) -> tuple[Verdict[K, E], ...]:
+        """Put a row into its windows; give the verdict of each."""
+        return tuple(self._into(window, key, row) for window in self._assigner.assign(ts))
+
+    def _into(self, window: TimeWindow, key: K, row: E) -> Verdict[K, E]:
+        lateness = self._judge(window)
+        if lateness is Lateness.TOO_LATE:
+            return Verdict(key, window, lateness)
+        return self._accept(key, window, lateness, row)

@@ -14,108 +14,51 @@ starts again at 0. Discarding panes hold only the rows since the last pane of an
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import TypeVar
 
-from spark_jobs.semantics.instants import MIN
-from spark_jobs.semantics.lateness import Lateness, cleanup_time, judge
+from spark_jobs.semantics.lateness import Lateness
 from spark_jobs.semantics.merging import Merge, MergingWindows
-from spark_jobs.semantics.panes import Pane, Verdict
-from spark_jobs.semantics.timers import Timers
+from spark_jobs.semantics.panes import PaneOperator, State, Verdict
 from spark_jobs.semantics.windows import TimeWindow
 
 K = TypeVar("K")
 E = TypeVar("E")
 
 
-@dataclass
-class _Session(Generic[E]):
-    """The rows in the order of their numbers, the panes of this exact window, and the windows that fired before."""
-
-    rows: list[tuple[int, E]] = field(default_factory=list)
-    fired: int = 0
-    replaces: tuple[TimeWindow, ...] = ()
-
-
-class SessionOperator(Generic[K, E]):
-    """The sessions of all keys, fed with rows and watermarks in arrival order."""
+class SessionOperator(PaneOperator[K, E]):
+    """The sessions of all keys."""
 
     def __init__(self, gap_ms: int, *, allowed_lateness_ms: int, discarding: bool) -> None:
         if gap_ms <= 0:
             raise ValueError(f"found a session gap of {gap_ms} ms; it must be longer than 0")
-        if allowed_lateness_ms < 0:
-            raise ValueError(f"found an allowed lateness of {allowed_lateness_ms} ms; it must be at least 0")
+        super().__init__(allowed_lateness_ms=allowed_lateness_ms, discarding=discarding)
         self._gap_ms = gap_ms
-        self._allowed_lateness_ms = allowed_lateness_ms
-        self._discarding = discarding
-        self._watermark = MIN
         self._in_flight: dict[K, MergingWindows] = {}
-        self._sessions: dict[tuple[K, TimeWindow], _Session[E]] = {}
-        self._timers: Timers[K] = Timers()
-        self._rows_seen = 0
-
-    @property
-    def watermark(self) -> int:
-        """The watermark that the next row is judged by."""
-        return self._watermark
-
-    @property
-    def open_windows(self) -> int:
-        """How many sessions are in flight."""
-        return len(self._sessions)
 
     def on_row(self, key: K, ts: int, row: E) -> tuple[Verdict[K, E]]:
         """Put a row into its session; give the verdict of the merged session, or of its own window if too late."""
         in_flight = self._in_flight.get(key, MergingWindows())
         merge = in_flight.merge(TimeWindow(ts, ts + self._gap_ms))
-        lateness = judge(merge.hull, self._allowed_lateness_ms, self._watermark)
+        lateness = self._judge(merge.hull)
         if lateness is Lateness.TOO_LATE:
             return (Verdict(key, merge.hull, lateness),)
         in_flight.apply(merge)
         self._in_flight[key] = in_flight
-        self._keep(key, merge, row)
-        self._timers.register(cleanup_time(merge.hull, self._allowed_lateness_ms), key, merge.hull)
-        if lateness is Lateness.LATE:
-            return (Verdict(key, merge.hull, lateness, self._fire(key, merge.hull, lateness)),)
-        self._timers.register(merge.hull.last, key, merge.hull)
-        return (Verdict(key, merge.hull, lateness),)
+        self._absorb(key, merge)
+        return (self._accept(key, merge.hull, lateness, row),)
 
-    def on_watermark(self, watermark: int) -> list[Pane[K, E]]:
-        """Take a larger watermark; give the panes that it fires, in time order."""
-        self._watermark = watermark
-        panes = []
-        for instant, key, window in self._timers.due(watermark):
-            # The timers of a session that another has absorbed run for nobody.
-            if (key, window) in self._sessions:
-                panes += self._at(instant, key, window)
-        return panes
+    def _absorb(self, key: K, merge: Merge) -> None:
+        """Let the merged session hold what the sessions held that it absorbs."""
+        if merge.absorbed == (merge.hull,):
+            return
+        absorbed = [(window, self._states.pop((key, window))) for window in merge.absorbed]
+        self._states[key, merge.hull] = State(
+            rows=sorted((row for _, state in absorbed for row in state.rows), key=lambda numbered: numbered[0]),
+            replaces=tuple(
+                fired for window, state in absorbed for fired in (*state.replaces, *([window] if state.fired else []))
+            ),
+        )
 
-    def _keep(self, key: K, merge: Merge, row: E) -> None:
-        if merge.absorbed != (merge.hull,):
-            absorbed = [(window, self._sessions.pop((key, window))) for window in merge.absorbed]
-            self._sessions[key, merge.hull] = _Session(
-                rows=sorted((r for _, session in absorbed for r in session.rows), key=lambda numbered: numbered[0]),
-                replaces=tuple(
-                    fired
-                    for window, session in absorbed
-                    for fired in (*session.replaces, *([window] if session.fired else []))
-                ),
-            )
-        self._sessions[key, merge.hull].rows.append((self._rows_seen, row))
-        self._rows_seen += 1
-
-    def _at(self, instant: int, key: K, window: TimeWindow) -> list[Pane[K, E]]:
-        panes = [self._fire(key, window, Lateness.ON_TIME)] if instant == window.last else []
-        if instant == cleanup_time(window, self._allowed_lateness_ms):
-            del self._sessions[key, window]
-            self._in_flight[key].retire(window)
-        return panes
-
-    def _fire(self, key: K, window: TimeWindow, timing: Lateness) -> Pane[K, E]:
-        session = self._sessions[key, window]
-        rows = tuple(row for _, row in session.rows)
-        pane = Pane(key, window, session.fired, timing, self._watermark, rows, session.replaces)
-        session.fired += 1
-        if self._discarding:
-            session.rows.clear()
-        return pane
+    def _forget(self, key: K, window: TimeWindow) -> None:
+        super()._forget(key, window)
+        self._in_flight[key].retire(window)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from spark_jobs.pipeline.model import Emit
 from spark_jobs.semantics.interval_join import JoinBounds, Side
 from spark_jobs.semantics.joining_job import Arrival, Joined, JoinSource, join
-from tests.vectors.scenarios import HERE, RESULTS, SCENARIOS, emission, lines, watermark
+from tests.vectors.scenarios import HERE, RESULTS, SCENARIOS, Recorded, emission, paired, watermark
 
 
 class PairTuple(NamedTuple):
@@ -24,17 +24,8 @@ class PairTuple(NamedTuple):
     after_event: int
 
 
-@dataclass(frozen=True)
-class JoinScenario:
-    """A scenario and Flink's answer, as the oracle reads and writes them."""
-
-    declared: Mapping[str, Any]
-    recorded: Mapping[str, Any]
-
-    @property
-    def id(self) -> str:
-        """Its name."""
-        return str(self.declared["id"])
+class JoinScenario(Recorded):
+    """A recorded join."""
 
     def joined(self) -> Joined:
         """What the reference makes of it."""
@@ -90,8 +81,7 @@ class JoinScenario:
 
 def load_joins(scenarios: Path = HERE / SCENARIOS, results: Path = HERE / RESULTS) -> list[JoinScenario]:
     """Give every join of scenarios and Flink's answers, JSON lines paired by id."""
-    recorded = {answer["id"]: answer for answer in lines(results)}
-    return [JoinScenario(s, recorded[s["id"]]) for s in lines(scenarios) if "join" in s]
+    return [JoinScenario(declared, recorded) for declared, recorded in paired(scenarios, results) if "join" in declared]
 
 
 def pairs_of(joined: Joined) -> list[PairTuple]:

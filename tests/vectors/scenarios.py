@@ -100,7 +100,7 @@ class Outcome(Protocol):
 
 
 @dataclass(frozen=True)
-class Scenario:
+class Recorded:
     """A scenario and Flink's answer, as the oracle reads and writes them (`declared`, `recorded`)."""
 
     declared: Mapping[str, Any]
@@ -110,6 +110,10 @@ class Scenario:
     def id(self) -> str:
         """Its name."""
         return str(self.declared["id"])
+
+
+class Scenario(Recorded):
+    """A recorded stream with windows."""
 
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
@@ -276,8 +280,13 @@ def load_for_reference() -> list[Scenario]:
 
 def read(scenarios: Path, results: Path) -> list[Scenario]:
     """Read scenarios and Flink's answers, JSON lines (gzipped if the name says so), paired by id."""
-    recorded = {answer["id"]: answer for answer in lines(results)}
-    return [Scenario(declared, recorded[declared["id"]]) for declared in lines(scenarios)]
+    return [Scenario(declared, recorded) for declared, recorded in paired(scenarios, results)]
+
+
+def paired(scenarios: Path, results: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """Give each scenario of a file with its answer of the other."""
+    answers = {answer["id"]: answer for answer in lines(results)}
+    return [(declared, answers[declared["id"]]) for declared in lines(scenarios)]
 
 
 def is_in_reference(declared: Mapping[str, Any]) -> bool:
