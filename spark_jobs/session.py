@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from spark_jobs.runtime.environment import process_environment, spark_conf
+from spark_jobs.runtime.environment import driver_conf, process_environment, spark_conf
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,7 +22,6 @@ _INTERPRETED = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     _SHUFFLE: "1",
 }
-_LOCAL = {"spark.master": "local[*]", "spark.driver.memory": "4g"}
 
 
 def open_session(app_name: str) -> SparkSession:
@@ -37,14 +36,8 @@ def open_session(app_name: str) -> SparkSession:
     builder = SparkSession.builder.appName(app_name)
     settings = spark_conf()
     if "SPARK_ENV_LOADED" not in os.environ:
-        memory = os.environ.get("TIDEMARK_DRIVER_MEMORY", _LOCAL["spark.driver.memory"])
-        local = {
-            "spark.master": os.environ.get("TIDEMARK_SPARK_MASTER", _LOCAL["spark.master"]),
-            "spark.driver.memory": memory,
-            # A batch has no pauses to fear: collecting beside the work, and growing the heap, take a tenth of its time.
-            "spark.driver.extraJavaOptions": f"-XX:+UseParallelGC -XX:NewRatio=1 -Xms{memory}",
-        }
-        settings = {**settings, **local}
+        master = os.environ.get("TIDEMARK_SPARK_MASTER") or "local[*]"
+        settings = {**settings, "spark.master": master, **driver_conf(os.environ)}
     for name, value in settings.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()

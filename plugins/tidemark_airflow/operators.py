@@ -23,7 +23,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 import spark_jobs
 from spark_jobs.pipeline import lake_folder
 from spark_jobs.pipeline.environment import LAKE
-from spark_jobs.runtime import RuntimeSetupError, process_environment, spark_conf
+from spark_jobs.runtime import RuntimeSetupError, driver_conf, process_environment, spark_conf
 from tidemark_airflow.links import ReportLink
 from tidemark_airflow.outcome import Outcome
 from tidemark_airflow.progress import MARK
@@ -32,7 +32,6 @@ JOBS = Path(spark_jobs.__file__).parent / "jobs"
 STEP_SCRIPT = str(JOBS / "step.py")
 PLAN = "plan"
 FAILURE = "failure"
-DRIVER_MEMORY = "TIDEMARK_DRIVER_MEMORY"
 
 
 class Request(TypedDict):
@@ -119,7 +118,7 @@ class SparkJobOperator(SparkSubmitOperator):
     def _prepare(self) -> None:
         try:
             self.env_vars = {**process_environment(os.environ), LAKE: lake_folder(), **_import_path()}
-            self.conf = {**_driver_memory(), **spark_conf(), **(self.conf or {})}
+            self.conf = {**driver_conf(os.environ), **spark_conf(), **(self.conf or {})}
         except RuntimeSetupError as error:
             raise AirflowFailException(str(error)) from error
 
@@ -213,7 +212,3 @@ def _import_path() -> dict[str, str]:
     # spark-submit runs a script from its own folder, where the package around it cannot be found.
     root, given = str(Path(spark_jobs.__file__).parents[1]), os.environ.get("PYTHONPATH")
     return {"PYTHONPATH": os.pathsep.join([root, given] if given else [root])}
-
-
-def _driver_memory() -> dict[str, str]:
-    return {"spark.driver.memory": os.environ.get(DRIVER_MEMORY) or "4g"}

@@ -86,7 +86,7 @@ class _Staging:
             # Per-event emission also reads events, which are not few.
             by_event = pipeline.watermark.emit.kind is EmitKind.PER_EVENT
             reader = self._spark if by_event else interpreting(self._spark)
-            groups = staging.found(reader, self._lake, self._run.run_id, "census").coalesce(1)
+            groups = self._kept(groups, "census", reader).coalesce(1)
         book = self._kept(calendar(groups, self._moving, pipeline), "calendar")
         parts = self._slices(groups, slices)
         with ThreadPoolExecutor(max_workers=4) as pool:
@@ -99,8 +99,8 @@ class _Staging:
             for future in beside:
                 future.result()
 
-    def _kept(self, rows: DataFrame, name: str) -> DataFrame:
-        return staging.kept(rows, self._lake, self._run.run_id, name, reader=self._spark)
+    def _kept(self, rows: DataFrame, name: str, reader: SparkSession | None = None) -> DataFrame:
+        return staging.kept(rows, self._lake, self._run.run_id, name, reader=reader or self._spark)
 
     def _say(self, text: str) -> None:
         self._progress("replay", text)
@@ -167,8 +167,7 @@ class _Staging:
         behind = late_events.behind(filling, book, pipeline)
         if not self._may_hold_late(part, book, groups):
             behind = behind.limit(0)
-        self._kept(behind, f"behind/{name}")
-        behind = staging.found(groups.sparkSession, self._lake, self._run.run_id, f"behind/{name}")
+        behind = self._kept(behind, f"behind/{name}", groups.sparkSession)
         late = self._kept(late_events.late_rows(behind, groups, pipeline, self._moving), f"late_rows/{name}")
         missed = pool.submit(self._stage, late_events.late_events(late, pipeline), "late_events", name)
         on_time.result()
@@ -231,18 +230,17 @@ class _Staging:
         The audit counts the rows themselves, and what the panes hold, and compares. Rows in windows that are still open
         are on time.
         """
-        late, too_late = self._count("panes", timing="late"), self._count("late_events")
+        where = (self._spark, self._lake, self._run.run_id)
+        panes = staging.panes_by_timing(*where)
+        late, too_late = panes["late"], staging.row_count(*where, "late_events")
         return {
             "on_time": read["rows_read"] - read["invalid"] - read["filtered"] - late - too_late,
             "late": late,
             "too_late": too_late,
-            "windows": self._count("window_results"),
-            "panes": self._count("panes"),
+            "windows": staging.row_count(*where, "window_results"),
+            "panes": panes.total(),
             "late_panes": late,
         }
-
-    def _count(self, table: str, timing: str | None = None) -> int:
-        return staging.row_count(self._spark, self._lake, self._run.run_id, table, timing)
 
 
 def _start_ms() -> Column:

@@ -4,9 +4,9 @@ Set-up brings them once, below `sys.prefix`; nothing is fetched after it. Standa
 import this package, and they must not pull in Spark.
 """
 
-from spark_jobs.runtime.environment import process_environment, spark_conf
+from spark_jobs.runtime.environment import driver_conf, process_environment, spark_conf
 from spark_jobs.runtime.errors import RuntimeSetupError
 from spark_jobs.runtime.installed import jars_dir
 from spark_jobs.runtime.java import JavaHome, find_java
 
-__all__ = ["JavaHome", "RuntimeSetupError", "find_java", "jars_dir", "process_environment", "spark_conf"]
+__all__ = ["JavaHome", "RuntimeSetupError", "driver_conf", "find_java", "jars_dir", "process_environment", "spark_conf"]

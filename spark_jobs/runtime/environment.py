@@ -7,6 +7,7 @@ set. The time zone of the process stays as it is; the session's is UTC.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +18,12 @@ from spark_jobs.runtime.java import require_java
 
 # Rules for Spark's own log; a Spark that was given settings of its own keeps them.
 QUIET_CONF_DIR = Path(__file__).parent / "conf"
+
+DRIVER_MEMORY = "TIDEMARK_DRIVER_MEMORY"
+
+# Where an environment gives options to every Java that starts.
+_JAVA_OPTIONS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
+_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 
 
 def spark_conf() -> dict[str, str]:
@@ -31,6 +38,8 @@ def spark_conf() -> dict[str, str]:
         "spark.databricks.delta.snapshotPartitions": "2",
         # A commit's checksum is optional and takes several jobs, three times as long as the rest of a small commit.
         "spark.databricks.delta.writeChecksumFile.enabled": "false",
+        # How many rows a run has staged is read off them.
+        "spark.databricks.delta.stats.collect": "true",
         "spark.sql.session.timeZone": "UTC",
         # Noting the Python line of every expression takes a quarter of the time that it takes to plan a small replay.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
@@ -39,6 +48,21 @@ def spark_conf() -> dict[str, str]:
         "spark.log.level": "WARN",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+    }
+
+
+def driver_conf(environ: Mapping[str, str]) -> dict[str, str]:
+    """Give the settings of a driver of ours: its memory (`TIDEMARK_DRIVER_MEMORY`, else 4 GiB), and how it is kept.
+
+    A batch has no pauses to fear, so the driver collects garbage for throughput, in a heap of full size from the
+    start. A collector that the environment's Java options name stays, for Java refuses to start with two.
+    """
+    memory = environ.get(DRIVER_MEMORY) or "4g"
+    named = any(_COLLECTOR.search(environ.get(options, "")) for options in _JAVA_OPTIONS)
+    collected = "" if named else "-XX:+UseParallelGC "
+    return {
+        "spark.driver.memory": memory,
+        "spark.driver.extraJavaOptions": f"{collected}-XX:NewRatio=1 -Xms{memory}",
     }
 
 

@@ -7,6 +7,8 @@ command finishes what a killed one began.
 from __future__ import annotations
 
 import json
+from collections import Counter
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -46,14 +48,23 @@ def staged(spark: SparkSession, lake: Lake, run_id: str, table: str, *, states: 
     return rows if states else rows.select(*published_columns(rows.columns))
 
 
-def row_count(spark: SparkSession, lake: Lake, run_id: str, table: str, timing: str | None = None) -> int:
-    """How many rows the run has staged for `table`, from what Delta wrote down of its files.
+def row_count(spark: SparkSession, lake: Lake, run_id: str, table: str) -> int:
+    """How many rows the run has staged for `table`, from what Delta wrote down of its files."""
+    return sum(told["numRecords"] for told in _statistics(spark, lake, run_id, table))
 
-    With `timing` only panes of that timing: a file of panes holds one.
-    """
+
+def panes_by_timing(spark: SparkSession, lake: Lake, run_id: str) -> Counter[str]:
+    """How many panes of each timing the run has staged, as in `row_count`: a file of panes holds one timing."""
+    counts: Counter[str] = Counter()
+    for told in _statistics(spark, lake, run_id, "panes"):
+        if told["numRecords"]:
+            counts[told["minValues"]["timing"]] += told["numRecords"]
+    return counts
+
+
+def _statistics(spark: SparkSession, lake: Lake, run_id: str, table: str) -> list[dict[str, Any]]:
     files = delta_log.live_files(delta_log.actions(spark, lake.staged(table, run_id)))
-    told = [json.loads(file["stats"]) for file in files]
-    return sum(t["numRecords"] for t in told if timing is None or t.get("minValues", {}).get("timing") == timing)
+    return [json.loads(file["stats"]) for file in files]
 
 
 def published_columns(names: list[str]) -> list[str]:

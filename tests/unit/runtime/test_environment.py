@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.runtime import RuntimeSetupError, environment, jars_dir, process_environment, spark_conf
+from spark_jobs.runtime import (
+    RuntimeSetupError,
+    driver_conf,
+    environment,
+    jars_dir,
+    process_environment,
+    spark_conf,
+)
 from spark_jobs.runtime.installed import spark_home
 from tests.unit.runtime.conftest import MakeJava
 
@@ -66,3 +73,18 @@ def test_driver_and_executors_read_the_jars_that_set_up_brought(monkeypatch: pyt
 def test_without_the_jars_there_are_no_settings() -> None:
     with pytest.raises(RuntimeSetupError, match="Delta's jars are not all in"):
         spark_conf()
+
+
+def test_a_driver_has_a_heap_of_full_size_from_the_start_and_collects_for_throughput() -> None:
+    for given, memory in ((None, "4g"), ("", "4g"), ("9g", "9g")):
+        settings = driver_conf({} if given is None else {"TIDEMARK_DRIVER_MEMORY": given})
+        assert settings["spark.driver.memory"] == memory
+        assert settings["spark.driver.extraJavaOptions"] == f"-XX:+UseParallelGC -XX:NewRatio=1 -Xms{memory}"
+
+
+@pytest.mark.parametrize("options", ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"])
+def test_a_collector_that_the_environment_names_stays_the_only_one(options: str) -> None:
+    named = driver_conf({options: "-Dx=y -XX:+UseSerialGC"})["spark.driver.extraJavaOptions"]
+    assert "Use" not in named
+    other = driver_conf({options: "-Dx=y -XX:+UseStringDeduplication"})["spark.driver.extraJavaOptions"]
+    assert "-XX:+UseParallelGC" in other
