@@ -26,6 +26,8 @@ _NUMBERING_STRETCH_US = 60_000_000
 # Per-event epochs are grouped by stretches of this length; only stretches that hold a late row or a firing are sorted.
 _GROUPING_STRETCH_US = 1_000_000
 
+_PLACE = c.PREFIX + "place"
+
 
 def position(prepared: DataFrame, pipeline: Pipeline) -> Column:
     """The row's place in the arrival order: a struct that compares field by field, nulls first.
@@ -42,14 +44,19 @@ def position(prepared: DataFrame, pipeline: Pipeline) -> Column:
     return F.struct(*fields)
 
 
-def with_epoch(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """`prepared` with `EPOCH`: a long, or the position for per-event emission."""
+def with_epoch(prepared: DataFrame, pipeline: Pipeline, *, placed: bool = False) -> DataFrame:
+    """`prepared` with `EPOCH`: a long, or the position for per-event emission.
+
+    `placed`: the rows may be of several sources, each moves its own watermark, and `POSITION` says where they stand.
+    """
     emit = pipeline.watermark.emit
-    if emit.kind is EmitKind.PER_EVENT:
-        return prepared.withColumn(c.EPOCH, F.when(moves_watermark(pipeline), position(prepared, pipeline)))
     if emit.kind is EmitKind.EVERY:
         return prepared.withColumn(c.EPOCH, every(F.col(c.CLOCK_US), pipeline))
-    return _numbered(prepared, pipeline)
+    counted = F.lit(True) if placed else moves_watermark(pipeline)
+    place = F.when(counted, F.col(c.POSITION) if placed else position(prepared, pipeline))
+    if emit.kind is EmitKind.PER_EVENT:
+        return prepared.withColumn(c.EPOCH, place)
+    return _numbered(prepared, counted, place, pipeline)
 
 
 def every(clock_us: Column, pipeline: Pipeline) -> Column:
@@ -75,26 +82,23 @@ def bucket(epoch: Column, pipeline: Pipeline) -> Column:
     return epoch
 
 
-def _numbered(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
+def _numbered(prepared: DataFrame, counted: Column, place: Column, pipeline: Pipeline) -> DataFrame:
     """Epochs counted in rows: the one mode that has to number them.
 
     Each stretch of the clock is numbered on its own, side by side, and begins where the stretches before it end.
     """
-    counted = moves_watermark(pipeline)
     stretch = _stretch(F.col(c.CLOCK_US), _NUMBERING_STRETCH_US)
-    marked = prepared.withColumns(
-        {c.PREFIX + "stretch": F.when(counted, stretch), c.POSITION: F.when(counted, position(prepared, pipeline))}
-    )
+    marked = prepared.withColumns({c.PREFIX + "stretch": F.when(counted, stretch), _PLACE: place})
     sizes = marked.where(counted).groupBy(c.PREFIX + "stretch").agg(F.count("*").alias("size"))
     in_order = Window.orderBy(c.PREFIX + "stretch").rowsBetween(Window.unboundedPreceding, -1)
     starts = sizes.select(c.PREFIX + "stretch", F.coalesce(F.sum("size").over(in_order), F.lit(0)).alias("start"))
-    within = Window.partitionBy(c.PREFIX + "stretch").orderBy(c.POSITION)
+    within = Window.partitionBy(c.PREFIX + "stretch").orderBy(_PLACE)
     rank = F.col("start") + F.row_number().over(within) - F.lit(1)
     n = F.lit(pipeline.watermark.emit.n)
     return (
         marked.join(F.broadcast(starts), c.PREFIX + "stretch", "left")
         .withColumn(c.EPOCH, F.when(counted, F.call_function("div", rank, n)))
-        .drop(c.PREFIX + "stretch", "start", c.POSITION)
+        .drop(c.PREFIX + "stretch", "start", _PLACE)
     )
 
 

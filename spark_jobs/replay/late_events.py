@@ -44,16 +44,16 @@ def late_events(late: DataFrame, pipeline: Pipeline) -> DataFrame:
         "window_start": timestamps.from_millis(F.col(c.WINDOW_MS)),
         "window_end": timestamps.from_millis(F.col(c.WINDOW_MS) + F.lit(pipeline.windows.size_ms)),
     }
-    return late.where(c.TOO_LATE).select(*_beside(late, added, pipeline))
+    return late.where(c.TOO_LATE).select(*beside(late, added, pipeline))
 
 
 def invalid_events(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
     """The rows without a usable time: the columns of `invalid_events`."""
     added = {"reason": F.col(c.REASON)}
-    return prepared.where(F.col(c.REASON).isNotNull()).select(*_beside(prepared, added, pipeline))
+    return prepared.where(F.col(c.REASON).isNotNull()).select(*beside(prepared, added, pipeline))
 
 
-def _beside(rows: DataFrame, added: dict[str, Column], pipeline: Pipeline) -> list[Column]:
+def beside(rows: DataFrame, added: dict[str, Column], pipeline: Pipeline) -> list[Column]:
     """The source's columns and the added ones.
 
     A source column with the name of an added one is kept as `source_<name>`, unless it is the same timestamp.

@@ -6,7 +6,8 @@ Law, with F the first passages of the window calendar (rules 51, 54, 55, 64):
     late       F(last) < epoch <= F(last + lateness) last <= watermark < last + lateness
     too late   F(last + lateness) < epoch            last + lateness <= watermark
 
-A passage that never happens is null and is later than every row.
+A passage that never happens is null and is later than every row. A join has no windows and judges the row itself, by
+the watermark W before it: late if ts < W, null standing for MIN (rule 91).
 """
 
 from __future__ import annotations
@@ -25,6 +26,21 @@ def is_on_time(epoch: Column, fires_epoch: Column) -> Column:
 def is_too_late(epoch: Column, closes_epoch: Column) -> Column:
     """Whether a row of `epoch` comes after its window's state has ended."""
     return closes_epoch.isNotNull() & (epoch > closes_epoch)
+
+
+def is_behind_strictly(ts_ms: Column, watermark_ms: Column) -> Column:
+    """Whether a row is late for a join; never null."""
+    return watermark_ms.isNotNull() & (ts_ms < watermark_ms)
+
+
+def is_at(ts_ms: Column, watermark_ms: Column) -> Column:
+    """Whether a row comes at the last instant at which it is not late for a join; never null."""
+    return watermark_ms.isNotNull() & (ts_ms == watermark_ms)
+
+
+def may_be_behind(ts_ms: Column, ceiling_ms: Column) -> Column:
+    """Whether a row may be late or at the watermark, of which only an upper bound is known; never null."""
+    return ceiling_ms.isNotNull() & (ts_ms <= ceiling_ms)
 
 
 def judged(rows: DataFrame, calendar: DataFrame) -> DataFrame:

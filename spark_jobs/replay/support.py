@@ -5,7 +5,8 @@ Checked before any work in Spark begins, so that nothing is replayed by other ru
 
 from __future__ import annotations
 
-from spark_jobs.pipeline.model import Pipeline, Strategy
+from spark_jobs.pipeline.joining import JoiningPipeline
+from spark_jobs.pipeline.model import Pipeline, Strategy, Watermark
 
 WINDOW_KINDS = ("tumbling",)
 STRATEGIES = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS)
@@ -21,9 +22,19 @@ def require_support(pipeline: Pipeline) -> None:
         raise UnsupportedPipelineError(
             f"asked Spark for windows.kind '{pipeline.windows.kind}', it has {', '.join(WINDOW_KINDS)}"
         )
-    if pipeline.watermark.strategy not in STRATEGIES:
+    _require_watermark(pipeline.watermark)
+
+
+def require_join_support(joining: JoiningPipeline) -> None:
+    """Raise UnsupportedPipelineError if the engine lacks something that one of two inputs asks for."""
+    for joined in joining.inputs:
+        _require_watermark(joined.watermark)
+
+
+def _require_watermark(declared: Watermark) -> None:
+    if declared.strategy not in STRATEGIES:
         raise UnsupportedPipelineError(
-            f"asked Spark for watermark.strategy '{pipeline.watermark.strategy}', it has {', '.join(STRATEGIES)}"
+            f"asked Spark for watermark.strategy '{declared.strategy}', it has {', '.join(STRATEGIES)}"
         )
-    if pipeline.watermark.idle_timeout_ms is not None:
+    if declared.idle_timeout_ms is not None:
         raise UnsupportedPipelineError("asked Spark for watermark.idle_timeout, which it does not have; take it away")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain, zip_longest
 from typing import Any
@@ -57,18 +57,6 @@ def chosen(scenarios: Iterable[Scenario], wanted: int) -> list[Scenario]:
 
 ALL = load()
 SAMPLE = chosen(ALL, CHOSEN)
-
-
-@pytest.fixture(name="session", scope="module")
-def _session(spark: SparkSession) -> Iterator[SparkSession]:
-    """Spark without compiled code, which takes longer to make than a scenario of a few dozen rows takes to run."""
-    told = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-    before = {name: spark.conf.get(name) for name in told}
-    for name, value in told.items():
-        spark.conf.set(name, value)
-    yield spark
-    for name, value in before.items():
-        spark.conf.set(name, value)
 
 
 def test_sample_covers_every_combination() -> None:

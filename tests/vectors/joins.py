@@ -29,16 +29,29 @@ class JoinScenario(Recorded):
 
     def joined(self) -> Joined:
         """What the reference makes of it."""
-        asked = self.declared["join"]
-        bounds = JoinBounds(
-            asked["lower_ms"], asked["upper_ms"], asked.get("lower_inclusive", True), asked.get("upper_inclusive", True)
-        )
-        emit = emission(self.declared)
-        right = None if asked.get("shared_source") else self._source(emit, "right", asked.get("right_strategy"))
-        left = self._source(emit, None if right is None else "left", None)
         until = self.declared.get("end_ms")
         until_us = None if until is None else until * 1000
-        return join(self._arrivals(), bounds, emit, left, right, until_us=until_us)
+        return join(self._arrivals(), self.bounds, self.emit, *self.sources, until_us=until_us)
+
+    @property
+    def bounds(self) -> JoinBounds:
+        """How near rows must be."""
+        asked = self.declared["join"]
+        inclusive = (asked.get("lower_inclusive", True), asked.get("upper_inclusive", True))
+        return JoinBounds(asked["lower_ms"], asked["upper_ms"], *inclusive)
+
+    @property
+    def emit(self) -> Emit:
+        """When the watermarks are emitted."""
+        return emission(self.declared)
+
+    @property
+    def sources(self) -> tuple[JoinSource, JoinSource | None]:
+        """The left source and the right one; None if both inputs are one source's."""
+        asked = self.declared["join"]
+        if asked.get("shared_source"):
+            return self._source(self.emit, None, None), None
+        return self._source(self.emit, "left", None), self._source(self.emit, "right", asked.get("right_strategy"))
 
     @property
     def pairs(self) -> list[PairTuple]:

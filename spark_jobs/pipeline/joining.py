@@ -1,0 +1,66 @@
+"""A joining pipeline has two inputs: what each reads, how its watermark moves, its key, and how near rows must be.
+
+    two sources   each has partitions and a watermark of its own; the join's watermark is the minimum over both
+    one source    its rows are split behind it by a condition; its watermark is that of both inputs
+
+Emissions are of one clock. Frozen data, valid from the moment it exists; durations are whole milliseconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from spark_jobs.pipeline.model import Emit, Pipeline, ReplayOrder, Source, Watermark, Windows
+
+
+@dataclass(frozen=True)
+class JoinInput:
+    """One input: its source, how that source's watermark moves, and the columns that must be equal to the other's.
+
+    The emission of `watermark` is not looked at: the pipeline has one for both.
+    """
+
+    source: Source
+    watermark: Watermark
+    key: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class JoiningPipeline:
+    """A whole pipeline with two inputs. Raises ValueError for inputs that do not go together.
+
+    `right_when` is the SQL condition by which one source is split: rows of which it is true are the right input's, all
+    others the left's. None: two sources.
+    """
+
+    name: str
+    left: JoinInput
+    right: JoinInput
+    emit: Emit = field(default_factory=Emit)
+    replay: ReplayOrder = field(default_factory=ReplayOrder)
+    right_when: str | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.left.key) != len(self.right.key):
+            raise ValueError(
+                f"found {len(self.left.key)} key columns on the left and {len(self.right.key)} on the right; "
+                "a join compares them one by one"
+            )
+        one = (self.left.source, self.left.watermark) == (self.right.source, self.right.watermark)
+        if self.right_when is not None and not one:
+            raise ValueError("found right_when, which splits one source, and two sources; keep one of them")
+
+    @property
+    def inputs(self) -> tuple[JoinInput, JoinInput]:
+        """The left input and the right one."""
+        return (self.left, self.right)
+
+    def of(self, joined: JoinInput, windows: Windows) -> Pipeline:
+        """Give the pipeline that reads one input alone."""
+        return Pipeline(
+            name=self.name,
+            source=joined.source,
+            windows=windows,
+            watermark=replace(joined.watermark, emit=self.emit),
+            replay=self.replay,
+        )

@@ -1,0 +1,68 @@
+"""Spark gives the pairs and late rows of Flink's interval join, row for row."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import chain, zip_longest
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.semantics.interval_join import Side
+from spark_jobs.semantics.joining_job import Joined
+from tests.spark.joining import Collected, spark_join
+from tests.vectors.joins import JoinScenario, pairs_of
+from tests.vectors.spark_joins import joining, load, rows_of
+
+pytestmark = pytest.mark.spark
+
+CHOSEN = 16
+
+
+def combination(scenario: JoinScenario) -> tuple[Any, ...]:
+    """What a scenario has of everything that the engine treats apart."""
+    declared = scenario.declared
+    return (declared["emit"]["mode"], bool(declared["join"].get("shared_source")), declared.get("register", "upfront"))
+
+
+def chosen(scenarios: list[JoinScenario], wanted: int) -> list[JoinScenario]:
+    """`wanted` scenarios, from each combination in turn, those with pairs and late rows first."""
+    by_combination = defaultdict(list)
+    for scenario in sorted(scenarios, key=lambda s: -min(len(s.pairs), len(s.recorded["late_left"]))):
+        by_combination[combination(scenario)].append(scenario)
+    in_turn = chain.from_iterable(zip_longest(*by_combination.values()))
+    return [scenario for scenario in in_turn if scenario is not None][:wanted]
+
+
+ALL = load()
+SAMPLE = chosen(ALL, CHOSEN)
+REST = [scenario for scenario in ALL if scenario not in SAMPLE]
+
+
+def test_sample_covers_every_combination() -> None:
+    assert {combination(scenario) for scenario in SAMPLE} == {combination(scenario) for scenario in ALL}
+    assert len(ALL) == 75
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [*SAMPLE, *(pytest.param(scenario, marks=pytest.mark.soak) for scenario in REST)],
+    ids=lambda scenario: scenario.id,
+)
+def test_spark_joins_as_flink(session: SparkSession, scenario: JoinScenario) -> None:
+    pipeline = joining(*scenario.sources, scenario.emit)
+    found = spark_join(session, rows_of(scenario)[::-1], pipeline, scenario.bounds)
+    assert found.pairs == scenario.pairs
+    assert [index for index, *_ in found.late[Side.LEFT]] == scenario.recorded["late_left"]
+    assert [index for index, *_ in found.late[Side.RIGHT]] == scenario.recorded["late_right"]
+    assert_watermarks(found, scenario)
+
+
+def assert_watermarks(found: Collected, scenario: JoinScenario) -> None:
+    """Each late row shows the last watermark of Flink's before it."""
+    for side in Side:
+        for index, watermark, late_by_ms in found.late[side]:
+            before = [w for after, w in scenario.watermarks if after < index]
+            assert watermark == before[-1]
+            assert late_by_ms == watermark - scenario.declared["events"][index]["ts"]
