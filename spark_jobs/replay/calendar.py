@@ -36,9 +36,9 @@ def calendar(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us
     reached = watermark.combined(points, moves, rows, pipeline).withColumnRenamed("epoch", "fires_epoch")
     end = moves.agg(F.coalesce(F.lit(until_us).cast("long"), F.max("last_clock_us")).alias("end_us"))
     joined = passed.join(reached, "fires_epoch", "left").crossJoin(F.broadcast(end))
-    clocked = _clocked(joined, moves, pipeline)
+    dated = clocked(joined, moves, pipeline)
     ends = F.col("end_us") if pipeline.replay.end_of_input is EndOfInput.CLOSE else F.lit(None).cast("long")
-    return clocked.select(
+    return dated.select(
         "window_ms",
         "fires_epoch",
         "closes_epoch",
@@ -57,7 +57,20 @@ def passages(
     A cell says of a census group which window is the latest that it passes.
     """
     moves = moving(groups, pipeline)
-    asked = groups.where(F.col("reason").isNull() & F.col("kept")).select("window_ms").distinct()
+    found = first_passages(moves, asked_windows(groups), pipeline, cells)
+    return emitted(found, list(cells), moves, pipeline, until_us=until_us)
+
+
+def asked_windows(groups: DataFrame) -> DataFrame:
+    """The windows that hold a valid, kept row: `window_ms`."""
+    return groups.where(F.col("reason").isNull() & F.col("kept")).select("window_ms").distinct()
+
+
+def first_passages(moves: DataFrame, asked: DataFrame, pipeline: Pipeline, cells: Mapping[str, Column]) -> DataFrame:
+    """The passages of the windows `asked` by one source, whether or not those emissions happen before the input ends.
+
+    `moves` are the census groups that move the watermark; the result is that of `passages`.
+    """
     thresholds = F.array(
         *(F.struct(F.lit(i).alias("threshold"), c.alias("window_ms")) for i, c in enumerate(cells.values()))
     )
@@ -99,14 +112,16 @@ def passages(
     passed = {
         name: F.min(F.when(passes & (F.col("threshold") == i), F.col("all_reached"))) for i, name in enumerate(cells)
     }
-    found = together.groupBy("window_ms").agg(*(epoch.alias(name) for name, epoch in passed.items()))
-    return _emitted(found, list(cells), moves, pipeline, until_us)
+    return together.groupBy("window_ms").agg(*(epoch.alias(name) for name, epoch in passed.items()))
 
 
-def _emitted(
-    passed: DataFrame, names: Sequence[str], moves: DataFrame, pipeline: Pipeline, until_us: int | None
+def emitted(
+    passed: DataFrame, names: Sequence[str], moves: DataFrame, pipeline: Pipeline, *, until_us: int | None
 ) -> DataFrame:
-    """Without the epochs whose emission does not happen before the input ends (B3)."""
+    """`passed` without the epochs, in the columns `names`, whose emission does not happen before the input ends (B3).
+
+    `moves` are the census groups of all rows that count for the emission.
+    """
     emit = pipeline.watermark.emit
     if emit.kind is EmitKind.PER_EVENT:
         return passed
@@ -121,8 +136,8 @@ def _emitted(
     return passed.crossJoin(F.broadcast(last)).withColumns(happened).drop("last_emitted")
 
 
-def _clocked(windows: DataFrame, moves: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """With the clock of the firing and the closing emission."""
+def clocked(windows: DataFrame, moves: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """`windows` with the clocks `fires_us` and `closes_us` of the emissions `fires_epoch` and `closes_epoch`."""
     emit = pipeline.watermark.emit
     if emit.kind is EmitKind.EVERY_N:
         ends = moves.groupBy(F.col("bucket").alias("epoch")).agg(F.max("last_clock_us").alias("clock_us"))

@@ -26,12 +26,12 @@ from spark_jobs.pipeline.model import Windows
 from spark_jobs.replay import columns as c
 from spark_jobs.replay import join_watermark, lateness, timestamps, windows
 from spark_jobs.replay.inputs import LEFT, RIGHT, ROW, inputs, is_side, key_columns
-from spark_jobs.replay.late_events import beside, invalid_events
+from spark_jobs.replay.late_events import beside, invalid_events, missed
 from spark_jobs.replay.support import require_join_support
 from spark_jobs.semantics.interval_join import JoinBounds
 
 _CELL = c.PREFIX + "cell_ms"
-_LATE, _AT = c.PREFIX + "late", c.PREFIX + "at"
+_AT = c.PREFIX + "at"  # whether the row lies at the watermark before it
 # Wider than the distance between any two times that a table can hold, and far from overflow.
 _FAR_MS = 2**58
 
@@ -47,11 +47,9 @@ class IntervalJoined:
         self._inputs = inputs(left, right, joining, self._grid)
 
     @cached_property
-    def _judged(self) -> DataFrame:
+    def _judged(self) -> join_watermark.Judged:
         groups = join_watermark.summary(self._inputs).localCheckpoint()
-        rows = join_watermark.rows_with_watermark(self._inputs, groups)
-        seen = (F.col(c.TS_MS), F.col(c.WATERMARK_MS))
-        return rows.withColumns({_LATE: lateness.is_behind_strictly(*seen), _AT: lateness.is_at(*seen)})
+        return join_watermark.judged(self._inputs, groups)
 
     @cached_property
     def pairs(self) -> DataFrame:
@@ -97,8 +95,12 @@ class IntervalJoined:
         return [*key_columns(self._joining), _CELL, c.TS_MS, c.CLOCK_US, _AT]
 
     def _side(self, side: int) -> DataFrame:
-        rows = self._judged.where(is_side(side) & ~F.col(_LATE))
-        return rows.select(*key_columns(self._joining), c.WINDOW_MS, c.TS_MS, c.CLOCK_US, _AT, ROW[side])
+        """The rows of a side that are not late."""
+        seen = (F.col(c.TS_MS), F.col(c.WATERMARK_MS))
+        near = self._judged.near.where(~lateness.is_behind_strictly(*seen)).withColumn(_AT, lateness.is_at(*seen))
+        ahead = self._judged.ahead.withColumn(_AT, F.lit(False))
+        names = [*key_columns(self._joining), c.WINDOW_MS, c.TS_MS, c.CLOCK_US, _AT, ROW[side]]
+        return ahead.where(is_side(side)).select(names).union(near.where(is_side(side)).select(names))
 
     def _cells(self) -> Column:
         """The cells that may hold a partner of a left row."""
@@ -121,16 +123,10 @@ class IntervalJoined:
 
     def _late(self, side: int) -> DataFrame:
         pipeline = self._inputs.pipelines[side]
-        arrival = c.ARRIVAL_US if pipeline.source.arrival_time else c.CLOCK_US
-        added = {
-            "event_time": F.timestamp_micros(c.EVENT_US),
-            "arrival_time": F.timestamp_micros(arrival),
-            "watermark": timestamps.from_millis(F.col(c.WATERMARK_MS)),
-            "late_by_ms": F.col(c.WATERMARK_MS) - F.col(c.TS_MS),
-        }
-        late = self._judged.where(is_side(side) & F.col(_LATE))
+        behind = lateness.is_behind_strictly(F.col(c.TS_MS), F.col(c.WATERMARK_MS))
+        late = self._judged.near.where(is_side(side) & behind)
         rows = late.select(f"{ROW[side]}.*", c.EVENT_US, c.ARRIVAL_US, c.CLOCK_US, c.TS_MS, c.WATERMARK_MS)
-        return rows.select(*beside(rows, added, pipeline))
+        return rows.select(*beside(rows, missed(pipeline), pipeline))
 
 
 def interval_join(

@@ -9,12 +9,14 @@ per-event emission it is what the partitions that exist before the stretch have 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import EmitKind
+from spark_jobs.pipeline.model import EmitKind, Pipeline
 from spark_jobs.replay import columns as c
 from spark_jobs.replay import lateness, watermark
 from spark_jobs.replay.arrival_order import bucket
@@ -42,36 +44,48 @@ def summary(inputs: Inputs) -> DataFrame:
 
 
 def before(epochs: DataFrame, groups: DataFrame, inputs: Inputs) -> DataFrame:
-    """The watermark before the rows of each of `epochs` (a column `epoch`): `epoch, watermark_ms` (null: MIN)."""
+    """The watermark before the rows of each of `epochs` (a column `epoch`): `epoch, watermark_ms` (null: MIN).
 
-    def of(number: int, source: SourceRows) -> DataFrame:
-        points = watermark.points_before(epochs, source.pipeline)
-        rows = inputs.rows.where(source.of)
-        reached = watermark.combined(points, _of_source(groups, number), rows, source.pipeline)
-        return reached.select("epoch", F.col("watermark_ms").alias(f"watermark_{number}"))
-
-    return _slowest(epochs, "epoch", [of(*numbered) for numbered in enumerate(inputs.sources)], "watermark")
-
-
-def rows_with_watermark(inputs: Inputs, groups: DataFrame) -> DataFrame:
-    """The rows that may join, with `WATERMARK_MS` before the row where that is its event time or more; else null.
-
-    `groups` is the stored `summary`.
+    `groups` is `summary`, or the censuses of the sources with their index beside them.
     """
+    return _at(epochs, watermark.points_before, groups, inputs)
+
+
+def after(epochs: DataFrame, groups: DataFrame, inputs: Inputs) -> DataFrame:
+    """The watermark after the emission of each of `epochs`, likewise."""
+    return _at(epochs, watermark.points_after, groups, inputs)
+
+
+def of_source(groups: DataFrame, number: int) -> DataFrame:
+    """The groups of one source."""
+    return groups.where(F.col("source") == F.lit(number)).drop("source")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The rows that may join, in two parts.
+
+    `ahead`: their event time is beyond the watermark before them. `near`: the others and maybe some of those, stored,
+    with `WATERMARK_MS`, the watermark before the row (null: MIN).
+    """
+
+    ahead: DataFrame
+    near: DataFrame
+
+
+def judged(inputs: Inputs, groups: DataFrame) -> Judged:
+    """Part the rows of `inputs.rows` that `where` keeps; `groups` is the stored `summary`."""
     kept = inputs.rows.where(c.KEPT).withColumn(_BUCKET, bucket(F.col(c.EPOCH), inputs.pipelines[0]))
     if inputs.pipelines[0].watermark.emit.kind is not EmitKind.PER_EVENT:
         epochs = groups.select(F.col("bucket").alias("epoch")).distinct()
-        bounded = _bounded(kept, before(epochs, groups, inputs).withColumnsRenamed({"epoch": "bucket"}), "watermark_ms")
-        exact = F.when(_may_be_behind(), F.col(_CEILING_MS))
-        return bounded.withColumn(c.WATERMARK_MS, exact).drop(_CEILING_MS)
-    bounded = _bounded(kept, ceilings(groups, inputs), "ceiling_ms")
+        bounded = _bounded(kept, before(epochs, groups, inputs).withColumnRenamed("epoch", "bucket"))
+        near = bounded.where(_may_be_behind()).withColumnRenamed(_CEILING_MS, c.WATERMARK_MS)
+        return Judged(_ahead(bounded), near.localCheckpoint())
+    bounded = _bounded(kept, ceilings(groups, inputs))
     suspects = bounded.where(_may_be_behind()).drop(_CEILING_MS).localCheckpoint()
-    ahead = bounded.where(~_may_be_behind()).drop(_CEILING_MS)
     found = before(suspects.select(F.col(c.EPOCH).alias("epoch")).distinct(), groups, inputs)
-    told = found.select(F.col("epoch").alias(c.EPOCH), F.col("watermark_ms").alias(c.WATERMARK_MS))
-    behind = F.when(lateness.may_be_behind(F.col(c.TS_MS), F.col(c.WATERMARK_MS)), F.col(c.WATERMARK_MS))
-    judged = suspects.join(told, c.EPOCH).withColumn(c.WATERMARK_MS, behind).localCheckpoint()
-    return ahead.withColumn(c.WATERMARK_MS, F.lit(None).cast("long")).unionByName(judged)
+    exact = found.select(F.col("epoch").alias(c.EPOCH), F.col("watermark_ms").alias(c.WATERMARK_MS))
+    return Judged(_ahead(bounded), suspects.join(exact, c.EPOCH).localCheckpoint())
 
 
 def ceilings(groups: DataFrame, inputs: Inputs) -> DataFrame:
@@ -83,7 +97,7 @@ def ceilings(groups: DataFrame, inputs: Inputs) -> DataFrame:
     buckets = groups.select("bucket").distinct()
 
     def of(number: int, source: SourceRows) -> DataFrame:
-        own = _of_source(groups, number)
+        own = of_source(groups, number)
         steps = buckets.crossJoin(F.broadcast(watermark.partitions(own, source.pipeline))).join(
             own.select("partition", "bucket", "max_ts_ms"), ["partition", "bucket"], "left"
         )
@@ -106,6 +120,18 @@ def ceilings(groups: DataFrame, inputs: Inputs) -> DataFrame:
     return _slowest(buckets, "bucket", [of(*numbered) for numbered in enumerate(inputs.sources)], "ceiling")
 
 
+def _at(
+    epochs: DataFrame, points: Callable[[DataFrame, Pipeline], DataFrame], groups: DataFrame, inputs: Inputs
+) -> DataFrame:
+    def of(number: int, source: SourceRows) -> DataFrame:
+        rows = inputs.rows.where(source.of)
+        asked = points(epochs, source.pipeline)
+        reached = watermark.combined(asked, of_source(groups, number), rows, source.pipeline)
+        return reached.select("epoch", F.col("watermark_ms").alias(f"watermark_{number}"))
+
+    return _slowest(epochs, "epoch", [of(*numbered) for numbered in enumerate(inputs.sources)], "watermark")
+
+
 def _slowest(points: DataFrame, by: str, sources: list[DataFrame], name: str) -> DataFrame:
     """The least of the sources' values at each point, null where one of them is."""
     beside = reduce(lambda frame, other: frame.join(other, by, "left"), sources, points)
@@ -115,15 +141,15 @@ def _slowest(points: DataFrame, by: str, sources: list[DataFrame], name: str) ->
     return beside.select(by, F.when(there, least).alias(f"{name}_ms"))
 
 
-def _bounded(rows: DataFrame, bounds: DataFrame, name: str) -> DataFrame:
-    """`rows` with the bound of their stretch as `_CEILING_MS`."""
-    stored = bounds.select(F.col("bucket").alias(_BUCKET), F.col(name).alias(_CEILING_MS)).localCheckpoint()
+def _bounded(rows: DataFrame, bounds: DataFrame) -> DataFrame:
+    """`rows` with the bound of their stretch as `_CEILING_MS`; `bounds` is `bucket` and a column more."""
+    stored = bounds.toDF(_BUCKET, _CEILING_MS).localCheckpoint()
     return rows.join(F.broadcast(stored) if is_small(stored) else stored, _BUCKET).drop(_BUCKET)
+
+
+def _ahead(bounded: DataFrame) -> DataFrame:
+    return bounded.where(~_may_be_behind()).drop(_CEILING_MS)
 
 
 def _may_be_behind() -> Column:
     return lateness.may_be_behind(F.col(c.TS_MS), F.col(_CEILING_MS))
-
-
-def _of_source(groups: DataFrame, number: int) -> DataFrame:
-    return groups.where(F.col("source") == F.lit(number)).drop("source")

@@ -35,16 +35,23 @@ def late_rows(behind: DataFrame, groups: DataFrame, pipeline: Pipeline, moved_by
 
 def late_events(late: DataFrame, pipeline: Pipeline) -> DataFrame:
     """The rows of `late` that no window took: the columns of `late_events`."""
-    arrival = c.ARRIVAL_US if pipeline.source.arrival_time else c.CLOCK_US
     added = {
-        "event_time": F.timestamp_micros(c.EVENT_US),
-        "arrival_time": F.timestamp_micros(arrival),
-        "watermark": timestamps.from_millis(F.col(c.WATERMARK_MS)),
-        "late_by_ms": F.col(c.WATERMARK_MS) - F.col(c.TS_MS),
+        **missed(pipeline),
         "window_start": timestamps.from_millis(F.col(c.WINDOW_MS)),
         "window_end": timestamps.from_millis(F.col(c.WINDOW_MS) + F.lit(pipeline.windows.size_ms)),
     }
     return late.where(c.TOO_LATE).select(*beside(late, added, pipeline))
+
+
+def missed(pipeline: Pipeline) -> dict[str, Column]:
+    """The columns that say when a late row happened and arrived, which watermark it missed and by how much."""
+    arrival = c.ARRIVAL_US if pipeline.source.arrival_time else c.CLOCK_US
+    return {
+        "event_time": F.timestamp_micros(c.EVENT_US),
+        "arrival_time": F.timestamp_micros(arrival),
+        "watermark": timestamps.from_millis(F.col(c.WATERMARK_MS)),
+        "late_by_ms": F.col(c.WATERMARK_MS) - F.col(c.TS_MS),
+    }
 
 
 def invalid_events(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
@@ -54,7 +61,7 @@ def invalid_events(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 
 def beside(rows: DataFrame, added: dict[str, Column], pipeline: Pipeline) -> list[Column]:
-    """The source's columns and the added ones.
+    """The source's columns of `rows` and the added ones.
 
     A source column with the name of an added one is kept as `source_<name>`, unless it is the same timestamp.
     """

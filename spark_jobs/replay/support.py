@@ -6,7 +6,7 @@ Checked before any work in Spark begins, so that nothing is replayed by other ru
 from __future__ import annotations
 
 from spark_jobs.pipeline.joining import JoiningPipeline
-from spark_jobs.pipeline.model import Pipeline, Strategy, Watermark
+from spark_jobs.pipeline.model import Pipeline, Strategy, Watermark, Windows
 
 WINDOW_KINDS = ("tumbling",)
 STRATEGIES = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS)
@@ -18,10 +18,7 @@ class UnsupportedPipelineError(ValueError):
 
 def require_support(pipeline: Pipeline) -> None:
     """Raise UnsupportedPipelineError if the engine lacks something that the pipeline asks for."""
-    if pipeline.windows.kind not in WINDOW_KINDS:
-        raise UnsupportedPipelineError(
-            f"asked Spark for windows.kind '{pipeline.windows.kind}', it has {', '.join(WINDOW_KINDS)}"
-        )
+    require_windows(pipeline.windows)
     _require_watermark(pipeline.watermark)
 
 
@@ -29,6 +26,14 @@ def require_join_support(joining: JoiningPipeline) -> None:
     """Raise UnsupportedPipelineError if the engine lacks something that one of two inputs asks for."""
     for joined in joining.inputs:
         _require_watermark(joined.watermark)
+
+
+def require_windows(windows: Windows) -> None:
+    """Raise UnsupportedPipelineError if the engine lacks the kind of windows."""
+    if windows.kind not in WINDOW_KINDS:
+        raise UnsupportedPipelineError(
+            f"asked Spark for windows.kind '{windows.kind}', it has {', '.join(WINDOW_KINDS)}"
+        )
 
 
 def _require_watermark(declared: Watermark) -> None:

@@ -1,28 +1,32 @@
-"""A joining job is a streaming job with two inputs: it runs sources and their watermarks into an interval join.
+"""A joining job is a streaming job with two inputs: it runs sources and their watermarks into a join or co-group.
 
     one source      both inputs are rows of one source, split behind it; its watermark is that of both
     two sources     each has partitions, generators and idleness of its own; the join has the minimum over the sources
                     that are not idle, merged at once as partitions are merged
 
 Rows of both inputs come in one arrival order. Emissions are of one clock, left before right. The end of the input is
-the watermark MAX of every source. Rules 5, 17, 29, 39.
+the watermark MAX of every source. A co-group is one input to Flink, behind a union, whose channels treat idle sources
+by other rules (35-38): here it takes only sources that are never idle, where both rules give the minimum. Rules 5, 17,
+29, 39.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from spark_jobs.semantics.clock import ArrivalClock
 from spark_jobs.semantics.emission import emission_clock
 from spark_jobs.semantics.instants import MAX
 from spark_jobs.semantics.interval_join import IntervalJoin, JoinBounds, Pair, Side
+from spark_jobs.semantics.lateness import Lateness
 from spark_jobs.semantics.merge import WatermarkMerge
 from spark_jobs.semantics.partitions import SourcePartitions
 from spark_jobs.semantics.source_output import SourceOutput
 from spark_jobs.semantics.strategy import follows_clock, generator
 from spark_jobs.semantics.watermark import WatermarkOutput
+from spark_jobs.semantics.window_join import CoGroup, Group
 
 if TYPE_CHECKING:
     from spark_jobs.pipeline.model import Emit, Watermark
@@ -59,6 +63,18 @@ class Joined:
     watermarks: list[tuple[int, int]] = field(default_factory=list)
 
 
+@dataclass
+class Gathered:
+    """What came of a co-group, in order; groups and watermarks with the number of rows that had arrived.
+
+    `late` are the rows that no window took, each with the watermark before it.
+    """
+
+    groups: list[tuple[int, Group[str, Row]]] = field(default_factory=list)
+    late: list[tuple[Arrival, int]] = field(default_factory=list)
+    watermarks: list[tuple[int, int]] = field(default_factory=list)
+
+
 def join(
     arrivals: Iterable[Arrival],
     bounds: JoinBounds,
@@ -73,24 +89,74 @@ def join(
     `until_us` is how far the arrival clock went, if further than the last row. Raises ValueError for what the
     strategies or the emission do not allow.
     """
-    job = _JoiningJob(bounds, left, right)
-    every_tick = any(follows_clock(source.watermark) for source in (left, right) if source is not None)
-    emissions = emission_clock(emit, every_tick=every_tick)
-    for arrival in arrivals:
-        job.emit(emissions.before(arrival.clock_us))
-        job.process(arrival)
-        job.emit(emissions.after(arrival.clock_us))
-    job.emit(emissions.at_end(until_us))
-    job.end()
-    return job.joined
+    operator = _Joining(bounds)
+    _JoiningJob(operator, left, right).run(arrivals, emit, until_us)
+    return operator.joined
+
+
+def gather(
+    arrivals: Iterable[Arrival],
+    operator: CoGroup[str, Row],
+    emit: Emit,
+    left: JoinSource,
+    right: JoinSource | None = None,
+    *,
+    until_us: int | None = None,
+) -> Gathered:
+    """Co-group rows in arrival order, as `join` joins them. Raises ValueError for a source that may be idle, too."""
+    if any(source.watermark.idle_timeout_ms is not None for source in (left, right) if source is not None):
+        raise ValueError("found an idle timeout in a source of a co-group; take it away, or join by interval")
+    gathering = _Gathering(operator)
+    _JoiningJob(gathering, left, right).run(arrivals, emit, until_us)
+    return gathering.gathered
+
+
+class _Operator(Protocol):
+    """What a job runs: told of rows and of watermarks, each with the number of rows that have arrived."""
+
+    def on_row(self, arrived: int, arrival: Arrival) -> None: ...
+
+    def on_watermark(self, arrived: int, watermark: int) -> None: ...
+
+
+class _Joining:
+    def __init__(self, bounds: JoinBounds) -> None:
+        self.joined = Joined()
+        self._join: IntervalJoin[str, Row] = IntervalJoin(bounds)
+
+    def on_row(self, arrived: int, arrival: Arrival) -> None:
+        found = self._join.on_row(arrival.side, arrival.key, arrival.ts, arrival.row)
+        self.joined.pairs += [(arrived, pair) for pair in found.pairs]
+        if found.is_late:
+            self.joined.late.append(arrival)
+
+    def on_watermark(self, arrived: int, watermark: int) -> None:
+        self.joined.watermarks.append((arrived, watermark))
+        self._join.on_watermark(watermark)
+
+
+class _Gathering:
+    def __init__(self, operator: CoGroup[str, Row]) -> None:
+        self.gathered = Gathered()
+        self._operator = operator
+
+    def on_row(self, arrived: int, arrival: Arrival) -> None:
+        watermark = self._operator.watermark
+        seen = self._operator.on_row(arrival.side, arrival.key, arrival.ts, arrival.row)
+        self.gathered.groups += [(arrived, group) for group in seen.groups]
+        if seen.fate is Lateness.TOO_LATE:
+            self.gathered.late.append((arrival, watermark))
+
+    def on_watermark(self, arrived: int, watermark: int) -> None:
+        self.gathered.watermarks.append((arrived, watermark))
+        self.gathered.groups += [(arrived, group) for group in self._operator.on_watermark(watermark)]
 
 
 class _JoiningJob:
-    def __init__(self, bounds: JoinBounds, left: JoinSource, right: JoinSource | None) -> None:
-        self.joined = Joined()
+    def __init__(self, operator: _Operator, left: JoinSource, right: JoinSource | None) -> None:
+        self._operator = operator
         self._arrived = 0
         self._clock = ArrivalClock()
-        self._join: IntervalJoin[str, Row] = IntervalJoin(bounds)
         self._inputs = WatermarkMerge(self)
         for side in Side:
             self._inputs.register(side.value)
@@ -102,14 +168,22 @@ class _JoiningJob:
                 Side.LEFT: _Source(left, self._clock, self._inputs.immediate(Side.LEFT.value)),
                 Side.RIGHT: _Source(right, self._clock, self._inputs.immediate(Side.RIGHT.value)),
             }
+        self._ticks_alone = any(follows_clock(source.watermark) for source in (left, right) if source is not None)
+
+    def run(self, arrivals: Iterable[Arrival], emit: Emit, until_us: int | None) -> None:
+        """Process the rows, which are in arrival order, then the end of the input at `until_us` or the last row."""
+        emissions = emission_clock(emit, every_tick=self._ticks_alone)
+        for arrival in arrivals:
+            self.emit(emissions.before(arrival.clock_us))
+            self.process(arrival)
+            self.emit(emissions.after(arrival.clock_us))
+        self.emit(emissions.at_end(until_us))
+        self.end()
 
     def process(self, arrival: Arrival) -> None:
         self._clock.advance_to(arrival.clock_us)
         self._arrived += 1
-        found = self._join.on_row(arrival.side, arrival.key, arrival.ts, arrival.row)
-        self.joined.pairs += [(self._arrived, pair) for pair in found.pairs]
-        if found.is_late:
-            self.joined.late.append(arrival)
+        self._operator.on_row(self._arrived, arrival)
         self._sources[arrival.side].on_event(arrival)
 
     def emit(self, clocks_us: Iterable[int]) -> None:
@@ -123,8 +197,7 @@ class _JoiningJob:
             self._inputs.immediate(side.value).emit_watermark(MAX)
 
     def emit_watermark(self, watermark: int) -> None:
-        self.joined.watermarks.append((self._arrived, watermark))
-        self._join.on_watermark(watermark)
+        self._operator.on_watermark(self._arrived, watermark)
 
     def mark_idle(self) -> None:
         """Go on: what has arrived may join as ever."""

@@ -10,9 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.semantics.interval_join import Side
-from spark_jobs.semantics.joining_job import Joined
 from tests.spark.joining import Collected, spark_join
-from tests.vectors.joins import JoinScenario, pairs_of
+from tests.vectors.joins import JoinScenario
 from tests.vectors.spark_joins import joining, load, rows_of
 
 pytestmark = pytest.mark.spark

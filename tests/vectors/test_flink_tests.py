@@ -38,7 +38,7 @@ def assigner(window: Case) -> WindowAssigner:
 def test_every_case_is_read() -> None:
     windows = {"merge_windows", "merging_window_set", "window_assign", "window_intersects", "window_operator"}
     watermarks = {"idleness_timer", "parameter_validation", "watermark_generator", "watermark_multiplexer"}
-    schemas = windows | watermarks | {"interval_join", "interval_join_buffers", "window_start"}
+    schemas = windows | watermarks | {"interval_join", "interval_join_buffers", "window_join", "window_start"}
     assert {case["schema"] for case in CASES} == schemas
 
 
