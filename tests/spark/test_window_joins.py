@@ -1,0 +1,70 @@
+"""Spark's co-group gives the panes of Flink's window operator, parted by side; its window join gives their pairs."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.replay.window_join import WindowJoined, window_join
+from spark_jobs.semantics.instants import END_OF_INPUT, MAX, micros
+from spark_jobs.semantics.interval_join import Side
+from spark_jobs.semantics.joining_job import JoinSource
+from tests.spark.engine import rows_of
+from tests.spark.joining import inputs_of
+from tests.spark.test_scenarios import ALL, chosen
+from tests.vectors.groups import GroupTuple, groups_of, side_of
+from tests.vectors.scenarios import Scenario, millis
+from tests.vectors.spark_joins import joining
+
+pytestmark = pytest.mark.spark
+
+SAMPLE = chosen(ALL, 60)
+FEW = SAMPLE[::5]
+
+
+def joined(session: SparkSession, scenario: Scenario) -> WindowJoined:
+    pipeline = scenario.pipeline
+    declared = tuple(str(label) for (label,) in pipeline.source.source_partition.declared)
+    one = joining(JoinSource(pipeline.watermark, declared), None, pipeline.watermark.emit)
+    rows = [{**row, "side": side_of(row["index"]).value} for row in scenario.rows[::-1]]
+    return window_join(*inputs_of(session, rows, one), one, pipeline.windows, until=scenario.until)
+
+
+def told(group: dict[str, Any]) -> tuple[Any, ...]:
+    """The columns of a firing, as Flink's tuples have them."""
+    return (
+        group["key"],
+        millis(group["window_start"]),
+        millis(group["window_end"]),
+        group["pane_index"],
+        group["timing"],
+        MAX if group["watermark"] == END_OF_INPUT else millis(group["watermark"]),
+    )
+
+
+def group_of(group: dict[str, Any]) -> GroupTuple:
+    sides = [[row["index"] for row in group[side.value]] for side in Side]
+    assert sides == [sorted(side) for side in sides]
+    assert group["row_count"] == sum(map(len, sides))
+    return GroupTuple(*told(group), *map(tuple, sides))
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [scenario if scenario in FEW else pytest.param(scenario, marks=pytest.mark.soak) for scenario in SAMPLE],
+    ids=lambda scenario: scenario.id,
+)
+def test_spark_groups_as_flink(session: SparkSession, scenario: Scenario) -> None:
+    outcome = joined(session, scenario)
+    groups, expected = rows_of(outcome.groups), groups_of(scenario.panes)
+    assert sorted(map(group_of, groups)) == expected
+    fired = {pane[:4]: pane.fired_us for pane in scenario.panes}
+    assert {told(group)[:4]: micros(group["fired_at"]) for group in groups} == fired
+    pairs = [(*told(pair), pair["left"]["index"], pair["right"]["index"]) for pair in rows_of(outcome.pairs)]
+    assert sorted(pairs) == sorted((*group[:6], *pair) for group in expected for pair in product(*group[6:]))
+    late = [*rows_of(outcome.late_left), *rows_of(outcome.late_right)]
+    assert sorted(row["index"] for row in late) == scenario.late
+    assert all(row["late_by_ms"] == millis(row["watermark"]) - row["ts"] for row in late)
