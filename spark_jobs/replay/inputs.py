@@ -61,7 +61,9 @@ def inputs(left: DataFrame, right: DataFrame | None, joining: JoiningPipeline, w
     column of the wrong type, ValueError for an input too many or too few.
     """
     if (right is None) is (joining.right_when is None):
-        raise ValueError("asked to join two sources without right_when, or one with it; give as many inputs as that")
+        raise ValueError(
+            "found one input without right_when, or two with it: as many inputs are read as the pipeline has sources"
+        )
     pipelines = (joining.of(joining.left, windows), joining.of(joining.right, windows))
     if right is None:
         return _split(left, joining, pipelines)

@@ -41,8 +41,7 @@ class IntervalJoined:
 
     def __init__(self, left: DataFrame, right: DataFrame | None, joining: JoiningPipeline, bounds: JoinBounds) -> None:
         self._joining = joining
-        self._first_ms = max(bounds.first_ms, -_FAR_MS)
-        self._last_ms = min(bounds.last_ms, _FAR_MS)
+        self._first_ms, self._last_ms = (min(max(end, -_FAR_MS), _FAR_MS) for end in (bounds.first_ms, bounds.last_ms))
         self._grid = Windows(size_ms=max(self._last_ms - self._first_ms + 1, 1))
         self._inputs = inputs(left, right, joining, self._grid)
 
@@ -104,9 +103,9 @@ class IntervalJoined:
 
     def _cells(self) -> Column:
         """The cells that may hold a partner of a left row."""
-        first, last = (
-            windows.start_ms(F.col(c.TS_MS) + F.lit(at), self._grid) for at in (self._first_ms, self._last_ms)
-        )
+        # Exclusive bounds may leave nothing between them: the last would come before the first.
+        ends = (self._first_ms, max(self._first_ms, self._last_ms))
+        first, last = (windows.start_ms(F.col(c.TS_MS) + F.lit(end), self._grid) for end in ends)
         return F.sequence(first, last, F.lit(self._grid.size_ms))
 
     def _is_edge(self) -> Column:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from itertools import chain, zip_longest
 from typing import Any
@@ -9,8 +10,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.pipeline.model import Watermark
+from spark_jobs.replay.interval_join import interval_join
 from spark_jobs.semantics.interval_join import Side
-from tests.spark.joining import Collected, spark_join
+from spark_jobs.semantics.joining_job import JoinSource
+from tests.spark.joining import Collected, inputs_of, spark_join
 from tests.vectors.joins import JoinScenario
 from tests.vectors.spark_joins import joining, load, rows_of
 
@@ -65,3 +69,21 @@ def assert_watermarks(found: Collected, scenario: JoinScenario) -> None:
             before = [w for after, w in scenario.watermarks if after < index]
             assert watermark == before[-1]
             assert late_by_ms == watermark - scenario.declared["events"][index]["ts"]
+
+
+def test_rows_meet_by_key_and_cell_and_not_all_with_all(session: SparkSession) -> None:
+    pipeline = joining(*SAMPLE[0].sources, SAMPLE[0].emit)
+    found = spark_join(session, rows_of(SAMPLE[0]), pipeline, SAMPLE[0].bounds)
+    plan = found.lazy.pairs._jdf.queryExecution().executedPlan().toString()
+    joins = re.findall(r"\w*(?:Join|Cartesian)\w*", plan)
+    assert joins
+    assert not [name for name in joins if "Cartesian" in name or "NestedLoop" in name]
+
+
+def test_one_source_is_split_and_two_are_not(session: SparkSession) -> None:
+    two = JoinSource(Watermark())
+    shared, apart = (joining(two, right, SAMPLE[0].emit) for right in (None, two))
+    frame, _ = inputs_of(session, rows_of(SAMPLE[0]), shared)
+    for right, pipeline in ((frame, shared), (None, apart)):
+        with pytest.raises(ValueError, match="as many inputs"):
+            interval_join(frame, right, pipeline, SAMPLE[0].bounds)

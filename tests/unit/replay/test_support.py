@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from spark_jobs.pipeline.joining import JoiningPipeline, JoinInput
 from spark_jobs.pipeline.model import Pipeline, Source, Strategy, TimeField, Watermark, Windows
-from spark_jobs.replay.support import UnsupportedPipelineError, require_support
+from spark_jobs.replay.support import UnsupportedPipelineError, require_join_support, require_support
 
 
 def pipeline(watermark: Watermark = Watermark(), **windows: Any) -> Pipeline:  # noqa: B008 (frozen)
@@ -34,3 +35,13 @@ def test_other_windows_are_refused(kind: str) -> None:
 def test_idle_timeouts_are_refused() -> None:
     with pytest.raises(UnsupportedPipelineError, match=r"watermark\.idle_timeout, which it does not have"):
         require_support(pipeline(Watermark(idle_timeout_ms=1)))
+
+
+@pytest.mark.parametrize("watermark", [Watermark(Strategy.PUNCTUATED), Watermark(idle_timeout_ms=1)])
+def test_both_inputs_of_a_join_are_looked_at(watermark: Watermark) -> None:
+    source = Source("stream", TimeField("happened"))
+    sound, lacking = JoinInput(source, Watermark()), JoinInput(source, watermark)
+    require_join_support(JoiningPipeline("joined", sound, sound))
+    for pair in ((sound, lacking), (lacking, sound)):
+        with pytest.raises(UnsupportedPipelineError, match=r"asked Spark for watermark\."):
+            require_join_support(JoiningPipeline("joined", *pair))

@@ -1,0 +1,233 @@
+"""Spark joins two inputs as the reference does, on random streams that are dense enough for every edge."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+
+from spark_jobs.pipeline.model import Accumulation, Emit, EmitKind, Strategy, Watermark, Windows
+from spark_jobs.replay.interval_join import interval_join
+from spark_jobs.replay.window_join import window_join
+from spark_jobs.semantics.instants import END_OF_INPUT, MAX, MIN, micros
+from spark_jobs.semantics.interval_join import JoinBounds, Side
+from spark_jobs.semantics.joining_job import Arrival, JoinSource, gather, join
+from spark_jobs.semantics.streaming_job import operator
+from spark_jobs.semantics.window_join import CoGroup
+from tests.spark.engine import rows_of
+from tests.spark.joining import inputs_of
+from tests.vectors.scenarios import millis
+from tests.vectors.spark_joins import joining
+
+pytestmark = pytest.mark.spark
+
+ROWS, FEW, MANY = 120, 6, 60
+PACE = (0, 100, 300, 300, 1000, 1000, 9000)
+LABELS = ("p0", "p1")
+EMISSIONS = (
+    Emit(EmitKind.PER_EVENT),
+    Emit(EmitKind.EVERY, interval_ms=3, phase_ms=1),
+    Emit(EmitKind.EVERY, interval_ms=40),
+    Emit(EmitKind.EVERY_N, n=1),
+    Emit(EmitKind.EVERY_N, n=7),
+)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Two inputs, with how their watermarks move; `right` is None where they are one source's."""
+
+    rows: list[dict[str, Any]]
+    left: JoinSource
+    right: JoinSource | None
+    emit: Emit
+
+    @property
+    def arrivals(self) -> list[Arrival]:
+        """The rows as the reference takes them, in arrival order."""
+
+        def position(row: dict[str, Any]) -> tuple[Any, ...]:
+            side = row["side"] if self.right is not None else ""
+            return (row["arrival_us"], side, row["partition"], row["index"])
+
+        return [
+            Arrival(Side(row["side"]), row["partition"], row["key"], row["ts"], row["arrival_us"], row)
+            for row in sorted(self.rows, key=position)
+        ]
+
+
+def drawn_rows(draw: random.Random, spread: int, labels: tuple[str, ...] = LABELS) -> list[dict[str, Any]]:
+    """Rows of few keys that happened a few milliseconds around their arrival; some arrive at one instant."""
+    clock, rows = draw.randrange(-50, 50) * 1000, []
+    for index in range(ROWS):
+        clock += draw.choice(PACE)
+        rows.append(
+            {
+                "index": index,
+                "side": draw.choice(["left", "right"]),
+                "partition": draw.choice(labels),
+                "key": draw.choice(["a", "b", None]),
+                "ts": clock // 1000 + draw.randrange(-spread, 3),
+                "arrival_us": clock,
+            }
+        )
+    draw.shuffle(rows)
+    return rows
+
+
+@st.composite
+def sources(draw: st.DrawFn) -> JoinSource:
+    bound = draw(st.integers(0, 4))
+    declared = draw(st.sampled_from([(), LABELS, (*LABELS, "silent")]))
+    strategy = draw(st.sampled_from([Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS]))
+    bounded = strategy is Strategy.BOUNDED_OUT_OF_ORDERNESS
+    return JoinSource(Watermark(strategy, out_of_orderness_ms=bound if bounded else 0), declared)
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> Stream:
+    rows = drawn_rows(random.Random(draw(st.integers(0, 2**32))), draw(st.integers(1, 9)))
+    left, right = draw(sources()), draw(st.none() | sources())
+    return Stream(rows, left, right, draw(st.sampled_from(EMISSIONS)))
+
+
+def before(watermarks: list[tuple[int, int]], arrived: int) -> int:
+    """The watermark before the row that makes it `arrived` rows."""
+    return max((watermark for after, watermark in watermarks if after < arrived), default=MIN)
+
+
+def check_interval_join(session: SparkSession, stream: Stream, bounds: JoinBounds) -> int:
+    """Compare, and give the number of pairs that only the partner's expiry has prevented."""
+    arrivals = stream.arrivals
+    number = {arrival.row["index"]: place + 1 for place, arrival in enumerate(arrivals)}
+    expected = join(arrivals, bounds, stream.emit, stream.left, stream.right)
+    pipeline = joining(stream.left, stream.right, stream.emit)
+    found = interval_join(*inputs_of(session, stream.rows, pipeline), pipeline, bounds)
+    pairs = [
+        (p["left"]["index"], p["right"]["index"], millis(p["event_time"]), micros(p["fired_at"]))
+        for p in rows_of(found.pairs)
+    ]
+    told = [(p.left["index"], p.right["index"], p.ts, arrivals[after - 1].clock_us) for after, p in expected.pairs]
+    assert sorted(pairs) == sorted(told)
+    for side, table in ((Side.LEFT, found.late_left), (Side.RIGHT, found.late_right)):
+        behind = [arrival.row["index"] for arrival in expected.late if arrival.side is side]
+        late = [(index, before(expected.watermarks, number[index])) for index in behind]
+        assert sorted((row["index"], millis(row["watermark"])) for row in rows_of(table)) == sorted(late)
+    on_time = [arrival for arrival in arrivals if arrival not in expected.late]
+    sides = [[arrival for arrival in on_time if arrival.side is side] for side in Side]
+    near = sum(a.key == b.key and bounds.joins(a.ts, b.ts) for a, b in product(*sides))
+    return near - len(told)
+
+
+def check_window_join(session: SparkSession, stream: Stream, windows: Windows) -> None:
+    arrivals = stream.arrivals
+    made: CoGroup[str, Any] = CoGroup(operator(windows), allowed_lateness_ms=windows.allowed_lateness_ms)
+    expected = gather(arrivals, made, stream.emit, stream.left, stream.right)
+    pipeline = joining(stream.left, stream.right, stream.emit)
+    found = window_join(*inputs_of(session, stream.rows, pipeline), pipeline, windows)
+
+    def firing(group: dict[str, Any]) -> tuple[Any, ...]:
+        watermark = MAX if group["watermark"] == END_OF_INPUT else millis(group["watermark"])
+        start, end = millis(group["window_start"]), millis(group["window_end"])
+        return (str(group["key"]), start, end, group["pane_index"], group["timing"], watermark)
+
+    def indices(rows: Any) -> tuple[int, ...]:
+        return tuple(row["index"] for row in rows)
+
+    told = sorted(
+        (
+            str(g.key),
+            g.window.start,
+            g.window.end,
+            g.index,
+            g.timing.value,
+            g.watermark,
+            *map(indices, (g.left, g.right)),
+        )
+        for _, g in expected.groups
+    )
+    groups = rows_of(found.groups)
+    assert sorted((*firing(g), indices(g["left"]), indices(g["right"])) for g in groups) == told
+    late_at = [(*firing(g)[:4], micros(g["fired_at"])) for g in groups if g["timing"] == "late"]
+    assert sorted(late_at) == sorted(
+        (str(g.key), g.window.start, g.window.end, g.index, arrivals[after - 1].clock_us)
+        for after, g in expected.groups
+        if g.timing.value == "late"
+    )
+    pairs = sorted((*firing(p), p["left"]["index"], p["right"]["index"]) for p in rows_of(found.pairs))
+    assert pairs == sorted((*g[:6], *pair) for g in told for pair in product(*g[6:]))
+    for side, table in ((Side.LEFT, found.late_left), (Side.RIGHT, found.late_right)):
+        late = sorted((a.row["index"], watermark) for a, watermark in expected.late if a.side is side)
+        assert sorted((row["index"], millis(row["watermark"])) for row in rows_of(table)) == late
+
+
+distances = st.tuples(st.integers(-6, 6), st.integers(-6, 6)).map(sorted)
+bounds_drawn = st.builds(lambda ends, low, high: JoinBounds(*ends, low, high), distances, st.booleans(), st.booleans())
+windows_drawn = st.builds(
+    lambda size, offset, lateness, kept: Windows(
+        size_ms=size, offset_ms=offset % size, allowed_lateness_ms=lateness, accumulation=kept
+    ),
+    st.integers(1, 12),
+    st.integers(0, 11),
+    st.sampled_from([0, 1, 4, 30]),
+    st.sampled_from(Accumulation),
+)
+# Without shrinking, which would ask Spark hundreds of times.
+few = settings(
+    max_examples=FEW,
+    deadline=None,
+    database=None,
+    phases=(Phase.generate,),
+    suppress_health_check=list(HealthCheck),
+)
+many = settings(few, max_examples=MANY)
+
+
+@seed(1)
+@few
+@given(stream=streams(), bounds=bounds_drawn)
+def test_interval_join_is_the_reference_s(session: SparkSession, stream: Stream, bounds: JoinBounds) -> None:
+    check_interval_join(session, stream, bounds)
+
+
+@pytest.mark.soak
+@seed(2)
+@many
+@given(stream=streams(), bounds=bounds_drawn)
+def test_interval_join_is_the_reference_s_on_many(session: SparkSession, stream: Stream, bounds: JoinBounds) -> None:
+    check_interval_join(session, stream, bounds)
+
+
+@seed(3)
+@few
+@given(stream=streams(), windows=windows_drawn)
+def test_window_join_is_the_reference_s(session: SparkSession, stream: Stream, windows: Windows) -> None:
+    check_window_join(session, stream, windows)
+
+
+@pytest.mark.soak
+@seed(4)
+@many
+@given(stream=streams(), windows=windows_drawn)
+def test_window_join_is_the_reference_s_on_many(session: SparkSession, stream: Stream, windows: Windows) -> None:
+    check_window_join(session, stream, windows)
+
+
+def test_exclusive_bounds_may_leave_nothing_between_them(session: SparkSession) -> None:
+    source = JoinSource(Watermark(out_of_orderness_ms=4))
+    stream = Stream(drawn_rows(random.Random(2), 4), source, source, EMISSIONS[1])
+    bounds = JoinBounds(2, 2, lower_inclusive=False, upper_inclusive=False)
+    assert check_interval_join(session, stream, bounds) == 0
+
+
+@pytest.mark.parametrize("ends", [(-2, 2), (0, 0), (0, 3), (-3, 0)])
+def test_a_partner_that_has_just_gone_is_missed(session: SparkSession, ends: tuple[int, int]) -> None:
+    source = JoinSource(Watermark(out_of_orderness_ms=1))
+    stream = Stream(drawn_rows(random.Random(2), 4, LABELS[:1]), source, None, EMISSIONS[0])
+    assert check_interval_join(session, stream, JoinBounds(*ends)) > 0

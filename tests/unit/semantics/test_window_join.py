@@ -1,0 +1,104 @@
+"""The window join and the co-group: both sides in one window, whole groups again for late rows, sessions over both."""
+
+from __future__ import annotations
+
+import pytest
+
+from spark_jobs.pipeline.model import Emit, EmitKind, Watermark
+from spark_jobs.semantics.interval_join import Side
+from spark_jobs.semantics.joining_job import Arrival, JoinSource, gather
+from spark_jobs.semantics.lateness import Lateness
+from spark_jobs.semantics.panes import WindowOperator
+from spark_jobs.semantics.sessions import SessionOperator
+from spark_jobs.semantics.window_join import CoGroup, Group
+from spark_jobs.semantics.windows import SlidingWindows, TimeWindow, TumblingWindows
+
+LEFT, RIGHT = Side.LEFT, Side.RIGHT
+
+
+def tumbling(lateness_ms: int = 0, *, discarding: bool = False) -> CoGroup[str, str]:
+    operator: WindowOperator[str, tuple[Side, str]] = WindowOperator(
+        TumblingWindows(10), allowed_lateness_ms=lateness_ms, discarding=discarding
+    )
+    return CoGroup(operator, allowed_lateness_ms=lateness_ms)
+
+
+def told(group: Group[str, str]) -> tuple[int, str, str, str]:
+    return (group.index, group.timing.value, "".join(group.left), "".join(group.right))
+
+
+def test_a_group_holds_both_sides_and_one_may_be_empty() -> None:
+    made = tumbling()
+    for side, key, ts, row in [(LEFT, "k", 1, "a"), (RIGHT, "k", 9, "x"), (LEFT, "k", 0, "b"), (RIGHT, "l", 5, "y")]:
+        assert made.on_row(side, key, ts, row).groups == ()
+    assert made.on_watermark(8) == []
+    both, alone = made.on_watermark(9)
+    assert (told(both), both.pairs, both.ts) == ((0, "on_time", "ab", "x"), (("a", "x"), ("b", "x")), 9)
+    assert (told(alone), alone.pairs) == ((0, "on_time", "", "y"), ())
+
+
+def test_a_late_row_fires_all_pairs_of_its_group_again() -> None:
+    made = tumbling(5)
+    made.on_row(LEFT, "k", 1, "a")
+    made.on_row(RIGHT, "k", 1, "x")
+    assert [told(group) for group in made.on_watermark(9)] == [(0, "on_time", "a", "x")]
+    (again,) = made.on_row(LEFT, "k", 2, "b").groups
+    assert (told(again), again.pairs) == ((1, "late", "ab", "x"), (("a", "x"), ("b", "x")))
+    made.on_watermark(14)
+    gone = made.on_row(RIGHT, "k", 3, "y")
+    assert (gone.groups, gone.fate) == ((), Lateness.TOO_LATE)
+
+
+def test_a_discarding_group_holds_the_late_row_alone() -> None:
+    made = tumbling(5, discarding=True)
+    made.on_row(LEFT, "k", 1, "a")
+    made.on_watermark(9)
+    (late,) = made.on_row(RIGHT, "k", 2, "x").groups
+    assert (told(late), late.pairs) == ((1, "late", "", "x"), ())
+
+
+def test_a_session_is_of_both_sides_together() -> None:
+    operator: SessionOperator[str, tuple[Side, str]] = SessionOperator(5, allowed_lateness_ms=0, discarding=False)
+    made = CoGroup(operator, allowed_lateness_ms=0)
+    for side, ts, row in [(LEFT, 0, "a"), (LEFT, 8, "b"), (RIGHT, 4, "x")]:
+        made.on_row(side, "k", ts, row)
+    (session,) = made.on_watermark(12)
+    assert session.window == TimeWindow(0, 13)
+    assert session.pairs == (("a", "x"), ("b", "x"))
+
+
+def test_a_row_between_two_windows_has_no_fate_ahead_of_the_watermark() -> None:
+    operator: WindowOperator[str, tuple[Side, str]] = WindowOperator(
+        SlidingWindows(2, 10), allowed_lateness_ms=0, discarding=False
+    )
+    made = CoGroup(operator, allowed_lateness_ms=0)
+    assert made.on_row(LEFT, "k", 5, "a").fate is None
+    made.on_watermark(5)
+    assert made.on_row(LEFT, "k", 5, "a").fate is Lateness.TOO_LATE
+
+
+def rows(*happened: tuple[Side, int]) -> list[Arrival]:
+    return [Arrival(side, "p", "k", ts, place * 1000, {"ts": ts}) for place, (side, ts) in enumerate(happened)]
+
+
+def test_a_window_waits_for_the_slower_source() -> None:
+    stream = rows((LEFT, 1), (LEFT, 30), (RIGHT, 2), (RIGHT, 30), (LEFT, 3))
+    one, two = JoinSource(Watermark()), JoinSource(Watermark())
+    made = gather(stream, _operator(), Emit(EmitKind.PER_EVENT), one, two)
+    assert [(after, len(group.left), len(group.right)) for after, group in made.groups] == [(4, 1, 1), (5, 1, 1)]
+    assert [(arrival.ts, watermark) for arrival, watermark in made.late] == [(3, 29)]
+    shared = gather(stream, _operator(), Emit(EmitKind.PER_EVENT), one)
+    assert [(after, len(group.left), len(group.right)) for after, group in shared.groups] == [(2, 1, 0), (5, 1, 1)]
+
+
+def test_a_source_that_may_be_idle_is_refused() -> None:
+    idle = JoinSource(Watermark(idle_timeout_ms=1))
+    with pytest.raises(ValueError, match="an idle timeout in a source of a co-group"):
+        gather([], _operator(), Emit(EmitKind.PER_EVENT), JoinSource(Watermark()), idle)
+
+
+def _operator() -> CoGroup[str, object]:
+    operator: WindowOperator[str, tuple[Side, object]] = WindowOperator(
+        TumblingWindows(10), allowed_lateness_ms=0, discarding=False
+    )
+    return CoGroup(operator, allowed_lateness_ms=0)
