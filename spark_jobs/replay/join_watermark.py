@@ -30,8 +30,8 @@ _CEILING_MS = c.PREFIX + "ceiling_ms"
 def summary(inputs: Inputs) -> DataFrame:
     """Count the rows of `inputs.rows` by source, partition and stretch of the arrival order.
 
-    A row is a group: `source` (its index among `inputs.sources`), `partition`, `bucket`, `first_epoch`, `max_ts_ms`,
-    `row_count`. It is read several times and should be stored.
+    A row is a group: `source` (its index among `inputs.sources`), and as in the census `partition`, `bucket`,
+    `first_epoch`, `max_ts_ms`, `last_clock_us`, `row_count`. It is read several times and should be stored.
     """
     source = F.lit(0) if len(inputs.sources) == 1 else F.col(SIDE)
     stretch = bucket(F.col(c.EPOCH), inputs.pipelines[0])
@@ -39,7 +39,10 @@ def summary(inputs: Inputs) -> DataFrame:
         source.alias("source"), F.col(c.PARTITION).alias("partition"), stretch.alias("bucket")
     )
     return grouped.agg(
-        F.min(c.EPOCH).alias("first_epoch"), F.max(c.TS_MS).alias("max_ts_ms"), F.count("*").alias("row_count")
+        F.min(c.EPOCH).alias("first_epoch"),
+        F.max(c.TS_MS).alias("max_ts_ms"),
+        F.max(c.CLOCK_US).alias("last_clock_us"),
+        F.count("*").alias("row_count"),
     )
 
 

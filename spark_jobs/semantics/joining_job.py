@@ -5,9 +5,10 @@
                     that are not idle, merged at once as partitions are merged
 
 Rows of both inputs come in one arrival order. Emissions are of one clock, left before right. The end of the input is
-the watermark MAX of every source. A co-group is one input to Flink, behind a union, whose channels treat idle sources
-by other rules (35-38): here it takes only sources that are never idle, where both rules give the minimum. Rules 5, 17,
-29, 39.
+the watermark MAX of every source: for a join of the left one first, so that for a moment it has the right one's
+watermark, for a co-group of both at once. A co-group is one input to Flink, behind a union, whose channels treat idle
+sources by other rules (35-38): here it takes only sources that are never idle, where all rules give the minimum. Rules
+5, 17, 29, 39.
 """
 
 from __future__ import annotations
@@ -90,7 +91,9 @@ def join(
     strategies or the emission do not allow.
     """
     operator = _Joining(bounds)
-    _JoiningJob(operator, left, right).run(arrivals, emit, until_us)
+    job = _JoiningJob(operator, left, right)
+    job.run(arrivals, emit, until_us)
+    job.end_each()
     return operator.joined
 
 
@@ -107,7 +110,9 @@ def gather(
     if any(source.watermark.idle_timeout_ms is not None for source in (left, right) if source is not None):
         raise ValueError("found an idle timeout in a source of a co-group; take it away, or join by interval")
     gathering = _Gathering(operator)
-    _JoiningJob(gathering, left, right).run(arrivals, emit, until_us)
+    job = _JoiningJob(gathering, left, right)
+    job.run(arrivals, emit, until_us)
+    job.emit_watermark(MAX)
     return gathering.gathered
 
 
@@ -171,14 +176,13 @@ class _JoiningJob:
         self._ticks_alone = any(follows_clock(source.watermark) for source in (left, right) if source is not None)
 
     def run(self, arrivals: Iterable[Arrival], emit: Emit, until_us: int | None) -> None:
-        """Process the rows, which are in arrival order, then the end of the input at `until_us` or the last row."""
+        """Process the rows, which are in arrival order, and the emissions until `until_us` or the last row."""
         emissions = emission_clock(emit, every_tick=self._ticks_alone)
         for arrival in arrivals:
             self.emit(emissions.before(arrival.clock_us))
             self.process(arrival)
             self.emit(emissions.after(arrival.clock_us))
         self.emit(emissions.at_end(until_us))
-        self.end()
 
     def process(self, arrival: Arrival) -> None:
         self._clock.advance_to(arrival.clock_us)
@@ -192,7 +196,7 @@ class _JoiningJob:
             for source in dict.fromkeys(self._sources.values()):
                 source.on_periodic_emit()
 
-    def end(self) -> None:
+    def end_each(self) -> None:
         for side in Side:
             self._inputs.immediate(side.value).emit_watermark(MAX)
 

@@ -8,21 +8,25 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.pipeline.model import Emit, EmitKind
 from spark_jobs.replay.window_join import WindowJoined, window_join
-from spark_jobs.semantics.instants import END_OF_INPUT, MAX, micros
+from spark_jobs.semantics.instants import END_OF_INPUT, MAX, micros, table_time
 from spark_jobs.semantics.interval_join import Side
 from spark_jobs.semantics.joining_job import JoinSource
 from tests.spark.engine import rows_of
 from tests.spark.joining import inputs_of
 from tests.spark.test_scenarios import ALL, chosen
+from tests.vectors.cogroups import CoGroupScenario, CoGroupTuple
 from tests.vectors.groups import GroupTuple, groups_of, side_of
 from tests.vectors.scenarios import Scenario, millis
-from tests.vectors.spark_joins import joining
+from tests.vectors.spark_joins import joining, load_tumbling
+from tests.vectors.spark_joins import rows_of as rows_of_both
 
 pytestmark = pytest.mark.spark
 
 SAMPLE = chosen(ALL, 60)
-FEW = SAMPLE[::5]
+FEW = SAMPLE[::10]
+RECORDED = sorted(load_tumbling(), key=lambda s: -min(s.recorded["dropped"], len(s.groups)))
 
 
 def joined(session: SparkSession, scenario: Scenario) -> WindowJoined:
@@ -68,3 +72,30 @@ def test_spark_groups_as_flink(session: SparkSession, scenario: Scenario) -> Non
     late = [*rows_of(outcome.late_left), *rows_of(outcome.late_right)]
     assert sorted(row["index"] for row in late) == scenario.late
     assert all(row["late_by_ms"] == millis(row["watermark"]) - row["ts"] for row in late)
+
+
+@pytest.mark.parametrize(
+    "scenario",
+    [*RECORDED[:6], *(pytest.param(scenario, marks=pytest.mark.soak) for scenario in RECORDED[6:])],
+    ids=lambda scenario: scenario.id,
+)
+def test_spark_gathers_as_flink(session: SparkSession, scenario: CoGroupScenario) -> None:
+    pipeline = joining(*scenario.sources, scenario.emit)
+    rows = rows_of_both(scenario)
+    inputs = inputs_of(session, rows[::-1], pipeline)
+    until = table_time(scenario.declared["end_ms"]) if "end_ms" in scenario.declared else None
+    outcome = window_join(*inputs, pipeline, scenario.windows, until=until)
+    groups = [
+        CoGroupTuple(g["key"], millis(g["window_end"]) - 1, arrived_by(rows, g, scenario.emit), *group_of(g)[6:])
+        for g in rows_of(outcome.groups)
+    ]
+    assert sorted(groups) == scenario.groups
+    assert outcome.late_left.count() + outcome.late_right.count() == scenario.recorded["dropped"]
+
+
+def arrived_by(rows: list[dict[str, Any]], group: dict[str, Any], emit: Emit) -> int:
+    """The index of the last row before a firing; a tick at an instant precedes the rows of that instant."""
+    clock_us, is_tick = micros(group["fired_at"]), emit.kind is EmitKind.EVERY and group["timing"] == "on_time"
+    if group["watermark"] == END_OF_INPUT:
+        return len(rows) - 1
+    return max(row["index"] for row in rows if row["arrival_us"] < clock_us + (not is_tick))

@@ -25,13 +25,17 @@ class PairTuple(NamedTuple):
 
 
 class JoinScenario(Recorded):
-    """A recorded join."""
+    """A recorded join, or anything else of two inputs."""
 
     def joined(self) -> Joined:
         """What the reference makes of it."""
-        until = self.declared.get("end_ms")
-        until_us = None if until is None else until * 1000
-        return join(self._arrivals(), self.bounds, self.emit, *self.sources, until_us=until_us)
+        return join(self.arrivals, self.bounds, self.emit, *self.sources, until_us=self.until_us)
+
+    @property
+    def until_us(self) -> int | None:
+        """How far the clock went after the last row."""
+        until: int | None = self.declared.get("end_ms")
+        return None if until is None else until * 1000
 
     @property
     def bounds(self) -> JoinBounds:
@@ -66,19 +70,9 @@ class JoinScenario(Recorded):
         """Each watermark of Flink's operator, with the index of the row after which it came."""
         return [(mark["after_event"], mark["watermark"]) for mark in self.recorded["watermarks"]]
 
-    def _source(self, emit: Emit, side: str | None, strategy: Mapping[str, Any] | None) -> JoinSource:
-        declared = replace(
-            watermark(strategy or self.declared["strategy"], emit), idle_timeout_ms=self.declared.get("idle_timeout_ms")
-        )
-        if self.declared.get("register") == "lazy":
-            return JoinSource(declared)
-        spoken = {e["partition"] for e in self.declared["events"] if side is None or e.get("side", "left") == side}
-        named = (
-            self.declared.get("partitions", ()) if side is None else self.declared["join"].get(f"{side}_partitions", ())
-        )
-        return JoinSource(declared, tuple(sorted(spoken.union(named))))
-
-    def _arrivals(self) -> list[Arrival]:
+    @property
+    def arrivals(self) -> list[Arrival]:
+        """The rows in Flink's order."""
         return [
             Arrival(
                 Side(event.get("side", "left")),
@@ -90,6 +84,18 @@ class JoinScenario(Recorded):
             )
             for index, event in enumerate(self.declared["events"])
         ]
+
+    def _source(self, emit: Emit, side: str | None, strategy: Mapping[str, Any] | None) -> JoinSource:
+        declared = replace(
+            watermark(strategy or self.declared["strategy"], emit), idle_timeout_ms=self.declared.get("idle_timeout_ms")
+        )
+        if self.declared.get("register") == "lazy":
+            return JoinSource(declared)
+        spoken = {e["partition"] for e in self.declared["events"] if side is None or e.get("side", "left") == side}
+        named = (
+            self.declared.get("partitions", ()) if side is None else self.declared["join"].get(f"{side}_partitions", ())
+        )
+        return JoinSource(declared, tuple(sorted(spoken.union(named))))
 
 
 def load_joins(scenarios: Path = HERE / SCENARIOS, results: Path = HERE / RESULTS) -> list[JoinScenario]:

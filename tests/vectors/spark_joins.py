@@ -9,17 +9,25 @@ from typing import Any
 from spark_jobs.pipeline.joining import JoiningPipeline, JoinInput
 from spark_jobs.pipeline.model import Emit, Source, SourcePartition, TimeField, TimeUnit
 from spark_jobs.semantics.joining_job import JoinSource
+from tests.vectors.cogroups import CoGroupScenario, load_cogroups
 from tests.vectors.joins import JoinScenario, load_joins
 
 
 def is_in_spark(declared: Mapping[str, Any]) -> bool:
-    """Whether the Spark engine has all that a recorded join asks for."""
-    return declared["strategy"]["kind"] in {"bounded", "monotonous"} and "idle_timeout_ms" not in declared
+    """Whether the Spark engine has all that a recorded join or co-group asks for."""
+    strategies = {declared["strategy"]["kind"], declared["join"].get("right_strategy", declared["strategy"])["kind"]}
+    is_tumbling = declared.get("window", {}).get("kind", "tumbling") == "tumbling"
+    return strategies <= {"bounded", "monotonous"} and "idle_timeout_ms" not in declared and is_tumbling
 
 
 def load() -> list[JoinScenario]:
     """Give the recorded joins that the Spark engine has."""
     return [scenario for scenario in load_joins() if is_in_spark(scenario.declared)]
+
+
+def load_tumbling() -> list[CoGroupScenario]:
+    """Give the recorded co-groups that the Spark engine has."""
+    return [scenario for scenario in load_cogroups() if is_in_spark(scenario.declared)]
 
 
 def joining(left: JoinSource, right: JoinSource | None, emit: Emit) -> JoiningPipeline:
