@@ -126,13 +126,27 @@ def ceilings(groups: DataFrame, inputs: Inputs) -> DataFrame:
 def _at(
     epochs: DataFrame, points: Callable[[DataFrame, Pipeline], DataFrame], groups: DataFrame, inputs: Inputs
 ) -> DataFrame:
+    near = _around(epochs, inputs)
+
     def of(number: int, source: SourceRows) -> DataFrame:
-        rows = inputs.rows.where(source.of)
+        rows = near.where(source.of)
         asked = points(epochs, source.pipeline)
         reached = watermark.combined(asked, of_source(groups, number), rows, source.pipeline)
         return reached.select("epoch", F.col("watermark_ms").alias(f"watermark_{number}"))
 
     return _slowest(epochs, "epoch", [of(*numbered) for numbered in enumerate(inputs.sources)], "watermark")
+
+
+def _around(epochs: DataFrame, inputs: Inputs) -> DataFrame:
+    """The rows of the stretches that hold one of `epochs`, where single rows are looked at at all."""
+    pipeline = inputs.pipelines[0]
+    if pipeline.watermark.emit.kind is not EmitKind.PER_EVENT:
+        return inputs.rows
+    stretches = epochs.select(bucket(F.col("epoch"), pipeline).alias(_BUCKET)).distinct().localCheckpoint()
+    # All rows would be shuffled for the few that are asked for.
+    few = F.broadcast(stretches) if is_small(stretches) else stretches
+    rows = inputs.rows.withColumn(_BUCKET, bucket(F.col(c.EPOCH), pipeline))
+    return rows.join(few, _BUCKET, "left_semi").drop(_BUCKET)
 
 
 def _slowest(points: DataFrame, by: str, sources: list[DataFrame], name: str) -> DataFrame:
