@@ -164,11 +164,7 @@ class _Staging:
         pipeline, name = self._pipeline, part.name
         filling = self._filling(part)
         on_time = pool.submit(self._stage, panes.on_time_panes(filling, book, pipeline), "panes", f"{name}/on-time")
-        behind = late_events.behind(filling, book, pipeline)
-        if not self._may_hold_late(part, book, groups):
-            behind = behind.limit(0)
-        behind = self._kept(behind, f"behind/{name}", groups.sparkSession)
-        late = self._kept(late_events.late_rows(behind, groups, pipeline, self._moving), f"late_rows/{name}")
+        late = self._late_rows(part, filling, book, groups)
         missed = pool.submit(self._stage, late_events.late_events(late, pipeline), "late_events", name)
         on_time.result()
         first = staging.staged(self._spark, self._lake, self._run.run_id, "panes", states=True)
@@ -203,15 +199,30 @@ class _Staging:
         rows = arrival_order.with_epoch(prepare(read, pipeline), pipeline)
         return rows.where(fills_windows() & part.holds(F.col(c.WINDOW_MS)))
 
-    def _may_hold_late(self, part: _Slice, book: DataFrame, groups: DataFrame) -> bool:
-        """Whether a row of the slice can be late, as far as the census tells."""
-        inside = groups.where(F.col("reason").isNull() & F.col("kept") & part.holds(F.col("window_ms")))
-        judged = inside.join(F.broadcast(book.select("window_ms", "fires_epoch")), "window_ms")
-        if self._pipeline.watermark.emit.kind is EmitKind.PER_EVENT:
-            # A group is a stretch of the clock: it may hold rows on both sides of the firing.
-            fires = arrival_order.bucket(F.col("fires_epoch"), self._pipeline)
-            return not judged.where(F.col("bucket") >= fires).isEmpty()
-        return not judged.where(F.col("bucket") > F.col("fires_epoch")).isEmpty()
+    def _late_rows(self, part: _Slice, filling: DataFrame, book: DataFrame, groups: DataFrame) -> DataFrame:
+        """The slice's rows behind their window's firing; nothing is read where the census knows that there are none."""
+        pipeline, name = self._pipeline, part.name
+        behind = late_events.behind(filling, book, pipeline)
+        inside = groups.where(part.holds(F.col("window_ms")))
+        epochs = late_events.epochs(inside, book, pipeline)
+        if epochs is None:
+            if not self._may_hold_late(inside, book):
+                behind = behind.limit(0)
+            behind = self._kept(behind, f"behind/{name}", groups.sparkSession)
+            missed = late_events.missed_watermarks(late_events.epochs_of(behind), groups, pipeline, self._moving)
+        else:
+            missed = late_events.missed_watermarks(epochs, groups, pipeline, self._moving)
+            missed = self._kept(missed, f"missed_watermarks/{name}")
+            if missed.isEmpty():
+                behind = behind.limit(0)
+        return self._kept(late_events.late_rows(behind, missed), f"late_rows/{name}")
+
+    def _may_hold_late(self, inside: DataFrame, book: DataFrame) -> bool:
+        """Whether a row of the stretches of the clock `inside` can be late."""
+        filling = inside.where(F.col("reason").isNull() & F.col("kept"))
+        judged = filling.join(F.broadcast(book.select("window_ms", "fires_epoch")), "window_ms")
+        fires = arrival_order.bucket(F.col("fires_epoch"), self._pipeline)
+        return not judged.where(F.col("bucket") >= fires).isEmpty()
 
     def _watermarks(self, book: DataFrame) -> None:
         inside = book.where(self._interval.holds(F.timestamp_millis("window_ms")))

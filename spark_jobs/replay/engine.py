@@ -49,8 +49,13 @@ class Replay:
     @cached_property
     def late_rows(self) -> DataFrame:
         """The rows behind their window's firing (see `late_events.late_rows`)."""
-        behind = late_events.behind(self._filling, self.calendar, self._pipeline).localCheckpoint()
-        return late_events.late_rows(behind, self.census, self._pipeline, self._moving).localCheckpoint()
+        behind = late_events.behind(self._filling, self.calendar, self._pipeline)
+        epochs = late_events.epochs(self.census, self.calendar, self._pipeline)
+        if epochs is None:
+            behind = behind.localCheckpoint()
+            epochs = late_events.epochs_of(behind)
+        missed = late_events.missed_watermarks(epochs, self.census, self._pipeline, self._moving)
+        return late_events.late_rows(behind, missed).localCheckpoint()
 
     @cached_property
     def _on_time_panes(self) -> DataFrame:

@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.model import EmitKind, Pipeline
 from spark_jobs.replay import arrival_order, lateness, timestamps, watermark
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.census import moving
@@ -21,15 +21,36 @@ def behind(rows: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> DataFram
     return lateness.late(rows, calendar).withColumn(c.POSITION, arrival_order.position(rows, pipeline))
 
 
-def late_rows(behind: DataFrame, groups: DataFrame, pipeline: Pipeline, moved_by: DataFrame) -> DataFrame:
-    """The rows of `behind` with `WATERMARK_MS`, the watermark before each.
+def epochs(groups: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> DataFrame | None:
+    """The epochs in which late or too late rows came: `epoch`, as far as the census `groups` tells, without any row.
 
-    `groups` is the census, `moved_by` the prepared rows with epoch that move the watermark. `behind` is read twice and
-    should be stored.
+    None for per-event emission, whose groups hold rows on both sides of a firing.
     """
-    points = watermark.points_before(behind.select(F.col(c.EPOCH).alias("epoch")).distinct(), pipeline)
+    if pipeline.watermark.emit.kind is EmitKind.PER_EVENT:
+        return None
+    filling = groups.where(F.col("reason").isNull() & F.col("kept"))
+    judged = filling.join(F.broadcast(calendar.select("window_ms", "fires_epoch")), "window_ms")
+    late = judged.where(~lateness.is_on_time(F.col("bucket"), F.col("fires_epoch")))
+    return late.select(F.col("bucket").alias("epoch")).distinct()
+
+
+def epochs_of(behind: DataFrame) -> DataFrame:
+    """The epochs of the rows of `behind`: `epoch`."""
+    return behind.select(F.col(c.EPOCH).alias("epoch")).distinct()
+
+
+def missed_watermarks(epochs: DataFrame, groups: DataFrame, pipeline: Pipeline, moved_by: DataFrame) -> DataFrame:
+    """The watermark before the rows of each of `epochs`: `EPOCH`, `WATERMARK_MS`.
+
+    `groups` is the census, `moved_by` the prepared rows with epoch that move the watermark.
+    """
+    points = watermark.points_before(epochs, pipeline)
     reached = watermark.combined(points, moving(groups, pipeline), moved_by, pipeline)
-    missed = reached.select(F.col("epoch").alias(c.EPOCH), F.col("watermark_ms").alias(c.WATERMARK_MS))
+    return reached.select(F.col("epoch").alias(c.EPOCH), F.col("watermark_ms").alias(c.WATERMARK_MS))
+
+
+def late_rows(behind: DataFrame, missed: DataFrame) -> DataFrame:
+    """The rows of `behind` with `WATERMARK_MS`, the watermark before each; `missed` is `missed_watermarks`."""
     return behind.join(missed, c.EPOCH)
 
 
