@@ -4,8 +4,8 @@ Law: the combined watermark is the running maximum of the minimum over active pa
 none is active (rules 21-24, 28). To floor to the grid commutes with minimum and maximum, so that cells can stand for
 watermarks, and a window is passed by the first advance to its cell or a later one.
 
-What can advance it are the first passages of each partition alone and the changes between idle and active: few, whatever
-the number of rows. They are gone through one by one, in order, in one task.
+What can advance it are the first passages of each partition alone and the changes between idle and active: few,
+whatever the number of rows. They are gone through one by one, in order, in one task.
 """
 
 from __future__ import annotations

@@ -23,7 +23,8 @@ from spark_jobs.replay.events import moves_watermark, quoted
 
 # Rows are numbered in stretches of this length, side by side.
 _NUMBERING_STRETCH_US = 60_000_000
-# Where rows are epochs they are grouped by stretches of this length; only stretches that hold a late row or a firing are sorted.
+# Where rows are epochs they are grouped by stretches of this length; only those that hold a late row or a firing are
+# sorted.
 _GROUPING_STRETCH_US = 1_000_000
 
 
@@ -46,14 +47,19 @@ def with_epoch(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
     """`prepared` with `EPOCH`, of the kind that `epochs` says; null in rows that have no place in the order."""
     if axis(pipeline) is Axis.ROWS:
         return prepared.withColumn(c.EPOCH, F.when(moves_watermark(pipeline), position(prepared, pipeline)))
-    if ticks(pipeline).kind is EmitKind.EVERY:
-        rows = prepared.withColumn(c.EPOCH, every(F.col(c.CLOCK_US), pipeline))
-    else:
+    if is_numbered(pipeline):
         rows = _numbered(prepared, pipeline)
+    else:
+        rows = prepared.withColumn(c.EPOCH, every(F.col(c.CLOCK_US), pipeline))
     if axis(pipeline) is Axis.TICKS:
         return rows
     among_ticks = of_row_among_ticks(F.col(c.EPOCH), position(prepared, pipeline))
     return rows.withColumn(c.EPOCH, F.when(moves_watermark(pipeline), among_ticks))
+
+
+def is_numbered(pipeline: Pipeline) -> bool:
+    """Whether an epoch follows from how many rows come before it, so that each row must be read to know any."""
+    return axis(pipeline) is not Axis.ROWS and ticks(pipeline).kind is EmitKind.EVERY_N
 
 
 def every(clock_us: Column, pipeline: Pipeline) -> Column:

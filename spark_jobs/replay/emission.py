@@ -1,7 +1,7 @@
 """Emissions on columns: which of them happen before the input ends, and when.
 
-Law (B3): rows that are epochs emit when they arrive. A tick by the clock follows the last row only if the clock is known
-to have gone on to it; a last group of fewer than n rows has no tick.
+Law (B3): rows that are epochs emit when they arrive. A tick by the clock follows the last row only if the clock is
+known to have gone on to it; a last group of fewer than n rows has no tick.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 A tick is an emission of `emit`. Law, with the position of `arrival_order`:
 
-    ticks   a long: the tick that ends the epoch                      watermarks that move at ticks alone
-    rows    the position                                              rows that emit; no tick changes anything
-    marks   (tick, is_tick, position), the tick null in position      rows that emit, and partitions that ticks make idle
+    ticks   a long: the tick that ends the epoch                   watermarks that move at ticks alone
+    rows    the position                                           rows that emit; no tick changes anything
+    marks   (tick, is_tick, position); position null in a tick     rows that emit, partitions that ticks make idle
 
 Epochs compare along the arrival order; a tick is behind all rows that it ends. Per-event emission is rows where nothing
 but the rows' own times matters, and else ticks of one row each. Without a watermark there is one tick, far away.
@@ -13,6 +13,7 @@ but the rows' own times matters, and else ticks of one row each. Without a water
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import cast
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -70,7 +71,6 @@ def of_tick(tick: Column, groups: DataFrame, pipeline: Pipeline) -> Column:
     """The epoch that a tick is in the census `groups`: itself, or with marks the place behind the rows it ends."""
     if axis(pipeline) is not Axis.MARKS:
         return tick
-    kind = groups.schema["first_epoch"].dataType
-    assert isinstance(kind, T.StructType)
+    kind = cast(T.StructType, groups.schema["first_epoch"].dataType)
     nowhere = F.lit(None).cast(kind["position"].dataType)
     return F.struct(tick.alias("tick"), F.lit(True).alias("is_tick"), nowhere.alias("position"))

@@ -78,14 +78,16 @@ def _with_idle_tick(silences: DataFrame, groups: DataFrame, pipeline: Pipeline) 
 
 
 def _counted_ticks(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """Every tick that follows a number of rows: `idle` (its number), `clock_ms`, `before_us` (clock of the one before)."""
+    """Every tick behind a number of rows: `idle` (its number), `clock_ms`, `before_us` (clock of the one before)."""
     complete = groups.agg((F.call_function("div", F.sum("row_count"), F.lit(ticks(pipeline).n))).alias("complete"))
     ends = groups.groupBy(F.col("bucket").alias("idle")).agg(F.max("last_clock_us").alias("clock_us"))
     in_order = Window.orderBy("idle")
     return (
         ends.crossJoin(F.broadcast(complete))
         .where(F.col("idle") < F.col("complete"))
-        .select("idle", millis(F.col("clock_us")).alias("clock_ms"), F.lag("clock_us").over(in_order).alias("before_us"))
+        .select(
+            "idle", millis(F.col("clock_us")).alias("clock_ms"), F.lag("clock_us").over(in_order).alias("before_us")
+        )
     )
 
 

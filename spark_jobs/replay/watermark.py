@@ -1,9 +1,9 @@
 """Watermarks on columns: the combined watermark at chosen points of the arrival order.
 
-Law: a partition's watermark is the running maximum of its candidates (`strategy`); the combined watermark is the running
-maximum, over emissions, of the minimum over the partitions that exist and are not idle at that emission (`idleness`), or
-of the maximum over all if all are idle (rules 10, 21-23, 26, 28). A declared partition exists from the beginning;
-another from its first row on. Null stands for MIN.
+Law: a partition's watermark is the running maximum of its candidates (`strategy`); the combined watermark is the
+running maximum, over emissions, of the minimum over the partitions that exist and are not idle at that emission
+(`idleness`), or of the maximum over all if all are idle (rules 10, 21-23, 26, 28). A declared partition exists from the
+beginning; another from its first row on. Null stands for MIN.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ def turning_points(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, un
         found = rows.where(strategy.of_row(pipeline).isNotNull()).select(F.col(c.EPOCH).alias("epoch"))
     if falls_idle(pipeline):
         found = found.union(idleness.changes(groups, pipeline).select("epoch"))
-    return emission.happened(found, ["epoch"], groups, pipeline, until_us=until_us).where("epoch is not null").distinct()
+    return (
+        emission.happened(found, ["epoch"], groups, pipeline, until_us=until_us).where("epoch is not null").distinct()
+    )
 
 
 def combined(points: DataFrame, groups: DataFrame, rows: DataFrame, pipeline: Pipeline) -> DataFrame:
