@@ -17,12 +17,13 @@ from pyspark.sql import types as T
 
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.progress import Progress
-from spark_jobs.pipeline.model import EmitKind, Pipeline
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import arrival_order, late_events, lateness, panes, timestamps
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.calendar import calendar
 from spark_jobs.replay.census import census, is_small
 from spark_jobs.replay.engine import watermarks
+from spark_jobs.replay.epochs import Axis, axis
 from spark_jobs.replay.events import fills_windows, moves_watermark, prepare, quoted
 from spark_jobs.semantics import event_time as rule
 from spark_jobs.session import interpreting, shuffling
@@ -83,8 +84,8 @@ class _Staging:
     def _stage_all(self, groups: DataFrame, slices: int, invalid: int) -> None:
         pipeline = self._pipeline
         if is_small(groups):
-            # Per-event emission also reads events, which are not few.
-            by_event = pipeline.watermark.emit.kind is EmitKind.PER_EVENT
+            # Where rows are epochs, events are read as well, which are not few.
+            by_event = axis(pipeline) is not Axis.TICKS
             reader = self._spark if by_event else interpreting(self._spark)
             groups = self._kept(groups, "census", reader).coalesce(1)
         book = self._kept(calendar(groups, self._moving, pipeline), "calendar")
@@ -186,9 +187,7 @@ class _Staging:
         event_time, size = pipeline.source.event_time.expression, pipeline.windows.size_ms
         kinds = {f.name: f.dataType for f in self._events.schema}
         # Epochs counted in rows need every row; an expression has no statistics.
-        prunable = pipeline.watermark.emit.kind is not EmitKind.EVERY_N and isinstance(
-            kinds.get(event_time), T.TimestampType
-        )
+        prunable = not arrival_order.is_numbered(pipeline) and isinstance(kinds.get(event_time), T.TimestampType)
         if not prunable or (part.start_ms is None and part.end_ms is None):
             return self._rows.where(fills_windows() & part.holds(F.col(c.WINDOW_MS)))
         read = self._events

@@ -67,15 +67,21 @@ _REPLAY = Record(
     ),
 )
 
+_IDLE_TIMEOUT = "a duration longer than 0, such as '12 hours'"
+
 _WATERMARK = Record(
     Watermark,
     fields=(
         Field("placement", "placement", choice(Placement)),
-        Field("strategy", "strategy", choice(Strategy, later=("punctuated", "time_lag", "custom", "none"))),
+        Field("strategy", "strategy", choice(Strategy, later=("custom",))),
         Field("out_of_orderness", "out_of_orderness_ms", duration()),
+        Field("when", "when", text("a SQL condition that marks rows, such as 'is_heartbeat'")),
+        Field("value", "value", TIME_FIELD),
+        Field("lag", "lag_ms", duration()),
+        Field("idle_timeout", "idle_timeout_ms", duration(_IDLE_TIMEOUT, least_ms=1)),
         Field("emit", "emit", EMISSION),
     ),
-    later=("idle_timeout", "alignment", "when", "value", "lag", "class"),
+    later=("alignment", "class"),
 )
 
 _KIND = replace(pattern("tumbling", "tumbling"), later=("sliding", "session", "none"))
@@ -139,7 +145,7 @@ PIPELINE = Record(
         Field("quality", "quality", _QUALITY),
         Field("schedule", "schedule", _SCHEDULE),
     ),
-    rules=(rules.arrival_order_needs_arrival_time, rules.bound_belongs_to_bounded_strategy),
+    rules=(rules.arrival_order_needs_arrival_time, rules.settings_belong_to_their_strategy),
     later=("sources", "join", "joins", "trigger", "triggers"),
 )
 

@@ -21,16 +21,30 @@ def arrival_order_needs_arrival_time(facts: Facts) -> Contradictions:
         yield "source.arrival_time", f"missing; {needed}"
 
 
-def bound_belongs_to_bounded_strategy(facts: Facts) -> Contradictions:
-    """Give a bound with the bounded strategy, and only with it."""
+#: A key of the watermark -> the strategy it belongs to, and what it is; those that are needed say so with an example.
+_BELONGS = {
+    "out_of_orderness": (Strategy.BOUNDED_OUT_OF_ORDERNESS, "bound", "the bound, such as '6 hours'"),
+    "when": (Strategy.PUNCTUATED, "condition that marks rows", "the condition that marks rows, such as 'is_heartbeat'"),
+    "value": (Strategy.PUNCTUATED, "value in marked rows", None),
+    "lag": (Strategy.TIME_LAG, "lag", "the lag, such as '5 minutes'"),
+}
+
+
+def settings_belong_to_their_strategy(facts: Facts) -> Contradictions:
+    """Give a strategy's settings with that strategy, all that it needs, and only with it."""
     strategy = facts.value("watermark.strategy", Strategy.BOUNDED_OUT_OF_ORDERNESS)
-    written = facts.written("watermark.out_of_orderness")
-    if strategy is Strategy.BOUNDED_OUT_OF_ORDERNESS and not written:
-        needed = "watermark.strategy bounded_out_of_orderness needs the bound, such as '6 hours'"
-        yield "watermark.out_of_orderness", f"missing; {needed}"
-    if strategy is Strategy.MONOTONOUS and written:
-        meaning = "watermark.strategy monotonous has no bound"
-        yield "watermark.out_of_orderness", f"{meaning}; take it away, or set the strategy to bounded_out_of_orderness"
+    if not isinstance(strategy, Strategy):
+        return
+    for name, (owner, what, needed) in _BELONGS.items():
+        written = facts.written(f"watermark.{name}")
+        if strategy is owner and needed and not written:
+            yield f"watermark.{name}", f"missing; watermark.strategy {owner} needs {needed}"
+        if strategy is not owner and written:
+            meaning = f"watermark.strategy {strategy} has no {what}"
+            yield f"watermark.{name}", f"{meaning}; take it away, or set the strategy to {owner}"
+    if strategy is Strategy.NONE and facts.written("watermark.idle_timeout"):
+        meaning = "watermark.strategy none has no watermark that a silent partition could hold back"
+        yield "watermark.idle_timeout", f"{meaning}; take it away"
 
 
 def future_guard_needs_arrival_time(facts: Facts) -> Contradictions:

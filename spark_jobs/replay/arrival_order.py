@@ -1,13 +1,12 @@
 """The total arrival order, and epochs: the stretches of it between two watermark emissions.
 
 Law: position = (clock, source partition, tie columns, the whole row). Rows with equal positions are identical rows, so
-their order cannot be seen. The epoch of a row is
+their order cannot be seen. The tick that ends a row's epoch is
 
     every D, phase P   floor((clock_ms - P) / D)
     every_n n          floor(rank / n)
-    per_event          the position itself
 
-and the emission of an epoch follows all its rows and precedes every row of the next (B3).
+and follows all its rows and precedes every row of the next (B3). What epochs are is told by `epochs`.
 """
 
 from __future__ import annotations
@@ -18,12 +17,14 @@ from pyspark.sql import types as T
 
 from spark_jobs.pipeline.model import EmitKind, Pipeline
 from spark_jobs.replay import columns as c
+from spark_jobs.replay.epochs import Axis, axis, of_row_among_ticks, ticks
 from spark_jobs.replay.event_time import millis
 from spark_jobs.replay.events import moves_watermark, quoted
 
 # Rows are numbered in stretches of this length, side by side.
 _NUMBERING_STRETCH_US = 60_000_000
-# Per-event epochs are grouped by stretches of this length; only stretches that hold a late row or a firing are sorted.
+# Where rows are epochs they are grouped by stretches of this length; only those that hold a late row or a firing are
+# sorted.
 _GROUPING_STRETCH_US = 1_000_000
 
 
@@ -43,36 +44,45 @@ def position(prepared: DataFrame, pipeline: Pipeline) -> Column:
 
 
 def with_epoch(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """`prepared` with `EPOCH`: a long, or the position for per-event emission."""
-    emit = pipeline.watermark.emit
-    if emit.kind is EmitKind.PER_EVENT:
+    """`prepared` with `EPOCH`, of the kind that `epochs` says; null in rows that have no place in the order."""
+    if axis(pipeline) is Axis.ROWS:
         return prepared.withColumn(c.EPOCH, F.when(moves_watermark(pipeline), position(prepared, pipeline)))
-    if emit.kind is EmitKind.EVERY:
-        return prepared.withColumn(c.EPOCH, every(F.col(c.CLOCK_US), pipeline))
-    return _numbered(prepared, pipeline)
+    if is_numbered(pipeline):
+        rows = _numbered(prepared, pipeline)
+    else:
+        rows = prepared.withColumn(c.EPOCH, every(F.col(c.CLOCK_US), pipeline))
+    if axis(pipeline) is Axis.TICKS:
+        return rows
+    among_ticks = of_row_among_ticks(F.col(c.EPOCH), position(prepared, pipeline))
+    return rows.withColumn(c.EPOCH, F.when(moves_watermark(pipeline), among_ticks))
+
+
+def is_numbered(pipeline: Pipeline) -> bool:
+    """Whether an epoch follows from how many rows come before it, so that each row must be read to know any."""
+    return axis(pipeline) is not Axis.ROWS and ticks(pipeline).kind is EmitKind.EVERY_N
 
 
 def every(clock_us: Column, pipeline: Pipeline) -> Column:
-    """Epoch of a clock under `emit: {every: D, phase: P}`."""
-    emit = pipeline.watermark.emit
+    """The tick that ends the epoch of a clock, for ticks by the clock."""
+    emit = ticks(pipeline)
     since = millis(clock_us) - F.lit(emit.phase_ms)
     return _stretch(since, emit.interval_ms)
 
 
 def emission_clock_us(epoch: Column, pipeline: Pipeline) -> Column:
-    """When the emission that ends `epoch` happens, for `emit: {every: D, phase: P}`: `(epoch + 1) * D + P`."""
-    emit = pipeline.watermark.emit
+    """When the tick that ends `epoch` happens, for ticks by the clock: `(epoch + 1) * D + P`."""
+    emit = ticks(pipeline)
     return ((epoch + F.lit(1)) * F.lit(emit.interval_ms) + F.lit(emit.phase_ms)) * F.lit(1000)
 
 
 def bucket(epoch: Column, pipeline: Pipeline) -> Column:
     """A long that never falls along the arrival order, for grouping.
 
-    It is the epoch, or for per-event emission the stretch of the clock around the position.
+    It is the tick that ends the epoch, or where rows are epochs the stretch of the clock around the position.
     """
-    if pipeline.watermark.emit.kind is EmitKind.PER_EVENT:
+    if axis(pipeline) is Axis.ROWS:
         return _stretch(epoch.getField("clock_us"), _GROUPING_STRETCH_US)
-    return epoch
+    return epoch.getField("tick") if axis(pipeline) is Axis.MARKS else epoch
 
 
 def _numbered(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
@@ -90,7 +100,7 @@ def _numbered(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
     starts = sizes.select(c.PREFIX + "stretch", F.coalesce(F.sum("size").over(in_order), F.lit(0)).alias("start"))
     within = Window.partitionBy(c.PREFIX + "stretch").orderBy(c.POSITION)
     rank = F.col("start") + F.row_number().over(within) - F.lit(1)
-    n = F.lit(pipeline.watermark.emit.n)
+    n = F.lit(ticks(pipeline).n)
     return (
         marked.join(F.broadcast(starts), c.PREFIX + "stretch", "left")
         .withColumn(c.EPOCH, F.when(counted, F.call_function("div", rank, n)))

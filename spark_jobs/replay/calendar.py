@@ -5,7 +5,8 @@ Law (first passage, semantics page B4): with `F_p(T)` the first epoch of partiti
     F(T) = min { k : F_p(T) <= k for every partition p that exists at k, and one does }
 
 and the watermark before a row is >= T iff `epoch(row) > F(T)`. Fires at F(last), closes at F(last + lateness). A
-row a window, whatever the number of keys and events; no sort of events.
+row a window, whatever the number of keys and events; no sort of events. Where partitions fall idle F is read off the
+advances (`advances`), under a time lag off the clock (`time_lag`).
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import EmitKind, EndOfInput, Pipeline
-from spark_jobs.replay import arrival_order, watermark
+from spark_jobs.pipeline.model import EndOfInput, Pipeline, Strategy
+from spark_jobs.replay import advances, emission, time_lag, watermark
 from spark_jobs.replay.census import CLOSE_CELL, FIRE_CELL, moving
+from spark_jobs.replay.epochs import falls_idle, follows_clock
 
 
 def calendar(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> DataFrame:
@@ -29,14 +31,19 @@ def calendar(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us
     fired); `partition_watermarks` at the firing emission.
     """
     moves = moving(groups, pipeline)
-    cells = {"fires_epoch": F.col(FIRE_CELL), "closes_epoch": F.col(CLOSE_CELL)}
-    passed = passages(groups, pipeline, cells, until_us=until_us).localCheckpoint()
+    if follows_clock(pipeline):
+        passed = time_lag.passages(_asked(groups), moves, pipeline, until_us=until_us)
+    else:
+        cells = {"fires_epoch": F.col(FIRE_CELL), "closes_epoch": F.col(CLOSE_CELL)}
+        passed = passages(groups, pipeline, cells, until_us=until_us)
+    passed = passed.localCheckpoint()
     emissions = passed.where("fires_epoch is not null").select(F.col("fires_epoch").alias("epoch")).distinct()
     points = watermark.points_after(emissions, pipeline)
     reached = watermark.combined(points, moves, rows, pipeline).withColumnRenamed("epoch", "fires_epoch")
     end = moves.agg(F.coalesce(F.lit(until_us).cast("long"), F.max("last_clock_us")).alias("end_us"))
     joined = passed.join(reached, "fires_epoch", "left").crossJoin(F.broadcast(end))
-    clocked = _clocked(joined, moves, pipeline)
+    clocks = {"fires_epoch": "fires_us", "closes_epoch": "closes_us"}
+    clocked = emission.clocked(joined, clocks, moves, pipeline)
     ends = F.col("end_us") if pipeline.replay.end_of_input is EndOfInput.CLOSE else F.lit(None).cast("long")
     return clocked.select(
         "window_ms",
@@ -56,20 +63,41 @@ def passages(
 
     A cell says of a census group which window is the latest that it passes.
     """
+    asked = _asked(groups)
+    # Under a time lag every row moves all partitions alike.
     moves = moving(groups, pipeline)
-    asked = groups.where(F.col("reason").isNull() & F.col("kept")).select("window_ms").distinct()
+    lagging = pipeline.watermark.strategy is Strategy.TIME_LAG
+    streams = moves.withColumn("partition", F.lit("")) if lagging else moves
     thresholds = F.array(
         *(F.struct(F.lit(i).alias("threshold"), c.alias("window_ms")) for i, c in enumerate(cells.values()))
     )
     first_of_cell = (
-        moves.select("partition", "first_epoch", F.explode(thresholds).alias("cell"))
+        streams.select("partition", "first_epoch", F.explode(thresholds).alias("cell"))
         .groupBy("partition", "cell.threshold", "cell.window_ms")
         .agg(F.min("first_epoch").alias("epoch"))
     )
-    everyone = watermark.partitions(moves, pipeline)
+    if falls_idle(pipeline) and not lagging:
+        found = advances.passages(asked, first_of_cell, moves, pipeline, list(cells))
+    else:
+        everyone = (
+            streams.select("partition", F.lit(False).alias("declared")).distinct()
+            if lagging
+            else (watermark.partitions(moves, pipeline))
+        )
+        found = _together(asked, first_of_cell, everyone, list(cells))
+    return emission.happened(found, list(cells), moves, pipeline, until_us=until_us)
+
+
+def _asked(groups: DataFrame) -> DataFrame:
+    """The windows that hold a valid, kept row: `window_ms`."""
+    return groups.where(F.col("reason").isNull() & F.col("kept")).select("window_ms").distinct()
+
+
+def _together(asked: DataFrame, first_of_cell: DataFrame, everyone: DataFrame, names: Sequence[str]) -> DataFrame:
+    """`window_ms` and its passages under `names`, from those of each partition alone."""
     wanted = (
         asked.crossJoin(F.broadcast(everyone))
-        .withColumn("threshold", F.explode(F.array(*map(F.lit, range(len(cells))))))
+        .withColumn("threshold", F.explode(F.array(*map(F.lit, range(len(names))))))
         .withColumn("asked", F.lit(True))
     )
     newest_first = (
@@ -97,42 +125,6 @@ def passages(
     )
     passes = ~F.col("missing") & last_of_its_time
     passed = {
-        name: F.min(F.when(passes & (F.col("threshold") == i), F.col("all_reached"))) for i, name in enumerate(cells)
+        name: F.min(F.when(passes & (F.col("threshold") == i), F.col("all_reached"))) for i, name in enumerate(names)
     }
-    found = together.groupBy("window_ms").agg(*(epoch.alias(name) for name, epoch in passed.items()))
-    return _emitted(found, list(cells), moves, pipeline, until_us)
-
-
-def _emitted(
-    passed: DataFrame, names: Sequence[str], moves: DataFrame, pipeline: Pipeline, until_us: int | None
-) -> DataFrame:
-    """Without the epochs whose emission does not happen before the input ends (B3)."""
-    emit = pipeline.watermark.emit
-    if emit.kind is EmitKind.PER_EVENT:
-        return passed
-    if emit.kind is EmitKind.EVERY_N:
-        complete = F.call_function("div", F.sum("row_count"), F.lit(emit.n)) - F.lit(1)
-        last = moves.agg(complete.alias("last_emitted"))
-    else:
-        # No tick follows the last row, unless the clock is known to have gone on.
-        until = F.lit(None).cast("long") if until_us is None else arrival_order.every(F.lit(until_us), pipeline)
-        last = moves.agg((F.greatest(F.max("bucket"), until) - F.lit(1)).alias("last_emitted"))
-    happened = {name: F.when(F.col(name) <= F.col("last_emitted"), F.col(name)) for name in names}
-    return passed.crossJoin(F.broadcast(last)).withColumns(happened).drop("last_emitted")
-
-
-def _clocked(windows: DataFrame, moves: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """With the clock of the firing and the closing emission."""
-    emit = pipeline.watermark.emit
-    if emit.kind is EmitKind.EVERY_N:
-        ends = moves.groupBy(F.col("bucket").alias("epoch")).agg(F.max("last_clock_us").alias("clock_us"))
-        fires = ends.select(F.col("epoch").alias("fires_epoch"), F.col("clock_us").alias("fires_us"))
-        closes = ends.select(F.col("epoch").alias("closes_epoch"), F.col("clock_us").alias("closes_us"))
-        return windows.join(fires, "fires_epoch", "left").join(closes, "closes_epoch", "left")
-
-    def clock(epoch: Column) -> Column:
-        if emit.kind is EmitKind.PER_EVENT:
-            return epoch.getField("clock_us")
-        return arrival_order.emission_clock_us(epoch, pipeline)
-
-    return windows.withColumns({"fires_us": clock(F.col("fires_epoch")), "closes_us": clock(F.col("closes_epoch"))})
+    return together.groupBy("window_ms").agg(*(epoch.alias(name) for name, epoch in passed.items()))

@@ -10,6 +10,7 @@ TS_MS = PREFIX + "ts_ms"  # event time, milliseconds, floored (rule 1)
 EVENT_US = PREFIX + "event_us"  # event time, microseconds; null if it cannot be read
 CLOCK_US = PREFIX + "clock_us"  # the clock that orders rows: arrival time, or event time in event-time order
 ARRIVAL_US = PREFIX + "arrival_us"  # arrival time, microseconds; null where none is declared
+CANDIDATE_MS = PREFIX + "candidate_ms"  # the watermark that a marked row carries; only with punctuated watermarks
 PARTITION = PREFIX + "partition"  # label of the source partition, never null
 VALID = PREFIX + "valid"  # whether the row has usable times; never null
 REASON = PREFIX + "reason"  # why the row is invalid; null if it is valid

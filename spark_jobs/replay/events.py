@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Order, Pipeline, Placement
 from spark_jobs.replay import columns as c
-from spark_jobs.replay import event_time, windows
+from spark_jobs.replay import event_time, strategy, windows
 
 
 def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
@@ -38,13 +38,16 @@ def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
             c.PARTITION: partition_label(source.source_partition.columns),
         }
     )
-    return judged.withColumns(
+    placed = judged.withColumns(
         {
             c.TS_MS: event_time.millis(event),
             c.CLOCK_US: event if pipeline.replay.order is Order.EVENT_TIME else arrival,
             c.WINDOW_MS: windows.start_ms(event_time.millis(event), pipeline.windows),
         }
     )
+    if not strategy.carries(pipeline):
+        return placed
+    return placed.withColumn(c.CANDIDATE_MS, strategy.carried_ms(placed, pipeline))
 
 
 def moves_watermark(pipeline: Pipeline) -> Column:
@@ -64,6 +67,12 @@ def partition_label(columns: tuple[str, ...]) -> Column:
         return F.lit("")
     texts = [F.coalesce(F.col(quoted(name)).cast("string"), F.lit("null")) for name in columns]
     return texts[0] if len(texts) == 1 else F.concat_ws("|", *texts)
+
+
+def declared_labels(pipeline: Pipeline) -> list[str]:
+    """Labels of the partitions that exist from the beginning, as `partition_label` writes them."""
+    declared = pipeline.source.source_partition.declared
+    return ["|".join("null" if v is None else str(v) for v in values) for values in declared]
 
 
 def quoted(name: str) -> str:

@@ -9,10 +9,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs.pipeline.model import EmitKind, Pipeline
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import arrival_order, lateness, timestamps, watermark
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.census import moving
+from spark_jobs.replay.epochs import Axis, axis
 from spark_jobs.replay.events import quoted
 
 
@@ -24,9 +25,9 @@ def behind(rows: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> DataFram
 def epochs(groups: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> DataFrame | None:
     """The epochs in which late or too late rows came: `epoch`, as far as the census `groups` tells, without any row.
 
-    None for per-event emission, whose groups hold rows on both sides of a firing.
+    None where rows are epochs: a group of them may hold some on both sides of a firing.
     """
-    if pipeline.watermark.emit.kind is EmitKind.PER_EVENT:
+    if axis(pipeline) is not Axis.TICKS:
         return None
     filling = groups.where(F.col("reason").isNull() & F.col("kept"))
     judged = filling.join(F.broadcast(calendar.select("window_ms", "fires_epoch")), "window_ms")

@@ -5,10 +5,9 @@ Checked before any work in Spark begins, so that nothing is replayed by other ru
 
 from __future__ import annotations
 
-from spark_jobs.pipeline.model import Pipeline, Strategy
+from spark_jobs.pipeline.model import Pipeline
 
 WINDOW_KINDS = ("tumbling",)
-STRATEGIES = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS)
 
 
 class UnsupportedPipelineError(ValueError):
@@ -21,9 +20,3 @@ def require_support(pipeline: Pipeline) -> None:
         raise UnsupportedPipelineError(
             f"asked Spark for windows.kind '{pipeline.windows.kind}', it has {', '.join(WINDOW_KINDS)}"
         )
-    if pipeline.watermark.strategy not in STRATEGIES:
-        raise UnsupportedPipelineError(
-            f"asked Spark for watermark.strategy '{pipeline.watermark.strategy}', it has {', '.join(STRATEGIES)}"
-        )
-    if pipeline.watermark.idle_timeout_ms is not None:
-        raise UnsupportedPipelineError("asked Spark for watermark.idle_timeout, which it does not have; take it away")

@@ -302,8 +302,8 @@ def is_in_spark(declared: Mapping[str, Any]) -> bool:
     """Whether the Spark engine has all that a scenario asks for."""
     return (
         declared.get("window", {}).get("kind") == "tumbling"
-        and declared["strategy"]["kind"] in {"bounded", "monotonous"}
-        and not {"idle_timeout_ms", "subtasks", "release", "start_ms", "join"} & declared.keys()
+        and declared["strategy"]["kind"] in _STRATEGIES
+        and not {"subtasks", "release", "start_ms", "join"} & declared.keys()
     )
 
 
