@@ -16,14 +16,15 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import EmitKind, EndOfInput, Pipeline
-from spark_jobs.replay import arrival_order, watermark
+from spark_jobs.replay import arrival_order, watermark, windows
 from spark_jobs.replay.census import CLOSE_CELL, FIRE_CELL, moving
 
 
 def calendar(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> DataFrame:
-    """The calendar of all windows that hold a valid, kept row.
+    """The calendar of all windows that hold a valid, kept row, and of the one before each such row that has none.
 
-    `groups` is the census, `rows` the prepared rows with epoch. A row of the result is a window: `window_ms`;
+    `groups` is the census, `rows` the prepared rows with epoch. A row of the result is a window: `window_ms`; `holds`
+    (whether it is one of the former);
     `fires_epoch`, `closes_epoch` (null: not before the input ends); `fires_us`, `closes_us` (clock of those emissions,
     the end of the input included; null: still open); `watermark_ms` after the firing emission (null: MAX, or not
     fired); `partition_watermarks` at the firing emission.
@@ -40,6 +41,7 @@ def calendar(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us
     ends = F.col("end_us") if pipeline.replay.end_of_input is EndOfInput.CLOSE else F.lit(None).cast("long")
     return clocked.select(
         "window_ms",
+        "holds",
         "fires_epoch",
         "closes_epoch",
         F.coalesce("fires_us", ends).alias("fires_us"),
@@ -52,12 +54,12 @@ def calendar(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us
 def passages(
     groups: DataFrame, pipeline: Pipeline, cells: Mapping[str, Column], *, until_us: int | None = None
 ) -> DataFrame:
-    """`window_ms`, and for each of `cells` under its name the epoch that passes the window; null if none does.
+    """`window_ms`, `holds`, and for each of `cells` under its name the epoch that passes the window; null if none does.
 
     A cell says of a census group which window is the latest that it passes.
     """
     moves = moving(groups, pipeline)
-    asked = groups.where(F.col("reason").isNull() & F.col("kept")).select("window_ms").distinct()
+    asked = _asked(groups.where(F.col("reason").isNull() & F.col("kept")), pipeline)
     thresholds = F.array(
         *(F.struct(F.lit(i).alias("threshold"), c.alias("window_ms")) for i, c in enumerate(cells.values()))
     )
@@ -99,8 +101,26 @@ def passages(
     passed = {
         name: F.min(F.when(passes & (F.col("threshold") == i), F.col("all_reached"))) for i, name in enumerate(cells)
     }
-    found = together.groupBy("window_ms").agg(*(epoch.alias(name) for name, epoch in passed.items()))
+    held = F.max("holds").alias("holds")
+    found = together.groupBy("window_ms").agg(held, *(epoch.alias(name) for name, epoch in passed.items()))
     return _emitted(found, list(cells), moves, pipeline, until_us)
+
+
+def _asked(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The windows of the groups' slices, each once: `window_ms, holds`; of a slice without windows the one before."""
+    spec = pipeline.windows
+    if not windows.overlap(spec):
+        return groups.select("window_ms", F.lit(True).alias("holds")).distinct()
+    slices = groups.select("slice_ms", "window_ms").distinct()
+    # In the order of slices neither the oldest nor the newest window goes back: each adds what is behind the last.
+    before = Window.partitionBy(F.lit(0)).orderBy("slice_ms")
+    oldest, newest = windows.oldest_ms(F.col("slice_ms"), spec), F.col("window_ms")
+    added = F.greatest(F.least(oldest, newest), F.lag("window_ms").over(before) + F.lit(spec.period_ms))
+    return (
+        slices.select(newest, (oldest <= newest).alias("holds"), added.alias("added"))
+        .where("added <= window_ms")
+        .select(F.explode(windows.starts_ms(F.col("added"), newest, spec)).alias("window_ms"), "holds")
+    )
 
 
 def _emitted(

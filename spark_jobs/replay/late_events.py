@@ -1,4 +1,4 @@
-"""Late events: the rows that came behind their window's firing, and of them those that no window took.
+"""Late events: the rows that came behind the firing of a window of theirs, and of them those that no window took.
 
 Every one is kept, with the watermark it missed: `late_by_ms = watermark before the row - event time` (rules 52, 53).
 """
@@ -10,19 +10,23 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import arrival_order, lateness, timestamps, watermark
+from spark_jobs.replay import arrival_order, lateness, timestamps, watermark, windows
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.census import moving
 from spark_jobs.replay.events import quoted
 
 
 def behind(rows: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The late and too late rows of `rows` (prepared, filling windows, with epoch), with `TOO_LATE` and `POSITION`."""
-    return lateness.late(rows, calendar).withColumn(c.POSITION, arrival_order.position(rows, pipeline))
+    """The rows of `rows` (prepared, filling windows, with epoch) that are late or too late for a window of theirs.
+
+    With `POSITION`. Where windows leave gaps, also the rows without a window that may be too late.
+    """
+    late = lateness.behind(rows, calendar, pipeline.windows)
+    return late.withColumn(c.POSITION, arrival_order.position(rows, pipeline))
 
 
 def late_rows(behind: DataFrame, groups: DataFrame, pipeline: Pipeline, moved_by: DataFrame) -> DataFrame:
-    """The rows of `behind` with `WATERMARK_MS`, the watermark before each.
+    """The rows of `behind` with `WATERMARK_MS`, the watermark before each, and `TOO_LATE`.
 
     `groups` is the census, `moved_by` the prepared rows with epoch that move the watermark. `behind` is read twice and
     should be stored.
@@ -30,19 +34,25 @@ def late_rows(behind: DataFrame, groups: DataFrame, pipeline: Pipeline, moved_by
     points = watermark.points_before(behind.select(F.col(c.EPOCH).alias("epoch")).distinct(), pipeline)
     reached = watermark.combined(points, moving(groups, pipeline), moved_by, pipeline)
     missed = reached.select(F.col("epoch").alias(c.EPOCH), F.col("watermark_ms").alias(c.WATERMARK_MS))
-    return behind.join(missed, c.EPOCH)
+    return lateness.told(behind.join(missed, c.EPOCH), pipeline.windows)
 
 
 def late_events(late: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The rows of `late` that no window took: the columns of `late_events`."""
+    """The rows of `late` that no window took: the columns of `late_events`.
+
+    The window is the last that a row has missed, its newest; null for a row that has none.
+    """
+    spec, newest = pipeline.windows, F.col(c.WINDOW_MS)
+    if windows.have_gaps(spec):
+        newest = F.when(windows.oldest_ms(F.col(c.TS_MS), spec) <= newest, newest)
     arrival = c.ARRIVAL_US if pipeline.source.arrival_time else c.CLOCK_US
     added = {
         "event_time": F.timestamp_micros(c.EVENT_US),
         "arrival_time": F.timestamp_micros(arrival),
         "watermark": timestamps.from_millis(F.col(c.WATERMARK_MS)),
         "late_by_ms": F.col(c.WATERMARK_MS) - F.col(c.TS_MS),
-        "window_start": timestamps.from_millis(F.col(c.WINDOW_MS)),
-        "window_end": timestamps.from_millis(F.col(c.WINDOW_MS) + F.lit(pipeline.windows.size_ms)),
+        "window_start": timestamps.from_millis(newest),
+        "window_end": timestamps.from_millis(newest + F.lit(spec.size_ms)),
     }
     return late.where(c.TOO_LATE).select(*_beside(late, added, pipeline))
 
