@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import arrival_order, late_events, lateness, panes, slices, timestamps
+from spark_jobs.replay import arrival_order, late_events, lateness, panes, timestamps, window_slices, windows
 from spark_jobs.replay.calendar import calendar
 from spark_jobs.replay.census import census, gathered
 from spark_jobs.replay.events import fills_windows, moves_watermark, prepare
@@ -55,14 +55,19 @@ class Replay:
     def _on_time(self) -> DataFrame:
         return lateness.on_time(self._filling, self.calendar, self._pipeline.windows)
 
+    @property
+    def _several(self) -> DataFrame | None:
+        """The late rows, where they may be on time for other windows of theirs."""
+        return self.late_rows if windows.overlap(self._pipeline.windows) else None
+
     @cached_property
     def _on_time_panes(self) -> DataFrame:
-        return panes.on_time_panes(self._on_time, self.late_rows, self.calendar, self._pipeline)
+        return panes.on_time_panes(self._on_time, self._several, self.calendar, self._pipeline)
 
     @cached_property
     def _late_panes(self) -> DataFrame:
-        late = slices.late_pairs(self.late_rows, self._pipeline)
-        pairs = slices.on_time_pairs(self._on_time, self.late_rows, self._pipeline)
+        late = window_slices.late_pairs(self.late_rows, self._pipeline)
+        pairs = window_slices.on_time_pairs(self._on_time, self._several, self._pipeline)
         return panes.late_panes(late, pairs, self._on_time_panes, self._pipeline)
 
     @cached_property
@@ -73,7 +78,7 @@ class Replay:
     @cached_property
     def window_results(self) -> DataFrame:
         """The latest pane of every (key, window)."""
-        missed = slices.missed(self.late_rows, self._pipeline)
+        missed = window_slices.missed(self.late_rows, self._pipeline)
         return panes.window_results(self._on_time_panes, self._late_panes, missed, self._pipeline)
 
     @cached_property

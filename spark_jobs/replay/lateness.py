@@ -47,7 +47,7 @@ def on_time(rows: DataFrame, calendar: DataFrame, spec: Windows) -> DataFrame:
 
     `rows` are prepared, with epoch; `calendar` has their windows.
     """
-    oldest = windows.oldest_ms(F.col(c.TS_MS), spec)
+    oldest = _oldest(spec)
     entry = calendar.select(F.col("window_ms").alias(c.OLDEST_MS), F.col("fires_epoch").alias(c.FIRES_EPOCH))
     assigned = rows.where(oldest <= F.col(c.WINDOW_MS)) if windows.have_gaps(spec) else rows
     judged = assigned.withColumn(c.OLDEST_MS, oldest).join(F.broadcast(entry), c.OLDEST_MS)
@@ -56,7 +56,7 @@ def on_time(rows: DataFrame, calendar: DataFrame, spec: Windows) -> DataFrame:
 
 def behind(rows: DataFrame, calendar: DataFrame, spec: Windows) -> DataFrame:
     """The rows that are late or too late for a window, and those without a window that may be too late (rule 53)."""
-    oldest, newest = windows.oldest_ms(F.col(c.TS_MS), spec), F.col(c.WINDOW_MS)
+    oldest, newest = _oldest(spec), F.col(c.WINDOW_MS)
     entry = calendar.select(F.col("window_ms").alias(c.OLDEST_MS), "holds", "fires_epoch", "closes_epoch")
     judged = rows.withColumn(c.OLDEST_MS, F.least(oldest, newest)).join(F.broadcast(entry), c.OLDEST_MS)
     # Between two windows the older one has closed before the row can be reported.
@@ -70,6 +70,10 @@ def told(rows: DataFrame, spec: Windows) -> DataFrame:
     closed = newest < oldest_accepting_ms(watermark, spec)
     if not windows.have_gaps(spec):
         return rows.withColumn(c.TOO_LATE, closed)
-    assigned = windows.oldest_ms(F.col(c.TS_MS), spec) <= newest
+    assigned = _oldest(spec) <= newest
     reported = F.col(c.TS_MS) <= windows.latest_reported_ms(watermark, spec)
     return rows.where(assigned | reported).withColumn(c.TOO_LATE, ~assigned | closed)
+
+
+def _oldest(spec: Windows) -> Column:
+    return windows.oldest_ms(F.col(c.TS_MS), spec) if windows.overlap(spec) else F.col(c.WINDOW_MS)

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Accumulation, Pipeline
-from spark_jobs.replay import aggregates, slices, timestamps, windows
+from spark_jobs.replay import aggregates, timestamps, window_slices
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.events import quoted
 
@@ -26,24 +26,26 @@ _INDEX = c.PREFIX + "pane_index"
 _FIRES_US = c.PREFIX + "fires_us"
 
 
-def on_time_panes(on_time: DataFrame, late_rows: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> DataFrame:
+def on_time_panes(
+    on_time: DataFrame, late_rows: DataFrame | None, calendar: DataFrame, pipeline: Pipeline
+) -> DataFrame:
     """The on-time pane of every (key, window) that fires: the columns of `panes`, and states.
 
     States of the aggregates (`aggregates.stored_columns`) are there where all of them can be continued. `on_time` are
-    the prepared rows on time for all of their windows, `late_rows` (`late_events.late_rows`) those that are not; the
-    latter are not read where a row has one window.
+    the prepared rows on time for all of their windows; `late_rows` (`late_events.late_rows`) are those that are not,
+    and None where a row has one window.
     """
     by_window = [*_key(pipeline), F.col(c.WINDOW_MS)]
     going_on = aggregates.continued(on_time, pipeline)
     if going_on is None:
-        pairs = slices.on_time_pairs(on_time, late_rows, pipeline)
+        pairs = window_slices.on_time_pairs(on_time, late_rows, pipeline)
         pane = pairs.groupBy(*by_window).agg(*_aggregates(pipeline), F.count("*").alias(_ROW_COUNT))
     else:
         names = aggregates.state_columns(going_on)
         parts = dict(zip(names, (part for a in going_on for part in a.parts), strict=True))
         at_once = {**{name: part.at_once for name, part in parts.items()}, _ROW_COUNT: F.count("*")}
-        pane = slices.on_time_states(on_time, late_rows, at_once, pipeline)
-        if windows.overlap(pipeline.windows):
+        pane = window_slices.on_time_states(on_time, late_rows, at_once, pipeline)
+        if late_rows is not None:
             merged = (part.merge(F.col(name)).alias(name) for name, part in parts.items())
             pane = pane.groupBy(*by_window).agg(*merged, F.sum(_ROW_COUNT).alias(_ROW_COUNT))
         pane = pane.withColumns(_finished(going_on))
@@ -65,9 +67,9 @@ def on_time_panes(on_time: DataFrame, late_rows: DataFrame, calendar: DataFrame,
 def late_panes(late: DataFrame, rows: DataFrame, first: DataFrame, pipeline: Pipeline) -> DataFrame:
     """A pane a late row and window: the columns of `panes`.
 
-    `late` is `slices.late_pairs`, `rows` is `slices.on_time_pairs`, `first` their on-time panes with states. Where the
-    aggregates can be continued, `rows` is not read; otherwise only the windows that hold a late row are. The watermark
-    never falls, so on-time rows come before late ones, in whatever order among themselves.
+    `late` is `window_slices.late_pairs`, `rows` is `window_slices.on_time_pairs`, `first` their on-time panes with
+    states. Where the aggregates can be continued, `rows` is not read; otherwise only the windows that hold a late row
+    are. The watermark never falls, so on-time rows come before late ones, in whatever order among themselves.
     """
     touched = late.select(*_key(pipeline), c.WINDOW_MS).distinct()
     going_on = aggregates.continued(rows, pipeline)
@@ -138,7 +140,7 @@ def _matching(rows: DataFrame, touched: DataFrame, pipeline: Pipeline) -> DataFr
 def window_results(on_time: DataFrame, late: DataFrame, missed: DataFrame, pipeline: Pipeline) -> DataFrame:
     """The latest pane of every (key, window) that fired: the columns of `window_results`.
 
-    `on_time` and `late` are panes, `missed` is `slices.missed`: all but the first are few.
+    `on_time` and `late` are panes, `missed` is `window_slices.missed`: all but the first are few.
     """
     values = ["window_end", *(a.name for a in pipeline.windows.aggregates), "row_count", "fired_at"]
     names = [*pipeline.windows.key, "window_start"]

@@ -57,6 +57,12 @@ def starts_ms(oldest: Column, newest: Column, windows: Windows) -> Column:
     return F.sequence(oldest, newest, F.lit(windows.period_ms))
 
 
+def count_between(oldest: Column, newest: Column, windows: Windows) -> Column:
+    """How many windows start from `oldest` to `newest`, both of them starts."""
+    period = F.lit(windows.period_ms)
+    return F.greatest(F.call_function("div", newest - oldest, period) + F.lit(1), F.lit(0))
+
+
 def last_ms(window_ms: Column, windows: Windows) -> Column:
     """The last millisecond of the window that starts at `window_ms`: the watermark that fires it."""
     return window_ms + F.lit(windows.size_ms - 1)

@@ -13,7 +13,7 @@ and a row that all of them drop is missed by each of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -26,14 +26,15 @@ from spark_jobs.replay.events import quoted
 _SLICE = c.PREFIX + "slice_ms"
 
 
-def on_time_pairs(on_time: DataFrame, late_rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+def on_time_pairs(on_time: DataFrame, late_rows: DataFrame | None, pipeline: Pipeline) -> DataFrame:
     """A row for each row and window for which it is on time: the source's columns and `WINDOW_MS`.
 
-    `on_time` are the rows on time for all of their windows, `late_rows` the others, told.
+    `on_time` are the rows on time for all of their windows, `late_rows` the others, told; None where a row has one
+    window.
     """
     names = [name for name in on_time.columns if not name.startswith(c.PREFIX)]
     spec = pipeline.windows
-    if not windows.overlap(spec):
+    if late_rows is None:
         return on_time.select(*map(quoted, names), c.WINDOW_MS)
     needed = [*map(quoted, names), c.OLDEST_MS, c.WINDOW_MS]
     partly = _open_part(late_rows, spec)
@@ -41,15 +42,16 @@ def on_time_pairs(on_time: DataFrame, late_rows: DataFrame, pipeline: Pipeline) 
 
 
 def on_time_states(
-    on_time: DataFrame, late_rows: DataFrame, states: Mapping[str, Column], pipeline: Pipeline
+    on_time: DataFrame, late_rows: DataFrame | None, states: Mapping[str, Column], pipeline: Pipeline
 ) -> DataFrame:
     """Partial states by key and window, `WINDOW_MS`: a row a slice and window, and not a row an event and window.
 
-    `states` are aggregates of rows by name. Several rows of the result may tell of one key and window: merge them.
+    `on_time` and `late_rows` are as in `on_time_pairs`, `states` aggregates of rows by name. Several rows of the result
+    may tell of one key and window: merge them.
     """
     spec, key = pipeline.windows, [quoted(name) for name in pipeline.windows.key]
     found = [column.alias(name) for name, column in states.items()]
-    if not windows.overlap(spec):
+    if late_rows is None:
         return on_time.groupBy(*key, c.WINDOW_MS).agg(*found)
     at, names = F.col(_SLICE), [*key, c.OLDEST_MS, c.WINDOW_MS, *states]
     whole = on_time.groupBy(*key, windows.slice_ms(F.col(c.TS_MS), spec).alias(_SLICE)).agg(*found)
@@ -91,5 +93,5 @@ def _expanded(rows: DataFrame, spec: Windows) -> DataFrame:
     """`rows` once for each window from `OLDEST_MS` to `WINDOW_MS`, which is then their `WINDOW_MS`."""
     there = rows.where(F.col(c.OLDEST_MS) <= F.col(c.WINDOW_MS))
     starts = F.explode(windows.starts_ms(F.col(c.OLDEST_MS), F.col(c.WINDOW_MS), spec)).alias(c.WINDOW_MS)
-    kept: Sequence[str] = [quoted(name) for name in rows.columns if name not in (c.OLDEST_MS, c.WINDOW_MS)]
+    kept = [quoted(name) for name in rows.columns if name not in (c.OLDEST_MS, c.WINDOW_MS)]
     return there.select(*kept, starts)
