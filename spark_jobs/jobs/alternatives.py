@@ -1,8 +1,9 @@
 """What other settings would have given: rows on time, late and too late for other bounds and latenesses.
 
 The census of a run holds, for each source partition, epoch and window, how many rows there are. All rows of a group
-share their fate under any bound and lateness, so the counts are exact and no event is read again. Where rows are
-epochs there are no such groups, and no alternatives; nor where a strategy has no bound.
+share their fate under any bound and lateness, so the counts are exact and no event is read again. A row with several
+windows meets the fate that its newest has for it. Where rows are epochs there are no such groups, and no alternatives;
+nor where a strategy has no bound, or where windows leave gaps and a row's own time decides.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline, Strategy
-from spark_jobs.replay import lateness
+from spark_jobs.replay import lateness, windows
 from spark_jobs.replay.calendar import passages
 from spark_jobs.replay.census import cell_after, gathered
 from spark_jobs.replay.epochs import Axis, axis
@@ -26,9 +27,11 @@ def alternatives(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) 
     """The run's own settings and others around them.
 
     An entry has `out_of_orderness` and `allowed_lateness` (milliseconds), and the rows `on_time`, `late`, `too_late` of
-    the whole source. Empty where rows are epochs or there is no bound. One job, whatever the number of entries.
+    the whole source. Empty where rows are epochs, where there is no bound, and for windows with gaps. One job, whatever
+    the number of entries.
     """
-    if axis(pipeline) is not Axis.TICKS or pipeline.watermark.strategy not in _BOUNDED:
+    no_groups = axis(pipeline) is not Axis.TICKS or windows.have_gaps(pipeline.windows)
+    if no_groups or pipeline.watermark.strategy not in _BOUNDED:
         return []
     groups = gathered(staging.found(spark, lake, run.run_id, "census"))
     others = _others(pipeline)

@@ -84,13 +84,14 @@ _WATERMARK = Record(
     later=("alignment", "class"),
 )
 
-_KIND = replace(pattern("tumbling", "tumbling"), later=("sliding", "session", "none"))
+_KIND = replace(pattern("tumbling or sliding", "tumbling|sliding"), later=("session", "none"))
 
 _WINDOWS = Record(
     Windows,
     fields=(
         Field("kind", "kind", _KIND),
         Field("size", "size_ms", duration("a duration longer than 0, such as '1 hour'", least_ms=1), required=True),
+        Field("slide", "slide_ms", duration("a duration longer than 0, such as '15 minutes'", least_ms=1)),
         Field("offset", "offset_ms", duration("a duration such as '0s' or '-8 hours'", least_ms=None)),
         Field(
             "key",
@@ -116,8 +117,14 @@ _WINDOWS = Record(
             required=True,
         ),
     ),
-    rules=(rules.offset_is_shorter_than_size, rules.aggregates_are_not_empty, rules.result_names_differ),
-    later=("slide", "gap", "trigger", "triggers"),
+    rules=(
+        rules.slide_belongs_to_sliding_windows,
+        rules.windows_overlap_within_reason,
+        rules.offset_is_shorter_than_period,
+        rules.aggregates_are_not_empty,
+        rules.result_names_differ,
+    ),
+    later=("gap", "trigger", "triggers"),
 )
 
 _QUALITY = Record(

@@ -191,6 +191,11 @@ class Windows:
     slide_ms: int = 0
     gap_ms: int = 0
 
+    @property
+    def period_ms(self) -> int:
+        """How far apart tumbling or sliding windows start."""
+        return self.slide_ms if self.kind == "sliding" else self.size_ms
+
 
 @dataclass(frozen=True)
 class Expectation:

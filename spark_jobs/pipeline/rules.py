@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.model import Order, Strategy
 from spark_jobs.pipeline.review import Facts
+from spark_jobs.semantics.windows import MOST_WINDOWS
 
 Contradictions = Iterator[tuple[str, str]]
 
@@ -53,12 +54,30 @@ def future_guard_needs_arrival_time(facts: Facts) -> Contradictions:
         yield "future_guard", "compares event time with arrival, but there is no source.arrival_time; take it away"
 
 
-def offset_is_shorter_than_size(facts: Facts) -> Contradictions:
-    """Shift the window grid by less than a window (rule 42)."""
-    size, offset = facts.value("size"), facts.value("offset")
-    if isinstance(size, int) and isinstance(offset, int) and abs(offset) >= size:
-        found = f"{format_duration(offset)} is not shorter than the size, {format_duration(size)}"
-        yield "offset", f"{found}; {format_duration(offset % size)} gives the same windows"
+def slide_belongs_to_sliding_windows(facts: Facts) -> Contradictions:
+    """Give a slide with sliding windows, and only with them."""
+    kind, written = facts.value("kind", "tumbling"), facts.written("slide")
+    if kind == "sliding" and not written:
+        yield "slide", "missing; windows.kind sliding needs how far apart windows start, such as '15 minutes'"
+    if kind == "tumbling" and written:
+        yield "slide", "windows.kind tumbling has no slide; take it away, or set the kind to sliding"
+
+
+def windows_overlap_within_reason(facts: Facts) -> Contradictions:
+    """Put a row into a bounded number of windows (rule 42)."""
+    size, slide = facts.value("size"), facts.value("slide")
+    if isinstance(size, int) and isinstance(slide, int) and size // slide > MOST_WINDOWS:
+        found = f"with {format_duration(slide)} a row lies in {size // slide:,} windows of {format_duration(size)}"
+        yield "slide", f"{found}, at most {MOST_WINDOWS:,} are possible; make it longer"
+
+
+def offset_is_shorter_than_period(facts: Facts) -> Contradictions:
+    """Shift the window grid by less than the distance of two windows (rule 42)."""
+    period = "slide" if facts.value("kind", "tumbling") == "sliding" else "size"
+    length, offset = facts.value(period), facts.value("offset")
+    if isinstance(length, int) and isinstance(offset, int) and abs(offset) >= length:
+        found = f"{format_duration(offset)} is not shorter than the {period}, {format_duration(length)}"
+        yield "offset", f"{found}; {format_duration(offset % length)} gives the same windows"
 
 
 def result_names_differ(facts: Facts) -> Contradictions:

@@ -17,26 +17,27 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import EndOfInput, Pipeline, Strategy
-from spark_jobs.replay import advances, emission, time_lag, watermark
+from spark_jobs.replay import advances, emission, time_lag, watermark, windows
 from spark_jobs.replay.census import CLOSE_CELL, FIRE_CELL, moving
 from spark_jobs.replay.epochs import falls_idle, follows_clock
 
 
 def calendar(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> DataFrame:
-    """The calendar of all windows that hold a valid, kept row.
+    """The calendar of all windows that hold a valid, kept row, and of the one before each such row that has none.
 
-    `groups` is the census, `rows` the prepared rows with epoch. A row of the result is a window: `window_ms`;
+    `groups` is the census, `rows` the prepared rows with epoch. A row of the result is a window: `window_ms`; `holds`
+    (whether it is one of the former);
     `fires_epoch`, `closes_epoch` (null: not before the input ends); `fires_us`, `closes_us` (clock of those emissions,
     the end of the input included; null: still open); `watermark_ms` after the firing emission (null: MAX, or not
     fired); `partition_watermarks` at the firing emission.
     """
     moves = moving(groups, pipeline)
     if follows_clock(pipeline):
-        passed = time_lag.passages(_asked(groups), moves, pipeline, until_us=until_us)
+        passed = time_lag.passages(_asked(groups, pipeline), moves, pipeline, until_us=until_us)
     else:
         cells = {"fires_epoch": F.col(FIRE_CELL), "closes_epoch": F.col(CLOSE_CELL)}
         passed = passages(groups, pipeline, cells, until_us=until_us)
-    passed = passed.localCheckpoint()
+    passed = _marked(passed, groups, pipeline).localCheckpoint()
     emissions = passed.where("fires_epoch is not null").select(F.col("fires_epoch").alias("epoch")).distinct()
     points = watermark.points_after(emissions, pipeline)
     reached = watermark.combined(points, moves, rows, pipeline).withColumnRenamed("epoch", "fires_epoch")
@@ -47,6 +48,7 @@ def calendar(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us
     ends = F.col("end_us") if pipeline.replay.end_of_input is EndOfInput.CLOSE else F.lit(None).cast("long")
     return clocked.select(
         "window_ms",
+        "holds",
         "fires_epoch",
         "closes_epoch",
         F.coalesce("fires_us", ends).alias("fires_us"),
@@ -63,7 +65,7 @@ def passages(
 
     A cell says of a census group which window is the latest that it passes.
     """
-    asked = _asked(groups)
+    asked = _asked(groups, pipeline)
     # Under a time lag every row moves all partitions alike.
     moves = moving(groups, pipeline)
     lagging = pipeline.watermark.strategy is Strategy.TIME_LAG
@@ -79,18 +81,10 @@ def passages(
     if falls_idle(pipeline) and not lagging:
         found = advances.passages(asked, first_of_cell, moves, pipeline, list(cells))
     else:
-        everyone = (
-            streams.select("partition", F.lit(False).alias("declared")).distinct()
-            if lagging
-            else (watermark.partitions(moves, pipeline))
-        )
+        alike = streams.select("partition", F.lit(False).alias("declared")).distinct()
+        everyone = alike if lagging else watermark.partitions(moves, pipeline)
         found = _together(asked, first_of_cell, everyone, list(cells))
     return emission.happened(found, list(cells), moves, pipeline, until_us=until_us)
-
-
-def _asked(groups: DataFrame) -> DataFrame:
-    """The windows that hold a valid, kept row: `window_ms`."""
-    return groups.where(F.col("reason").isNull() & F.col("kept")).select("window_ms").distinct()
 
 
 def _together(asked: DataFrame, first_of_cell: DataFrame, everyone: DataFrame, names: Sequence[str]) -> DataFrame:
@@ -128,3 +122,34 @@ def _together(asked: DataFrame, first_of_cell: DataFrame, everyone: DataFrame, n
         name: F.min(F.when(passes & (F.col("threshold") == i), F.col("all_reached"))) for i, name in enumerate(names)
     }
     return together.groupBy("window_ms").agg(*(epoch.alias(name) for name, epoch in passed.items()))
+
+
+def _asked(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The windows of the groups' slices, each once, and of a slice without windows the one before: `window_ms`."""
+    groups, spec = groups.where(F.col("reason").isNull() & F.col("kept")), pipeline.windows
+    if not windows.overlap(spec):
+        return groups.select("window_ms").distinct()
+    return _held(groups, pipeline).select("window_ms")
+
+
+def _marked(passed: DataFrame, groups: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """`passed` with `holds`: whether the window is one of a row's."""
+    if not windows.have_gaps(pipeline.windows):
+        return passed.withColumn("holds", F.lit(True))
+    filling = groups.where(F.col("reason").isNull() & F.col("kept"))
+    return passed.join(_held(filling, pipeline), "window_ms")
+
+
+def _held(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The windows of `_asked` for windows that overlap or leave gaps: `window_ms, holds`."""
+    spec = pipeline.windows
+    slices = groups.select("slice_ms", "window_ms").distinct()
+    # In the order of slices neither the oldest nor the newest window goes back: each adds what is behind the last.
+    before = Window.partitionBy(F.lit(0)).orderBy("slice_ms")
+    oldest, newest = windows.oldest_ms(F.col("slice_ms"), spec), F.col("window_ms")
+    added = F.greatest(F.least(oldest, newest), F.lag("window_ms").over(before) + F.lit(spec.period_ms))
+    return (
+        slices.select(newest, (oldest <= newest).alias("holds"), added.alias("added"))
+        .where("added <= window_ms")
+        .select(F.explode(windows.starts_ms(F.col("added"), newest, spec)).alias("window_ms"), "holds")
+    )

@@ -1,4 +1,4 @@
-"""The census: rows counted by source partition, epoch and window, with the highest event time of each group.
+"""The census: rows counted by source partition, epoch and window slice, with the highest event time of each group.
 
 One pass over the three or four columns that time depends on; all that follows about watermarks reads this small table.
 Where rows are epochs (`epochs`), an epoch would be no summary: there the groups are stretches of the clock, or lie
@@ -26,26 +26,30 @@ def census(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
     """Groups of `rows` (prepared, with epoch).
 
     A row is a group: `reason` (null: valid), `kept`, `partition`, `bucket` (epoch, or stretch of the clock; null: no
-    place in the arrival order), `window_ms` (null: invalid), `fire_cell_ms` and `close_cell_ms` (start of the latest
-    window that the group's candidate fires and closes; null: it has none), `first_epoch` (the group's first),
-    `max_ts_ms`, `candidate_ms` (only where rows carry candidates), `last_clock_us`, `row_count`.
+    place in the arrival order), `slice_ms` and `window_ms` (start of the window slice and of its newest window; null:
+    invalid), `fire_cell_ms` and `close_cell_ms` (start of the latest window that the group's candidate fires and
+    closes; null: it has none), `first_epoch` (the group's first), `max_ts_ms`, `candidate_ms` (only where rows carry
+    candidates), `last_clock_us`, `row_count`.
     """
     keys = {
         "reason": F.col(c.REASON),
         "kept": F.col(c.KEPT),
         "partition": F.col(c.PARTITION),
         "bucket": F.when(moves_watermark(pipeline), bucket(F.col(c.EPOCH), pipeline)),
-        "window_ms": F.when(F.col(c.VALID), F.col(c.WINDOW_MS)),
+        "slice_ms": F.when(F.col(c.VALID), windows.slice_ms(F.col(c.TS_MS), pipeline.windows)),
     }
+    newest = windows.start_ms(F.col("slice_ms"), pipeline.windows)
     highest = {"max_ts_ms": F.max(c.TS_MS), "last_clock_us": F.max(c.CLOCK_US), "row_count": F.count("*")}
     if strategy.carries(pipeline):
         highest["candidate_ms"] = F.max(c.CANDIDATE_MS)
     if axis(pipeline) is not Axis.TICKS:
         keys |= _cells(strategy.of_row(pipeline), pipeline)
         grouped = rows.groupBy(*(k.alias(n) for n, k in keys.items()))
-        return grouped.agg(F.min(c.EPOCH).alias("first_epoch"), *(v.alias(n) for n, v in highest.items()))
+        counted = grouped.agg(F.min(c.EPOCH).alias("first_epoch"), *(v.alias(n) for n, v in highest.items()))
+        return counted.withColumn("window_ms", newest)
     summed = rows.groupBy(*(k.alias(n) for n, k in keys.items())).agg(*(v.alias(n) for n, v in highest.items()))
-    return summed.withColumns({"first_epoch": F.col("bucket"), **_cells(strategy.of_group(pipeline), pipeline)})
+    cells = _cells(strategy.of_group(pipeline), pipeline)
+    return summed.withColumns({"window_ms": newest, "first_epoch": F.col("bucket"), **cells})
 
 
 def gathered(groups: DataFrame) -> DataFrame:

@@ -13,8 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import arrival_order, late_events, lateness, panes, timestamps
-from spark_jobs.replay import columns as c
+from spark_jobs.replay import arrival_order, late_events, lateness, panes, timestamps, window_slices, windows
 from spark_jobs.replay.calendar import calendar
 from spark_jobs.replay.census import census, gathered
 from spark_jobs.replay.events import fills_windows, moves_watermark, prepare
@@ -48,23 +47,33 @@ class Replay:
 
     @cached_property
     def late_rows(self) -> DataFrame:
-        """The rows behind their window's firing (see `late_events.late_rows`)."""
+        """The rows behind the firing of a window of theirs (see `late_events.late_rows`)."""
         behind = late_events.behind(self._filling, self.calendar, self._pipeline)
         epochs = late_events.epochs(self.census, self.calendar, self._pipeline)
         if epochs is None:
             behind = behind.localCheckpoint()
             epochs = late_events.epochs_of(behind)
         missed = late_events.missed_watermarks(epochs, self.census, self._pipeline, self._moving)
-        return late_events.late_rows(behind, missed).localCheckpoint()
+        return late_events.late_rows(behind, missed, self._pipeline).localCheckpoint()
+
+    @cached_property
+    def _on_time(self) -> DataFrame:
+        return lateness.on_time(self._filling, self.calendar, self._pipeline.windows)
+
+    @property
+    def _several(self) -> DataFrame | None:
+        """The late rows, where they may be on time for other windows of theirs."""
+        return self.late_rows if windows.overlap(self._pipeline.windows) else None
 
     @cached_property
     def _on_time_panes(self) -> DataFrame:
-        return panes.on_time_panes(self._filling, self.calendar, self._pipeline)
+        return panes.on_time_panes(self._on_time, self._several, self.calendar, self._pipeline)
 
     @cached_property
     def _late_panes(self) -> DataFrame:
-        on_time = lateness.on_time(self._filling, self.calendar)
-        return panes.late_panes(self.late_rows, on_time, self._on_time_panes, self._pipeline)
+        late = window_slices.late_pairs(self.late_rows, self._pipeline)
+        pairs = window_slices.on_time_pairs(self._on_time, self._several, self._pipeline)
+        return panes.late_panes(late, pairs, self._on_time_panes, self._pipeline)
 
     @cached_property
     def panes(self) -> DataFrame:
@@ -74,8 +83,8 @@ class Replay:
     @cached_property
     def window_results(self) -> DataFrame:
         """The latest pane of every (key, window)."""
-        too_late = self.late_rows.where(c.TOO_LATE)
-        return panes.window_results(self._on_time_panes, self._late_panes, too_late, self._pipeline)
+        missed = window_slices.missed(self.late_rows, self._pipeline)
+        return panes.window_results(self._on_time_panes, self._late_panes, missed, self._pipeline)
 
     @cached_property
     def late_events(self) -> DataFrame:
@@ -110,7 +119,7 @@ def watermarks(book: DataFrame, pipeline: Pipeline) -> DataFrame:
     start = F.col("window_ms")
     reached = F.when(F.col("fires_epoch").isNotNull(), timestamps.from_millis(F.col("watermark_ms")))
     at_end = F.when(F.col("fires_us").isNotNull(), timestamps.end_of_input())
-    return book.select(
+    return book.where("holds").select(
         timestamps.from_millis(start).alias("window_start"),
         timestamps.from_millis(start + F.lit(pipeline.windows.size_ms)).alias("window_end"),
         F.timestamp_micros("fires_us").alias("fires_at"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from spark_jobs.pipeline.model import Pipeline
 
-WINDOW_KINDS = ("tumbling",)
+WINDOW_KINDS = ("tumbling", "sliding")
 
 
 class UnsupportedPipelineError(ValueError):

@@ -80,6 +80,29 @@ CONTRADICTIONS = [
         ),
     ),
     (
+        "kind: tumbling",
+        "kind: sliding",
+        "18:1: windows.slide: missing; windows.kind sliding needs how far apart windows start, such as '15 minutes'",
+    ),
+    (
+        "size: 1 hour",
+        "size: 1 hour\n  slide: 20 min",
+        "21:3: windows.slide: windows.kind tumbling has no slide; take it away, or set the kind to sliding",
+    ),
+    (
+        "kind: tumbling\n  size: 1 hour",
+        "kind: sliding\n  slide: 10 min\n  size: 1 hour",
+        "22:3: windows.offset: -15 minutes is not shorter than the slide, 10 minutes; 5 minutes gives the same windows",
+    ),
+    (
+        "kind: tumbling\n  size: 1 hour\n  offset: -15 min",
+        "kind: sliding\n  size: 10000001 ms\n  slide: 1 ms",
+        (
+            "21:3: windows.slide: with 1 ms a row lies in 10,000,001 windows of 2 hours 46 minutes 40 seconds 1 ms, "
+            "at most 10,000,000 are possible; make it longer"
+        ),
+    ),
+    (
         "event_time: departed_at",
         "event_time: {column: ts, unit: ms, format: yyyy}",
         "4:38: source.event_time.format: contradicts unit: a number has a unit, text has a format; keep one",

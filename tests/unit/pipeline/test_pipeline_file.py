@@ -78,6 +78,19 @@ def test_every_key_of_the_contract_arrives_in_the_model(flights: str, environ: d
     )
 
 
+def test_windows_may_slide(flights: str, environ: dict[str, str]) -> None:
+    sliding = flights.replace("kind: tumbling", "kind: sliding\n  slide: 20 min")
+    windows = parse(sliding, environ=environ).windows
+    assert (windows.kind, windows.size_ms, windows.slide_ms, windows.offset_ms) == (
+        "sliding",
+        3_600_000,
+        1_200_000,
+        -900_000,
+    )
+    assert windows.period_ms == 1_200_000
+    assert parse(flights, environ=environ).windows.period_ms == 3_600_000
+
+
 def test_what_is_left_out_has_the_defaults_of_the_model() -> None:
     pipeline = parse(MINIMAL)
     assert pipeline == Pipeline(
