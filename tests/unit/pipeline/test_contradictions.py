@@ -41,6 +41,51 @@ CONTRADICTIONS = [
         ),
     ),
     (
+        "strategy: bounded_out_of_orderness\n  out_of_orderness: 6 hours\n",
+        "strategy: punctuated\n  value: carried_at\n",
+        (
+            "13:1: watermark.when: missing; watermark.strategy punctuated needs the condition that marks rows, such as "
+            "'is_heartbeat'"
+        ),
+    ),
+    (
+        "strategy: bounded_out_of_orderness\n  out_of_orderness: 6 hours\n",
+        "strategy: time_lag\n",
+        "13:1: watermark.lag: missing; watermark.strategy time_lag needs the lag, such as '5 minutes'",
+    ),
+    (
+        "out_of_orderness: 6 hours\n",
+        "out_of_orderness: 6 hours\n  lag: 5 minutes\n",
+        (
+            "17:3: watermark.lag: watermark.strategy bounded_out_of_orderness has no lag; take it away, or set the "
+            "strategy to time_lag"
+        ),
+    ),
+    (
+        "out_of_orderness: 6 hours\n",
+        "out_of_orderness: 6 hours\n  value: carried_at\n",
+        (
+            "17:3: watermark.value: watermark.strategy bounded_out_of_orderness has no value in marked rows; take it "
+            "away, or set the strategy to punctuated"
+        ),
+    ),
+    (
+        "strategy: bounded_out_of_orderness\n  out_of_orderness: 6 hours\n",
+        "strategy: time_lag\n  lag: 5 minutes\n  when: is_heartbeat\n",
+        (
+            "17:3: watermark.when: watermark.strategy time_lag has no condition that marks rows; take it away, or set "
+            "the strategy to punctuated"
+        ),
+    ),
+    (
+        "strategy: bounded_out_of_orderness\n  out_of_orderness: 6 hours\n",
+        "strategy: none\n  idle_timeout: 1 hour\n",
+        (
+            "16:3: watermark.idle_timeout: watermark.strategy none has no watermark that a silent partition could hold "
+            "back; take it away"
+        ),
+    ),
+    (
         "{every: 1 minute, phase: 10 s}",
         "{every: 1 minute, every_n: 3}",
         (

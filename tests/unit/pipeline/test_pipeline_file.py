@@ -192,6 +192,30 @@ def test_each_alternative_is_understood(
     assert found == value
 
 
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        (
+            "strategy: punctuated\n  when: is_mark\n  value: {column: mark, unit: s}",
+            Watermark(Strategy.PUNCTUATED, when="is_mark", value=TimeField("mark", TimeUnit.SECONDS)),
+        ),
+        ("strategy: punctuated\n  when: kind = 'mark'", Watermark(Strategy.PUNCTUATED, when="kind = 'mark'")),
+        ("strategy: time_lag\n  lag: 5 minutes", Watermark(Strategy.TIME_LAG, lag_ms=300_000)),
+        ("strategy: none", Watermark(Strategy.NONE)),
+        (
+            "strategy: monotonous\n  idle_timeout: 12 hours",
+            Watermark(Strategy.MONOTONOUS, idle_timeout_ms=43_200_000),
+        ),
+    ],
+)
+def test_each_strategy_has_its_settings_beside_it(edit: Callable[..., str], written: str, meant: Watermark) -> None:
+    text = edit(
+        ("strategy: bounded_out_of_orderness\n  out_of_orderness: 6 hours", written),
+        ("  emit: {every: 1 minute, phase: 10 s}\n", ""),
+    )
+    assert parse(text, environ={"TIDEMARK_LAKE": "/lake"}).watermark == meant
+
+
 def test_monotonous_needs_no_bound(edit: Callable[..., str], environ: dict[str, str]) -> None:
     text = edit(("strategy: bounded_out_of_orderness\n  out_of_orderness: 6 hours", "strategy: monotonous"))
     watermark = parse(text, environ=environ).watermark

@@ -82,50 +82,18 @@ LATER = [
     ),
     (
         "strategy: bounded_out_of_orderness",
-        "strategy: punctuated",
-        (
-            "15:13: watermark.strategy: 'punctuated' is not supported by this version, expected "
-            "bounded_out_of_orderness or monotonous"
-        ),
-    ),
-    (
-        "strategy: bounded_out_of_orderness",
-        "strategy: time_lag",
-        (
-            "15:13: watermark.strategy: 'time_lag' is not supported by this version, expected "
-            "bounded_out_of_orderness or monotonous"
-        ),
-    ),
-    (
-        "strategy: bounded_out_of_orderness",
         "strategy: custom",
         (
             "15:13: watermark.strategy: 'custom' is not supported by this version, expected "
-            "bounded_out_of_orderness or monotonous"
-        ),
-    ),
-    (
-        "strategy: bounded_out_of_orderness",
-        "strategy: none",
-        (
-            "15:13: watermark.strategy: 'none' is not supported by this version, expected "
-            "bounded_out_of_orderness or monotonous"
-        ),
-    ),
-    (
-        "  placement: source",
-        "  idle_timeout: 12 hours",
-        (
-            "14:3: watermark.idle_timeout: not supported by this version; known keys: placement, strategy, "
-            "out_of_orderness, emit"
+            "bounded_out_of_orderness, monotonous, punctuated, time_lag or none"
         ),
     ),
     (
         "  placement: source",
         "  idle_timeot: 12 hours",
         (
-            "14:3: watermark.idle_timeot: unknown key; did you mean 'idle_timeout'? it is not supported by this "
-            "version; known keys: placement, strategy, out_of_orderness, emit"
+            "14:3: watermark.idle_timeot: unknown key; did you mean 'idle_timeout'? known keys: placement, strategy, "
+            "out_of_orderness, when, value, lag, idle_timeout, emit"
         ),
     ),
     (
@@ -133,7 +101,7 @@ LATER = [
         "  alignment: {max_drift: 1 hour}",
         (
             "14:3: watermark.alignment: not supported by this version; known keys: placement, strategy, "
-            "out_of_orderness, emit"
+            "out_of_orderness, when, value, lag, idle_timeout, emit"
         ),
     ),
     (

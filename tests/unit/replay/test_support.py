@@ -14,23 +14,14 @@ def pipeline(watermark: Watermark = Watermark(), **windows: Any) -> Pipeline:  #
     return Pipeline("stream", Source("stream", TimeField("happened")), Windows(size_ms=10, **windows), watermark)
 
 
-@pytest.mark.parametrize("strategy", [Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS])
-def test_the_engine_has_windows_behind_the_newest_row(strategy: Strategy) -> None:
-    require_support(pipeline(Watermark(strategy)))
-    require_support(pipeline(Watermark(strategy), kind="sliding", slide_ms=4))
-
-
-@pytest.mark.parametrize("strategy", [Strategy.PUNCTUATED, Strategy.TIME_LAG, Strategy.NONE])
-def test_other_strategies_are_refused(strategy: Strategy) -> None:
-    with pytest.raises(UnsupportedPipelineError, match=f"'{strategy}', it has bounded_out_of_orderness, monotonous"):
-        require_support(pipeline(Watermark(strategy)))
+@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("idle_timeout_ms", [None, 1])
+def test_the_engine_has_every_strategy(strategy: Strategy, idle_timeout_ms: int | None) -> None:
+    watermark = Watermark(strategy, idle_timeout_ms=idle_timeout_ms)
+    require_support(pipeline(watermark))
+    require_support(pipeline(watermark, kind="sliding", slide_ms=4))
 
 
 def test_other_windows_are_refused() -> None:
     with pytest.raises(UnsupportedPipelineError, match=r"windows\.kind 'session', it has tumbling, sliding"):
         require_support(pipeline(kind="session"))
-
-
-def test_idle_timeouts_are_refused() -> None:
-    with pytest.raises(UnsupportedPipelineError, match=r"watermark\.idle_timeout, which it does not have"):
-        require_support(pipeline(Watermark(idle_timeout_ms=1)))
