@@ -5,6 +5,11 @@
 `rows_read` and `filtered` are what the replay counted in the source. The other terms are counted here, in the staged
 tables: an on-time pane holds its on-time rows, a late pane stands for one late row. Rows in windows that are still open
 (`end_of_input: keep_open`) are in no table yet.
+
+Where windows overlap, a row counts once, by what its newest window makes of it, and panes hold it once a window. Then
+rows on time and late are what the replay reported, and it is pairs of a row and a window that are counted here:
+
+    pairs = on time + late + dropped
 """
 
 from __future__ import annotations
@@ -12,12 +17,15 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from expectations import windows
 from expectations.law import Law, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Pipeline
 
 #: Counts that a replay may report, and that the staged tables hold too.
 _COUNTED = ("invalid", "on_time", "late", "too_late", "windows", "panes", "late_panes")
+#: What only the replay can count where windows overlap.
+_REPORTED = ("on_time", "late", "unassigned", "row_windows", "row_windows_dropped")
 _ACCOUNTED = "(invalid + filtered + on_time + late + too_late)"
 
 
@@ -38,22 +46,50 @@ def rows(staged: Staged) -> DataFrame:
         .crossJoin(staged.watermarks.agg(F.count_if(F.col("fires_at").isNull()).alias("open_windows")))
     )
     told = {name: F.lit(staged.counts[name]).cast("long") for name in ("rows_read", "filtered")}
+    if windows.overlap(staged.pipeline):
+        found = found.withColumn("on_time_pairs", F.col("on_time"))
+        told |= {name: F.lit(staged.counts.get(name)).cast("long") for name in _REPORTED}
     reported = {f"reported_{name}": F.lit(staged.counts.get(name)).cast("long") for name in _COUNTED}
     return found.withColumns({**told, **reported})
 
 
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     """The laws of the sums."""
+    if windows.overlap(pipeline):
+        return (
+            *_of_pairs(),
+            *_of_all(pipeline, f"({_ACCOUNTED} + unassigned)", "concat(' + ', unassigned, ' without')"),
+        )
+    return _of_all(pipeline, _ACCOUNTED, "''")
+
+
+def _of_pairs() -> tuple[Law, ...]:
+    taken = "(on_time_pairs + late_panes + row_windows_dropped)"
+    return (
+        Law(
+            "every_row_is_in_each_of_its_windows",
+            "Pairs of a row and a window of it = on time + late + dropped by the window. Only those of windows that "
+            "are still open may be missing.",
+            f"CASE WHEN open_windows = 0 THEN row_windows = {taken} ELSE row_windows >= {taken} END",
+            observed=(
+                "concat(row_windows, ' pairs; ', on_time_pairs, ' on time + ', late_panes, ' late + ', "
+                f"row_windows_dropped, ' dropped = ', {taken})"
+            ),
+        ),
+    )
+
+
+def _of_all(pipeline: Pipeline, accounted: str, without: str) -> tuple[Law, ...]:
     differing = f"nullif(concat_ws('; ', {', '.join(_difference(name) for name in _COUNTED)}), '')"
     always = (
         Law(
             "every_row_is_accounted_for",
             "Rows read = invalid + filtered + on time + late + too late. Only rows in windows that are still open may "
             "be missing.",
-            f"CASE WHEN open_windows = 0 THEN rows_read = {_ACCOUNTED} ELSE rows_read >= {_ACCOUNTED} END",
+            f"CASE WHEN open_windows = 0 THEN rows_read = {accounted} ELSE rows_read >= {accounted} END",
             observed=(
                 "concat(rows_read, ' read; ', invalid, ' invalid + ', filtered, ' filtered + ', "
-                f"on_time, ' on time + ', late, ' late + ', too_late, ' too late = ', {_ACCOUNTED}, "
+                f"on_time, ' on time + ', late, ' late + ', too_late, ' too late', {without}, ' = ', {accounted}, "
                 "if(open_windows = 0, '', concat('; ', open_windows, ' windows open')))"
             ),
         ),
