@@ -1,6 +1,7 @@
 """The total arrival order, and epochs: the stretches of it between two watermark emissions.
 
-Law: position = (clock, source partition, tie columns, the whole row). Rows with equal positions are identical rows, so
+Law: position = (clock, source partition, tie columns, the whole row), in commit order with the commit's version and the
+event time behind the clock. Rows with equal positions are identical rows, so
 their order cannot be seen. The epoch of a row is
 
     every D, phase P   floor((clock_ms - P) / D)
@@ -16,7 +17,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs.pipeline.model import EmitKind, Pipeline
+from spark_jobs.pipeline.model import EmitKind, Order, Pipeline
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.event_time import millis
 from spark_jobs.replay.events import moves_watermark, quoted
@@ -37,6 +38,8 @@ def position(prepared: DataFrame, pipeline: Pipeline) -> Column:
     rest = sorted(f.name for f in prepared.schema if not f.name.startswith(c.PREFIX) and f.name not in declared)
     kinds = {f.name: f.dataType for f in prepared.schema}
     fields = [F.col(c.CLOCK_US).alias("clock_us")]
+    if pipeline.replay.order is Order.COMMIT:
+        fields += [F.col(c.COMMIT_VERSION).alias("commit_version"), F.col(c.EVENT_US).alias("event_us")]
     for i, name in enumerate([*declared, *rest]):
         fields.append(_comparable(name, kinds[name]).alias(f"tie_{i}"))
     return F.struct(*fields)
