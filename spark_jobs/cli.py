@@ -54,12 +54,13 @@ def check(file: File, override: Override = [], as_json: AsJson = False) -> None:
         from spark_jobs.jobs.check import check_source
         from spark_jobs.session import open_session
         from spark_jobs.tables import source
+        from spark_jobs.tables.errors import SourceError
 
         spark = open_session(f"tidemark check {pipeline.name}")
         try:
             version = source.pinned_version(spark, pipeline.source.table)
-            rows = source.read(spark, pipeline.source.table, version)
-        except source.SourceError as problem:
+            rows = source.events(spark, pipeline, version)
+        except SourceError as problem:
             raise InputError(str(problem)) from problem
         check_source(rows, pipeline)
         found = {

@@ -37,7 +37,7 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
             "late_by_ms >= 0 AND late_by_ms = unix_millis(watermark) - unix_millis(event_time)",
         ),
     )
-    # In event-time order a row's arrival time, where there is one, says nothing about its place.
+    # In another order a row's arrival time, where there is one, says nothing about its place.
     if pipeline.replay.order is not Order.ARRIVAL:
         return always
     after = Law(

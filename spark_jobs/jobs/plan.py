@@ -21,6 +21,7 @@ from spark_jobs.replay import windows
 from spark_jobs.replay.events import prepare
 from spark_jobs.replay.support import UnsupportedPipelineError, require_support
 from spark_jobs.tables import ledger, source
+from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.publishing import Interval
@@ -53,8 +54,8 @@ def plan(spark: SparkSession, pipeline: Pipeline, lake: Lake, interval: Interval
     table = pipeline.source.table
     try:
         version = source.pinned_version(spark, table)
-        check_source(source.read(spark, table, version), pipeline)
-    except source.SourceError as problem:
+        check_source(source.events(spark, pipeline, version), pipeline)
+    except SourceError as problem:
         raise InputError(str(problem)) from problem
     run = Run(
         run_id=_run_id(pipeline, version, interval),
@@ -81,7 +82,7 @@ class Extent:
 
 def extent(spark: SparkSession, pipeline: Pipeline, planned: Plan) -> Extent:
     """Look at the source for what the run would read. Costs one pass over its event times."""
-    rows = prepare(source.read(spark, planned.table, planned.run.source_version), pipeline)
+    rows = prepare(source.events(spark, pipeline, planned.run.source_version), pipeline)
     oldest, newest = windows.oldest_ms(F.col(c.TS_MS), pipeline.windows), F.col(c.WINDOW_MS)
     held = F.col(c.VALID) & (oldest <= newest) & planned.interval.holds(F.timestamp_millis(newest))
     found = rows.agg(

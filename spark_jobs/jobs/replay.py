@@ -52,7 +52,7 @@ class _Staging:
         self._spark, self._pipeline, self._lake, self._run = spark, pipeline, lake, run
         self._progress = progress
         self._interval = Interval(run.interval_start, run.interval_end)
-        self._events = source.read(spark, pipeline.source.table, run.source_version)
+        self._events = source.events(spark, pipeline, run.source_version)
         self._prepared = prepare(self._events, pipeline)
         self._rows = arrival_order.with_epoch(self._prepared, pipeline)
         self._moving = self._rows.where(moves_watermark(pipeline))

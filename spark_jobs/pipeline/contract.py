@@ -56,13 +56,12 @@ _SOURCE = Record(
         Field("where", "where", text("a SQL condition such as 'tailnum is not null'")),
         Field("future_guard", "future_guard_ms", Leaf("a duration such as '1 day', or none", _guard)),
     ),
-    rules=(rules.future_guard_needs_arrival_time,),
 )
 
 _REPLAY = Record(
     ReplayOrder,
     fields=(
-        Field("order", "order", choice(Order, later=("commit", "offset"))),
+        Field("order", "order", choice(Order, later=("offset",))),
         Field("end_of_input", "end_of_input", choice(EndOfInput)),
     ),
 )
@@ -152,7 +151,11 @@ PIPELINE = Record(
         Field("quality", "quality", _QUALITY),
         Field("schedule", "schedule", _SCHEDULE),
     ),
-    rules=(rules.arrival_order_needs_arrival_time, rules.settings_belong_to_their_strategy),
+    rules=(
+        rules.arrival_order_needs_arrival_time,
+        rules.settings_belong_to_their_strategy,
+        rules.future_guard_needs_arrival_time,
+    ),
     later=("sources", "join", "joins", "trigger", "triggers"),
 )
 

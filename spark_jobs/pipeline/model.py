@@ -20,6 +20,7 @@ class Order(StrEnum):
     """What a table's arrival order is (semantics page, B2)."""
 
     ARRIVAL = "arrival"
+    COMMIT = "commit"
     EVENT_TIME = "event_time"
 
 

@@ -18,7 +18,9 @@ Contradictions = Iterator[tuple[str, str]]
 def arrival_order_needs_arrival_time(facts: Facts) -> Contradictions:
     """Order a replay by arrival only where arrival is known."""
     if facts.value("replay.order", Order.ARRIVAL) is Order.ARRIVAL and not facts.written("source.arrival_time"):
-        needed = "replay.order arrival needs the time at which a row became known; or set replay.order to event_time"
+        needed = (
+            "replay.order arrival needs the time at which a row became known; without it, order by commit or event_time"
+        )
         yield "source.arrival_time", f"missing; {needed}"
 
 
@@ -49,9 +51,13 @@ def settings_belong_to_their_strategy(facts: Facts) -> Contradictions:
 
 
 def future_guard_needs_arrival_time(facts: Facts) -> Contradictions:
-    """Compare event time with arrival only where arrival is known."""
-    if isinstance(facts.value("future_guard"), int) and not facts.written("arrival_time"):
-        yield "future_guard", "compares event time with arrival, but there is no source.arrival_time; take it away"
+    """Compare event time with arrival only where arrival, or the commit in its place, is known."""
+    is_known = facts.written("source.arrival_time") or facts.value("replay.order", Order.ARRIVAL) is Order.COMMIT
+    if isinstance(facts.value("source.future_guard"), int) and not is_known:
+        yield (
+            "source.future_guard",
+            "compares event time with arrival, but there is no source.arrival_time; take it away",
+        )
 
 
 def slide_belongs_to_sliding_windows(facts: Facts) -> Contradictions:

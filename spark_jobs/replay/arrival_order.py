@@ -1,7 +1,8 @@
 """The total arrival order, and epochs: the stretches of it between two watermark emissions.
 
-Law: position = (clock, source partition, tie columns, the whole row). Rows with equal positions are identical rows, so
-their order cannot be seen. The tick that ends a row's epoch is
+Law: position = (clock, source partition, tie columns, the whole row), in commit order with the commit's version and the
+event time behind the clock. Rows with equal positions are identical rows, so their order cannot be seen. The tick that
+ends a row's epoch is
 
     every D, phase P   floor((clock_ms - P) / D)
     every_n n          floor(rank / n)
@@ -15,7 +16,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs.pipeline.model import EmitKind, Pipeline
+from spark_jobs.pipeline.model import EmitKind, Order, Pipeline
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.epochs import Axis, axis, of_row_among_ticks, ticks
 from spark_jobs.replay.event_time import millis
@@ -38,6 +39,8 @@ def position(prepared: DataFrame, pipeline: Pipeline) -> Column:
     rest = sorted(f.name for f in prepared.schema if not f.name.startswith(c.PREFIX) and f.name not in declared)
     kinds = {f.name: f.dataType for f in prepared.schema}
     fields = [F.col(c.CLOCK_US).alias("clock_us")]
+    if pipeline.replay.order is Order.COMMIT:
+        fields += [F.col(c.COMMIT_VERSION).alias("commit_version"), F.col(c.EVENT_US).alias("event_us")]
     for i, name in enumerate([*declared, *rest]):
         fields.append(_comparable(name, kinds[name]).alias(f"tie_{i}"))
     return F.struct(*fields)

@@ -21,7 +21,7 @@ CONTRADICTIONS = [
         "  future_guard: none",
         (
             "2:1: source.arrival_time: missing; replay.order arrival needs the time at which a row became known; "
-            "or set replay.order to event_time"
+            "without it, order by commit or event_time"
         ),
     ),
     (

@@ -64,20 +64,15 @@ LATER = [
     ),
     (
         "  order: arrival",
-        "  order: commit",
-        "11:10: replay.order: 'commit' is not supported by this version, expected arrival or event_time",
-    ),
-    (
-        "  order: arrival",
         "  order: offset",
-        "11:10: replay.order: 'offset' is not supported by this version, expected arrival or event_time",
+        "11:10: replay.order: 'offset' is not supported by this version, expected arrival, commit or event_time",
     ),
     (
         "  order: arrival",
-        "  order: comit",
+        "  order: ofset",
         (
-            "11:10: replay.order: found 'comit', expected arrival or event_time; did you mean 'commit'? it is not"
-            " supported by this version"
+            "11:10: replay.order: found 'ofset', expected arrival, commit or event_time; did you mean 'offset'? it is"
+            " not supported by this version"
         ),
     ),
     (
