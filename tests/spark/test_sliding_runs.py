@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.jobs.alternatives import alternatives
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.run import Runner
 from spark_jobs.pipeline import Pipeline
+from spark_jobs.replay import windows
 from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger
 from spark_jobs.tables.lake import RESULT_TABLES, Lake
@@ -68,6 +70,14 @@ def test_slices_publish_what_the_reference_gives(
         assert in_order(found[name]) == in_order(getattr(expected, name)), name
     counts = ledger.runs(spark, lake)[-1].counts
     assert {name: counts[name] for name in expected.counts} == expected.counts
+    own = (pipeline.watermark.out_of_orderness_ms, pipeline.windows.allowed_lateness_ms)
+    fates = {name: counts[name] for name in ("on_time", "late", "too_late")}
+    told = [
+        a for a in alternatives(spark, pipeline, lake, ledger.runs(spark, lake)[-1]) if own == tuple(a.values())[:2]
+    ]
+    assert [{name: other[name] for name in fates} for other in told] == (
+        [] if windows.have_gaps(pipeline.windows) else [fates]
+    )
     assert min(counts["late"], counts["too_late"], counts["row_windows_dropped"]) > 0
     gaps = [row for row in found["late_events"] if row["window_start"] is None]
     assert bool(gaps) == (counts["unassigned"] > 0) == (shape is SHAPES["with gaps"])
