@@ -25,7 +25,7 @@ def census(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
     """Groups of `rows` (prepared, with epoch).
 
     A row is a group: `reason` (null: valid), `kept`, `partition`, `bucket` (epoch, or stretch of the clock; null: no
-    place in the arrival order), `window_ms` (null: invalid), `fire_cell_ms` and `close_cell_ms` (start of the latest
+    place in the arrival order), `window_ms` (null: invalid, or sessions), `fire_cell_ms` and `close_cell_ms` (start of the latest
     window that the group's candidate fires and closes), `first_epoch` (the group's first), `max_ts_ms`,
     `last_clock_us`, `row_count`.
     """
@@ -36,6 +36,9 @@ def census(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
         "bucket": F.when(moves_watermark(pipeline), bucket(F.col(c.EPOCH), pipeline)),
         "window_ms": F.when(F.col(c.VALID), F.col(c.WINDOW_MS)),
     }
+    if pipeline.windows.kind == windows.SESSION:
+        # A session is its key's own: time has no windows to count by.
+        keys["window_ms"] = F.lit(None).cast("long")
     highest = {"max_ts_ms": F.max(c.TS_MS), "last_clock_us": F.max(c.CLOCK_US), "row_count": F.count("*")}
     if pipeline.watermark.emit.kind is EmitKind.PER_EVENT:
         keys |= _cells(F.col(c.TS_MS), pipeline)
@@ -72,8 +75,10 @@ def moving(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 
 def _cells(ts_ms: Column, pipeline: Pipeline) -> dict[str, Column]:
-    candidate = watermark.candidate_ms(ts_ms, pipeline)
     spec = pipeline.windows
+    if spec.kind == windows.SESSION:
+        return {}
+    candidate = watermark.candidate_ms(ts_ms, pipeline)
     return {
         FIRE_CELL: windows.latest_with_last_ms(candidate, spec),
         CLOSE_CELL: windows.latest_with_cleanup_ms(candidate, spec),

@@ -21,3 +21,5 @@ TOO_LATE = PREFIX + "too_late"  # of a late row: whether its window's state had 
 WATERMARK_MS = PREFIX + "watermark_ms"  # of a late row: the combined watermark before it
 FIRES_EPOCH = PREFIX + "fires_epoch"  # epoch whose emission fires the row's window; null: none before the end
 CLOSES_EPOCH = PREFIX + "closes_epoch"  # epoch whose emission ends the window's state; null: none before the end
+COMPONENT = PREFIX + "component"  # of a row that is scanned: the number of its component among the unclean ones
+RANK = PREFIX + "rank"  # of a row that is scanned: its place among the component's rows in the arrival order, from 1

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import arrival_order, lateness, timestamps, watermark
+from spark_jobs.replay import arrival_order, lateness, timestamps, watermark, windows
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.census import moving
 from spark_jobs.replay.events import quoted
@@ -42,7 +42,7 @@ def late_events(late: DataFrame, pipeline: Pipeline) -> DataFrame:
         "watermark": timestamps.from_millis(F.col(c.WATERMARK_MS)),
         "late_by_ms": F.col(c.WATERMARK_MS) - F.col(c.TS_MS),
         "window_start": timestamps.from_millis(F.col(c.WINDOW_MS)),
-        "window_end": timestamps.from_millis(F.col(c.WINDOW_MS) + F.lit(pipeline.windows.size_ms)),
+        "window_end": timestamps.from_millis(F.col(c.WINDOW_MS) + F.lit(windows.length_ms(pipeline.windows))),
     }
     return late.where(c.TOO_LATE).select(*_beside(late, added, pipeline))
 

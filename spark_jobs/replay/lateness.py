@@ -27,6 +27,11 @@ def is_too_late(epoch: Column, closes_epoch: Column) -> Column:
     return closes_epoch.isNotNull() & (epoch > closes_epoch)
 
 
+def is_complete(watermark_ms: Column, last_ms: Column) -> Column:
+    """Whether a window that ends with `last_ms` has fired at `watermark_ms` (null: MIN); never null (rule 2)."""
+    return F.coalesce(watermark_ms >= last_ms, F.lit(False))
+
+
 def judged(rows: DataFrame, calendar: DataFrame) -> DataFrame:
     """`rows` (prepared, with epoch, each in a window of the calendar) with `FIRES_EPOCH` and `CLOSES_EPOCH`."""
     entry = calendar.select(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from spark_jobs.pipeline.model import Pipeline, Strategy
 
-WINDOW_KINDS = ("tumbling",)
+WINDOW_KINDS = ("tumbling", "session")
 STRATEGIES = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS)
 
 

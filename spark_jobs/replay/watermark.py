@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import EmitKind, Pipeline
 from spark_jobs.replay import columns as c
-from spark_jobs.replay.arrival_order import bucket
+from spark_jobs.replay.arrival_order import bucket, every
 from spark_jobs.replay.events import moves_watermark
 
 # Where a point stands among the rows of its epoch.
@@ -42,6 +42,42 @@ def partitions(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
         return spoken.withColumn("declared", F.lit(False))
     declared = groups.sparkSession.createDataFrame([(label,) for label in labels], "partition string")
     return spoken.union(declared).distinct().withColumn("declared", F.col("partition").isin(labels))
+
+
+def turning_points(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, until_us: int | None) -> DataFrame:
+    """The emissions at which the combined watermark may rise: `epoch`, a row each, distinct.
+
+    `groups` are the census groups that move the watermark, `rows` the prepared rows with epoch that do. Emissions that
+    do not happen before the input ends are left out (B3); `until_us` is how far the clock is known to have gone. For
+    per-event emission they are the rows that are newer than all before them in their partition.
+    """
+    emit = pipeline.watermark.emit
+    if emit.kind is EmitKind.PER_EVENT:
+        return _newest_so_far(groups, rows, pipeline).select(F.col(c.EPOCH).alias("epoch")).distinct()
+    if emit.kind is EmitKind.EVERY_N:
+        last = groups.agg((F.call_function("div", F.sum("row_count"), F.lit(emit.n)) - F.lit(1)).alias("last_emitted"))
+    else:
+        # No tick follows the last row, unless the clock is known to have gone on.
+        until = F.lit(None).cast("long") if until_us is None else every(F.lit(until_us), pipeline)
+        last = groups.agg((F.greatest(F.max("bucket"), until) - F.lit(1)).alias("last_emitted"))
+    epochs = groups.select(F.col("bucket").alias("epoch")).distinct()
+    return epochs.join(F.broadcast(last), F.col("epoch") <= F.col("last_emitted")).select("epoch")
+
+
+def _newest_so_far(groups: DataFrame, rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The rows that raise their partition's watermark: newer than the stretches before, and than all in their own."""
+    in_order = Window.partitionBy("partition").orderBy("bucket").rowsBetween(Window.unboundedPreceding, -1)
+    stretches = groups.groupBy("partition", "bucket").agg(F.max("max_ts_ms").alias("max_ts_ms"))
+    earlier = stretches.select("partition", "bucket", F.max("max_ts_ms").over(in_order).alias("before_ms"))
+    placed = rows.select(
+        F.col(c.PARTITION).alias("partition"), bucket(F.col(c.EPOCH), pipeline).alias("bucket"), c.EPOCH, c.TS_MS
+    )
+    within = Window.partitionBy("partition", "bucket").orderBy(c.EPOCH).rowsBetween(Window.unboundedPreceding, -1)
+    newer = placed.join(earlier, ["partition", "bucket"]).where(
+        F.col("before_ms").isNull() | (F.col(c.TS_MS) > F.col("before_ms"))
+    )
+    newest = newer.withColumn("newest_ms", F.max(c.TS_MS).over(within))
+    return newest.where(F.col("newest_ms").isNull() | (F.col(c.TS_MS) > F.col("newest_ms")))
 
 
 def points_after(epochs: DataFrame, pipeline: Pipeline) -> DataFrame:

@@ -1,6 +1,7 @@
 """Tumbling windows `[s, e)` on columns: `s = ts - floorMod(ts - offset, size)`, `e = s + size`, `last = e - 1`.
 
-All in milliseconds; rule 40. `pmod` is floorMod: never negative, so windows before 1970 are right too.
+All in milliseconds; rule 40. `pmod` is floorMod: never negative, so windows before 1970 are right too. For sessions a
+row brings the window `[ts, ts + gap)` (rule 44); what becomes of it is in `replay.sessions`.
 """
 
 from __future__ import annotations
@@ -10,12 +11,21 @@ from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Windows
 
+SESSION = "session"
+
 _FOREVER_MS = 2**61
 
 
 def start_ms(ts_ms: Column, windows: Windows) -> Column:
-    """Start of the window that holds `ts_ms`; null for null."""
+    """Start of the window that holds `ts_ms`, of a session the one that the row brings; null for null."""
+    if windows.kind == SESSION:
+        return ts_ms
     return ts_ms - F.pmod(ts_ms - F.lit(windows.offset_ms), F.lit(windows.size_ms))
+
+
+def length_ms(windows: Windows) -> int:
+    """How long the window is that a row brings: `[start, start + length)`."""
+    return windows.gap_ms if windows.kind == SESSION else windows.size_ms
 
 
 def last_ms(window_ms: Column, windows: Windows) -> Column:

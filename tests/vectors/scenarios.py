@@ -273,6 +273,11 @@ def load() -> list[Scenario]:
     return [scenario for scenario in load_for_reference() if is_in_spark(scenario.declared)]
 
 
+def load_sessions() -> list[Scenario]:
+    """Give the recorded scenarios with session windows that the Spark engine has."""
+    return [scenario for scenario in load_for_reference() if is_session_in_spark(scenario.declared)]
+
+
 def load_for_reference() -> list[Scenario]:
     """Give the recorded scenarios that the reference has."""
     return [scenario for scenario in read(HERE / SCENARIOS, HERE / RESULTS) if is_in_reference(scenario.declared)]
@@ -300,9 +305,17 @@ def is_in_reference(declared: Mapping[str, Any]) -> bool:
 
 def is_in_spark(declared: Mapping[str, Any]) -> bool:
     """Whether the Spark engine has all that a scenario asks for."""
+    return declared.get("window", {}).get("kind") == "tumbling" and _has_watermarks_in_spark(declared)
+
+
+def is_session_in_spark(declared: Mapping[str, Any]) -> bool:
+    """Whether the Spark engine has all that a scenario with session windows asks for."""
+    return declared.get("window", {}).get("kind") == "session" and _has_watermarks_in_spark(declared)
+
+
+def _has_watermarks_in_spark(declared: Mapping[str, Any]) -> bool:
     return (
-        declared.get("window", {}).get("kind") == "tumbling"
-        and declared["strategy"]["kind"] in {"bounded", "monotonous"}
+        declared["strategy"]["kind"] in {"bounded", "monotonous"}
         and not {"idle_timeout_ms", "subtasks", "release", "start_ms", "join"} & declared.keys()
     )
 
