@@ -116,15 +116,20 @@ class SessionReplay(Replay):
         return advances.localCheckpoint()
 
     @cached_property
+    def _before(self) -> DataFrame:
+        return timeline.before(self._census_moving, self.timeline, self._pipeline).localCheckpoint()
+
+    @cached_property
     def components(self) -> DataFrame:
         """What each key's rows fall into (see `sessions.components`)."""
-        before = timeline.before(self._census_moving, self.timeline, self._pipeline)
-        return sessions.components(self._filling, before, self._pipeline).localCheckpoint()
+        return sessions.components(self._filling, self._before, self._pipeline).localCheckpoint()
 
     @cached_property
     def _ranked(self) -> DataFrame:
         unclean = sessions.unclean(self.components, self._pipeline).localCheckpoint()
         rows = sessions.rows_of(unclean, self._filling, self._pipeline).localCheckpoint()
+        if timeline.tells_single_rows(self._pipeline):
+            return merging.ranked(timeline.judged(rows, self._before, self._pipeline)).localCheckpoint()
         judged = late_events.late_rows(rows, self.census, self._pipeline, self._moving)
         return merging.ranked(judged).localCheckpoint()
 

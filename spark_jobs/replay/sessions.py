@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import arrival_order, lateness
+from spark_jobs.replay import arrival_order, lateness, timeline
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.events import quoted
 
@@ -54,10 +54,8 @@ def components(rows: DataFrame, before: DataFrame, pipeline: Pipeline) -> DataFr
     """
     gap = F.lit(pipeline.windows.gap_ms)
     ts = F.col(c.TS_MS)
-    bucket = arrival_order.bucket(F.col(c.EPOCH), pipeline)
-    told = F.broadcast(before.withColumnRenamed("watermark_ms", c.WATERMARK_MS))
     by_key = Window.partitionBy(*(key_columns(pipeline) or [F.lit(0)])).orderBy(c.TS_MS)
-    beside = rows.join(told, bucket == told["bucket"]).withColumn(_BEFORE, F.lag(c.TS_MS).over(by_key))
+    beside = timeline.judged(rows, before, pipeline).withColumn(_BEFORE, F.lag(c.TS_MS).over(by_key))
     apart = F.col(_BEFORE).isNull() | (ts - F.col(_BEFORE) > gap)
     cut = beside.withColumn(_CUT, F.when(apart, ts))
     started = cut.withColumn(c.WINDOW_MS, F.max(_CUT).over(by_key.rowsBetween(Window.unboundedPreceding, 0)))

@@ -24,6 +24,7 @@ FIRED_WATERMARK = c.PREFIX + "fired_watermark"  # the watermark of that emission
 
 _FROM, _TO, _CELL = c.PREFIX + "from_ms", c.PREFIX + "to_ms", c.PREFIX + "cell"
 _PROBE, _PROBE_CELL = c.PREFIX + "probe_ms", c.PREFIX + "probe_cell"
+_STRETCH = c.PREFIX + "stretch_before"
 _CLOCK, _END = c.PREFIX + "advance_us", c.PREFIX + "end_us"
 # A timeline beyond this length is joined by shuffling both sides.
 _BROADCAST = 200_000
@@ -58,10 +59,21 @@ def before(groups: DataFrame, timeline: DataFrame, pipeline: Pipeline) -> DataFr
     risen = timeline.select(arrival_order.bucket(F.col("epoch"), pipeline).alias("bucket"), "watermark_ms")
     stretches = groups.where("bucket is not null").select("bucket", F.lit(None).cast("long").alias("watermark_ms"))
     steps = risen.union(stretches).groupBy("bucket").agg(F.max("watermark_ms").alias("watermark_ms"))
-    last = 0 if pipeline.watermark.emit.kind is EmitKind.PER_EVENT else -1
+    last = -1 if tells_single_rows(pipeline) else 0
     # One partition for this window: a row an epoch, not a row an event.
     so_far = Window.partitionBy(F.lit(0)).orderBy("bucket").rowsBetween(Window.unboundedPreceding, last)
     return steps.select("bucket", F.max("watermark_ms").over(so_far).alias("watermark_ms"))
+
+
+def tells_single_rows(pipeline: Pipeline) -> bool:
+    """Whether all rows of a stretch are judged by one watermark, so that `before` is exact for each of them."""
+    return pipeline.watermark.emit.kind is not EmitKind.PER_EVENT
+
+
+def judged(rows: DataFrame, before: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """`rows` (prepared, with epoch, each in a stretch of `before`) with `WATERMARK_MS`, the watermark of its stretch."""
+    told = F.broadcast(before.withColumnsRenamed({"watermark_ms": c.WATERMARK_MS, "bucket": _STRETCH}))
+    return rows.join(told, arrival_order.bucket(F.col(c.EPOCH), pipeline) == F.col(_STRETCH)).drop(_STRETCH)
 
 
 def fired(
