@@ -1,6 +1,7 @@
 """Windows in SQL: the laws that every row with a window obeys, whatever table it is in (rule 40).
 
-With a whole k:  window_start = offset + k * size,  window_end = window_start + size.
+With a whole k:  window_start = offset + k * size,  window_end = window_start + size. A session has no grid: it is as
+long as the gap, or longer (rule 44), and windows of one key may begin together and end apart.
 """
 
 from __future__ import annotations
@@ -8,9 +9,18 @@ from __future__ import annotations
 from expectations.law import Law
 from spark_jobs.pipeline.model import Pipeline
 
+SESSION = "session"
+
+
+def bounds(pipeline: Pipeline) -> tuple[str, ...]:
+    """The columns that tell a key's windows apart."""
+    return ("window_start", "window_end") if pipeline.windows.kind == SESSION else ("window_start",)
+
 
 def laws(pipeline: Pipeline, *, where: str = "true") -> tuple[Law, ...]:
     """The laws about `window_start` and `window_end` of the rows that `where` selects."""
+    if pipeline.windows.kind == SESSION:
+        return (_no_shorter_than_the_gap(pipeline.windows.gap_ms, where),)
     size, offset = pipeline.windows.size_ms, pipeline.windows.offset_ms
     whole = "unix_micros(window_start) % 1000 = 0"
     return (
@@ -24,4 +34,13 @@ def laws(pipeline: Pipeline, *, where: str = "true") -> tuple[Law, ...]:
             f"Every window ends {size:,} ms after its start.",
             f"NOT ({where}) OR unix_micros(window_end) - unix_micros(window_start) = {size} * 1000L",
         ),
+    )
+
+
+def _no_shorter_than_the_gap(gap_ms: int, where: str) -> Law:
+    whole = "unix_micros(window_start) % 1000 = 0 AND unix_micros(window_end) % 1000 = 0"
+    return Law(
+        "sessions_are_no_shorter_than_the_gap",
+        f"Every session ends {gap_ms:,} ms after its start, or later.",
+        f"NOT ({where}) OR ({whole} AND unix_millis(window_end) - unix_millis(window_start) >= {gap_ms})",
     )

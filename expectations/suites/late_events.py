@@ -39,8 +39,9 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
             "late_by_ms >= 0 AND late_by_ms = unix_millis(watermark) - unix_millis(event_time)",
         ),
     )
-    # In event-time order a row's arrival time, where there is one, says nothing about its place.
-    if pipeline.replay.order is not Order.ARRIVAL:
+    # Sessions have no calendar. In event-time order a row's arrival time, where there is one, says nothing about its
+    # place.
+    if pipeline.replay.order is not Order.ARRIVAL or pipeline.windows.kind == windows.SESSION:
         return always
     after = Law(
         "late_events_arrive_after_their_window_closed",

@@ -25,7 +25,7 @@ def rows(staged: Staged) -> DataFrame:
     `results`, `panes` and `late_events` are how many rows each has; `result.*` is its result, `latest.*` its pane with
     the highest number. Grouped and not joined: in a group a null in the key is a value.
     """
-    where = ("key", "window_start")
+    where = ("key", *windows.bounds(staged.pipeline))
     told = staged.window_results.select(*where, F.struct(*_RESULT).alias("result"))
     number = F.struct("pane_index", "fired_at").alias("number")  # two panes of one number are the panes suite's to tell
     fired = staged.panes.select(*where, number, F.struct(*_LATEST).alias("latest"))
@@ -38,18 +38,14 @@ def rows(staged: Staged) -> DataFrame:
         F.max("result").alias("result"),
         F.max_by("latest", "number").alias("latest"),
     )
-    return grouped.withColumn("window_end", F.col("result.window_end"))
+    return grouped if "window_end" in where else grouped.withColumn("window_end", F.col("result.window_end"))
 
 
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     """The laws of results."""
     return (
         *windows.laws(pipeline, where="results > 0"),
-        Law(
-            "every_fired_window_has_one_result",
-            "A key and window with panes has exactly one result, and none has two.",
-            "results = 1 OR (results = 0 AND panes = 0)",
-        ),
+        _one_result(pipeline),
         Law(
             "every_result_has_a_pane",
             "A result tells of a window that has fired.",
@@ -75,6 +71,20 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
             "The too_late_count of a result is the number of late events of its key and window.",
             "results = 0 OR result.too_late_count = late_events",
         ),
+    )
+
+
+def _one_result(pipeline: Pipeline) -> Law:
+    if pipeline.windows.kind == windows.SESSION:
+        return Law(
+            "no_session_has_two_results",
+            "A session has one result, or none if a later session has swallowed it.",
+            "results <= 1",
+        )
+    return Law(
+        "every_fired_window_has_one_result",
+        "A key and window with panes has exactly one result, and none has two.",
+        "results = 1 OR (results = 0 AND panes = 0)",
     )
 
 

@@ -2,7 +2,7 @@
 
 The census of a run holds, for each source partition, epoch and window, how many rows there are. All rows of a group
 share their fate under any bound and lateness, so the counts are exact and no event is read again. Per-event emission
-has no such groups, and no alternatives.
+has no such groups, and no alternatives; nor have sessions, whose windows themselves would be others.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import EmitKind, Pipeline, Strategy
-from spark_jobs.replay import lateness
+from spark_jobs.replay import lateness, windows
 from spark_jobs.replay.calendar import passages
 from spark_jobs.replay.census import cell_after, gathered
 from spark_jobs.tables import staging
@@ -23,9 +23,9 @@ def alternatives(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) 
     """The run's own settings and others around them.
 
     An entry has `out_of_orderness` and `allowed_lateness` (milliseconds), and the rows `on_time`, `late`, `too_late` of
-    the whole source. Empty for per-event emission. One job, whatever the number of entries.
+    the whole source. Empty for per-event emission and for sessions. One job, whatever the number of entries.
     """
-    if pipeline.watermark.emit.kind is EmitKind.PER_EVENT:
+    if pipeline.watermark.emit.kind is EmitKind.PER_EVENT or pipeline.windows.kind == windows.SESSION:
         return []
     groups = gathered(staging.found(spark, lake, run.run_id, "census"))
     others = _others(pipeline)

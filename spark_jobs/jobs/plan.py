@@ -17,6 +17,7 @@ from spark_jobs.jobs.check import check_source
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import columns as c
+from spark_jobs.replay import windows
 from spark_jobs.replay.events import prepare
 from spark_jobs.replay.support import UnsupportedPipelineError, require_support
 from spark_jobs.tables import ledger, source
@@ -95,7 +96,9 @@ def extent(spark: SparkSession, pipeline: Pipeline, planned: Plan) -> Extent:
 
 
 def _aligned(interval: Interval, pipeline: Pipeline) -> None:
-    """A window is replaced as a whole or not at all."""
+    """A window is replaced as a whole or not at all; sessions begin anywhere, and none is cut by a bound."""
+    if pipeline.windows.kind == windows.SESSION:
+        return
     size, offset = pipeline.windows.size_ms, pipeline.windows.offset_ms
     for option, moment in (("--from", interval.start), ("--to", interval.end)):
         if moment is None:

@@ -78,14 +78,15 @@ _WATERMARK = Record(
     later=("idle_timeout", "alignment", "when", "value", "lag", "class"),
 )
 
-_KIND = replace(pattern("tumbling", "tumbling"), later=("sliding", "session", "none"))
+_KIND = replace(pattern("tumbling or session", "tumbling|session"), later=("sliding", "none"))
 
 _WINDOWS = Record(
     Windows,
     fields=(
         Field("kind", "kind", _KIND),
-        Field("size", "size_ms", duration("a duration longer than 0, such as '1 hour'", least_ms=1), required=True),
+        Field("size", "size_ms", duration(rules.SIZE, least_ms=1)),
         Field("offset", "offset_ms", duration("a duration such as '0s' or '-8 hours'", least_ms=None)),
+        Field("gap", "gap_ms", duration(rules.GAP, least_ms=1)),
         Field(
             "key",
             "key",
@@ -110,8 +111,13 @@ _WINDOWS = Record(
             required=True,
         ),
     ),
-    rules=(rules.offset_is_shorter_than_size, rules.aggregates_are_not_empty, rules.result_names_differ),
-    later=("slide", "gap", "trigger", "triggers"),
+    rules=(
+        rules.lengths_belong_to_the_kind,
+        rules.offset_is_shorter_than_size,
+        rules.aggregates_are_not_empty,
+        rules.result_names_differ,
+    ),
+    later=("slide", "trigger", "triggers"),
 )
 
 _QUALITY = Record(

@@ -13,6 +13,9 @@ from spark_jobs.pipeline.review import Facts
 
 Contradictions = Iterator[tuple[str, str]]
 
+SIZE = "a duration longer than 0, such as '1 hour'"
+GAP = "a duration longer than 0, such as '30 minutes'"
+
 
 def arrival_order_needs_arrival_time(facts: Facts) -> Contradictions:
     """Order a replay by arrival only where arrival is known."""
@@ -37,6 +40,25 @@ def future_guard_needs_arrival_time(facts: Facts) -> Contradictions:
     """Compare event time with arrival only where arrival is known."""
     if isinstance(facts.value("future_guard"), int) and not facts.written("arrival_time"):
         yield "future_guard", "compares event time with arrival, but there is no source.arrival_time; take it away"
+
+
+def lengths_belong_to_the_kind(facts: Facts) -> Contradictions:
+    """Give a window its size, a session its gap, and neither what is the other's."""
+    # A file for a later version lacks keys for a reason: only the reason is worth reading.
+    if facts.key in facts.review.of_later_version:
+        return
+    kind = facts.value("kind", "tumbling")
+    if kind == "session":
+        if not facts.written("gap"):
+            yield "gap", f"missing, expected {GAP}"
+        for name in ("size", "offset"):
+            if facts.written(name):
+                yield name, "windows.kind session has no grid: a session ends a gap after its last row; take it away"
+    if kind == "tumbling":
+        if not facts.written("size"):
+            yield "size", f"missing, expected {SIZE}"
+        if facts.written("gap"):
+            yield "gap", "belongs to windows.kind session; take it away, or set the kind to session"
 
 
 def offset_is_shorter_than_size(facts: Facts) -> Contradictions:

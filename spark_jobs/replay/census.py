@@ -25,9 +25,9 @@ def census(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
     """Groups of `rows` (prepared, with epoch).
 
     A row is a group: `reason` (null: valid), `kept`, `partition`, `bucket` (epoch, or stretch of the clock; null: no
-    place in the arrival order), `window_ms` (null: invalid, or sessions), `fire_cell_ms` and `close_cell_ms` (start of the latest
-    window that the group's candidate fires and closes), `first_epoch` (the group's first), `max_ts_ms`,
-    `last_clock_us`, `row_count`.
+    place in the arrival order), `window_ms` (null: invalid, or sessions), `fire_cell_ms` and `close_cell_ms` (not of
+    sessions; start of the latest window that the group's candidate fires and closes), `first_epoch` (the group's
+    first), `max_ts_ms`, `last_clock_us`, `row_count`.
     """
     keys = {
         "reason": F.col(c.REASON),

@@ -31,7 +31,6 @@ from spark_jobs.replay.census import census, gathered, moving
 from spark_jobs.replay.events import fills_windows, moves_watermark, prepare
 from spark_jobs.replay.support import require_support
 
-
 _CALENDAR_TIMES = ("window_start", "window_end", "fires_at", "watermark_at_fire", "closes_at")
 
 

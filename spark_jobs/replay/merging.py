@@ -106,14 +106,14 @@ def scan(rows: Iterable[ScannedRow], gap_ms: int, allowed_lateness_ms: int) -> I
     following = _following(panes)
     slots = _slots(following)
     for i, pane in enumerate(panes):
-        next_slot = None if following[i] is None else slots[following[i]][1]
+        after = following[i]
         fired_by = late.get(i)
         yield (
             component,
             None,
             slots[i][1],
             slots[i][0],
-            next_slot,
+            None if after is None else slots[after][1],
             *pane.window,
             pane.index,
             None if fired_by is None else fired_by.clock_us,
@@ -124,7 +124,7 @@ def scan(rows: Iterable[ScannedRow], gap_ms: int, allowed_lateness_ms: int) -> I
 
 
 def _following(panes: list[_Pane]) -> list[int | None]:
-    """For each pane, the number of the one that goes on from it: the window's next, or the session's that absorbed it."""
+    """For each pane, the number of the one that goes on from it: its window's next, or the absorbing session's."""
     following: list[int | None] = [None] * len(panes)
     latest: dict[TimeWindow, int] = {}
     for i, pane in enumerate(panes):

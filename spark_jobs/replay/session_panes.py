@@ -38,9 +38,7 @@ def clean_panes(
     move the watermark.
     """
     end_ms = F.col(LAST_TS_MS) + F.lit(pipeline.windows.gap_ms)
-    clean = components.where(~F.col(UNCLEAN)).withColumns(
-        {_END_MS: end_ms, _INDEX: F.lit(0), _LATE: F.lit(False)}
-    )
+    clean = components.where(~F.col(UNCLEAN)).withColumns({_END_MS: end_ms, _INDEX: F.lit(0), _LATE: F.lit(False)})
     fired = t.fired(clean, F.col(_END_MS) - F.lit(1), timeline, groups, pipeline, until_us=until_us)
     return _contract(fired.where(F.col(t.FIRED_US).isNotNull()), pipeline)
 

@@ -75,15 +75,15 @@ def unclean(components: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 
 def rows_of(unclean: DataFrame, rows: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """Of `rows` (prepared, filling windows, with epoch) those of the components `unclean`, with `COMPONENT`, `POSITION`.
+    """The `rows` of the components `unclean`, with `COMPONENT` and `POSITION`; prepared, filling windows, with epoch.
 
     `unclean` should be stored: its extent is looked at first, in a small job. The events are read again, and not
     shuffled while these components are few.
     """
     count, total = unclean.agg(F.count("*"), F.sum(F.col(LAST_TS_MS) - F.col(c.WINDOW_MS))).collect()[0]
     if not count:
-        nothing = F.lit(None)
-        return rows.withColumns({c.COMPONENT: nothing.cast("long"), c.POSITION: nothing}).limit(0)
+        none = rows.withColumn(c.COMPONENT, F.lit(None).cast("long")).limit(0)
+        return none.withColumn(c.POSITION, arrival_order.position(rows, pipeline))
     # Cells as long as a component on average: a component lies in two or three, and a cell holds few.
     width = max(1, total // count, pipeline.windows.gap_ms)
     names = [f"{c.PREFIX}key_{i}" for i in range(len(pipeline.windows.key))]
@@ -95,9 +95,7 @@ def rows_of(unclean: DataFrame, rows: DataFrame, pipeline: Pipeline) -> DataFram
     )
     cells = F.sequence(_cell(F.col(_FIRST), width), _cell(F.col(_LAST), width))
     near = ranges.withColumn(_CELL, F.explode(cells))
-    same = [
-        column.eqNullSafe(F.col(name)) for column, name in zip(key_columns(pipeline), names, strict=True)
-    ]
+    same = [column.eqNullSafe(F.col(name)) for column, name in zip(key_columns(pipeline), names, strict=True)]
     inside = (F.col(c.TS_MS) >= F.col(_FIRST)) & (F.col(c.TS_MS) <= F.col(_LAST))
     found = rows.join(
         F.broadcast(near) if count <= _BROADCAST else near,

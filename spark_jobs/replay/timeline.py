@@ -71,7 +71,7 @@ def tells_single_rows(pipeline: Pipeline) -> bool:
 
 
 def judged(rows: DataFrame, before: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """`rows` (prepared, with epoch, each in a stretch of `before`) with `WATERMARK_MS`, the watermark of its stretch."""
+    """`rows` (prepared, with epoch, each in a stretch of `before`) with `WATERMARK_MS`, that of the stretch."""
     told = F.broadcast(before.withColumnsRenamed({"watermark_ms": c.WATERMARK_MS, "bucket": _STRETCH}))
     return rows.join(told, arrival_order.bucket(F.col(c.EPOCH), pipeline) == F.col(_STRETCH)).drop(_STRETCH)
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from itertools import chain, zip_longest
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.semantics import reference
 from tests.spark.engine import spark_replay
 from tests.vectors.scenarios import Scenario, late_of, load_sessions, panes_of
 
