@@ -25,10 +25,13 @@ def test_other_strategies_are_refused(strategy: Strategy) -> None:
         require_support(pipeline(Watermark(strategy)))
 
 
-@pytest.mark.parametrize("kind", ["sliding", "session"])
-def test_other_windows_are_refused(kind: str) -> None:
-    with pytest.raises(UnsupportedPipelineError, match=rf"windows\.kind '{kind}', it has tumbling"):
-        require_support(pipeline(kind=kind))
+def test_the_engine_has_sessions() -> None:
+    require_support(pipeline(kind="session", gap_ms=10))
+
+
+def test_other_windows_are_refused() -> None:
+    with pytest.raises(UnsupportedPipelineError, match=r"windows\.kind 'sliding', it has tumbling, session"):
+        require_support(pipeline(kind="sliding"))
 
 
 def test_idle_timeouts_are_refused() -> None:
