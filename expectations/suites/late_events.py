@@ -37,8 +37,8 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
             "late_by_ms >= 0 AND late_by_ms = unix_millis(watermark) - unix_millis(event_time)",
         ),
     )
-    # In another order a row's arrival time, where there is one, says nothing about its place.
-    if pipeline.replay.order is not Order.ARRIVAL:
+    # Sessions have no calendar. In another order an arrival time, where there is one, says nothing of a row's place.
+    if pipeline.replay.order is not Order.ARRIVAL or windows.are_sessions(pipeline):
         return always
     after = Law(
         "late_events_arrive_after_their_window_closed",

@@ -3,7 +3,9 @@
     rows read = invalid + filtered + on time + late + too late
 
 `rows_read` and `filtered` are what the replay counted in the source. The other terms are counted here, in the staged
-tables: an on-time pane holds its on-time rows, a late pane stands for one late row. Rows in windows that are still open
+tables: an on-time pane holds its on-time rows, a late pane stands for one late row. A session's panes show again what
+those of the sessions that it swallowed have shown: there on time are the rows that came with no late pane, each counted
+in the one result that holds it, or with discarding accumulation in the one pane. Rows in windows that are still open
 (`end_of_input: keep_open`) are in no table yet.
 
 Where windows overlap, a row counts once, by what its newest window makes of it, and panes hold it once a window. Then
@@ -20,7 +22,7 @@ from pyspark.sql import functions as F
 from expectations import windows
 from expectations.law import Law, Suite
 from expectations.staged import Staged
-from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.model import Accumulation, EndOfInput, Pipeline
 
 #: Counts that a replay may report, and that the staged tables hold too.
 _COUNTED = ("invalid", "on_time", "late", "too_late", "windows", "panes", "late_panes")
@@ -30,21 +32,28 @@ _ACCOUNTED = "(invalid + filtered + on_time + late + too_late)"
 
 
 def rows(staged: Staged) -> DataFrame:
-    """The one row: `rows_read`, `filtered`, the counted terms, `open_windows`, `reported_*` (null: not reported)."""
-    on_time = F.sum(F.when(F.col("timing") == "on_time", F.col("row_count")))
+    """The one row: `rows_read`, `filtered`, the counted terms, `open_windows`, `reported_*` (null: not reported).
+
+    `open_windows` is null where nobody knows: of sessions that the input's end leaves open.
+    """
     late = F.count_if(F.col("timing") == "late")
+    on_time = F.sum(F.when(F.col("timing") == "on_time", F.col("row_count")))
+    shown = F.coalesce(F.sum("row_count"), F.lit(0))
     panes = staged.panes.agg(
         F.coalesce(on_time, F.lit(0)).alias("on_time"),
+        shown.alias("in_panes"),
         late.alias("late"),
         late.alias("late_panes"),
         F.count("*").alias("panes"),
     )
     found = (
-        panes.crossJoin(staged.window_results.agg(F.count("*").alias("windows")))
+        panes.crossJoin(staged.window_results.agg(F.count("*").alias("windows"), shown.alias("in_results")))
         .crossJoin(staged.late_events.agg(F.count("*").alias("too_late")))
         .crossJoin(staged.invalid_events.agg(F.count("*").alias("invalid")))
         .crossJoin(staged.watermarks.agg(F.count_if(F.col("fires_at").isNull()).alias("open_windows")))
     )
+    if windows.are_sessions(staged.pipeline):
+        found = _of_sessions(found, staged.pipeline)
     told = {name: F.lit(staged.counts[name]).cast("long") for name in ("rows_read", "filtered")}
     if windows.overlap(staged.pipeline):
         found = found.withColumn("on_time_pairs", F.col("on_time"))
@@ -90,7 +99,8 @@ def _of_all(pipeline: Pipeline, accounted: str, without: str) -> tuple[Law, ...]
             observed=(
                 "concat(rows_read, ' read; ', invalid, ' invalid + ', filtered, ' filtered + ', "
                 f"on_time, ' on time + ', late, ' late + ', too_late, ' too late', {without}, ' = ', {accounted}, "
-                "if(open_windows = 0, '', concat('; ', open_windows, ' windows open')))"
+                "if(open_windows = 0, '', "
+                "coalesce(concat('; ', open_windows, ' windows open'), '; windows may be open')))"
             ),
         ),
         Law(
@@ -116,6 +126,15 @@ def _of_all(pipeline: Pipeline, accounted: str, without: str) -> tuple[Law, ...]
         ),
     )
     return (*always, too_late)
+
+
+def _of_sessions(found: DataFrame, pipeline: Pipeline) -> DataFrame:
+    discards = pipeline.windows.accumulation is Accumulation.DISCARDING
+    shown_once = F.col("in_panes" if discards else "in_results")
+    counted = found.withColumn("on_time", shown_once - F.col("late"))
+    if pipeline.replay.end_of_input is not EndOfInput.KEEP_OPEN:
+        return counted
+    return counted.withColumn("open_windows", F.lit(None).cast("long"))
 
 
 def _difference(name: str) -> str:

@@ -25,7 +25,7 @@ def rows(staged: Staged) -> DataFrame:
     `results`, `panes` and `late_events` are how many rows each has; `result.*` is its result, `latest.*` its pane with
     the highest number. Grouped and not joined: in a group a null in the key is a value.
     """
-    where = ("key", "window_start")
+    where = ("key", *windows.bounds(staged.pipeline))
     told = staged.window_results.select(*where, F.struct(*_RESULT).alias("result"))
     number = F.struct("pane_index", "fired_at").alias("number")  # two panes of one number are the panes suite's to tell
     fired = staged.panes.select(*where, number, F.struct(*_LATEST).alias("latest"))
@@ -38,7 +38,7 @@ def rows(staged: Staged) -> DataFrame:
         F.max("result").alias("result"),
         F.max_by("latest", "number").alias("latest"),
     )
-    known = grouped.withColumn("window_end", F.col("result.window_end"))
+    known = grouped if "window_end" in where else grouped.withColumn("window_end", F.col("result.window_end"))
     if not windows.overlap(staged.pipeline):
         return known
     return known.crossJoin(F.broadcast(staged.calendar.agg(F.max("window_start").alias("last_start"))))
@@ -56,11 +56,7 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     """The laws of results."""
     return (
         *windows.laws(pipeline, where="results > 0"),
-        Law(
-            "every_fired_window_has_one_result",
-            "A key and window with panes has exactly one result, and none has two.",
-            "results = 1 OR (results = 0 AND panes = 0)",
-        ),
+        _one_result(pipeline),
         Law(
             "every_result_has_a_pane",
             "A result tells of a window that has fired.",
@@ -95,6 +91,20 @@ def _counted(pipeline: Pipeline) -> str:
     # A run over part of time tells no late events of newer windows, which the last of its own may share.
     whole = f"unix_millis(window_end) <= unix_millis(last_start) + {pipeline.windows.period_ms}"
     return f"CASE WHEN {whole} THEN result.too_late_count = late_events ELSE result.too_late_count >= late_events END"
+
+
+def _one_result(pipeline: Pipeline) -> Law:
+    if windows.are_sessions(pipeline):
+        return Law(
+            "no_session_has_two_results",
+            "A session has one result, or none if a later session has swallowed it.",
+            "results <= 1",
+        )
+    return Law(
+        "every_fired_window_has_one_result",
+        "A key and window with panes has exactly one result, and none has two.",
+        "results = 1 OR (results = 0 AND panes = 0)",
+    )
 
 
 SUITE = Suite(

@@ -3,7 +3,8 @@
 The census of a run holds, for each source partition, epoch and window, how many rows there are. All rows of a group
 share their fate under any bound and lateness, so the counts are exact and no event is read again. A row with several
 windows meets the fate that its newest has for it. Where rows are epochs there are no such groups, and no alternatives;
-nor where a strategy has no bound, or where windows leave gaps and a row's own time decides.
+nor where a strategy has no bound, where windows leave gaps and a row's own time decides, or for sessions, whose windows
+themselves would be others.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ def alternatives(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) 
     """The run's own settings and others around them.
 
     An entry has `out_of_orderness` and `allowed_lateness` (milliseconds), and the rows `on_time`, `late`, `too_late` of
-    the whole source. Empty where rows are epochs, where there is no bound, and for windows with gaps. One job, whatever
-    the number of entries.
+    the whole source. Empty where rows are epochs, where there is no bound, for windows with gaps and for sessions. One
+    job, whatever the number of entries.
     """
     no_groups = axis(pipeline) is not Axis.TICKS or windows.have_gaps(pipeline.windows)
-    if no_groups or pipeline.watermark.strategy not in _BOUNDED:
+    if no_groups or pipeline.watermark.strategy not in _BOUNDED or pipeline.windows.kind == windows.SESSION:
         return []
     groups = gathered(staging.found(spark, lake, run.run_id, "census"))
     others = _others(pipeline)

@@ -100,7 +100,9 @@ def extent(spark: SparkSession, pipeline: Pipeline, planned: Plan) -> Extent:
 
 
 def _aligned(interval: Interval, pipeline: Pipeline) -> None:
-    """A window is replaced as a whole or not at all."""
+    """A window is replaced as a whole or not at all; sessions begin anywhere, and none is cut by a bound."""
+    if pipeline.windows.kind == windows.SESSION:
+        return
     period, offset = pipeline.windows.period_ms, pipeline.windows.offset_ms
     for option, moment in (("--from", interval.start), ("--to", interval.end)):
         if moment is None:

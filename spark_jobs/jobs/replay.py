@@ -16,8 +16,10 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from spark_jobs.jobs import session_staging
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.progress import Progress
+from spark_jobs.jobs.session_staging import SessionStaging
 from spark_jobs.jobs.slices import Slice
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import arrival_order, late_events, lateness, panes, timestamps, window_slices, windows
@@ -62,10 +64,33 @@ class _Staging:
         groups = self._kept(census(self._rows, self._pipeline), "census")
         counts = self._counted(groups)
         self._say(f"{counts['rows_read']:,} rows, {counts['invalid']:,} of them without a usable time")
+        if self._pipeline.windows.kind == windows.SESSION:
+            with shuffling(self._spark, counts["rows_read"]):
+                self._stage_sessions(groups, counts["invalid"])
+            counts = self._counted_sessions(counts)
+            return {**counts, **self._written(counts, [])}
         with shuffling(self._spark, counts["rows_read"]):
             parts = self._slices(groups, slices)
             self._stage_all(groups, parts, counts["invalid"])
             return {**counts, **self._written(counts, parts)}
+
+    def _stage_sessions(self, groups: DataFrame, invalid: int) -> None:
+        filling = self._rows.where(fills_windows())
+        sessions = SessionStaging(self._pipeline, self._interval, filling, self._moving, self._kept, self._stage)
+        sessions.write(groups)
+        self._invalid(invalid)
+        self._say("sessions staged")
+
+    def _counted_sessions(self, read: Mapping[str, int]) -> dict[str, int]:
+        """With the rows that belong to the interval: which these are, only the sessions tell."""
+        if self._interval.whole:
+            return dict(read)
+        where = (self._spark, self._lake, self._run.run_id)
+        panes, results = (staging.staged(*where, table) for table in ("panes", "window_results"))
+        filtered = session_staging.filtered(self._prepared, self._interval) if self._pipeline.source.where else 0
+        held = session_staging.held(panes, results, self._pipeline)
+        rows_read = filtered + held + staging.row_count(*where, "late_events")
+        return {**read, "rows_read": rows_read, "filtered": filtered}
 
     def _stage_all(self, groups: DataFrame, parts: list[Slice], invalid: int) -> None:
         pipeline = self._pipeline
@@ -94,7 +119,10 @@ class _Staging:
     def _counted(self, groups: DataFrame) -> dict[str, int]:
         """Rows of the census by what becomes of them; refuses event times in the wrong unit."""
         valid = F.col("reason").isNull()
-        inside = self._whole_or(valid & self._interval.holds(F.timestamp_millis("window_ms")))
+        # Which rows belong to an interval's sessions is told by the sessions, later.
+        of_sessions = self._pipeline.windows.kind == windows.SESSION
+        held = valid if of_sessions else valid & self._interval.holds(F.timestamp_millis("window_ms"))
+        inside = self._whole_or(held)
         kept = inside & valid & F.col("kept")
         spec = self._pipeline.windows
         oldest = windows.oldest_ms(F.col("slice_ms"), spec)

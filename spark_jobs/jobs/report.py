@@ -96,7 +96,7 @@ def collect(
     marks = marks.coalesce(spark.sparkContext.defaultParallelism).persist()
     try:
         with ThreadPoolExecutor(max_workers=4) as pool:
-            line = pool.submit(_line, tables["watermarks"])
+            line = pool.submit(_line, _emissions(tables, pipeline))
             results = pool.submit(_results, tables["window_results"], pipeline)
             heaviest = pool.submit(_too_late_windows, tables["late_events"])
             keys = pool.submit(_too_late_keys, tables["late_events"], pipeline)
@@ -149,6 +149,14 @@ def _checks(spark: SparkSession, lake: Lake, run: Run) -> list[Any]:
         return []
     rows = spark.read.format("delta").load(path).where(F.col("run_id") == run.run_id)
     return rows.orderBy("suite", "expectation").collect()
+
+
+def _emissions(tables: Mapping[str, DataFrame], pipeline: Pipeline) -> DataFrame:
+    """What fired the windows: the calendar, and of sessions, which have none, their on-time panes."""
+    if pipeline.windows.kind != windows.SESSION:
+        return tables["watermarks"]
+    on_time = tables["panes"].where("timing = 'on_time'")
+    return on_time.select(F.col("fired_at").alias("fires_at"), F.col("watermark").alias("watermark_at_fire"))
 
 
 def _line(watermarks: DataFrame) -> d.WatermarkLine:

@@ -83,15 +83,16 @@ _WATERMARK = Record(
     later=("alignment", "class"),
 )
 
-_KIND = replace(pattern("tumbling or sliding", "tumbling|sliding"), later=("session", "none"))
+_KIND = replace(pattern("tumbling, sliding or session", "tumbling|sliding|session"), later=("none",))
 
 _WINDOWS = Record(
     Windows,
     fields=(
         Field("kind", "kind", _KIND),
-        Field("size", "size_ms", duration("a duration longer than 0, such as '1 hour'", least_ms=1), required=True),
+        Field("size", "size_ms", duration(rules.SIZE, least_ms=1)),
         Field("slide", "slide_ms", duration("a duration longer than 0, such as '15 minutes'", least_ms=1)),
         Field("offset", "offset_ms", duration("a duration such as '0s' or '-8 hours'", least_ms=None)),
+        Field("gap", "gap_ms", duration(rules.GAP, least_ms=1)),
         Field(
             "key",
             "key",
@@ -117,13 +118,14 @@ _WINDOWS = Record(
         ),
     ),
     rules=(
+        rules.lengths_belong_to_the_kind,
         rules.slide_belongs_to_sliding_windows,
         rules.windows_overlap_within_reason,
         rules.offset_is_shorter_than_period,
         rules.aggregates_are_not_empty,
         rules.result_names_differ,
     ),
-    later=("gap", "trigger", "triggers"),
+    later=("trigger", "triggers"),
 )
 
 _QUALITY = Record(

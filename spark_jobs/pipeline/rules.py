@@ -14,6 +14,9 @@ from spark_jobs.semantics.windows import MOST_WINDOWS
 
 Contradictions = Iterator[tuple[str, str]]
 
+SIZE = "a duration longer than 0, such as '1 hour'"
+GAP = "a duration longer than 0, such as '30 minutes'"
+
 
 def arrival_order_needs_arrival_time(facts: Facts) -> Contradictions:
     """Order a replay by arrival only where arrival is known."""
@@ -60,13 +63,32 @@ def future_guard_needs_arrival_time(facts: Facts) -> Contradictions:
         )
 
 
+def lengths_belong_to_the_kind(facts: Facts) -> Contradictions:
+    """Give a window its size, a session its gap, and neither what is the other's."""
+    # A file for a later version lacks keys for a reason: only the reason is worth reading.
+    if facts.key in facts.review.of_later_version:
+        return
+    kind = facts.value("kind", "tumbling")
+    if kind == "session":
+        if not facts.written("gap"):
+            yield "gap", f"missing, expected {GAP}"
+        for name in ("size", "offset"):
+            if facts.written(name):
+                yield name, "windows.kind session has no grid: a session ends a gap after its last row; take it away"
+    if kind in {"tumbling", "sliding"}:
+        if not facts.written("size"):
+            yield "size", f"missing, expected {SIZE}"
+        if facts.written("gap"):
+            yield "gap", "belongs to windows.kind session; take it away, or set the kind to session"
+
+
 def slide_belongs_to_sliding_windows(facts: Facts) -> Contradictions:
     """Give a slide with sliding windows, and only with them."""
     kind, written = facts.value("kind", "tumbling"), facts.written("slide")
     if kind == "sliding" and not written:
         yield "slide", "missing; windows.kind sliding needs how far apart windows start, such as '15 minutes'"
-    if kind == "tumbling" and written:
-        yield "slide", "windows.kind tumbling has no slide; take it away, or set the kind to sliding"
+    if kind in {"tumbling", "session"} and written:
+        yield "slide", f"windows.kind {kind} has no slide; take it away, or set the kind to sliding"
 
 
 def windows_overlap_within_reason(facts: Facts) -> Contradictions:

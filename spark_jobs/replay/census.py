@@ -27,9 +27,9 @@ def census(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
 
     A row is a group: `reason` (null: valid), `kept`, `partition`, `bucket` (epoch, or stretch of the clock; null: no
     place in the arrival order), `slice_ms` and `window_ms` (start of the window slice and of its newest window; null:
-    invalid), `fire_cell_ms` and `close_cell_ms` (start of the latest window that the group's candidate fires and
-    closes; null: it has none), `first_epoch` (the group's first), `max_ts_ms`, `candidate_ms` (only where rows carry
-    candidates), `last_clock_us`, `row_count`.
+    invalid, or sessions), `fire_cell_ms` and `close_cell_ms` (start of the latest window that the group's candidate
+    fires and closes; null: it has none; absent for sessions), `first_epoch` (the group's first), `max_ts_ms`,
+    `candidate_ms` (only where rows carry candidates), `last_clock_us`, `row_count`.
     """
     keys = {
         "reason": F.col(c.REASON),
@@ -38,6 +38,9 @@ def census(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
         "bucket": F.when(moves_watermark(pipeline), bucket(F.col(c.EPOCH), pipeline)),
         "slice_ms": F.when(F.col(c.VALID), windows.slice_ms(F.col(c.TS_MS), pipeline.windows)),
     }
+    if pipeline.windows.kind == windows.SESSION:
+        # A session is its key's own: time has no windows to count by.
+        keys["slice_ms"] = F.lit(None).cast("long")
     newest = windows.start_ms(F.col("slice_ms"), pipeline.windows)
     highest = {"max_ts_ms": F.max(c.TS_MS), "last_clock_us": F.max(c.CLOCK_US), "row_count": F.count("*")}
     if strategy.carries(pipeline):
@@ -80,6 +83,8 @@ def moving(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 def _cells(candidate: Column, pipeline: Pipeline) -> dict[str, Column]:
     spec = pipeline.windows
+    if spec.kind == windows.SESSION:
+        return {}
     return {
         FIRE_CELL: windows.latest_with_last_ms(candidate, spec),
         CLOSE_CELL: windows.latest_with_cleanup_ms(candidate, spec),

@@ -24,3 +24,5 @@ OLDEST_MS = PREFIX + "oldest_ms"  # start of the oldest window that is meant, wh
 TOO_LATE = PREFIX + "too_late"  # of a late row: whether the state of its window, of all its windows, had ended
 WATERMARK_MS = PREFIX + "watermark_ms"  # of a late row: the combined watermark before it
 FIRES_EPOCH = PREFIX + "fires_epoch"  # epoch whose emission fires the row's window; null: none before the end
+COMPONENT = PREFIX + "component"  # of a row that is scanned: the number of its component among the unclean ones
+RANK = PREFIX + "rank"  # of a row that is scanned: its place among the component's rows in the arrival order, from 1

@@ -91,7 +91,7 @@ def late_events(late: DataFrame, pipeline: Pipeline) -> DataFrame:
         "watermark": timestamps.from_millis(F.col(c.WATERMARK_MS)),
         "late_by_ms": F.col(c.WATERMARK_MS) - F.col(c.TS_MS),
         "window_start": timestamps.from_millis(newest),
-        "window_end": timestamps.from_millis(newest + F.lit(spec.size_ms)),
+        "window_end": timestamps.from_millis(newest + F.lit(windows.length_ms(spec))),
     }
     return late.where(c.TOO_LATE).select(*_beside(late, added, pipeline))
 

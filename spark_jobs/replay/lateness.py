@@ -32,6 +32,11 @@ def is_too_late(epoch: Column, closes_epoch: Column) -> Column:
     return closes_epoch.isNotNull() & (epoch > closes_epoch)
 
 
+def is_complete(watermark_ms: Column, last_ms: Column) -> Column:
+    """Whether a window that ends with `last_ms` has fired at `watermark_ms` (null: MIN); never null (rule 2)."""
+    return F.coalesce(watermark_ms >= last_ms, F.lit(False))
+
+
 def oldest_on_time_ms(watermark_ms: Column, spec: Windows) -> Column:
     """Start of the oldest window for which a row is on time when the watermark before it is `watermark_ms`."""
     return windows.latest_with_last_ms(watermark_ms, spec) + F.lit(spec.period_ms)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from spark_jobs.pipeline.model import Pipeline
 
-WINDOW_KINDS = ("tumbling", "sliding")
+WINDOW_KINDS = ("tumbling", "sliding", "session")
 
 
 class UnsupportedPipelineError(ValueError):

@@ -46,15 +46,15 @@ def turning_points(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, un
     """Every `epoch` whose emission happens and may raise the combined watermark, each once, in no order.
 
     `groups` are the census groups that move the watermark, `rows` the prepared rows with epoch that do (read only where
-    rows are epochs). What raises it are rows with a candidate, partitions that fall idle, and under a time lag every
-    tick.
+    rows are epochs). What raises it are candidates, of rows that are epochs those above all before in their partition;
+    partitions that fall idle; and under a time lag every tick.
     """
     if follows_clock(pipeline):
         return emission.all_ticks(groups, pipeline, until_us=until_us)
     if axis(pipeline) is Axis.TICKS:
         found = groups.where(strategy.of_group(pipeline).isNotNull()).select(F.col("bucket").alias("epoch"))
     else:
-        found = rows.where(strategy.of_row(pipeline).isNotNull()).select(F.col(c.EPOCH).alias("epoch"))
+        found = _newest_so_far(groups, rows, pipeline)
     if falls_idle(pipeline):
         found = found.union(idleness.changes(groups, pipeline).select("epoch"))
     return (
@@ -115,6 +115,23 @@ def combined(points: DataFrame, groups: DataFrame, rows: DataFrame, pipeline: Pi
         .where("asked")
         .select("epoch", "watermark_ms", "partition_watermarks")
     )
+
+
+def _newest_so_far(groups: DataFrame, rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The `epoch` of each row whose candidate is above those of the buckets before and of all before it in its own."""
+    in_order = Window.partitionBy("partition").orderBy("bucket").rowsBetween(Window.unboundedPreceding, -1)
+    highest = groups.groupBy("partition", "bucket").agg(F.max(strategy.of_group(pipeline)).alias("candidate_ms"))
+    earlier = highest.select("partition", "bucket", F.max("candidate_ms").over(in_order).alias("before_ms"))
+    placed = rows.select(
+        F.col(c.PARTITION).alias("partition"),
+        bucket(F.col(c.EPOCH), pipeline).alias("bucket"),
+        F.col(c.EPOCH).alias("epoch"),
+        strategy.of_row(pipeline).alias("candidate_ms"),
+    ).where("candidate_ms is not null")
+    newer = placed.join(earlier, ["partition", "bucket"]).where("before_ms is null or candidate_ms > before_ms")
+    within = Window.partitionBy("partition", "bucket").orderBy("epoch").rowsBetween(Window.unboundedPreceding, -1)
+    newest = newer.withColumn("newest_ms", F.max("candidate_ms").over(within))
+    return newest.where("newest_ms is null or candidate_ms > newest_ms").select("epoch")
 
 
 def _state(in_order: WindowSpec, pipeline: Pipeline) -> dict[str, Column]:

@@ -9,6 +9,8 @@ An instant between two windows, where the slide is longer than the size, has non
 A window slice is a stretch in which every instant has the same windows. With size = q * slide + r, 0 <= r < slide, the
 slices are `[s, s + r)` with q + 1 windows and `[s + r, s + slide)` with q, for every s on the grid; with r = 0 the
 second alone. All in milliseconds. `pmod` is floorMod: never negative, so windows before 1970 are right too.
+
+For sessions a row brings the window `[ts, ts + gap)` (rule 44); what becomes of it is in `replay.sessions`.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Windows
+
+SESSION = "session"
 
 _FOREVER_MS = 2**61
 
@@ -32,7 +36,9 @@ def have_gaps(windows: Windows) -> bool:
 
 
 def start_ms(ts_ms: Column, windows: Windows) -> Column:
-    """Start of the newest window that starts at `ts_ms` or before; null for null."""
+    """Start of the newest window that starts at `ts_ms` or before, of a session its own; null for null."""
+    if windows.kind == SESSION:
+        return ts_ms
     return ts_ms - F.pmod(ts_ms - F.lit(windows.offset_ms), F.lit(windows.period_ms))
 
 
@@ -61,6 +67,11 @@ def count_between(oldest: Column, newest: Column, windows: Windows) -> Column:
     """How many windows start from `oldest` to `newest`, both of them starts."""
     period = F.lit(windows.period_ms)
     return F.greatest(F.call_function("div", newest - oldest, period) + F.lit(1), F.lit(0))
+
+
+def length_ms(windows: Windows) -> int:
+    """How long the window is that a row brings: `[start, start + length)`."""
+    return windows.gap_ms if windows.kind == SESSION else windows.size_ms
 
 
 def last_ms(window_ms: Column, windows: Windows) -> Column:

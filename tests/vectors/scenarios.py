@@ -301,7 +301,7 @@ def is_in_reference(declared: Mapping[str, Any]) -> bool:
 def is_in_spark(declared: Mapping[str, Any]) -> bool:
     """Whether the Spark engine has all that a scenario asks for."""
     return (
-        declared.get("window", {}).get("kind") in {"tumbling", "sliding"}
+        declared.get("window", {}).get("kind") in {"tumbling", "sliding", "session"}
         and declared["strategy"]["kind"] in _STRATEGIES
         and not {"subtasks", "release", "start_ms", "join"} & declared.keys()
     )

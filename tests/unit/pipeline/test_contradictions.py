@@ -11,6 +11,37 @@ from spark_jobs.pipeline import Problem
 # Each row: a change of one place in the file, and its only problem, as it is printed after 'flights.yaml:'.
 CONTRADICTIONS = [
     (
+        "  kind: tumbling\n  size: 1 hour\n  offset: -15 min\n",
+        "  kind: session\n",
+        "18:1: windows.gap: missing, expected a duration longer than 0, such as '30 minutes'",
+    ),
+    (
+        "  kind: tumbling\n  size: 1 hour\n  offset: -15 min\n",
+        "  kind: session\n  gap: 0s\n",
+        (
+            "20:8: windows.gap: found '0s', expected a duration longer than 0, such as '30 minutes'; it must be at"
+            " least 1 ms"
+        ),
+    ),
+    (
+        "  kind: tumbling\n  size: 1 hour\n  offset: -15 min\n",
+        "  kind: session\n  gap: 30 min\n  size: 1 hour\n",
+        ("21:3: windows.size: windows.kind session has no grid: a session ends a gap after its last row; take it away"),
+    ),
+    (
+        "  kind: tumbling\n  size: 1 hour\n  offset: -15 min\n",
+        "  kind: session\n  gap: 30 min\n  offset: 5 min\n",
+        (
+            "21:3: windows.offset: windows.kind session has no grid: a session ends a gap after its last row; "
+            "take it away"
+        ),
+    ),
+    (
+        "  size: 1 hour\n",
+        "  size: 1 hour\n  gap: 30 min\n",
+        "21:3: windows.gap: belongs to windows.kind session; take it away, or set the kind to session",
+    ),
+    (
         (
             "  arrival_time: landed_at\n"
             "  source_partition: [origin]\n"

@@ -22,7 +22,7 @@ UNKNOWN = [
         "  size: 1 hour",
         "  sise: 1 hour",
         (
-            "20:3: windows.sise: unknown key; did you mean 'size'? known keys: kind, size, slide, offset, key, "
+            "20:3: windows.sise: unknown key; did you mean 'size'? known keys: kind, size, slide, offset, gap, key, "
             "allowed_lateness, accumulation, late_data, aggregates"
         ),
     ),
@@ -54,13 +54,8 @@ UNKNOWN = [
 LATER = [
     (
         "kind: tumbling",
-        "kind: session",
-        "19:9: windows.kind: 'session' is not supported by this version, expected tumbling or sliding",
-    ),
-    (
-        "kind: tumbling",
-        "kind: {session: {gap: 5 min}}",
-        "19:9: windows.kind: 'session' is not supported by this version, expected tumbling or sliding",
+        "kind: none",
+        "19:9: windows.kind: 'none' is not supported by this version, expected tumbling, sliding or session",
     ),
     (
         "  order: arrival",
@@ -121,7 +116,7 @@ LATER = [
         "  kind: tumbling",
         "  trigger: {count: 3}",
         (
-            "19:3: windows.trigger: not supported by this version; known keys: kind, size, slide, offset, key, "
+            "19:3: windows.trigger: not supported by this version; known keys: kind, size, slide, offset, gap, key, "
             "allowed_lateness, accumulation, late_data, aggregates"
         ),
     ),

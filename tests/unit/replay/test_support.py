@@ -20,8 +20,9 @@ def test_the_engine_has_every_strategy(strategy: Strategy, idle_timeout_ms: int 
     watermark = Watermark(strategy, idle_timeout_ms=idle_timeout_ms)
     require_support(pipeline(watermark))
     require_support(pipeline(watermark, kind="sliding", slide_ms=4))
+    require_support(pipeline(watermark, kind="session", gap_ms=10))
 
 
 def test_other_windows_are_refused() -> None:
-    with pytest.raises(UnsupportedPipelineError, match=r"windows\.kind 'session', it has tumbling, sliding"):
-        require_support(pipeline(kind="session"))
+    with pytest.raises(UnsupportedPipelineError, match=r"windows\.kind 'none', it has tumbling, sliding, session"):
+        require_support(pipeline(kind="none"))
