@@ -75,7 +75,7 @@ def _steps(first_of_cell: DataFrame, moves: DataFrame, pipeline: Pipeline, thres
         every_threshold, "partition", "epoch", F.lit(_MIN).alias("cell_ms"), "change"
     )
     # Few rows, and one order: epochs of any kind become numbers.
-    in_order = Window.orderBy(F.col("epoch").asc_nulls_first())
+    in_order = Window.partitionBy(F.lit(0)).orderBy(F.col("epoch").asc_nulls_first())
     return rises.unionByName(told).withColumn("place", F.dense_rank().over(in_order))
 
 

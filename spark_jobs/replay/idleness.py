@@ -21,6 +21,8 @@ from spark_jobs.replay.epochs import Axis, axis, of_tick, ticks
 from spark_jobs.replay.event_time import millis
 from spark_jobs.replay.events import declared_labels
 
+_FOREVER_MS = 2**61
+
 
 def changes(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
     """Where partitions fall idle and speak again: `partition, epoch, is_idle, candidate_ms`.
@@ -41,15 +43,21 @@ def changes(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 def longest_silence_ticks(pipeline: Pipeline) -> int:
     """How many ticks of a clock behind a partition's last epoch see it idle first."""
-    return 2 + (pipeline.watermark.idle_timeout_ms or 0) // ticks(pipeline).interval_ms
+    return 2 + _timeout_ms(pipeline) // ticks(pipeline).interval_ms
+
+
+def _timeout_ms(pipeline: Pipeline) -> int:
+    # The cut keeps sums from overflowing and lies far beyond every time that a table can hold.
+    return min(pipeline.watermark.idle_timeout_ms or 0, _FOREVER_MS)
 
 
 def _silences(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
     """`partition, last, next`: two ticks that see rows of a partition, and none between them does; null: never."""
     spoken = groups.select("partition", F.col("bucket").alias("last")).distinct()
-    for label in declared_labels(pipeline):
+    if labels := declared_labels(pipeline):
         before = groups.agg((F.min("bucket") - F.lit(1)).alias("last")).where("last is not null")
-        spoken = spoken.union(before.select(F.lit(label).alias("partition"), "last"))
+        declared = F.explode(F.array(*map(F.lit, labels))).alias("partition")
+        spoken = spoken.union(before.select(declared, "last"))
     in_order = Window.partitionBy("partition").orderBy("last")
     found = spoken.withColumn("next", F.lead("last").over(in_order))
     return found.where(F.col("next").isNull() | (F.col("next") - F.col("last") > F.lit(2)))
@@ -60,17 +68,17 @@ def _with_idle_tick(silences: DataFrame, groups: DataFrame, pipeline: Pipeline) 
     if ticks(pipeline).kind is EmitKind.EVERY:
         idle = F.col("last") + F.lit(longest_silence_ticks(pipeline))
         emit = ticks(pipeline)
-        before = (idle * F.lit(emit.interval_ms) + F.lit(emit.phase_ms)) * F.lit(1000)
+        # Null where it is beyond all clocks, which no row and no tick comes to.
+        before = F.try_multiply(F.try_multiply(idle, F.lit(emit.interval_ms)) + F.lit(emit.phase_ms), F.lit(1000))
         return silences.withColumns({"idle": idle, "before_us": before})
     counted = _counted_ticks(groups, pipeline)
     starts = counted.select((F.col("idle") - F.lit(1)).alias("last"), F.col("clock_ms").alias("start_ms"))
     started = silences.join(starts, "last").select(
-        "partition", "last", "next", (F.col("start_ms") + F.lit(pipeline.watermark.idle_timeout_ms)).alias("clock_ms")
+        "partition", "last", "next", (F.col("start_ms") + F.lit(_timeout_ms(pipeline))).alias("clock_ms")
     )
     # Latest first, and a silence before the tick at which it is just not over: what has been seen comes later.
-    later = Window.orderBy(F.col("clock_ms").desc(), F.col("partition").isNull()).rowsBetween(
-        Window.unboundedPreceding, 0
-    )
+    latest_first = Window.partitionBy(F.lit(0)).orderBy(F.col("clock_ms").desc(), F.col("partition").isNull())
+    later = latest_first.rowsBetween(Window.unboundedPreceding, 0)
     seen = started.unionByName(counted, allowMissingColumns=True)
     first = F.min(F.when(F.col("partition").isNull(), F.struct("idle", "before_us"))).over(later)
     found = seen.withColumn("first", first).where("partition is not null")
@@ -81,7 +89,7 @@ def _counted_ticks(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
     """Every tick behind a number of rows: `idle` (its number), `clock_ms`, `before_us` (clock of the one before)."""
     complete = groups.agg((F.call_function("div", F.sum("row_count"), F.lit(ticks(pipeline).n))).alias("complete"))
     ends = groups.groupBy(F.col("bucket").alias("idle")).agg(F.max("last_clock_us").alias("clock_us"))
-    in_order = Window.orderBy("idle")
+    in_order = Window.partitionBy(F.lit(0)).orderBy("idle")
     return (
         ends.crossJoin(F.broadcast(complete))
         .where(F.col("idle") < F.col("complete"))

@@ -48,7 +48,7 @@ def _awake(passed: DataFrame, name: str, moves: DataFrame, pipeline: Pipeline) -
     """With ticks at which all partitions are idle put off until one is not; null: none ever is."""
     spoken = moves.select(F.col("bucket").alias(name), F.lit(True).alias("spoken")).distinct()
     both = passed.unionByName(spoken, allowMissingColumns=True)
-    in_order = Window.orderBy(name, F.col("spoken").asc_nulls_last())
+    in_order = Window.partitionBy(F.lit(0)).orderBy(name, F.col("spoken").asc_nulls_last())
     before = F.last(F.when(F.col("spoken"), F.col(name)), ignorenulls=True).over(
         in_order.rowsBetween(Window.unboundedPreceding, 0)
     )

@@ -92,8 +92,8 @@ def test_a_misplaced_key_is_not_missed_where_it_belongs(
 def test_a_file_for_a_later_version_is_not_told_what_it_lacks(
     edit: Callable[..., str], problems_of: Callable[..., list[Problem]]
 ) -> None:
-    text = edit(("kind: tumbling", "kind: sliding"), ("size: 1 hour", "slide: 30 min"))
-    assert [problem.key for problem in problems_of(text)] == ["windows.kind", "windows.slide"]
+    text = edit(("kind: tumbling", "kind: none"), ("size: 1 hour", "trigger: {count: 3}"))
+    assert [problem.key for problem in problems_of(text)] == ["windows.kind", "windows.trigger"]
 
 
 def test_a_wrong_section_is_one_problem() -> None:
