@@ -62,11 +62,10 @@ class _Staging:
         counts = self._counted(groups)
         self._say(f"{counts['rows_read']:,} rows, {counts['invalid']:,} of them without a usable time")
         with shuffling(self._spark, counts["rows_read"]):
-            parts = self._slices(groups, slices)
-            self._stage_all(groups, parts, counts["invalid"])
+            parts = self._stage_all(groups, slices, counts["invalid"])
             return {**counts, **self._written(counts, parts)}
 
-    def _stage_all(self, groups: DataFrame, parts: list[Slice], invalid: int) -> None:
+    def _stage_all(self, groups: DataFrame, slices: int, invalid: int) -> list[Slice]:
         pipeline = self._pipeline
         if is_small(groups):
             # Per-event emission also reads events, which are not few.
@@ -74,6 +73,7 @@ class _Staging:
             reader = self._spark if by_event else interpreting(self._spark)
             groups = self._kept(groups, "census", reader).coalesce(1)
         book = self._kept(calendar(groups, self._moving, pipeline), "calendar")
+        parts = self._slices(groups, slices)
         with ThreadPoolExecutor(max_workers=4) as pool:
             beside = [pool.submit(self._watermarks, book), pool.submit(self._invalid, invalid)]
             for i, part in enumerate(parts):
@@ -83,6 +83,7 @@ class _Staging:
                 self._say(f"slice {i + 1} of {len(parts)} staged")
             for future in beside:
                 future.result()
+        return parts
 
     def _kept(self, rows: DataFrame, name: str, reader: SparkSession | None = None) -> DataFrame:
         return staging.kept(rows, self._lake, self._run.run_id, name, reader=reader or self._spark)
