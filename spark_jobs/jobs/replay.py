@@ -70,8 +70,7 @@ class _Staging:
             counts = self._counted_sessions(counts)
             return {**counts, **self._written(counts, [])}
         with shuffling(self._spark, counts["rows_read"]):
-            parts = self._slices(groups, slices)
-            self._stage_all(groups, parts, counts["invalid"])
+            parts = self._stage_all(groups, slices, counts["invalid"])
             return {**counts, **self._written(counts, parts)}
 
     def _stage_sessions(self, groups: DataFrame, invalid: int) -> None:
@@ -92,7 +91,7 @@ class _Staging:
         rows_read = filtered + held + staging.row_count(*where, "late_events")
         return {**read, "rows_read": rows_read, "filtered": filtered}
 
-    def _stage_all(self, groups: DataFrame, parts: list[Slice], invalid: int) -> None:
+    def _stage_all(self, groups: DataFrame, slices: int, invalid: int) -> list[Slice]:
         pipeline = self._pipeline
         if is_small(groups):
             # Where rows are epochs, events are read as well, which are not few.
@@ -100,6 +99,7 @@ class _Staging:
             reader = self._spark if by_event else interpreting(self._spark)
             groups = self._kept(groups, "census", reader).coalesce(1)
         book = self._kept(calendar(groups, self._moving, pipeline), "calendar")
+        parts = self._slices(groups, slices)
         with ThreadPoolExecutor(max_workers=4) as pool:
             beside = [pool.submit(self._watermarks, book), pool.submit(self._invalid, invalid)]
             for i, part in enumerate(parts):
@@ -109,6 +109,7 @@ class _Staging:
                 self._say(f"slice {i + 1} of {len(parts)} staged")
             for future in beside:
                 future.result()
+        return parts
 
     def _kept(self, rows: DataFrame, name: str, reader: SparkSession | None = None) -> DataFrame:
         return staging.kept(rows, self._lake, self._run.run_id, name, reader=reader or self._spark)

@@ -57,6 +57,8 @@ def moved(row: dict[str, Any], by_ms: int) -> None:
         row[name] += timedelta(milliseconds=by_ms)
 
 
+#: A scenario, and of it the late event whose newest window has a result.
+FAULTY, COUNTED = "s101-123", 8
 FAULTS: dict[str, tuple[Callable[[Rows, dict[str, int], int], Any], set[str]]] = {
     "a window between two starts": (
         lambda rows, counts, slide: [moved(row, slide // 2) for row in rows["late_events"]],
@@ -68,14 +70,14 @@ FAULTS: dict[str, tuple[Callable[[Rows, dict[str, int], int], Any], set[str]]] =
         },
     ),
     "an older window than the newest": (
-        lambda rows, counts, slide: moved(rows["late_events"][0], -slide),
+        lambda rows, counts, slide: moved(rows["late_events"][COUNTED], -slide),
         {
             "late_events.late_events_missed_their_own_window",
             "window_results.results_count_the_rows_they_missed",
         },
     ),
     "a late event without its window": (
-        lambda rows, counts, slide: rows["late_events"][0].update(window_start=None, window_end=None),
+        lambda rows, counts, slide: rows["late_events"][COUNTED].update(window_start=None, window_end=None),
         {
             "late_events.windows_lie_on_the_grid",
             "late_events.windows_are_as_long_as_declared",
@@ -100,7 +102,7 @@ FAULTS: dict[str, tuple[Callable[[Rows, dict[str, int], int], Any], set[str]]] =
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_breaks_the_laws_about_it_and_no_other(spark: SparkSession, name: str) -> None:
-    scenario = next(s for s in OVERLAPPING if s.id == "s101-123")
+    scenario = next(s for s in OVERLAPPING if s.id == FAULTY)
     pipeline, rows, counts = copy.deepcopy(staged(scenario, EndOfInput.CLOSE))
     fault, expected = FAULTS[name]
     fault(rows, counts, pipeline.windows.slide_ms)
