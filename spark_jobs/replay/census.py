@@ -38,9 +38,6 @@ def census(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
         "bucket": F.when(moves_watermark(pipeline), bucket(F.col(c.EPOCH), pipeline)),
         "slice_ms": F.when(F.col(c.VALID), windows.slice_ms(F.col(c.TS_MS), pipeline.windows)),
     }
-    if pipeline.windows.kind == windows.SESSION:
-        # A session is its key's own: time has no windows to count by.
-        keys["slice_ms"] = F.lit(None).cast("long")
     newest = windows.start_ms(F.col("slice_ms"), pipeline.windows)
     highest = {"max_ts_ms": F.max(c.TS_MS), "last_clock_us": F.max(c.CLOCK_US), "row_count": F.count("*")}
     if strategy.carries(pipeline):

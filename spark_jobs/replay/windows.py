@@ -50,7 +50,12 @@ def oldest_ms(ts_ms: Column, windows: Windows) -> Column:
 
 
 def slice_ms(ts_ms: Column, windows: Windows) -> Column:
-    """Start of the window slice that holds `ts_ms`: itself an instant with the windows of the whole slice."""
+    """Start of the window slice that holds `ts_ms`: itself an instant with the windows of the whole slice.
+
+    Null for sessions: each is its key's own, and time has no windows to count by.
+    """
+    if windows.kind == SESSION:
+        return F.lit(None).cast("long")
     newest = start_ms(ts_ms, windows)
     rest = F.lit(windows.size_ms % windows.period_ms)
     if windows.size_ms % windows.period_ms == 0:
