@@ -15,9 +15,11 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from expectations import check
-from expectations.suites import SUITES
+from expectations.staged import Staged
+from expectations.suites import SUITES, watermarks
 from spark_jobs.pipeline.model import EndOfInput
 from spark_jobs.semantics import reference
 from tests.spark.drawn_run import (
@@ -273,6 +275,21 @@ def test_what_flink_emits_breaks_no_law(spark: SparkSession, scenario: Scenario,
     outcome = reference.replay(scenario.rows, pipeline, until=scenario.until)
     rows = {table: getattr(outcome, table) for table in SCHEMAS}
     assert broken(spark, rows, pipeline, outcome.counts) == set()
+
+
+@pytest.mark.parametrize(("slow", "fast", "broken"), [(10, 20.5, 0), (20.5, 30, 0), (20.4, 20.6, 1)])
+def test_where_partitions_fall_idle_windows_fire_at_the_watermark_of_one(
+    spark: SparkSession, slow: float, fast: float, broken: int
+) -> None:
+    pipeline = replace(PIPELINE, watermark=replace(PIPELINE.watermark, idle_timeout_ms=1_000))
+    partitions = [{"source_partition": "0", "watermark": at(slow)}, {"source_partition": "1", "watermark": at(fast)}]
+    rows = copy.deepcopy(CORRECT)
+    change("watermarks", 1, partition_watermarks=partitions)(rows)
+    staged = Staged(frames(spark, rows), pipeline, COUNTS)
+    law = next(law for law in watermarks.laws(pipeline) if law.name == "the_watermark_is_that_of_a_partition")
+    with interpreted(spark):
+        assert watermarks.rows(staged).where(~F.expr(law.holds)).count() == broken
+    staged.release()
 
 
 def test_every_law_about_rows_has_a_fault() -> None:
