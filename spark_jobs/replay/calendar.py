@@ -81,8 +81,8 @@ def passages(
     if falls_idle(pipeline) and not lagging:
         found = advances.passages(asked, first_of_cell, moves, pipeline, list(cells))
     else:
-        alike = streams.select("partition", F.lit(False).alias("declared")).distinct()
-        everyone = alike if lagging else watermark.partitions(moves, pipeline)
+        one = streams.select("partition", F.lit(False).alias("declared")).distinct()
+        everyone = one if lagging else watermark.partitions(moves, pipeline)
         found = _together(asked, first_of_cell, everyone, list(cells))
     return emission.happened(found, list(cells), moves, pipeline, until_us=until_us)
 

@@ -111,7 +111,7 @@ def test_report_writes_the_page_of_the_run_published_last(replayed: dict[str, An
     page = Path(replayed["report"])
     page.unlink()
     assert answer(run(lake, "report", str(file)))["report"] == str(page)
-    assert page.read_text().startswith("<!doctype html>")
+    assert page.read_text().startswith("<!DOCTYPE html>")
 
 
 def test_a_replay_that_its_checks_refuse_exits_with_3_and_publishes_nothing(
