@@ -20,6 +20,7 @@ from rich.table import Table
 from spark_jobs.jobs.errors import BlockedError, InputError
 from spark_jobs.pipeline import Pipeline, PipelineError, load
 from spark_jobs.pipeline.durations import format_duration
+from spark_jobs.pipeline.model import Strategy
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -53,12 +54,13 @@ def check(file: File, override: Override = [], as_json: AsJson = False) -> None:
         from spark_jobs.jobs.check import check_source
         from spark_jobs.session import open_session
         from spark_jobs.tables import source
+        from spark_jobs.tables.errors import SourceError
 
         spark = open_session(f"tidemark check {pipeline.name}")
         try:
             version = source.pinned_version(spark, pipeline.source.table)
-            rows = source.read(spark, pipeline.source.table, version)
-        except source.SourceError as problem:
+            rows = source.events(spark, pipeline, version)
+        except SourceError as problem:
             raise InputError(str(problem)) from problem
         check_source(rows, pipeline)
         found = {
@@ -257,10 +259,11 @@ def _run_row(run: Run) -> dict[str, Any]:
 
 
 def _print_runs(pipeline: Pipeline, lake: Lake, runs: list[Run], published: str | None) -> None:
-    bound = format_duration(pipeline.watermark.out_of_orderness_ms)
     lateness = format_duration(pipeline.windows.allowed_lateness_ms)
     _out.print(
-        f"{pipeline.name} in {lake.home}: bound {bound}, allowed lateness {lateness}", markup=False, soft_wrap=True
+        f"{pipeline.name} in {lake.home}: {_watermark(pipeline)}, allowed lateness {lateness}",
+        markup=False,
+        soft_wrap=True,
     )
     if not runs:
         _out.print("no run yet")
@@ -281,6 +284,20 @@ def _print_runs(pipeline: Pipeline, lake: Lake, runs: list[Run], published: str 
     _out.print(table)
     if published:
         _out.print("* published last")
+
+
+def _watermark(pipeline: Pipeline) -> str:
+    """The strategy in a few words."""
+    watermark = pipeline.watermark
+    told = {
+        Strategy.BOUNDED_OUT_OF_ORDERNESS: f"bound {format_duration(watermark.out_of_orderness_ms)}",
+        Strategy.MONOTONOUS: "monotonous watermark",
+        Strategy.PUNCTUATED: f"punctuated watermark when {watermark.when}",
+        Strategy.TIME_LAG: f"lag {format_duration(watermark.lag_ms)}",
+        Strategy.NONE: "no watermark",
+    }[watermark.strategy]
+    silent = watermark.idle_timeout_ms
+    return told if silent is None else f"{told}, idle after {format_duration(silent)}"
 
 
 def _minute(moment: datetime | None) -> str:

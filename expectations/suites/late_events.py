@@ -1,6 +1,7 @@
 """Late events: one source row each, too late for its window, with the watermark that it missed.
 
-Too late is a statement about the window: its state was gone when the row came (rules 51-54).
+Too late is a statement about the window: its state was gone when the row came (rules 51-54). Of several windows the
+newest is told, the last that the row has missed. A row between two windows has none, and is judged itself (rule 53).
 """
 
 from __future__ import annotations
@@ -21,17 +22,14 @@ def rows(staged: Staged) -> DataFrame:
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     """The laws of late events."""
     lateness_ms = pipeline.windows.allowed_lateness_ms
+    assigned = "window_start IS NOT NULL" if windows.have_gaps(pipeline) else "true"
     always = (
-        *windows.laws(pipeline),
-        Law(
-            "late_events_missed_their_own_window",
-            "The event time of a late event lies in the window that it is said to have missed.",
-            "event_time >= window_start AND event_time < window_end",
-        ),
+        *windows.laws(pipeline, where=assigned),
+        _own_window(pipeline),
         Law(
             "no_row_is_too_late_for_an_open_window",
             f"The watermark before a late event was at least {lateness_ms:,} ms past its window's last millisecond.",
-            lateness.is_closed(lateness_ms),
+            f"CASE WHEN {assigned} THEN {lateness.is_closed(lateness_ms)} ELSE late_by_ms >= {lateness_ms} END",
         ),
         Law(
             "late_by_is_the_watermark_minus_the_event_time",
@@ -39,15 +37,27 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
             "late_by_ms >= 0 AND late_by_ms = unix_millis(watermark) - unix_millis(event_time)",
         ),
     )
-    # In event-time order a row's arrival time, where there is one, says nothing about its place.
-    if pipeline.replay.order is not Order.ARRIVAL:
+    # Sessions have no calendar. In another order an arrival time, where there is one, says nothing of a row's place.
+    if pipeline.replay.order is not Order.ARRIVAL or windows.are_sessions(pipeline):
         return always
     after = Law(
         "late_events_arrive_after_their_window_closed",
         "A late event arrives when the calendar has closed its window, not before.",
-        "arrival_time >= closes_at",
+        f"NOT ({assigned}) OR arrival_time >= closes_at",
     )
     return (*always, after)
+
+
+def _own_window(pipeline: Pipeline) -> Law:
+    size, period, offset = pipeline.windows.size_ms, pipeline.windows.period_ms, pipeline.windows.offset_ms
+    newest = f"event_time >= window_start AND unix_millis(event_time) - unix_millis(window_start) < {min(size, period)}"
+    none = f"pmod(unix_millis(event_time) - ({offset}), {period}) >= {size}"
+    return Law(
+        "late_events_missed_their_own_window",
+        "The event time of a late event lies in the window that it is said to have missed, and in no newer one; only "
+        "one that lies in none says none.",
+        f"CASE WHEN window_start IS NULL THEN {none} ELSE {newest} END",
+    )
 
 
 SUITE = Suite(

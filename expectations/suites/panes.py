@@ -22,7 +22,7 @@ def rows(staged: Staged) -> DataFrame:
     `place` counts from 1 along the (key, window); `first_panes` is how many of its panes have number 0; `previous_*`
     are values of the pane before.
     """
-    of_window = Window.partitionBy("key", "window_start")
+    of_window = Window.partitionBy("key", *windows.bounds(staged.pipeline))
     in_order = of_window.orderBy("pane_index", "fired_at", "row_count")
     before = {
         f"previous_{name}": F.lag(name).over(in_order) for name in ("pane_index", "row_count", "fired_at", "watermark")
@@ -40,7 +40,7 @@ def rows(staged: Staged) -> DataFrame:
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     """The laws of panes."""
     lateness_ms = pipeline.windows.allowed_lateness_ms
-    return (
+    always = (
         *windows.laws(pipeline),
         Law(
             "no_pane_fires_before_its_watermark",
@@ -83,6 +83,11 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
             "From one pane of a key and window to the next, neither the clock nor the watermark goes back.",
             "place = 1 OR (fired_at >= previous_fired_at AND watermark >= previous_watermark)",
         ),
+    )
+    if windows.are_sessions(pipeline):
+        return always
+    return (
+        *always,
         Law(
             "panes_fire_as_the_calendar_says",
             "An on-time pane fires at the moment and watermark that `watermarks` gives for its window; a late pane "
@@ -99,6 +104,12 @@ def _row_count(pipeline: Pipeline) -> Law:
             "late_panes_hold_their_own_row",
             "With discarding accumulation a late pane holds the one row that fired it.",
             "timing <> 'late' OR row_count = 1",
+        )
+    if windows.are_sessions(pipeline):
+        return Law(
+            "late_panes_add_one_row",
+            "With accumulating panes a late pane that follows another of its session holds one row more.",
+            "timing <> 'late' OR pane_index = 0 OR row_count = previous_row_count + 1",
         )
     return Law(
         "late_panes_add_one_row",

@@ -3,8 +3,15 @@
     rows read = invalid + filtered + on time + late + too late
 
 `rows_read` and `filtered` are what the replay counted in the source. The other terms are counted here, in the staged
-tables: an on-time pane holds its on-time rows, a late pane stands for one late row. Rows in windows that are still open
+tables: an on-time pane holds its on-time rows, a late pane stands for one late row. A session's panes show again what
+those of the sessions that it swallowed have shown: there on time are the rows that came with no late pane, each counted
+in the one result that holds it, or with discarding accumulation in the one pane. Rows in windows that are still open
 (`end_of_input: keep_open`) are in no table yet.
+
+Where windows overlap, a row counts once, by what its newest window makes of it, and panes hold it once a window. Then
+rows on time and late are what the replay reported, and it is pairs of a row and a window that are counted here:
+
+    pairs = on time + late + dropped
 """
 
 from __future__ import annotations
@@ -12,49 +19,88 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from expectations import windows
 from expectations.law import Law, Suite
 from expectations.staged import Staged
-from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.model import Accumulation, EndOfInput, Pipeline
 
 #: Counts that a replay may report, and that the staged tables hold too.
 _COUNTED = ("invalid", "on_time", "late", "too_late", "windows", "panes", "late_panes")
+#: What only the replay can count where windows overlap.
+_REPORTED = ("on_time", "late", "unassigned", "row_windows", "row_windows_dropped")
 _ACCOUNTED = "(invalid + filtered + on_time + late + too_late)"
 
 
 def rows(staged: Staged) -> DataFrame:
-    """The one row: `rows_read`, `filtered`, the counted terms, `open_windows`, `reported_*` (null: not reported)."""
-    on_time = F.sum(F.when(F.col("timing") == "on_time", F.col("row_count")))
+    """The one row: `rows_read`, `filtered`, the counted terms, `open_windows`, `reported_*` (null: not reported).
+
+    `open_windows` is null where nobody knows: of sessions that the input's end leaves open.
+    """
     late = F.count_if(F.col("timing") == "late")
+    on_time = F.sum(F.when(F.col("timing") == "on_time", F.col("row_count")))
+    shown = F.coalesce(F.sum("row_count"), F.lit(0))
     panes = staged.panes.agg(
         F.coalesce(on_time, F.lit(0)).alias("on_time"),
+        shown.alias("in_panes"),
         late.alias("late"),
         late.alias("late_panes"),
         F.count("*").alias("panes"),
     )
     found = (
-        panes.crossJoin(staged.window_results.agg(F.count("*").alias("windows")))
+        panes.crossJoin(staged.window_results.agg(F.count("*").alias("windows"), shown.alias("in_results")))
         .crossJoin(staged.late_events.agg(F.count("*").alias("too_late")))
         .crossJoin(staged.invalid_events.agg(F.count("*").alias("invalid")))
         .crossJoin(staged.watermarks.agg(F.count_if(F.col("fires_at").isNull()).alias("open_windows")))
     )
+    if windows.are_sessions(staged.pipeline):
+        found = _of_sessions(found, staged.pipeline)
     told = {name: F.lit(staged.counts[name]).cast("long") for name in ("rows_read", "filtered")}
+    if windows.overlap(staged.pipeline):
+        found = found.withColumn("on_time_pairs", F.col("on_time"))
+        told |= {name: F.lit(staged.counts.get(name)).cast("long") for name in _REPORTED}
     reported = {f"reported_{name}": F.lit(staged.counts.get(name)).cast("long") for name in _COUNTED}
     return found.withColumns({**told, **reported})
 
 
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     """The laws of the sums."""
+    if windows.overlap(pipeline):
+        return (
+            *_of_pairs(),
+            *_of_all(pipeline, f"({_ACCOUNTED} + unassigned)", "concat(' + ', unassigned, ' without')"),
+        )
+    return _of_all(pipeline, _ACCOUNTED, "''")
+
+
+def _of_pairs() -> tuple[Law, ...]:
+    taken = "(on_time_pairs + late_panes + row_windows_dropped)"
+    return (
+        Law(
+            "every_row_is_in_each_of_its_windows",
+            "Pairs of a row and a window of it = on time + late + dropped by the window. Only those of windows that "
+            "are still open may be missing.",
+            f"CASE WHEN open_windows = 0 THEN row_windows = {taken} ELSE row_windows >= {taken} END",
+            observed=(
+                "concat(row_windows, ' pairs; ', on_time_pairs, ' on time + ', late_panes, ' late + ', "
+                f"row_windows_dropped, ' dropped = ', {taken})"
+            ),
+        ),
+    )
+
+
+def _of_all(pipeline: Pipeline, accounted: str, without: str) -> tuple[Law, ...]:
     differing = f"nullif(concat_ws('; ', {', '.join(_difference(name) for name in _COUNTED)}), '')"
     always = (
         Law(
             "every_row_is_accounted_for",
             "Rows read = invalid + filtered + on time + late + too late. Only rows in windows that are still open may "
             "be missing.",
-            f"CASE WHEN open_windows = 0 THEN rows_read = {_ACCOUNTED} ELSE rows_read >= {_ACCOUNTED} END",
+            f"CASE WHEN open_windows = 0 THEN rows_read = {accounted} ELSE rows_read >= {accounted} END",
             observed=(
                 "concat(rows_read, ' read; ', invalid, ' invalid + ', filtered, ' filtered + ', "
-                f"on_time, ' on time + ', late, ' late + ', too_late, ' too late = ', {_ACCOUNTED}, "
-                "if(open_windows = 0, '', concat('; ', open_windows, ' windows open')))"
+                f"on_time, ' on time + ', late, ' late + ', too_late, ' too late', {without}, ' = ', {accounted}, "
+                "if(open_windows = 0, '', "
+                "coalesce(concat('; ', open_windows, ' windows open'), '; windows may be open')))"
             ),
         ),
         Law(
@@ -80,6 +126,15 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
         ),
     )
     return (*always, too_late)
+
+
+def _of_sessions(found: DataFrame, pipeline: Pipeline) -> DataFrame:
+    discards = pipeline.windows.accumulation is Accumulation.DISCARDING
+    shown_once = F.col("in_panes" if discards else "in_results")
+    counted = found.withColumn("on_time", shown_once - F.col("late"))
+    if pipeline.replay.end_of_input is not EndOfInput.KEEP_OPEN:
+        return counted
+    return counted.withColumn("open_windows", F.lit(None).cast("long"))
 
 
 def _difference(name: str) -> str:

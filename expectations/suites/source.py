@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from expectations.law import Law, Suite
 from expectations.staged import Staged
-from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.model import Order, Pipeline
 
 _ALWAYS = ("event_time_missing", "event_time_out_of_range")
 _WITH_ARRIVAL = "arrival_time_missing"
@@ -26,9 +26,11 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     source = pipeline.source
     every = (*_ALWAYS, _WITH_ARRIVAL, _WITH_GUARD)
     impossible = []
+    # In commit order the commit is an arrival that no row lacks.
+    is_known = source.arrival_time is not None or pipeline.replay.order is Order.COMMIT
     if source.arrival_time is None:
         impossible.append(_WITH_ARRIVAL)
-    if source.arrival_time is None or source.future_guard_ms is None:
+    if not is_known or source.future_guard_ms is None:
         impossible.append(_WITH_GUARD)
     known = Law(
         "invalid_rows_say_why",

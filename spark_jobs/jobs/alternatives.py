@@ -1,8 +1,10 @@
 """What other settings would have given: rows on time, late and too late for other bounds and latenesses.
 
 The census of a run holds, for each source partition, epoch and window, how many rows there are. All rows of a group
-share their fate under any bound and lateness, so the counts are exact and no event is read again. Per-event emission
-has no such groups, and no alternatives.
+share their fate under any bound and lateness, so the counts are exact and no event is read again. A row with several
+windows meets the fate that its newest has for it. Where rows are epochs there are no such groups, and no alternatives;
+nor where a strategy has no bound, where windows leave gaps and a row's own time decides, or for sessions, whose windows
+themselves would be others.
 """
 
 from __future__ import annotations
@@ -10,22 +12,27 @@ from __future__ import annotations
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import EmitKind, Pipeline, Strategy
-from spark_jobs.replay import lateness
+from spark_jobs.pipeline.model import Pipeline, Strategy
+from spark_jobs.replay import lateness, windows
 from spark_jobs.replay.calendar import passages
 from spark_jobs.replay.census import cell_after, gathered
+from spark_jobs.replay.epochs import Axis, axis
 from spark_jobs.tables import staging
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
+
+_BOUNDED = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS)
 
 
 def alternatives(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> list[dict[str, int]]:
     """The run's own settings and others around them.
 
     An entry has `out_of_orderness` and `allowed_lateness` (milliseconds), and the rows `on_time`, `late`, `too_late` of
-    the whole source. Empty for per-event emission. One job, whatever the number of entries.
+    the whole source. Empty where rows are epochs, where there is no bound, for windows with gaps and for sessions. One
+    job, whatever the number of entries.
     """
-    if pipeline.watermark.emit.kind is EmitKind.PER_EVENT:
+    no_groups = axis(pipeline) is not Axis.TICKS or windows.have_gaps(pipeline.windows)
+    if no_groups or pipeline.watermark.strategy not in _BOUNDED or pipeline.windows.kind == windows.SESSION:
         return []
     groups = gathered(staging.found(spark, lake, run.run_id, "census"))
     others = _others(pipeline)

@@ -39,8 +39,12 @@ def _columns(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
 
 
 def _times(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
-    source = pipeline.source
-    for key, field in (("source.event_time", source.event_time), ("source.arrival_time", source.arrival_time)):
+    fields = {
+        "source.event_time": pipeline.source.event_time,
+        "source.arrival_time": pipeline.source.arrival_time,
+        "watermark.value": pipeline.watermark.value,
+    }
+    for key, field in fields.items():
         if field is None:
             continue
         try:
@@ -52,13 +56,15 @@ def _times(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
 
 
 def _expressions(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
-    if pipeline.source.where is not None:
+    for key, condition in (("source.where", pipeline.source.where), ("watermark.when", pipeline.watermark.when)):
+        if condition is None:
+            continue
         try:
-            kind = events.select(F.expr(pipeline.source.where).alias("kept")).schema[0].dataType.simpleString()
+            kind = events.select(F.expr(condition).alias("holds")).schema[0].dataType.simpleString()
             if kind != "boolean":
-                yield f"source.where: asked for a condition, found '{pipeline.source.where}' of type {kind}"
+                yield f"{key}: asked for a condition, found '{condition}' of type {kind}"
         except AnalysisException as problem:
-            yield f"source.where: {_told(problem, events)}"
+            yield f"{key}: {_told(problem, events)}"
     for aggregate in pipeline.windows.aggregates:
         try:
             events.groupBy().agg(F.expr(aggregate.expression).alias(aggregate.name))

@@ -17,9 +17,11 @@ from spark_jobs.jobs.check import check_source
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import columns as c
+from spark_jobs.replay import windows
 from spark_jobs.replay.events import prepare
 from spark_jobs.replay.support import UnsupportedPipelineError, require_support
 from spark_jobs.tables import ledger, source
+from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.publishing import Interval
@@ -52,8 +54,8 @@ def plan(spark: SparkSession, pipeline: Pipeline, lake: Lake, interval: Interval
     table = pipeline.source.table
     try:
         version = source.pinned_version(spark, table)
-        check_source(source.read(spark, table, version), pipeline)
-    except source.SourceError as problem:
+        check_source(source.events(spark, pipeline, version), pipeline)
+    except SourceError as problem:
         raise InputError(str(problem)) from problem
     run = Run(
         run_id=_run_id(pipeline, version, interval),
@@ -80,29 +82,34 @@ class Extent:
 
 def extent(spark: SparkSession, pipeline: Pipeline, planned: Plan) -> Extent:
     """Look at the source for what the run would read. Costs one pass over its event times."""
-    rows = prepare(source.read(spark, planned.table, planned.run.source_version), pipeline)
-    held = F.col(c.VALID) & planned.interval.holds(F.timestamp_millis(c.WINDOW_MS))
+    rows = prepare(source.events(spark, pipeline, planned.run.source_version), pipeline)
+    oldest, newest = windows.oldest_ms(F.col(c.TS_MS), pipeline.windows), F.col(c.WINDOW_MS)
+    held = F.col(c.VALID) & (oldest <= newest) & planned.interval.holds(F.timestamp_millis(newest))
     found = rows.agg(
         F.count("*").alias("rows"),
-        F.min(F.when(held, F.col(c.WINDOW_MS))).alias("first"),
-        F.max(F.when(held, F.col(c.WINDOW_MS))).alias("last"),
+        F.min(F.when(held, oldest)).alias("first"),
+        F.max(F.when(held, newest)).alias("last"),
     ).collect()[0]
     first, last = (
         None if ms is None else _EPOCH + timedelta(milliseconds=ms) for ms in (found["first"], found["last"])
     )
+    if first is not None and planned.interval.start is not None:
+        first = max(first, planned.interval.start)
     files, size = source.extent(spark, planned.table)
     return Extent(found["rows"], files, size, first, last)
 
 
 def _aligned(interval: Interval, pipeline: Pipeline) -> None:
-    """A window is replaced as a whole or not at all."""
-    size, offset = pipeline.windows.size_ms, pipeline.windows.offset_ms
+    """A window is replaced as a whole or not at all; sessions begin anywhere, and none is cut by a bound."""
+    if pipeline.windows.kind == windows.SESSION:
+        return
+    period, offset = pipeline.windows.period_ms, pipeline.windows.offset_ms
     for option, moment in (("--from", interval.start), ("--to", interval.end)):
         if moment is None:
             continue
-        into = (moment - _EPOCH - timedelta(milliseconds=offset)) % timedelta(milliseconds=size)
+        into = (moment - _EPOCH - timedelta(milliseconds=offset)) % timedelta(milliseconds=period)
         if into:
-            below, above = moment - into, moment - into + timedelta(milliseconds=size)
+            below, above = moment - into, moment - into + timedelta(milliseconds=period)
             raise InputError(
                 f"{option}: asked for {moment.isoformat()}, which cuts a window in two; "
                 f"windows begin at {below.isoformat()} and {above.isoformat()}"

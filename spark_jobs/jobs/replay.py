@@ -6,23 +6,28 @@ begins. A killed step is finished by the same command: what was written is found
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from spark_jobs.jobs import session_staging
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.progress import Progress
-from spark_jobs.pipeline.model import EmitKind, Pipeline
-from spark_jobs.replay import arrival_order, late_events, lateness, panes, timestamps
+from spark_jobs.jobs.session_staging import SessionStaging
+from spark_jobs.jobs.slices import Slice
+from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.replay import arrival_order, late_events, lateness, panes, timestamps, window_slices, windows
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.calendar import calendar
 from spark_jobs.replay.census import census, is_small
 from spark_jobs.replay.engine import watermarks
+from spark_jobs.replay.epochs import Axis, axis
 from spark_jobs.replay.events import fills_windows, moves_watermark, prepare, quoted
 from spark_jobs.semantics import event_time as rule
 from spark_jobs.session import interpreting, shuffling
@@ -32,23 +37,6 @@ from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.publishing import Interval
 
 _IMPLAUSIBLE = (rule.EVENT_TIME_IN_FUTURE, rule.EVENT_TIME_OUT_OF_RANGE)
-
-
-@dataclass(frozen=True)
-class _Slice:
-    """Windows whose start is in `[start_ms, end_ms)`; None is without bound."""
-
-    name: str
-    start_ms: int | None
-    end_ms: int | None
-
-    def holds(self, window_ms: Column) -> Column:
-        held = F.lit(True)
-        if self.start_ms is not None:
-            held = held & (window_ms >= F.lit(self.start_ms))
-        if self.end_ms is not None:
-            held = held & (window_ms < F.lit(self.end_ms))
-        return held
 
 
 def stage(
@@ -66,7 +54,7 @@ class _Staging:
         self._spark, self._pipeline, self._lake, self._run = spark, pipeline, lake, run
         self._progress = progress
         self._interval = Interval(run.interval_start, run.interval_end)
-        self._events = source.read(spark, pipeline.source.table, run.source_version)
+        self._events = source.events(spark, pipeline, run.source_version)
         self._prepared = prepare(self._events, pipeline)
         self._rows = arrival_order.with_epoch(self._prepared, pipeline)
         self._moving = self._rows.where(moves_watermark(pipeline))
@@ -76,15 +64,38 @@ class _Staging:
         groups = self._kept(census(self._rows, self._pipeline), "census")
         counts = self._counted(groups)
         self._say(f"{counts['rows_read']:,} rows, {counts['invalid']:,} of them without a usable time")
+        if self._pipeline.windows.kind == windows.SESSION:
+            with shuffling(self._spark, counts["rows_read"]):
+                self._stage_sessions(groups, counts["invalid"])
+            counts = self._counted_sessions(counts)
+            return {**counts, **self._written(counts, [])}
         with shuffling(self._spark, counts["rows_read"]):
-            self._stage_all(groups, slices, counts["invalid"])
-        return {**counts, **self._written(counts)}
+            parts = self._stage_all(groups, slices, counts["invalid"])
+            return {**counts, **self._written(counts, parts)}
 
-    def _stage_all(self, groups: DataFrame, slices: int, invalid: int) -> None:
+    def _stage_sessions(self, groups: DataFrame, invalid: int) -> None:
+        filling = self._rows.where(fills_windows())
+        sessions = SessionStaging(self._pipeline, self._interval, filling, self._moving, self._kept, self._stage)
+        sessions.write(groups)
+        self._invalid(invalid)
+        self._say("sessions staged")
+
+    def _counted_sessions(self, read: Mapping[str, int]) -> dict[str, int]:
+        """With the rows that belong to the interval: which these are, only the sessions tell."""
+        if self._interval.whole:
+            return dict(read)
+        where = (self._spark, self._lake, self._run.run_id)
+        panes, results = (staging.staged(*where, table) for table in ("panes", "window_results"))
+        filtered = session_staging.filtered(self._prepared, self._interval) if self._pipeline.source.where else 0
+        held = session_staging.held(panes, results, self._pipeline)
+        rows_read = filtered + held + staging.row_count(*where, "late_events")
+        return {**read, "rows_read": rows_read, "filtered": filtered}
+
+    def _stage_all(self, groups: DataFrame, slices: int, invalid: int) -> list[Slice]:
         pipeline = self._pipeline
         if is_small(groups):
-            # Per-event emission also reads events, which are not few.
-            by_event = pipeline.watermark.emit.kind is EmitKind.PER_EVENT
+            # Where rows are epochs, events are read as well, which are not few.
+            by_event = axis(pipeline) is not Axis.TICKS
             reader = self._spark if by_event else interpreting(self._spark)
             groups = self._kept(groups, "census", reader).coalesce(1)
         book = self._kept(calendar(groups, self._moving, pipeline), "calendar")
@@ -98,6 +109,7 @@ class _Staging:
                 self._say(f"slice {i + 1} of {len(parts)} staged")
             for future in beside:
                 future.result()
+        return parts
 
     def _kept(self, rows: DataFrame, name: str, reader: SparkSession | None = None) -> DataFrame:
         return staging.kept(rows, self._lake, self._run.run_id, name, reader=reader or self._spark)
@@ -108,17 +120,26 @@ class _Staging:
     def _counted(self, groups: DataFrame) -> dict[str, int]:
         """Rows of the census by what becomes of them; refuses event times in the wrong unit."""
         valid = F.col("reason").isNull()
-        inside = self._whole_or(valid & self._interval.holds(F.timestamp_millis("window_ms")))
+        # Which rows belong to an interval's sessions is told by the sessions, later.
+        of_sessions = self._pipeline.windows.kind == windows.SESSION
+        held = valid if of_sessions else valid & self._interval.holds(F.timestamp_millis("window_ms"))
+        inside = self._whole_or(held)
+        kept = inside & valid & F.col("kept")
+        spec = self._pipeline.windows
+        oldest = windows.oldest_ms(F.col("slice_ms"), spec)
         sums = {
             "rows_read": inside,
             "invalid": inside & ~valid,
             "filtered": inside & valid & ~F.col("kept"),
+            "unassigned": kept & (oldest > F.col("window_ms")),
             "implausible": F.col("reason").isin(*_IMPLAUSIBLE),
             "timed": valid | F.col("reason").isin(*_IMPLAUSIBLE),
         }
-        row = groups.agg(
-            *(F.coalesce(F.sum(F.when(k, F.col("row_count"))), F.lit(0)).alias(n) for n, k in sums.items())
-        )
+        counts = {name: F.when(holds, F.col("row_count")) for name, holds in sums.items()}
+        if windows.overlap(spec):
+            held = self._whole.windows_between(oldest, F.col("window_ms"), spec)
+            counts["row_windows"] = F.when(valid & F.col("kept"), held * F.col("row_count"))
+        row = groups.agg(*(F.coalesce(F.sum(n), F.lit(0)).alias(name) for name, n in counts.items()))
         found = {name: int(n) for name, n in row.collect()[0].asDict().items()}
         implausible, timed = found.pop("implausible"), found.pop("timed")
         if implausible * 2 > timed:
@@ -140,12 +161,15 @@ class _Staging:
             "give source.event_time as {column, unit: s|ms|us|ns}"
         )
 
-    def _slices(self, groups: DataFrame, wanted: int) -> list[_Slice]:
+    @cached_property
+    def _whole(self) -> Slice:
+        """The run's interval."""
+        edges = (self._interval.start, self._interval.end)
+        return Slice("slice-0", *(None if m is None else timestamps.literal_millis(m) for m in edges))
+
+    def _slices(self, groups: DataFrame, wanted: int) -> list[Slice]:
         """The interval cut into `wanted` stretches of windows with about as many rows each."""
-        start, end = (
-            None if m is None else timestamps.literal_millis(m) for m in (self._interval.start, self._interval.end)
-        )
-        whole = _Slice("slice-0", start, end)
+        whole = self._whole
         if wanted <= 1:
             return [whole]
         inside = groups.where(F.col("reason").isNull() & F.col("kept") & whole.holds(F.col("window_ms")))
@@ -156,62 +180,77 @@ class _Staging:
             if filled >= total * (len(cuts) + 1) / wanted and len(cuts) < wanted - 1:
                 cuts.append(row.window_ms)
             filled += row.n
-        edges = [start, *cuts, end]
-        return [_Slice(f"slice-{i}-of-{len(cuts) + 1}", a, b) for i, (a, b) in enumerate(pairwise(edges))]
+        edges = [whole.start_ms, *cuts, whole.end_ms]
+        return [Slice(f"slice-{i}-of-{len(cuts) + 1}", a, b) for i, (a, b) in enumerate(pairwise(edges))]
 
-    def _panes(self, part: _Slice, book: DataFrame, groups: DataFrame, pool: ThreadPoolExecutor) -> DataFrame:
+    def _panes(self, part: Slice, book: DataFrame, groups: DataFrame, pool: ThreadPoolExecutor) -> DataFrame:
         """Stage the slice's panes and late events; returns its late rows."""
-        pipeline, name = self._pipeline, part.name
+        pipeline, name, owned = self._pipeline, part.name, part.holds(F.col(c.WINDOW_MS))
         filling = self._filling(part)
-        on_time = pool.submit(self._stage, panes.on_time_panes(filling, book, pipeline), "panes", f"{name}/on-time")
-        behind = late_events.behind(filling, book, pipeline)
-        if not self._may_hold_late(part, book, groups):
-            behind = behind.limit(0)
-        behind = self._kept(behind, f"behind/{name}", groups.sparkSession)
-        late = self._kept(late_events.late_rows(behind, groups, pipeline, self._moving), f"late_rows/{name}")
-        missed = pool.submit(self._stage, late_events.late_events(late, pipeline), "late_events", name)
-        on_time.result()
+        on_time = lateness.on_time(filling, book, pipeline.windows)
+        # A row that is late for one window may be on time for another: then late rows come first, else side by side.
+        several = windows.overlap(pipeline.windows)
+        beside = None if several else pool.submit(self._on_time, part, on_time, None, book)
+        late = self._late_rows(part, filling, book, groups)
+        untaken = late_events.late_events(late.where(owned), pipeline)
+        missed = pool.submit(self._stage, untaken, "late_events", name)
+        if beside is None:
+            self._on_time(part, on_time, late, book)
+        else:
+            beside.result()
         first = staging.staged(self._spark, self._lake, self._run.run_id, "panes", states=True)
         first = first.where(part.holds(_start_ms()) & (F.col("timing") == "on_time"))
-        revised = panes.late_panes(late, lateness.on_time(filling, book), first, pipeline)
+        pairs = window_slices.on_time_pairs(on_time, late if several else None, pipeline)
+        revised = panes.late_panes(window_slices.late_pairs(late, pipeline).where(owned), pairs, first, pipeline)
         self._stage(revised, "panes", f"{name}/late")
         missed.result()
         return late
 
-    def _results(self, part: _Slice, late: DataFrame) -> None:
+    def _on_time(self, part: Slice, on_time: DataFrame, late: DataFrame | None, book: DataFrame) -> None:
+        fired = panes.on_time_panes(on_time, late, book, self._pipeline)
+        self._stage(fired.where(part.holds(_start_ms())), "panes", f"{part.name}/on-time")
+
+    def _results(self, part: Slice, late: DataFrame) -> None:
         staged = staging.staged(self._spark, self._lake, self._run.run_id, "panes").where(part.holds(_start_ms()))
         first, more = staged.where("timing = 'on_time'"), staged.where("timing = 'late'")
-        results = panes.window_results(first, more, late.where(c.TOO_LATE), self._pipeline)
+        missed = window_slices.missed(late, self._pipeline).where(part.holds(F.col(c.WINDOW_MS)))
+        results = panes.window_results(first, more, missed, self._pipeline)
         self._stage(results, "window_results", part.name)
 
-    def _filling(self, part: _Slice) -> DataFrame:
+    def _filling(self, part: Slice) -> DataFrame:
         """The rows that fill the slice's windows; of a plain timestamp column only the files that can hold them."""
         pipeline = self._pipeline
         event_time, size = pipeline.source.event_time.expression, pipeline.windows.size_ms
         kinds = {f.name: f.dataType for f in self._events.schema}
         # Epochs counted in rows need every row; an expression has no statistics.
-        prunable = pipeline.watermark.emit.kind is not EmitKind.EVERY_N and isinstance(
-            kinds.get(event_time), T.TimestampType
-        )
+        prunable = not arrival_order.is_numbered(pipeline) and isinstance(kinds.get(event_time), T.TimestampType)
         if not prunable or (part.start_ms is None and part.end_ms is None):
-            return self._rows.where(fills_windows() & part.holds(F.col(c.WINDOW_MS)))
+            return self._rows.where(fills_windows() & part.reaches(*_windows(pipeline)))
         read = self._events
         if part.start_ms is not None:
             read = read.where(F.col(quoted(event_time)) >= F.timestamp_millis(F.lit(part.start_ms)))
         if part.end_ms is not None:
             read = read.where(F.col(quoted(event_time)) < F.timestamp_millis(F.lit(part.end_ms + size)))
         rows = arrival_order.with_epoch(prepare(read, pipeline), pipeline)
-        return rows.where(fills_windows() & part.holds(F.col(c.WINDOW_MS)))
+        return rows.where(fills_windows() & part.reaches(*_windows(pipeline)))
 
-    def _may_hold_late(self, part: _Slice, book: DataFrame, groups: DataFrame) -> bool:
-        """Whether a row of the slice can be late, as far as the census tells."""
-        inside = groups.where(F.col("reason").isNull() & F.col("kept") & part.holds(F.col("window_ms")))
-        judged = inside.join(F.broadcast(book.select("window_ms", "fires_epoch")), "window_ms")
-        if self._pipeline.watermark.emit.kind is EmitKind.PER_EVENT:
-            # A group is a stretch of the clock: it may hold rows on both sides of the firing.
-            fires = arrival_order.bucket(F.col("fires_epoch"), self._pipeline)
-            return not judged.where(F.col("bucket") >= fires).isEmpty()
-        return not judged.where(F.col("bucket") > F.col("fires_epoch")).isEmpty()
+    def _late_rows(self, part: Slice, filling: DataFrame, book: DataFrame, groups: DataFrame) -> DataFrame:
+        """The slice's rows behind a window of theirs; nothing is read where the census knows that there are none."""
+        pipeline, name = self._pipeline, part.name
+        behind = late_events.behind(filling, book, pipeline)
+        reached = part.reaches(windows.oldest_ms(F.col("slice_ms"), pipeline.windows), F.col("window_ms"))
+        epochs = late_events.epochs(groups.where(reached), book, pipeline)
+        if epochs is None:
+            if not late_events.may_hold_late(groups.where(reached), book, pipeline):
+                behind = behind.limit(0)
+            behind = self._kept(behind, f"behind/{name}", groups.sparkSession)
+            missed = late_events.missed_watermarks(late_events.epochs_of(behind), groups, pipeline, self._moving)
+        else:
+            missed = late_events.missed_watermarks(epochs, groups, pipeline, self._moving)
+            missed = self._kept(missed, f"missed_watermarks/{name}")
+            if missed.isEmpty():
+                behind = behind.limit(0)
+        return self._kept(late_events.late_rows(behind, missed, pipeline), f"late_rows/{name}")
 
     def _watermarks(self, book: DataFrame) -> None:
         inside = book.where(self._interval.holds(F.timestamp_millis("window_ms")))
@@ -224,7 +263,7 @@ class _Staging:
     def _stage(self, rows: DataFrame, table: str, part: str) -> None:
         staging.stage(rows, self._lake, self._run.run_id, table, part)
 
-    def _written(self, read: Mapping[str, int]) -> dict[str, int]:
+    def _written(self, read: Mapping[str, int], parts: Sequence[Slice]) -> dict[str, int]:
         """What is staged, from Delta's own count of its rows; no row is read again for it.
 
         The audit counts the rows themselves, and what the panes hold, and compares. Rows in windows that are still open
@@ -232,15 +271,48 @@ class _Staging:
         """
         where = (self._spark, self._lake, self._run.run_id)
         panes = staging.panes_by_timing(*where)
-        late, too_late = panes["late"], staging.row_count(*where, "late_events")
+        found = {"late": panes["late"], "too_late": staging.row_count(*where, "late_events")}
+        if windows.overlap(self._pipeline.windows):
+            found |= self._behind(parts)
+        # Of the rows without a window some are late events.
+        unassigned = read["unassigned"] - found.pop("reported", 0)
+        elsewhere = read["invalid"] + read["filtered"] + found["late"] + found["too_late"] + unassigned
         return {
-            "on_time": read["rows_read"] - read["invalid"] - read["filtered"] - late - too_late,
-            "late": late,
-            "too_late": too_late,
+            "on_time": read["rows_read"] - elsewhere,
+            **found,
+            "unassigned": unassigned,
             "windows": staging.row_count(*where, "window_results"),
             "panes": panes.total(),
-            "late_panes": late,
+            "late_panes": panes["late"],
         }
+
+    def _behind(self, parts: Sequence[Slice]) -> dict[str, int]:
+        """Of the rows behind one of their windows: how many are late, how many windows have dropped one.
+
+        With those without a window that are late events all the same (`reported`). Where a row has one window, a late
+        pane is a late row; here the rows that lie between two tables have to be counted.
+        """
+        spec = self._pipeline.windows
+        oldest, newest = _windows(self._pipeline)
+        watermark = F.col(c.WATERMARK_MS)
+        dropping = F.least(newest, lateness.oldest_accepting_ms(watermark, spec) - F.lit(spec.period_ms))
+        sums: Counter[str] = Counter()
+        for part in parts:
+            rows = staging.found(self._spark, self._lake, self._run.run_id, f"late_rows/{part.name}")
+            owned = part.holds(newest)
+            late = owned & ~F.col(c.TOO_LATE) & (newest < lateness.oldest_on_time_ms(watermark, spec))
+            row = rows.agg(
+                F.count_if(late).alias("late"),
+                F.count_if(owned & (oldest > newest)).alias("reported"),
+                F.coalesce(F.sum(part.windows_between(oldest, dropping, spec)), F.lit(0)).alias("row_windows_dropped"),
+            )
+            sums.update({name: int(n) for name, n in row.collect()[0].asDict().items()})
+        return dict(sums)
+
+
+def _windows(pipeline: Pipeline) -> tuple[Column, Column]:
+    """Start of the oldest and of the newest window of a prepared row."""
+    return windows.oldest_ms(F.col(c.TS_MS), pipeline.windows), F.col(c.WINDOW_MS)
 
 
 def _start_ms() -> Column:

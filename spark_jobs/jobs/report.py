@@ -21,6 +21,7 @@ from spark_jobs import __version__
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.replay import windows
 from spark_jobs.report import data as d
 from spark_jobs.report import reduced
 from spark_jobs.report.bins import bins
@@ -95,9 +96,9 @@ def collect(
     marks = marks.coalesce(spark.sparkContext.defaultParallelism).persist()
     try:
         with ThreadPoolExecutor(max_workers=4) as pool:
-            line = pool.submit(_line, tables["watermarks"])
+            line = pool.submit(_line, _emissions(tables, pipeline))
             results = pool.submit(_results, tables["window_results"], pipeline)
-            windows = pool.submit(_too_late_windows, tables["late_events"])
+            heaviest = pool.submit(_too_late_windows, tables["late_events"])
             keys = pool.submit(_too_late_keys, tables["late_events"], pipeline)
             reasons = pool.submit(reduced.reasons(tables["invalid_events"]).collect)
             late = _Late(marks, pipeline.windows.allowed_lateness_ms)
@@ -106,6 +107,7 @@ def collect(
                 run=_facts(spark, pipeline, lake, run),
                 counts=run.counts,
                 allowed_lateness_ms=pipeline.windows.allowed_lateness_ms,
+                overlapping=windows.overlap(pipeline.windows),
                 key=pipeline.windows.key,
                 settings=settings(pipeline),
                 watermark=line.result(),
@@ -116,7 +118,7 @@ def collect(
                 checks=tuple(
                     d.CheckResult(c.suite, c.expectation, c.success, c.observed, c.unexpected_count) for c in checks
                 ),
-                too_late_windows=windows.result(),
+                too_late_windows=heaviest.result(),
                 too_late_keys=keys.result(),
                 invalid_reasons={row.reason: row.rows for row in reasons.result()},
                 alternatives=tuple(_alternative(a) for a in alternatives),
@@ -147,6 +149,14 @@ def _checks(spark: SparkSession, lake: Lake, run: Run) -> list[Any]:
         return []
     rows = spark.read.format("delta").load(path).where(F.col("run_id") == run.run_id)
     return rows.orderBy("suite", "expectation").collect()
+
+
+def _emissions(tables: Mapping[str, DataFrame], pipeline: Pipeline) -> DataFrame:
+    """What fired the windows: the calendar, and of sessions, which have none, their on-time panes."""
+    if pipeline.windows.kind != windows.SESSION:
+        return tables["watermarks"]
+    on_time = tables["panes"].where("timing = 'on_time'")
+    return on_time.select(F.col("fired_at").alias("fires_at"), F.col("watermark").alias("watermark_at_fire"))
 
 
 def _line(watermarks: DataFrame) -> d.WatermarkLine:

@@ -56,36 +56,43 @@ _SOURCE = Record(
         Field("where", "where", text("a SQL condition such as 'tailnum is not null'")),
         Field("future_guard", "future_guard_ms", Leaf("a duration such as '1 day', or none", _guard)),
     ),
-    rules=(rules.future_guard_needs_arrival_time,),
 )
 
 _REPLAY = Record(
     ReplayOrder,
     fields=(
-        Field("order", "order", choice(Order, later=("commit", "offset"))),
+        Field("order", "order", choice(Order, later=("offset",))),
         Field("end_of_input", "end_of_input", choice(EndOfInput)),
     ),
 )
+
+_IDLE_TIMEOUT = "a duration longer than 0, such as '12 hours'"
 
 _WATERMARK = Record(
     Watermark,
     fields=(
         Field("placement", "placement", choice(Placement)),
-        Field("strategy", "strategy", choice(Strategy, later=("punctuated", "time_lag", "custom", "none"))),
+        Field("strategy", "strategy", choice(Strategy, later=("custom",))),
         Field("out_of_orderness", "out_of_orderness_ms", duration()),
+        Field("when", "when", text("a SQL condition that marks rows, such as 'is_heartbeat'")),
+        Field("value", "value", TIME_FIELD),
+        Field("lag", "lag_ms", duration()),
+        Field("idle_timeout", "idle_timeout_ms", duration(_IDLE_TIMEOUT, least_ms=1)),
         Field("emit", "emit", EMISSION),
     ),
-    later=("idle_timeout", "alignment", "when", "value", "lag", "class"),
+    later=("alignment", "class"),
 )
 
-_KIND = replace(pattern("tumbling", "tumbling"), later=("sliding", "session", "none"))
+_KIND = replace(pattern("tumbling, sliding or session", "tumbling|sliding|session"), later=("none",))
 
 _WINDOWS = Record(
     Windows,
     fields=(
         Field("kind", "kind", _KIND),
-        Field("size", "size_ms", duration("a duration longer than 0, such as '1 hour'", least_ms=1), required=True),
+        Field("size", "size_ms", duration(rules.SIZE, least_ms=1)),
+        Field("slide", "slide_ms", duration("a duration longer than 0, such as '15 minutes'", least_ms=1)),
         Field("offset", "offset_ms", duration("a duration such as '0s' or '-8 hours'", least_ms=None)),
+        Field("gap", "gap_ms", duration(rules.GAP, least_ms=1)),
         Field(
             "key",
             "key",
@@ -110,8 +117,15 @@ _WINDOWS = Record(
             required=True,
         ),
     ),
-    rules=(rules.offset_is_shorter_than_size, rules.aggregates_are_not_empty, rules.result_names_differ),
-    later=("slide", "gap", "trigger", "triggers"),
+    rules=(
+        rules.lengths_belong_to_the_kind,
+        rules.slide_belongs_to_sliding_windows,
+        rules.windows_overlap_within_reason,
+        rules.offset_is_shorter_than_period,
+        rules.aggregates_are_not_empty,
+        rules.result_names_differ,
+    ),
+    later=("trigger", "triggers"),
 )
 
 _QUALITY = Record(
@@ -139,7 +153,11 @@ PIPELINE = Record(
         Field("quality", "quality", _QUALITY),
         Field("schedule", "schedule", _SCHEDULE),
     ),
-    rules=(rules.arrival_order_needs_arrival_time, rules.bound_belongs_to_bounded_strategy),
+    rules=(
+        rules.arrival_order_needs_arrival_time,
+        rules.settings_belong_to_their_strategy,
+        rules.future_guard_needs_arrival_time,
+    ),
     later=("sources", "join", "joins", "trigger", "triggers"),
 )
 

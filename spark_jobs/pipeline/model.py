@@ -20,6 +20,7 @@ class Order(StrEnum):
     """What a table's arrival order is (semantics page, B2)."""
 
     ARRIVAL = "arrival"
+    COMMIT = "commit"
     EVENT_TIME = "event_time"
 
 
@@ -190,6 +191,11 @@ class Windows:
     kind: str = "tumbling"
     slide_ms: int = 0
     gap_ms: int = 0
+
+    @property
+    def period_ms(self) -> int:
+        """How far apart tumbling or sliding windows start."""
+        return self.slide_ms if self.kind == "sliding" else self.size_ms
 
 
 @dataclass(frozen=True)

@@ -10,41 +10,102 @@ from collections.abc import Iterator
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.model import Order, Strategy
 from spark_jobs.pipeline.review import Facts
+from spark_jobs.semantics.windows import MOST_WINDOWS
 
 Contradictions = Iterator[tuple[str, str]]
+
+SIZE = "a duration longer than 0, such as '1 hour'"
+GAP = "a duration longer than 0, such as '30 minutes'"
 
 
 def arrival_order_needs_arrival_time(facts: Facts) -> Contradictions:
     """Order a replay by arrival only where arrival is known."""
     if facts.value("replay.order", Order.ARRIVAL) is Order.ARRIVAL and not facts.written("source.arrival_time"):
-        needed = "replay.order arrival needs the time at which a row became known; or set replay.order to event_time"
+        needed = (
+            "replay.order arrival needs the time at which a row became known; without it, order by commit or event_time"
+        )
         yield "source.arrival_time", f"missing; {needed}"
 
 
-def bound_belongs_to_bounded_strategy(facts: Facts) -> Contradictions:
-    """Give a bound with the bounded strategy, and only with it."""
+#: A key of the watermark -> the strategy it belongs to, and what it is; those that are needed say so with an example.
+_BELONGS = {
+    "out_of_orderness": (Strategy.BOUNDED_OUT_OF_ORDERNESS, "bound", "the bound, such as '6 hours'"),
+    "when": (Strategy.PUNCTUATED, "condition that marks rows", "the condition that marks rows, such as 'is_heartbeat'"),
+    "value": (Strategy.PUNCTUATED, "value in marked rows", None),
+    "lag": (Strategy.TIME_LAG, "lag", "the lag, such as '5 minutes'"),
+}
+
+
+def settings_belong_to_their_strategy(facts: Facts) -> Contradictions:
+    """Give a strategy's settings with that strategy, all that it needs, and only with it."""
     strategy = facts.value("watermark.strategy", Strategy.BOUNDED_OUT_OF_ORDERNESS)
-    written = facts.written("watermark.out_of_orderness")
-    if strategy is Strategy.BOUNDED_OUT_OF_ORDERNESS and not written:
-        needed = "watermark.strategy bounded_out_of_orderness needs the bound, such as '6 hours'"
-        yield "watermark.out_of_orderness", f"missing; {needed}"
-    if strategy is Strategy.MONOTONOUS and written:
-        meaning = "watermark.strategy monotonous has no bound"
-        yield "watermark.out_of_orderness", f"{meaning}; take it away, or set the strategy to bounded_out_of_orderness"
+    if not isinstance(strategy, Strategy):
+        return
+    for name, (owner, what, needed) in _BELONGS.items():
+        written = facts.written(f"watermark.{name}")
+        if strategy is owner and needed and not written:
+            yield f"watermark.{name}", f"missing; watermark.strategy {owner} needs {needed}"
+        if strategy is not owner and written:
+            meaning = f"watermark.strategy {strategy} has no {what}"
+            yield f"watermark.{name}", f"{meaning}; take it away, or set the strategy to {owner}"
+    if strategy is Strategy.NONE and facts.written("watermark.idle_timeout"):
+        meaning = "watermark.strategy none has no watermark that a silent partition could hold back"
+        yield "watermark.idle_timeout", f"{meaning}; take it away"
 
 
 def future_guard_needs_arrival_time(facts: Facts) -> Contradictions:
-    """Compare event time with arrival only where arrival is known."""
-    if isinstance(facts.value("future_guard"), int) and not facts.written("arrival_time"):
-        yield "future_guard", "compares event time with arrival, but there is no source.arrival_time; take it away"
+    """Compare event time with arrival only where arrival, or the commit in its place, is known."""
+    is_known = facts.written("source.arrival_time") or facts.value("replay.order", Order.ARRIVAL) is Order.COMMIT
+    if isinstance(facts.value("source.future_guard"), int) and not is_known:
+        yield (
+            "source.future_guard",
+            "compares event time with arrival, but there is no source.arrival_time; take it away",
+        )
 
 
-def offset_is_shorter_than_size(facts: Facts) -> Contradictions:
-    """Shift the window grid by less than a window (rule 42)."""
-    size, offset = facts.value("size"), facts.value("offset")
-    if isinstance(size, int) and isinstance(offset, int) and abs(offset) >= size:
-        found = f"{format_duration(offset)} is not shorter than the size, {format_duration(size)}"
-        yield "offset", f"{found}; {format_duration(offset % size)} gives the same windows"
+def lengths_belong_to_the_kind(facts: Facts) -> Contradictions:
+    """Give a window its size, a session its gap, and neither what is the other's."""
+    # A file for a later version lacks keys for a reason: only the reason is worth reading.
+    if facts.key in facts.review.of_later_version:
+        return
+    kind = facts.value("kind", "tumbling")
+    if kind == "session":
+        if not facts.written("gap"):
+            yield "gap", f"missing, expected {GAP}"
+        for name in ("size", "offset"):
+            if facts.written(name):
+                yield name, "windows.kind session has no grid: a session ends a gap after its last row; take it away"
+    if kind in {"tumbling", "sliding"}:
+        if not facts.written("size"):
+            yield "size", f"missing, expected {SIZE}"
+        if facts.written("gap"):
+            yield "gap", "belongs to windows.kind session; take it away, or set the kind to session"
+
+
+def slide_belongs_to_sliding_windows(facts: Facts) -> Contradictions:
+    """Give a slide with sliding windows, and only with them."""
+    kind, written = facts.value("kind", "tumbling"), facts.written("slide")
+    if kind == "sliding" and not written:
+        yield "slide", "missing; windows.kind sliding needs how far apart windows start, such as '15 minutes'"
+    if kind in {"tumbling", "session"} and written:
+        yield "slide", f"windows.kind {kind} has no slide; take it away, or set the kind to sliding"
+
+
+def windows_overlap_within_reason(facts: Facts) -> Contradictions:
+    """Put a row into a bounded number of windows (rule 42)."""
+    size, slide = facts.value("size"), facts.value("slide")
+    if isinstance(size, int) and isinstance(slide, int) and size // slide > MOST_WINDOWS:
+        found = f"with {format_duration(slide)} a row lies in {size // slide:,} windows of {format_duration(size)}"
+        yield "slide", f"{found}, at most {MOST_WINDOWS:,} are possible; make it longer"
+
+
+def offset_is_shorter_than_period(facts: Facts) -> Contradictions:
+    """Shift the window grid by less than the distance of two windows (rule 42)."""
+    period = "slide" if facts.value("kind", "tumbling") == "sliding" else "size"
+    length, offset = facts.value(period), facts.value("offset")
+    if isinstance(length, int) and isinstance(offset, int) and abs(offset) >= length:
+        found = f"{format_duration(offset)} is not shorter than the {period}, {format_duration(length)}"
+        yield "offset", f"{found}; {format_duration(offset % length)} gives the same windows"
 
 
 def result_names_differ(facts: Facts) -> Contradictions:

@@ -1,13 +1,13 @@
 """The total arrival order, and epochs: the stretches of it between two watermark emissions.
 
-Law: position = (clock, source partition, tie columns, the whole row). Rows with equal positions are identical rows, so
-their order cannot be seen. The epoch of a row is
+Law: position = (clock, source partition, tie columns, the whole row), in commit order with the commit's version and the
+event time behind the clock. Rows with equal positions are identical rows, so their order cannot be seen. The tick that
+ends a row's epoch is
 
     every D, phase P   floor((clock_ms - P) / D)
     every_n n          floor(rank / n)
-    per_event          the position itself
 
-and the emission of an epoch follows all its rows and precedes every row of the next (B3).
+and follows all its rows and precedes every row of the next (B3). What epochs are is told by `epochs`.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs.pipeline.model import EmitKind, Pipeline
+from spark_jobs.pipeline.model import EmitKind, Order, Pipeline
 from spark_jobs.replay import columns as c
+from spark_jobs.replay.epochs import Axis, axis, of_row_among_ticks, ticks
 from spark_jobs.replay.event_time import millis
 from spark_jobs.replay.events import moves_watermark, quoted
 
 # Rows are numbered in stretches of this length, side by side.
 _NUMBERING_STRETCH_US = 60_000_000
-# Per-event epochs are grouped by stretches of this length; only stretches that hold a late row or a firing are sorted.
+# Where rows are epochs they are grouped by stretches of this length; only those that hold a late row or a firing are
+# sorted.
 _GROUPING_STRETCH_US = 1_000_000
 
 _PLACE = c.PREFIX + "place"
@@ -39,47 +41,57 @@ def position(prepared: DataFrame, pipeline: Pipeline) -> Column:
     rest = sorted(f.name for f in prepared.schema if not f.name.startswith(c.PREFIX) and f.name not in declared)
     kinds = {f.name: f.dataType for f in prepared.schema}
     fields = [F.col(c.CLOCK_US).alias("clock_us")]
+    if pipeline.replay.order is Order.COMMIT:
+        fields += [F.col(c.COMMIT_VERSION).alias("commit_version"), F.col(c.EVENT_US).alias("event_us")]
     for i, name in enumerate([*declared, *rest]):
         fields.append(_comparable(name, kinds[name]).alias(f"tie_{i}"))
     return F.struct(*fields)
 
 
 def with_epoch(prepared: DataFrame, pipeline: Pipeline, *, placed: bool = False) -> DataFrame:
-    """`prepared` with `EPOCH`: a long, or the position for per-event emission.
+    """`prepared` with `EPOCH`, of the kind that `epochs` says; null in rows that have no place in the order.
 
     `placed`: the rows may be of several sources, each moves its own watermark, and `POSITION` says where they stand.
     """
-    emit = pipeline.watermark.emit
-    if emit.kind is EmitKind.EVERY:
-        return prepared.withColumn(c.EPOCH, every(F.col(c.CLOCK_US), pipeline))
     counted = F.lit(True) if placed else moves_watermark(pipeline)
-    place = F.when(counted, F.col(c.POSITION) if placed else position(prepared, pipeline))
-    if emit.kind is EmitKind.PER_EVENT:
-        return prepared.withColumn(c.EPOCH, place)
-    return _numbered(prepared, counted, place, pipeline)
+    place = F.col(c.POSITION) if placed else position(prepared, pipeline)
+    if axis(pipeline) is Axis.ROWS:
+        return prepared.withColumn(c.EPOCH, F.when(counted, place))
+    if is_numbered(pipeline):
+        rows = _numbered(prepared, counted, place, pipeline)
+    else:
+        rows = prepared.withColumn(c.EPOCH, every(F.col(c.CLOCK_US), pipeline))
+    if axis(pipeline) is Axis.TICKS:
+        return rows
+    return rows.withColumn(c.EPOCH, F.when(counted, of_row_among_ticks(F.col(c.EPOCH), place)))
+
+
+def is_numbered(pipeline: Pipeline) -> bool:
+    """Whether an epoch follows from how many rows come before it, so that each row must be read to know any."""
+    return axis(pipeline) is not Axis.ROWS and ticks(pipeline).kind is EmitKind.EVERY_N
 
 
 def every(clock_us: Column, pipeline: Pipeline) -> Column:
-    """Epoch of a clock under `emit: {every: D, phase: P}`."""
-    emit = pipeline.watermark.emit
+    """The tick that ends the epoch of a clock, for ticks by the clock."""
+    emit = ticks(pipeline)
     since = millis(clock_us) - F.lit(emit.phase_ms)
     return _stretch(since, emit.interval_ms)
 
 
 def emission_clock_us(epoch: Column, pipeline: Pipeline) -> Column:
-    """When the emission that ends `epoch` happens, for `emit: {every: D, phase: P}`: `(epoch + 1) * D + P`."""
-    emit = pipeline.watermark.emit
+    """When the tick that ends `epoch` happens, for ticks by the clock: `(epoch + 1) * D + P`."""
+    emit = ticks(pipeline)
     return ((epoch + F.lit(1)) * F.lit(emit.interval_ms) + F.lit(emit.phase_ms)) * F.lit(1000)
 
 
 def bucket(epoch: Column, pipeline: Pipeline) -> Column:
     """A long that never falls along the arrival order, for grouping.
 
-    It is the epoch, or for per-event emission the stretch of the clock around the position.
+    It is the tick that ends the epoch, or where rows are epochs the stretch of the clock around the position.
     """
-    if pipeline.watermark.emit.kind is EmitKind.PER_EVENT:
+    if axis(pipeline) is Axis.ROWS:
         return _stretch(epoch.getField("clock_us"), _GROUPING_STRETCH_US)
-    return epoch
+    return epoch.getField("tick") if axis(pipeline) is Axis.MARKS else epoch
 
 
 def _numbered(prepared: DataFrame, counted: Column, place: Column, pipeline: Pipeline) -> DataFrame:
@@ -88,13 +100,13 @@ def _numbered(prepared: DataFrame, counted: Column, place: Column, pipeline: Pip
     Each stretch of the clock is numbered on its own, side by side, and begins where the stretches before it end.
     """
     stretch = _stretch(F.col(c.CLOCK_US), _NUMBERING_STRETCH_US)
-    marked = prepared.withColumns({c.PREFIX + "stretch": F.when(counted, stretch), _PLACE: place})
+    marked = prepared.withColumns({c.PREFIX + "stretch": F.when(counted, stretch), _PLACE: F.when(counted, place)})
     sizes = marked.where(counted).groupBy(c.PREFIX + "stretch").agg(F.count("*").alias("size"))
     in_order = Window.orderBy(c.PREFIX + "stretch").rowsBetween(Window.unboundedPreceding, -1)
     starts = sizes.select(c.PREFIX + "stretch", F.coalesce(F.sum("size").over(in_order), F.lit(0)).alias("start"))
     within = Window.partitionBy(c.PREFIX + "stretch").orderBy(_PLACE)
     rank = F.col("start") + F.row_number().over(within) - F.lit(1)
-    n = F.lit(pipeline.watermark.emit.n)
+    n = F.lit(ticks(pipeline).n)
     return (
         marked.join(F.broadcast(starts), c.PREFIX + "stretch", "left")
         .withColumn(c.EPOCH, F.when(counted, F.call_function("div", rank, n)))

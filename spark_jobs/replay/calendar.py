@@ -5,7 +5,8 @@ Law (first passage, semantics page B4): with `F_p(T)` the first epoch of partiti
     F(T) = min { k : F_p(T) <= k for every partition p that exists at k, and one does }
 
 and the watermark before a row is >= T iff `epoch(row) > F(T)`. Fires at F(last), closes at F(last + lateness). A
-row a window, whatever the number of keys and events; no sort of events.
+row a window, whatever the number of keys and events; no sort of events. Where partitions fall idle F is read off the
+advances (`advances`), under a time lag off the clock (`time_lag`).
 """
 
 from __future__ import annotations
@@ -15,31 +16,39 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import EmitKind, EndOfInput, Pipeline
-from spark_jobs.replay import arrival_order, watermark
+from spark_jobs.pipeline.model import EndOfInput, Pipeline, Strategy
+from spark_jobs.replay import advances, emission, time_lag, watermark, windows
 from spark_jobs.replay.census import CLOSE_CELL, FIRE_CELL, moving
+from spark_jobs.replay.epochs import falls_idle, follows_clock
 
 
 def calendar(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> DataFrame:
-    """The calendar of all windows that hold a valid, kept row.
+    """The calendar of all windows that hold a valid, kept row, and of the one before each such row that has none.
 
-    `groups` is the census, `rows` the prepared rows with epoch. A row of the result is a window: `window_ms`;
+    `groups` is the census, `rows` the prepared rows with epoch. A row of the result is a window: `window_ms`; `holds`
+    (whether it is one of the former);
     `fires_epoch`, `closes_epoch` (null: not before the input ends); `fires_us`, `closes_us` (clock of those emissions,
     the end of the input included; null: still open); `watermark_ms` after the firing emission (null: MAX, or not
     fired); `partition_watermarks` at the firing emission.
     """
     moves = moving(groups, pipeline)
-    cells = {"fires_epoch": F.col(FIRE_CELL), "closes_epoch": F.col(CLOSE_CELL)}
-    passed = passages(groups, pipeline, cells, until_us=until_us).localCheckpoint()
+    if follows_clock(pipeline):
+        passed = time_lag.passages(asked_windows(groups, pipeline), moves, pipeline, until_us=until_us)
+    else:
+        cells = {"fires_epoch": F.col(FIRE_CELL), "closes_epoch": F.col(CLOSE_CELL)}
+        passed = passages(groups, pipeline, cells, until_us=until_us)
+    passed = _marked(passed, groups, pipeline).localCheckpoint()
     emissions = passed.where("fires_epoch is not null").select(F.col("fires_epoch").alias("epoch")).distinct()
     points = watermark.points_after(emissions, pipeline)
     reached = watermark.combined(points, moves, rows, pipeline).withColumnRenamed("epoch", "fires_epoch")
     end = moves.agg(F.coalesce(F.lit(until_us).cast("long"), F.max("last_clock_us")).alias("end_us"))
     joined = passed.join(reached, "fires_epoch", "left").crossJoin(F.broadcast(end))
-    dated = clocked(joined, moves, pipeline)
+    clocks = {"fires_epoch": "fires_us", "closes_epoch": "closes_us"}
+    clocked = emission.clocked(joined, clocks, moves, pipeline)
     ends = F.col("end_us") if pipeline.replay.end_of_input is EndOfInput.CLOSE else F.lit(None).cast("long")
-    return dated.select(
+    return clocked.select(
         "window_ms",
+        "holds",
         "fires_epoch",
         "closes_epoch",
         F.coalesce("fires_us", ends).alias("fires_us"),
@@ -57,13 +66,8 @@ def passages(
     A cell says of a census group which window is the latest that it passes.
     """
     moves = moving(groups, pipeline)
-    found = first_passages(moves, asked_windows(groups), pipeline, cells)
-    return emitted(found, list(cells), moves, pipeline, until_us=until_us)
-
-
-def asked_windows(groups: DataFrame) -> DataFrame:
-    """The windows that hold a valid, kept row: `window_ms`."""
-    return groups.where(F.col("reason").isNull() & F.col("kept")).select("window_ms").distinct()
+    found = first_passages(moves, asked_windows(groups, pipeline), pipeline, cells)
+    return emission.happened(found, list(cells), moves, pipeline, until_us=until_us)
 
 
 def first_passages(moves: DataFrame, asked: DataFrame, pipeline: Pipeline, cells: Mapping[str, Column]) -> DataFrame:
@@ -71,18 +75,37 @@ def first_passages(moves: DataFrame, asked: DataFrame, pipeline: Pipeline, cells
 
     `moves` are the census groups that move the watermark; the result is that of `passages`.
     """
+    # Under a time lag every row moves all partitions alike.
+    lagging = pipeline.watermark.strategy is Strategy.TIME_LAG
+    streams = moves.withColumn("partition", F.lit("")) if lagging else moves
     thresholds = F.array(
         *(F.struct(F.lit(i).alias("threshold"), c.alias("window_ms")) for i, c in enumerate(cells.values()))
     )
     first_of_cell = (
-        moves.select("partition", "first_epoch", F.explode(thresholds).alias("cell"))
+        streams.select("partition", "first_epoch", F.explode(thresholds).alias("cell"))
         .groupBy("partition", "cell.threshold", "cell.window_ms")
         .agg(F.min("first_epoch").alias("epoch"))
     )
-    everyone = watermark.partitions(moves, pipeline)
+    if falls_idle(pipeline) and not lagging:
+        return advances.passages(asked, first_of_cell, moves, pipeline, list(cells))
+    one = streams.select("partition", F.lit(False).alias("declared")).distinct()
+    everyone = one if lagging else watermark.partitions(moves, pipeline)
+    return _together(asked, first_of_cell, everyone, list(cells))
+
+
+def asked_windows(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The windows of the groups' slices, each once, and of a slice without windows the one before: `window_ms`."""
+    groups, spec = groups.where(F.col("reason").isNull() & F.col("kept")), pipeline.windows
+    if not windows.overlap(spec):
+        return groups.select("window_ms").distinct()
+    return _held(groups, pipeline).select("window_ms")
+
+
+def _together(asked: DataFrame, first_of_cell: DataFrame, everyone: DataFrame, names: Sequence[str]) -> DataFrame:
+    """`window_ms` and its passages under `names`, from those of each partition alone."""
     wanted = (
         asked.crossJoin(F.broadcast(everyone))
-        .withColumn("threshold", F.explode(F.array(*map(F.lit, range(len(cells))))))
+        .withColumn("threshold", F.explode(F.array(*map(F.lit, range(len(names))))))
         .withColumn("asked", F.lit(True))
     )
     newest_first = (
@@ -110,44 +133,29 @@ def first_passages(moves: DataFrame, asked: DataFrame, pipeline: Pipeline, cells
     )
     passes = ~F.col("missing") & last_of_its_time
     passed = {
-        name: F.min(F.when(passes & (F.col("threshold") == i), F.col("all_reached"))) for i, name in enumerate(cells)
+        name: F.min(F.when(passes & (F.col("threshold") == i), F.col("all_reached"))) for i, name in enumerate(names)
     }
     return together.groupBy("window_ms").agg(*(epoch.alias(name) for name, epoch in passed.items()))
 
 
-def emitted(
-    passed: DataFrame, names: Sequence[str], moves: DataFrame, pipeline: Pipeline, *, until_us: int | None
-) -> DataFrame:
-    """`passed` without the epochs, in the columns `names`, whose emission does not happen before the input ends (B3).
-
-    `moves` are the census groups of all rows that count for the emission.
-    """
-    emit = pipeline.watermark.emit
-    if emit.kind is EmitKind.PER_EVENT:
-        return passed
-    if emit.kind is EmitKind.EVERY_N:
-        complete = F.call_function("div", F.sum("row_count"), F.lit(emit.n)) - F.lit(1)
-        last = moves.agg(complete.alias("last_emitted"))
-    else:
-        # No tick follows the last row, unless the clock is known to have gone on.
-        until = F.lit(None).cast("long") if until_us is None else arrival_order.every(F.lit(until_us), pipeline)
-        last = moves.agg((F.greatest(F.max("bucket"), until) - F.lit(1)).alias("last_emitted"))
-    happened = {name: F.when(F.col(name) <= F.col("last_emitted"), F.col(name)) for name in names}
-    return passed.crossJoin(F.broadcast(last)).withColumns(happened).drop("last_emitted")
+def _marked(passed: DataFrame, groups: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """`passed` with `holds`: whether the window is one of a row's."""
+    if not windows.have_gaps(pipeline.windows):
+        return passed.withColumn("holds", F.lit(True))
+    filling = groups.where(F.col("reason").isNull() & F.col("kept"))
+    return passed.join(_held(filling, pipeline), "window_ms")
 
 
-def clocked(windows: DataFrame, moves: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """`windows` with the clocks `fires_us` and `closes_us` of the emissions `fires_epoch` and `closes_epoch`."""
-    emit = pipeline.watermark.emit
-    if emit.kind is EmitKind.EVERY_N:
-        ends = moves.groupBy(F.col("bucket").alias("epoch")).agg(F.max("last_clock_us").alias("clock_us"))
-        fires = ends.select(F.col("epoch").alias("fires_epoch"), F.col("clock_us").alias("fires_us"))
-        closes = ends.select(F.col("epoch").alias("closes_epoch"), F.col("clock_us").alias("closes_us"))
-        return windows.join(fires, "fires_epoch", "left").join(closes, "closes_epoch", "left")
-
-    def clock(epoch: Column) -> Column:
-        if emit.kind is EmitKind.PER_EVENT:
-            return epoch.getField("clock_us")
-        return arrival_order.emission_clock_us(epoch, pipeline)
-
-    return windows.withColumns({"fires_us": clock(F.col("fires_epoch")), "closes_us": clock(F.col("closes_epoch"))})
+def _held(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The windows of `asked_windows` for windows that overlap or leave gaps: `window_ms, holds`."""
+    spec = pipeline.windows
+    slices = groups.select("slice_ms", "window_ms").distinct()
+    # In the order of slices neither the oldest nor the newest window goes back: each adds what is behind the last.
+    before = Window.partitionBy(F.lit(0)).orderBy("slice_ms")
+    oldest, newest = windows.oldest_ms(F.col("slice_ms"), spec), F.col("window_ms")
+    added = F.greatest(F.least(oldest, newest), F.lag("window_ms").over(before) + F.lit(spec.period_ms))
+    return (
+        slices.select(newest, (oldest <= newest).alias("holds"), added.alias("added"))
+        .where("added <= window_ms")
+        .select(F.explode(windows.starts_ms(F.col("added"), newest, spec)).alias("window_ms"), "holds")
+    )

@@ -9,16 +9,30 @@ from __future__ import annotations
 from datetime import datetime
 from functools import cached_property
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import arrival_order, late_events, lateness, panes, timestamps
+from spark_jobs.replay import (
+    arrival_order,
+    late_events,
+    lateness,
+    merging,
+    panes,
+    session_panes,
+    sessions,
+    timeline,
+    timestamps,
+    window_slices,
+    windows,
+)
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.calendar import calendar
-from spark_jobs.replay.census import census, gathered
+from spark_jobs.replay.census import census, gathered, moving
 from spark_jobs.replay.events import fills_windows, moves_watermark, prepare
 from spark_jobs.replay.support import require_support
+
+_CALENDAR_TIMES = ("window_start", "window_end", "fires_at", "watermark_at_fire", "closes_at")
 
 
 class Replay:
@@ -48,18 +62,33 @@ class Replay:
 
     @cached_property
     def late_rows(self) -> DataFrame:
-        """The rows behind their window's firing (see `late_events.late_rows`)."""
-        behind = late_events.behind(self._filling, self.calendar, self._pipeline).localCheckpoint()
-        return late_events.late_rows(behind, self.census, self._pipeline, self._moving).localCheckpoint()
+        """The rows behind the firing of a window of theirs (see `late_events.late_rows`)."""
+        behind = late_events.behind(self._filling, self.calendar, self._pipeline)
+        epochs = late_events.epochs(self.census, self.calendar, self._pipeline)
+        if epochs is None:
+            behind = behind.localCheckpoint()
+            epochs = late_events.epochs_of(behind)
+        missed = late_events.missed_watermarks(epochs, self.census, self._pipeline, self._moving)
+        return late_events.late_rows(behind, missed, self._pipeline).localCheckpoint()
+
+    @cached_property
+    def _on_time(self) -> DataFrame:
+        return lateness.on_time(self._filling, self.calendar, self._pipeline.windows)
+
+    @property
+    def _several(self) -> DataFrame | None:
+        """The late rows, where they may be on time for other windows of theirs."""
+        return self.late_rows if windows.overlap(self._pipeline.windows) else None
 
     @cached_property
     def _on_time_panes(self) -> DataFrame:
-        return panes.on_time_panes(self._filling, self.calendar, self._pipeline)
+        return panes.on_time_panes(self._on_time, self._several, self.calendar, self._pipeline)
 
     @cached_property
     def _late_panes(self) -> DataFrame:
-        on_time = lateness.on_time(self._filling, self.calendar)
-        return panes.late_panes(self.late_rows, on_time, self._on_time_panes, self._pipeline)
+        late = window_slices.late_pairs(self.late_rows, self._pipeline)
+        pairs = window_slices.on_time_pairs(self._on_time, self._several, self._pipeline)
+        return panes.late_panes(late, pairs, self._on_time_panes, self._pipeline)
 
     @cached_property
     def panes(self) -> DataFrame:
@@ -69,8 +98,8 @@ class Replay:
     @cached_property
     def window_results(self) -> DataFrame:
         """The latest pane of every (key, window)."""
-        too_late = self.late_rows.where(c.TOO_LATE)
-        return panes.window_results(self._on_time_panes, self._late_panes, too_late, self._pipeline)
+        missed = window_slices.missed(self.late_rows, self._pipeline)
+        return panes.window_results(self._on_time_panes, self._late_panes, missed, self._pipeline)
 
     @cached_property
     def late_events(self) -> DataFrame:
@@ -88,6 +117,74 @@ class Replay:
         return watermarks(self.calendar, self._pipeline)
 
 
+class SessionReplay(Replay):
+    """The result for session windows: clean components in SQL, the rows of all others scanned."""
+
+    @cached_property
+    def _census_moving(self) -> DataFrame:
+        return moving(self.census, self._pipeline)
+
+    @cached_property
+    def timeline(self) -> DataFrame:
+        """The advances of the combined watermark (see `timeline.advances`)."""
+        advances = timeline.advances(self._census_moving, self._moving, self._pipeline, until_us=self._until_us)
+        return advances.localCheckpoint()
+
+    @cached_property
+    def _before(self) -> DataFrame:
+        return timeline.before(self._census_moving, self.timeline, self._pipeline).localCheckpoint()
+
+    @cached_property
+    def components(self) -> DataFrame:
+        """What each key's rows fall into (see `sessions.components`)."""
+        return sessions.components(self._filling, self._before, self._pipeline).localCheckpoint()
+
+    @cached_property
+    def _ranked(self) -> DataFrame:
+        unclean = sessions.unclean(self.components, self._pipeline).localCheckpoint()
+        rows = sessions.rows_of(unclean, self._filling, self._pipeline).localCheckpoint()
+        if timeline.tells_single_rows(self._pipeline):
+            return merging.ranked(timeline.judged(rows, self._before, self._pipeline)).localCheckpoint()
+        epochs = late_events.epochs_of(rows)
+        missed = late_events.missed_watermarks(epochs, self.census, self._pipeline, self._moving)
+        return merging.ranked(rows.join(missed, c.EPOCH)).localCheckpoint()
+
+    @cached_property
+    def _scanned(self) -> DataFrame:
+        return merging.scanned(self._ranked, self._pipeline).localCheckpoint()
+
+    @cached_property
+    def _clean_panes(self) -> DataFrame:
+        told = (self.timeline, self._census_moving, self._pipeline)
+        return session_panes.clean_panes(self.components, *told, until_us=self._until_us)
+
+    @cached_property
+    def _scanned_panes(self) -> DataFrame:
+        told = (self.timeline, self._census_moving, self._pipeline)
+        firings = session_panes.firings(self._scanned, *told, until_us=self._until_us)
+        return session_panes.scanned_panes(firings, self._ranked, self._scanned, self._pipeline).localCheckpoint()
+
+    @cached_property
+    def late_rows(self) -> DataFrame:
+        """The rows that no session took (see `session_panes.too_late_rows`)."""
+        return session_panes.too_late_rows(self._ranked, self._scanned)
+
+    @cached_property
+    def panes(self) -> DataFrame:
+        """Every firing."""
+        return self._clean_panes.unionByName(self._scanned_panes.select(self._clean_panes.columns))
+
+    @cached_property
+    def window_results(self) -> DataFrame:
+        """The latest pane of every session that no other has swallowed."""
+        return session_panes.window_results(self._clean_panes, self._scanned_panes, self.late_rows, self._pipeline)
+
+    @cached_property
+    def watermarks(self) -> DataFrame:
+        """The window calendar: empty, since a session is its key's own."""
+        return no_watermarks(self.census.sparkSession)
+
+
 def replay(events: DataFrame, pipeline: Pipeline, *, until: datetime | None = None) -> Replay:
     """Replay `events` as `pipeline` declares.
 
@@ -97,7 +194,15 @@ def replay(events: DataFrame, pipeline: Pipeline, *, until: datetime | None = No
     have, and Spark's AnalysisException for columns that do not exist.
     """
     require_support(pipeline)
-    return Replay(events, pipeline, None if until is None else timestamps.literal_millis(until) * 1000)
+    kind = SessionReplay if pipeline.windows.kind == windows.SESSION else Replay
+    return kind(events, pipeline, None if until is None else timestamps.literal_millis(until) * 1000)
+
+
+def no_watermarks(spark: SparkSession) -> DataFrame:
+    """A calendar without windows, with the columns of the published table `watermarks`."""
+    partition = "array<struct<source_partition: string, watermark: timestamp>>"
+    times = ", ".join(f"{n} timestamp" for n in _CALENDAR_TIMES)
+    return spark.createDataFrame([], f"{times}, partition_watermarks {partition}")
 
 
 def watermarks(book: DataFrame, pipeline: Pipeline) -> DataFrame:
@@ -105,7 +210,7 @@ def watermarks(book: DataFrame, pipeline: Pipeline) -> DataFrame:
     start = F.col("window_ms")
     reached = F.when(F.col("fires_epoch").isNotNull(), timestamps.from_millis(F.col("watermark_ms")))
     at_end = F.when(F.col("fires_us").isNotNull(), timestamps.end_of_input())
-    return book.select(
+    return book.where("holds").select(
         timestamps.from_millis(start).alias("window_start"),
         timestamps.from_millis(start + F.lit(pipeline.windows.size_ms)).alias("window_end"),
         F.timestamp_micros("fires_us").alias("fires_at"),

@@ -10,18 +10,24 @@ from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Order, Pipeline, Placement
 from spark_jobs.replay import columns as c
-from spark_jobs.replay import event_time, windows
+from spark_jobs.replay import event_time, strategy, windows
+from spark_jobs.semantics.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
 
 
 def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
     """One row a source row, with the columns of `spark_jobs.replay.columns` up to the window.
 
     Times of invalid rows are computed too, and mean nothing: that costs less than to ask each time. Raises
-    TimeFieldError for a time column of the wrong type.
+    TimeFieldError for a time column of the wrong type. In commit order `events` also has the columns `_commit_version`
+    and `_commit_timestamp`, as Delta's change data feed gives them; they are no columns of the source.
     """
-    source = pipeline.source
+    source, order = pipeline.source, pipeline.replay.order
+    if order is Order.COMMIT:
+        events = _committed(events)
     event_us = event_time.micros(events, source.event_time)
-    arrival_us = event_time.micros(events, source.arrival_time) if source.arrival_time else None
+    arrival_us = F.col(c.COMMIT_US) if order is Order.COMMIT else None
+    if source.arrival_time is not None:
+        arrival_us = event_time.micros(events, source.arrival_time)
     timed = events.withColumns(
         {
             c.EVENT_US: event_us,
@@ -38,13 +44,28 @@ def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
             c.PARTITION: partition_label(source.source_partition.columns),
         }
     )
-    return judged.withColumns(
+    placed = judged.withColumns(
         {
             c.TS_MS: event_time.millis(event),
-            c.CLOCK_US: event if pipeline.replay.order is Order.EVENT_TIME else arrival,
+            c.CLOCK_US: {Order.EVENT_TIME: event, Order.ARRIVAL: arrival, Order.COMMIT: F.col(c.COMMIT_US)}[order],
             c.WINDOW_MS: windows.start_ms(event_time.millis(event), pipeline.windows),
         }
     )
+    if not strategy.carries(pipeline):
+        return placed
+    return placed.withColumn(c.CANDIDATE_MS, strategy.carried_ms(placed, pipeline))
+
+
+def _committed(events: DataFrame) -> DataFrame:
+    """`events` with its commits in working columns."""
+    missing = sorted({COMMIT_VERSION, COMMIT_TIMESTAMP} - set(events.columns))
+    if missing:
+        raise event_time.TimeFieldError(
+            f"asked for a replay in commit order, found no column {' and no '.join(missing)}: "
+            "read the events from Delta's change data feed"
+        )
+    told = {c.COMMIT_VERSION: F.col(COMMIT_VERSION).cast("long"), c.COMMIT_US: F.unix_micros(COMMIT_TIMESTAMP)}
+    return events.withColumns(told).drop(COMMIT_VERSION, COMMIT_TIMESTAMP)
 
 
 def moves_watermark(pipeline: Pipeline) -> Column:
@@ -64,6 +85,12 @@ def partition_label(columns: tuple[str, ...]) -> Column:
         return F.lit("")
     texts = [F.coalesce(F.col(quoted(name)).cast("string"), F.lit("null")) for name in columns]
     return texts[0] if len(texts) == 1 else F.concat_ws("|", *texts)
+
+
+def declared_labels(pipeline: Pipeline) -> list[str]:
+    """Labels of the partitions that exist from the beginning, as `partition_label` writes them."""
+    declared = pipeline.source.source_partition.declared
+    return ["|".join("null" if v is None else str(v) for v in values) for values in declared]
 
 
 def quoted(name: str) -> str:

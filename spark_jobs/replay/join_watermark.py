@@ -16,11 +16,12 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import EmitKind, Pipeline
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import columns as c
-from spark_jobs.replay import lateness, watermark
+from spark_jobs.replay import lateness, strategy, watermark
 from spark_jobs.replay.arrival_order import bucket
 from spark_jobs.replay.census import is_small
+from spark_jobs.replay.epochs import Axis, axis
 from spark_jobs.replay.inputs import SIDE, Inputs, SourceRows
 
 _BUCKET = c.PREFIX + "bucket"
@@ -79,7 +80,7 @@ class Judged:
 def judged(inputs: Inputs, groups: DataFrame) -> Judged:
     """Part the rows of `inputs.rows` that `where` keeps; `groups` is the stored `summary`."""
     kept = inputs.rows.where(c.KEPT).withColumn(_BUCKET, bucket(F.col(c.EPOCH), inputs.pipelines[0]))
-    if inputs.pipelines[0].watermark.emit.kind is not EmitKind.PER_EVENT:
+    if axis(inputs.pipelines[0]) is Axis.TICKS:
         epochs = groups.select(F.col("bucket").alias("epoch")).distinct()
         bounded = _bounded(kept, before(epochs, groups, inputs).withColumnRenamed("epoch", "bucket"))
         near = bounded.where(_may_be_behind()).withColumnRenamed(_CEILING_MS, c.WATERMARK_MS)
@@ -101,16 +102,18 @@ def ceilings(groups: DataFrame, inputs: Inputs) -> DataFrame:
 
     def of(number: int, source: SourceRows) -> DataFrame:
         own = of_source(groups, number)
+        spoken = own.select(
+            "partition", "bucket", strategy.of_group(source.pipeline).alias("candidate_ms"), F.lit(True).alias("spoken")
+        )
         steps = buckets.crossJoin(F.broadcast(watermark.partitions(own, source.pipeline))).join(
-            own.select("partition", "bucket", "max_ts_ms"), ["partition", "bucket"], "left"
+            spoken, ["partition", "bucket"], "left"
         )
         alone = Window.partitionBy("partition")
         so_far = alone.orderBy("bucket").rowsBetween(Window.unboundedPreceding, 0)
-        joined = F.min(F.when(F.col("max_ts_ms").isNotNull(), F.col("bucket"))).over(alone)
-        candidate = watermark.candidate_ms(F.col("max_ts_ms"), source.pipeline)
+        joined = F.min(F.when(F.col("spoken"), F.col("bucket"))).over(alone)
         reached = steps.select(
             "bucket",
-            F.max(candidate).over(so_far).alias("reached_ms"),
+            F.max("candidate_ms").over(so_far).alias("reached_ms"),
             (F.col("declared") | F.coalesce(joined < F.col("bucket"), F.lit(False))).alias("existed"),
         )
         silent = F.max(F.col("existed") & F.col("reached_ms").isNull())
@@ -126,7 +129,7 @@ def ceilings(groups: DataFrame, inputs: Inputs) -> DataFrame:
 def _at(
     epochs: DataFrame, points: Callable[[DataFrame, Pipeline], DataFrame], groups: DataFrame, inputs: Inputs
 ) -> DataFrame:
-    near = _around(epochs, inputs)
+    near = _around(epochs, groups, inputs)
 
     def of(number: int, source: SourceRows) -> DataFrame:
         rows = near.where(source.of)
@@ -137,12 +140,17 @@ def _at(
     return _slowest(epochs, "epoch", [of(*numbered) for numbered in enumerate(inputs.sources)], "watermark")
 
 
-def _around(epochs: DataFrame, inputs: Inputs) -> DataFrame:
-    """The rows of the stretches that hold one of `epochs`, where single rows are looked at at all."""
+def _around(epochs: DataFrame, groups: DataFrame, inputs: Inputs) -> DataFrame:
+    """The rows of the stretches that hold one of `epochs`, where single rows are looked at at all.
+
+    Also of those in which a partition joins: `watermark.combined` looks at what was reached right before that.
+    """
     pipeline = inputs.pipelines[0]
-    if pipeline.watermark.emit.kind is not EmitKind.PER_EVENT:
+    if axis(pipeline) is Axis.TICKS:
         return inputs.rows
-    stretches = epochs.select(bucket(F.col("epoch"), pipeline).alias(_BUCKET)).distinct().localCheckpoint()
+    joins = groups.groupBy("source", "partition").agg(F.min("first_epoch").alias("epoch")).select("epoch")
+    looked_at = epochs.union(joins).select(bucket(F.col("epoch"), pipeline).alias(_BUCKET))
+    stretches = looked_at.distinct().localCheckpoint()
     # All rows would be shuffled for the few that are asked for.
     few = F.broadcast(stretches) if is_small(stretches) else stretches
     rows = inputs.rows.withColumn(_BUCKET, bucket(F.col(c.EPOCH), pipeline))

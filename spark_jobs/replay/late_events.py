@@ -1,4 +1,4 @@
-"""Late events: the rows that came behind their window's firing, and of them those that no window took.
+"""Late events: the rows that came behind the firing of a window of theirs, and of them those that no window took.
 
 Every one is kept, with the watermark it missed: `late_by_ms = watermark before the row - event time` (rules 52, 53).
 """
@@ -10,35 +10,84 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import arrival_order, lateness, timestamps, watermark
+from spark_jobs.replay import arrival_order, lateness, timestamps, watermark, windows
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.census import moving
+from spark_jobs.replay.epochs import Axis, axis
 from spark_jobs.replay.events import quoted
 
 
 def behind(rows: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The late and too late rows of `rows` (prepared, filling windows, with epoch), with `TOO_LATE` and `POSITION`."""
-    return lateness.late(rows, calendar).withColumn(c.POSITION, arrival_order.position(rows, pipeline))
+    """The rows of `rows` (prepared, filling windows, with epoch) that are late or too late for a window of theirs.
 
-
-def late_rows(behind: DataFrame, groups: DataFrame, pipeline: Pipeline, moved_by: DataFrame) -> DataFrame:
-    """The rows of `behind` with `WATERMARK_MS`, the watermark before each.
-
-    `groups` is the census, `moved_by` the prepared rows with epoch that move the watermark. `behind` is read twice and
-    should be stored.
+    With `POSITION`. Where windows leave gaps, also the rows without a window that may be too late.
     """
-    points = watermark.points_before(behind.select(F.col(c.EPOCH).alias("epoch")).distinct(), pipeline)
+    late = lateness.behind(rows, calendar, pipeline.windows)
+    return late.withColumn(c.POSITION, arrival_order.position(rows, pipeline))
+
+
+def epochs(groups: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> DataFrame | None:
+    """The epochs in which rows of `behind` came: `epoch`, as far as the census `groups` tells, without any row.
+
+    None where rows are epochs: a group of them may hold some on both sides of a firing.
+    """
+    if axis(pipeline) is not Axis.TICKS:
+        return None
+    judged = _passed(groups, calendar, pipeline)
+    late = judged.where(~lateness.is_on_time(F.col("bucket"), F.col("passed")))
+    return late.select(F.col("bucket").alias("epoch")).distinct()
+
+
+def may_hold_late(groups: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> bool:
+    """Whether a row of the census `groups` may be late, where rows are epochs."""
+    fires = arrival_order.bucket(F.col("passed"), pipeline)
+    return not _passed(groups, calendar, pipeline).where(F.col("bucket") >= fires).isEmpty()
+
+
+def _passed(groups: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The census groups that fill windows with `passed`: the epoch behind which `lateness.behind` takes their rows."""
+    oldest, newest = windows.oldest_ms(F.col("slice_ms"), pipeline.windows), F.col("window_ms")
+    passed = lateness.passed(oldest, newest, F.col("fires_epoch"), F.col("closes_epoch"))
+    entry = calendar.select(F.col("window_ms").alias("at_ms"), "fires_epoch", "closes_epoch")
+    filling = groups.where(F.col("reason").isNull() & F.col("kept")).withColumn("at_ms", F.least(oldest, newest))
+    return filling.join(F.broadcast(entry), "at_ms").withColumn("passed", passed)
+
+
+def epochs_of(behind: DataFrame) -> DataFrame:
+    """The epochs of the rows of `behind`: `epoch`."""
+    return behind.select(F.col(c.EPOCH).alias("epoch")).distinct()
+
+
+def missed_watermarks(epochs: DataFrame, groups: DataFrame, pipeline: Pipeline, moved_by: DataFrame) -> DataFrame:
+    """The watermark before the rows of each of `epochs`: `EPOCH`, `WATERMARK_MS`.
+
+    `groups` is the census, `moved_by` the prepared rows with epoch that move the watermark.
+    """
+    points = watermark.points_before(epochs, pipeline)
     reached = watermark.combined(points, moving(groups, pipeline), moved_by, pipeline)
-    missed = reached.select(F.col("epoch").alias(c.EPOCH), F.col("watermark_ms").alias(c.WATERMARK_MS))
-    return behind.join(missed, c.EPOCH)
+    return reached.select(F.col("epoch").alias(c.EPOCH), F.col("watermark_ms").alias(c.WATERMARK_MS))
+
+
+def late_rows(behind: DataFrame, missed: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The rows of `behind` with `WATERMARK_MS`, the watermark before each, and `TOO_LATE`.
+
+    `missed` is `missed_watermarks`.
+    """
+    return lateness.told(behind.join(missed, c.EPOCH), pipeline.windows)
 
 
 def late_events(late: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The rows of `late` that no window took: the columns of `late_events`."""
+    """The rows of `late` that no window took: the columns of `late_events`.
+
+    The window is the last that a row has missed, its newest; null for a row that has none.
+    """
+    spec, newest = pipeline.windows, F.col(c.WINDOW_MS)
+    if windows.have_gaps(spec):
+        newest = F.when(windows.oldest_ms(F.col(c.TS_MS), spec) <= newest, newest)
     added = {
         **missed(pipeline),
-        "window_start": timestamps.from_millis(F.col(c.WINDOW_MS)),
-        "window_end": timestamps.from_millis(F.col(c.WINDOW_MS) + F.lit(pipeline.windows.size_ms)),
+        "window_start": timestamps.from_millis(newest),
+        "window_end": timestamps.from_millis(newest + F.lit(windows.length_ms(spec))),
     }
     return late.where(c.TOO_LATE).select(*beside(late, added, pipeline))
 

@@ -6,8 +6,13 @@ Law, with F the first passages of the window calendar (rules 51, 54, 55, 64):
     late       F(last) < epoch <= F(last + lateness) last <= watermark < last + lateness
     too late   F(last + lateness) < epoch            last + lateness <= watermark
 
-A passage that never happens is null and is later than every row. A join has no windows and judges the row itself, by
-the watermark W before it: late if ts < W, null standing for MIN (rule 91).
+A passage that never happens is null and is later than every row. F never falls from a window to a newer one: a row
+that is on time for the oldest of its windows is on time for all, one too late for the newest is too late for all. In
+between, one start parts the windows that take it on time, another those that take it at all; both follow from the
+watermark before the row.
+
+A join has no windows and judges the row itself, by the watermark W before it: late if ts < W, null standing for MIN
+(rule 91).
 """
 
 from __future__ import annotations
@@ -15,7 +20,9 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.pipeline.model import Windows
 from spark_jobs.replay import columns as c
+from spark_jobs.replay import windows
 
 
 def is_on_time(epoch: Column, fires_epoch: Column) -> Column:
@@ -43,22 +50,60 @@ def may_be_behind(ts_ms: Column, ceiling_ms: Column) -> Column:
     return ceiling_ms.isNotNull() & (ts_ms <= ceiling_ms)
 
 
-def judged(rows: DataFrame, calendar: DataFrame) -> DataFrame:
-    """`rows` (prepared, with epoch, each in a window of the calendar) with `FIRES_EPOCH` and `CLOSES_EPOCH`."""
-    entry = calendar.select(
-        F.col("window_ms").alias(c.WINDOW_MS),
-        F.col("fires_epoch").alias(c.FIRES_EPOCH),
-        F.col("closes_epoch").alias(c.CLOSES_EPOCH),
-    )
-    return rows.join(F.broadcast(entry), c.WINDOW_MS)
+def is_complete(watermark_ms: Column, last_ms: Column) -> Column:
+    """Whether a window that ends with `last_ms` has fired at `watermark_ms` (null: MIN); never null (rule 2)."""
+    return F.coalesce(watermark_ms >= last_ms, F.lit(False))
 
 
-def on_time(rows: DataFrame, calendar: DataFrame) -> DataFrame:
-    """The rows that are on time."""
-    return judged(rows, calendar).where(is_on_time(F.col(c.EPOCH), F.col(c.FIRES_EPOCH)))
+def oldest_on_time_ms(watermark_ms: Column, spec: Windows) -> Column:
+    """Start of the oldest window for which a row is on time when the watermark before it is `watermark_ms`."""
+    return windows.latest_with_last_ms(watermark_ms, spec) + F.lit(spec.period_ms)
 
 
-def late(rows: DataFrame, calendar: DataFrame) -> DataFrame:
-    """The rows that are late or too late, with `TOO_LATE`."""
-    behind = judged(rows, calendar).where(~is_on_time(F.col(c.EPOCH), F.col(c.FIRES_EPOCH)))
-    return behind.withColumn(c.TOO_LATE, is_too_late(F.col(c.EPOCH), F.col(c.CLOSES_EPOCH)))
+def oldest_accepting_ms(watermark_ms: Column, spec: Windows) -> Column:
+    """Start of the oldest window that still takes a row when the watermark before it is `watermark_ms`."""
+    return windows.latest_with_cleanup_ms(watermark_ms, spec) + F.lit(spec.period_ms)
+
+
+def on_time(rows: DataFrame, calendar: DataFrame, spec: Windows) -> DataFrame:
+    """The rows that are on time for all of their windows, of which they have at least one.
+
+    `rows` are prepared, with epoch; `calendar` has their windows.
+    """
+    oldest = _oldest(spec)
+    entry = calendar.select(F.col("window_ms").alias(c.OLDEST_MS), F.col("fires_epoch").alias(c.FIRES_EPOCH))
+    assigned = rows.where(oldest <= F.col(c.WINDOW_MS)) if windows.have_gaps(spec) else rows
+    judged = assigned.withColumn(c.OLDEST_MS, oldest).join(F.broadcast(entry), c.OLDEST_MS)
+    return judged.where(is_on_time(F.col(c.EPOCH), F.col(c.FIRES_EPOCH)))
+
+
+def behind(rows: DataFrame, calendar: DataFrame, spec: Windows) -> DataFrame:
+    """The rows that are late or too late for a window, and those without a window that may be too late (rule 53)."""
+    oldest, newest = _oldest(spec), F.col(c.WINDOW_MS)
+    entry = calendar.select(F.col("window_ms").alias(c.OLDEST_MS), "fires_epoch", "closes_epoch")
+    judged = rows.withColumn(c.OLDEST_MS, F.least(oldest, newest)).join(F.broadcast(entry), c.OLDEST_MS)
+    late_after = passed(oldest, newest, F.col("fires_epoch"), F.col("closes_epoch"))
+    return judged.where(~is_on_time(F.col(c.EPOCH), late_after)).select(*rows.columns)
+
+
+def passed(oldest_ms: Column, newest_ms: Column, fires_epoch: Column, closes_epoch: Column) -> Column:
+    """The epoch behind which a row is late for the oldest of its windows, whose passages are given.
+
+    Between two windows it is the closing of the older one: before that no row can be reported.
+    """
+    return F.when(oldest_ms <= newest_ms, fires_epoch).otherwise(closes_epoch)
+
+
+def told(rows: DataFrame, spec: Windows) -> DataFrame:
+    """The rows of `behind` with `TOO_LATE`, from their `WATERMARK_MS`; without those that vanish (rule 53)."""
+    watermark, newest = F.col(c.WATERMARK_MS), F.col(c.WINDOW_MS)
+    closed = newest < oldest_accepting_ms(watermark, spec)
+    if not windows.have_gaps(spec):
+        return rows.withColumn(c.TOO_LATE, closed)
+    assigned = _oldest(spec) <= newest
+    reported = F.col(c.TS_MS) <= windows.latest_reported_ms(watermark, spec)
+    return rows.where(assigned | reported).withColumn(c.TOO_LATE, ~assigned | closed)
+
+
+def _oldest(spec: Windows) -> Column:
+    return windows.oldest_ms(F.col(c.TS_MS), spec) if windows.overlap(spec) else F.col(c.WINDOW_MS)

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Accumulation, Pipeline
-from spark_jobs.replay import aggregates, lateness, timestamps
+from spark_jobs.replay import aggregates, timestamps, window_slices
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.events import quoted
 
@@ -26,20 +26,28 @@ _INDEX = c.PREFIX + "pane_index"
 _FIRES_US = c.PREFIX + "fires_us"
 
 
-def on_time_panes(rows: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> DataFrame:
+def on_time_panes(
+    on_time: DataFrame, late_rows: DataFrame | None, calendar: DataFrame, pipeline: Pipeline
+) -> DataFrame:
     """The on-time pane of every (key, window) that fires: the columns of `panes`, and states.
 
-    States of the aggregates (`aggregates.stored_columns`) are there where all of them can be continued. `rows` are the
-    prepared rows that fill windows, with epoch.
+    States of the aggregates (`aggregates.stored_columns`) are there where all of them can be continued. `on_time` are
+    the prepared rows on time for all of their windows; `late_rows` (`late_events.late_rows`) are those that are not,
+    and None where a row has one window.
     """
-    grouped = lateness.on_time(rows, calendar).groupBy(*_key(pipeline), c.WINDOW_MS)
-    going_on = aggregates.continued(rows, pipeline)
+    by_window = [*_key(pipeline), F.col(c.WINDOW_MS)]
+    going_on = aggregates.continued(on_time, pipeline)
     if going_on is None:
-        pane = grouped.agg(*_aggregates(pipeline), F.count("*").alias(_ROW_COUNT))
+        pairs = window_slices.on_time_pairs(on_time, late_rows, pipeline)
+        pane = pairs.groupBy(*by_window).agg(*_aggregates(pipeline), F.count("*").alias(_ROW_COUNT))
     else:
         names = aggregates.state_columns(going_on)
-        parts = [part.at_once for a in going_on for part in a.parts]
-        pane = grouped.agg(*(p.alias(n) for p, n in zip(parts, names, strict=True)), F.count("*").alias(_ROW_COUNT))
+        parts = dict(zip(names, (part for a in going_on for part in a.parts), strict=True))
+        at_once = {**{name: part.at_once for name, part in parts.items()}, _ROW_COUNT: F.count("*")}
+        pane = window_slices.on_time_states(on_time, late_rows, at_once, pipeline)
+        if late_rows is not None:
+            merged = (part.merge(F.col(name)).alias(name) for name, part in parts.items())
+            pane = pane.groupBy(*by_window).agg(*merged, F.sum(_ROW_COUNT).alias(_ROW_COUNT))
         pane = pane.withColumns(_finished(going_on))
     firing = calendar.where("fires_us is not null").select(
         F.col("window_ms").alias(c.WINDOW_MS),
@@ -56,16 +64,14 @@ def on_time_panes(rows: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> D
     return _contract(fired, pipeline, F.lit(0), F.lit("on_time"), fired_at, watermark, *states)
 
 
-def late_panes(late_rows: DataFrame, rows: DataFrame, first: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """A pane a late row: the columns of `panes`.
+def late_panes(late: DataFrame, rows: DataFrame, first: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """A pane a late row and window: the columns of `panes`.
 
-    `late_rows` is `late_events.late_rows`, `rows` the prepared rows that fill windows and are on time, `first` their
-    on-time panes with states. Where the aggregates can be continued, `rows` is not read; otherwise only the windows
-    that hold a late row are. The watermark never falls, so on-time rows come before late ones, in whatever order among
-    themselves.
+    `late` is `window_slices.late_pairs`, `rows` is `window_slices.on_time_pairs`, `first` their on-time panes with
+    states. Where the aggregates can be continued, `rows` is not read; otherwise only the windows that hold a late row
+    are. The watermark never falls, so on-time rows come before late ones, in whatever order among themselves.
     """
-    accepted = late_rows.where(~F.col(c.TOO_LATE))
-    touched = accepted.select(*_key(pipeline), c.WINDOW_MS).distinct()
+    touched = late.select(*_key(pipeline), c.WINDOW_MS).distinct()
     going_on = aggregates.continued(rows, pipeline)
     behind = [F.col(name) for name in (c.CLOCK_US, c.POSITION, c.WATERMARK_MS)]
     in_order = Window.partitionBy(*_key(pipeline), c.WINDOW_MS).orderBy(_IS_LATE, c.POSITION)
@@ -74,7 +80,7 @@ def late_panes(late_rows: DataFrame, rows: DataFrame, first: DataFrame, pipeline
     if going_on is None:
         needed = [*_source_columns(rows), F.col(c.WINDOW_MS)]
         again = _matching(rows, touched, pipeline).select(*needed, F.lit(False).alias(_IS_LATE))
-        fires = accepted.select(*needed, *behind, F.lit(True).alias(_IS_LATE))
+        fires = late.select(*needed, *behind, F.lit(True).alias(_IS_LATE))
         steps = _numbered(fires.unionByName(again, allowMissingColumns=True), in_order)
         fired = _framed(steps, frame, pipeline, alone=alone)
     else:
@@ -89,7 +95,7 @@ def late_panes(late_rows: DataFrame, rows: DataFrame, first: DataFrame, pipeline
         )
         own = [part.of_row.alias(name) for part, name in zip(parts, names, strict=True)]
         single = [F.lit(1).cast("long").alias(_ROW_COUNT), F.lit(True).alias(_IS_LATE)]
-        fires = accepted.select(*_key(pipeline), c.WINDOW_MS, *own, *single, *behind)
+        fires = late.select(*_key(pipeline), c.WINDOW_MS, *own, *single, *behind)
         steps = _numbered(fires.unionByName(base, allowMissingColumns=True), in_order)
         merged = {n: p.merge(F.col(n)).over(frame) for p, n in zip(parts, names, strict=True)}
         fired = steps.withColumns({**merged, _ROW_COUNT: F.sum(_ROW_COUNT).over(frame)}).withColumns(
@@ -131,17 +137,17 @@ def _matching(rows: DataFrame, touched: DataFrame, pipeline: Pipeline) -> DataFr
     return rows.join(there, same, "left_semi")
 
 
-def window_results(on_time: DataFrame, late: DataFrame, too_late: DataFrame, pipeline: Pipeline) -> DataFrame:
+def window_results(on_time: DataFrame, late: DataFrame, missed: DataFrame, pipeline: Pipeline) -> DataFrame:
     """The latest pane of every (key, window) that fired: the columns of `window_results`.
 
-    `on_time` and `late` are panes, `too_late` the late rows that no window took: all but the first are few.
+    `on_time` and `late` are panes, `missed` is `window_slices.missed`: all but the first are few.
     """
     values = ["window_end", *(a.name for a in pipeline.windows.aggregates), "row_count", "fired_at"]
     names = [*pipeline.windows.key, "window_start"]
     group = [F.col(quoted(name)) for name in names]
     start = timestamps.from_millis(F.col(c.WINDOW_MS)).alias("window_start")
     revising = late.select(*group, "pane_index", F.struct(*(F.col(quoted(v)) for v in values)).alias(_LATEST))
-    missing = too_late.select(*_key(pipeline), start, F.lit(1).cast("long").alias("too_late_count"))
+    missing = missed.select(*_key(pipeline), start, "too_late_count")
     beside = (
         revising.unionByName(missing, allowMissingColumns=True)
         .groupBy(*group)
@@ -167,8 +173,8 @@ def _joined(left: DataFrame, right: DataFrame, names: list[str]) -> DataFrame:
     return left.join(right.withColumnsRenamed(other), same, "left").drop(*other.values())
 
 
-def _results(windows: DataFrame, value: dict[str, Column], pipeline: Pipeline) -> DataFrame:
-    return windows.select(
+def _results(fired: DataFrame, value: dict[str, Column], pipeline: Pipeline) -> DataFrame:
+    return fired.select(
         *_key(pipeline),
         "window_start",
         value["window_end"].alias("window_end"),

@@ -5,11 +5,14 @@ Checked before any work in Spark begins, so that nothing is replayed by other ru
 
 from __future__ import annotations
 
-from spark_jobs.pipeline.joining import JoiningPipeline
-from spark_jobs.pipeline.model import Pipeline, Strategy, Watermark, Windows
+from collections.abc import Sequence
 
-WINDOW_KINDS = ("tumbling",)
-STRATEGIES = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS)
+from spark_jobs.pipeline.joining import JoiningPipeline
+from spark_jobs.pipeline.model import Order, Pipeline, Strategy, Windows
+
+WINDOW_KINDS = ("tumbling", "sliding", "session")
+JOIN_WINDOW_KINDS = ("tumbling",)
+JOIN_STRATEGIES = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS)
 
 
 class UnsupportedPipelineError(ValueError):
@@ -18,28 +21,26 @@ class UnsupportedPipelineError(ValueError):
 
 def require_support(pipeline: Pipeline) -> None:
     """Raise UnsupportedPipelineError if the engine lacks something that the pipeline asks for."""
-    require_windows(pipeline.windows)
-    _require_watermark(pipeline.watermark)
+    _require("windows.kind", pipeline.windows.kind, WINDOW_KINDS)
 
 
 def require_join_support(joining: JoiningPipeline) -> None:
     """Raise UnsupportedPipelineError if the engine lacks something that one of two inputs asks for."""
+    if joining.replay.order is Order.COMMIT:
+        raise UnsupportedPipelineError("asked Spark for a join in commit order, which it does not have")
     for joined in joining.inputs:
-        _require_watermark(joined.watermark)
+        _require("watermark.strategy", joined.watermark.strategy, JOIN_STRATEGIES, " in a join")
+        if joined.watermark.idle_timeout_ms is not None:
+            raise UnsupportedPipelineError(
+                "asked Spark for watermark.idle_timeout in a join, which it does not have; take it away"
+            )
 
 
-def require_windows(windows: Windows) -> None:
-    """Raise UnsupportedPipelineError if the engine lacks the kind of windows."""
-    if windows.kind not in WINDOW_KINDS:
-        raise UnsupportedPipelineError(
-            f"asked Spark for windows.kind '{windows.kind}', it has {', '.join(WINDOW_KINDS)}"
-        )
+def require_join_windows(windows: Windows) -> None:
+    """Raise UnsupportedPipelineError if the engine lacks the kind of windows in a join."""
+    _require("windows.kind", windows.kind, JOIN_WINDOW_KINDS, " in a join")
 
 
-def _require_watermark(declared: Watermark) -> None:
-    if declared.strategy not in STRATEGIES:
-        raise UnsupportedPipelineError(
-            f"asked Spark for watermark.strategy '{declared.strategy}', it has {', '.join(STRATEGIES)}"
-        )
-    if declared.idle_timeout_ms is not None:
-        raise UnsupportedPipelineError("asked Spark for watermark.idle_timeout, which it does not have; take it away")
+def _require(what: str, asked: str, there: Sequence[str], where: str = "") -> None:
+    if asked not in there:
+        raise UnsupportedPipelineError(f"asked Spark for {what} '{asked}'{where}, it has {', '.join(there)}")

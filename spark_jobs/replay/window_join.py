@@ -22,11 +22,11 @@ from spark_jobs.pipeline.joining import JoiningPipeline
 from spark_jobs.pipeline.model import Aggregate, EndOfInput, Pipeline, Windows
 from spark_jobs.replay import calendar as by_window
 from spark_jobs.replay import columns as c
-from spark_jobs.replay import join_watermark, late_events, lateness, panes, timestamps
+from spark_jobs.replay import emission, join_watermark, late_events, lateness, panes, timestamps, window_slices
 from spark_jobs.replay.census import CLOSE_CELL, FIRE_CELL, census, gathered
 from spark_jobs.replay.events import quoted
 from spark_jobs.replay.inputs import LEFT, RIGHT, ROW, inputs, is_side, key_columns
-from spark_jobs.replay.support import require_join_support, require_windows
+from spark_jobs.replay.support import require_join_support, require_join_windows
 
 _SIDES = ("left", "right")
 _FIRING = ("pane_index", "timing", "fired_at", "watermark")
@@ -57,8 +57,7 @@ class WindowJoined:
         `watermark`, `left` and `right` (arrays of the sources' rows as structs, in arrival order, maybe empty),
         `row_count`. The group's event time is the last millisecond of its window.
         """
-        on_time = panes.on_time_panes(self._gathering(self._filling), self._calendar, self._pipeline)
-        return self._named(on_time.select(self._late_panes.columns).unionByName(self._late_panes))
+        return self._named(self._on_time_panes.select(self._late_panes.columns).unionByName(self._late_panes))
 
     @cached_property
     def pairs(self) -> DataFrame:
@@ -110,7 +109,7 @@ class WindowJoined:
     @cached_property
     def _calendar(self) -> DataFrame:
         """When each window fires and closes, as `calendar.calendar` has it, without the partitions' watermarks."""
-        asked = by_window.asked_windows(self._census).distinct()
+        asked = by_window.asked_windows(self._census, self._pipeline)
         cells = {"fires_epoch": F.col(FIRE_CELL), "closes_epoch": F.col(CLOSE_CELL)}
         alone = [
             by_window.first_passages(
@@ -121,36 +120,41 @@ class WindowJoined:
         beside = reduce(lambda frame, other: frame.join(other, "window_ms", "left"), alone, asked)
         slowest = {name: _latest([F.col(f"{name}_{number}") for number in range(len(alone))]) for name in cells}
         together = beside.select("window_ms", *(epoch.alias(name) for name, epoch in slowest.items()))
-        passed = by_window.emitted(
+        passed = emission.happened(
             together, list(cells), self._census, self._pipeline, until_us=self._until_us
         ).localCheckpoint()
         emissions = passed.where("fires_epoch is not null").select(F.col("fires_epoch").alias("epoch")).distinct()
         reached = join_watermark.after(emissions, self._census, self._inputs).withColumnRenamed("epoch", "fires_epoch")
-        dated = by_window.clocked(passed.join(reached, "fires_epoch", "left"), self._census, self._pipeline)
-        return self._ended(dated).localCheckpoint()
+        clocks = {"fires_epoch": "fires_us", "closes_epoch": "closes_us"}
+        joined = passed.join(reached, "fires_epoch", "left")
+        return self._ended(emission.clocked(joined, clocks, self._census, self._pipeline)).localCheckpoint()
 
     @cached_property
     def _late_rows(self) -> DataFrame:
         """The rows behind their window's firing, with `TOO_LATE` and `WATERMARK_MS`."""
-        behind = lateness.late(self._filling, self._calendar).localCheckpoint()
-        epochs = behind.select(F.col(c.EPOCH).alias("epoch")).distinct()
-        missed = join_watermark.before(epochs, self._census, self._inputs)
+        behind = lateness.behind(self._filling, self._calendar, self._windows).localCheckpoint()
+        missed = join_watermark.before(late_events.epochs_of(behind), self._census, self._inputs)
         told = missed.select(F.col("epoch").alias(c.EPOCH), F.col("watermark_ms").alias(c.WATERMARK_MS))
-        return behind.join(told, c.EPOCH).localCheckpoint()
+        return late_events.late_rows(behind, told, self._pipeline).localCheckpoint()
+
+    @cached_property
+    def _on_time(self) -> DataFrame:
+        return lateness.on_time(self._filling, self._calendar, self._windows)
+
+    @cached_property
+    def _on_time_panes(self) -> DataFrame:
+        return panes.on_time_panes(self._gathering(self._on_time), None, self._calendar, self._pipeline)
 
     @cached_property
     def _late_panes(self) -> DataFrame:
-        on_time = lateness.on_time(self._gathering(self._filling), self._calendar)
-        first = panes.on_time_panes(self._gathering(self._filling), self._calendar, self._pipeline)
-        return panes.late_panes(self._gathering(self._late_rows), on_time, first, self._pipeline)
+        late = window_slices.late_pairs(self._gathering(self._late_rows), self._pipeline)
+        pairs = window_slices.on_time_pairs(self._gathering(self._on_time), None, self._pipeline)
+        return panes.late_panes(late, pairs, self._on_time_panes, self._pipeline)
 
     @property
     def _on_time_pairs(self) -> DataFrame:
         key = key_columns(self._joining)
-        sides = [
-            lateness.on_time(self._filling.where(is_side(side)), self._calendar).select(*key, c.WINDOW_MS, ROW[side])
-            for side in (LEFT, RIGHT)
-        ]
+        sides = [self._on_time.where(is_side(side)).select(*key, c.WINDOW_MS, ROW[side]) for side in (LEFT, RIGHT)]
         names = [*key, c.WINDOW_MS]
         right = sides[RIGHT].withColumnsRenamed({name: name + "_of_right" for name in names})
         meets = reduce(Column.__and__, [F.col(name).eqNullSafe(F.col(name + "_of_right")) for name in names])
@@ -213,7 +217,7 @@ def window_join(
     column with the name of a result column. Spark has tumbling windows.
     """
     require_join_support(joining)
-    require_windows(windows)
+    require_join_windows(windows)
     taken = set(joining.left.key) & {"window_start", "window_end", *_FIRING, *_SIDES, "row_count"}
     if taken:
         raise ValueError(f"found key columns with names of the result: {', '.join(sorted(taken))}; rename them")

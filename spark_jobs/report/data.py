@@ -178,12 +178,17 @@ class Alternative:
 
 @dataclass(frozen=True)
 class ReportData:
-    """Everything on the page. `counts` has the names of the ledger; a name that is missing was not counted."""
+    """Everything on the page. `counts` has the names of the ledger; a name that is missing was not counted.
+
+    With `overlapping` windows a late row is among the late marks and in the histogram once for each window that took it
+    late.
+    """
 
     pipeline: str
     run: RunFacts
     counts: Mapping[str, int] = field(default_factory=dict)
     allowed_lateness_ms: int = 0
+    overlapping: bool = False
     key: tuple[str, ...] = ()
     settings: tuple[Setting, ...] = ()
     watermark: WatermarkLine = WatermarkLine()

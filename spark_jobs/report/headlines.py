@@ -1,6 +1,7 @@
 """The headline numbers: what the run came to, each with a sentence on what it means.
 
-Law (B8): rows read = on time + late + too late + invalid + filtered. The page says whether the run's numbers add up.
+Law (B8): rows read = on time + late + too late + invalid + filtered + without window. The page says whether the run's
+numbers add up; only windows with gaps between them leave rows without one.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ _PARTS = (
     ("invalid", "invalid", "invalid"),
     ("filtered", "filtered", "filtered"),
 )
+_WITHOUT = ("unassigned", "without window", "unassigned")
 _STATES = {
     "planned": ("Planned", "warn", "nothing has been computed yet"),
     "staged": ("Staged", "warn", "computed, but not yet checked"),
@@ -101,13 +103,14 @@ def headlines(data: ReportData) -> tuple[Headline, ...]:
         "too_late": "Came when their window was closed for good; kept in late_events.",
         "invalid": "Have no usable event or arrival time; kept in invalid_events.",
         "filtered": "Were dropped by the pipeline's own condition.",
+        "unassigned": "Lie between two windows and were not too late: as in Flink, no table holds them.",
     }
     late_panes = counts.get("late_panes", 0)
     return (
         Headline("rows read", number(counts.get("rows_read")), "Rows of the source that belong to this run."),
         *(
             Headline(label, number(counts.get(name)), meanings[name], share(counts.get(name, 0), read), role)
-            for name, label, role in _PARTS
+            for name, label, role in _fates(data)
         ),
         Headline("windows", number(counts.get("windows")), "Results: pairs of a key and a window that fired."),
         Headline(
@@ -125,7 +128,7 @@ def parts(data: ReportData) -> tuple[Part, ...]:
     """Give the fates that rows met, as parts of a bar."""
     found: list[Part] = []
     at = 0.0
-    counted = [(label, role, data.counts.get(name, 0)) for name, label, role in _PARTS]
+    counted = [(label, role, data.counts.get(name, 0)) for name, label, role in _fates(data)]
     total = sum(rows for _, _, rows in counted)
     for label, role, rows in counted:
         if rows:
@@ -135,13 +138,18 @@ def parts(data: ReportData) -> tuple[Part, ...]:
     return tuple(found)
 
 
+def _fates(data: ReportData) -> tuple[tuple[str, str, str], ...]:
+    return (*_PARTS, _WITHOUT) if data.counts.get("unassigned") else _PARTS
+
+
 def conservation(data: ReportData) -> str | None:
     """Say whether every row read met one fate; None if rows were not counted."""
     if "rows_read" not in data.counts:
         return None
-    read, met = data.counts["rows_read"], sum(data.counts.get(name, 0) for name, _, _ in _PARTS)
+    read, met = data.counts["rows_read"], sum(data.counts.get(name, 0) for name, _, _ in _fates(data))
     if read == met:
-        return "The numbers add up: every row read is exactly one of on time, late, too late, invalid and filtered."
+        *labels, last = (label for _, label, _ in _fates(data))
+        return f"The numbers add up: every row read is exactly one of {', '.join(labels)} and {last}."
     return f"The numbers do not add up: {number(read)} rows were read, but {number(met)} are accounted for."
 
 

@@ -20,7 +20,7 @@ class Colour:
 
 PAPER = "paper"
 TEXT_ROLES = ("ink", "muted", "link", "good", "bad", "warn")
-CHART_ROLES = ("watermark", "late", "too-late", "on-time", "invalid", "filtered", "result")
+CHART_ROLES = ("watermark", "late", "too-late", "on-time", "invalid", "filtered", "unassigned", "result")
 
 PALETTE: dict[str, Colour] = {
     PAPER: Colour("#ffffff", "#151b22"),
@@ -38,6 +38,7 @@ PALETTE: dict[str, Colour] = {
     "on-time": Colour("#1f9080", "#1f9080"),
     "invalid": Colour("#8d6cc0", "#8d6cc0"),
     "filtered": Colour("#7a8896", "#7a8896"),
+    "unassigned": Colour("#9a7b4f", "#9a7b4f"),
     "result": Colour("#1f9080", "#1f9080"),
     "axis": Colour("#6b7a87", "#8fa0ae"),
     "grid": Colour("#e6ebef", "#252f39"),

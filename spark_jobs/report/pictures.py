@@ -17,6 +17,7 @@ from spark_jobs.report.text import duration, instant, number
 _Point = TypeVar("_Point")
 
 _TABLE_ROWS = 12
+_OVERLAPPING = "Windows overlap: a row that came late for several is counted once for each that took it late."
 _MANNER = {
     Combined.SUM: "sum over all keys",
     Combined.MEAN: "mean over all keys",
@@ -80,6 +81,8 @@ def lateness(data: ReportData) -> Picture:
         f"{number(late)} late rows were taken, {number(too_late)} were too late; the longest lateness is {longest}.",
         f"The dashed line is the allowed lateness, {allowed}: from there on a row is too late.",
     ]
+    if data.overlapping:
+        told.append(_OVERLAPPING)
     if bins.open_ended:
         told.append(f"The last bar holds everything from {duration(bins.edges_ms[-2])} on.")
     rows = []
@@ -142,6 +145,8 @@ def _marks_told(data: ReportData) -> list[str]:
     if not data.late.rows and not data.too_late.rows:
         return ["No row came late."]
     told = ["A mark is a late row, at its arrival and its window's last millisecond; rows at one place share a mark."]
+    if data.overlapping:
+        told.append(_OVERLAPPING)
     if data.allowed_lateness_ms:
         told.append("Late rows lie below the line, too late ones below the dashed line as well.")
     for name, marks in (("late", data.late), ("too late", data.too_late)):

@@ -76,10 +76,16 @@ def unplotted(watermarks: DataFrame) -> DataFrame:
 def marks(panes: DataFrame, late_events: DataFrame) -> DataFrame:
     """Late rows by where a chart shows them: `too_late, arrived_ms, start_ms, end_ms, watermark_ms, lateness_ms, rows`.
 
-    A late pane is a late row. Lateness is how far the watermark stood past the window's last millisecond (rule 51).
+    A late pane is a late row. Lateness is how far the watermark stood past the window's last millisecond (rule 51); a
+    row that has no window is judged by its own (rule 53), and stands there.
     """
+    own = F.unix_millis("event_time")
+    judged = {
+        "window_start": F.coalesce("window_start", F.timestamp_millis(own)),
+        "window_end": F.coalesce("window_end", F.timestamp_millis(own + F.lit(1))),
+    }
     late = _late(panes.where("timing = 'late'"), F.lit(False), "fired_at")
-    too_late = _late(late_events, F.lit(True), "arrival_time")
+    too_late = _late(late_events.withColumns(judged), F.lit(True), "arrival_time")
     places = ["too_late", "arrived_ms", "start_ms", "end_ms", "watermark_ms"]
     lateness = F.col("watermark_ms") - (F.col("end_ms") - F.lit(1))
     placed = late.unionByName(too_late).groupBy(*places).agg(F.count("*").alias("rows"))
@@ -147,7 +153,7 @@ def over_time(results: DataFrame, series: Sequence[tuple[str, Combined]]) -> Dat
 def heaviest_windows(late_events: DataFrame) -> DataFrame:
     """The windows that most rows came too late for: `start_ms, end_ms, rows, late_by_ms`."""
     window = [F.unix_millis("window_start").alias("start_ms"), F.unix_millis("window_end").alias("end_ms")]
-    return _heaviest(late_events, window, ["start_ms"])
+    return _heaviest(late_events.where("window_start is not null"), window, ["start_ms"])
 
 
 def heaviest_keys(late_events: DataFrame, pipeline: Pipeline) -> DataFrame:

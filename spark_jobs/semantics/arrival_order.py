@@ -1,9 +1,11 @@
 """The arrival order is the total order in which a replay sees the rows; a row's position is its place there.
 
-    position = (clock, source partition columns, tie-break columns, all other columns by name)
+    arrival       (arrival time, source partition columns, tie-break columns, all other columns by name)
+    event_time    (event time, the same columns)
+    commit        (commit time, commit version, event time, the same columns)
 
-compared field by field, a missing value first. The clock is the arrival time in microseconds, or the event time with
-`order: event_time`. Rows with equal positions are identical, so their order cannot be seen. Page section B2.
+compared field by field, a missing value first; times are in microseconds, and the first is the clock. Rows with equal
+positions are identical, so their order cannot be seen. Page section B2.
 """
 
 from __future__ import annotations
@@ -16,11 +18,14 @@ from spark_jobs.semantics.expressions import column
 
 Comparable = tuple[Any, ...]
 
+#: What Delta's change data feed says of each row, under its own names: the commit that brought it, and when that was.
+COMMIT_VERSION, COMMIT_TIMESTAMP = "_commit_version", "_commit_timestamp"
 
-def position(row: Mapping[str, Any], clock_us: int, declared: Sequence[str]) -> Comparable:
-    """Give a row's position; `declared` are the partition and tie-break columns, in their order."""
+
+def position(row: Mapping[str, Any], first: Sequence[int], declared: Sequence[str]) -> Comparable:
+    """Give a row's position; `first` are the times it begins with, `declared` the partition and tie-break columns."""
     rest = sorted(name for name in row if name not in declared)
-    return (clock_us, *(comparable(column(row, name)) for name in (*declared, *rest)))
+    return (*first, *(comparable(column(row, name)) for name in (*declared, *rest)))
 
 
 def comparable(value: Any) -> Comparable:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from spark_jobs.semantics.arrival_order import Comparable, position
+from spark_jobs.semantics.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION, Comparable, position
 from spark_jobs.semantics.event_time import TimeReader, invalid_reason
 from spark_jobs.semantics.expressions import Expression, column
-from spark_jobs.semantics.instants import floor_to_ms
+from spark_jobs.semantics.instants import floor_to_ms, micros
 from spark_jobs.semantics.partitions import label
 
 if TYPE_CHECKING:
@@ -26,7 +26,10 @@ Predicate = Callable[[Row], object]
 
 @dataclass(frozen=True)
 class Event:
-    """A valid row. `clock_us` orders it and dates what it causes: arrival, or event time with `order: event_time`."""
+    """A valid row. `clock_us` orders it and dates what it causes: the time that the arrival order begins with.
+
+    In commit order `row` is without what Delta says of the commit, and arrival is the commit where none is declared.
+    """
 
     row: Row
     event_us: int
@@ -50,31 +53,44 @@ class EventReader:
         self._source = source
         self._event_time = TimeReader(source.event_time)
         self._arrival_time = None if source.arrival_time is None else TimeReader(source.arrival_time)
-        self._in_event_time_order = pipeline.replay.order.value == "event_time"
+        self._order_by = pipeline.replay.order.value
         self._order = (*source.source_partition.columns, *source.tie_break)
         if where is None and source.where is not None:
             where = Expression(source.where).evaluate
         self._where = where
-        if self._arrival_time is None and not self._in_event_time_order:
+        if self._arrival_time is None and self._order_by == "arrival":
             raise ValueError(
                 "asked for a replay in arrival order, found no source.arrival_time; "
-                "declare it, or set replay.order to event_time"
+                "declare it, or set replay.order to commit or event_time"
             )
+
+    def columns(self, row: Row) -> Row:
+        """Give the row's own columns, without what Delta says of its commit in commit order."""
+        return _commit(row)[1] if self._order_by == "commit" else row
 
     def read(self, row: Row) -> Event | str:
         """Give the row as an event, or the reason why it is invalid."""
+        commit = None
+        if self._order_by == "commit":
+            commit, row = _commit(row)
         event_us = self._event_time.micros(row)
-        arrival_us = None if self._arrival_time is None else self._arrival_time.micros(row)
+        if self._arrival_time is None:
+            arrival_us = None if commit is None else commit.clock_us
+        else:
+            arrival_us = self._arrival_time.micros(row)
         reason = invalid_reason(
             event_us,
             arrival_us,
-            arrival_is_declared=self._arrival_time is not None,
+            arrival_is_declared=self._arrival_time is not None or commit is not None,
             future_guard_ms=self._source.future_guard_ms,
         )
         if reason is not None or event_us is None:
             return str(reason)
         known_us = event_us if arrival_us is None else arrival_us
-        clock_us = event_us if self._in_event_time_order else known_us
+        clock_us = event_us if self._order_by == "event_time" else known_us
+        first: tuple[int, ...] = (clock_us,)
+        if commit is not None:
+            clock_us, first = commit.clock_us, (commit.clock_us, commit.version, event_us)
         return Event(
             row=row,
             event_us=event_us,
@@ -82,5 +98,23 @@ class EventReader:
             clock_us=clock_us,
             partition=label(column(row, name) for name in self._source.source_partition.columns),
             is_kept=self._where is None or bool(self._where(row)),
-            position=position(row, clock_us, self._order),
+            position=position(row, first, self._order),
         )
+
+
+@dataclass(frozen=True)
+class _Commit:
+    version: int
+    clock_us: int
+
+
+def _commit(row: Row) -> tuple[_Commit, Row]:
+    """The commit that brought a row, and the row itself."""
+    version, moment = row.get(COMMIT_VERSION), row.get(COMMIT_TIMESTAMP)
+    if version is None or moment is None:
+        raise ValueError(
+            f"asked for a replay in commit order, found a row without {COMMIT_VERSION} and {COMMIT_TIMESTAMP}; "
+            "read the rows from Delta's change data feed"
+        )
+    rest = {name: value for name, value in row.items() if name not in {COMMIT_VERSION, COMMIT_TIMESTAMP}}
+    return _Commit(version, micros(moment)), rest

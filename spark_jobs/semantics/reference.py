@@ -83,7 +83,7 @@ def replay(
         panes=[tables.pane(fired) for fired in job.fired],
         window_results=results,
         late_events=[_late_event(judged) for judged in too_late],
-        invalid_events=[{**row, "reason": reason} for row, reason in read if isinstance(reason, str)],
+        invalid_events=[{**reader.columns(row), "reason": reason} for row, reason in read if isinstance(reason, str)],
         watermarks=tables.watermarks(job),
         unassigned_events=[
             _skipped_event(judged) for judged, fate in zip(job.judged, fates, strict=True) if fate is None

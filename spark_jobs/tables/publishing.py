@@ -91,12 +91,18 @@ def _commit(
             f"{_columns(staged_rows)}, found {_columns(published)}. "
             "Replay without --from and --to to change the columns."
         )
-    in_range = interval.holds(F.col("window_start"))
+    in_range = interval.holds(_begins(table))
     touched = published.where(in_range).select("_metadata.file_name").distinct()
     names = {row.file_name for row in touched.collect()}
     carried = _carry_over(published, names, ~in_range, lake, run_id, table, transaction.read_version)
     removed = [f for f in files if f.path().rsplit("/", 1)[-1] in names]
     return transaction.commit(removed, [*carried, *added], application)
+
+
+def _begins(table: str) -> Column:
+    """By what a row is replaced: its window; a late event without one by its own time, which no interval cuts off."""
+    start = F.col("window_start")
+    return F.coalesce(start, F.col("event_time")) if table == "late_events" else start
 
 
 def _carry_over(

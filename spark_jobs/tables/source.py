@@ -8,11 +8,9 @@ from urllib.parse import urlsplit
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.tables import delta_log
-
-
-class SourceError(ValueError):
-    """The source cannot be read: what was asked, what was found, what to do."""
+from spark_jobs.pipeline.model import Order, Pipeline
+from spark_jobs.tables import commits, delta_log
+from spark_jobs.tables.errors import SourceError
 
 
 def is_path(table: str) -> bool:
@@ -57,8 +55,25 @@ def read(spark: SparkSession, table: str, version: int) -> DataFrame:
         ) from problem
 
 
+def events(spark: SparkSession, pipeline: Pipeline, version: int) -> DataFrame:
+    """The rows of the pipeline's source at `version`; in commit order those of all commits, each with its commit.
+
+    Raises SourceError if they can no longer be read.
+    """
+    table = pipeline.source.table
+    if pipeline.replay.order is not Order.COMMIT:
+        return read(spark, table, version)
+    return commits.read(spark, table, _location(spark, table), version)
+
+
 def extent(spark: SparkSession, table: str) -> tuple[int, int]:
     """Files and bytes of the table's newest version."""
     name = f"delta.`{located(table)}`" if is_path(table) else table
     detail = spark.sql(f"DESCRIBE DETAIL {name}").head()
     return (0, 0) if detail is None else (int(detail["numFiles"]), int(detail["sizeInBytes"]))
+
+
+def _location(spark: SparkSession, table: str) -> str:
+    if is_path(table):
+        return located(table)
+    return str(spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]["location"])

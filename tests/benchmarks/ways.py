@@ -68,7 +68,7 @@ def audit(spark: SparkSession, events: Path, out: Path) -> Mapping[str, int]:
 def _ours(spark: SparkSession, events: Path, out: Path) -> Mapping[str, int]:
     lake = _lake(out)
     runner = Runner(spark, pipeline_of(events), lake)
-    planned, _ = runner.plan(Interval())
+    planned, _ = runner.begin(Interval())
     counts = runner.step("replay", runner.find(planned.run.run_id)).counts
     # The runner publishes after an audit only; here that is a program of its own, with its own time and memory.
     began = datetime.now(UTC)

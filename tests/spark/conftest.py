@@ -1,4 +1,4 @@
-"""What tests of many small replays share."""
+"""What tests of many small replays on Spark share."""
 
 from __future__ import annotations
 

@@ -13,13 +13,16 @@ Seconds; windows of 10 s, allowed lateness 5 s; keys are AA, BB and a null:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
+from expectations.staged import Staged
+from expectations.suites import SUITES
 from spark_jobs.pipeline.model import Aggregate, Pipeline, Quality, Source, TimeField, Windows
 
 END = datetime(9999, 12, 31, 23, 59, 59, 999000, tzinfo=UTC)
@@ -160,3 +163,17 @@ def add(table: str, row: dict[str, Any]) -> Fault:
 
 def both(*faults: Fault) -> Fault:
     return lambda rows: [fault(rows) for fault in faults]
+
+
+def broken(spark: SparkSession, rows: Rows, pipeline: Pipeline, counts: Mapping[str, int]) -> set[str]:
+    """The laws that a run with a text column `key` breaks, counted in plain Spark."""
+    staged = Staged(frames(spark, rows, key="key string"), pipeline, counts)
+    names = set()
+    with interpreted(spark):
+        for suite in SUITES:
+            laws = suite.laws(pipeline)
+            breaking = (F.count_if(~F.coalesce(F.expr(law.holds), F.lit(False))) for law in laws)
+            found = suite.rows(staged).agg(*breaking).collect()[0]
+            names |= {f"{suite.name}.{law.name}" for law, n in zip(laws, found, strict=True) if n}
+    staged.release()
+    return names

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 
 from expectations import check
 from expectations.staged import Staged
-from expectations.suites import SUITES
+from expectations.suites import SUITES, watermarks
 from spark_jobs.pipeline.model import EndOfInput
 from spark_jobs.semantics import reference
 from tests.spark.drawn_run import (
@@ -33,6 +33,7 @@ from tests.spark.drawn_run import (
     add,
     at,
     both,
+    broken,
     change,
     frames,
     interpreted,
@@ -259,21 +260,35 @@ def test_a_fault_fails_the_laws_about_it_and_no_other(found: dict[str, set[str]]
     assert found[name] == FAULTS[name][1]
 
 
-SCENARIOS = [s for s in load() if s.late and any(pane.timing == "late" for pane in s.panes)]
+TUMBLING = [
+    s
+    for s in load()
+    if s.pipeline.windows.kind == "tumbling" and s.late and any(pane.timing == "late" for pane in s.panes)
+]
+SCENARIOS = TUMBLING[:: len(TUMBLING) // 6]
 
 
 @pytest.mark.parametrize("end", EndOfInput)
-@pytest.mark.parametrize("scenario", SCENARIOS[:: len(SCENARIOS) // 6], ids=lambda scenario: scenario.id)
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.id)
 def test_what_flink_emits_breaks_no_law(spark: SparkSession, scenario: Scenario, end: EndOfInput) -> None:
     pipeline = replace(scenario.pipeline, replay=replace(scenario.pipeline.replay, end_of_input=end))
     outcome = reference.replay(scenario.rows, pipeline, until=scenario.until)
-    tables = frames(spark, {table: getattr(outcome, table) for table in SCHEMAS}, key="key string")
-    staged = Staged(tables, pipeline, outcome.counts)
+    rows = {table: getattr(outcome, table) for table in SCHEMAS}
+    assert broken(spark, rows, pipeline, outcome.counts) == set()
+
+
+@pytest.mark.parametrize(("slow", "fast", "broken"), [(10, 20.5, 0), (20.5, 30, 0), (20.4, 20.6, 1)])
+def test_where_partitions_fall_idle_windows_fire_at_the_watermark_of_one(
+    spark: SparkSession, slow: float, fast: float, broken: int
+) -> None:
+    pipeline = replace(PIPELINE, watermark=replace(PIPELINE.watermark, idle_timeout_ms=1_000))
+    partitions = [{"source_partition": "0", "watermark": at(slow)}, {"source_partition": "1", "watermark": at(fast)}]
+    rows = copy.deepcopy(CORRECT)
+    change("watermarks", 1, partition_watermarks=partitions)(rows)
+    staged = Staged(frames(spark, rows), pipeline, COUNTS)
+    law = next(law for law in watermarks.laws(pipeline) if law.name == "the_watermark_is_that_of_a_partition")
     with interpreted(spark):
-        for suite in SUITES:
-            breaking = (F.count_if(~F.coalesce(F.expr(law.holds), F.lit(False))) for law in suite.laws(pipeline))
-            found = suite.rows(staged).agg(*breaking).collect()[0]
-            assert not any(found), [law.name for law, n in zip(suite.laws(pipeline), found, strict=True) if n]
+        assert watermarks.rows(staged).where(~F.expr(law.holds)).count() == broken
     staged.release()
 
 

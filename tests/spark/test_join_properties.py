@@ -62,8 +62,13 @@ class Stream:
         ]
 
 
-def drawn_rows(draw: random.Random, spread: int, labels: tuple[str, ...] = LABELS) -> list[dict[str, Any]]:
-    """Rows of few keys that happened a few milliseconds around their arrival; some arrive at one instant."""
+def drawn_rows(
+    draw: random.Random, spread: int, labels: tuple[str, ...] = LABELS, *, drawn_out: int = 1
+) -> list[dict[str, Any]]:
+    """Rows of few keys that happened a few milliseconds around their arrival; some arrive at one instant.
+
+    Their arrivals are then `drawn_out` times as far from each other, so that they lie in several stretches.
+    """
     clock, rows = draw.randrange(-50, 50) * 1000, []
     for index in range(ROWS):
         clock += draw.choice(PACE)
@@ -74,7 +79,7 @@ def drawn_rows(draw: random.Random, spread: int, labels: tuple[str, ...] = LABEL
                 "partition": draw.choice(labels),
                 "key": draw.choice(["a", "b", None]),
                 "ts": clock // 1000 + draw.randrange(-spread, 3),
-                "arrival_us": clock,
+                "arrival_us": clock * drawn_out,
             }
         )
     draw.shuffle(rows)
@@ -92,7 +97,8 @@ def sources(draw: st.DrawFn) -> JoinSource:
 
 @st.composite
 def streams(draw: st.DrawFn) -> Stream:
-    rows = drawn_rows(random.Random(draw(st.integers(0, 2**32))), draw(st.integers(1, 9)))
+    seeded, spread = random.Random(draw(st.integers(0, 2**32))), draw(st.integers(1, 9))
+    rows = drawn_rows(seeded, spread, drawn_out=draw(st.sampled_from([1, 100])))
     left, right = draw(sources()), draw(st.none() | sources())
     return Stream(rows, left, right, draw(st.sampled_from(EMISSIONS)))
 
@@ -231,3 +237,13 @@ def test_a_partner_that_has_just_gone_is_missed(session: SparkSession, ends: tup
     source = JoinSource(Watermark(out_of_orderness_ms=1))
     stream = Stream(drawn_rows(random.Random(2), 4, LABELS[:1]), source, None, EMISSIONS[0])
     assert check_interval_join(session, stream, JoinBounds(*ends)) > 0
+
+
+def test_what_was_reached_before_a_partition_joined_in_an_earlier_stretch_is_kept(session: SparkSession) -> None:
+    told = [("left", "p0", 100, 100_000), ("left", "p1", 95, 500_000), ("right", "p1", 88, 9_000_000)]
+    rows = [
+        {"index": index, "side": side, "partition": partition, "key": "a", "ts": ts, "arrival_us": arrival_us}
+        for index, (side, partition, ts, arrival_us) in enumerate(told)
+    ]
+    stream = Stream(rows, JoinSource(Watermark(out_of_orderness_ms=10)), None, EMISSIONS[0])
+    assert check_interval_join(session, stream, JoinBounds(-90, 90)) == 0

@@ -149,6 +149,40 @@ def test_a_whole_run_publishes_with_its_checks_and_report(spark: SparkSession, t
     assert [o.state for o in again] == ["unchanged"] * 4 + ["done"]
 
 
+SILENT_NORTH = "site <> 'north' or id < 1000 or id > 1500"
+STRATEGIES = {
+    "silence": {
+        "watermark": "{placement: after_where, out_of_orderness: 10 s, emit: {every: 30 s}, idle_timeout: 5 minutes}",
+        "source__where": SILENT_NORTH,
+    },
+    "marks": {
+        "watermark": "{placement: after_where, strategy: punctuated, when: reading > 40, emit: {every_n: 20}, "
+        "idle_timeout: 5 minutes}",
+        "source__where": SILENT_NORTH,
+    },
+    "a time lag": {"watermark": "{strategy: time_lag, lag: 20 s, emit: {every: 1 minute}}"},
+    "no watermark": {"watermark": "{strategy: none}"},
+}
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_slices_under_any_strategy_publish_what_the_reference_gives(
+    spark: SparkSession, table: str, lake: Lake, name: str
+) -> None:
+    pipeline = history.pipeline(table, **STRATEGIES[name])
+    publish(spark, pipeline, lake, Interval(), slices=3)
+    expected = reference.replay(history.events(), pipeline)
+    found = published(spark, lake)
+    for result in RESULT_TABLES:
+        wanted = sorted((sorted(row.items()) for row in getattr(expected, result)), key=str)
+        assert found[result] == wanted, result
+
+
+def test_a_whole_run_with_silence_passes_its_checks(spark: SparkSession, table: str, lake: Lake) -> None:
+    outcomes = Runner(spark, history.pipeline(table, **STRATEGIES["silence"]), lake).run(Interval())
+    assert [o.state for o in outcomes] == ["done"] * 5
+
+
 BAD_INPUT = {
     "a missing table": ({"source__table": "/nowhere/at/all"}, "source.table: .*/nowhere/at/all.*found none"),
     "a missing column": (
@@ -158,6 +192,14 @@ BAD_INPUT = {
     "a mistyped key": ({"windows__key": "[devise]"}, "windows.key: .*devise.*did you mean 'device'"),
     "a number without its unit": ({"source__event_time": "id"}, "source.event_time: 'id' is BIGINT.*unit: s"),
     "a condition that is none": ({"source__where": "reading + 1"}, "source.where: asked for a condition"),
+    "marks that are no condition": (
+        {"watermark": "{strategy: punctuated, when: reading + 1}"},
+        "watermark.when: asked for a condition",
+    ),
+    "a mark without its unit": (
+        {"watermark": "{strategy: punctuated, when: reading > 1, value: id}"},
+        "watermark.value: 'id' is BIGINT.*unit: s",
+    ),
     "an aggregate of a missing column": (
         {"windows__aggregates": "{x: sum(raeding)}"},
         "aggregates.x: .*raeding.*'reading'",

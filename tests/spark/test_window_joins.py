@@ -19,12 +19,12 @@ from tests.spark.test_scenarios import ALL, chosen
 from tests.vectors.cogroups import CoGroupScenario, CoGroupTuple
 from tests.vectors.groups import GroupTuple, groups_of, side_of
 from tests.vectors.scenarios import Scenario, millis
-from tests.vectors.spark_joins import joining, load_tumbling
+from tests.vectors.spark_joins import is_in_spark, joining, load_tumbling
 from tests.vectors.spark_joins import rows_of as rows_of_both
 
 pytestmark = pytest.mark.spark
 
-SAMPLE = chosen(ALL, 60)
+SAMPLE = chosen([scenario for scenario in ALL if is_in_spark(scenario.declared)], 60)
 FEW = SAMPLE[::10]
 RECORDED = sorted(load_tumbling(), key=lambda s: -min(s.recorded["dropped"], len(s.groups)))
 

@@ -45,8 +45,12 @@ def assert_happens(
     emit: Emit = PER_EVENT,
     unit: timedelta = SECOND,
     declared: tuple[str, ...] = (),
+    watermark: Watermark | None = None,
 ) -> None:
-    """Replay the rows of a drawing and compare what happens with it, line by line; no bound: monotonous."""
+    """Replay the rows of a drawing and compare what happens with it, line by line.
+
+    No bound: monotonous; a `watermark` stands for all of bound and emit. Rows arrive a millisecond apart.
+    """
     header, *drawn = parsed(drawing)
     names = header[0].split()
     rows = [row(dict(zip(names, line[0].split(), strict=True)), unit) for line in drawn if line[0] and line[0] != "end"]
@@ -58,7 +62,8 @@ def assert_happens(
             arrival_time=TimeField("arrival"),
             source_partition=SourcePartition(("partition",), tuple((name,) for name in declared)),
         ),
-        watermark=Watermark(
+        watermark=watermark
+        or Watermark(
             strategy=Strategy.MONOTONOUS if bound is None else Strategy.BOUNDED_OUT_OF_ORDERNESS,
             out_of_orderness_ms=millis((bound or 0) * unit),
             emit=emit,
@@ -85,6 +90,7 @@ def row(drawn: dict[str, str], unit: timedelta) -> dict[str, Any]:
         "row": number,
         "key": drawn.get("key"),
         "partition": drawn.get("partition"),
+        "mark": drawn.get("mark") == "yes",
         "time": NOON + float(drawn["time"]) * unit,
         "arrival": NOON + number * MILLISECOND,
     }

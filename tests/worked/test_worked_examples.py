@@ -12,6 +12,7 @@ from functools import partial
 
 import pytest
 
+from spark_jobs.pipeline.model import Emit, EmitKind, Strategy, Watermark
 from spark_jobs.semantics import reference
 from tests.spark.engine import spark_replay
 from tests.worked.drawing import EVERY_HOUR, MILLISECOND, Engine, assert_happens
@@ -144,3 +145,97 @@ def test_four_partitions(engine: Engine) -> None:
                              |           | [9, 10) fires with 7
     """
     assert_happens(engine, drawing, size=1, unit=MILLISECOND, declared=("a", "b", "c", "d"))
+
+
+def test_a_silent_partition_is_left_behind(engine: Engine) -> None:
+    """Windows of 5 ms, timeout 2 ms. b is silent from row 1 on and idle after row 4, at the first emission more than
+    2 ms behind the one at row 1 that started its timer. When it speaks again, the watermark waits for it, and stands.
+    """
+    drawing = """
+        row  partition  time | watermark | what happens
+          0      b        1  |    0      |
+          1      a        2  |    0      |
+          2      a        7  |    0      |
+          3      a        8  |    0      |
+          4      a        9  |    8      | [0, 5) fires with 0 1
+          5      a       12  |   11      | [5, 10) fires with 2 3 4
+          6      b        3  |   11      | too late
+          7      a       20  |   11      |
+          8      b       21  |   19      | [10, 15) fires with 5
+        end                  |   max     | [20, 25) fires with 7 8
+    """
+    silence = Watermark(Strategy.MONOTONOUS, idle_timeout_ms=2)
+    assert_happens(engine, drawing, size=5, unit=MILLISECOND, watermark=silence)
+
+
+def test_marked_rows_carry_the_watermark(engine: Engine) -> None:
+    """Windows of 5 ms; a marked row says that nothing as old as itself will follow. It is on time itself."""
+    drawing = """
+        row  mark  time | watermark | what happens
+          0   no     1  |    -      |
+          1   no    12  |    -      |
+          2   yes    4  |    4      | [0, 5) fires with 0 2
+          3   no     3  |    4      | too late
+          4   yes   11  |   11      |
+          5   yes    8  |   11      | too late
+          6   no    13  |   11      |
+          7   yes   14  |   14      | [10, 15) fires with 1 4 6 7
+        end             |   max     |
+    """
+    marked = Watermark(Strategy.PUNCTUATED, when="mark")
+    assert_happens(engine, drawing, size=5, unit=MILLISECOND, watermark=marked)
+
+
+def test_a_silent_partition_waits_for_its_next_mark(engine: Engine) -> None:
+    """The same with a timeout of 2 ms: rows of b keep it from falling idle, but only its mark ends that it is."""
+    drawing = """
+        row  partition  mark  time | watermark | what happens
+          0      b       yes    1  |    1      |
+          1      a       yes    6  |    1      |
+          2      a       yes    7  |    1      |
+          3      a       no     8  |    1      |
+          4      a       no     9  |    7      | [0, 5) fires with 0
+          5      b       no    13  |    7      |
+          6      a       yes   12  |   12      | [5, 10) fires with 1 2 3 4
+          7      b       yes    9  |   12      | too late
+          8      a       yes   15  |   12      |
+          9      b       yes   16  |   15      | [10, 15) fires with 5 6
+        end                        |   max     | [15, 20) fires with 8 9
+    """
+    marked = Watermark(Strategy.PUNCTUATED, when="mark", idle_timeout_ms=2)
+    assert_happens(engine, drawing, size=5, unit=MILLISECOND, watermark=marked)
+
+
+def test_a_time_lag_follows_the_clock(engine: Engine) -> None:
+    """Windows of 2 ms, lag 3 ms. Row n arrives at n ms: the watermark goes on whatever the rows say."""
+    drawing = """
+        row  time | watermark | what happens
+          0    9  |   -3      |
+          1    1  |   -2      |
+          2    0  |   -1      |
+          3    2  |    0      |
+          4    4  |    1      | [0, 2) fires with 1 2
+          5    1  |    2      | too late
+          6    3  |    3      | [2, 4) fires with 3 6
+        end       |   max     | [4, 6) fires with 4
+                  |           | [8, 10) fires with 0
+    """
+    assert_happens(engine, drawing, size=2, unit=MILLISECOND, watermark=Watermark(Strategy.TIME_LAG, lag_ms=3))
+
+
+def test_a_time_lag_goes_on_while_no_row_comes(engine: Engine) -> None:
+    """The same with an emission each millisecond, right before the row that arrives then."""
+    drawing = """
+        row  time | watermark | what happens
+          0    9  |    -      |
+          1    1  |   -2      |
+          2    0  |   -1      |
+          3    2  |    0      |
+          4    4  |    1      | [0, 2) fires with 1 2
+          5    1  |    2      | too late
+          6    5  |    3      | [2, 4) fires with 3
+        end       |   max     | [4, 6) fires with 4 6
+                  |           | [8, 10) fires with 0
+    """
+    lagging = Watermark(Strategy.TIME_LAG, lag_ms=3, emit=Emit(EmitKind.EVERY, interval_ms=1))
+    assert_happens(engine, drawing, size=2, unit=MILLISECOND, watermark=lagging)

@@ -11,6 +11,37 @@ from spark_jobs.pipeline import Problem
 # Each row: a change of one place in the file, and its only problem, as it is printed after 'flights.yaml:'.
 CONTRADICTIONS = [
     (
+        "  kind: tumbling\n  size: 1 hour\n  offset: -15 min\n",
+        "  kind: session\n",
+        "18:1: windows.gap: missing, expected a duration longer than 0, such as '30 minutes'",
+    ),
+    (
+        "  kind: tumbling\n  size: 1 hour\n  offset: -15 min\n",
+        "  kind: session\n  gap: 0s\n",
+        (
+            "20:8: windows.gap: found '0s', expected a duration longer than 0, such as '30 minutes'; it must be at"
+            " least 1 ms"
+        ),
+    ),
+    (
+        "  kind: tumbling\n  size: 1 hour\n  offset: -15 min\n",
+        "  kind: session\n  gap: 30 min\n  size: 1 hour\n",
+        ("21:3: windows.size: windows.kind session has no grid: a session ends a gap after its last row; take it away"),
+    ),
+    (
+        "  kind: tumbling\n  size: 1 hour\n  offset: -15 min\n",
+        "  kind: session\n  gap: 30 min\n  offset: 5 min\n",
+        (
+            "21:3: windows.offset: windows.kind session has no grid: a session ends a gap after its last row; "
+            "take it away"
+        ),
+    ),
+    (
+        "  size: 1 hour\n",
+        "  size: 1 hour\n  gap: 30 min\n",
+        "21:3: windows.gap: belongs to windows.kind session; take it away, or set the kind to session",
+    ),
+    (
         (
             "  arrival_time: landed_at\n"
             "  source_partition: [origin]\n"
@@ -21,7 +52,7 @@ CONTRADICTIONS = [
         "  future_guard: none",
         (
             "2:1: source.arrival_time: missing; replay.order arrival needs the time at which a row became known; "
-            "or set replay.order to event_time"
+            "without it, order by commit or event_time"
         ),
     ),
     (
@@ -38,6 +69,51 @@ CONTRADICTIONS = [
         (
             "16:3: watermark.out_of_orderness: watermark.strategy monotonous has no bound; take it away, or set "
             "the strategy to bounded_out_of_orderness"
+        ),
+    ),
+    (
+        "strategy: bounded_out_of_orderness\n  out_of_orderness: 6 hours\n",
+        "strategy: punctuated\n  value: carried_at\n",
+        (
+            "13:1: watermark.when: missing; watermark.strategy punctuated needs the condition that marks rows, such as "
+            "'is_heartbeat'"
+        ),
+    ),
+    (
+        "strategy: bounded_out_of_orderness\n  out_of_orderness: 6 hours\n",
+        "strategy: time_lag\n",
+        "13:1: watermark.lag: missing; watermark.strategy time_lag needs the lag, such as '5 minutes'",
+    ),
+    (
+        "out_of_orderness: 6 hours\n",
+        "out_of_orderness: 6 hours\n  lag: 5 minutes\n",
+        (
+            "17:3: watermark.lag: watermark.strategy bounded_out_of_orderness has no lag; take it away, or set the "
+            "strategy to time_lag"
+        ),
+    ),
+    (
+        "out_of_orderness: 6 hours\n",
+        "out_of_orderness: 6 hours\n  value: carried_at\n",
+        (
+            "17:3: watermark.value: watermark.strategy bounded_out_of_orderness has no value in marked rows; take it "
+            "away, or set the strategy to punctuated"
+        ),
+    ),
+    (
+        "strategy: bounded_out_of_orderness\n  out_of_orderness: 6 hours\n",
+        "strategy: time_lag\n  lag: 5 minutes\n  when: is_heartbeat\n",
+        (
+            "17:3: watermark.when: watermark.strategy time_lag has no condition that marks rows; take it away, or set "
+            "the strategy to punctuated"
+        ),
+    ),
+    (
+        "strategy: bounded_out_of_orderness\n  out_of_orderness: 6 hours\n",
+        "strategy: none\n  idle_timeout: 1 hour\n",
+        (
+            "16:3: watermark.idle_timeout: watermark.strategy none has no watermark that a silent partition could hold "
+            "back; take it away"
         ),
     ),
     (
@@ -77,6 +153,29 @@ CONTRADICTIONS = [
         (
             "21:3: windows.offset: 1 hour 30 minutes is not shorter than the size, 1 hour; 30 minutes gives the "
             "same windows"
+        ),
+    ),
+    (
+        "kind: tumbling",
+        "kind: sliding",
+        "18:1: windows.slide: missing; windows.kind sliding needs how far apart windows start, such as '15 minutes'",
+    ),
+    (
+        "size: 1 hour",
+        "size: 1 hour\n  slide: 20 min",
+        "21:3: windows.slide: windows.kind tumbling has no slide; take it away, or set the kind to sliding",
+    ),
+    (
+        "kind: tumbling\n  size: 1 hour",
+        "kind: sliding\n  slide: 10 min\n  size: 1 hour",
+        "22:3: windows.offset: -15 minutes is not shorter than the slide, 10 minutes; 5 minutes gives the same windows",
+    ),
+    (
+        "kind: tumbling\n  size: 1 hour\n  offset: -15 min",
+        "kind: sliding\n  size: 10000001 ms\n  slide: 1 ms",
+        (
+            "21:3: windows.slide: with 1 ms a row lies in 10,000,001 windows of 2 hours 46 minutes 40 seconds 1 ms, "
+            "at most 10,000,000 are possible; make it longer"
         ),
     ),
     (

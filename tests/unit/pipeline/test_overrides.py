@@ -71,7 +71,7 @@ def test_an_override_may_use_variables_and_plain_values(flights: str, environ: d
             "windows.sise",
             "3 h",
             (
-                "unknown key; did you mean 'size'? known keys: kind, size, offset, key, allowed_lateness, "
+                "unknown key; did you mean 'size'? known keys: kind, size, slide, offset, gap, key, allowed_lateness, "
                 "accumulation, "
                 "late_data, aggregates"
             ),

@@ -78,6 +78,19 @@ def test_every_key_of_the_contract_arrives_in_the_model(flights: str, environ: d
     )
 
 
+def test_windows_may_slide(flights: str, environ: dict[str, str]) -> None:
+    sliding = flights.replace("kind: tumbling", "kind: sliding\n  slide: 20 min")
+    windows = parse(sliding, environ=environ).windows
+    assert (windows.kind, windows.size_ms, windows.slide_ms, windows.offset_ms) == (
+        "sliding",
+        3_600_000,
+        1_200_000,
+        -900_000,
+    )
+    assert windows.period_ms == 1_200_000
+    assert parse(flights, environ=environ).windows.period_ms == 3_600_000
+
+
 def test_what_is_left_out_has_the_defaults_of_the_model() -> None:
     pipeline = parse(MINIMAL)
     assert pipeline == Pipeline(
@@ -177,6 +190,30 @@ def test_each_alternative_is_understood(
     for part in path.split("."):
         found = getattr(found, part)
     assert found == value
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        (
+            "strategy: punctuated\n  when: is_mark\n  value: {column: mark, unit: s}",
+            Watermark(Strategy.PUNCTUATED, when="is_mark", value=TimeField("mark", TimeUnit.SECONDS)),
+        ),
+        ("strategy: punctuated\n  when: kind = 'mark'", Watermark(Strategy.PUNCTUATED, when="kind = 'mark'")),
+        ("strategy: time_lag\n  lag: 5 minutes", Watermark(Strategy.TIME_LAG, lag_ms=300_000)),
+        ("strategy: none", Watermark(Strategy.NONE)),
+        (
+            "strategy: monotonous\n  idle_timeout: 12 hours",
+            Watermark(Strategy.MONOTONOUS, idle_timeout_ms=43_200_000),
+        ),
+    ],
+)
+def test_each_strategy_has_its_settings_beside_it(edit: Callable[..., str], written: str, meant: Watermark) -> None:
+    text = edit(
+        ("strategy: bounded_out_of_orderness\n  out_of_orderness: 6 hours", written),
+        ("  emit: {every: 1 minute, phase: 10 s}\n", ""),
+    )
+    assert parse(text, environ={"TIDEMARK_LAKE": "/lake"}).watermark == meant
 
 
 def test_monotonous_needs_no_bound(edit: Callable[..., str], environ: dict[str, str]) -> None:

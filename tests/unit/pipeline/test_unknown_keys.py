@@ -22,7 +22,7 @@ UNKNOWN = [
         "  size: 1 hour",
         "  sise: 1 hour",
         (
-            "20:3: windows.sise: unknown key; did you mean 'size'? known keys: kind, size, offset, key, "
+            "20:3: windows.sise: unknown key; did you mean 'size'? known keys: kind, size, slide, offset, gap, key, "
             "allowed_lateness, accumulation, late_data, aggregates"
         ),
     ),
@@ -54,51 +54,20 @@ UNKNOWN = [
 LATER = [
     (
         "kind: tumbling",
-        "kind: sliding",
-        "19:9: windows.kind: 'sliding' is not supported by this version, expected tumbling",
-    ),
-    (
-        "kind: tumbling",
-        "kind: session",
-        "19:9: windows.kind: 'session' is not supported by this version, expected tumbling",
-    ),
-    (
-        "kind: tumbling",
-        "kind: {sliding: {slide: 5 min}}",
-        "19:9: windows.kind: 'sliding' is not supported by this version, expected tumbling",
-    ),
-    (
-        "  order: arrival",
-        "  order: commit",
-        "11:10: replay.order: 'commit' is not supported by this version, expected arrival or event_time",
+        "kind: none",
+        "19:9: windows.kind: 'none' is not supported by this version, expected tumbling, sliding or session",
     ),
     (
         "  order: arrival",
         "  order: offset",
-        "11:10: replay.order: 'offset' is not supported by this version, expected arrival or event_time",
+        "11:10: replay.order: 'offset' is not supported by this version, expected arrival, commit or event_time",
     ),
     (
         "  order: arrival",
-        "  order: comit",
+        "  order: ofset",
         (
-            "11:10: replay.order: found 'comit', expected arrival or event_time; did you mean 'commit'? it is not"
-            " supported by this version"
-        ),
-    ),
-    (
-        "strategy: bounded_out_of_orderness",
-        "strategy: punctuated",
-        (
-            "15:13: watermark.strategy: 'punctuated' is not supported by this version, expected "
-            "bounded_out_of_orderness or monotonous"
-        ),
-    ),
-    (
-        "strategy: bounded_out_of_orderness",
-        "strategy: time_lag",
-        (
-            "15:13: watermark.strategy: 'time_lag' is not supported by this version, expected "
-            "bounded_out_of_orderness or monotonous"
+            "11:10: replay.order: found 'ofset', expected arrival, commit or event_time; did you mean 'offset'? it is"
+            " not supported by this version"
         ),
     ),
     (
@@ -106,31 +75,15 @@ LATER = [
         "strategy: custom",
         (
             "15:13: watermark.strategy: 'custom' is not supported by this version, expected "
-            "bounded_out_of_orderness or monotonous"
-        ),
-    ),
-    (
-        "strategy: bounded_out_of_orderness",
-        "strategy: none",
-        (
-            "15:13: watermark.strategy: 'none' is not supported by this version, expected "
-            "bounded_out_of_orderness or monotonous"
-        ),
-    ),
-    (
-        "  placement: source",
-        "  idle_timeout: 12 hours",
-        (
-            "14:3: watermark.idle_timeout: not supported by this version; known keys: placement, strategy, "
-            "out_of_orderness, emit"
+            "bounded_out_of_orderness, monotonous, punctuated, time_lag or none"
         ),
     ),
     (
         "  placement: source",
         "  idle_timeot: 12 hours",
         (
-            "14:3: watermark.idle_timeot: unknown key; did you mean 'idle_timeout'? it is not supported by this "
-            "version; known keys: placement, strategy, out_of_orderness, emit"
+            "14:3: watermark.idle_timeot: unknown key; did you mean 'idle_timeout'? known keys: placement, strategy, "
+            "out_of_orderness, when, value, lag, idle_timeout, emit"
         ),
     ),
     (
@@ -138,7 +91,7 @@ LATER = [
         "  alignment: {max_drift: 1 hour}",
         (
             "14:3: watermark.alignment: not supported by this version; known keys: placement, strategy, "
-            "out_of_orderness, emit"
+            "out_of_orderness, when, value, lag, idle_timeout, emit"
         ),
     ),
     (
@@ -163,7 +116,7 @@ LATER = [
         "  kind: tumbling",
         "  trigger: {count: 3}",
         (
-            "19:3: windows.trigger: not supported by this version; known keys: kind, size, offset, key, "
+            "19:3: windows.trigger: not supported by this version; known keys: kind, size, slide, offset, gap, key, "
             "allowed_lateness, accumulation, late_data, aggregates"
         ),
     ),

@@ -79,6 +79,14 @@ WRONG = [
         ),
     ),
     (
+        "  placement: source",
+        "  idle_timeout: 0s",
+        (
+            "14:17: watermark.idle_timeout: found '0s', expected a duration longer than 0, such as '12 hours'; it must "
+            "be at least 1 ms"
+        ),
+    ),
+    (
         "size: 1 hour",
         "size: 0s",
         "20:9: windows.size: found '0s', expected a duration longer than 0, such as '1 hour'; it must be at least 1 ms",

@@ -270,3 +270,17 @@ def test_every_headline_has_a_sentence_on_what_it_means(run: ReportData, parsed:
 def test_the_same_data_make_the_same_words(run: ReportData) -> None:
     pages = [re.sub(r"<script.*", "", render(run), flags=re.DOTALL) for _ in range(2)]
     assert pages[0] == pages[1]
+
+
+def test_rows_between_two_windows_are_a_headline_where_there_are_some(run: ReportData, parsed: Parsed) -> None:
+    assert "without window" not in parsed(render(run)).words()
+    gaps = replace(run, counts={**run.counts, "rows_read": 24, "unassigned": 4})
+    words = parsed(render(gaps)).words()
+    assert "The numbers add up: every row read is exactly one of" in words
+    assert "filtered and without window." in words
+
+
+def test_overlapping_windows_say_that_they_count_late_rows_each(run: ReportData, parsed: Parsed) -> None:
+    told = "Windows overlap: a row that came late for several is counted once for each that took it late."
+    assert told not in parsed(render(run)).words()
+    assert parsed(render(replace(run, overlapping=True))).words().count(told) == 2

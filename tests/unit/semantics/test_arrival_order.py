@@ -20,11 +20,11 @@ def test_the_clock_comes_first_then_declared_columns_then_the_others_by_name() -
         (2, {"a": 0, "partition": "q", "tie": 0}),
     ]
     for shuffled in list(permutations(in_order))[::37]:
-        assert sorted(shuffled, key=lambda pair: position(pair[1], pair[0], ("partition", "tie"))) == in_order
+        assert sorted(shuffled, key=lambda pair: position(pair[1], (pair[0],), ("partition", "tie"))) == in_order
 
 
 def test_the_order_of_a_rows_columns_does_not_matter() -> None:
-    assert position({"b": 1, "a": 2}, 0, ()) == position({"a": 2, "b": 1}, 0, ()) == (0, (1, 2), (1, 1))
+    assert position({"b": 1, "a": 2}, (0,), ()) == position({"a": 2, "b": 1}, (0,), ()) == (0, (1, 2), (1, 1))
 
 
 def test_missing_values_come_first_and_nan_last() -> None:

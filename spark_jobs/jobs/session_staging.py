@@ -1,0 +1,99 @@
+"""Sessions staged: what a run with session windows would publish, written in one piece.
+
+Components know no slices: all of them are found in one shuffle, whatever part of time the run replaces. Of what they
+give, the run stages the panes whose window starts in its interval, so that each belongs to exactly one of any intervals
+next to each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.model import Accumulation, Pipeline
+from spark_jobs.replay import columns as c
+from spark_jobs.replay import late_events, merging, session_panes, sessions, timeline
+from spark_jobs.replay.census import moving
+from spark_jobs.replay.engine import no_watermarks
+from spark_jobs.tables.publishing import Interval
+
+#: Computes rows once for the run and reads them from storage from then on.
+Keep = Callable[[DataFrame, str], DataFrame]
+#: Adds rows to a staged table, as the part of that name.
+Stage = Callable[[DataFrame, str, str], None]
+
+
+class SessionStaging:
+    """Stages the panes, results and late events of one run.
+
+    `filling` and `moves` are the prepared rows with epoch that fill windows and that move the watermark.
+    """
+
+    def __init__(
+        self, pipeline: Pipeline, interval: Interval, filling: DataFrame, moves: DataFrame, keep: Keep, stage: Stage
+    ) -> None:
+        self._pipeline, self._interval = pipeline, interval
+        self._filling, self._moves = filling, moves
+        self._keep, self._stage = keep, stage
+
+    def write(self, groups: DataFrame) -> None:
+        """Stage everything but the invalid rows; `groups` is the run's census."""
+        pipeline, moved_by = self._pipeline, moving(groups, self._pipeline)
+        advances = self._keep(timeline.advances(moved_by, self._moves, pipeline), "timeline")
+        before = self._keep(timeline.before(moved_by, advances, pipeline), "before")
+        components = self._keep(sessions.components(self._filling, before, pipeline), "components")
+        clean = session_panes.clean_panes(components, advances, moved_by, pipeline)
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            beside = [
+                pool.submit(self._stage_inside, clean, "panes", "clean"),
+                pool.submit(self._stage, no_watermarks(groups.sparkSession), "watermarks", "all"),
+            ]
+            ranked = self._ranked(components, before, groups)
+            scanned = self._keep(merging.scanned(ranked, pipeline), "scanned")
+            firings = session_panes.firings(scanned, advances, moved_by, pipeline)
+            panes = self._keep(session_panes.scanned_panes(firings, ranked, scanned, pipeline), "scanned_panes")
+            too_late = session_panes.too_late_rows(ranked, scanned)
+            results = session_panes.window_results(clean, panes, too_late, pipeline)
+            shown = panes.select(clean.columns)
+            # A file of panes holds one timing.
+            beside += [
+                pool.submit(self._stage_inside, shown.where(F.col("timing") == timing), "panes", f"scanned/{timing}")
+                for timing in ("on_time", "late")
+            ]
+            beside.append(pool.submit(self._stage_inside, results, "window_results", "all"))
+            missed = late_events.late_events(too_late, pipeline)
+            beside.append(pool.submit(self._stage_inside, missed, "late_events", "all"))
+            for future in beside:
+                future.result()
+
+    def _ranked(self, components: DataFrame, before: DataFrame, groups: DataFrame) -> DataFrame:
+        pipeline = self._pipeline
+        unclean = self._keep(sessions.unclean(components, pipeline), "unclean")
+        rows = self._keep(sessions.rows_of(unclean, self._filling, pipeline), "unclean_rows")
+        if timeline.tells_single_rows(pipeline):
+            judged = timeline.judged(rows, before, pipeline)
+        else:
+            epochs = late_events.epochs_of(rows)
+            judged = rows.join(late_events.missed_watermarks(epochs, groups, pipeline, self._moves), c.EPOCH)
+        return self._keep(merging.ranked(judged), "ranked")
+
+    def _stage_inside(self, rows: DataFrame, table: str, part: str) -> None:
+        self._stage(rows.where(self._interval.holds(F.col("window_start"))), table, part)
+
+
+def held(panes: DataFrame, results: DataFrame, pipeline: Pipeline) -> int:
+    """How many accepted rows the staged tables hold, each counted once.
+
+    Accumulating panes show rows again; what no later pane shows again is in the results.
+    """
+    shown_once = panes if pipeline.windows.accumulation is Accumulation.DISCARDING else results
+    return int(shown_once.agg(F.coalesce(F.sum("row_count"), F.lit(0))).collect()[0][0])
+
+
+def filtered(rows: DataFrame, interval: Interval) -> int:
+    """How many valid prepared `rows` with an event time in `interval` the pipeline's `where` drops."""
+    dropped = rows.where(F.col(c.VALID) & ~F.col(c.KEPT) & interval.holds(F.timestamp_millis(c.TS_MS)))
+    return dropped.count()

@@ -1,0 +1,48 @@
+"""A slice is a stretch of windows that a run computes by itself: their panes depend on no other slice (B7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.model import Windows
+from spark_jobs.replay import windows
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Windows whose start is in `[start_ms, end_ms)`; None is without bound.
+
+    A row that lies in several windows fills those of several slices; it counts, and is told as a late event, in the
+    slice of its newest window alone, or of the one before it if it has none.
+    """
+
+    name: str
+    start_ms: int | None
+    end_ms: int | None
+
+    def holds(self, window_ms: Column) -> Column:
+        """Whether the window that starts at `window_ms` is in the slice."""
+        held = F.lit(True)
+        if self.start_ms is not None:
+            held = held & (window_ms >= F.lit(self.start_ms))
+        if self.end_ms is not None:
+            held = held & (window_ms < F.lit(self.end_ms))
+        return held
+
+    def reaches(self, oldest_ms: Column, newest_ms: Column) -> Column:
+        """Whether one of a row's windows is in the slice, or the one before a row that has none."""
+        reached = F.lit(True)
+        if self.start_ms is not None:
+            reached = reached & (newest_ms >= F.lit(self.start_ms))
+        if self.end_ms is not None:
+            reached = reached & (F.least(oldest_ms, newest_ms) < F.lit(self.end_ms))
+        return reached
+
+    def windows_between(self, oldest_ms: Column, newest_ms: Column, spec: Windows) -> Column:
+        """How many of the windows from `oldest_ms` to `newest_ms` are in the slice."""
+        oldest = oldest_ms if self.start_ms is None else F.greatest(oldest_ms, F.lit(self.start_ms))
+        newest = newest_ms if self.end_ms is None else F.least(newest_ms, F.lit(self.end_ms - spec.period_ms))
+        return windows.count_between(oldest, newest, spec)

@@ -1,0 +1,76 @@
+"""What an epoch is under a pipeline's watermark: a number of ticks, a row, or a row among ticks.
+
+A tick is an emission of `emit`. Law, with the position of `arrival_order`:
+
+    ticks   a long: the tick that ends the epoch                   watermarks that move at ticks alone
+    rows    the position                                           rows that emit; no tick changes anything
+    marks   (tick, is_tick, position); position null in a tick     rows that emit, partitions that ticks make idle
+
+Epochs compare along the arrival order; a tick is behind all rows that it ends. Per-event emission is rows where nothing
+but the rows' own times matters, and else ticks of one row each. Without a watermark there is one tick, far away.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import cast
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from spark_jobs.pipeline.model import Emit, EmitKind, Pipeline, Strategy
+
+_FAR_MS = 2**60
+
+
+class Axis(StrEnum):
+    """The kind of epochs."""
+
+    TICKS = "ticks"
+    ROWS = "rows"
+    MARKS = "marks"
+
+
+def axis(pipeline: Pipeline) -> Axis:
+    """The kind of a pipeline's epochs."""
+    watermark = pipeline.watermark
+    if watermark.strategy is Strategy.NONE:
+        return Axis.TICKS
+    if watermark.strategy is Strategy.PUNCTUATED:
+        return Axis.MARKS if falls_idle(pipeline) else Axis.ROWS
+    by_row = watermark.emit.kind is EmitKind.PER_EVENT and not falls_idle(pipeline)
+    return Axis.ROWS if by_row else Axis.TICKS
+
+
+def falls_idle(pipeline: Pipeline) -> bool:
+    """Whether the silence of a partition can change the watermark."""
+    return pipeline.watermark.idle_timeout_ms is not None and pipeline.watermark.strategy is not Strategy.NONE
+
+
+def follows_clock(pipeline: Pipeline) -> bool:
+    """Whether the watermark moves at ticks of the clock alone, whatever rows there are."""
+    by_clock = pipeline.watermark.emit.kind is EmitKind.EVERY
+    return by_clock and pipeline.watermark.strategy is Strategy.TIME_LAG
+
+
+def ticks(pipeline: Pipeline) -> Emit:
+    """The ticks as `every` or `every_n`; not for rows."""
+    if pipeline.watermark.strategy is Strategy.NONE:
+        return Emit(EmitKind.EVERY, interval_ms=_FAR_MS)
+    emit = pipeline.watermark.emit
+    return Emit(EmitKind.EVERY_N, n=1) if emit.kind is EmitKind.PER_EVENT else emit
+
+
+def of_row_among_ticks(tick: Column, position: Column) -> Column:
+    """The epoch (marks) of a row before `tick`."""
+    return F.struct(tick.alias("tick"), F.lit(False).alias("is_tick"), position.alias("position"))
+
+
+def of_tick(tick: Column, groups: DataFrame, pipeline: Pipeline) -> Column:
+    """The epoch that a tick is in the census `groups`: itself, or with marks the place behind the rows it ends."""
+    if axis(pipeline) is not Axis.MARKS:
+        return tick
+    kind = cast(T.StructType, groups.schema["first_epoch"].dataType)
+    nowhere = F.lit(None).cast(kind["position"].dataType)
+    return F.struct(tick.alias("tick"), F.lit(True).alias("is_tick"), nowhere.alias("position"))

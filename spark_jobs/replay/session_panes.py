@@ -1,0 +1,147 @@
+"""Panes of sessions: one of each clean component, and those that the scan found in the others.
+
+Law: a clean component's pane is on time and the only one of its session. Of the others, pane p holds
+
+    accumulating   the rows whose slot lies in [first_slot, slot] of p      (all that it goes on from, too)
+    discarding     the rows whose slot is that of p
+
+It fires with the late row that fired it, or when the watermark reaches the end of its session. `window_results` holds
+the panes that no later pane goes on from: the latest of each session, but of none that another has swallowed.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.model import Accumulation, Pipeline
+from spark_jobs.replay import columns as c
+from spark_jobs.replay import timeline as t
+from spark_jobs.replay import timestamps
+from spark_jobs.replay.events import quoted
+from spark_jobs.replay.sessions import LAST_TS_MS, ROW_COUNT, UNCLEAN, aggregate_column, aggregated, key_columns
+
+SLOT, NEXT_SLOT = c.PREFIX + "slot", c.PREFIX + "next_slot"
+
+_FIRST_SLOT, _OF = c.PREFIX + "first_slot", c.PREFIX + "of_"
+_END_MS, _INDEX = c.PREFIX + "end_ms", c.PREFIX + "pane_index"
+_LATE = c.PREFIX + "is_late"
+_PANE = (_END_MS, _INDEX, _LATE, t.FIRED_US, t.FIRED_WATERMARK)
+
+
+def clean_panes(
+    components: DataFrame, timeline: DataFrame, groups: DataFrame, pipeline: Pipeline, *, until_us: int | None = None
+) -> DataFrame:
+    """The one pane of every clean component that has fired: the columns of `panes`.
+
+    `components` is `sessions.components`, `timeline` the stored `timeline.advances`, `groups` the census groups that
+    move the watermark.
+    """
+    end_ms = F.col(LAST_TS_MS) + F.lit(pipeline.windows.gap_ms)
+    clean = components.where(~F.col(UNCLEAN)).withColumns({_END_MS: end_ms, _INDEX: F.lit(0), _LATE: F.lit(False)})
+    fired = t.fired(clean, F.col(_END_MS) - F.lit(1), timeline, groups, pipeline, until_us=until_us)
+    return _contract(fired.where(F.col(t.FIRED_US).isNotNull()), pipeline)
+
+
+def firings(
+    scanned: DataFrame, timeline: DataFrame, groups: DataFrame, pipeline: Pipeline, *, until_us: int | None = None
+) -> DataFrame:
+    """The panes of unclean components that have fired, without their rows; `scanned` is `merging.scanned`, stored.
+
+    A row is a pane: `COMPONENT`, `SLOT`, `NEXT_SLOT`, its window, number, timing, clock and watermark.
+    """
+    panes = scanned.where("first_slot is not null").select(
+        F.col("component").alias(c.COMPONENT),
+        F.col("slot").alias(SLOT),
+        F.col("first_slot").alias(_FIRST_SLOT),
+        F.col("next_slot").alias(NEXT_SLOT),
+        F.col("start_ms").alias(c.WINDOW_MS),
+        F.col("end_ms").alias(_END_MS),
+        F.col("pane_index").alias(_INDEX),
+        F.col("late_us").isNotNull().alias(_LATE),
+        "late_us",
+        "late_watermark_ms",
+    )
+    passed = t.fired(panes, F.col(_END_MS) - F.lit(1), timeline, groups, pipeline, until_us=until_us)
+    by_row = {t.FIRED_US: F.col("late_us"), t.FIRED_WATERMARK: timestamps.from_millis(F.col("late_watermark_ms"))}
+    fired = passed.withColumns({n: F.when(F.col(_LATE), v).otherwise(F.col(n)) for n, v in by_row.items()})
+    return fired.where(F.col(t.FIRED_US).isNotNull()).drop("late_us", "late_watermark_ms")
+
+
+def scanned_panes(firings: DataFrame, ranked: DataFrame, scanned: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The panes of unclean components: the columns of `panes`, and `COMPONENT`, `SLOT`, `NEXT_SLOT`.
+
+    `ranked` is `merging.ranked`: its rows are aggregated once for each pane that shows them.
+    """
+    shown = scanned.where("rank is not null and slot is not null").select(
+        F.col("component").alias(c.COMPONENT), F.col("rank").alias(c.RANK), F.col("slot").alias(SLOT)
+    )
+    rows = ranked.join(shown, [c.COMPONENT, c.RANK]).drop(c.WINDOW_MS, c.WATERMARK_MS)
+    renamed = {c.COMPONENT: _OF + "component", SLOT: _OF + "slot"}
+    slot, of_slot = F.col(SLOT), F.col(_OF + "slot")
+    held = (slot == of_slot) if _discards(pipeline) else (slot >= F.col(_FIRST_SLOT)) & (slot <= of_slot)
+    pairs = rows.join(firings.withColumnsRenamed(renamed), (F.col(c.COMPONENT) == F.col(_OF + "component")) & held)
+    of_pane = [F.col(c.COMPONENT), of_slot.alias(SLOT), F.col(NEXT_SLOT), F.col(c.WINDOW_MS), *map(F.col, _PANE)]
+    panes = pairs.drop(SLOT).groupBy(*key_columns(pipeline), *of_pane).agg(*aggregated(pipeline))
+    return _contract(panes, pipeline, c.COMPONENT, SLOT, NEXT_SLOT)
+
+
+def too_late_rows(ranked: DataFrame, scanned: DataFrame) -> DataFrame:
+    """The rows that no session took, as `late_events.late_events` reads them."""
+    missed = scanned.where("first_slot is null and slot is null").select(
+        F.col("component").alias(c.COMPONENT), F.col("rank").alias(c.RANK)
+    )
+    return ranked.join(missed, [c.COMPONENT, c.RANK], "left_semi").withColumn(c.TOO_LATE, F.lit(True))
+
+
+def window_results(clean: DataFrame, scanned: DataFrame, too_late: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The latest pane of every session: the columns of `window_results`.
+
+    `clean` is `clean_panes`, `scanned` is `scanned_panes`, `too_late` is `too_late_rows`; the last two are few. A row
+    that came too late is counted with the session that is exactly its own window.
+    """
+    going_on = scanned.select(F.col(c.COMPONENT).alias(_OF + "component"), F.col(SLOT).alias(_OF + "slot"))
+    followed = (F.col(c.COMPONENT) == F.col(_OF + "component")) & (F.col(NEXT_SLOT) == F.col(_OF + "slot"))
+    latest = scanned.join(going_on, followed, "left_anti")
+    own = too_late.groupBy(
+        c.COMPONENT,
+        timestamps.from_millis(F.col(c.WINDOW_MS)).alias("window_start"),
+        timestamps.from_millis(F.col(c.WINDOW_MS) + F.lit(pipeline.windows.gap_ms)).alias("window_end"),
+    ).agg(F.count("*").alias("too_late_count"))
+    missed = latest.join(own, [c.COMPONENT, "window_start", "window_end"], "left")
+    none = clean.withColumn("too_late_count", F.lit(0).cast("long"))
+    return _results(none, pipeline).unionByName(_results(missed, pipeline))
+
+
+def _results(panes: DataFrame, pipeline: Pipeline) -> DataFrame:
+    return panes.select(
+        *key_columns(pipeline),
+        "window_start",
+        "window_end",
+        *(F.col(quoted(a.name)) for a in pipeline.windows.aggregates),
+        (F.col("pane_index") + F.lit(1)).alias("pane_count"),
+        "row_count",
+        F.coalesce("too_late_count", F.lit(0)).cast("long").alias("too_late_count"),
+        F.col("fired_at").alias("last_fired_at"),
+    )
+
+
+def _contract(panes: DataFrame, pipeline: Pipeline, *more: str) -> DataFrame:
+    """The columns of `panes`, in their order, and `more`."""
+    timing: Column = F.when(F.col(_LATE), F.lit("late")).otherwise(F.lit("on_time"))
+    return panes.select(
+        *key_columns(pipeline),
+        timestamps.from_millis(F.col(c.WINDOW_MS)).alias("window_start"),
+        timestamps.from_millis(F.col(_END_MS)).alias("window_end"),
+        F.col(_INDEX).cast("int").alias("pane_index"),
+        timing.alias("timing"),
+        F.timestamp_micros(t.FIRED_US).alias("fired_at"),
+        F.col(t.FIRED_WATERMARK).alias("watermark"),
+        *(F.col(aggregate_column(a.name)).alias(a.name) for a in pipeline.windows.aggregates),
+        F.col(ROW_COUNT).alias("row_count"),
+        *more,
+    )
+
+
+def _discards(pipeline: Pipeline) -> bool:
+    return pipeline.windows.accumulation is Accumulation.DISCARDING

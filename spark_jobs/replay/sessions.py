@@ -1,0 +1,109 @@
+"""Sessions on columns: cut where rows of a key lie apart, at once where nothing went wrong, scanned where it did.
+
+Law (semantics page, B6): sort a key's rows by event time and cut where the distance is greater than the gap; windows of
+different components never meet. With W(r) the watermark before row r, a component is clean iff
+
+    W(b) < a.ts + gap - 1    for every row b and the row a before it; of the first row, a = b
+
+for then no window of its rows had fired before the next one reached it, and it is exactly one on-time pane,
+`[first ts, last ts + gap)`. The rows of all other components are scanned in arrival order (`replay.merging`). Any
+watermark above W(r) in its place finds more components unclean, and changes no result.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.replay import arrival_order, lateness, timeline
+from spark_jobs.replay import columns as c
+from spark_jobs.replay.events import quoted
+
+LAST_TS_MS = c.PREFIX + "last_ts_ms"  # of a component: its newest event time
+UNCLEAN = c.PREFIX + "unclean"  # of a component: whether it has to be scanned
+ROW_COUNT = c.PREFIX + "row_count"
+
+_BEFORE, _CUT = c.PREFIX + "before_ms", c.PREFIX + "cut"
+_FIRST, _LAST, _CELL = c.PREFIX + "first_ts", c.PREFIX + "last_ts", c.PREFIX + "ts_cell"
+# More unclean components than this are joined by shuffling both sides.
+_BROADCAST = 200_000
+
+
+def key_columns(pipeline: Pipeline) -> list[Column]:
+    """The columns of the key."""
+    return [F.col(quoted(name)) for name in pipeline.windows.key]
+
+
+def aggregate_column(name: str) -> str:
+    """The working name of a result column, which no key and no source column has."""
+    return f"{c.PREFIX}aggregate_{name}"
+
+
+def aggregated(pipeline: Pipeline) -> list[Column]:
+    """The pipeline's aggregates under their working names, and `ROW_COUNT`."""
+    asked = [F.expr(a.expression).alias(aggregate_column(a.name)) for a in pipeline.windows.aggregates]
+    return [*asked, F.count("*").alias(ROW_COUNT)]
+
+
+def components(rows: DataFrame, before: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The components of all keys: key columns, `WINDOW_MS` (first event time), `LAST_TS_MS`, `UNCLEAN`, aggregates.
+
+    `rows` are the prepared rows that fill windows, with epoch; `before` is `timeline.before`. The rows are sorted
+    within their key: one shuffle, the only one of all events.
+    """
+    gap = F.lit(pipeline.windows.gap_ms)
+    ts = F.col(c.TS_MS)
+    by_key = Window.partitionBy(*(key_columns(pipeline) or [F.lit(0)])).orderBy(c.TS_MS)
+    beside = timeline.judged(rows, before, pipeline).withColumn(_BEFORE, F.lag(c.TS_MS).over(by_key))
+    apart = F.col(_BEFORE).isNull() | (ts - F.col(_BEFORE) > gap)
+    cut = beside.withColumn(_CUT, F.when(apart, ts))
+    started = cut.withColumn(c.WINDOW_MS, F.max(_CUT).over(by_key.rowsBetween(Window.unboundedPreceding, 0)))
+    nearest = F.coalesce(_CUT, _BEFORE)
+    fired_before = lateness.is_complete(F.col(c.WATERMARK_MS), nearest + gap - F.lit(1))
+    return started.groupBy(*key_columns(pipeline), c.WINDOW_MS).agg(
+        F.max(c.TS_MS).alias(LAST_TS_MS), F.max(fired_before).alias(UNCLEAN), *aggregated(pipeline)
+    )
+
+
+def unclean(components: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The components that have to be scanned: key columns, `WINDOW_MS`, `LAST_TS_MS`, numbered by `COMPONENT`."""
+    # One partition for this window: a row a component with late rows.
+    in_order = Window.partitionBy(F.lit(0)).orderBy(*key_columns(pipeline), c.WINDOW_MS)
+    found = components.where(UNCLEAN).select(*key_columns(pipeline), c.WINDOW_MS, LAST_TS_MS)
+    return found.withColumn(c.COMPONENT, F.row_number().over(in_order).cast("long"))
+
+
+def rows_of(unclean: DataFrame, rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The `rows` of the components `unclean`, with `COMPONENT` and `POSITION`; prepared, filling windows, with epoch.
+
+    `unclean` should be stored: its extent is looked at first, in a small job. The events are read again, and not
+    shuffled while these components are few.
+    """
+    count, total = unclean.agg(F.count("*"), F.sum(F.col(LAST_TS_MS) - F.col(c.WINDOW_MS))).collect()[0]
+    if not count:
+        none = rows.withColumn(c.COMPONENT, F.lit(None).cast("long")).limit(0)
+        return none.withColumn(c.POSITION, arrival_order.position(rows, pipeline))
+    # Cells as long as a component on average: a component lies in two or three, and a cell holds few.
+    width = max(1, total // count, pipeline.windows.gap_ms)
+    names = [f"{c.PREFIX}key_{i}" for i in range(len(pipeline.windows.key))]
+    ranges = unclean.select(
+        *(column.alias(name) for column, name in zip(key_columns(pipeline), names, strict=True)),
+        c.COMPONENT,
+        F.col(c.WINDOW_MS).alias(_FIRST),
+        F.col(LAST_TS_MS).alias(_LAST),
+    )
+    cells = F.sequence(_cell(F.col(_FIRST), width), _cell(F.col(_LAST), width))
+    near = ranges.withColumn(_CELL, F.explode(cells))
+    same = [column.eqNullSafe(F.col(name)) for column, name in zip(key_columns(pipeline), names, strict=True)]
+    inside = (F.col(c.TS_MS) >= F.col(_FIRST)) & (F.col(c.TS_MS) <= F.col(_LAST))
+    found = rows.join(
+        F.broadcast(near) if count <= _BROADCAST else near,
+        [_cell(F.col(c.TS_MS), width) == F.col(_CELL), *same, inside],
+    ).drop(*names, _FIRST, _LAST, _CELL)
+    return found.withColumn(c.POSITION, arrival_order.position(rows, pipeline))
+
+
+def _cell(ms: Column, width: int) -> Column:
+    """`floor(ms / width)` in whole numbers."""
+    return F.call_function("div", ms - F.pmod(ms, F.lit(width)), F.lit(width))

@@ -1,0 +1,63 @@
+"""A watermark strategy on columns: the candidate, what a row or a group of rows proposes as a watermark.
+
+    bounded_out_of_orderness, monotonous   ts - B - 1; B = 0 for monotonous                        rules 10, 11
+    punctuated                             the value of a marked row; no candidate of any other    rule 16
+    time_lag                               clock - lag, for all partitions alike                   rule 18
+    none                                   no candidate                                            rule 15
+
+Milliseconds; null: no candidate.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.model import Pipeline, Strategy
+from spark_jobs.replay import columns as c
+from spark_jobs.replay import event_time
+
+
+def bounded_ms(ts_ms: Column, pipeline: Pipeline) -> Column:
+    """The candidate of a highest event time: itself less the bound less 1 ms."""
+    return ts_ms - F.lit(pipeline.watermark.out_of_orderness_ms + 1)
+
+
+def lagging_ms(clock_us: Column, pipeline: Pipeline) -> Column:
+    """The candidate of a clock: itself less the lag."""
+    return event_time.millis(clock_us) - F.lit(pipeline.watermark.lag_ms)
+
+
+def carries(pipeline: Pipeline) -> bool:
+    """Whether rows carry their candidates: prepared rows have `CANDIDATE_MS` then, census groups `candidate_ms`."""
+    return pipeline.watermark.strategy is Strategy.PUNCTUATED
+
+
+def carried_ms(events: DataFrame, pipeline: Pipeline) -> Column:
+    """The watermark that a source row with `TS_MS` carries; null if it is not marked, or its value cannot be read.
+
+    Raises TimeFieldError for a value of the wrong type.
+    """
+    value = pipeline.watermark.value
+    carried = F.col(c.TS_MS) if value is None else event_time.millis(event_time.micros(events, value))
+    return F.when(F.expr(str(pipeline.watermark.when)), carried)
+
+
+def of_row(pipeline: Pipeline) -> Column:
+    """The candidate of a prepared row that moves the watermark."""
+    return _candidate(pipeline, F.col(c.TS_MS), F.col(c.CLOCK_US), c.CANDIDATE_MS)
+
+
+def of_group(pipeline: Pipeline) -> Column:
+    """The highest candidate of a moving census group."""
+    return _candidate(pipeline, F.col("max_ts_ms"), F.col("last_clock_us"), "candidate_ms")
+
+
+def _candidate(pipeline: Pipeline, ts_ms: Column, clock_us: Column, carried: str) -> Column:
+    if carries(pipeline):
+        return F.col(carried)
+    if pipeline.watermark.strategy is Strategy.TIME_LAG:
+        return lagging_ms(clock_us, pipeline)
+    if pipeline.watermark.strategy is Strategy.NONE:
+        return F.lit(None).cast("long")
+    return bounded_ms(ts_ms, pipeline)

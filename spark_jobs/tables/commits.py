@@ -1,0 +1,160 @@
+"""A table's rows with the commits that brought them: `_commit_version`, `_commit_timestamp`, as in a change data feed.
+
+From the table's change data feed since it is on: inserted rows, and of an updated row what it became; a deleted row was
+there once, and stays. Before that from the table's history: each row is of the commit that added its file. Files that
+a compaction has written anew are read as they were before it; a commit that has changed rows in files leaves no trace
+of which, and is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import pairwise
+
+from delta.tables import DeltaTable
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.semantics.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
+from spark_jobs.tables.errors import SourceError
+
+_FEED = "delta.enableChangeDataFeed"
+_ADDED, _ARRIVED = "__tm_added_file", ("insert", "update_postimage")
+_LOG = (
+    "add struct<path: string, dataChange: boolean>, remove struct<path: string, dataChange: boolean>, "
+    "metaData struct<configuration: map<string, string>>"
+)
+
+
+@dataclass(frozen=True)
+class _Commit:
+    """What a commit did to the table's files: `feed` is whether it turned the change data feed on or off, if it did."""
+
+    version: int
+    added: tuple[str, ...]
+    changed_rows: bool
+    compacted: bool
+    feed: bool | None
+
+
+def read(spark: SparkSession, name: str, location: str, version: int) -> DataFrame:
+    """The rows that the commits up to `version` brought; `name` is the table's in messages, `location` its folder.
+
+    Raises SourceError where the log no longer tells, or where rows were changed while no change data feed was on.
+    """
+    commits = _commits(spark, name, location, version)
+    since = _feed_since(commits)
+    parts = _of_history(spark, name, location, [c for c in commits if since is None or c.version < since])
+    if since is not None:
+        parts.append(_of_feed(spark, name, location, since, version))
+    newest = _snapshot(spark, location, version)
+    if not parts:
+        return newest.limit(0).withColumns(
+            {COMMIT_VERSION: F.lit(0).cast("long"), COMMIT_TIMESTAMP: F.lit(None).cast("timestamp")}
+        )
+    rows = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), parts)
+    return rows.select(*(F.col(f"`{column}`") for column in newest.columns), COMMIT_VERSION, COMMIT_TIMESTAMP)
+
+
+def _commits(spark: SparkSession, name: str, location: str, version: int) -> list[_Commit]:
+    """Every commit from the first to `version`, as the log tells them."""
+    # A glob would also take checkpoints and checksums, whose names go on behind the version.
+    logged = spark.read.schema(_LOG).json(f"{location}/_delta_log/{'[0-9]' * 20}.json")
+    told = logged.select(
+        F.regexp_extract("_metadata.file_name", r"^(\d+)\.json$", 1).cast("long").alias("version"), "*"
+    )
+    rows = (
+        told.where(F.col("version") <= version)
+        .groupBy("version")
+        .agg(
+            F.collect_list(F.when(F.col("add.dataChange"), F.col("add.path"))).alias("added"),
+            F.coalesce(F.max(F.col("remove.dataChange")), F.lit(False)).alias("changed_rows"),
+            F.coalesce(F.max(~F.col("remove.dataChange")), F.lit(False)).alias("compacted"),
+            F.max(F.col("metaData").isNotNull()).alias("has_settings"),
+            F.max(F.col("metaData.configuration").getItem(_FEED)).alias("feed"),
+        )
+        .orderBy("version")
+        .collect()
+    )
+    found = [row.version for row in rows]
+    if found != list(range(version + 1)):
+        gone = next(v for v in range(version + 1) if v not in set(found))
+        raise SourceError(
+            f"replay.order: asked for the commits of '{name}' up to version {version}, found none of version {gone}: "
+            "the log no longer holds it. Order by arrival, with a column that tells when a row was stored."
+        )
+    return [
+        _Commit(
+            row.version,
+            tuple(row.added),
+            row.changed_rows,
+            row.compacted,
+            (row.feed == "true") if row.has_settings else None,
+        )
+        for row in rows
+    ]
+
+
+def _feed_since(commits: Sequence[_Commit]) -> int | None:
+    """The version from which the change data feed has been on ever since; None if it is off."""
+    since: int | None = None
+    for commit in commits:
+        if commit.feed is False:
+            since = None
+        elif commit.feed and since is None:
+            since = commit.version
+    return since
+
+
+def _of_feed(spark: SparkSession, name: str, location: str, since: int, version: int) -> DataFrame:
+    reader = spark.read.format("delta").option("readChangeFeed", "true")
+    try:
+        changes = reader.option("startingVersion", since).option("endingVersion", version).load(location)
+    except AnalysisException as problem:
+        raise SourceError(
+            f"replay.order: asked for the change data feed of '{name}' from version {since} to {version}, found "
+            f"{str(problem).splitlines()[0]}"
+        ) from problem
+    return changes.where(F.col("_change_type").isin(*_ARRIVED)).drop("_change_type")
+
+
+def _of_history(spark: SparkSession, name: str, location: str, commits: Sequence[_Commit]) -> list[DataFrame]:
+    """The rows of each commit by the files that it added."""
+    for commit in commits:
+        if commit.changed_rows:
+            raise SourceError(
+                f"replay.order: asked for the commits of '{name}', found that version {commit.version} changed or "
+                f"removed rows while no change data feed was on ({_FEED}): which rows it brought is not known. "
+                "Order by arrival, with a column that tells when a row was stored."
+            )
+    if not any(commit.added for commit in commits):
+        return []
+    # A compaction takes the files away that tell the commit: what came before it is read as of then.
+    ends = [c.version - 1 for c in commits if c.compacted and c.version > 0]
+    edges = sorted({-1, *ends, commits[-1].version})
+    moments = DeltaTable.forPath(spark, location).history().select("version", "timestamp")
+    when = {
+        row.version: row.micros
+        for row in moments.select("version", F.unix_micros("timestamp").alias("micros")).collect()
+    }
+    parts = []
+    for before, end in pairwise(edges):
+        files = [(path, c.version, when[c.version]) for c in commits if before < c.version <= end for path in c.added]
+        if files:
+            parts.append(_added(spark, _snapshot(spark, location, end), files))
+    return parts
+
+
+def _added(spark: SparkSession, rows: DataFrame, files: Sequence[tuple[str, int, int]]) -> DataFrame:
+    """The rows of `files` (path in the log, version, microseconds)."""
+    told = spark.createDataFrame(list(files), f"path string, {COMMIT_VERSION} long, micros long")
+    file = F.url_decode(F.element_at(F.split("path", "/"), -1))
+    brought = told.select(file.alias(_ADDED), COMMIT_VERSION, F.timestamp_micros("micros").alias(COMMIT_TIMESTAMP))
+    return rows.withColumn(_ADDED, F.col("_metadata.file_name")).join(F.broadcast(brought), _ADDED).drop(_ADDED)
+
+
+def _snapshot(spark: SparkSession, location: str, version: int) -> DataFrame:
+    return spark.read.format("delta").option("versionAsOf", version).load(location)

@@ -1,0 +1,62 @@
+"""Whether a row's times are usable: Spark says what the reference says, at every edge and beyond."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.model import Source, TimeField
+from spark_jobs.replay import event_time
+from spark_jobs.semantics import event_time as rule
+
+pytestmark = pytest.mark.spark
+
+DAY_MS = 86_400_000
+LONGEST = 2**63 - 1
+ARRIVALS = [
+    None,
+    -LONGEST - 1,
+    0,
+    rule.ARRIVAL_CLOCK_FLOOR_US - 1,
+    rule.ARRIVAL_CLOCK_FLOOR_US,
+    1_700_000_000_000_000,
+    rule.LATEST_US,
+    LONGEST,
+]
+EVENTS = [
+    None,
+    -LONGEST - 1,
+    rule.EARLIEST_US - 1,
+    rule.EARLIEST_US,
+    -1,
+    0,
+    *(a + d for a in ARRIVALS[2:6] if a is not None for d in (-1, 0, 1, DAY_MS * 1000, DAY_MS * 1000 + 1)),
+    rule.LATEST_US,
+    rule.LATEST_US + 1,
+    LONGEST,
+]
+
+
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "interpreted"])
+@pytest.mark.parametrize("guard_ms", [DAY_MS, 0, None])
+@pytest.mark.parametrize("declared", [True, False], ids=["with arrival", "without arrival"])
+def test_every_pair_of_times_is_judged_as_by_the_reference(
+    spark: SparkSession, declared: bool, guard_ms: int | None, compiled: bool
+) -> None:
+    pairs = list(product(EVENTS, ARRIVALS))
+    source = Source("events", TimeField("event"), TimeField("arrival") if declared else None, future_guard_ms=guard_ms)
+    told = (F.col("event"), F.col("arrival") if declared else None, source)
+    session = spark.newSession()
+    session.conf.set("spark.sql.codegen.wholeStage", str(compiled).lower())
+    session.conf.set("spark.sql.codegen.factoryMode", "CODEGEN_ONLY" if compiled else "NO_CODEGEN")
+    rows = session.createDataFrame([(i, *pair) for i, pair in enumerate(pairs)], "number int, event long, arrival long")
+    judged = rows.select(
+        "number", event_time.is_valid(*told).alias("valid"), event_time.invalid_reason(*told).alias("reason")
+    )
+    for number, valid, reason in judged.collect():
+        event, arrival = pairs[number][0], pairs[number][1] if declared else None
+        expected = rule.invalid_reason(event, arrival, arrival_is_declared=declared, future_guard_ms=guard_ms)
+        assert (reason, valid) == (expected, expected is None), pairs[number]

@@ -1,0 +1,36 @@
+"""Settings of a session that a replay changes for its own time, and gives back."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark import SparkConf
+from pyspark.sql import SparkSession
+
+from spark_jobs.session import interpreting, shuffling
+
+pytestmark = pytest.mark.spark
+
+SHUFFLE = "spark.sql.shuffle.partitions"
+
+
+def test_rows_are_shuffled_in_as_many_pieces_as_there_are_cores_or_more_if_they_are_many(spark: SparkSession) -> None:
+    before, cores = spark.conf.get(SHUFFLE), spark.sparkContext.defaultParallelism
+    for rows, pieces in ((0, cores), (5_000_000 * cores, cores), (5_000_000 * cores + 1, cores + 1)):
+        with shuffling(spark, rows):
+            assert spark.conf.get(SHUFFLE) == str(pieces)
+        assert spark.conf.get(SHUFFLE) == before
+
+
+def test_a_number_of_pieces_that_the_user_has_set_stays(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = spark.conf.get(SHUFFLE)
+    told = SparkConf(loadDefaults=False).set(SHUFFLE, "17")
+    monkeypatch.setattr(spark.sparkContext, "getConf", lambda: told)
+    with shuffling(spark, 10**9):
+        assert spark.conf.get(SHUFFLE) == before
+
+
+def test_a_plan_may_be_interpreted_beside_a_session_that_compiles(spark: SparkSession) -> None:
+    name = "spark.sql.codegen.wholeStage"
+    before = spark.conf.get(name)
+    assert interpreting(spark).conf.get(name) == "false"
+    assert spark.conf.get(name) == before

@@ -1,0 +1,204 @@
+"""Sources that fall silent, under every strategy: Spark says what the reference says, and sees each advance it sees.
+
+Streams and settings are drawn from a seed: partitions that pause for longer than the idle timeout, declared ones that
+never speak, marks, rows that `where` drops, clocks that stand still, a clock that goes on behind the last row.
+"""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.pipeline.model import (
+    Accumulation,
+    Aggregate,
+    Emit,
+    EmitKind,
+    EndOfInput,
+    Pipeline,
+    Placement,
+    ReplayOrder,
+    Source,
+    SourcePartition,
+    Strategy,
+    TimeField,
+    TimeUnit,
+    Watermark,
+    Windows,
+)
+from spark_jobs.replay import arrival_order, emission, watermark
+from spark_jobs.replay.census import census, moving
+from spark_jobs.replay.events import moves_watermark, prepare
+from spark_jobs.semantics import reference
+from spark_jobs.semantics.events import Event, EventReader
+from spark_jobs.semantics.instants import MAX, MIN
+from spark_jobs.semantics.streaming_job import StreamingJob
+from tests.spark.engine import frame_of, spark_replay
+
+pytestmark = pytest.mark.spark
+
+START_MS = 1_000_000
+SCHEMA = pa.schema(
+    [
+        ("id", pa.int64()),
+        ("partition", pa.string()),
+        ("ts", pa.int64()),
+        ("arrival_us", pa.int64()),
+        ("mark", pa.bool_()),
+        ("value", pa.int64()),
+        ("counts", pa.bool_()),
+    ]
+)
+WAYS = [
+    (strategy, kind, idle)
+    for strategy in (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.PUNCTUATED, Strategy.TIME_LAG)
+    for kind in EmitKind
+    for idle in (True, False)
+    if idle or strategy is not Strategy.BOUNDED_OUT_OF_ORDERNESS
+]
+SEEDS = [
+    pytest.param(way, seed, marks=[pytest.mark.soak] if seed else [], id=f"{way[0]}-{way[1]}-{way[2]}-{seed}")
+    for seed in range(8)
+    for way in WAYS
+]
+
+
+def drawn_rows(draw: random.Random) -> list[dict[str, Any]]:
+    """Rows of up to three partitions; now and then one of them is silent for long."""
+    clock_us, silent_until = START_MS * 1000, dict.fromkeys("abc", 0)
+    rows: list[dict[str, Any]] = []
+    for number in range(draw.choice([1, 8, 30, 60])):
+        clock_us += draw.choice([0, 1, 700, 1000, 1000, 3000, 5000, 40_000])
+        speaking = [name for name, until in silent_until.items() if until <= clock_us] or ["a"]
+        partition = draw.choice(speaking)
+        if draw.random() < 0.15:
+            silent_until[partition] = clock_us + draw.choice([5_000, 30_000, 90_000])
+        ts = clock_us // 1000 - draw.choice([0, 0, 1, 2, 5, 9, 30, 60])
+        marked = draw.choice([True, False, False, None])
+        value = draw.choice([ts - 1, ts - 4, ts - 20, None])
+        told = {"ts": None if draw.random() < 0.05 else ts, "mark": marked, "value": value}
+        kept = draw.choice([True, True, True, False, None])
+        rows.append({"id": number, "partition": partition, "arrival_us": clock_us, "counts": kept, **told})
+    return rows
+
+
+def drawn_pipeline(draw: random.Random, strategy: Strategy, kind: EmitKind, *, idle: bool) -> Pipeline:
+    interval = draw.choice([1, 2, 5, 12])
+    return Pipeline(
+        name="silence",
+        source=Source(
+            table="silence",
+            event_time=TimeField("ts", TimeUnit.MILLISECONDS),
+            arrival_time=TimeField("arrival_us", TimeUnit.MICROSECONDS),
+            source_partition=SourcePartition(("partition",), draw.choice([(), (), (("a",), ("b",)), (("never",),)])),
+            tie_break=("id",),
+            where=draw.choice([None, "counts"]),
+        ),
+        replay=ReplayOrder(end_of_input=draw.choice(list(EndOfInput))),
+        watermark=Watermark(
+            strategy,
+            out_of_orderness_ms=draw.choice([0, 2, 10]),
+            placement=draw.choice(list(Placement)),
+            emit=Emit(kind, interval_ms=interval, phase_ms=draw.randrange(interval), n=draw.choice([1, 2, 5])),
+            when="mark",
+            value=draw.choice([None, TimeField("value", TimeUnit.MILLISECONDS)]),
+            lag_ms=draw.choice([0, 3, 20]),
+            idle_timeout_ms=draw.choice([1, 4, 10, 25]) if idle else None,
+        ),
+        windows=Windows(
+            size_ms=draw.choice([3, 10]),
+            offset_ms=draw.choice([0, 1]),
+            allowed_lateness_ms=draw.choice([0, 4, 50]),
+            accumulation=draw.choice(list(Accumulation)),
+            aggregates=(Aggregate("rows", "count(*)"), Aggregate("total", "sum(id)")),
+        ),
+    )
+
+
+def drawn(way: tuple[Strategy, EmitKind, bool], seed: int) -> tuple[list[dict[str, Any]], Pipeline, datetime | None]:
+    """Rows, a pipeline, and how far the clock goes."""
+    draw = random.Random(f"{way}-{seed}")
+    rows, pipeline = drawn_rows(draw), drawn_pipeline(draw, way[0], way[1], idle=way[2])
+    last_ms = rows[-1]["arrival_us"] // 1000
+    later = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=last_ms + draw.choice([1, 60]))
+    return rows, pipeline, draw.choice([None, later])
+
+
+@pytest.fixture(name="session", scope="module")
+def _session(spark: SparkSession) -> SparkSession:
+    """Spark without compiled code, which takes longer to make than these streams take to replay."""
+    session = spark.newSession()
+    told = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+    for name, value in {**told, "spark.sql.shuffle.partitions": "2", "spark.sql.adaptive.enabled": "false"}.items():
+        session.conf.set(name, value)
+    return session
+
+
+@pytest.mark.parametrize(("way", "seed"), SEEDS)
+def test_spark_says_what_the_reference_says(
+    session: SparkSession, way: tuple[Strategy, EmitKind, bool], seed: int
+) -> None:
+    rows, pipeline, until = drawn(way, seed)
+    expected = reference.replay(rows, pipeline, until=until)
+    found = spark_replay(session, rows[::-1], pipeline, until=until, schema=SCHEMA)
+    assert in_order(found.panes) == in_order(expected.panes)
+    assert in_order(found.watermarks) == in_order(expected.watermarks)
+    assert in_order(found.late_events) == in_order(expected.late_events)
+    assert in_order(found.window_results) == in_order(expected.window_results)
+
+
+@pytest.mark.parametrize(("way", "seed"), SEEDS)
+def test_turning_points_hold_every_advance(
+    session: SparkSession, way: tuple[Strategy, EmitKind, bool], seed: int
+) -> None:
+    rows, pipeline, until = drawn(way, seed)
+    assert timeline(session, rows, pipeline, until) == advances(rows, pipeline, until)
+
+
+def timeline(
+    session: SparkSession, rows: list[dict[str, Any]], pipeline: Pipeline, until: datetime | None
+) -> list[tuple[int, int, dict[str, int]]]:
+    """Clock (microseconds), combined watermark and those of the partitions, at each advance that Spark sees."""
+    placed = arrival_order.with_epoch(prepare(frame_of(session, rows, SCHEMA), pipeline), pipeline)
+    groups, moves = (
+        moving(census(placed, pipeline).localCheckpoint(), pipeline),
+        placed.where(moves_watermark(pipeline)),
+    )
+    until_us = None if until is None else int(until.timestamp() * 1000) * 1000
+    turns = watermark.turning_points(groups, moves, pipeline, until_us=until_us)
+    reached = watermark.combined(watermark.points_after(turns, pipeline), groups, moves, pipeline)
+    clocked = emission.clocked(reached, {"epoch": "clock_us"}, groups, pipeline)
+    found = []
+    for point in sorted(clocked.collect(), key=lambda point: (point.watermark_ms or MIN, point.clock_us)):
+        if point.watermark_ms is not None and (not found or point.watermark_ms > found[-1][1]):
+            partitions = {p.source_partition: p.watermark_ms for p in point.partition_watermarks}
+            found.append((point.clock_us, point.watermark_ms, partitions))
+    return found
+
+
+def advances(
+    rows: list[dict[str, Any]], pipeline: Pipeline, until: datetime | None
+) -> list[tuple[int, int, dict[str, int | None]]]:
+    """The same of the streaming job."""
+    reader, job = EventReader(pipeline, lambda row: row["counts"] is True), StreamingJob(pipeline)
+    if pipeline.source.where is None:
+        reader = EventReader(pipeline)
+    events = sorted((e for e in map(reader.read, rows) if isinstance(e, Event)), key=lambda event: event.position)
+    if pipeline.watermark.placement is Placement.AFTER_WHERE:
+        events = [event for event in events if event.is_kept]
+    job.run(events, None if until is None else int(until.timestamp() * 1000) * 1000)
+    return [
+        (a.clock_us, a.watermark, {p: None if w == MIN else w for p, w in (a.partitions or {}).items()})
+        for a in job.calendar.advances
+        if a.watermark != MAX
+    ]
+
+
+def in_order(rows: list[dict[str, Any]]) -> list[Any]:
+    """Rows in one order, whatever order they came in."""
+    return sorted((sorted(row.items()) for row in rows), key=str)

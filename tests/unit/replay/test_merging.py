@@ -1,0 +1,94 @@
+"""What the scan says in slots is what the session operator says in panes, for any rows and watermarks."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spark_jobs.replay.merging import ScannedRow, scan
+from spark_jobs.semantics.instants import MAX, MIN
+from spark_jobs.semantics.lateness import Lateness
+from spark_jobs.semantics.sessions import SessionOperator
+
+steps = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 9)), min_size=1, max_size=40)
+
+
+def scanned_rows(drawn: list[tuple[int, int]]) -> list[ScannedRow]:
+    """Rows at drawn event times, each after a rise of the watermark by a drawn step; the first sees none."""
+    watermarks = [None, *accumulate((rise for _, rise in drawn[1:]), initial=-1)][: len(drawn)]
+    return [
+        ScannedRow(7, i + 1, ts, watermark, 1000 + i)
+        for i, ((ts, _), watermark) in enumerate(zip(drawn, watermarks, strict=True))
+    ]
+
+
+def by_slots(rows: list[ScannedRow], lateness: int, *, discarding: bool) -> tuple[list[Any], list[int], list[Any]]:
+    """Panes with their rows' ranks, the ranks of too late rows, and the panes that no other goes on from."""
+    said = list(scan(rows, 10, lateness))
+    shown = {rank: slot for _, rank, slot, *_ in said if rank is not None and slot is not None}
+    panes, latest = [], []
+    for _, rank, slot, first, following, start, end, index, late_us, late_watermark in said:
+        if rank is not None:
+            continue
+        held = sorted(r for r, s in shown.items() if (s == slot if discarding else first <= s <= slot))
+        panes.append((start, end, index, late_us, late_watermark, held))
+        if following is None:
+            latest.append((start, end, index))
+    too_late = [rank for _, rank, slot, *_ in said if rank is not None and slot is None]
+    return sorted(panes, key=str), too_late, sorted(latest)
+
+
+def by_operator(rows: list[ScannedRow], lateness: int, *, discarding: bool) -> tuple[list[Any], list[int], list[Any]]:
+    """The same from the operator, which holds the rows of every pane itself."""
+    made: SessionOperator[str, int] = SessionOperator(10, allowed_lateness_ms=lateness, discarding=discarding)
+    panes, too_late = [], []
+    latest: dict[Any, Any] = {}
+
+    def note(pane: Any, late: ScannedRow | None) -> None:
+        fired = (None, None) if late is None else (late.clock_us, pane.watermark)
+        panes.append((*pane.window, pane.index, *fired, sorted(pane.rows)))
+        for window in pane.replaces:
+            latest.pop(window, None)
+        latest[pane.window] = (*pane.window, pane.index)
+
+    for row in rows:
+        watermark = MIN if row.watermark is None else row.watermark
+        for pane in made.on_watermark(watermark) if watermark > made.watermark else ():
+            note(pane, None)
+        (verdict,) = made.on_row("k", row.ts, row.rank)
+        if verdict.lateness is Lateness.TOO_LATE:
+            too_late.append(row.rank)
+        if verdict.pane is not None:
+            note(verdict.pane, row)
+    for pane in made.on_watermark(MAX):
+        note(pane, None)
+    return sorted(panes, key=str), too_late, sorted(latest.values())
+
+
+@pytest.mark.parametrize("discarding", [False, True])
+@given(drawn=steps, lateness=st.integers(0, 40))
+def test_slots_hold_the_rows_of_every_pane(*, discarding: bool, drawn: list[tuple[int, int]], lateness: int) -> None:
+    rows = scanned_rows(drawn)
+    assert by_slots(rows, lateness, discarding=discarding) == by_operator(rows, lateness, discarding=discarding)
+
+
+def test_a_bridge_over_two_fired_sessions_goes_on_from_both() -> None:
+    rows = [
+        ScannedRow(7, 1, 0, None, 1),
+        ScannedRow(7, 2, 20, 5, 2),
+        ScannedRow(7, 3, 10, 29, 3),
+    ]
+    said = list(scan(rows, 10, 50))
+    # component, rank, slot, first_slot, next_slot, start, end, index, late clock, late watermark
+    assert said == [
+        (7, None, 1, 1, 2, 0, 10, 0, None, None),
+        (7, 1, 1, *[None] * 7),
+        (7, None, 0, 0, 2, 20, 30, 0, None, None),
+        (7, 2, 0, *[None] * 7),
+        (7, None, 2, 0, None, 0, 30, 0, 3, 29),
+        (7, 3, 2, *[None] * 7),
+    ]
