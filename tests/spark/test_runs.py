@@ -21,7 +21,7 @@ from spark_jobs.tables.publishing import Interval
 from tests.spark import history
 from tests.spark.engine import rows_of
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from spark_jobs.tables.publishing import Interval
 from tests.spark import history
 from tests.spark.engine import rows_of
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 SHAPES = {
     "overlapping": {
@@ -38,6 +38,12 @@ SHAPES = {
         "windows__allowed_lateness": "2 minutes",
     },
 }
+
+
+CASES = [
+    pytest.param(SHAPES["overlapping"], id="overlapping"),
+    pytest.param(SHAPES["with gaps"], id="with gaps", marks=pytest.mark.soak),
+]
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +63,7 @@ def published(spark: SparkSession, lake: Lake) -> dict[str, list[dict[str, Any]]
     return {name: rows_of(read_published(spark, lake, name).drop("run_id")) for name in RESULT_TABLES}
 
 
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("shape", CASES)
 def test_slices_publish_what_the_reference_gives(
     spark: SparkSession, table: str, tmp_path: Path, shape: dict[str, str]
 ) -> None:
@@ -83,7 +89,7 @@ def test_slices_publish_what_the_reference_gives(
     assert bool(gaps) == (counts["unassigned"] > 0) == (shape is SHAPES["with gaps"])
 
 
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("shape", CASES)
 def test_a_range_of_the_same_pipeline_changes_nothing(
     spark: SparkSession, table: str, tmp_path: Path, shape: dict[str, str]
 ) -> None:
