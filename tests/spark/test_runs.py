@@ -24,16 +24,6 @@ from tests.spark.engine import rows_of
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 
-@pytest.fixture(scope="module")
-def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
-    return history.land(spark, history.events(), tmp_path_factory.mktemp("source") / "readings")
-
-
-@pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    return Lake(str(tmp_path / "lake"), "readings")
-
-
 def publish(spark: SparkSession, pipeline: Pipeline, lake: Lake, interval: Interval, slices: int = 1) -> str:
     """Everything but the checks, which have tests of their own: replay, then publish what is staged."""
     runner = Runner(spark, pipeline, lake, slices=slices)

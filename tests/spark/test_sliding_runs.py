@@ -20,7 +20,7 @@ from spark_jobs.tables.lake import RESULT_TABLES, Lake
 from spark_jobs.tables.published import read_published
 from spark_jobs.tables.publishing import Interval
 from tests.spark import history
-from tests.spark.engine import rows_of
+from tests.spark.engine import in_order, rows_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
@@ -46,17 +46,8 @@ CASES = [
 ]
 
 
-@pytest.fixture(scope="module")
-def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
-    return history.land(spark, history.events(), tmp_path_factory.mktemp("source") / "readings")
-
-
 def sliding(table: str, **more: str) -> Pipeline:
     return history.pipeline(table, windows__kind="sliding", **more)
-
-
-def in_order(rows: list[dict[str, Any]]) -> list[Any]:
-    return sorted((sorted(row.items()) for row in rows), key=str)
 
 
 def published(spark: SparkSession, lake: Lake) -> dict[str, list[dict[str, Any]]]:
