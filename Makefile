@@ -11,6 +11,8 @@ unexport PYTHONPATH PYTHONHOME
 
 VENV := .venv
 PY := $(VENV)/bin/python
+# Two processes of tests: planning small replays keeps one core busy, and each has a Spark driver of 2 GiB.
+SIDE_BY_SIDE := --numprocesses 2
 PIP := $(PY) -m pip --no-input --disable-pip-version-check
 
 # A stamp's name carries what it was made from: the content, and the place, for an environment cannot be moved.
@@ -45,7 +47,7 @@ down: ## stop Airflow
 
 test: setup ## all tests but the soak; PYTEST_ARGS are passed on
 	@echo "==> pytest"
-	@$(PY) -m pytest -m "not soak" $(PYTEST_ARGS)
+	@$(PY) -m pytest -m "not soak" $(SIDE_BY_SIDE) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 lint: setup ## ruff, mypy and the import contracts
 	@echo "==> ruff"
@@ -60,7 +62,7 @@ bench: setup ## compare with plain Spark and Structured Streaming
 	@$(PY) -m tests.benchmarks.bench $(BENCH_ARGS)
 
 soak: setup ## the long tests
-	@$(PY) -m pytest -m soak $(PYTEST_ARGS)
+	@$(PY) -m pytest -m soak $(SIDE_BY_SIDE) --dist worksteal $(PYTEST_ARGS)
 
 lock: ## make the lock files again, after a change of the packages in pyproject.toml
 	@$(require_python); "$$python" -m venv --clear .venv-lock

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from spark_jobs.runtime.environment import driver_conf, process_environment, spark_conf
@@ -43,6 +44,7 @@ def open_session(app_name: str) -> SparkSession:
     return builder.getOrCreate()
 
 
+@lru_cache(maxsize=1)
 def interpreting(spark: SparkSession) -> SparkSession:
     """A session beside `spark`, for plans over a few thousand rows: to compile these takes longer than to run them."""
     session = spark.newSession()

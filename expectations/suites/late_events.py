@@ -49,6 +49,12 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
 
 
 def _own_window(pipeline: Pipeline) -> Law:
+    if windows.are_sessions(pipeline):
+        return Law(
+            "late_events_missed_their_own_window",
+            "A late event missed the session that it would have been alone, which starts with it.",
+            "unix_millis(event_time) = unix_millis(window_start)",
+        )
     size, period, offset = pipeline.windows.size_ms, pipeline.windows.period_ms, pipeline.windows.offset_ms
     newest = f"event_time >= window_start AND unix_millis(event_time) - unix_millis(window_start) < {min(size, period)}"
     none = f"pmod(unix_millis(event_time) - ({offset}), {period}) >= {size}"

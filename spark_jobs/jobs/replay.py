@@ -25,7 +25,7 @@ from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import arrival_order, late_events, lateness, panes, timestamps, window_slices, windows
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.calendar import calendar
-from spark_jobs.replay.census import census, is_small
+from spark_jobs.replay.census import FEW, census
 from spark_jobs.replay.engine import watermarks
 from spark_jobs.replay.epochs import Axis, axis
 from spark_jobs.replay.events import fills_windows, moves_watermark, prepare, quoted
@@ -61,8 +61,7 @@ class _Staging:
 
     def write(self, slices: int) -> dict[str, int]:
         self._say(f"counting version {self._run.source_version} of {self._pipeline.source.table}")
-        groups = self._kept(census(self._rows, self._pipeline), "census")
-        counts = self._counted(groups)
+        groups, counts = self._census()
         self._say(f"{counts['rows_read']:,} rows, {counts['invalid']:,} of them without a usable time")
         if self._pipeline.windows.kind == windows.SESSION:
             with shuffling(self._spark, counts["rows_read"]):
@@ -72,6 +71,17 @@ class _Staging:
         with shuffling(self._spark, counts["rows_read"]):
             parts = self._stage_all(groups, slices, counts["invalid"])
             return {**counts, **self._written(counts, parts)}
+
+    def _census(self) -> tuple[DataFrame, dict[str, int]]:
+        """The census, read by the session that fits its size, and its counts."""
+        few = interpreting(self._spark)
+        groups = self._kept(census(self._rows, self._pipeline), "census", few)
+        counts = self._counted(groups)
+        if counts.pop("groups") > FEW:
+            return self._kept(groups, "census"), counts
+        # Where rows are epochs, events are read as well, which are not few.
+        by_event = axis(self._pipeline) is not Axis.TICKS
+        return self._kept(groups, "census", self._spark if by_event else few).coalesce(1), counts
 
     def _stage_sessions(self, groups: DataFrame, invalid: int) -> None:
         filling = self._rows.where(fills_windows())
@@ -93,12 +103,7 @@ class _Staging:
 
     def _stage_all(self, groups: DataFrame, slices: int, invalid: int) -> list[Slice]:
         pipeline = self._pipeline
-        if is_small(groups):
-            # Where rows are epochs, events are read as well, which are not few.
-            by_event = axis(pipeline) is not Axis.TICKS
-            reader = self._spark if by_event else interpreting(self._spark)
-            groups = self._kept(groups, "census", reader).coalesce(1)
-        book = self._kept(calendar(groups, self._moving, pipeline), "calendar")
+        book = self._kept(calendar(groups, self._moving, pipeline), "calendar", groups.sparkSession)
         parts = self._slices(groups, slices)
         with ThreadPoolExecutor(max_workers=4) as pool:
             beside = [pool.submit(self._watermarks, book), pool.submit(self._invalid, invalid)]
@@ -139,7 +144,8 @@ class _Staging:
         if windows.overlap(spec):
             held = self._whole.windows_between(oldest, F.col("window_ms"), spec)
             counts["row_windows"] = F.when(valid & F.col("kept"), held * F.col("row_count"))
-        row = groups.agg(*(F.coalesce(F.sum(n), F.lit(0)).alias(name) for name, n in counts.items()))
+        sums_of = (F.coalesce(F.sum(n), F.lit(0)).alias(name) for name, n in counts.items())
+        row = groups.agg(*sums_of, F.count("*").alias("groups"))
         found = {name: int(n) for name, n in row.collect()[0].asDict().items()}
         implausible, timed = found.pop("implausible"), found.pop("timed")
         if implausible * 2 > timed:
@@ -198,8 +204,7 @@ class _Staging:
             self._on_time(part, on_time, late, book)
         else:
             beside.result()
-        first = staging.staged(self._spark, self._lake, self._run.run_id, "panes", states=True)
-        first = first.where(part.holds(_start_ms()) & (F.col("timing") == "on_time"))
+        first = self._staged_part("panes", f"{name}/on-time")
         pairs = window_slices.on_time_pairs(on_time, late if several else None, pipeline)
         revised = panes.late_panes(window_slices.late_pairs(late, pipeline).where(owned), pairs, first, pipeline)
         self._stage(revised, "panes", f"{name}/late")
@@ -211,11 +216,13 @@ class _Staging:
         self._stage(fired.where(part.holds(_start_ms())), "panes", f"{part.name}/on-time")
 
     def _results(self, part: Slice, late: DataFrame) -> None:
-        staged = staging.staged(self._spark, self._lake, self._run.run_id, "panes").where(part.holds(_start_ms()))
-        first, more = staged.where("timing = 'on_time'"), staged.where("timing = 'late'")
+        first, more = (self._staged_part("panes", f"{part.name}/{timing}") for timing in ("on-time", "late"))
         missed = window_slices.missed(late, self._pipeline).where(part.holds(F.col(c.WINDOW_MS)))
         results = panes.window_results(first, more, missed, self._pipeline)
         self._stage(results, "window_results", part.name)
+
+    def _staged_part(self, table: str, name: str) -> DataFrame:
+        return staging.part(self._spark, self._lake, self._run.run_id, table, name)
 
     def _filling(self, part: Slice) -> DataFrame:
         """The rows that fill the slice's windows; of a plain timestamp column only the files that can hold them."""
@@ -247,7 +254,7 @@ class _Staging:
             missed = late_events.missed_watermarks(late_events.epochs_of(behind), groups, pipeline, self._moving)
         else:
             missed = late_events.missed_watermarks(epochs, groups, pipeline, self._moving)
-            missed = self._kept(missed, f"missed_watermarks/{name}")
+            missed = self._kept(missed, f"missed_watermarks/{name}", groups.sparkSession)
             if missed.isEmpty():
                 behind = behind.limit(0)
         return self._kept(late_events.late_rows(behind, missed, pipeline), f"late_rows/{name}")

@@ -24,6 +24,7 @@ from spark_jobs.jobs.errors import BlockedError, InputError
 from spark_jobs.jobs.plan import Plan, plan
 from spark_jobs.jobs.progress import Progress, silent
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.session import interpreting
 from spark_jobs.tables import ledger
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run, Step
@@ -184,7 +185,7 @@ class Runner:
         """Enter a step into the ledger behind what is there, and remember the run as it is then."""
         if self._entry is not None:
             self._entry.result()
-        self._entry = self._clerk.submit(ledger.record, self._spark, self._lake, run, step)
+        self._entry = self._clerk.submit(ledger.record, interpreting(self._spark), self._lake, run, step)
         if not beside:
             self._entry.result()
         self._latest[run.run_id] = run.after(step)

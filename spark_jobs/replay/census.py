@@ -17,7 +17,8 @@ from spark_jobs.replay.arrival_order import bucket
 from spark_jobs.replay.epochs import Axis, axis
 from spark_jobs.replay.events import moves_watermark
 
-_ONE_PIECE = 500_000
+#: So many rows one task works through as fast as several, and a plan is run as fast as compiled.
+FEW = 500_000
 
 FIRE_CELL, CLOSE_CELL = "fire_cell_ms", "close_cell_ms"
 
@@ -54,12 +55,7 @@ def census(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 def gathered(groups: DataFrame) -> DataFrame:
     """The stored census in one piece while it is small: what follows then needs no shuffle."""
-    return groups.coalesce(1) if is_small(groups) else groups
-
-
-def is_small(groups: DataFrame) -> bool:
-    """Whether one task can work through the stored census as fast as several."""
-    return groups.count() <= _ONE_PIECE
+    return groups.coalesce(1) if groups.count() <= FEW else groups
 
 
 def cell_after(delay_ms: int, pipeline: Pipeline) -> Column:

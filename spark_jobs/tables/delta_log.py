@@ -43,13 +43,18 @@ def file_exists(spark: SparkSession, path: str) -> bool:
 
 def actions(spark: SparkSession, path: str) -> list[dict[str, Any]]:
     """Every action of the table at `path`, oldest first: for tables of a few commits, read without a Spark job."""
+    return [action for commit in commits(spark, path) for action in commit]
+
+
+def commits(spark: SparkSession, path: str) -> list[list[dict[str, Any]]]:
+    """The actions of every commit to the table at `path`, as in `actions`."""
     log = _log(spark, path)
     conf = log.newDeltaHadoopConf()
-    found: list[dict[str, Any]] = []
+    found = []
     for version in range(int(log.unsafeVolatileSnapshot().version()) + 1):
         commit = _jvm(spark).org.apache.hadoop.fs.Path(log.logPath(), f"{version:020d}.json")
         lines = log.store().read(commit, conf)
-        found.extend(json.loads(lines.apply(i)) for i in range(lines.size()))
+        found.append([json.loads(lines.apply(i)) for i in range(lines.size())])
     return found
 
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from typing import Any
+from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from spark_jobs.tables import delta_log
 from spark_jobs.tables.lake import Lake
@@ -42,10 +44,29 @@ def stage(rows: DataFrame, lake: Lake, run_id: str, table: str, part: str) -> No
     )
 
 
-def staged(spark: SparkSession, lake: Lake, run_id: str, table: str, *, states: bool = False) -> DataFrame:
-    """The rows that the run would publish into `table`; with `states` also columns that are not published."""
+def staged(spark: SparkSession, lake: Lake, run_id: str, table: str) -> DataFrame:
+    """The rows that the run would publish into `table`."""
     rows = spark.read.format("delta").load(lake.staged(table, run_id))
-    return rows if states else rows.select(*published_columns(rows.columns))
+    return rows.select(*published_columns(rows.columns))
+
+
+def part(spark: SparkSession, lake: Lake, run_id: str, table: str, name: str) -> DataFrame:
+    """The rows that the run has staged for `table` as the part `name`, also their columns that are not published.
+
+    Read from its files, as the log names them: Delta would take several jobs to know the table after every commit.
+    """
+    home = lake.staged(table, run_id)
+    commits = delta_log.commits(spark, home)
+    told = [action for commit in commits for action in commit]
+    described = next(action["metaData"] for action in told if "metaData" in action)
+    schema = T.StructType.fromJson(json.loads(described["schemaString"]))
+    added = [a for commit in commits if _is_part(commit, name) for a in commit if "add" in a]
+    files = [f"{home}/{unquote(a['add']['path'])}" for a in added]
+    return spark.read.schema(schema).parquet(*files) if files else spark.createDataFrame([], schema)
+
+
+def _is_part(commit: list[dict[str, Any]], name: str) -> bool:
+    return any(action["txn"]["appId"] == name for action in commit if "txn" in action)
 
 
 def row_count(spark: SparkSession, lake: Lake, run_id: str, table: str) -> int:

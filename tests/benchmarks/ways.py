@@ -26,7 +26,7 @@ from spark_jobs.jobs import publish as publishing
 from spark_jobs.jobs.run import Runner
 from spark_jobs.pipeline import load
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.session import open_session
+from spark_jobs.session import interpreting, open_session
 from spark_jobs.tables import ledger
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Step
@@ -74,7 +74,7 @@ def _ours(spark: SparkSession, events: Path, out: Path) -> Mapping[str, int]:
     began = datetime.now(UTC)
     versions = publishing.publish(spark, lake, planned.run)
     published = Step("publish", "done", began, datetime.now(UTC), versions=versions)
-    ledger.record(spark, lake, planned.run, published)
+    ledger.record(interpreting(spark), lake, planned.run, published)
     return counts
 
 

@@ -1,20 +1,21 @@
-"""What tests of many small replays on Spark share."""
+"""What tests of runs share: a table with a small history, and a lake for each test."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.tables.lake import Lake
+from tests.spark import history
 
-@pytest.fixture(name="session", scope="module")
-def _session(spark: SparkSession) -> Iterator[SparkSession]:
-    """Spark without compiled code, which takes longer to make than a scenario of a few dozen rows takes to run."""
-    told = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-    before = {name: spark.conf.get(name) for name in told}
-    for name, value in told.items():
-        spark.conf.set(name, value)
-    yield spark
-    for name, value in before.items():
-        spark.conf.set(name, value)
+
+@pytest.fixture(scope="module")
+def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return history.land(spark, history.events(), tmp_path_factory.mktemp("source") / "readings")
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(str(tmp_path / "lake"), "readings")

@@ -14,6 +14,18 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import Replay, replay
 
+#: The columns of a recorded scenario's rows, and of streams drawn like them.
+EVENTS = pa.schema(
+    [
+        ("index", pa.int64()),
+        ("partition", pa.string()),
+        ("key", pa.string()),
+        ("ts", pa.int64()),
+        ("arrival_us", pa.int64()),
+        ("value", pa.float64()),
+    ]
+)
+
 
 @dataclass(frozen=True)
 class Collected:
@@ -62,6 +74,11 @@ def frame_of(spark: SparkSession, rows: Sequence[Mapping[str, Any]], schema: pa.
 def rows_of(frame: DataFrame) -> list[dict[str, Any]]:
     """All rows of `frame`; timestamps are aware, in UTC, which is the tests' time zone."""
     return [{name: _aware(value) for name, value in row.asDict().items()} for row in frame.collect()]
+
+
+def in_order(rows: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Rows as lists of their columns by name, in one order whatever order they came in."""
+    return sorted((sorted(row.items(), key=lambda item: item[0]) for row in rows), key=str)
 
 
 def _aware(value: Any) -> Any:

@@ -17,7 +17,7 @@ from spark_jobs.semantics.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
 from spark_jobs.tables import source
 from spark_jobs.tables.errors import SourceError
 from tests.spark import history
-from tests.spark.engine import Collected, frame_of, rows_of
+from tests.spark.engine import Collected, frame_of, in_order, rows_of
 
 pytestmark = pytest.mark.spark
 
@@ -128,7 +128,3 @@ def committed() -> list[dict[str, Any]]:
         {**row, COMMIT_VERSION: i // 20, COMMIT_TIMESTAMP: start + timedelta(seconds=20 * (i // 20))}
         for i, row in enumerate(ROWS)
     ]
-
-
-def in_order(rows: list[dict[str, Any]]) -> list[str]:
-    return sorted(str(sorted(row.items())) for row in rows)

@@ -14,7 +14,7 @@ from spark_jobs.pipeline import Pipeline, load
 from spark_jobs.pipeline.model import Emit, EmitKind
 from spark_jobs.replay import replay
 from spark_jobs.semantics import reference
-from tests.spark.engine import rows_of
+from tests.spark.engine import in_order, rows_of
 
 pytestmark = pytest.mark.spark
 
@@ -57,7 +57,3 @@ def test_flights_give_what_the_reference_gives(
     outcome = replay(flights.repartition(partitions), pipeline)
     for name in TABLES:
         assert in_order(rows_of(getattr(outcome, name))) == expected[name], name
-
-
-def in_order(rows: list[dict[str, Any]]) -> list[Any]:
-    return sorted((sorted(row.items()) for row in rows), key=str)

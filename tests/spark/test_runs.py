@@ -21,17 +21,7 @@ from spark_jobs.tables.publishing import Interval
 from tests.spark import history
 from tests.spark.engine import rows_of
 
-pytestmark = pytest.mark.spark
-
-
-@pytest.fixture(scope="module")
-def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
-    return history.land(spark, history.events(), tmp_path_factory.mktemp("source") / "readings")
-
-
-@pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    return Lake(str(tmp_path / "lake"), "readings")
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 
 def publish(spark: SparkSession, pipeline: Pipeline, lake: Lake, interval: Interval, slices: int = 1) -> str:

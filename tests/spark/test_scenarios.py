@@ -12,21 +12,11 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.semantics import reference
-from tests.spark.engine import spark_replay
+from tests.spark.engine import EVENTS, in_order, spark_replay
 from tests.vectors.scenarios import Scenario, calendar_of, late_of, load, panes_of
 
 pytestmark = pytest.mark.spark
 
-SCHEMA = pa.schema(
-    [
-        ("index", pa.int64()),
-        ("partition", pa.string()),
-        ("key", pa.string()),
-        ("ts", pa.int64()),
-        ("arrival_us", pa.int64()),
-        ("value", pa.float64()),
-    ]
-)
 CHOSEN = 150
 
 
@@ -72,7 +62,7 @@ def chosen(scenarios: Sequence[Scenario], wanted: int) -> list[Scenario]:
 ALL = load()
 SAMPLE = chosen(ALL, CHOSEN)
 CASES = [pytest.param(s, id=s.id, marks=[] if s in SAMPLE else pytest.mark.soak) for s in ALL]
-RESTATED = [pytest.param(s, id=s.id, marks=[] if s in SAMPLE[::3] else pytest.mark.soak) for s in ALL]
+RESTATED = [pytest.param(s, id=s.id, marks=[] if s in SAMPLE[::5] else pytest.mark.soak) for s in ALL]
 
 
 def test_sample_covers_every_combination() -> None:
@@ -107,7 +97,7 @@ def test_continued_aggregates_say_the_same_as_recomputed_ones(session: SparkSess
 def schema_of(scenario: Scenario) -> pa.Schema:
     """The columns of a scenario's rows, which may be none."""
     is_punctuated = scenario.pipeline.watermark.when is not None
-    return SCHEMA.append(pa.field("marker", pa.bool_())) if is_punctuated else SCHEMA
+    return EVENTS.append(pa.field("marker", pa.bool_())) if is_punctuated else EVENTS
 
 
 def continued(pipeline: Pipeline) -> Pipeline:
@@ -115,8 +105,3 @@ def continued(pipeline: Pipeline) -> Pipeline:
     kept = tuple(a for a in pipeline.windows.aggregates if a.name != "members")
     mean = replace(kept[1], name="mean", expression="avg(value)")
     return replace(pipeline, windows=replace(pipeline.windows, aggregates=(*kept, mean)))
-
-
-def in_order(rows: list[dict[str, Any]]) -> list[Any]:
-    """Rows as comparable text-free tuples, whatever order they came in."""
-    return sorted((sorted(row.items(), key=lambda item: item[0]) for row in rows), key=str)

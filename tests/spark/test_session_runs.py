@@ -17,19 +17,9 @@ from spark_jobs.tables.lake import RESULT_TABLES, Lake
 from spark_jobs.tables.published import read_published
 from spark_jobs.tables.publishing import Interval
 from tests.spark import history
-from tests.spark.engine import rows_of
+from tests.spark.engine import in_order, rows_of
 
-pytestmark = pytest.mark.spark
-
-
-@pytest.fixture(scope="module")
-def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
-    return history.land(spark, history.events(), tmp_path_factory.mktemp("source") / "readings")
-
-
-@pytest.fixture
-def lake(tmp_path: Path) -> Lake:
-    return Lake(str(tmp_path / "lake"), "readings")
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 
 def sessions(table: str, **overrides: str) -> Pipeline:
@@ -37,16 +27,9 @@ def sessions(table: str, **overrides: str) -> Pipeline:
     return history.pipeline(table, **{**gap, **overrides})
 
 
-def published(spark: SparkSession, lake: Lake) -> dict[str, list[str]]:
+def published(spark: SparkSession, lake: Lake) -> dict[str, list[Any]]:
     """The rows of all published tables, without the run that made them, in one order."""
-    return {
-        name: sorted(str(sorted(row.items())) for row in rows_of(read_published(spark, lake, name).drop("run_id")))
-        for name in RESULT_TABLES
-    }
-
-
-def told(outcome: Any, name: str) -> list[str]:
-    return sorted(str(sorted(row.items())) for row in getattr(outcome, name))
+    return {name: in_order(rows_of(read_published(spark, lake, name).drop("run_id"))) for name in RESULT_TABLES}
 
 
 @pytest.mark.parametrize("accumulation", ["accumulating", "discarding"])
@@ -60,11 +43,9 @@ def test_a_whole_run_passes_its_checks_and_publishes_what_the_reference_gives(
     expected = reference.replay(history.events(), pipeline)
     found = published(spark, lake)
     for name in RESULT_TABLES:
-        assert found[name] == told(expected, name), name
+        assert found[name] == in_order(getattr(expected, name)), name
     counts = ledger.find(spark, lake, outcomes[0].run_id).counts  # type: ignore[union-attr]
-    assert {name: counts[name] for name in expected.counts if name in counts} == {
-        name: n for name, n in expected.counts.items() if name in counts
-    }
+    assert {name: counts[name] for name in expected.counts} == expected.counts
     swallowed = {(p["device"], p["window_start"], p["window_end"]) for p in expected.panes} - {
         (r["device"], r["window_start"], r["window_end"]) for r in expected.window_results
     }
@@ -77,7 +58,7 @@ def test_an_open_end_leaves_the_last_sessions_pending(spark: SparkSession, table
     expected = reference.replay(history.events(), pipeline)
     found = published(spark, lake)
     for name in RESULT_TABLES:
-        assert found[name] == told(expected, name), name
+        assert found[name] == in_order(getattr(expected, name)), name
 
 
 def test_a_range_of_the_same_pipeline_changes_nothing(spark: SparkSession, table: str, lake: Lake) -> None:

@@ -6,7 +6,6 @@ import random
 from dataclasses import replace
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,25 +29,9 @@ from spark_jobs.pipeline.model import (
 from spark_jobs.replay import SessionReplay
 from spark_jobs.replay.sessions import UNCLEAN
 from spark_jobs.semantics import reference
-from tests.spark.engine import Collected, spark_replay
+from tests.spark.engine import EVENTS, Collected, in_order, spark_replay
 
 pytestmark = pytest.mark.spark
-
-SCHEMA = pa.schema(
-    [
-        ("index", pa.int64()),
-        ("partition", pa.string()),
-        ("key", pa.string()),
-        ("ts", pa.int64()),
-        ("arrival_us", pa.int64()),
-        ("value", pa.float64()),
-    ]
-)
-
-
-def in_order(rows: list[dict[str, Any]]) -> list[str]:
-    """Rows as text in one order, whatever order they came in."""
-    return sorted(str(sorted(row.items())) for row in rows)
 
 
 def assert_same(outcome: Collected, expected: reference.Replay) -> None:
@@ -62,7 +45,7 @@ def assert_same(outcome: Collected, expected: reference.Replay) -> None:
 def pipeline_of(
     *, gap: int = 10, bound: int = 0, lateness: int = 0, discarding: bool = False, emit: Emit | None = None
 ) -> Pipeline:
-    """Sessions by key over the columns of `SCHEMA`."""
+    """Sessions by key over the columns of `EVENTS`."""
     return Pipeline(
         name="drawn",
         source=Source(
@@ -128,7 +111,7 @@ def test_sessions_that_sorting_by_time_alone_gets_wrong(
     session: SparkSession, lateness: int, rows: list[dict[str, Any]], panes: list[str], results: list[str]
 ) -> None:
     pipeline = pipeline_of(lateness=lateness)
-    outcome = spark_replay(session, rows, pipeline, schema=SCHEMA)
+    outcome = spark_replay(session, rows, pipeline, schema=EVENTS)
     assert panes_told(outcome) == panes
     bounds = [
         (r["window_start"].microsecond // 1000, r["window_end"].microsecond // 1000) for r in outcome.window_results
@@ -175,7 +158,7 @@ def test_spark_says_what_the_reference_says_of_drawn_streams(
     rows = drawn_rows(seed, 1200)
     drawn = pipeline_of(gap=gap, bound=bound, lateness=lateness, discarding=discarding, emit=emit)
     pipeline = replace(drawn, replay=ReplayOrder(end_of_input=end))
-    outcome = spark_replay(session, rows[::-1], pipeline, schema=SCHEMA)
+    outcome = spark_replay(session, rows[::-1], pipeline, schema=EVENTS)
     assert_same(outcome, reference.replay(rows, pipeline))
     assert isinstance(outcome.lazy, SessionReplay)
     kinds = {row[UNCLEAN] for row in outcome.lazy.components.select(UNCLEAN).distinct().collect()}

@@ -38,7 +38,7 @@ from spark_jobs.semantics import reference
 from spark_jobs.semantics.events import Event, EventReader
 from spark_jobs.semantics.instants import MAX, MIN
 from spark_jobs.semantics.streaming_job import StreamingJob
-from tests.spark.engine import frame_of, spark_replay
+from tests.spark.engine import frame_of, in_order, spark_replay
 
 pytestmark = pytest.mark.spark
 
@@ -197,8 +197,3 @@ def advances(
         for a in job.calendar.advances
         if a.watermark != MAX
     ]
-
-
-def in_order(rows: list[dict[str, Any]]) -> list[Any]:
-    """Rows in one order, whatever order they came in."""
-    return sorted((sorted(row.items()) for row in rows), key=str)

@@ -20,9 +20,9 @@ from spark_jobs.tables.lake import RESULT_TABLES, Lake
 from spark_jobs.tables.published import read_published
 from spark_jobs.tables.publishing import Interval
 from tests.spark import history
-from tests.spark.engine import rows_of
+from tests.spark.engine import in_order, rows_of
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 SHAPES = {
     "overlapping": {
@@ -40,24 +40,21 @@ SHAPES = {
 }
 
 
-@pytest.fixture(scope="module")
-def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
-    return history.land(spark, history.events(), tmp_path_factory.mktemp("source") / "readings")
+CASES = [
+    pytest.param(SHAPES["overlapping"], id="overlapping"),
+    pytest.param(SHAPES["with gaps"], id="with gaps", marks=pytest.mark.soak),
+]
 
 
 def sliding(table: str, **more: str) -> Pipeline:
     return history.pipeline(table, windows__kind="sliding", **more)
 
 
-def in_order(rows: list[dict[str, Any]]) -> list[Any]:
-    return sorted((sorted(row.items()) for row in rows), key=str)
-
-
 def published(spark: SparkSession, lake: Lake) -> dict[str, list[dict[str, Any]]]:
     return {name: rows_of(read_published(spark, lake, name).drop("run_id")) for name in RESULT_TABLES}
 
 
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("shape", CASES)
 def test_slices_publish_what_the_reference_gives(
     spark: SparkSession, table: str, tmp_path: Path, shape: dict[str, str]
 ) -> None:
@@ -83,7 +80,7 @@ def test_slices_publish_what_the_reference_gives(
     assert bool(gaps) == (counts["unassigned"] > 0) == (shape is SHAPES["with gaps"])
 
 
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("shape", CASES)
 def test_a_range_of_the_same_pipeline_changes_nothing(
     spark: SparkSession, table: str, tmp_path: Path, shape: dict[str, str]
 ) -> None:

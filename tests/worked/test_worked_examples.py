@@ -22,7 +22,7 @@ from tests.worked.drawing import EVERY_HOUR, MILLISECOND, Engine, assert_happens
 def engine(request: pytest.FixtureRequest) -> Engine:
     if request.param == "reference":
         return reference.replay
-    return partial(spark_replay, request.getfixturevalue("spark"))
+    return partial(spark_replay, request.getfixturevalue("session"))
 
 
 def test_three_second_windows(engine: Engine) -> None:

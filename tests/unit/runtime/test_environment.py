@@ -79,7 +79,8 @@ def test_a_driver_has_a_heap_of_full_size_from_the_start_and_collects_for_throug
     for given, memory in ((None, "4g"), ("", "4g"), ("9g", "9g")):
         settings = driver_conf({} if given is None else {"TIDEMARK_DRIVER_MEMORY": given})
         assert settings["spark.driver.memory"] == memory
-        assert settings["spark.driver.extraJavaOptions"] == f"-XX:+UseParallelGC -XX:NewRatio=1 -Xms{memory}"
+        heap = f"-XX:NewRatio=1 -XX:FreqInlineSize=120 -Xms{memory}"
+        assert settings["spark.driver.extraJavaOptions"] == f"-XX:+UseParallelGC {heap}"
 
 
 @pytest.mark.parametrize("options", ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"])
