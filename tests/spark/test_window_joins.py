@@ -31,7 +31,7 @@ def first_two(scenarios: list[CoGroupScenario], strategy: str) -> list[CoGroupSc
 
 
 SAMPLE = chosen([scenario for scenario in ALL if is_grouped_in_spark(scenario.declared)], 60)
-FEW = SAMPLE[::10]
+FEW = SAMPLE[:5] + [s for s in SAMPLE if s.declared["strategy"]["kind"] == "punctuated"][:2]
 RECORDED = sorted(load_tumbling(), key=lambda s: -min(s.recorded["dropped"], len(s.groups)))
 TWO_A_STRATEGY = [s for kind in ("bounded", "monotonous", "punctuated") for s in first_two(RECORDED, kind)]
 
