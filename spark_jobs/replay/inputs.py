@@ -9,14 +9,14 @@ watermark (invalid ones, and under `placement: after_where` dropped ones) are no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.joining import JoiningPipeline
-from spark_jobs.pipeline.model import Pipeline, Windows
-from spark_jobs.replay import arrival_order
+from spark_jobs.pipeline.model import Pipeline, Strategy, Windows
+from spark_jobs.replay import arrival_order, strategy
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.events import moves_watermark, prepare, quoted
 
@@ -64,7 +64,7 @@ def inputs(left: DataFrame, right: DataFrame | None, joining: JoiningPipeline, w
         raise ValueError(
             "found one input without right_when, or two with it: as many inputs are read as the pipeline has sources"
         )
-    pipelines = (joining.of(joining.left, windows), joining.of(joining.right, windows))
+    pipelines = _pipelines(joining, windows)
     if right is None:
         return _split(left, joining, pipelines)
     prepared = (prepare(left, pipelines[LEFT]), prepare(right, pipelines[RIGHT]))
@@ -81,10 +81,26 @@ def is_side(side: int) -> Column:
     return F.col(SIDE) == F.lit(side)
 
 
+def _pipelines(joining: JoiningPipeline, windows: Windows) -> tuple[Pipeline, Pipeline]:
+    """By side. A source without watermarks holds the join's at MIN for ever, as if the other had none either."""
+    left, right = (joining.of(joined, windows) for joined in joining.inputs)
+    if Strategy.NONE not in (left.watermark.strategy, right.watermark.strategy):
+        return left, right
+    return _without_watermarks(left), _without_watermarks(right)
+
+
+def _without_watermarks(pipeline: Pipeline) -> Pipeline:
+    return replace(pipeline, watermark=replace(pipeline.watermark, strategy=Strategy.NONE))
+
+
+def _times(pipeline: Pipeline) -> list[str]:
+    return [*_TIMES, c.CANDIDATE_MS] if strategy.carries(pipeline) else [*_TIMES]
+
+
 def _alone(prepared: DataFrame, side: int, joining: JoiningPipeline, pipeline: Pipeline) -> DataFrame:
     key = joining.inputs[side].key
     return prepared.where(moves_watermark(pipeline)).select(
-        *_TIMES,
+        *_times(pipeline),
         F.lit(side).alias(SIDE),
         _row(prepared).alias(ROW[side]),
         arrival_order.position(prepared, pipeline).alias(_PLACE[side]),
@@ -98,7 +114,7 @@ def _split(events: DataFrame, joining: JoiningPipeline, pipelines: tuple[Pipelin
     prepared = prepare(events, pipeline).withColumn(SIDE, F.when(is_right, RIGHT).otherwise(LEFT))
     keys = zip(joining.left.key, joining.right.key, key_columns(joining), strict=True)
     both = prepared.where(moves_watermark(pipeline)).select(
-        *_TIMES,
+        *_times(pipeline),
         SIDE,
         *(F.when(is_side(side), _row(prepared)).alias(ROW[side]) for side in (LEFT, RIGHT)),
         arrival_order.position(prepared, pipeline).alias(c.POSITION),

@@ -27,7 +27,7 @@ from spark_jobs.replay import columns as c
 from spark_jobs.replay import join_watermark, lateness, timestamps, windows
 from spark_jobs.replay.inputs import LEFT, RIGHT, ROW, inputs, is_side, key_columns
 from spark_jobs.replay.late_events import beside, invalid_events, missed
-from spark_jobs.replay.support import require_join_support
+from spark_jobs.replay.support import require_interval_join
 from spark_jobs.semantics.interval_join import JoinBounds
 
 _CELL = c.PREFIX + "cell_ms"
@@ -137,7 +137,7 @@ def interval_join(
     Raises UnsupportedPipelineError for watermarks that Spark does not have, TimeFieldError for a time column of another
     type than declared, ValueError for an input too many or too few.
     """
-    require_join_support(joining)
+    require_interval_join(joining)
     return IntervalJoined(left, right, joining, bounds)
 
 

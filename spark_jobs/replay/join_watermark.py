@@ -16,7 +16,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.model import Pipeline, Strategy
 from spark_jobs.replay import columns as c
 from spark_jobs.replay import lateness, strategy, watermark
 from spark_jobs.replay.arrival_order import bucket
@@ -32,17 +32,20 @@ def summary(inputs: Inputs) -> DataFrame:
     """Count the rows of `inputs.rows` by source, partition and stretch of the arrival order.
 
     A row is a group: `source` (its index among `inputs.sources`), and as in the census `partition`, `bucket`,
-    `first_epoch`, `max_ts_ms`, `last_clock_us`, `row_count`. It is read several times and should be stored.
+    `first_epoch`, `max_ts_ms`, `last_clock_us`, `candidate_ms` (only where rows of a side carry candidates),
+    `row_count`. It is read several times and should be stored.
     """
     source = F.lit(0) if len(inputs.sources) == 1 else F.col(SIDE)
     stretch = bucket(F.col(c.EPOCH), inputs.pipelines[0])
     grouped = inputs.rows.groupBy(
         source.alias("source"), F.col(c.PARTITION).alias("partition"), stretch.alias("bucket")
     )
+    highest = {"max_ts_ms": F.max(c.TS_MS), "last_clock_us": F.max(c.CLOCK_US)}
+    if any(strategy.carries(pipeline) for pipeline in inputs.pipelines):
+        highest["candidate_ms"] = F.max(c.CANDIDATE_MS)
     return grouped.agg(
         F.min(c.EPOCH).alias("first_epoch"),
-        F.max(c.TS_MS).alias("max_ts_ms"),
-        F.max(c.CLOCK_US).alias("last_clock_us"),
+        *(column.alias(name) for name, column in highest.items()),
         F.count("*").alias("row_count"),
     )
 
@@ -101,13 +104,15 @@ def ceilings(groups: DataFrame, inputs: Inputs) -> DataFrame:
     buckets = groups.select("bucket").distinct()
 
     def of(number: int, source: SourceRows) -> DataFrame:
-        own = of_source(groups, number)
-        spoken = own.select(
-            "partition", "bucket", strategy.of_group(source.pipeline).alias("candidate_ms"), F.lit(True).alias("spoken")
+        own = _moving(groups, number, source)
+        # Under a time lag every row moves all partitions alike.
+        streams = own.withColumn("partition", F.lit("")) if _lags(source) else own
+        spoken = streams.groupBy("partition", "bucket").agg(
+            F.max(strategy.of_group(source.pipeline)).alias("candidate_ms"), F.lit(True).alias("spoken")
         )
-        steps = buckets.crossJoin(F.broadcast(watermark.partitions(own, source.pipeline))).join(
-            spoken, ["partition", "bucket"], "left"
-        )
+        one = streams.select("partition", F.lit(False).alias("declared")).distinct()
+        everyone = one if _lags(source) else watermark.partitions(own, source.pipeline)
+        steps = buckets.crossJoin(F.broadcast(everyone)).join(spoken, ["partition", "bucket"], "left")
         alone = Window.partitionBy("partition")
         so_far = alone.orderBy("bucket").rowsBetween(Window.unboundedPreceding, 0)
         joined = F.min(F.when(F.col("spoken"), F.col("bucket"))).over(alone)
@@ -126,15 +131,24 @@ def ceilings(groups: DataFrame, inputs: Inputs) -> DataFrame:
     return _slowest(buckets, "bucket", [of(*numbered) for numbered in enumerate(inputs.sources)], "ceiling")
 
 
+def _moving(groups: DataFrame, number: int, source: SourceRows) -> DataFrame:
+    """The groups that move a source's watermark: its own, under a time lag all, since the clock is one."""
+    return groups if _lags(source) else of_source(groups, number)
+
+
+def _lags(source: SourceRows) -> bool:
+    return source.pipeline.watermark.strategy is Strategy.TIME_LAG
+
+
 def _at(
     epochs: DataFrame, points: Callable[[DataFrame, Pipeline], DataFrame], groups: DataFrame, inputs: Inputs
 ) -> DataFrame:
     near = _around(epochs, groups, inputs)
 
     def of(number: int, source: SourceRows) -> DataFrame:
-        rows = near.where(source.of)
+        rows = near if _lags(source) else near.where(source.of)
         asked = points(epochs, source.pipeline)
-        reached = watermark.combined(asked, of_source(groups, number), rows, source.pipeline)
+        reached = watermark.combined(asked, _moving(groups, number, source), rows, source.pipeline)
         return reached.select("epoch", F.col("watermark_ms").alias(f"watermark_{number}"))
 
     return _slowest(epochs, "epoch", [of(*numbered) for numbered in enumerate(inputs.sources)], "watermark")

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from spark_jobs.pipeline.joining import JoiningPipeline
-from spark_jobs.pipeline.model import Order, Pipeline, Strategy, Windows
+from spark_jobs.pipeline.model import EmitKind, Order, Pipeline, Strategy, Windows
+from spark_jobs.replay.epochs import axis
 
 WINDOW_KINDS = ("tumbling", "sliding", "session")
-JOIN_WINDOW_KINDS = ("tumbling",)
-JOIN_STRATEGIES = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS)
+WINDOW_JOIN_KINDS = ("tumbling",)
+WINDOW_JOIN_STRATEGIES = tuple(strategy for strategy in Strategy if strategy is not Strategy.TIME_LAG)
 
 
 class UnsupportedPipelineError(ValueError):
@@ -24,21 +25,30 @@ def require_support(pipeline: Pipeline) -> None:
     _require("windows.kind", pipeline.windows.kind, WINDOW_KINDS)
 
 
-def require_join_support(joining: JoiningPipeline) -> None:
+def require_interval_join(joining: JoiningPipeline) -> None:
     """Raise UnsupportedPipelineError if the engine lacks something that one of two inputs asks for."""
     if joining.replay.order is Order.COMMIT:
         raise UnsupportedPipelineError("asked Spark for a join in commit order, which it does not have")
     for joined in joining.inputs:
-        _require("watermark.strategy", joined.watermark.strategy, JOIN_STRATEGIES, " in a join")
         if joined.watermark.idle_timeout_ms is not None:
             raise UnsupportedPipelineError(
                 "asked Spark for watermark.idle_timeout in a join, which it does not have; take it away"
             )
+    strategies = [joined.watermark.strategy for joined in joining.inputs]
+    kinds = {axis(joining.of(joined, Windows())) for joined in joining.inputs}
+    if len(kinds) > 1 and Strategy.NONE not in strategies:
+        raise UnsupportedPipelineError(
+            f"asked Spark for a join of watermark.strategy '{strategies[0]}' and '{strategies[1]}' with watermark.emit "
+            f"'{joining.emit.kind}', where rows emit on one side alone; it has them with '{EmitKind.PER_EVENT}'"
+        )
 
 
-def require_join_windows(windows: Windows) -> None:
-    """Raise UnsupportedPipelineError if the engine lacks the kind of windows in a join."""
-    _require("windows.kind", windows.kind, JOIN_WINDOW_KINDS, " in a join")
+def require_window_join(joining: JoiningPipeline, windows: Windows) -> None:
+    """Raise UnsupportedPipelineError if the engine lacks the windows, or something that one of two inputs asks for."""
+    require_interval_join(joining)
+    _require("windows.kind", windows.kind, WINDOW_JOIN_KINDS, " in a join")
+    for joined in joining.inputs:
+        _require("watermark.strategy", joined.watermark.strategy, WINDOW_JOIN_STRATEGIES, " in a window join")
 
 
 def _require(what: str, asked: str, there: Sequence[str], where: str = "") -> None:

@@ -26,7 +26,7 @@ from spark_jobs.replay import emission, join_watermark, late_events, lateness, p
 from spark_jobs.replay.census import CLOSE_CELL, FIRE_CELL, census, gathered
 from spark_jobs.replay.events import quoted
 from spark_jobs.replay.inputs import LEFT, RIGHT, ROW, inputs, is_side, key_columns
-from spark_jobs.replay.support import require_join_support, require_join_windows
+from spark_jobs.replay.support import require_window_join
 
 _SIDES = ("left", "right")
 _FIRING = ("pane_index", "timing", "fired_at", "watermark")
@@ -104,7 +104,8 @@ class WindowJoined:
             census(self._inputs.rows.where(source.of), source.pipeline).withColumn("source", F.lit(number))
             for number, source in enumerate(self._inputs.sources)
         ]
-        return gathered(reduce(DataFrame.unionByName, alone).localCheckpoint())
+        both = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), alone)
+        return gathered(both.localCheckpoint())
 
     @cached_property
     def _calendar(self) -> DataFrame:
@@ -216,8 +217,7 @@ def window_join(
     `left`, `right`, `until` and what is raised are those of `interval_join` and `replay`; also ValueError for a key
     column with the name of a result column. Spark has tumbling windows.
     """
-    require_join_support(joining)
-    require_join_windows(windows)
+    require_window_join(joining, windows)
     taken = set(joining.left.key) & {"window_start", "window_end", *_FIRING, *_SIDES, "row_count"}
     if taken:
         raise ValueError(f"found key columns with names of the result: {', '.join(sorted(taken))}; rename them")

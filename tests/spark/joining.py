@@ -26,6 +26,7 @@ SCHEMA = pa.schema(
         ("key", pa.string()),
         ("ts", pa.int64()),
         ("arrival_us", pa.int64()),
+        ("marker", pa.bool_()),
     ]
 )
 

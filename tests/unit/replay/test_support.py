@@ -8,6 +8,8 @@ import pytest
 
 from spark_jobs.pipeline.joining import JoiningPipeline, JoinInput
 from spark_jobs.pipeline.model import (
+    Emit,
+    EmitKind,
     Order,
     Pipeline,
     ReplayOrder,
@@ -19,9 +21,9 @@ from spark_jobs.pipeline.model import (
 )
 from spark_jobs.replay.support import (
     UnsupportedPipelineError,
-    require_join_support,
-    require_join_windows,
+    require_interval_join,
     require_support,
+    require_window_join,
 )
 
 
@@ -43,34 +45,54 @@ def test_other_windows_are_refused() -> None:
         require_support(pipeline(kind="none"))
 
 
-def joining(left: Watermark, right: Watermark, order: Order = Order.ARRIVAL) -> JoiningPipeline:
+def joining(
+    left: Watermark, right: Watermark, *, emit: EmitKind = EmitKind.EVERY, order: Order = Order.ARRIVAL
+) -> JoiningPipeline:
     source = Source("stream", TimeField("happened"))
-    return JoiningPipeline("joined", JoinInput(source, left), JoinInput(source, right), replay=ReplayOrder(order))
+    inputs = (JoinInput(source, left), JoinInput(source, right))
+    return JoiningPipeline("joined", *inputs, emit=Emit(emit, interval_ms=1), replay=ReplayOrder(order))
 
 
-@pytest.mark.parametrize("strategy", [Strategy.PUNCTUATED, Strategy.TIME_LAG, Strategy.NONE])
-def test_joins_refuse_other_strategies_of_either_input(strategy: Strategy) -> None:
-    sound, lacking = Watermark(Strategy.MONOTONOUS), Watermark(strategy)
-    require_join_support(joining(sound, Watermark()))
-    for pair in ((sound, lacking), (lacking, sound)):
-        with pytest.raises(UnsupportedPipelineError, match=rf"strategy '{strategy}' in a join, it has bounded_"):
-            require_join_support(joining(*pair))
+@pytest.mark.parametrize("strategy", Strategy)
+def test_interval_joins_have_every_strategy_of_both_inputs(strategy: Strategy) -> None:
+    require_interval_join(joining(Watermark(strategy), Watermark(strategy)))
+    require_interval_join(joining(Watermark(strategy), Watermark(), emit=EmitKind.PER_EVENT))
+
+
+def test_joins_refuse_rows_that_emit_beside_ticks() -> None:
+    marked = Watermark(Strategy.PUNCTUATED)
+    for other in (Strategy.MONOTONOUS, Strategy.TIME_LAG):
+        for pair in ((marked, Watermark(other)), (Watermark(other), marked)):
+            with pytest.raises(UnsupportedPipelineError, match=r"emit 'every', where rows emit on one side alone; it "):
+                require_interval_join(joining(*pair))
 
 
 def test_joins_refuse_idle_timeouts_of_either_input() -> None:
     sound, lacking = Watermark(), Watermark(idle_timeout_ms=1)
     for pair in ((sound, lacking), (lacking, sound)):
         with pytest.raises(UnsupportedPipelineError, match=r"watermark\.idle_timeout in a join, which it does not"):
-            require_join_support(joining(*pair))
+            require_interval_join(joining(*pair))
 
 
 def test_joins_refuse_commit_order() -> None:
     with pytest.raises(UnsupportedPipelineError, match="a join in commit order, which it does not have"):
-        require_join_support(joining(Watermark(), Watermark(), Order.COMMIT))
+        require_interval_join(joining(Watermark(), Watermark(), order=Order.COMMIT))
 
 
 @pytest.mark.parametrize("kind", ["sliding", "session", "none"])
-def test_joins_refuse_other_windows(kind: str) -> None:
-    require_join_windows(Windows(size_ms=10))
+def test_window_joins_refuse_other_windows(kind: str) -> None:
+    require_window_join(joining(Watermark(), Watermark()), Windows(size_ms=10))
     with pytest.raises(UnsupportedPipelineError, match=rf"windows\.kind '{kind}' in a join, it has tumbling"):
-        require_join_windows(Windows(size_ms=10, kind=kind))
+        require_window_join(joining(Watermark(), Watermark()), Windows(size_ms=10, kind=kind))
+
+
+def test_window_joins_refuse_time_lags_of_either_input() -> None:
+    sound, lacking = Watermark(), Watermark(Strategy.TIME_LAG)
+    for pair in ((sound, lacking), (lacking, sound)):
+        with pytest.raises(UnsupportedPipelineError, match="'time_lag' in a window join, it has bounded_out_of_"):
+            require_window_join(joining(*pair), Windows(size_ms=10))
+
+
+def test_window_joins_look_at_the_inputs_as_interval_joins_do() -> None:
+    with pytest.raises(UnsupportedPipelineError, match="idle_timeout"):
+        require_window_join(joining(Watermark(), Watermark(idle_timeout_ms=1)), Windows(size_ms=10))
