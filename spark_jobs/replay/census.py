@@ -55,7 +55,12 @@ def census(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 def gathered(groups: DataFrame) -> DataFrame:
     """The stored census in one piece while it is small: what follows then needs no shuffle."""
-    return groups.coalesce(1) if groups.count() <= FEW else groups
+    return groups.coalesce(1) if is_small(groups) else groups
+
+
+def is_small(rows: DataFrame) -> bool:
+    """Whether one task can work through stored rows as fast as several."""
+    return rows.count() <= FEW
 
 
 def cell_after(delay_ms: int, pipeline: Pipeline) -> Column:
