@@ -71,7 +71,7 @@ class SparkJobOperator(SparkSubmitOperator):
         """Run the job and wait for its end."""
         began = time.monotonic()
         outcome = self.outcome = self.answered() or self._run_job()
-        result = {**outcome.said, "task_seconds": round(time.monotonic() - began, 1)}
+        result = {**outcome.said, "task_seconds": round(time.monotonic() - began, 3)}
         for key in ("run_id", "counts"):
             if outcome.said.get(key):
                 context["ti"].xcom_push(key=key, value=outcome.said[key])

@@ -21,7 +21,8 @@ from pyspark.sql import types as T
 
 from spark_jobs.pipeline.model import Emit, EmitKind, Pipeline, Strategy
 
-_FAR_MS = 2**60
+# Behind every time that a table can hold, and in microseconds still a long.
+_FAR_MS = 2**50
 
 
 class Axis(StrEnum):

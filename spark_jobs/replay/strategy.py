@@ -19,8 +19,10 @@ from spark_jobs.replay import event_time
 
 
 def bounded_ms(ts_ms: Column, pipeline: Pipeline) -> Column:
-    """The candidate of a highest event time: itself less the bound less 1 ms."""
-    return ts_ms - F.lit(pipeline.watermark.out_of_orderness_ms + 1)
+    """The candidate of a highest event time: itself less the bound less 1 ms; monotonous timestamps have no bound."""
+    watermark = pipeline.watermark
+    bound_ms = 0 if watermark.strategy is Strategy.MONOTONOUS else watermark.out_of_orderness_ms
+    return ts_ms - F.lit(bound_ms + 1)
 
 
 def lagging_ms(clock_us: Column, pipeline: Pipeline) -> Column:

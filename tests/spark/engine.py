@@ -73,7 +73,7 @@ def frame_of(spark: SparkSession, rows: Sequence[Mapping[str, Any]], schema: pa.
 
 def rows_of(frame: DataFrame) -> list[dict[str, Any]]:
     """All rows of `frame`; timestamps are aware, in UTC, which is the tests' time zone."""
-    return [{name: _aware(value) for name, value in row.asDict().items()} for row in frame.collect()]
+    return [{name: aware(value) for name, value in row.asDict().items()} for row in frame.collect()]
 
 
 def in_order(rows: Sequence[Mapping[str, Any]]) -> list[Any]:
@@ -81,11 +81,12 @@ def in_order(rows: Sequence[Mapping[str, Any]]) -> list[Any]:
     return sorted((sorted(row.items(), key=lambda item: item[0]) for row in rows), key=str)
 
 
-def _aware(value: Any) -> Any:
+def aware(value: Any) -> Any:
+    """A collected value whose naive timestamps are said to be in UTC."""
     if isinstance(value, datetime):
         return value.replace(tzinfo=UTC)
     if isinstance(value, Row):
-        return {name: _aware(part) for name, part in value.asDict().items()}
+        return {name: aware(part) for name, part in value.asDict().items()}
     if isinstance(value, list):
-        return [_aware(part) for part in value]
+        return [aware(part) for part in value]
     return value
