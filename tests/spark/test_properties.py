@@ -175,7 +175,8 @@ def check_layout(session: SparkSession, case: Case, folder: Path) -> None:
     told = replayed(session, rows, layout, pipeline, folder).tables
     for name in TABLES:
         found, meant = in_order(told[name]), in_order(getattr(expected, name))
-        assert ([row for row in found if row not in meant], [row for row in meant if row not in found]) == ([], []), name
+        beside = ([row for row in found if row not in meant], [row for row in meant if row not in found])
+        assert beside == ([], []), name
         assert len(found) == len(meant)
 
 
