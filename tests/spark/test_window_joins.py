@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.pipeline.model import Emit, EmitKind
+from spark_jobs.pipeline.model import EmitKind
 from spark_jobs.replay.window_join import WindowJoined, window_join
 from spark_jobs.semantics.instants import END_OF_INPUT, MAX, micros, table_time
 from spark_jobs.semantics.interval_join import Side
@@ -95,16 +95,17 @@ def test_spark_gathers_as_flink(session: SparkSession, scenario: CoGroupScenario
     until = table_time(scenario.declared["end_ms"]) if "end_ms" in scenario.declared else None
     outcome = window_join(*inputs, pipeline, scenario.windows, until=until)
     groups = [
-        CoGroupTuple(g["key"], millis(g["window_end"]) - 1, arrived_by(rows, g, scenario.emit), *group_of(g)[6:])
+        CoGroupTuple(g["key"], millis(g["window_end"]) - 1, arrived_by(rows, g, scenario), *group_of(g)[6:])
         for g in rows_of(outcome.groups)
     ]
     assert sorted(groups) == scenario.groups
     assert outcome.late_left.count() + outcome.late_right.count() == scenario.recorded["dropped"]
 
 
-def arrived_by(rows: list[dict[str, Any]], group: dict[str, Any], emit: Emit) -> int:
+def arrived_by(rows: list[dict[str, Any]], group: dict[str, Any], scenario: CoGroupScenario) -> int:
     """The index of the last row before a firing; a tick at an instant precedes the rows of that instant."""
-    clock_us, is_tick = micros(group["fired_at"]), emit.kind is EmitKind.EVERY and group["timing"] == "on_time"
+    by_rows = scenario.declared["strategy"]["kind"] == "punctuated" or group["timing"] == "late"
+    clock_us, is_tick = micros(group["fired_at"]), scenario.emit.kind is EmitKind.EVERY and not by_rows
     if group["watermark"] == END_OF_INPUT:
         return len(rows) - 1
     return max(row["index"] for row in rows if row["arrival_us"] < clock_us + (not is_tick))
