@@ -25,7 +25,7 @@ from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import arrival_order, late_events, lateness, panes, timestamps, window_slices, windows
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.calendar import calendar
-from spark_jobs.replay.census import FEW, census
+from spark_jobs.replay.census import census, is_small
 from spark_jobs.replay.engine import watermarks
 from spark_jobs.replay.epochs import Axis, axis
 from spark_jobs.replay.events import fills_windows, moves_watermark, prepare, quoted
@@ -61,7 +61,8 @@ class _Staging:
 
     def write(self, slices: int) -> dict[str, int]:
         self._say(f"counting version {self._run.source_version} of {self._pipeline.source.table}")
-        groups, counts = self._census()
+        groups = self._census()
+        counts = self._counted(groups)
         self._say(f"{counts['rows_read']:,} rows, {counts['invalid']:,} of them without a usable time")
         if self._pipeline.windows.kind == windows.SESSION:
             with shuffling(self._spark, counts["rows_read"]):
@@ -72,16 +73,14 @@ class _Staging:
             parts = self._stage_all(groups, slices, counts["invalid"])
             return {**counts, **self._written(counts, parts)}
 
-    def _census(self) -> tuple[DataFrame, dict[str, int]]:
-        """The census, read by the session that fits its size, and its counts."""
-        few = interpreting(self._spark)
-        groups = self._kept(census(self._rows, self._pipeline), "census", few)
-        counts = self._counted(groups)
-        if counts.pop("groups") > FEW:
-            return self._kept(groups, "census"), counts
+    def _census(self) -> DataFrame:
+        """The census, read in one piece by the session for small plans while it is small."""
+        groups = self._kept(census(self._rows, self._pipeline), "census", interpreting(self._spark))
+        if not is_small(groups):
+            return self._kept(groups, "census")
         # Where rows are epochs, events are read as well, which are not few.
         by_event = axis(self._pipeline) is not Axis.TICKS
-        return self._kept(groups, "census", self._spark if by_event else few).coalesce(1), counts
+        return (self._kept(groups, "census") if by_event else groups).coalesce(1)
 
     def _stage_sessions(self, groups: DataFrame, invalid: int) -> None:
         filling = self._rows.where(fills_windows())
@@ -144,8 +143,7 @@ class _Staging:
         if windows.overlap(spec):
             held = self._whole.windows_between(oldest, F.col("window_ms"), spec)
             counts["row_windows"] = F.when(valid & F.col("kept"), held * F.col("row_count"))
-        sums_of = (F.coalesce(F.sum(n), F.lit(0)).alias(name) for name, n in counts.items())
-        row = groups.agg(*sums_of, F.count("*").alias("groups"))
+        row = groups.agg(*(F.coalesce(F.sum(n), F.lit(0)).alias(name) for name, n in counts.items()))
         found = {name: int(n) for name, n in row.collect()[0].asDict().items()}
         implausible, timed = found.pop("implausible"), found.pop("timed")
         if implausible * 2 > timed:

@@ -17,8 +17,7 @@ from spark_jobs.replay.arrival_order import bucket
 from spark_jobs.replay.epochs import Axis, axis
 from spark_jobs.replay.events import moves_watermark
 
-#: So many rows one task works through as fast as several, and a plan is run as fast as compiled.
-FEW = 500_000
+_ONE_PIECE = 500_000
 
 FIRE_CELL, CLOSE_CELL = "fire_cell_ms", "close_cell_ms"
 
@@ -60,7 +59,7 @@ def gathered(groups: DataFrame) -> DataFrame:
 
 def is_small(rows: DataFrame) -> bool:
     """Whether one task can work through stored rows as fast as several."""
-    return rows.count() <= FEW
+    return rows.count() <= _ONE_PIECE
 
 
 def cell_after(delay_ms: int, pipeline: Pipeline) -> Column:

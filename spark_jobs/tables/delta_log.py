@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
 
 _PACKAGE = "org.apache.spark.sql.delta"
 
@@ -43,19 +44,23 @@ def file_exists(spark: SparkSession, path: str) -> bool:
 
 def actions(spark: SparkSession, path: str) -> list[dict[str, Any]]:
     """Every action of the table at `path`, oldest first: for tables of a few commits, read without a Spark job."""
-    return [action for commit in commits(spark, path) for action in commit]
+    return [action for commit in reversed([*commits(spark, path)]) for action in commit]
 
 
-def commits(spark: SparkSession, path: str) -> list[list[dict[str, Any]]]:
-    """The actions of every commit to the table at `path`, as in `actions`."""
+def commits(spark: SparkSession, path: str) -> Iterator[list[dict[str, Any]]]:
+    """The actions of each commit to the table at `path`, the newest first, each read when it is asked for."""
     log = _log(spark, path)
     conf = log.newDeltaHadoopConf()
-    found = []
-    for version in range(int(log.unsafeVolatileSnapshot().version()) + 1):
+    for version in range(int(log.unsafeVolatileSnapshot().version()), -1, -1):
         commit = _jvm(spark).org.apache.hadoop.fs.Path(log.logPath(), f"{version:020d}.json")
         lines = log.store().read(commit, conf)
-        found.append([json.loads(lines.apply(i)) for i in range(lines.size())])
-    return found
+        yield [json.loads(lines.apply(i)) for i in range(lines.size())]
+
+
+def schema(spark: SparkSession, path: str) -> StructType:
+    """The columns of the table at `path`, read without a Spark job."""
+    told = _log(spark, path).unsafeVolatileSnapshot().metadata().schemaString()
+    return StructType.fromJson(json.loads(told))
 
 
 def live_files(actions: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

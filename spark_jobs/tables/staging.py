@@ -13,7 +13,6 @@ from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from spark_jobs.tables import delta_log
 from spark_jobs.tables.lake import Lake
@@ -54,14 +53,14 @@ def part(spark: SparkSession, lake: Lake, run_id: str, table: str, name: str) ->
     """The rows that the run has staged for `table` as the part `name`, also their columns that are not published.
 
     Read from its files, as the log names them: Delta would take several jobs to know the table after every commit.
+    Raises LookupError for a part that has not been staged.
     """
     home = lake.staged(table, run_id)
-    commits = delta_log.commits(spark, home)
-    told = [action for commit in commits for action in commit]
-    described = next(action["metaData"] for action in told if "metaData" in action)
-    schema = T.StructType.fromJson(json.loads(described["schemaString"]))
-    added = [a for commit in commits if _is_part(commit, name) for a in commit if "add" in a]
-    files = [f"{home}/{unquote(a['add']['path'])}" for a in added]
+    commit = next((c for c in delta_log.commits(spark, home) if _is_part(c, name)), None)
+    if commit is None:
+        raise LookupError(f"{home}: asked for the part {name}, which no commit has added")
+    schema = delta_log.schema(spark, home)
+    files = [f"{home}/{unquote(action['add']['path'])}" for action in commit if "add" in action]
     return spark.read.schema(schema).parquet(*files) if files else spark.createDataFrame([], schema)
 
 

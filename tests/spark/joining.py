@@ -14,21 +14,11 @@ from spark_jobs.pipeline.joining import JoiningPipeline
 from spark_jobs.replay.interval_join import IntervalJoined, interval_join
 from spark_jobs.semantics.instants import micros
 from spark_jobs.semantics.interval_join import JoinBounds, Side
-from tests.spark.engine import frame_of, rows_of
+from tests.spark.engine import EVENTS, frame_of, rows_of
 from tests.vectors.joins import PairTuple
 from tests.vectors.scenarios import millis
 
-SCHEMA = pa.schema(
-    [
-        ("index", pa.int64()),
-        ("side", pa.string()),
-        ("partition", pa.string()),
-        ("key", pa.string()),
-        ("ts", pa.int64()),
-        ("arrival_us", pa.int64()),
-        ("marker", pa.bool_()),
-    ]
-)
+SCHEMA = EVENTS.append(pa.field("side", pa.string())).append(pa.field("marker", pa.bool_()))
 
 
 @dataclass(frozen=True)

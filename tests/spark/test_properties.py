@@ -11,13 +11,14 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -34,9 +35,11 @@ from spark_jobs.pipeline.model import (
     Pipeline,
     ReplayOrder,
     Strategy,
+    TimeField,
+    TimeUnit,
     Windows,
 )
-from spark_jobs.replay import Replay, replay
+from spark_jobs.replay import replay
 from spark_jobs.semantics import reference
 from tests.spark.engine import aware, in_order
 from tests.spark.test_silence import SCHEMA, drawn_pipeline, drawn_rows
@@ -47,7 +50,14 @@ Rows = list[dict[str, Any]]
 
 FEW, MANY = 6, 80
 TABLES = ("panes", "window_results", "late_events", "invalid_events", "watermarks")
-EVENTS = SCHEMA.append(pa.field("key", pa.string()))
+ADDED = [("key", pa.string()), ("moment", pa.timestamp("us", "UTC")), ("text", pa.string())]
+EVENTS = pa.schema([*SCHEMA, *(pa.field(*column) for column in ADDED)])
+# One time in three forms; a text is the time on a clock in India.
+FORMS = (
+    TimeField("ts", TimeUnit.MILLISECONDS),
+    TimeField("moment"),
+    TimeField("text", format="yyyy-MM-dd HH:mm:ss.SSS", timezone="Asia/Kolkata"),
+)
 # Half an hour and a quarter beside the hour, and a day that one of them has never had.
 ZONES = ("UTC", "America/St_Johns", "Asia/Kathmandu", "Pacific/Apia")
 AGGREGATES = (
@@ -64,20 +74,6 @@ class Layout:
     files: tuple[tuple[int, ...], ...]
     pieces: int
     zone: str
-
-
-@dataclass(frozen=True)
-class Told:
-    """The tables of one replay."""
-
-    lazy: Replay
-    machine: tuple[SparkSession, Layout]
-
-    @cached_property
-    def tables(self) -> dict[str, Rows]:
-        spark, layout = self.machine
-        with machine(spark, layout):
-            return {name: arrow_rows(getattr(self.lazy, name)) for name in TABLES}
 
 
 def arrow_rows(frame: DataFrame) -> Rows:
@@ -112,9 +108,11 @@ def laid_out(spark: SparkSession, rows: Rows, layout: Layout, folder: Path) -> D
     return spark.read.parquet(str(folder))
 
 
-def replayed(spark: SparkSession, rows: Rows, layout: Layout, pipeline: Pipeline, folder: Path) -> Told:
+def replayed(spark: SparkSession, rows: Rows, layout: Layout, pipeline: Pipeline, folder: Path) -> dict[str, Rows]:
+    """The tables of a replay."""
     with machine(spark, layout):
-        return Told(replay(laid_out(spark, rows, layout, folder), pipeline), (spark, layout))
+        lazy = replay(laid_out(spark, rows, layout, folder), pipeline)
+        return {name: arrow_rows(getattr(lazy, name)) for name in TABLES}
 
 
 @st.composite
@@ -147,13 +145,23 @@ windows = st.builds(
 )
 
 
+def forms(ts_ms: int | None) -> dict[str, Any]:
+    """A time in the columns of `FORMS`."""
+    if ts_ms is None:
+        return {"moment": None, "text": None}
+    moment = datetime.fromtimestamp(0, UTC) + timedelta(milliseconds=ts_ms)
+    clock = moment.astimezone(ZoneInfo("Asia/Kolkata"))
+    return {"moment": moment, "text": f"{clock:%Y-%m-%d %H:%M:%S}.{ts_ms % 1000:03}"}
+
+
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[Rows, Pipeline, Layout]:
     by_seed = random.Random(draw(st.integers(0, 2**32)))
-    rows = [{**row, "key": by_seed.choice(["x", "y", None])} for row in drawn_rows(by_seed)]
+    rows = [{**row, **forms(row["ts"]), "key": by_seed.choice(["x", "y", None])} for row in drawn_rows(by_seed)]
     way = (draw(st.sampled_from(Strategy)), draw(st.sampled_from(EmitKind)))
     silence = draw(st.booleans()) and way[0] is not Strategy.NONE
     pipeline = replace(drawn_pipeline(by_seed, *way, idle=silence), windows=draw(windows))
+    pipeline = replace(pipeline, source=replace(pipeline.source, event_time=draw(st.sampled_from(FORMS))))
     return rows, pipeline, draw(layouts(len(rows)))
 
 
@@ -167,12 +175,13 @@ few = settings(
 )
 many = settings(few, max_examples=MANY)
 Case = tuple[Rows, Pipeline, Layout]
+Check = Callable[[SparkSession, Case, Path], None]
 
 
 def check_layout(session: SparkSession, case: Case, folder: Path) -> None:
     rows, pipeline, layout = case
     expected = reference.replay(rows, pipeline)
-    told = replayed(session, rows, layout, pipeline, folder).tables
+    told = replayed(session, rows, layout, pipeline, folder)
     for name in TABLES:
         found, meant = in_order(told[name]), in_order(getattr(expected, name))
         beside = ([row for row in found if row not in meant], [row for row in meant if row not in found])
@@ -184,7 +193,7 @@ def check_laws(session: SparkSession, case: Case, folder: Path) -> None:
     """Conservation, watermarks, and on-time panes, of Spark's own tables alone."""
     rows, pipeline, layout = case
     pipeline = replace(pipeline, replay=ReplayOrder(end_of_input=EndOfInput.CLOSE))
-    told = replayed(session, rows, layout, pipeline, folder / "whole").tables
+    told = replayed(session, rows, layout, pipeline, folder / "whole")
     assert_conserved(rows, pipeline, told)
     assert_watermarks_never_fall(told)
     assert_fired_stays(session, (rows, pipeline, layout), told, folder / "begun")
@@ -197,7 +206,7 @@ def assert_fired_stays(session: SparkSession, case: Case, told: dict[str, Rows],
     begun = [row for row in rows if row["arrival_us"] < middle_us]
     files = tuple(tuple(i for i in file if i < len(begun)) for file in layout.files)
     still_open = replace(pipeline, replay=ReplayOrder(end_of_input=EndOfInput.KEEP_OPEN))
-    before = replayed(session, begun, replace(layout, files=files), still_open, folder).tables["panes"]
+    before = replayed(session, begun, replace(layout, files=files), still_open, folder)["panes"]
     on_time, later = in_order([pane for pane in before if pane["timing"] == "on_time"]), in_order(told["panes"])
     assert [pane for pane in on_time if pane not in later] == []
 
@@ -223,37 +232,25 @@ def assert_watermarks_never_fall(told: dict[str, Rows]) -> None:
         assert earlier == later or low <= high
 
 
+LAWS = pytest.mark.parametrize("check", [check_layout, check_laws])
+
+
+@LAWS
 @seed(1)
 @few
 @given(case=cases())
-def test_how_rows_lie_changes_nothing(
-    session: SparkSession, tmp_path_factory: pytest.TempPathFactory, case: Case
+def test_every_replay(
+    session: SparkSession, tmp_path_factory: pytest.TempPathFactory, check: Check, case: Case
 ) -> None:
-    check_layout(session, case, tmp_path_factory.mktemp("rows"))
+    check(session, case, tmp_path_factory.mktemp("rows"))
 
 
+@pytest.mark.soak
+@LAWS
 @seed(2)
-@few
-@given(case=cases())
-def test_laws_of_a_replay_hold(session: SparkSession, tmp_path_factory: pytest.TempPathFactory, case: Case) -> None:
-    check_laws(session, case, tmp_path_factory.mktemp("rows"))
-
-
-@pytest.mark.soak
-@seed(3)
 @many
 @given(case=cases())
-def test_how_rows_lie_changes_nothing_in_many_cases(
-    session: SparkSession, tmp_path_factory: pytest.TempPathFactory, case: Case
+def test_many_replays(
+    session: SparkSession, tmp_path_factory: pytest.TempPathFactory, check: Check, case: Case
 ) -> None:
-    check_layout(session, case, tmp_path_factory.mktemp("rows"))
-
-
-@pytest.mark.soak
-@seed(4)
-@many
-@given(case=cases())
-def test_laws_of_a_replay_hold_in_many_cases(
-    session: SparkSession, tmp_path_factory: pytest.TempPathFactory, case: Case
-) -> None:
-    check_laws(session, case, tmp_path_factory.mktemp("rows"))
+    check(session, case, tmp_path_factory.mktemp("rows"))
