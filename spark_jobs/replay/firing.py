@@ -13,7 +13,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, GroupedData
+from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import timestamps
@@ -36,6 +37,12 @@ def told(start_ms: Column, length_ms: Column, watermark: Column) -> dict[str, Co
     """What can be asked, by name, of a window that starts at `start_ms`, and the TIMESTAMP `watermark`."""
     ends = timestamps.from_millis(start_ms + length_ms)
     return dict(zip(NAMES, (timestamps.from_millis(start_ms), ends, watermark), strict=True))
+
+
+def grouped(rows: DataFrame, pipeline: Pipeline) -> GroupedData:
+    """`rows` in groups in which an aggregate of the pipeline can be analysed: what it asks for is there, by type."""
+    nothing = told(F.lit(0), F.lit(0), F.lit(None).cast("timestamp"))
+    return beside(rows, nothing, pipeline).groupBy(*asked(rows.columns, pipeline))
 
 
 def beside(rows: DataFrame, told: Mapping[str, Column], pipeline: Pipeline) -> DataFrame:

@@ -54,8 +54,8 @@ def components(rows: DataFrame, before: DataFrame, pipeline: Pipeline) -> DataFr
 
 def _untold(rows: DataFrame, pipeline: Pipeline) -> list[Column]:
     """The columns of `aggregated`, of their types, where none of them can be told before the firing."""
-    told = firing.told(F.lit(0), F.lit(0), F.current_timestamp())
-    kinds = firing.beside(rows, told, pipeline).agg(*aggregated(pipeline)).schema
+    columns = aggregated(pipeline)
+    kinds = firing.grouped(rows, pipeline).agg(*columns).schema.fields[-len(columns) :]
     return [F.first(F.lit(None).cast(kind.dataType)).alias(kind.name) for kind in kinds]
 
 

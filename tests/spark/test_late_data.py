@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.jobs.check import check_source
+from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import (
     Accumulation,
     Aggregate,
@@ -26,7 +28,7 @@ from spark_jobs.pipeline.model import (
     Windows,
 )
 from spark_jobs.semantics import reference
-from tests.spark.engine import in_order, spark_replay
+from tests.spark.engine import frame_of, in_order, spark_replay
 from tests.spark.test_silence import SCHEMA, START_MS, drawn_pipeline
 
 pytestmark = pytest.mark.spark
@@ -40,7 +42,7 @@ GRIDS = {
 CONTINUED = (Aggregate("rows", "count(*)"), Aggregate("mean", "avg(id)"))
 ASKING = (
     Aggregate("ahead", "max(unix_millis(window_end) - ts)"),
-    Aggregate("length", "unix_millis(max(window_end)) - unix_millis(any_value(window_start))"),
+    Aggregate("length", "unix_millis(max(window_end)) - unix_millis(window_start)"),
     Aggregate("past", "count_if(watermark >= timestamp_millis(ts))"),
 )
 BY_HAND = {
@@ -106,3 +108,12 @@ def test_spark_treats_late_rows_as_the_reference_does(
     found = spark_replay(session, rows[::-1], pipeline, schema=SCHEMA)
     for table in ("panes", "window_results", "late_events", "watermarks"):
         assert in_order(getattr(found, table)) == in_order(getattr(expected, table)), table
+
+
+def test_a_check_knows_what_an_aggregate_may_ask_for(session: SparkSession) -> None:
+    _, pipeline = drawn(WAYS[0], 0)
+    events = frame_of(session, [], SCHEMA)
+    check_source(events, replace(pipeline, windows=replace(pipeline.windows, aggregates=ASKING)))
+    wrong = (Aggregate("length", "max(window_stop)"),)
+    with pytest.raises(InputError, match=r"windows.aggregates.length: asked for the column 'window_stop'"):
+        check_source(events, replace(pipeline, windows=replace(pipeline.windows, aggregates=wrong)))
