@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from expectations.errors import AuditError
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.replay.retractions import IS_RETRACTION, left_out, retracts
 
 _WINDOW = ("window_start", "window_end")
 
@@ -38,8 +39,8 @@ class Staged:
         self.pipeline = pipeline
         self.counts = counts
         self._tables = tables
-        self._kept: list[DataFrame] = []
-        for table, names in COLUMNS.items():
+        self._kept: dict[str, DataFrame] = {}
+        for table, names in self._columns.items():
             if table not in tables:
                 raise AuditError(
                     f"asked for the staged table {table}, found only {', '.join(sorted(tables)) or 'none'}"
@@ -64,8 +65,13 @@ class Staged:
 
     @cached_property
     def panes(self) -> DataFrame:
-        """Every firing, with `key`."""
-        return self._reduced("panes")
+        """Every firing, with `key`; without retractions."""
+        return left_out(self._reduced("panes"), self.pipeline)
+
+    @cached_property
+    def retractions(self) -> DataFrame:
+        """What is withdrawn, with `key`, of a pipeline that retracts."""
+        return self._reduced("panes").where(IS_RETRACTION).drop(IS_RETRACTION)
 
     @cached_property
     def window_results(self) -> DataFrame:
@@ -84,15 +90,20 @@ class Staged:
 
     def release(self) -> None:
         """Let Spark forget what it kept."""
-        for table in self._kept:
+        for table in self._kept.values():
             table.unpersist()
         self._kept.clear()
 
+    @property
+    def _columns(self) -> Mapping[str, tuple[str, ...]]:
+        marked = (IS_RETRACTION,) if retracts(self.pipeline) else ()
+        return {**COLUMNS, "panes": (*COLUMNS["panes"], *marked)}
+
     def _reduced(self, table: str) -> DataFrame:
-        key = [self._key().alias("key")] if table in _KEYED else []
-        reduced = self._tables[table].select(*key, *COLUMNS[table]).persist()
-        self._kept.append(reduced)
-        return reduced
+        if table not in self._kept:
+            key = [self._key().alias("key")] if table in _KEYED else []
+            self._kept[table] = self._tables[table].select(*key, *self._columns[table]).persist()
+        return self._kept[table]
 
     def _key(self) -> Column:
         names = self.pipeline.windows.key

@@ -20,7 +20,7 @@ from rich.table import Table
 from spark_jobs.jobs.errors import BlockedError, InputError
 from spark_jobs.pipeline import Pipeline, PipelineError, load
 from spark_jobs.pipeline.durations import format_duration
-from spark_jobs.pipeline.model import Strategy
+from spark_jobs.pipeline.model import LateData, Strategy
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -259,9 +259,11 @@ def _run_row(run: Run) -> dict[str, Any]:
 
 
 def _print_runs(pipeline: Pipeline, lake: Lake, runs: list[Run], published: str | None) -> None:
-    lateness = format_duration(pipeline.windows.allowed_lateness_ms)
+    lateness = f"allowed lateness {format_duration(pipeline.windows.allowed_lateness_ms)}"
+    if pipeline.windows.late_data is LateData.UPDATE:
+        lateness = "late rows update results without end"
     _out.print(
-        f"{pipeline.name} in {lake.home}: {_watermark(pipeline)}, allowed lateness {lateness}",
+        f"{pipeline.name} in {lake.home}: {_watermark(pipeline)}, {lateness}",
         markup=False,
         soft_wrap=True,
     )

@@ -21,7 +21,7 @@ def rows(staged: Staged) -> DataFrame:
 
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     """The laws of late events."""
-    lateness_ms = pipeline.windows.allowed_lateness_ms
+    lateness_ms = pipeline.windows.lateness_ms
     assigned = "window_start IS NOT NULL" if windows.have_gaps(pipeline) else "true"
     always = (
         *windows.laws(pipeline, where=assigned),

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from expectations import lateness, windows
 from expectations.law import Law, Suite
 from expectations.staged import Staged
-from spark_jobs.pipeline.model import Accumulation, Pipeline
+from spark_jobs.pipeline.model import Accumulation, LatePanes, Pipeline
 
 
 def rows(staged: Staged) -> DataFrame:
@@ -39,7 +39,7 @@ def rows(staged: Staged) -> DataFrame:
 
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     """The laws of panes."""
-    lateness_ms = pipeline.windows.allowed_lateness_ms
+    lateness_ms = pipeline.windows.lateness_ms
     always = (
         *windows.laws(pipeline),
         Law(
@@ -99,6 +99,13 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
 
 
 def _row_count(pipeline: Pipeline) -> Law:
+    if pipeline.windows.late_panes is LatePanes.PER_EPOCH:
+        grows = pipeline.windows.accumulation is not Accumulation.DISCARDING and not windows.are_sessions(pipeline)
+        return Law(
+            "late_panes_add_rows",
+            "A late pane holds at least one row, and with accumulating panes more than the pane before it.",
+            f"timing <> 'late' OR row_count > {'coalesce(previous_row_count, 0)' if grows else '0'}",
+        )
     if pipeline.windows.accumulation is Accumulation.DISCARDING:
         return Law(
             "late_panes_hold_their_own_row",

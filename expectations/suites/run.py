@@ -8,6 +8,9 @@ those of the sessions that it swallowed have shown: there on time are the rows t
 in the one result that holds it, or with discarding accumulation in the one pane. Rows in windows that are still open
 (`end_of_input: keep_open`) are in no table yet.
 
+Late rows that are dropped are in no table: there too late is what the replay reported. Of gathered late rows several
+fire one pane: late is what the results hold besides the rows on time, or the panes where they discard.
+
 Where windows overlap, a row counts once, by what its newest window makes of it, and panes hold it once a window. Then
 rows on time and late are what the replay reported, and it is pairs of a row and a window that are counted here:
 
@@ -23,6 +26,9 @@ from expectations import windows
 from expectations.law import Law, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Accumulation, EndOfInput, Pipeline
+from spark_jobs.replay.gathering import gathers
+from spark_jobs.replay.late_events import drops
+from spark_jobs.replay.retractions import retracts
 
 #: Counts that a replay may report, and that the staged tables hold too.
 _COUNTED = ("invalid", "on_time", "late", "too_late", "windows", "panes", "late_panes")
@@ -46,14 +52,20 @@ def rows(staged: Staged) -> DataFrame:
         late.alias("late_panes"),
         F.count("*").alias("panes"),
     )
+    missed = F.lit(staged.counts.get("too_late")).cast("long") if drops(staged.pipeline) else F.count("*")
     found = (
         panes.crossJoin(staged.window_results.agg(F.count("*").alias("windows"), shown.alias("in_results")))
-        .crossJoin(staged.late_events.agg(F.count("*").alias("too_late")))
+        .crossJoin(staged.late_events.agg(missed.alias("too_late")))
         .crossJoin(staged.invalid_events.agg(F.count("*").alias("invalid")))
         .crossJoin(staged.watermarks.agg(F.count_if(F.col("fires_at").isNull()).alias("open_windows")))
     )
     if windows.are_sessions(staged.pipeline):
         found = _of_sessions(found, staged.pipeline)
+    if gathers(staged.pipeline):
+        found = _of_gathered(found, staged.pipeline)
+    found = found.withColumn("late_pairs", F.col("late"))
+    if retracts(staged.pipeline):
+        found = found.crossJoin(staged.retractions.agg(F.count("*").alias("retractions")))
     told = {name: F.lit(staged.counts[name]).cast("long") for name in ("rows_read", "filtered")}
     if windows.overlap(staged.pipeline):
         found = found.withColumn("on_time_pairs", F.col("on_time"))
@@ -73,7 +85,7 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
 
 
 def _of_pairs() -> tuple[Law, ...]:
-    taken = "(on_time_pairs + late_panes + row_windows_dropped)"
+    taken = "(on_time_pairs + late_pairs + row_windows_dropped)"
     return (
         Law(
             "every_row_is_in_each_of_its_windows",
@@ -81,7 +93,7 @@ def _of_pairs() -> tuple[Law, ...]:
             "are still open may be missing.",
             f"CASE WHEN open_windows = 0 THEN row_windows = {taken} ELSE row_windows >= {taken} END",
             observed=(
-                "concat(row_windows, ' pairs; ', on_time_pairs, ' on time + ', late_panes, ' late + ', "
+                "concat(row_windows, ' pairs; ', on_time_pairs, ' on time + ', late_pairs, ' late + ', "
                 f"row_windows_dropped, ' dropped = ', {taken})"
             ),
         ),
@@ -90,7 +102,7 @@ def _of_pairs() -> tuple[Law, ...]:
 
 def _of_all(pipeline: Pipeline, accounted: str, without: str) -> tuple[Law, ...]:
     differing = f"nullif(concat_ws('; ', {', '.join(_difference(name) for name in _COUNTED)}), '')"
-    always = (
+    always: tuple[Law, ...] = (
         Law(
             "every_row_is_accounted_for",
             "Rows read = invalid + filtered + on time + late + too late. Only rows in windows that are still open may "
@@ -111,6 +123,14 @@ def _of_all(pipeline: Pipeline, accounted: str, without: str) -> tuple[Law, ...]
             observed=f"coalesce({differing}, 'all equal')",
         ),
     )
+    if retracts(pipeline):
+        withdrawn = Law(
+            "every_pane_but_the_latest_is_withdrawn",
+            "There are as many retractions as panes that are not the latest of their window.",
+            "retractions = panes - windows",
+            observed="concat(retractions, ' retractions of ', panes, ' panes of ', windows, ' windows')",
+        )
+        always = (*always, withdrawn)
     limit = pipeline.quality.max_too_late_ratio
     if limit is None:
         return always
@@ -128,13 +148,22 @@ def _of_all(pipeline: Pipeline, accounted: str, without: str) -> tuple[Law, ...]
     return (*always, too_late)
 
 
+def _of_gathered(found: DataFrame, pipeline: Pipeline) -> DataFrame:
+    shown_once = F.col("in_panes" if pipeline.windows.accumulation is Accumulation.DISCARDING else "in_results")
+    return _may_be_open(found.withColumn("late", shown_once - F.col("on_time")), pipeline)
+
+
 def _of_sessions(found: DataFrame, pipeline: Pipeline) -> DataFrame:
     discards = pipeline.windows.accumulation is Accumulation.DISCARDING
     shown_once = F.col("in_panes" if discards else "in_results")
-    counted = found.withColumn("on_time", shown_once - F.col("late"))
+    return _may_be_open(found.withColumn("on_time", shown_once - F.col("late")), pipeline)
+
+
+def _may_be_open(found: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """`found` where nobody knows whether rows wait for a firing that the input's end leaves open."""
     if pipeline.replay.end_of_input is not EndOfInput.KEEP_OPEN:
-        return counted
-    return counted.withColumn("open_windows", F.lit(None).cast("long"))
+        return found
+    return found.withColumn("open_windows", F.lit(None).cast("long"))
 
 
 def _difference(name: str) -> str:

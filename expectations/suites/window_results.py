@@ -13,6 +13,7 @@ from expectations import windows
 from expectations.law import Law, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.replay.late_events import drops
 
 _RESULT = ("window_end", "row_count", "pane_count", "too_late_count", "last_fired_at")
 _LATEST = ("row_count", "fired_at")
@@ -54,7 +55,7 @@ def _missed(staged: Staged) -> DataFrame:
 
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     """The laws of results."""
-    return (
+    always = (
         *windows.laws(pipeline, where="results > 0"),
         _one_result(pipeline),
         Law(
@@ -77,12 +78,15 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
             "The last_fired_at of a result is the firing time of its pane with the highest number.",
             f"NOT ({_BOTH}) OR result.last_fired_at = latest.fired_at",
         ),
-        Law(
-            "results_count_the_rows_they_missed",
-            "The too_late_count of a result is the number of late events of its key and window.",
-            f"results = 0 OR {_counted(pipeline)}",
-        ),
     )
+    if drops(pipeline):
+        return always
+    missed = Law(
+        "results_count_the_rows_they_missed",
+        "The too_late_count of a result is the number of late events of its key and window.",
+        f"results = 0 OR {_counted(pipeline)}",
+    )
+    return (*always, missed)
 
 
 def _counted(pipeline: Pipeline) -> str:

@@ -3,8 +3,8 @@
 The census of a run holds, for each source partition, epoch and window, how many rows there are. All rows of a group
 share their fate under any bound and lateness, so the counts are exact and no event is read again. A row with several
 windows meets the fate that its newest has for it. Where rows are epochs there are no such groups, and no alternatives;
-nor where a strategy has no bound, where windows leave gaps and a row's own time decides, or for sessions, whose windows
-themselves would be others.
+nor where a strategy has no bound, where late rows update results whatever the lateness, where windows leave gaps and a
+row's own time decides, or for sessions, whose windows themselves would be others.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import Pipeline, Strategy
+from spark_jobs.pipeline.model import LateData, Pipeline, Strategy
 from spark_jobs.replay import lateness, windows
 from spark_jobs.replay.calendar import passages
 from spark_jobs.replay.census import cell_after, gathered
@@ -28,11 +28,11 @@ def alternatives(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) 
     """The run's own settings and others around them.
 
     An entry has `out_of_orderness` and `allowed_lateness` (milliseconds), and the rows `on_time`, `late`, `too_late` of
-    the whole source. Empty where rows are epochs, where there is no bound, for windows with gaps and for sessions. One
-    job, whatever the number of entries.
+    the whole source; none where there are no alternatives. One job, whatever the number of entries.
     """
-    no_groups = axis(pipeline) is not Axis.TICKS or windows.have_gaps(pipeline.windows)
-    if no_groups or pipeline.watermark.strategy not in _BOUNDED or pipeline.windows.kind == windows.SESSION:
+    spec = pipeline.windows
+    no_groups = axis(pipeline) is not Axis.TICKS or windows.have_gaps(spec) or spec.kind == windows.SESSION
+    if no_groups or pipeline.watermark.strategy not in _BOUNDED or spec.late_data is LateData.UPDATE:
         return []
     groups = gathered(staging.found(spark, lake, run.run_id, "census"))
     others = _others(pipeline)

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.names import INTERNAL_PREFIX
-from spark_jobs.replay import TimeFieldError, event_time
+from spark_jobs.replay import TimeFieldError, event_time, firing
 
 
 def check_source(events: DataFrame, pipeline: Pipeline) -> None:
@@ -67,7 +67,7 @@ def _expressions(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
             yield f"{key}: {_told(problem, events)}"
     for aggregate in pipeline.windows.aggregates:
         try:
-            events.groupBy().agg(F.expr(aggregate.expression).alias(aggregate.name))
+            firing.grouped(events, pipeline).agg(F.expr(aggregate.expression).alias(aggregate.name))
         except AnalysisException as problem:
             yield f"windows.aggregates.{aggregate.name}: {_told(problem, events)}"
 

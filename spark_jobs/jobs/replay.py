@@ -22,7 +22,19 @@ from spark_jobs.jobs.progress import Progress
 from spark_jobs.jobs.session_staging import SessionStaging
 from spark_jobs.jobs.slices import Slice
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import arrival_order, late_events, lateness, panes, timestamps, window_slices, windows
+from spark_jobs.replay import (
+    arrival_order,
+    gathering,
+    late_events,
+    late_panes,
+    lateness,
+    panes,
+    retractions,
+    session_panes,
+    timestamps,
+    window_slices,
+    windows,
+)
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.calendar import calendar
 from spark_jobs.replay.census import census, is_small
@@ -97,7 +109,7 @@ class _Staging:
         panes, results = (staging.staged(*where, table) for table in ("panes", "window_results"))
         filtered = session_staging.filtered(self._prepared, self._interval) if self._pipeline.source.where else 0
         held = session_staging.held(panes, results, self._pipeline)
-        rows_read = filtered + held + staging.row_count(*where, "late_events")
+        rows_read = filtered + held + self._too_late([])
         return {**read, "rows_read": rows_read, "filtered": filtered}
 
     def _stage_all(self, groups: DataFrame, slices: int, invalid: int) -> list[Slice]:
@@ -204,14 +216,27 @@ class _Staging:
             beside.result()
         first = self._staged_part("panes", f"{name}/on-time")
         pairs = window_slices.on_time_pairs(on_time, late if several else None, pipeline)
-        revised = panes.late_panes(window_slices.late_pairs(late, pipeline).where(owned), pairs, first, pipeline)
-        self._stage(revised, "panes", f"{name}/late")
+        owned_late = window_slices.late_pairs(late, pipeline).where(owned)
+        emissions = self._emissions(late, groups) if gathering.gathers(pipeline) else None
+        revised = late_panes.late_panes(owned_late, pairs, first, pipeline, emissions)
+        self._stage(self._kept_pane(revised), "panes", f"{name}/late")
+        if retractions.retracts(pipeline):
+            again = self._staged_part("panes", f"{name}/late").select(revised.columns)
+            withdrawn = retractions.between(first.select(revised.columns), again, pipeline)
+            self._stage(withdrawn, "panes", f"{name}/{staging.RETRACTIONS}")
         missed.result()
         return late
 
+    def _emissions(self, late: DataFrame, groups: DataFrame) -> DataFrame:
+        """When late rows that are gathered fire."""
+        return gathering.emissions(late_events.epochs_of(late), groups, self._pipeline)
+
+    def _kept_pane(self, panes: DataFrame) -> DataFrame:
+        return retractions.kept(panes) if retractions.retracts(self._pipeline) else panes
+
     def _on_time(self, part: Slice, on_time: DataFrame, late: DataFrame | None, book: DataFrame) -> None:
         fired = panes.on_time_panes(on_time, late, book, self._pipeline)
-        self._stage(fired.where(part.holds(_start_ms())), "panes", f"{part.name}/on-time")
+        self._stage(self._kept_pane(fired.where(part.holds(_start_ms()))), "panes", f"{part.name}/on-time")
 
     def _results(self, part: Slice, late: DataFrame) -> None:
         first, more = (self._staged_part("panes", f"{part.name}/{timing}") for timing in ("on-time", "late"))
@@ -276,9 +301,14 @@ class _Staging:
         """
         where = (self._spark, self._lake, self._run.run_id)
         panes = staging.panes_by_timing(*where)
-        found = {"late": panes["late"], "too_late": staging.row_count(*where, "late_events")}
-        if windows.overlap(self._pipeline.windows):
+        found = {"late": panes["late"], "too_late": self._too_late(parts)}
+        overlap = windows.overlap(self._pipeline.windows)
+        if overlap or gathering.gathers(self._pipeline):
             found |= self._behind(parts)
+        if not overlap:
+            found.pop("row_windows_dropped", None)
+        if retractions.retracts(self._pipeline):
+            found["retractions"] = panes.pop(staging.RETRACTIONS, 0)
         # Of the rows without a window some are late events.
         unassigned = read["unassigned"] - found.pop("reported", 0)
         elsewhere = read["invalid"] + read["filtered"] + found["late"] + found["too_late"] + unassigned
@@ -291,11 +321,22 @@ class _Staging:
             "late_panes": panes["late"],
         }
 
+    def _too_late(self, parts: Sequence[Slice]) -> int:
+        """How many rows of the interval no window took; those that are dropped are in no table."""
+        where = (self._spark, self._lake, self._run.run_id)
+        if not late_events.drops(self._pipeline):
+            return staging.row_count(*where, "late_events")
+        if self._pipeline.windows.kind == windows.SESSION:
+            missed = session_panes.too_late_rows(staging.found(*where, "ranked"), staging.found(*where, "scanned"))
+            return missed.where(self._interval.holds(F.timestamp_millis(c.WINDOW_MS))).count()
+        dropped = (staging.found(*where, f"late_rows/{p.name}").where(p.holds(F.col(c.WINDOW_MS))) for p in parts)
+        return sum(rows.where(c.TOO_LATE).count() for rows in dropped)
+
     def _behind(self, parts: Sequence[Slice]) -> dict[str, int]:
         """Of the rows behind one of their windows: how many are late, how many windows have dropped one.
 
-        With those without a window that are late events all the same (`reported`). Where a row has one window, a late
-        pane is a late row; here the rows that lie between two tables have to be counted.
+        With those without a window that are late events all the same (`reported`). Where a row has one window and fires
+        a pane of its own, a late pane is a late row; else the rows that lie between two tables have to be counted.
         """
         spec = self._pipeline.windows
         oldest, newest = _windows(self._pipeline)

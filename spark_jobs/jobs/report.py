@@ -21,7 +21,7 @@ from spark_jobs import __version__
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import windows
+from spark_jobs.replay import retractions, windows
 from spark_jobs.report import data as d
 from spark_jobs.report import reduced
 from spark_jobs.report.bins import bins
@@ -92,6 +92,7 @@ def collect(
     out_of_orderness and allowed_lateness (a text, or milliseconds), on_time, late and too_late.
     """
     # Read several times, and small: as many pieces as there are cores, not as a shuffle makes.
+    tables = {**tables, "panes": retractions.left_out(tables["panes"], pipeline)}
     marks = reduced.marks(tables["panes"], tables["late_events"])
     marks = marks.coalesce(spark.sparkContext.defaultParallelism).persist()
     try:

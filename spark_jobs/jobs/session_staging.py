@@ -15,9 +15,10 @@ from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Accumulation, Pipeline
 from spark_jobs.replay import columns as c
-from spark_jobs.replay import late_events, merging, session_panes, sessions, timeline
+from spark_jobs.replay import late_events, merging, retractions, session_panes, sessions, timeline
 from spark_jobs.replay.census import moving
 from spark_jobs.replay.engine import no_watermarks
+from spark_jobs.tables import staging
 from spark_jobs.tables.publishing import Interval
 
 #: Computes rows once for the run and reads them from storage from then on.
@@ -48,7 +49,7 @@ class SessionStaging:
         clean = session_panes.clean_panes(components, advances, moved_by, pipeline)
         with ThreadPoolExecutor(max_workers=4) as pool:
             beside = [
-                pool.submit(self._stage_inside, clean, "panes", "clean"),
+                pool.submit(self._stage_panes, clean, "clean"),
                 pool.submit(self._stage, no_watermarks(groups.sparkSession), "watermarks", "all"),
             ]
             ranked = self._ranked(components, before, groups)
@@ -60,12 +61,15 @@ class SessionStaging:
             shown = panes.select(clean.columns)
             # A file of panes holds one timing.
             beside += [
-                pool.submit(self._stage_inside, shown.where(F.col("timing") == timing), "panes", f"scanned/{timing}")
+                pool.submit(self._stage_panes, shown.where(F.col("timing") == timing), f"scanned/{timing}")
                 for timing in ("on_time", "late")
             ]
             beside.append(pool.submit(self._stage_inside, results, "window_results", "all"))
             missed = late_events.late_events(too_late, pipeline)
             beside.append(pool.submit(self._stage_inside, missed, "late_events", "all"))
+            if retractions.retracts(pipeline):
+                withdrawn = session_panes.retracted(panes)
+                beside.append(pool.submit(self._stage_inside, withdrawn, "panes", f"scanned/{staging.RETRACTIONS}"))
             for future in beside:
                 future.result()
 
@@ -79,6 +83,10 @@ class SessionStaging:
             epochs = late_events.epochs_of(rows)
             judged = rows.join(late_events.missed_watermarks(epochs, groups, pipeline, self._moves), c.EPOCH)
         return self._keep(merging.ranked(judged), "ranked")
+
+    def _stage_panes(self, panes: DataFrame, part: str) -> None:
+        kept = retractions.kept(panes) if retractions.retracts(self._pipeline) else panes
+        self._stage_inside(kept, "panes", part)
 
     def _stage_inside(self, rows: DataFrame, table: str, part: str) -> None:
         self._stage(rows.where(self._interval.holds(F.col("window_start"))), table, part)

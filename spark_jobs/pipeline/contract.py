@@ -19,6 +19,7 @@ from spark_jobs.pipeline.model import (
     Aggregate,
     EndOfInput,
     LateData,
+    LatePanes,
     OnFailure,
     Order,
     Pipeline,
@@ -104,8 +105,9 @@ _WINDOWS = Record(
             required=True,
         ),
         Field("allowed_lateness", "allowed_lateness_ms", duration()),
-        Field("accumulation", "accumulation", choice(Accumulation, later=("retracting",))),
-        Field("late_data", "late_data", choice(LateData, later=("drop", "update"))),
+        Field("accumulation", "accumulation", choice(Accumulation)),
+        Field("late_data", "late_data", choice(LateData)),
+        Field("late_panes", "late_panes", choice(LatePanes)),
         Field(
             "aggregates",
             "aggregates",
@@ -120,6 +122,7 @@ _WINDOWS = Record(
     rules=(
         rules.lengths_belong_to_the_kind,
         rules.slide_belongs_to_sliding_windows,
+        rules.sessions_fire_late_rows_one_by_one,
         rules.windows_overlap_within_reason,
         rules.offset_is_shorter_than_period,
         rules.aggregates_are_not_empty,

@@ -15,6 +15,9 @@ from typing import Any
 
 from spark_jobs import __version__
 
+#: Longer than all times that a table can hold are apart; sums with one of those fit into 64 bits.
+FOREVER_MS = 2**61
+
 
 class Order(StrEnum):
     """What a table's arrival order is (semantics page, B2)."""
@@ -57,16 +60,29 @@ class EmitKind(StrEnum):
 
 
 class Accumulation(StrEnum):
-    """What a late pane contains: all rows so far, or only its own (rules 64 and 68)."""
+    """What a late pane contains: all rows so far, or only its own (rules 64 and 68).
+
+    RETRACTING: all rows so far, and before it the pane that it takes the place of, marked as withdrawn.
+    """
 
     ACCUMULATING = "accumulating"
     DISCARDING = "discarding"
+    RETRACTING = "retracting"
 
 
 class LateData(StrEnum):
-    """Where rows go that no window took."""
+    """What becomes of rows that come after the allowed lateness: kept apart, only counted, or taken all the same."""
 
     SIDE_OUTPUT = "side_output"
+    DROP = "drop"
+    UPDATE = "update"
+
+
+class LatePanes(StrEnum):
+    """Whether each late row fires a pane, or all late rows of one epoch and (key, window) fire one together."""
+
+    PER_ROW = "per_row"
+    PER_EPOCH = "per_epoch"
 
 
 class OnFailure(StrEnum):
@@ -191,6 +207,12 @@ class Windows:
     kind: str = "tumbling"
     slide_ms: int = 0
     gap_ms: int = 0
+    late_panes: LatePanes = LatePanes.PER_ROW
+
+    @property
+    def lateness_ms(self) -> int:
+        """How long after its last instant a window takes rows: the allowed lateness, or for ever if all update it."""
+        return FOREVER_MS if self.late_data is LateData.UPDATE else self.allowed_lateness_ms
 
     @property
     def period_ms(self) -> int:

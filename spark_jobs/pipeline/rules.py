@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spark_jobs.pipeline.durations import format_duration
-from spark_jobs.pipeline.model import Order, Strategy
+from spark_jobs.pipeline.model import LatePanes, Order, Strategy
 from spark_jobs.pipeline.review import Facts
 from spark_jobs.semantics.windows import MOST_WINDOWS
 
@@ -80,6 +80,15 @@ def lengths_belong_to_the_kind(facts: Facts) -> Contradictions:
             yield "size", f"missing, expected {SIZE}"
         if facts.written("gap"):
             yield "gap", "belongs to windows.kind session; take it away, or set the kind to session"
+
+
+def sessions_fire_late_rows_one_by_one(facts: Facts) -> Contradictions:
+    """Gather late rows only where a later row of the epoch cannot merge what they would have fired."""
+    if facts.value("kind", "tumbling") == "session" and facts.value("late_panes") is LatePanes.PER_EPOCH:
+        yield (
+            "late_panes",
+            "windows.kind session has no late panes per_epoch: a late row may merge sessions; take it away",
+        )
 
 
 def slide_belongs_to_sliding_windows(facts: Facts) -> Contradictions:

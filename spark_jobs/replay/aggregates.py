@@ -22,8 +22,10 @@ from pyspark.sql import types as T
 
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import columns as c
+from spark_jobs.replay import firing
 
 STATE = c.PREFIX + "state_"
+ROW_COUNT = c.PREFIX + "row_count"
 
 _CALL = re.compile(r"\s*(count|sum|min|max|avg|mean)\s*\(\s*(.*?)\s*\)\s*", re.IGNORECASE | re.DOTALL)
 
@@ -51,8 +53,21 @@ class Continued:
     result: Callable[[list[Column]], Column]
 
 
+def aggregate_column(name: str) -> str:
+    """The working name of a result column, which no key and no source column has."""
+    return f"{c.PREFIX}aggregate_{name}"
+
+
+def aggregated(pipeline: Pipeline) -> list[Column]:
+    """The pipeline's aggregates under their working names, and `ROW_COUNT`."""
+    asked = [F.expr(a.expression).alias(aggregate_column(a.name)) for a in pipeline.windows.aggregates]
+    return [*asked, F.count("*").alias(ROW_COUNT)]
+
+
 def continued(rows: DataFrame, pipeline: Pipeline) -> list[Continued] | None:
     """The pipeline's aggregates as continued ones, or None if one of them cannot be."""
+    if firing.asked(rows.columns, pipeline):
+        return None
     found = [_continued(rows, a.name, a.expression) for a in pipeline.windows.aggregates]
     known = [a for a in found if a is not None]
     return known if len(known) == len(found) else None
@@ -66,6 +81,12 @@ def state_columns(aggregates: list[Continued]) -> list[str]:
 def stored_columns(aggregates: list[Continued]) -> list[str]:
     """Those of `state_columns` that a pane has to keep beside its results."""
     return [f"{STATE}{i}_{k}" for i, a in enumerate(aggregates) if len(a.parts) > 1 for k in range(len(a.parts))]
+
+
+def finished(aggregates: list[Continued]) -> dict[str, Column]:
+    """The results, by working name, from merged states (`state_columns`)."""
+    states = iter(state_columns(aggregates))
+    return {aggregate_column(a.name): a.result([F.col(next(states)) for _ in a.parts]) for a in aggregates}
 
 
 def _continued(rows: DataFrame, name: str, expression: str) -> Continued | None:

@@ -15,10 +15,13 @@ from pyspark.sql import functions as F
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import (
     arrival_order,
+    gathering,
     late_events,
+    late_panes,
     lateness,
     merging,
     panes,
+    retractions,
     session_panes,
     sessions,
     timeline,
@@ -88,12 +91,24 @@ class Replay:
     def _late_panes(self) -> DataFrame:
         late = window_slices.late_pairs(self.late_rows, self._pipeline)
         pairs = window_slices.on_time_pairs(self._on_time, self._several, self._pipeline)
-        return panes.late_panes(late, pairs, self._on_time_panes, self._pipeline)
+        return late_panes.late_panes(late, pairs, self._on_time_panes, self._pipeline, self._emissions)
+
+    @property
+    def _emissions(self) -> DataFrame | None:
+        """When late rows that are gathered fire."""
+        if not gathering.gathers(self._pipeline):
+            return None
+        epochs = late_events.epochs_of(self.late_rows)
+        return gathering.emissions(epochs, self.census, self._pipeline, until_us=self._until_us)
 
     @cached_property
     def panes(self) -> DataFrame:
-        """Every firing."""
-        return self._on_time_panes.select(self._late_panes.columns).unionByName(self._late_panes)
+        """Every firing, and with retracting accumulation what it withdraws."""
+        first, late = self._on_time_panes.select(self._late_panes.columns), self._late_panes
+        every = first.unionByName(late)
+        if not retractions.retracts(self._pipeline):
+            return every
+        return retractions.kept(every).unionByName(retractions.between(first, late, self._pipeline))
 
     @cached_property
     def window_results(self) -> DataFrame:
@@ -103,7 +118,7 @@ class Replay:
 
     @cached_property
     def late_events(self) -> DataFrame:
-        """The rows that no window took."""
+        """The rows that no window took; none where they are dropped."""
         return late_events.late_events(self.late_rows, self._pipeline)
 
     @cached_property
@@ -171,8 +186,11 @@ class SessionReplay(Replay):
 
     @cached_property
     def panes(self) -> DataFrame:
-        """Every firing."""
-        return self._clean_panes.unionByName(self._scanned_panes.select(self._clean_panes.columns))
+        """Every firing, and with retracting accumulation what it withdraws."""
+        every = self._clean_panes.unionByName(self._scanned_panes.select(self._clean_panes.columns))
+        if not retractions.retracts(self._pipeline):
+            return every
+        return retractions.kept(every).unionByName(session_panes.retracted(self._scanned_panes))
 
     @cached_property
     def window_results(self) -> DataFrame:

@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.model import LateData, Pipeline
 from spark_jobs.replay import arrival_order, lateness, timestamps, watermark, windows
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.census import moving
@@ -79,8 +79,11 @@ def late_rows(behind: DataFrame, missed: DataFrame, pipeline: Pipeline) -> DataF
 def late_events(late: DataFrame, pipeline: Pipeline) -> DataFrame:
     """The rows of `late` that no window took: the columns of `late_events`.
 
-    The window is the last that a row has missed, its newest; null for a row that has none.
+    The window is the last that a row has missed, its newest; null for a row that has none. There are no rows where the
+    pipeline drops them.
     """
+    if drops(pipeline):
+        late = late.limit(0)
     spec, newest = pipeline.windows, F.col(c.WINDOW_MS)
     if windows.have_gaps(spec):
         newest = F.when(windows.oldest_ms(F.col(c.TS_MS), spec) <= newest, newest)
@@ -90,6 +93,11 @@ def late_events(late: DataFrame, pipeline: Pipeline) -> DataFrame:
         "window_end": timestamps.from_millis(newest + F.lit(windows.length_ms(spec))),
     }
     return late.where(c.TOO_LATE).select(*beside(late, added, pipeline))
+
+
+def drops(pipeline: Pipeline) -> bool:
+    """Whether rows that no window took are counted, and not kept."""
+    return pipeline.windows.late_data is LateData.DROP
 
 
 def missed(pipeline: Pipeline) -> dict[str, Column]:

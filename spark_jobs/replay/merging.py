@@ -76,7 +76,7 @@ def ranked(rows: DataFrame) -> DataFrame:
 
 def scanned(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
     """What the session operator says of `rows` (`ranked`): the columns of `SCANNED`."""
-    scan = _scanner(pipeline.windows.gap_ms, pipeline.windows.allowed_lateness_ms)
+    scan = _scanner(pipeline.windows.gap_ms, pipeline.windows.lateness_ms)
     in_order = rows.select(*_READ).repartition(c.COMPONENT).sortWithinPartitions(c.COMPONENT, c.RANK)
     return in_order.mapInArrow(scan, SCANNED)
 

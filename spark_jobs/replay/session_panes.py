@@ -16,10 +16,12 @@ from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Accumulation, Pipeline
 from spark_jobs.replay import columns as c
+from spark_jobs.replay import firing, retractions, timestamps
 from spark_jobs.replay import timeline as t
-from spark_jobs.replay import timestamps
+from spark_jobs.replay.aggregates import ROW_COUNT, aggregate_column, aggregated
 from spark_jobs.replay.events import quoted
-from spark_jobs.replay.sessions import LAST_TS_MS, ROW_COUNT, UNCLEAN, aggregate_column, aggregated, key_columns
+from spark_jobs.replay.keys import key_columns
+from spark_jobs.replay.sessions import LAST_TS_MS, UNCLEAN
 
 SLOT, NEXT_SLOT = c.PREFIX + "slot", c.PREFIX + "next_slot"
 
@@ -82,8 +84,25 @@ def scanned_panes(firings: DataFrame, ranked: DataFrame, scanned: DataFrame, pip
     held = (slot == of_slot) if _discards(pipeline) else (slot >= F.col(_FIRST_SLOT)) & (slot <= of_slot)
     pairs = rows.join(firings.withColumnsRenamed(renamed), (F.col(c.COMPONENT) == F.col(_OF + "component")) & held)
     of_pane = [F.col(c.COMPONENT), of_slot.alias(SLOT), F.col(NEXT_SLOT), F.col(c.WINDOW_MS), *map(F.col, _PANE)]
-    panes = pairs.drop(SLOT).groupBy(*key_columns(pipeline), *of_pane).agg(*aggregated(pipeline))
+    asked = firing.asked((name for name in rows.columns if not name.startswith(c.PREFIX)), pipeline)
+    length_ms = F.col(_END_MS) - F.col(c.WINDOW_MS)
+    told = firing.told(F.col(c.WINDOW_MS), length_ms, F.col(t.FIRED_WATERMARK))
+    beside = firing.beside(pairs.drop(SLOT), told, pipeline)
+    panes = beside.groupBy(*key_columns(pipeline), *of_pane, *asked).agg(*aggregated(pipeline))
     return _contract(panes, pipeline, c.COMPONENT, SLOT, NEXT_SLOT)
+
+
+def retracted(scanned: DataFrame) -> DataFrame:
+    """The retractions of `scanned_panes`: of each that a later one, which has fired, goes on from."""
+    following = scanned.select(
+        F.col(c.COMPONENT).alias(_OF + "component"),
+        F.col(SLOT).alias(_OF + "slot"),
+        F.struct("fired_at", "watermark").alias(_OF + "moment"),
+    )
+    both = scanned.join(following, _followed())
+    working = (c.COMPONENT, SLOT, NEXT_SLOT)
+    names = [name for name in scanned.columns if name not in working]
+    return retractions.withdrawn(both, F.col(_OF + "moment"), names)
 
 
 def too_late_rows(ranked: DataFrame, scanned: DataFrame) -> DataFrame:
@@ -101,8 +120,7 @@ def window_results(clean: DataFrame, scanned: DataFrame, too_late: DataFrame, pi
     that came too late is counted with the session that is exactly its own window.
     """
     going_on = scanned.select(F.col(c.COMPONENT).alias(_OF + "component"), F.col(SLOT).alias(_OF + "slot"))
-    followed = (F.col(c.COMPONENT) == F.col(_OF + "component")) & (F.col(NEXT_SLOT) == F.col(_OF + "slot"))
-    latest = scanned.join(going_on, followed, "left_anti")
+    latest = scanned.join(going_on, _followed(), "left_anti")
     own = too_late.groupBy(
         c.COMPONENT,
         timestamps.from_millis(F.col(c.WINDOW_MS)).alias("window_start"),
@@ -111,6 +129,10 @@ def window_results(clean: DataFrame, scanned: DataFrame, too_late: DataFrame, pi
     missed = latest.join(own, [c.COMPONENT, "window_start", "window_end"], "left")
     none = clean.withColumn("too_late_count", F.lit(0).cast("long"))
     return _results(none, pipeline).unionByName(_results(missed, pipeline))
+
+
+def _followed() -> Column:
+    return (F.col(c.COMPONENT) == F.col(_OF + "component")) & (F.col(NEXT_SLOT) == F.col(_OF + "slot"))
 
 
 def _results(panes: DataFrame, pipeline: Pipeline) -> DataFrame:

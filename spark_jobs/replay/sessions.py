@@ -7,7 +7,8 @@ different components never meet. With W(r) the watermark before row r, a compone
 
 for then no window of its rows had fired before the next one reached it, and it is exactly one on-time pane,
 `[first ts, last ts + gap)`. The rows of all other components are scanned in arrival order (`replay.merging`). Any
-watermark above W(r) in its place finds more components unclean, and changes no result.
+watermark above W(r) in its place finds more components unclean, and changes no result; where an aggregate asks for its
+firing, all are said to be.
 """
 
 from __future__ import annotations
@@ -16,34 +17,18 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import arrival_order, lateness, timeline
+from spark_jobs.replay import arrival_order, firing, lateness, timeline
 from spark_jobs.replay import columns as c
-from spark_jobs.replay.events import quoted
+from spark_jobs.replay.aggregates import aggregated
+from spark_jobs.replay.keys import key_columns
 
 LAST_TS_MS = c.PREFIX + "last_ts_ms"  # of a component: its newest event time
 UNCLEAN = c.PREFIX + "unclean"  # of a component: whether it has to be scanned
-ROW_COUNT = c.PREFIX + "row_count"
 
 _BEFORE, _CUT = c.PREFIX + "before_ms", c.PREFIX + "cut"
 _FIRST, _LAST, _CELL = c.PREFIX + "first_ts", c.PREFIX + "last_ts", c.PREFIX + "ts_cell"
 # More unclean components than this are joined by shuffling both sides.
 _BROADCAST = 200_000
-
-
-def key_columns(pipeline: Pipeline) -> list[Column]:
-    """The columns of the key."""
-    return [F.col(quoted(name)) for name in pipeline.windows.key]
-
-
-def aggregate_column(name: str) -> str:
-    """The working name of a result column, which no key and no source column has."""
-    return f"{c.PREFIX}aggregate_{name}"
-
-
-def aggregated(pipeline: Pipeline) -> list[Column]:
-    """The pipeline's aggregates under their working names, and `ROW_COUNT`."""
-    asked = [F.expr(a.expression).alias(aggregate_column(a.name)) for a in pipeline.windows.aggregates]
-    return [*asked, F.count("*").alias(ROW_COUNT)]
 
 
 def components(rows: DataFrame, before: DataFrame, pipeline: Pipeline) -> DataFrame:
@@ -61,9 +46,17 @@ def components(rows: DataFrame, before: DataFrame, pipeline: Pipeline) -> DataFr
     started = cut.withColumn(c.WINDOW_MS, F.max(_CUT).over(by_key.rowsBetween(Window.unboundedPreceding, 0)))
     nearest = F.coalesce(_CUT, _BEFORE)
     fired_before = lateness.is_complete(F.col(c.WATERMARK_MS), nearest + gap - F.lit(1))
-    return started.groupBy(*key_columns(pipeline), c.WINDOW_MS).agg(
-        F.max(c.TS_MS).alias(LAST_TS_MS), F.max(fired_before).alias(UNCLEAN), *aggregated(pipeline)
-    )
+    together = started.groupBy(*key_columns(pipeline), c.WINDOW_MS)
+    if firing.asked(rows.columns, pipeline):
+        return together.agg(F.max(c.TS_MS).alias(LAST_TS_MS), F.lit(True).alias(UNCLEAN), *_untold(rows, pipeline))
+    return together.agg(F.max(c.TS_MS).alias(LAST_TS_MS), F.max(fired_before).alias(UNCLEAN), *aggregated(pipeline))
+
+
+def _untold(rows: DataFrame, pipeline: Pipeline) -> list[Column]:
+    """The columns of `aggregated`, of their types, where none of them can be told before the firing."""
+    columns = aggregated(pipeline)
+    kinds = firing.grouped(rows, pipeline).agg(*columns).schema.fields[-len(columns) :]
+    return [F.first(F.lit(None).cast(kind.dataType)).alias(kind.name) for kind in kinds]
 
 
 def unclean(components: DataFrame, pipeline: Pipeline) -> DataFrame:

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from spark_jobs.pipeline.joining import JoiningPipeline
-from spark_jobs.pipeline.model import EmitKind, Order, Pipeline, Strategy, Windows
+from spark_jobs.pipeline.model import Accumulation, EmitKind, LatePanes, Order, Pipeline, Strategy, Windows
 from spark_jobs.replay.epochs import axis
 
 WINDOW_KINDS = ("tumbling", "sliding", "session")
 WINDOW_JOIN_KINDS = ("tumbling",)
+WINDOW_JOIN_ACCUMULATIONS = (Accumulation.ACCUMULATING, Accumulation.DISCARDING)
+WINDOW_JOIN_LATE_PANES = (LatePanes.PER_ROW,)
 WINDOW_JOIN_STRATEGIES = tuple(strategy for strategy in Strategy if strategy is not Strategy.TIME_LAG)
 
 
@@ -23,6 +25,8 @@ class UnsupportedPipelineError(ValueError):
 def require_support(pipeline: Pipeline) -> None:
     """Raise UnsupportedPipelineError if the engine lacks something that the pipeline asks for."""
     _require("windows.kind", pipeline.windows.kind, WINDOW_KINDS)
+    if pipeline.windows.kind == "session" and pipeline.windows.late_panes is LatePanes.PER_EPOCH:
+        raise UnsupportedPipelineError("asked Spark for windows.late_panes 'per_epoch' of sessions; take it away")
 
 
 def require_interval_join(joining: JoiningPipeline) -> None:
@@ -47,6 +51,8 @@ def require_window_join(joining: JoiningPipeline, windows: Windows) -> None:
     """Raise UnsupportedPipelineError if the engine lacks the windows, or something that one of two inputs asks for."""
     require_interval_join(joining)
     _require("windows.kind", windows.kind, WINDOW_JOIN_KINDS, " in a join")
+    _require("windows.accumulation", windows.accumulation, WINDOW_JOIN_ACCUMULATIONS, " in a window join")
+    _require("windows.late_panes", windows.late_panes, WINDOW_JOIN_LATE_PANES, " in a window join")
     for joined in joining.inputs:
         _require("watermark.strategy", joined.watermark.strategy, WINDOW_JOIN_STRATEGIES, " in a window join")
 

@@ -22,7 +22,16 @@ from spark_jobs.pipeline.joining import JoiningPipeline
 from spark_jobs.pipeline.model import Aggregate, EndOfInput, Pipeline, Windows
 from spark_jobs.replay import calendar as by_window
 from spark_jobs.replay import columns as c
-from spark_jobs.replay import emission, join_watermark, late_events, lateness, panes, timestamps, window_slices
+from spark_jobs.replay import (
+    emission,
+    join_watermark,
+    late_events,
+    late_panes,
+    lateness,
+    panes,
+    timestamps,
+    window_slices,
+)
 from spark_jobs.replay.census import CLOSE_CELL, FIRE_CELL, census, gathered
 from spark_jobs.replay.events import quoted
 from spark_jobs.replay.inputs import LEFT, RIGHT, ROW, inputs, is_side, key_columns
@@ -150,7 +159,7 @@ class WindowJoined:
     def _late_panes(self) -> DataFrame:
         late = window_slices.late_pairs(self._gathering(self._late_rows), self._pipeline)
         pairs = window_slices.on_time_pairs(self._gathering(self._on_time), None, self._pipeline)
-        return panes.late_panes(late, pairs, self._on_time_panes, self._pipeline)
+        return late_panes.late_panes(late, pairs, self._on_time_panes, self._pipeline)
 
     @property
     def _on_time_pairs(self) -> DataFrame:

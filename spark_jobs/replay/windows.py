@@ -18,11 +18,9 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import Windows
+from spark_jobs.pipeline.model import FOREVER_MS, Windows
 
 SESSION = "session"
-
-_FOREVER_MS = 2**61
 
 
 def overlap(windows: Windows) -> bool:
@@ -105,5 +103,5 @@ def latest_reported_ms(watermark_ms: Column, windows: Windows) -> Column:
 
 
 def _lateness_ms(windows: Windows) -> int:
-    # The cut keeps sums from overflowing and lies far beyond every time that a table can hold.
-    return min(windows.allowed_lateness_ms, _FOREVER_MS)
+    # The cut keeps sums from overflowing.
+    return min(windows.lateness_ms, FOREVER_MS)

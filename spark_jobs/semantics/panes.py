@@ -3,6 +3,7 @@
     on-time pane   when the watermark reaches `last`, if a row came before that: all rows so far
     late pane      at once for each row with last <= W < cleanup, W the watermark before it: all rows so far and it
     discarding     each pane holds only the rows since the pane before
+    gathering      late rows fire no pane of their own: those of one epoch and window fire one, when the epoch ends
 
 Panes of a (key, window) are numbered from 0 as they fire; the on-time pane, if there is one, is 0. At `cleanup` the
 state goes and nothing is emitted; a row that comes then is too late. Rules 51, 60-68.
@@ -70,6 +71,7 @@ class PaneOperator(Generic[K, E]):
         self._discarding = discarding
         self._watermark = MIN
         self._states: dict[tuple[K, TimeWindow], State[E]] = {}
+        self._gathered: dict[tuple[K, TimeWindow], None] | None = None
         self._timers: Timers[K] = Timers()
         self._rows_seen = 0
 
@@ -94,6 +96,13 @@ class PaneOperator(Generic[K, E]):
                 panes += self._at(instant, key, window)
         return panes
 
+    def on_epoch_end(self) -> list[Pane[K, E]]:
+        """Fire what late rows were gathered for, in the order of their first rows, before the watermark moves on."""
+        if not self._gathered:
+            return []
+        gathered, self._gathered = self._gathered, {}
+        return [self._fire(key, window, Lateness.LATE) for key, window in gathered]
+
     def _judge(self, window: TimeWindow) -> Lateness:
         return judge(window, self._allowed_lateness_ms, self._watermark)
 
@@ -102,9 +111,15 @@ class PaneOperator(Generic[K, E]):
         self._rows_seen += 1
         self._timers.register(cleanup_time(window, self._allowed_lateness_ms), key, window)
         if lateness is Lateness.LATE:
-            return Verdict(key, window, lateness, self._fire(key, window, lateness))
+            return Verdict(key, window, lateness, self._late_pane(key, window))
         self._timers.register(window.last, key, window)
         return Verdict(key, window, lateness)
+
+    def _late_pane(self, key: K, window: TimeWindow) -> Pane[K, E] | None:
+        if self._gathered is None:
+            return self._fire(key, window, Lateness.LATE)
+        self._gathered[key, window] = None
+        return None
 
     def _forget(self, key: K, window: TimeWindow) -> None:
         del self._states[key, window]
@@ -129,9 +144,12 @@ class PaneOperator(Generic[K, E]):
 class WindowOperator(PaneOperator[K, E]):
     """The windows of all keys that a row's event time alone assigns it to."""
 
-    def __init__(self, assigner: WindowAssigner, *, allowed_lateness_ms: int, discarding: bool) -> None:
+    def __init__(
+        self, assigner: WindowAssigner, *, allowed_lateness_ms: int, discarding: bool, gathering: bool = False
+    ) -> None:
         super().__init__(allowed_lateness_ms=allowed_lateness_ms, discarding=discarding)
         self._assigner = assigner
+        self._gathered = {} if gathering else None
 
     def on_row(self, key: K, ts: int, row: E) -> tuple[Verdict[K, E], ...]:
         """Put a row into its windows; give the verdict of each."""

@@ -10,6 +10,13 @@ of the watermark: Flink drops them without a trace (rule 53), and no published t
 Sessions have no window calendar, so `watermarks` is empty for them; `window_results` holds the latest pane of each
 session, but of none that a later pane has swallowed; a too late row is counted for its own window `[ts, ts + gap)`.
 
+With retracting accumulation `panes` has the column `is_retraction`: before a pane that takes the place of others stand
+those, with their window, number, timing and values, and with the clock and watermark of the firing that withdraws them.
+Late rows that are dropped are counted, and `late_events` is empty.
+
+An aggregate may ask for the `window_start`, `window_end` and `watermark` of its firing, as for columns of each row; a
+column of the source with such a name comes first.
+
 Timestamps in the result are aware, UTC; the watermark MIN is None and MAX is `instants.END_OF_INPUT`. Columns are those
 of the published tables, in their order, without `run_id`.
 """
@@ -78,11 +85,12 @@ def replay(
     fates = [tables.fate(judged) for judged in job.judged]
     too_late = [judged for judged, fate in zip(job.judged, fates, strict=True) if fate is Lateness.TOO_LATE]
     results = tables.window_results(job.fired, too_late)
+    keeps_late = pipeline.windows.late_data.value != "drop"
     counted = Counter(fates)
     return Replay(
-        panes=[tables.pane(fired) for fired in job.fired],
+        panes=tables.panes(job.fired),
         window_results=results,
-        late_events=[_late_event(judged) for judged in too_late],
+        late_events=[_late_event(judged) for judged in too_late] if keeps_late else [],
         invalid_events=[{**reader.columns(row), "reason": reason} for row, reason in read if isinstance(reason, str)],
         watermarks=tables.watermarks(job),
         unassigned_events=[
@@ -107,7 +115,8 @@ class _Tables:
     def __init__(self, pipeline: Pipeline, aggregates: Mapping[str, Aggregation]) -> None:
         self._key = pipeline.windows.key
         self._has_sessions = pipeline.windows.kind == "session"
-        self._allowed_lateness_ms = pipeline.windows.allowed_lateness_ms
+        self._retracts = pipeline.windows.accumulation.value == "retracting"
+        self._lateness_ms = pipeline.windows.lateness_ms
         self._aggregates = {
             declared.name: aggregates.get(declared.name) or aggregation(declared.expression)
             for declared in pipeline.windows.aggregates
@@ -116,22 +125,34 @@ class _Tables:
     def fate(self, judged: Judged) -> Lateness | None:
         """What became of a row; None if unassigned."""
         seen = [verdict.lateness for verdict in judged.verdicts]
-        return fate(seen, judged.event.ts, self._allowed_lateness_ms, judged.watermark)
+        return fate(seen, judged.event.ts, self._lateness_ms, judged.watermark)
 
-    def pane(self, fired: Fired) -> TableRow:
-        pane = fired.pane
+    def panes(self, fired: list[Fired]) -> list[TableRow]:
+        if not self._retracts:
+            return [self._pane(f, f) for f in fired]
+        rows, latest = [], _Latest()
+        for f in fired:
+            rows += [{**self._pane(withdrawn, f), "is_retraction": True} for withdrawn in latest.withdrawn_by(f)]
+            rows.append({**self._pane(f, f), "is_retraction": False})
+        return rows
+
+    def _pane(self, told: Fired, by: Fired) -> TableRow:
+        """A pane, at the moment of its own firing or of the one that withdraws it."""
+        pane = told.pane
         return {
-            **self._window(fired),
+            **self._window(told),
             "pane_index": pane.index,
             "timing": pane.timing.value,
-            "fired_at": table_time_us(fired.clock_us),
-            "watermark": table_time(pane.watermark),
-            **self._values(fired),
+            "fired_at": table_time_us(by.clock_us),
+            "watermark": table_time(by.pane.watermark),
+            **self._values(told),
             "row_count": len(pane.rows),
         }
 
     def window_results(self, fired: list[Fired], too_late: list[Judged]) -> list[TableRow]:
-        latest = _latest(fired)
+        latest = _Latest()
+        for f in fired:
+            latest.withdrawn_by(f)
         missed: Counter[tuple[Comparable, TimeWindow]] = Counter()
         for judged in too_late:
             missed.update((verdict.key, verdict.window) for verdict in judged.verdicts)
@@ -144,7 +165,7 @@ class _Tables:
                 "too_late_count": missed[group],
                 "last_fired_at": table_time_us(f.clock_us),
             }
-            for group, f in latest.items()
+            for group, f in latest.panes.items()
         ]
 
     def watermarks(self, job: StreamingJob) -> list[TableRow]:
@@ -160,7 +181,7 @@ class _Tables:
             **_bounds(window),
             "fires_at": _clock(fires),
             "watermark_at_fire": None if fires is None else table_time(fires.watermark),
-            "closes_at": _clock(job.calendar.closes(window, self._allowed_lateness_ms)),
+            "closes_at": _clock(job.calendar.closes(window, self._lateness_ms)),
             "partition_watermarks": None if fires is None else _partition_watermarks(fires),
         }
 
@@ -169,18 +190,27 @@ class _Tables:
         return {**{name: column(first, name) for name in self._key}, **_bounds(fired.pane.window)}
 
     def _values(self, fired: Fired) -> TableRow:
-        rows = [event.row for event in fired.pane.rows]
+        pane = fired.pane
+        told = {**_bounds(pane.window), "watermark": table_time(pane.watermark)}
+        own = {name.lower() for name in pane.rows[0].row}
+        beside = {name: value for name, value in told.items() if name not in own}
+        rows = [{**event.row, **beside} for event in pane.rows]
         return {name: aggregate(rows) for name, aggregate in self._aggregates.items()}
 
 
-def _latest(fired: list[Fired]) -> dict[tuple[Comparable, TimeWindow], Fired]:
-    """Give the latest pane of each window, but of no session whose rows a later pane shows as part of its own."""
-    latest: dict[tuple[Comparable, TimeWindow], Fired] = {}
-    for f in fired:
-        for window in f.pane.replaces:
-            latest.pop((f.pane.key, window), None)
-        latest[f.pane.key, f.pane.window] = f
-    return latest
+class _Latest:
+    """The latest pane of each window, but of no session whose rows a later pane shows as part of its own."""
+
+    def __init__(self) -> None:
+        self.panes: dict[tuple[Comparable, TimeWindow], Fired] = {}
+
+    def withdrawn_by(self, fired: Fired) -> list[Fired]:
+        """Take a pane in firing order; give those whose place it takes."""
+        pane = fired.pane
+        absorbed = [(pane.key, window) for window in pane.replaces if window != pane.window]
+        withdrawn = [*(self.panes.pop(group, None) for group in absorbed), self.panes.get((pane.key, pane.window))]
+        self.panes[pane.key, pane.window] = fired
+        return [f for f in withdrawn if f is not None]
 
 
 def _clock_end(until: datetime | None, arrived: list[Event]) -> int | None:

@@ -1,6 +1,7 @@
 """A streaming job, step by step: rows in arrival order, each judged, then seen by its partition's generator.
 
     each row    emission due before it -> window operator, by the watermark so far -> generator -> emission due after it
+    emission    late rows that were gathered fire -> generators -> the combined watermark
     the end     emission due until the clock stops -> watermark MAX, if the end of input closes
 
 An emission, or a row that carries a watermark, runs the operator's timers at once if it raises the combined watermark.
@@ -68,6 +69,7 @@ class StreamingJob:
         )
         self._emissions = emission_clock(pipeline.watermark.emit, every_tick=follows_clock(pipeline.watermark))
         self._closes = pipeline.replay.end_of_input.value == "close"
+        self._rows_emit = pipeline.watermark.strategy.value == "punctuated"
 
     def run(self, events: Iterable[Event], until_us: int | None) -> None:
         """Process the events, which are in arrival order, then the end of the input at `until_us` or the last row."""
@@ -82,6 +84,7 @@ class StreamingJob:
             end_us = event.clock_us
         self._emit(self._emissions.at_end(until_us))
         if self._closes and end_us is not None:
+            self._end_epoch(end_us if until_us is None else until_us)
             self._advance(Advance(end_us if until_us is None else until_us, MAX, None))
 
     def _process(self, event: Event) -> None:
@@ -90,10 +93,13 @@ class StreamingJob:
         verdicts = self._operator.on_row(key, event.ts, event)
         self.judged.append(Judged(event, watermark, verdicts))
         self.fired += [Fired(verdict.pane, event.clock_us) for verdict in verdicts if verdict.pane is not None]
+        if self._rows_emit:
+            self._end_epoch(event.clock_us)
 
     def _emit(self, clocks_us: Iterable[int]) -> None:
         for clock_us in clocks_us:
             self._clock.advance_to(clock_us)
+            self._end_epoch(clock_us)
             self._partitions.on_periodic_emit()
 
     def emit_watermark(self, watermark: int) -> None:
@@ -106,14 +112,22 @@ class StreamingJob:
     def mark_active(self) -> None:
         """Go on."""
 
+    def _end_epoch(self, clock_us: int) -> None:
+        self.fired += [Fired(pane, clock_us) for pane in self._operator.on_epoch_end()]
+
     def _advance(self, advance: Advance) -> None:
         self.calendar.record(advance)
         self.fired += [Fired(pane, advance.clock_us) for pane in self._operator.on_watermark(advance.watermark)]
 
 
 def operator(declared: Windows) -> Operator:
-    """Make the operator of the windows that a pipeline declares. Raises ValueError for an unknown kind."""
-    lateness_ms, discarding = declared.allowed_lateness_ms, declared.accumulation.value == "discarding"
+    """Make the operator of the windows that a pipeline declares. Raises ValueError for what there is none of."""
+    lateness_ms, discarding = declared.lateness_ms, declared.accumulation.value == "discarding"
+    gathering = declared.late_panes.value == "per_epoch"
     if declared.kind == "session":
+        if gathering:
+            raise ValueError("found windows.late_panes per_epoch with sessions, whose late rows fire one by one")
         return SessionOperator(declared.gap_ms, allowed_lateness_ms=lateness_ms, discarding=discarding)
-    return WindowOperator(assigner(declared), allowed_lateness_ms=lateness_ms, discarding=discarding)
+    return WindowOperator(
+        assigner(declared), allowed_lateness_ms=lateness_ms, discarding=discarding, gathering=gathering
+    )

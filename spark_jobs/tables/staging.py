@@ -20,6 +20,9 @@ from spark_jobs.tables.lake import Lake
 # Columns of this prefix serve the run itself: they are staged, and no published table has them.
 WORKING_PREFIX = "__tm_"
 
+# The last word of the names of parts of `panes` that hold retractions and no panes.
+RETRACTIONS = "retractions"
+
 # Which columns' minima and maxima Delta keeps: those that a replaced range and its readers ask for.
 _STATISTICS = {
     "watermarks": "window_start",
@@ -74,11 +77,16 @@ def row_count(spark: SparkSession, lake: Lake, run_id: str, table: str) -> int:
 
 
 def panes_by_timing(spark: SparkSession, lake: Lake, run_id: str) -> Counter[str]:
-    """How many panes of each timing the run has staged, as in `row_count`: a file of panes holds one timing."""
+    """How many panes of each timing the run has staged, as in `row_count`: a file of panes holds one timing.
+
+    Retractions are counted as "retractions".
+    """
     counts: Counter[str] = Counter()
-    for told in _statistics(spark, lake, run_id, "panes"):
-        if told["numRecords"]:
-            counts[told["minValues"]["timing"]] += told["numRecords"]
+    for commit in delta_log.commits(spark, lake.staged("panes", run_id)):
+        retracts = any(action["txn"]["appId"].endswith(RETRACTIONS) for action in commit if "txn" in action)
+        for told in (json.loads(action["add"]["stats"]) for action in commit if "add" in action):
+            if told["numRecords"]:
+                counts[RETRACTIONS if retracts else told["minValues"]["timing"]] += told["numRecords"]
     return counts
 
 

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from spark_jobs.pipeline.model import Accumulation, Emit, EmitKind, Strategy, Watermark, Windows
+from spark_jobs.pipeline.model import Emit, EmitKind, Strategy, Watermark, Windows
 from spark_jobs.replay.interval_join import interval_join
-from spark_jobs.replay.support import WINDOW_JOIN_STRATEGIES
+from spark_jobs.replay.support import WINDOW_JOIN_ACCUMULATIONS, WINDOW_JOIN_STRATEGIES
 from spark_jobs.replay.window_join import window_join
 from spark_jobs.semantics.instants import END_OF_INPUT, MAX, MIN, micros
 from spark_jobs.semantics.interval_join import JoinBounds, Side
@@ -192,7 +192,7 @@ windows_drawn = st.builds(
     st.integers(1, 12),
     st.integers(0, 11),
     st.sampled_from([0, 1, 4, 30]),
-    st.sampled_from(Accumulation),
+    st.sampled_from(WINDOW_JOIN_ACCUMULATIONS),
 )
 # Without shrinking, which would ask Spark hundreds of times.
 few = settings(

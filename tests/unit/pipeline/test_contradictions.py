@@ -30,6 +30,14 @@ CONTRADICTIONS = [
     ),
     (
         "  kind: tumbling\n  size: 1 hour\n  offset: -15 min\n",
+        "  kind: session\n  gap: 30 min\n  late_panes: per_epoch\n",
+        (
+            "21:3: windows.late_panes: windows.kind session has no late panes per_epoch: a late row may merge "
+            "sessions; take it away"
+        ),
+    ),
+    (
+        "  kind: tumbling\n  size: 1 hour\n  offset: -15 min\n",
         "  kind: session\n  gap: 30 min\n  offset: 5 min\n",
         (
             "21:3: windows.offset: windows.kind session has no grid: a session ends a gap after its last row; "

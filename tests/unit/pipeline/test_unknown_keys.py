@@ -23,7 +23,7 @@ UNKNOWN = [
         "  sise: 1 hour",
         (
             "20:3: windows.sise: unknown key; did you mean 'size'? known keys: kind, size, slide, offset, gap, key, "
-            "allowed_lateness, accumulation, late_data, aggregates"
+            "allowed_lateness, accumulation, late_data, late_panes, aggregates"
         ),
     ),
     (
@@ -95,29 +95,11 @@ LATER = [
         ),
     ),
     (
-        "accumulation: accumulating",
-        "accumulation: retracting",
-        (
-            "24:17: windows.accumulation: 'retracting' is not supported by this version, expected accumulating or"
-            " discarding"
-        ),
-    ),
-    (
-        "late_data: side_output",
-        "late_data: drop",
-        "25:14: windows.late_data: 'drop' is not supported by this version, expected side_output",
-    ),
-    (
-        "late_data: side_output",
-        "late_data: update",
-        "25:14: windows.late_data: 'update' is not supported by this version, expected side_output",
-    ),
-    (
         "  kind: tumbling",
         "  trigger: {count: 3}",
         (
             "19:3: windows.trigger: not supported by this version; known keys: kind, size, slide, offset, gap, key, "
-            "allowed_lateness, accumulation, late_data, aggregates"
+            "allowed_lateness, accumulation, late_data, late_panes, aggregates"
         ),
     ),
     (

@@ -138,8 +138,15 @@ def test_the_watermark_never_falls(rows: Rows, pipeline: Pipeline) -> None:
 @given(rows=streams(), pipeline=pipelines)
 def test_no_pane_fires_before_its_watermark_and_indices_have_no_gap(rows: Rows, pipeline: Pipeline) -> None:
     firings: Counter[tuple[Any, ...]] = Counter()
+    latest: dict[tuple[Any, ...], Any] = {}
     for pane in replay(rows, pipeline).panes:
         assert (pane["window_end"] - pane["watermark"]).total_seconds() <= 0.001
+        if pane.get("is_retraction"):
+            assert latest.pop(group(pane)) == (pane["pane_index"], pane["ids"])
+            continue
+        if pipeline.windows.accumulation is Accumulation.RETRACTING:
+            assert group(pane) not in latest
+            latest[group(pane)] = (pane["pane_index"], pane["ids"])
         assert pane["pane_index"] == firings[group(pane)]
         assert pane["timing"] == "late" or pane["pane_index"] == 0
         firings[group(pane)] += 1

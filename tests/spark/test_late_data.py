@@ -1,0 +1,119 @@
+"""What becomes of late rows, as Spark and the reference say it: taken how, withdrawing what, gathered, dropped, asked.
+
+Streams are drawn by seed; every way of treating late rows meets every kind of window. What fails is kept as a case.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import product
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.jobs.check import check_source
+from spark_jobs.jobs.errors import InputError
+from spark_jobs.pipeline.model import (
+    Accumulation,
+    Aggregate,
+    EmitKind,
+    LateData,
+    LatePanes,
+    Pipeline,
+    SourcePartition,
+    Strategy,
+    Windows,
+)
+from spark_jobs.semantics import reference
+from tests.spark.engine import frame_of, in_order, spark_replay
+from tests.spark.test_silence import SCHEMA, START_MS, drawn_pipeline
+
+pytestmark = pytest.mark.spark
+
+GRIDS = {
+    "tumbling": Windows(size_ms=10),
+    "sliding": Windows(kind="sliding", size_ms=10, slide_ms=4, offset_ms=1),
+    "apart": Windows(kind="sliding", size_ms=3, slide_ms=5),
+    "session": Windows(kind="session", gap_ms=4),
+}
+CONTINUED = (Aggregate("rows", "count(*)"), Aggregate("mean", "avg(id)"))
+ASKING = (
+    Aggregate("ahead", "max(unix_millis(window_end) - ts)"),
+    Aggregate("length", "unix_millis(max(window_end)) - unix_millis(window_start)"),
+    Aggregate("past", "count_if(watermark >= timestamp_millis(ts))"),
+)
+BY_HAND = {
+    "ahead": lambda rows: max(millis(row["window_end"]) - row["ts"] for row in rows),
+    "length": lambda rows: millis(rows[0]["window_end"]) - millis(rows[0]["window_start"]),
+    "past": lambda rows: sum(millis(row["watermark"]) >= row["ts"] for row in rows),
+}
+WAYS = [
+    (kind, accumulation, late_data, late_panes)
+    for kind, accumulation, late_data, late_panes in product(GRIDS, Accumulation, LateData, LatePanes)
+    if kind != "session" or late_panes is LatePanes.PER_ROW
+]
+DRAWN = [
+    pytest.param(way, seed, marks=[pytest.mark.soak] if seed or i % 5 else [], id="-".join([*way, str(seed)]))
+    for seed in range(6)
+    for i, way in enumerate(WAYS)
+]
+
+
+def millis(time: datetime) -> int:
+    return round((time - datetime.fromtimestamp(0, UTC)).total_seconds() * 1000)
+
+
+def drawn(way: tuple[str, Accumulation, LateData, LatePanes], seed: int) -> tuple[list[dict[str, Any]], Pipeline]:
+    kind, accumulation, late_data, late_panes = way
+    draw = random.Random(f"{way}-{seed}")
+    strategy = draw.choice([Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS, Strategy.PUNCTUATED])
+    emission = draw.choice([EmitKind.EVERY, EmitKind.EVERY, EmitKind.EVERY_N, EmitKind.PER_EVENT])
+    pipeline = drawn_pipeline(draw, strategy, emission, idle=draw.random() < 0.3)
+    source = replace(pipeline.source, source_partition=SourcePartition(("partition",)), where=None)
+    watermark = replace(pipeline.watermark, out_of_orderness_ms=draw.choice([0, 2]))
+    windows = replace(
+        GRIDS[kind],
+        key=draw.choice([(), ("partition",)]),
+        allowed_lateness_ms=draw.choice([4, 50]),
+        accumulation=accumulation,
+        late_data=late_data,
+        late_panes=late_panes,
+        aggregates=draw.choice([CONTINUED, ASKING]),
+    )
+    return late_rows(draw), replace(pipeline, source=source, watermark=watermark, windows=windows)
+
+
+def late_rows(draw: random.Random) -> list[dict[str, Any]]:
+    """Rows of two partitions, of which every third comes behind many others."""
+    clock_us = START_MS * 1000
+    rows = []
+    for number in range(draw.choice([20, 50])):
+        clock_us += draw.choice([0, 0, 700, 1000, 3000])
+        ts = clock_us // 1000 - draw.choice([0, 0, 1, 3, 9, 14, 26])
+        marked, value = draw.choice([True, False, None]), draw.choice([ts - 1, ts - 4, None])
+        told = {"partition": draw.choice("ab"), "arrival_us": clock_us, "counts": True}
+        rows.append({"id": number, "ts": ts, "mark": marked, "value": value, **told})
+    return rows
+
+
+@pytest.mark.parametrize(("way", "seed"), DRAWN)
+def test_spark_treats_late_rows_as_the_reference_does(
+    session: SparkSession, way: tuple[str, Accumulation, LateData, LatePanes], seed: int
+) -> None:
+    rows, pipeline = drawn(way, seed)
+    expected = reference.replay(rows, pipeline, aggregates=BY_HAND)
+    found = spark_replay(session, rows[::-1], pipeline, schema=SCHEMA)
+    for table in ("panes", "window_results", "late_events", "watermarks"):
+        assert in_order(getattr(found, table)) == in_order(getattr(expected, table)), table
+
+
+def test_a_check_knows_what_an_aggregate_may_ask_for(session: SparkSession) -> None:
+    _, pipeline = drawn(WAYS[0], 0)
+    events = frame_of(session, [], SCHEMA)
+    check_source(events, replace(pipeline, windows=replace(pipeline.windows, aggregates=ASKING)))
+    wrong = (Aggregate("length", "max(window_stop)"),)
+    with pytest.raises(InputError, match=r"windows.aggregates.length: asked for the column 'window_stop'"):
+        check_source(events, replace(pipeline, windows=replace(pipeline.windows, aggregates=wrong)))

@@ -1,0 +1,70 @@
+"""Runs that treat late rows otherwise: what they stage in slices, check and publish is what the reference says."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.jobs.run import Runner
+from spark_jobs.semantics import reference
+from spark_jobs.tables import ledger
+from spark_jobs.tables.lake import RESULT_TABLES, Lake
+from spark_jobs.tables.publishing import Interval
+from tests.spark import history
+from tests.spark.engine import in_order
+from tests.spark.test_session_runs import published, sessions
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
+
+SLIDING = {"windows__kind": "sliding", "windows__slide": "4 minutes"}
+EPOCHS = {"windows__late_panes": "per_epoch", "watermark__emit": "{every: 2 minutes}"}
+WAYS = {
+    "retracting": {"windows__accumulation": "retracting", **EPOCHS},
+    "dropping": {**SLIDING, "windows__late_data": "drop"},
+    "gathering": {**SLIDING, **EPOCHS, "windows__accumulation": "discarding"},
+    "sessions": {"windows__late_data": "drop", "windows__accumulation": "retracting"},
+    "updating": {"windows__late_data": "update"},
+}
+
+
+LONG = ("gathering", "updating")
+
+
+@pytest.mark.parametrize("way", [pytest.param(w, marks=[pytest.mark.soak] if w in LONG else []) for w in WAYS])
+def test_a_sliced_run_passes_its_checks_and_publishes_what_the_reference_gives(
+    spark: SparkSession, table: str, lake: Lake, way: str
+) -> None:
+    pipeline = (sessions if way == "sessions" else history.pipeline)(table, **WAYS[way])
+    outcomes = Runner(spark, pipeline, lake, slices=3).run(Interval())
+    assert [o.state for o in outcomes] == ["done"] * 5
+    expected = reference.replay(history.events(), pipeline)
+    found = published(spark, lake)
+    for name in RESULT_TABLES:
+        assert found[name] == in_order(getattr(expected, name)), name
+    counts = ledger.find(spark, lake, outcomes[0].run_id).counts  # type: ignore[union-attr]
+    assert {name: counts[name] for name in expected.counts} == expected.counts
+    assert_way(way, counts, expected)
+
+
+def assert_way(way: str, counts: dict[str, int], expected: Any) -> None:
+    """The stream is one in which the way makes a difference."""
+    withdrawn = sum(pane.get("is_retraction", False) for pane in expected.panes)
+    assert counts.get("retractions", 0) == withdrawn
+    assert (withdrawn > 0) is (way in ("retracting", "sessions"))
+    assert (counts["too_late"] > 0) is (way != "updating")
+    assert (expected.late_events == []) is (way in ("dropping", "sessions", "updating"))
+    assert counts["late"] > 0
+
+
+@pytest.mark.soak
+def test_a_range_of_dropping_sessions_counts_its_own_rows(spark: SparkSession, table: str, lake: Lake) -> None:
+    pipeline = sessions(table, **WAYS["sessions"])
+    Runner(spark, pipeline, lake).run(Interval())
+    before = published(spark, lake)
+    start = history.START + timedelta(minutes=50, seconds=7)
+    outcomes = Runner(spark, pipeline, lake).run(Interval(start, start + timedelta(minutes=20)))
+    assert [o.state for o in outcomes] == ["done"] * 5
+    assert published(spark, lake) == before
