@@ -296,6 +296,7 @@ def _watermark(pipeline: Pipeline) -> str:
         Strategy.MONOTONOUS: "monotonous watermark",
         Strategy.PUNCTUATED: f"punctuated watermark when {watermark.when}",
         Strategy.TIME_LAG: f"lag {format_duration(watermark.lag_ms)}",
+        Strategy.CUSTOM: f"watermark of {watermark.generator}",
         Strategy.NONE: "no watermark",
     }[watermark.strategy]
     silent = watermark.idle_timeout_ms

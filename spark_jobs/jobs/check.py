@@ -1,4 +1,4 @@
-"""Whether a pipeline fits its source: columns, types, expressions. Asked before anything is computed or written."""
+"""Whether a pipeline fits its source: columns, types, expressions, classes. Asked before anything is computed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.model import Pipeline, Strategy
 from spark_jobs.pipeline.names import INTERNAL_PREFIX
 from spark_jobs.replay import TimeFieldError, event_time, firing
+from spark_jobs.semantics.custom import GeneratorError, new_generator
 
 
 def check_source(events: DataFrame, pipeline: Pipeline) -> None:
     """Raise InputError with every problem of `pipeline` against the columns of `events`; return if there is none."""
-    problems = [*_columns(events, pipeline), *_times(events, pipeline), *_expressions(events, pipeline)]
+    looked_at = (_columns, _times, _expressions)
+    problems = [problem for look in looked_at for problem in look(events, pipeline)] + [*_generator(pipeline)]
     if problems:
         raise InputError("\n".join(problems))
 
@@ -70,6 +72,15 @@ def _expressions(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
             firing.grouped(events, pipeline).agg(F.expr(aggregate.expression).alias(aggregate.name))
         except AnalysisException as problem:
             yield f"windows.aggregates.{aggregate.name}: {_told(problem, events)}"
+
+
+def _generator(pipeline: Pipeline) -> Iterator[str]:
+    if pipeline.watermark.strategy is not Strategy.CUSTOM:
+        return
+    try:
+        new_generator(pipeline.watermark.generator, pipeline.watermark.arguments)
+    except GeneratorError as problem:
+        yield f"watermark.class: {problem}"
 
 
 def _told(problem: AnalysisException, events: DataFrame) -> str:

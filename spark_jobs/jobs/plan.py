@@ -20,6 +20,7 @@ from spark_jobs.replay import columns as c
 from spark_jobs.replay import windows
 from spark_jobs.replay.events import prepare
 from spark_jobs.replay.support import UnsupportedPipelineError, require_support
+from spark_jobs.semantics.custom import GeneratorError
 from spark_jobs.tables import ledger, source
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
@@ -50,6 +51,8 @@ def plan(spark: SparkSession, pipeline: Pipeline, lake: Lake, interval: Interval
         require_support(pipeline)
     except UnsupportedPipelineError as problem:
         raise InputError(str(problem)) from problem
+    except GeneratorError as problem:
+        raise InputError(f"watermark.class: {problem}") from problem
     _aligned(interval, pipeline)
     table = pipeline.source.table
     try:

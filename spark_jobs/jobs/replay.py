@@ -25,19 +25,21 @@ from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import (
     arrival_order,
     gathering,
+    generators,
     late_events,
     late_panes,
     lateness,
     panes,
     retractions,
     session_panes,
+    timeline,
     timestamps,
     window_slices,
     windows,
 )
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.calendar import calendar
-from spark_jobs.replay.census import census, is_small
+from spark_jobs.replay.census import census, is_small, moving
 from spark_jobs.replay.engine import watermarks
 from spark_jobs.replay.epochs import Axis, axis
 from spark_jobs.replay.events import fills_windows, moves_watermark, prepare, quoted
@@ -114,7 +116,8 @@ class _Staging:
 
     def _stage_all(self, groups: DataFrame, slices: int, invalid: int) -> list[Slice]:
         pipeline = self._pipeline
-        book = self._kept(calendar(groups, self._moving, pipeline), "calendar", groups.sparkSession)
+        told = calendar(groups, self._moving, pipeline, advances=self._advances(groups))
+        book = self._kept(told, "calendar", groups.sparkSession)
         parts = self._slices(groups, slices)
         with ThreadPoolExecutor(max_workers=4) as pool:
             beside = [pool.submit(self._watermarks, book), pool.submit(self._invalid, invalid)]
@@ -126,6 +129,13 @@ class _Staging:
             for future in beside:
                 future.result()
         return parts
+
+    def _advances(self, groups: DataFrame) -> DataFrame | None:
+        """The stored timeline, where it is all that tells the watermark."""
+        if not generators.are_asked(self._pipeline):
+            return None
+        found = timeline.advances(moving(groups, self._pipeline), self._moving, self._pipeline)
+        return self._kept(found, "timeline", groups.sparkSession)
 
     def _kept(self, rows: DataFrame, name: str, reader: SparkSession | None = None) -> DataFrame:
         return staging.kept(rows, self._lake, self._run.run_id, name, reader=reader or self._spark)
@@ -270,13 +280,15 @@ class _Staging:
         behind = late_events.behind(filling, book, pipeline)
         reached = part.reaches(windows.oldest_ms(F.col("slice_ms"), pipeline.windows), F.col("window_ms"))
         epochs = late_events.epochs(groups.where(reached), book, pipeline)
+        told = (groups, pipeline, self._moving)
         if epochs is None:
             if not late_events.may_hold_late(groups.where(reached), book, pipeline):
                 behind = behind.limit(0)
             behind = self._kept(behind, f"behind/{name}", groups.sparkSession)
-            missed = late_events.missed_watermarks(late_events.epochs_of(behind), groups, pipeline, self._moving)
+            asked = late_events.epochs_of(behind)
+            missed = late_events.missed_watermarks(asked, *told, advances=self._advances(groups))
         else:
-            missed = late_events.missed_watermarks(epochs, groups, pipeline, self._moving)
+            missed = late_events.missed_watermarks(epochs, *told)
             missed = self._kept(missed, f"missed_watermarks/{name}", groups.sparkSession)
             if missed.isEmpty():
                 behind = behind.limit(0)

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Accumulation, Pipeline
 from spark_jobs.replay import columns as c
-from spark_jobs.replay import late_events, merging, retractions, session_panes, sessions, timeline
+from spark_jobs.replay import generators, late_events, merging, retractions, session_panes, sessions, timeline
 from spark_jobs.replay.census import moving
 from spark_jobs.replay.engine import no_watermarks
 from spark_jobs.tables import staging
@@ -52,7 +52,7 @@ class SessionStaging:
                 pool.submit(self._stage_panes, clean, "clean"),
                 pool.submit(self._stage, no_watermarks(groups.sparkSession), "watermarks", "all"),
             ]
-            ranked = self._ranked(components, before, groups)
+            ranked = self._ranked(components, before, groups, advances)
             scanned = self._keep(merging.scanned(ranked, pipeline), "scanned")
             firings = session_panes.firings(scanned, advances, moved_by, pipeline)
             panes = self._keep(session_panes.scanned_panes(firings, ranked, scanned, pipeline), "scanned_panes")
@@ -73,7 +73,7 @@ class SessionStaging:
             for future in beside:
                 future.result()
 
-    def _ranked(self, components: DataFrame, before: DataFrame, groups: DataFrame) -> DataFrame:
+    def _ranked(self, components: DataFrame, before: DataFrame, groups: DataFrame, advances: DataFrame) -> DataFrame:
         pipeline = self._pipeline
         unclean = self._keep(sessions.unclean(components, pipeline), "unclean")
         rows = self._keep(sessions.rows_of(unclean, self._filling, pipeline), "unclean_rows")
@@ -81,7 +81,9 @@ class SessionStaging:
             judged = timeline.judged(rows, before, pipeline)
         else:
             epochs = late_events.epochs_of(rows)
-            judged = rows.join(late_events.missed_watermarks(epochs, groups, pipeline, self._moves), c.EPOCH)
+            told = advances if generators.are_asked(pipeline) else None
+            missed = late_events.missed_watermarks(epochs, groups, pipeline, self._moves, advances=told)
+            judged = rows.join(missed, c.EPOCH)
         return self._keep(merging.ranked(judged), "ranked")
 
     def _stage_panes(self, panes: DataFrame, part: str) -> None:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from spark_jobs.pipeline import rules
 from spark_jobs.pipeline.checks import EXPECTATIONS
 from spark_jobs.pipeline.document import Scalar, join
 from spark_jobs.pipeline.emission import EMISSION
-from spark_jobs.pipeline.forms import Form, Leaf, choice, duration, pattern, ratio, text
+from spark_jobs.pipeline.forms import Form, Leaf, Plain, choice, duration, pattern, ratio, text
 from spark_jobs.pipeline.model import (
     Accumulation,
     Aggregate,
@@ -31,7 +32,7 @@ from spark_jobs.pipeline.model import (
     Watermark,
     Windows,
 )
-from spark_jobs.pipeline.names import result_column
+from spark_jobs.pipeline.names import argument, result_column
 from spark_jobs.pipeline.partitions import COLUMNS, SOURCE_PARTITION
 from spark_jobs.pipeline.records import Either, Field, ListOf, Record, Rest
 from spark_jobs.pipeline.schedules import PRESETS, schedule
@@ -40,6 +41,10 @@ from spark_jobs.pipeline.time_fields import TIME_FIELD
 
 def _aggregates(expressions: Mapping[str, str]) -> tuple[Aggregate, ...]:
     return tuple(Aggregate(name, expression) for name, expression in expressions.items())
+
+
+def _arguments(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    return arguments
 
 
 def _guard(node: Scalar) -> int | None:
@@ -69,19 +74,31 @@ _REPLAY = Record(
 
 _IDLE_TIMEOUT = "a duration longer than 0, such as '12 hours'"
 
+_CLASS = pattern(
+    "a class as package.module:Class",
+    r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*",
+)
+_ARGUMENTS = Record(
+    _arguments,
+    rest=Rest("arguments", Plain(), name=argument),
+    what="a mapping of the class's arguments to values, such as {rows: 1000}",
+)
+
 _WATERMARK = Record(
     Watermark,
     fields=(
         Field("placement", "placement", choice(Placement)),
-        Field("strategy", "strategy", choice(Strategy, later=("custom",))),
+        Field("strategy", "strategy", choice(Strategy)),
         Field("out_of_orderness", "out_of_orderness_ms", duration()),
         Field("when", "when", text("a SQL condition that marks rows, such as 'is_heartbeat'")),
         Field("value", "value", TIME_FIELD),
         Field("lag", "lag_ms", duration()),
+        Field("class", "generator", _CLASS),
+        Field("arguments", "arguments", _ARGUMENTS),
         Field("idle_timeout", "idle_timeout_ms", duration(_IDLE_TIMEOUT, least_ms=1)),
         Field("emit", "emit", EMISSION),
     ),
-    later=("alignment", "class"),
+    later=("alignment",),
 )
 
 _KIND = replace(pattern("tumbling, sliding or session", "tumbling|sliding|session"), later=("none",))

@@ -48,6 +48,7 @@ class Strategy(StrEnum):
     MONOTONOUS = "monotonous"
     PUNCTUATED = "punctuated"
     TIME_LAG = "time_lag"
+    CUSTOM = "custom"
     NONE = "none"
 
 
@@ -166,8 +167,9 @@ class Watermark:
     """The watermark strategy of every source partition.
 
     `out_of_orderness_ms` belongs to BOUNDED_OUT_OF_ORDERNESS, `lag_ms` to TIME_LAG. PUNCTUATED: rows for which the SQL
-    condition `when` is true emit the watermark `value`, or their event time if there is none. A partition without rows
-    for longer than `idle_timeout_ms` does not hold the others back (rules 30-34); None: each does, for ever.
+    condition `when` is true emit the watermark `value`, or their event time if there is none. CUSTOM: `generator` names
+    the user's class, `package.module:Class`, made with `arguments` for each partition. A partition without rows for
+    longer than `idle_timeout_ms` does not hold the others back (rules 30-34); None: each does, for ever.
     """
 
     strategy: Strategy = Strategy.BOUNDED_OUT_OF_ORDERNESS
@@ -178,6 +180,8 @@ class Watermark:
     value: TimeField | None = None
     lag_ms: int = 0
     idle_timeout_ms: int | None = None
+    generator: str | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,8 @@ _BELONGS = {
     "when": (Strategy.PUNCTUATED, "condition that marks rows", "the condition that marks rows, such as 'is_heartbeat'"),
     "value": (Strategy.PUNCTUATED, "value in marked rows", None),
     "lag": (Strategy.TIME_LAG, "lag", "the lag, such as '5 minutes'"),
+    "class": (Strategy.CUSTOM, "class", "the generator's class, such as 'my_company.watermarks:DeviceClock'"),
+    "arguments": (Strategy.CUSTOM, "class with arguments", None),
 }
 
 

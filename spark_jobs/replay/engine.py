@@ -16,6 +16,7 @@ from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import (
     arrival_order,
     gathering,
+    generators,
     late_events,
     late_panes,
     lateness,
@@ -59,9 +60,21 @@ class Replay:
         return gathered(census(self._rows, self._pipeline).localCheckpoint())
 
     @cached_property
+    def timeline(self) -> DataFrame:
+        """The advances of the combined watermark (see `timeline.advances`)."""
+        told = (moving(self.census, self._pipeline), self._moving, self._pipeline)
+        return timeline.advances(*told, until_us=self._until_us).localCheckpoint()
+
+    @property
+    def _advances(self) -> DataFrame | None:
+        """The timeline, where it is all that tells the watermark."""
+        return self.timeline if generators.are_asked(self._pipeline) else None
+
+    @cached_property
     def calendar(self) -> DataFrame:
         """When each window fires and closes (see `calendar.calendar`)."""
-        return calendar(self.census, self._moving, self._pipeline, until_us=self._until_us).localCheckpoint()
+        told = (self.census, self._moving, self._pipeline)
+        return calendar(*told, until_us=self._until_us, advances=self._advances).localCheckpoint()
 
     @cached_property
     def late_rows(self) -> DataFrame:
@@ -71,8 +84,12 @@ class Replay:
         if epochs is None:
             behind = behind.localCheckpoint()
             epochs = late_events.epochs_of(behind)
-        missed = late_events.missed_watermarks(epochs, self.census, self._pipeline, self._moving)
+        missed = self._missed(epochs)
         return late_events.late_rows(behind, missed, self._pipeline).localCheckpoint()
+
+    def _missed(self, epochs: DataFrame) -> DataFrame:
+        told = (self.census, self._pipeline, self._moving)
+        return late_events.missed_watermarks(epochs, *told, advances=self._advances)
 
     @cached_property
     def _on_time(self) -> DataFrame:
@@ -140,12 +157,6 @@ class SessionReplay(Replay):
         return moving(self.census, self._pipeline)
 
     @cached_property
-    def timeline(self) -> DataFrame:
-        """The advances of the combined watermark (see `timeline.advances`)."""
-        advances = timeline.advances(self._census_moving, self._moving, self._pipeline, until_us=self._until_us)
-        return advances.localCheckpoint()
-
-    @cached_property
     def _before(self) -> DataFrame:
         return timeline.before(self._census_moving, self.timeline, self._pipeline).localCheckpoint()
 
@@ -160,8 +171,7 @@ class SessionReplay(Replay):
         rows = sessions.rows_of(unclean, self._filling, self._pipeline).localCheckpoint()
         if timeline.tells_single_rows(self._pipeline):
             return merging.ranked(timeline.judged(rows, self._before, self._pipeline)).localCheckpoint()
-        epochs = late_events.epochs_of(rows)
-        missed = late_events.missed_watermarks(epochs, self.census, self._pipeline, self._moving)
+        missed = self._missed(late_events.epochs_of(rows))
         return merging.ranked(rows.join(missed, c.EPOCH)).localCheckpoint()
 
     @cached_property
@@ -209,7 +219,8 @@ def replay(events: DataFrame, pipeline: Pipeline, *, until: datetime | None = No
     `events` has the source's columns, in any order and partitioning of rows. `until` (aware) is how far the arrival
     clock is known to have gone, if further than the last row: emissions up to it happen. Raises TimeFieldError when a
     time column has another type than declared, UnsupportedPipelineError for windows or watermarks that Spark does not
-    have, and Spark's AnalysisException for columns that do not exist.
+    have, GeneratorError for a custom watermark whose class is not there, and Spark's AnalysisException for columns that
+    do not exist.
     """
     require_support(pipeline)
     kind = SessionReplay if pipeline.windows.kind == windows.SESSION else Replay

@@ -4,7 +4,7 @@ A tick is an emission of `emit`. Law, with the position of `arrival_order`:
 
     ticks   a long: the tick that ends the epoch                   watermarks that move at ticks alone
     rows    the position                                           rows that emit; no tick changes anything
-    marks   (tick, is_tick, position); position null in a tick     rows that emit, partitions that ticks make idle
+    marks   (tick, is_tick, position); position null in a tick     rows that emit, and ticks that matter beside them
 
 Epochs compare along the arrival order; a tick is behind all rows that it ends. Per-event emission is rows where nothing
 but the rows' own times matters, and else ticks of one row each. Without a watermark there is one tick, far away.
@@ -38,6 +38,8 @@ def axis(pipeline: Pipeline) -> Axis:
     watermark = pipeline.watermark
     if watermark.strategy is Strategy.NONE:
         return Axis.TICKS
+    if watermark.strategy is Strategy.CUSTOM:
+        return Axis.MARKS
     if watermark.strategy is Strategy.PUNCTUATED:
         return Axis.MARKS if falls_idle(pipeline) else Axis.ROWS
     by_row = watermark.emit.kind is EmitKind.PER_EVENT and not falls_idle(pipeline)

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.pipeline.model import LateData, Pipeline
-from spark_jobs.replay import arrival_order, lateness, timestamps, watermark, windows
+from spark_jobs.replay import arrival_order, lateness, timeline, timestamps, watermark, windows
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.census import moving
 from spark_jobs.replay.epochs import Axis, axis
@@ -58,13 +58,24 @@ def epochs_of(behind: DataFrame) -> DataFrame:
     return behind.select(F.col(c.EPOCH).alias("epoch")).distinct()
 
 
-def missed_watermarks(epochs: DataFrame, groups: DataFrame, pipeline: Pipeline, moved_by: DataFrame) -> DataFrame:
+def missed_watermarks(
+    epochs: DataFrame,
+    groups: DataFrame,
+    pipeline: Pipeline,
+    moved_by: DataFrame,
+    *,
+    advances: DataFrame | None = None,
+) -> DataFrame:
     """The watermark before the rows of each of `epochs`: `EPOCH`, `WATERMARK_MS`.
 
-    `groups` is the census, `moved_by` the prepared rows with epoch that move the watermark.
+    `groups` is the census, `moved_by` the prepared rows with epoch that move the watermark; `advances` is
+    `timeline.advances` where the watermark is read off it.
     """
-    points = watermark.points_before(epochs, pipeline)
-    reached = watermark.combined(points, moving(groups, pipeline), moved_by, pipeline)
+    if advances is None:
+        points = watermark.points_before(epochs, pipeline)
+        reached = watermark.combined(points, moving(groups, pipeline), moved_by, pipeline)
+    else:
+        reached = timeline.watermark_before(epochs, advances)
     return reached.select(F.col("epoch").alias(c.EPOCH), F.col("watermark_ms").alias(c.WATERMARK_MS))
 
 

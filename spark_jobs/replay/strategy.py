@@ -3,6 +3,7 @@
     bounded_out_of_orderness, monotonous   ts - B - 1; B = 0 for monotonous                        rules 10, 11
     punctuated                             the value of a marked row; no candidate of any other    rule 16
     time_lag                               clock - lag, for all partitions alike                   rule 18
+    custom                                 no candidate: `generators` asks the user's own class
     none                                   no candidate                                            rule 15
 
 Milliseconds; null: no candidate.
@@ -60,6 +61,6 @@ def _candidate(pipeline: Pipeline, ts_ms: Column, clock_us: Column, carried: str
         return F.col(carried)
     if pipeline.watermark.strategy is Strategy.TIME_LAG:
         return lagging_ms(clock_us, pipeline)
-    if pipeline.watermark.strategy is Strategy.NONE:
+    if pipeline.watermark.strategy in (Strategy.CUSTOM, Strategy.NONE):
         return F.lit(None).cast("long")
     return bounded_ms(ts_ms, pipeline)

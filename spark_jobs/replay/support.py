@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from spark_jobs.pipeline.joining import JoiningPipeline
 from spark_jobs.pipeline.model import Accumulation, EmitKind, LatePanes, Order, Pipeline, Strategy, Windows
 from spark_jobs.replay.epochs import axis
+from spark_jobs.semantics.custom import new_generator
 
 WINDOW_KINDS = ("tumbling", "sliding", "session")
 WINDOW_JOIN_KINDS = ("tumbling",)
 WINDOW_JOIN_ACCUMULATIONS = (Accumulation.ACCUMULATING, Accumulation.DISCARDING)
 WINDOW_JOIN_LATE_PANES = (LatePanes.PER_ROW,)
-WINDOW_JOIN_STRATEGIES = tuple(strategy for strategy in Strategy if strategy is not Strategy.TIME_LAG)
+JOIN_STRATEGIES = tuple(strategy for strategy in Strategy if strategy is not Strategy.CUSTOM)
+WINDOW_JOIN_STRATEGIES = tuple(strategy for strategy in JOIN_STRATEGIES if strategy is not Strategy.TIME_LAG)
 
 
 class UnsupportedPipelineError(ValueError):
@@ -23,10 +25,15 @@ class UnsupportedPipelineError(ValueError):
 
 
 def require_support(pipeline: Pipeline) -> None:
-    """Raise UnsupportedPipelineError if the engine lacks something that the pipeline asks for."""
+    """Raise UnsupportedPipelineError if the engine lacks something that the pipeline asks for.
+
+    Raises GeneratorError if the class of a custom watermark is not there, or cannot be made.
+    """
     _require("windows.kind", pipeline.windows.kind, WINDOW_KINDS)
     if pipeline.windows.kind == "session" and pipeline.windows.late_panes is LatePanes.PER_EPOCH:
         raise UnsupportedPipelineError("asked Spark for windows.late_panes 'per_epoch' of sessions; take it away")
+    if pipeline.watermark.strategy is Strategy.CUSTOM:
+        new_generator(pipeline.watermark.generator, pipeline.watermark.arguments)
 
 
 def require_interval_join(joining: JoiningPipeline) -> None:
@@ -34,6 +41,7 @@ def require_interval_join(joining: JoiningPipeline) -> None:
     if joining.replay.order is Order.COMMIT:
         raise UnsupportedPipelineError("asked Spark for a join in commit order, which it does not have")
     for joined in joining.inputs:
+        _require("watermark.strategy", joined.watermark.strategy, JOIN_STRATEGIES, " in a join")
         if joined.watermark.idle_timeout_ms is not None:
             raise UnsupportedPipelineError(
                 "asked Spark for watermark.idle_timeout in a join, which it does not have; take it away"

@@ -44,6 +44,11 @@ def advances(watermark: int, current: int) -> bool:
     return watermark > current
 
 
+def has_caught_up(watermark: int, combined: int) -> bool:
+    """Say whether a channel that was idle counts again, being not behind what was sent (rule 37)."""
+    return watermark >= combined
+
+
 def is_complete(window: TimeWindow, watermark: int) -> bool:
     """Say whether the window has fired at this watermark, or fires now (rules 2, 60)."""
     return watermark >= window.last

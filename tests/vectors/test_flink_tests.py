@@ -14,6 +14,7 @@ from spark_jobs.semantics.merge import WatermarkMerge
 from spark_jobs.semantics.merging import MergingWindows, touches
 from spark_jobs.semantics.panes import Pane, WindowOperator
 from spark_jobs.semantics.sessions import SessionOperator
+from spark_jobs.semantics.valve import Valve
 from spark_jobs.semantics.watermark import BoundedOutOfOrderness, WatermarkOutput
 from spark_jobs.semantics.windows import SlidingWindows, TimeWindow, TumblingWindows, WindowAssigner, window_start
 from tests.unit.semantics.outputs import Output
@@ -38,6 +39,7 @@ def assigner(window: Case) -> WindowAssigner:
 def test_every_case_is_read() -> None:
     windows = {"merge_windows", "merging_window_set", "window_assign", "window_intersects", "window_operator"}
     watermarks = {"idleness_timer", "parameter_validation", "watermark_generator", "watermark_multiplexer"}
+    watermarks |= {"status_watermark_valve"}
     schemas = windows | watermarks | {"interval_join", "interval_join_buffers", "window_join", "window_start"}
     assert {case["schema"] for case in CASES} == schemas
 
@@ -157,6 +159,35 @@ def test_watermark_merge(case: Case) -> None:
             found = {"last_watermark": forwarded[-1] if forwarded else None, "idle": forwarded.is_idle}
             assert found == {**found, **step["expect"]}, step
     assert forwarded == sorted(set(forwarded))
+
+
+class Sent(list[Case]):
+    """What leaves a valve, as the cases write it."""
+
+    def emit_watermark(self, watermark: int) -> None:
+        self.append({"watermark": watermark})
+
+    def mark_idle(self) -> None:
+        self.append({"status": "IDLE"})
+
+    def mark_active(self) -> None:
+        self.append({"status": "ACTIVE"})
+
+
+@of_schema("status_watermark_valve")
+def test_valve(case: Case) -> None:
+    sent = Sent()
+    valve = Valve(case["channels"], sent)
+    for step in case["steps"]:
+        channel = valve.channels[step["channel"]]
+        sent.clear()
+        if "watermark" in step:
+            channel.emit_watermark(step["watermark"])
+        else:
+            {"IDLE": channel.mark_idle, "ACTIVE": channel.mark_active}[step["status"]]()
+        assert sent == step["expect"], step
+        if "expect_channel_state" in step:
+            assert valve.watermarks[step["channel"]] == step["expect_channel_state"]["watermark"], step
 
 
 @of_schema("window_operator")

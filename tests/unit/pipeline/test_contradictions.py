@@ -118,6 +118,22 @@ CONTRADICTIONS = [
     ),
     (
         "strategy: bounded_out_of_orderness\n  out_of_orderness: 6 hours\n",
+        "strategy: custom\n  arguments: {rows: 5}\n",
+        (
+            "13:1: watermark.class: missing; watermark.strategy custom needs the generator's class, such as "
+            "'my_company.watermarks:DeviceClock'"
+        ),
+    ),
+    (
+        "out_of_orderness: 6 hours\n",
+        "out_of_orderness: 6 hours\n  arguments: {rows: 5}\n",
+        (
+            "17:3: watermark.arguments: watermark.strategy bounded_out_of_orderness has no class with arguments; take "
+            "it away, or set the strategy to custom"
+        ),
+    ),
+    (
+        "strategy: bounded_out_of_orderness\n  out_of_orderness: 6 hours\n",
         "strategy: none\n  idle_timeout: 1 hour\n",
         (
             "16:3: watermark.idle_timeout: watermark.strategy none has no watermark that a silent partition could hold "

@@ -91,6 +91,20 @@ def test_windows_may_slide(flights: str, environ: dict[str, str]) -> None:
     assert parse(flights, environ=environ).windows.period_ms == 3_600_000
 
 
+def test_a_custom_watermark_names_its_class_and_the_fingerprint_holds_it(
+    edit: Callable[..., str], environ: dict[str, str]
+) -> None:
+    bound = "strategy: bounded_out_of_orderness\n  out_of_orderness: 6 hours\n"
+    named = "strategy: custom\n  class: company.clocks:Device\n  arguments: {rows: 5, zone: north}\n"
+    custom = parse(edit((bound, named)), environ=environ)
+    assert (custom.watermark.generator, custom.watermark.arguments) == (
+        "company.clocks:Device",
+        {"rows": 5, "zone": "north"},
+    )
+    others = (named.replace("Device", "Site"), named.replace("rows: 5", "rows: 6"))
+    assert custom.fingerprint not in {parse(edit((bound, other)), environ=environ).fingerprint for other in others}
+
+
 def test_what_is_left_out_has_the_defaults_of_the_model() -> None:
     pipeline = parse(MINIMAL)
     assert pipeline == Pipeline(

@@ -71,19 +71,11 @@ LATER = [
         ),
     ),
     (
-        "strategy: bounded_out_of_orderness",
-        "strategy: custom",
-        (
-            "15:13: watermark.strategy: 'custom' is not supported by this version, expected "
-            "bounded_out_of_orderness, monotonous, punctuated, time_lag or none"
-        ),
-    ),
-    (
         "  placement: source",
         "  idle_timeot: 12 hours",
         (
             "14:3: watermark.idle_timeot: unknown key; did you mean 'idle_timeout'? known keys: placement, strategy, "
-            "out_of_orderness, when, value, lag, idle_timeout, emit"
+            "out_of_orderness, when, value, lag, class, arguments, idle_timeout, emit"
         ),
     ),
     (
@@ -91,7 +83,7 @@ LATER = [
         "  alignment: {max_drift: 1 hour}",
         (
             "14:3: watermark.alignment: not supported by this version; known keys: placement, strategy, "
-            "out_of_orderness, when, value, lag, idle_timeout, emit"
+            "out_of_orderness, when, value, lag, class, arguments, idle_timeout, emit"
         ),
     ),
     (
