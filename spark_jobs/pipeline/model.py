@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -243,8 +243,24 @@ class Quality:
 
 
 @dataclass(frozen=True)
+class UnitedSource:
+    """One of several sources: its name, what it reads, and how its watermark moves.
+
+    Emission and placement of `watermark` are not looked at: they are the pipeline's, one for all of its sources.
+    """
+
+    name: str
+    source: Source
+    watermark: Watermark = Watermark()
+
+
+@dataclass(frozen=True)
 class Pipeline:
-    """A whole pipeline."""
+    """A whole pipeline.
+
+    With `sources` it reads several, whose rows carry the source's name in the column `source`. Each has its own
+    partitions and strategy; `source` (`sources.together`) and `watermark` then tell what they have in common.
+    """
 
     name: str
     source: Source
@@ -254,6 +270,12 @@ class Pipeline:
     quality: Quality = Quality()
     schedule: str | None = None
     path: str | None = field(default=None, compare=False)
+    sources: tuple[UnitedSource, ...] = ()
+
+    def alone(self, united: UnitedSource) -> Pipeline:
+        """Give the pipeline that reads one of the sources and no other."""
+        shared = {"emit": self.watermark.emit, "placement": self.watermark.placement}
+        return replace(self, source=united.source, watermark=replace(united.watermark, **shared), sources=())
 
     @property
     def fingerprint(self) -> str:

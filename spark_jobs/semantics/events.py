@@ -8,7 +8,7 @@ exist.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from spark_jobs.semantics.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION, Comparable, position
@@ -38,6 +38,7 @@ class Event:
     partition: str
     is_kept: bool
     position: Comparable
+    source: str = ""
 
     @property
     def ts(self) -> int:
@@ -100,6 +101,39 @@ class EventReader:
             is_kept=self._where is None or bool(self._where(row)),
             position=position(row, first, self._order),
         )
+
+
+class UnitedReader:
+    """Reads the rows of several sources, each by its own; a row's column `source` says whose it is."""
+
+    def __init__(self, pipeline: Pipeline, where: Predicate | None = None) -> None:
+        self._readers = {
+            united.name: (number, EventReader(pipeline.alone(united), where), united.source.source_partition.columns)
+            for number, united in enumerate(pipeline.sources)
+        }
+
+    def columns(self, row: Row) -> Row:
+        """Give the row's own columns."""
+        return row
+
+    def read(self, row: Row) -> Event | str:
+        """Give the row as an event, or the reason why it is invalid."""
+        name = column(row, "source")
+        if name not in self._readers:
+            known = ", ".join(self._readers)
+            raise ValueError(f"found a row of the source {name!r}, the pipeline has {known}")
+        number, reader, columns = self._readers[name]
+        event = reader.read(row)
+        if isinstance(event, str):
+            return event
+        partition = label((name, event.partition)) if columns else name
+        clock, *rest = event.position
+        return replace(event, source=name, partition=partition, position=(clock, number, *rest))
+
+
+def event_reader(pipeline: Pipeline, where: Predicate | None = None) -> EventReader | UnitedReader:
+    """Make the reader of a pipeline's rows. Raises ValueError for what cannot be read."""
+    return UnitedReader(pipeline, where) if pipeline.sources else EventReader(pipeline, where)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 from spark_jobs.semantics.aggregates import Aggregation, aggregation
 from spark_jobs.semantics.arrival_order import Comparable
 from spark_jobs.semantics.calendar import Advance
-from spark_jobs.semantics.events import Event, EventReader, Predicate, Row
+from spark_jobs.semantics.events import Event, Predicate, Row, event_reader
 from spark_jobs.semantics.expressions import column
 from spark_jobs.semantics.instants import floor_to_ms, micros, table_time, table_time_us
 from spark_jobs.semantics.lateness import Lateness, fate
@@ -75,7 +75,7 @@ def replay(
 
     Raises ValueError, in its own kinds, for what cannot be read and for an `until` before the last row.
     """
-    reader, tables = EventReader(pipeline, where), _Tables(pipeline, aggregates or {})
+    reader, tables = event_reader(pipeline, where), _Tables(pipeline, aggregates or {})
     read = [(row, reader.read(row)) for row in rows]
     events = [event for _, event in read if isinstance(event, Event)]
     moves_all = pipeline.watermark.placement.value == "source"

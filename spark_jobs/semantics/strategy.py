@@ -44,6 +44,11 @@ def follows_clock(declared: Watermark) -> bool:
     return declared.strategy.value in {"custom", "time_lag"} or declared.idle_timeout_ms is not None
 
 
+def emits_at_rows(declared: Watermark) -> bool:
+    """Say whether a row may emit, so that each row is an epoch of its own."""
+    return declared.strategy.value in {"custom", "punctuated"}
+
+
 def _generator(declared: Watermark, clock: ArrivalClock) -> WatermarkGenerator:
     strategy = declared.strategy.value
     if strategy == "bounded_out_of_orderness":

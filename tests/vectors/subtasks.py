@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from spark_jobs.pipeline.model import Watermark
 from spark_jobs.semantics.clock import ArrivalClock
 from spark_jobs.semantics.emission import emission_clock
 from spark_jobs.semantics.instants import MAX
-from spark_jobs.semantics.partitions import SourcePartitions
-from spark_jobs.semantics.source_output import SourceOutput
-from spark_jobs.semantics.strategy import follows_clock, generator
+from spark_jobs.semantics.source import WatermarkedSource
+from spark_jobs.semantics.strategy import follows_clock
 from spark_jobs.semantics.valve import Valve
-from spark_jobs.semantics.watermark import WatermarkOutput
 from tests.vectors.scenarios import HERE, Scenario, paired
 
 SCENARIOS, RESULTS = "subtasks.jsonl.gz", "flink_subtasks.jsonl.gz"
@@ -56,11 +53,10 @@ class _SubtasksJob:
         self._rows, self._changes = 0, list[Change]()
         tasks = list(subtasks)
         self._valve = Valve(len(tasks), self)
-        self._sources = [_Source(self._new, tasks[i], out) for i, out in enumerate(self._valve.channels)]
+        self._sources = [
+            WatermarkedSource(declared, self._clock, tasks[i], out) for i, out in enumerate(self._valve.channels)
+        ]
         self._source_of = {p: source for names, source in zip(tasks, self._sources, strict=True) for p in names}
-
-    def _new(self) -> Any:
-        return generator(self._declared, self._clock)
 
     def run(self, scenario: Scenario) -> list[Change]:
         emissions = emission_clock(self._declared.emit, every_tick=follows_clock(self._declared))
@@ -68,7 +64,7 @@ class _SubtasksJob:
             self._emit(emissions.before(row["arrival_us"]))
             self._clock.advance_to(row["arrival_us"])
             self._rows += 1
-            self._source_of[row["partition"]].partitions.on_event(row["partition"], row, row["ts"])
+            self._source_of[row["partition"]].on_event(row["partition"], row, row["ts"])
             self._emit(emissions.after(row["arrival_us"]))
         until = scenario.until
         self._emit(emissions.at_end(None if until is None else int(until.timestamp() * 1000) * 1000))
@@ -88,19 +84,6 @@ class _SubtasksJob:
 
     def mark_active(self) -> None:
         self._changes.append((self._rows, "ACTIVE"))
-
-
-class _Source:
-    """A source task: its partitions, and the generator of its main output, which sees no row."""
-
-    def __init__(self, new_generator: Any, partitions: list[str], downstream: WatermarkOutput) -> None:
-        output = SourceOutput(downstream)
-        self.partitions = SourcePartitions(new_generator, declared=partitions, output=output.partitions)
-        self._main, self._main_output = new_generator(), output.main
-
-    def on_periodic_emit(self) -> None:
-        self.partitions.on_periodic_emit()
-        self._main.on_periodic_emit(self._main_output)
 
 
 def _sorted(changes: list[Change]) -> list[Change]:
