@@ -25,7 +25,6 @@ from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import (
     arrival_order,
     gathering,
-    generators,
     late_events,
     late_panes,
     lateness,
@@ -132,7 +131,7 @@ class _Staging:
 
     def _advances(self, groups: DataFrame) -> DataFrame | None:
         """The stored timeline, where it is all that tells the watermark."""
-        if not generators.are_asked(self._pipeline):
+        if not timeline.tells_all(self._pipeline):
             return None
         found = timeline.advances(moving(groups, self._pipeline), self._moving, self._pipeline)
         return self._kept(found, "timeline", groups.sparkSession)

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Accumulation, Pipeline
 from spark_jobs.replay import columns as c
-from spark_jobs.replay import generators, late_events, merging, retractions, session_panes, sessions, timeline
+from spark_jobs.replay import late_events, merging, retractions, session_panes, sessions, timeline
 from spark_jobs.replay.census import moving
 from spark_jobs.replay.engine import no_watermarks
 from spark_jobs.tables import staging
@@ -81,7 +81,7 @@ class SessionStaging:
             judged = timeline.judged(rows, before, pipeline)
         else:
             epochs = late_events.epochs_of(rows)
-            told = advances if generators.are_asked(pipeline) else None
+            told = advances if timeline.tells_all(pipeline) else None
             missed = late_events.missed_watermarks(epochs, groups, pipeline, self._moves, advances=told)
             judged = rows.join(missed, c.EPOCH)
         return self._keep(merging.ranked(judged), "ranked")

@@ -274,8 +274,8 @@ class Pipeline:
 
     def alone(self, united: UnitedSource) -> Pipeline:
         """Give the pipeline that reads one of the sources and no other."""
-        shared = {"emit": self.watermark.emit, "placement": self.watermark.placement}
-        return replace(self, source=united.source, watermark=replace(united.watermark, **shared), sources=())
+        own = replace(united.watermark, emit=self.watermark.emit, placement=self.watermark.placement)
+        return replace(self, source=united.source, watermark=own, sources=())
 
     @property
     def fingerprint(self) -> str:

@@ -5,7 +5,7 @@
     columns     those of all sources by name, null where a source lacks one, and `source`, the source's name
 
 One clock is what the sources of a united stream share: one that lags holds all windows back, and the rows of
-others wait for it; a watermark over all rows, as if they were of one source, would call the rows of the slower one late.
+others wait for it; a watermark over all rows, as if of one source, would call the rows of the slower one late.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def together(sources: Sequence[UnitedSource]) -> Source:
     arrives = all(united.source.arrival_time is not None for united in sources)
     return Source(
         table=", ".join(united.source.table for united in sources),
-        event_time=TimeField("event_time"),
-        arrival_time=TimeField("arrival_time") if arrives else None,
+        event_time=TimeField(""),
+        arrival_time=TimeField("") if arrives else None,
         source_partition=SourcePartition((SOURCE,)),
         where="true" if any(united.source.where is not None for united in sources) else None,
     )

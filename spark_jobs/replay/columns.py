@@ -13,6 +13,7 @@ ARRIVAL_US = PREFIX + "arrival_us"  # arrival time, microseconds; null where non
 CANDIDATE_MS = PREFIX + "candidate_ms"  # the watermark that a marked row carries; only with punctuated watermarks
 COMMIT_VERSION = PREFIX + "commit_version"  # in commit order: the commit that brought the row
 COMMIT_US = PREFIX + "commit_us"  # in commit order: when that was, microseconds
+SOURCE = PREFIX + "source"  # of several sources: the number of the row's; absent where there is one
 PARTITION = PREFIX + "partition"  # label of the source partition, never null
 VALID = PREFIX + "valid"  # whether the row has usable times; never null
 REASON = PREFIX + "reason"  # why the row is invalid; null if it is valid

@@ -16,7 +16,6 @@ from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import (
     arrival_order,
     gathering,
-    generators,
     late_events,
     late_panes,
     lateness,
@@ -68,7 +67,7 @@ class Replay:
     @property
     def _advances(self) -> DataFrame | None:
         """The timeline, where it is all that tells the watermark."""
-        return self.timeline if generators.are_asked(self._pipeline) else None
+        return self.timeline if timeline.tells_all(self._pipeline) else None
 
     @cached_property
     def calendar(self) -> DataFrame:

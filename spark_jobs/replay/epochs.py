@@ -34,7 +34,10 @@ class Axis(StrEnum):
 
 
 def axis(pipeline: Pipeline) -> Axis:
-    """The kind of a pipeline's epochs."""
+    """The kind of a pipeline's epochs; of several sources, who have one kind (`support`), that of the first."""
+    if pipeline.sources:
+        silent = any(united.watermark.strategy is Strategy.NONE for united in pipeline.sources)
+        return Axis.TICKS if silent else axis(pipeline.alone(pipeline.sources[0]))
     watermark = pipeline.watermark
     if watermark.strategy is Strategy.NONE:
         return Axis.TICKS
@@ -59,7 +62,7 @@ def follows_clock(pipeline: Pipeline) -> bool:
 
 def ticks(pipeline: Pipeline) -> Emit:
     """The ticks as `every` or `every_n`; not for rows."""
-    if pipeline.watermark.strategy is Strategy.NONE:
+    if Strategy.NONE in (pipeline.watermark.strategy, *(united.watermark.strategy for united in pipeline.sources)):
         return Emit(EmitKind.EVERY, interval_ms=_FAR_MS)
     emit = pipeline.watermark.emit
     return Emit(EmitKind.EVERY_N, n=1) if emit.kind is EmitKind.PER_EVENT else emit

@@ -5,10 +5,13 @@ One projection, no shuffle: everything later is a filter, a join with the small 
 
 from __future__ import annotations
 
+from functools import partial, reduce
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Order, Pipeline, Placement
+from spark_jobs.pipeline.sources import SOURCE
 from spark_jobs.replay import columns as c
 from spark_jobs.replay import event_time, strategy, windows
 from spark_jobs.semantics.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
@@ -19,8 +22,11 @@ def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
 
     Times of invalid rows are computed too, and mean nothing: that costs less than to ask each time. Raises
     TimeFieldError for a time column of the wrong type. In commit order `events` also has the columns `_commit_version`
-    and `_commit_timestamp`, as Delta's change data feed gives them; they are no columns of the source.
+    and `_commit_timestamp`, as Delta's change data feed gives them; they are no columns of the source. With several
+    sources `events` has the column `source`, and rows of any other name are not read.
     """
+    if pipeline.sources:
+        return _prepared_alone(events, pipeline)
     source, order = pipeline.source, pipeline.replay.order
     if order is Order.COMMIT:
         events = _committed(events)
@@ -54,6 +60,15 @@ def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
     if not strategy.carries(pipeline):
         return placed
     return placed.withColumn(c.CANDIDATE_MS, strategy.carried_ms(placed, pipeline))
+
+
+def _prepared_alone(events: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The rows of several sources, which the column `source` tells apart, each prepared as if its source were alone."""
+    alone = [
+        prepare(events.where(F.col(SOURCE) == united.name), pipeline.alone(united)).withColumn(c.SOURCE, F.lit(number))
+        for number, united in enumerate(pipeline.sources)
+    ]
+    return reduce(partial(DataFrame.unionByName, allowMissingColumns=True), alone)
 
 
 def _committed(events: DataFrame) -> DataFrame:

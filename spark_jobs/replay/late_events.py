@@ -99,7 +99,7 @@ def late_events(late: DataFrame, pipeline: Pipeline) -> DataFrame:
     if windows.have_gaps(spec):
         newest = F.when(windows.oldest_ms(F.col(c.TS_MS), spec) <= newest, newest)
     added = {
-        **missed(pipeline),
+        **missed(),
         "window_start": timestamps.from_millis(newest),
         "window_end": timestamps.from_millis(newest + F.lit(windows.length_ms(spec))),
     }
@@ -111,12 +111,11 @@ def drops(pipeline: Pipeline) -> bool:
     return pipeline.windows.late_data is LateData.DROP
 
 
-def missed(pipeline: Pipeline) -> dict[str, Column]:
+def missed() -> dict[str, Column]:
     """The columns that say when a late row happened and arrived, which watermark it missed and by how much."""
-    arrival = c.ARRIVAL_US if pipeline.source.arrival_time else c.CLOCK_US
     return {
         "event_time": F.timestamp_micros(c.EVENT_US),
-        "arrival_time": F.timestamp_micros(arrival),
+        "arrival_time": F.timestamp_micros(F.coalesce(c.ARRIVAL_US, c.CLOCK_US)),
         "watermark": timestamps.from_millis(F.col(c.WATERMARK_MS)),
         "late_by_ms": F.col(c.WATERMARK_MS) - F.col(c.TS_MS),
     }

@@ -32,8 +32,27 @@ def require_support(pipeline: Pipeline) -> None:
     _require("windows.kind", pipeline.windows.kind, WINDOW_KINDS)
     if pipeline.windows.kind == "session" and pipeline.windows.late_panes is LatePanes.PER_EPOCH:
         raise UnsupportedPipelineError("asked Spark for windows.late_panes 'per_epoch' of sessions; take it away")
-    if pipeline.watermark.strategy is Strategy.CUSTOM:
+    if pipeline.sources:
+        _require_united(pipeline)
+    elif pipeline.watermark.strategy is Strategy.CUSTOM:
         new_generator(pipeline.watermark.generator, pipeline.watermark.arguments)
+
+
+def _require_united(pipeline: Pipeline) -> None:
+    if pipeline.replay.order is Order.COMMIT:
+        raise UnsupportedPipelineError("asked Spark for several sources in commit order: commits are of one table")
+    alone = [pipeline.alone(united) for united in pipeline.sources]
+    for one in alone:
+        _require("watermark.strategy", one.watermark.strategy, WINDOW_JOIN_STRATEGIES, " with several sources")
+        if one.watermark.idle_timeout_ms is not None:
+            raise UnsupportedPipelineError(
+                "asked Spark for watermark.idle_timeout with several sources, which it does not have; take it away"
+            )
+    if all(one.watermark.strategy is not Strategy.NONE for one in alone) and len({axis(one) for one in alone}) > 1:
+        raise UnsupportedPipelineError(
+            "asked Spark for several sources, of which some emit at their rows and others at the ticks of "
+            f"watermark.emit '{pipeline.watermark.emit.kind}'; it has them with '{EmitKind.PER_EVENT}'"
+        )
 
 
 def require_interval_join(joining: JoiningPipeline) -> None:

@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import EndOfInput, Pipeline
-from spark_jobs.replay import arrival_order, emission, generators, timestamps, watermark
+from spark_jobs.replay import arrival_order, emission, generators, timestamps, united, watermark
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.epochs import Axis, axis
 
@@ -34,18 +34,25 @@ _BROADCAST = 200_000
 def advances(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> DataFrame:
     """All advances of the combined watermark: `epoch, clock_us` (of the emission), `watermark_ms`, a row each.
 
-    With `partition_watermarks` where a class of the user's tells them (`generators.advances`). `groups` are the census
+    With `partition_watermarks` where nothing else tells the watermark (`tells_all`). `groups` are the census
     groups that move the watermark, `rows` the prepared rows with epoch that do; `until_us` is how far the arrival clock
     is known to have gone. The end of the input is no advance.
     """
     if generators.are_asked(pipeline):
         return generators.advances(groups, rows, pipeline, until_us=until_us)
+    if pipeline.sources:
+        return united.advances(groups, rows, pipeline, until_us=until_us)
     turns = watermark.turning_points(groups, rows, pipeline, until_us=until_us)
     points = watermark.points_after(turns, pipeline)
     reached = watermark.combined(points, groups, rows, pipeline).where("watermark_ms is not null")
     rises = reached.groupBy("watermark_ms").agg(F.min("epoch").alias("epoch"))
     clocked = emission.clocked(rises, {"epoch": "clock_us"}, groups, pipeline)
     return clocked.select("epoch", "clock_us", "watermark_ms")
+
+
+def tells_all(pipeline: Pipeline) -> bool:
+    """Whether the watermark is known by its advances alone: a class of the user's tells it, or several sources do."""
+    return generators.are_asked(pipeline) or bool(pipeline.sources)
 
 
 def before(groups: DataFrame, timeline: DataFrame, pipeline: Pipeline) -> DataFrame:

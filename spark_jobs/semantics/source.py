@@ -1,4 +1,4 @@
-"""A source is what a watermark starts from: partitions, each with a generator of its own, and a main output beside them.
+"""A source is where a watermark starts: partitions, each with a generator of its own, and a main output beside them.
 
 The main output has a generator that sees no row; both are merged into what leaves the source (`source_output`). What it
 sends on is one channel of whatever reads it: the only one, an input of a join, or one of a union's.

@@ -5,8 +5,8 @@
     the end     emission due until the clock stops -> watermark MAX, if the end of input closes
 
 An emission, or a row that carries a watermark, runs the operator's timers at once if it raises the combined watermark.
-Several sources are channels of a valve, in the order in which they are declared. Nothing is computed in closed form: this
-is what the Spark code is compared with. Rules 5, 17, 35-38, 61; page section B3.
+Several sources are channels of a valve, in the order in which they are declared. Nothing is computed in closed form:
+this is what the Spark code is compared with. Rules 5, 17, 35-38, 61; page section B3.
 """
 
 from __future__ import annotations
