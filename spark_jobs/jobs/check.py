@@ -18,9 +18,11 @@ from spark_jobs.semantics.custom import GeneratorError, new_generator
 
 def check_source(events: DataFrame, pipeline: Pipeline) -> None:
     """Raise InputError with every problem of `pipeline` against the columns of `events`; return if there is none."""
+    alone = [pipeline.alone(united) for united in pipeline.sources] or [pipeline]
     looked_at = (_columns, _times, _expressions)
-    problems = [problem for look in looked_at for problem in look(events, pipeline)] + [*_generator(pipeline)]
-    if problems:
+    found = [problem for one in alone for look in looked_at for problem in look(events, one)]
+    classes = [problem for one in alone for problem in _generator(one)]
+    if problems := list(dict.fromkeys([*found, *classes])):
         raise InputError("\n".join(problems))
 
 

@@ -67,13 +67,14 @@ class _Staging:
         self._spark, self._pipeline, self._lake, self._run = spark, pipeline, lake, run
         self._progress = progress
         self._interval = Interval(run.interval_start, run.interval_end)
-        self._events = source.events(spark, pipeline, run.source_version)
+        self._events = source.events(spark, pipeline, run.pinned)
         self._prepared = prepare(self._events, pipeline)
         self._rows = arrival_order.with_epoch(self._prepared, pipeline)
         self._moving = self._rows.where(moves_watermark(pipeline))
 
     def write(self, slices: int) -> dict[str, int]:
-        self._say(f"counting version {self._run.source_version} of {self._pipeline.source.table}")
+        pinned = ", ".join(map(str, self._run.pinned.values()))
+        self._say(f"counting version {pinned} of {self._pipeline.source.table}")
         groups = self._census()
         counts = self._counted(groups)
         self._say(f"{counts['rows_read']:,} rows, {counts['invalid']:,} of them without a usable time")
@@ -179,7 +180,7 @@ class _Staging:
         example = self._prepared.where(F.col(c.REASON).isin(*_IMPLAUSIBLE)).select(c.EVENT_US).head()
         year = 1970 + (example[0] if example else 0) / (365.2425 * 86_400e6)
         return (
-            f"source.event_time: read '{field.expression}'"
+            (f"source.event_time: read '{field.expression}'" if field.expression else "sources: read their event times")
             + (f" in {field.unit.value}" if field.unit else "")
             + f", found {implausible:,} of {timed:,} event times in the future of their arrival or beyond any calendar "
             f"(the first in the year {year:,.0f}). The unit is probably finer than declared: "
@@ -287,7 +288,7 @@ class _Staging:
             asked = late_events.epochs_of(behind)
             missed = late_events.missed_watermarks(asked, *told, advances=self._advances(groups))
         else:
-            missed = late_events.missed_watermarks(epochs, *told)
+            missed = late_events.missed_watermarks(epochs, *told, advances=self._advances(groups))
             missed = self._kept(missed, f"missed_watermarks/{name}", groups.sparkSession)
             if missed.isEmpty():
                 behind = behind.limit(0)

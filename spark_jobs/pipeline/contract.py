@@ -29,6 +29,7 @@ from spark_jobs.pipeline.model import (
     ReplayOrder,
     Source,
     Strategy,
+    UnitedSource,
     Watermark,
     Windows,
 )
@@ -36,6 +37,7 @@ from spark_jobs.pipeline.names import argument, result_column
 from spark_jobs.pipeline.partitions import COLUMNS, SOURCE_PARTITION
 from spark_jobs.pipeline.records import Either, Field, ListOf, Record, Rest
 from spark_jobs.pipeline.schedules import PRESETS, schedule
+from spark_jobs.pipeline.sources import together
 from spark_jobs.pipeline.time_fields import TIME_FIELD
 
 
@@ -47,22 +49,32 @@ def _arguments(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     return arguments
 
 
+def _united(name: str, watermark: Watermark = Watermark(), **source: Any) -> UnitedSource:  # noqa: B008
+    return UnitedSource(name, Source(**source), watermark)
+
+
+def _pipeline(source: Source | None = None, sources: tuple[UnitedSource, ...] = (), **rest: Any) -> Pipeline | None:
+    """None where a rule has told what is wrong with the sources."""
+    if len({united.name for united in sources}) > 1:
+        return Pipeline(source=together(sources), sources=sources, **rest)
+    return None if source is None else Pipeline(source=source, **rest)
+
+
 def _guard(node: Scalar) -> int | None:
     return None if node.text == "none" else duration().parse(node)
 
 
-_SOURCE = Record(
-    Source,
-    fields=(
-        Field("table", "table", text("a Delta path or catalog.schema.table"), required=True),
-        Field("event_time", "event_time", TIME_FIELD, required=True),
-        Field("arrival_time", "arrival_time", TIME_FIELD),
-        Field("source_partition", "source_partition", SOURCE_PARTITION),
-        Field("tie_break", "tie_break", COLUMNS),
-        Field("where", "where", text("a SQL condition such as 'tailnum is not null'")),
-        Field("future_guard", "future_guard_ms", Leaf("a duration such as '1 day', or none", _guard)),
-    ),
+_SOURCE_FIELDS = (
+    Field("table", "table", text("a Delta path or catalog.schema.table"), required=True),
+    Field("event_time", "event_time", TIME_FIELD, required=True),
+    Field("arrival_time", "arrival_time", TIME_FIELD),
+    Field("source_partition", "source_partition", SOURCE_PARTITION),
+    Field("tie_break", "tie_break", COLUMNS),
+    Field("where", "where", text("a SQL condition such as 'tailnum is not null'")),
+    Field("future_guard", "future_guard_ms", Leaf("a duration such as '1 day', or none", _guard)),
 )
+_SOURCE = Record(Source, fields=_SOURCE_FIELDS)
+
 
 _REPLAY = Record(
     ReplayOrder,
@@ -162,11 +174,26 @@ _NAME = pattern(
 )
 _SCHEDULE = text(f"five cron fields such as '0 6 * * *', or one of {', '.join(PRESETS)}").then(schedule)
 
-PIPELINE = Record(
-    Pipeline,
+_UNITED = Record(
+    _united,
     fields=(
         Field("name", "name", _NAME, required=True),
-        Field("source", "source", _SOURCE, required=True),
+        *_SOURCE_FIELDS,
+        Field(
+            "watermark",
+            "watermark",
+            replace(_WATERMARK, fields=tuple(f for f in _WATERMARK.fields if f.name not in rules.OF_ALL_SOURCES)),
+        ),
+    ),
+)
+_UNITED_SOURCES = ListOf(_UNITED, "a list of two or more sources, each with a name of its own")
+
+PIPELINE = Record(
+    _pipeline,
+    fields=(
+        Field("name", "name", _NAME, required=True),
+        Field("source", "source", _SOURCE),
+        Field("sources", "sources", _UNITED_SOURCES),
         Field("replay", "replay", _REPLAY),
         Field("watermark", "watermark", _WATERMARK),
         Field("windows", "windows", _WINDOWS, required=True),
@@ -174,11 +201,13 @@ PIPELINE = Record(
         Field("schedule", "schedule", _SCHEDULE),
     ),
     rules=(
+        rules.one_source_or_several,
+        rules.sources_share_emission_and_placement,
         rules.arrival_order_needs_arrival_time,
         rules.settings_belong_to_their_strategy,
         rules.future_guard_needs_arrival_time,
     ),
-    later=("sources", "join", "joins", "trigger", "triggers"),
+    later=("join", "joins", "trigger", "triggers"),
 )
 
 

@@ -25,11 +25,13 @@ def together(sources: Sequence[UnitedSource]) -> Source:
         raise ValueError(
             f"found the sources {', '.join(names) or 'none'}; expected two or more, each with its own name"
         )
-    arrives = all(united.source.arrival_time is not None for united in sources)
+    arrives = any(united.source.arrival_time is not None for united in sources)
+    guards = [u.source.future_guard_ms for u in sources if u.source.future_guard_ms is not None]
     return Source(
         table=", ".join(united.source.table for united in sources),
         event_time=TimeField(""),
         arrival_time=TimeField("") if arrives else None,
         source_partition=SourcePartition((SOURCE,)),
         where="true" if any(united.source.where is not None for united in sources) else None,
+        future_guard_ms=max(guards, default=None),
     )

@@ -57,15 +57,18 @@ def advances(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us
 
 
 def _step(number: int, count: int) -> Column:
-    """What the union has reached at an emission when the sources up to `number` have spoken, and the others not yet."""
+    """What the union has reached at an emission when the sources up to `number` have spoken, and the others not yet.
+
+    The partitions' watermarks are those when all have.
+    """
     reached = [F.col(_after(i) if i <= number else _before(i)) for i in range(count)]
     marks = [one.getField("watermark_ms") for one in reached]
     there = reduce(Column.__and__, (mark.isNotNull() for mark in marks))
-    partitions = F.array_sort(F.concat(*(F.coalesce(one.getField("partitions"), F.array()) for one in reached)))
+    spoken = (F.col(_after(i)).getField("partitions") for i in range(count))
     return F.struct(
         F.lit(number).alias("number"),
         F.when(there, F.least(*marks)).alias("watermark_ms"),
-        partitions.alias("partitions"),
+        F.array_sort(F.concat(*spoken)).alias("partitions"),
     )
 
 

@@ -67,6 +67,8 @@ class StreamingJob:
         self._operator = operator(windows)
         self._clock = ArrivalClock()
         self._sources = _sources(pipeline, self._clock, self)
+        self._is_united = bool(pipeline.sources)
+        self._reached: dict[str, int] = {}
         watermarks = [united.watermark for united in pipeline.sources] or [pipeline.watermark]
         ticks = any(follows_clock(watermark) for watermark in watermarks)
         self._emissions = emission_clock(pipeline.watermark.emit, every_tick=ticks)
@@ -82,6 +84,7 @@ class StreamingJob:
             if event.is_kept:
                 self._process(event)
             self._sources[event.source].on_event(event.partition, event.row, event.ts)
+            self._tell_reached()
             self._emit(self._emissions.after(event.clock_us))
             end_us = event.clock_us
         self._emit(self._emissions.at_end(until_us))
@@ -104,17 +107,28 @@ class StreamingJob:
             self._end_epoch(clock_us)
             for source in self._sources.values():
                 source.on_periodic_emit()
+            self._tell_reached()
 
     def emit_watermark(self, watermark: int) -> None:
         """Take the combined watermark of all sources."""
-        reached = {name: w for source in self._sources.values() for name, w in source.watermarks.items()}
-        self._advance(Advance(self._clock.now_us, watermark, reached))
+        if not self._is_united:
+            self._reached = self._watermarks()
+        self._advance(Advance(self._clock.now_us, watermark, self._reached))
 
     def mark_idle(self) -> None:
         """Go on: a source without active partitions moves no watermark, and its rows are judged as ever."""
 
     def mark_active(self) -> None:
         """Go on."""
+
+    def _watermarks(self) -> dict[str, int]:
+        return {name: w for source in self._sources.values() for name, w in source.watermarks.items()}
+
+    def _tell_reached(self) -> None:
+        """Complete what the advances of an emission say: a source may raise the watermark before the others speak."""
+        if self._is_united:
+            self._reached.update(self._watermarks())
+            self._reached = {}
 
     def _end_epoch(self, clock_us: int) -> None:
         self.fired += [Fired(pane, clock_us) for pane in self._operator.on_epoch_end()]

@@ -96,26 +96,18 @@ LATER = [
     ),
     (
         'schedule: "@daily"',
-        "sources: []",
-        (
-            "37:1: sources: not supported by this version; known keys: name, source, replay, watermark, windows, "
-            "quality, schedule"
-        ),
-    ),
-    (
-        'schedule: "@daily"',
         "joins: []",
         (
-            "37:1: joins: not supported by this version; known keys: name, source, replay, watermark, windows, "
-            "quality, schedule"
+            "37:1: joins: not supported by this version; known keys: name, source, sources, replay, watermark, "
+            "windows, quality, schedule"
         ),
     ),
     (
         'schedule: "@daily"',
         "triggers: []",
         (
-            "37:1: triggers: not supported by this version; known keys: name, source, replay, watermark, windows,"
-            " quality, schedule"
+            "37:1: triggers: not supported by this version; known keys: name, source, sources, replay, watermark, "
+            "windows, quality, schedule"
         ),
     ),
 ]
