@@ -35,6 +35,7 @@ from spark_jobs.pipeline.partitions import COLUMNS, SOURCE_PARTITION
 from spark_jobs.pipeline.records import Either, Field, ListOf, Record, Rest
 from spark_jobs.pipeline.schedules import PRESETS, schedule
 from spark_jobs.pipeline.time_fields import TIME_FIELD
+from spark_jobs.pipeline.triggers import TRIGGER
 
 
 def _aggregates(expressions: Mapping[str, str]) -> tuple[Aggregate, ...]:
@@ -83,7 +84,7 @@ _WATERMARK = Record(
     later=("alignment", "class"),
 )
 
-_KIND = replace(pattern("tumbling, sliding or session", "tumbling|sliding|session"), later=("none",))
+_KIND = replace(pattern("tumbling, sliding or session", "tumbling|sliding|session"), later=("none", "global"))
 
 _WINDOWS = Record(
     Windows,
@@ -104,6 +105,7 @@ _WINDOWS = Record(
             required=True,
         ),
         Field("allowed_lateness", "allowed_lateness_ms", duration()),
+        Field("trigger", "trigger", TRIGGER),
         Field("accumulation", "accumulation", choice(Accumulation, later=("retracting",))),
         Field("late_data", "late_data", choice(LateData, later=("drop", "update"))),
         Field(
@@ -125,7 +127,7 @@ _WINDOWS = Record(
         rules.aggregates_are_not_empty,
         rules.result_names_differ,
     ),
-    later=("trigger", "triggers"),
+    later=("evictor",),
 )
 
 _QUALITY = Record(
@@ -158,7 +160,7 @@ PIPELINE = Record(
         rules.settings_belong_to_their_strategy,
         rules.future_guard_needs_arrival_time,
     ),
-    later=("sources", "join", "joins", "trigger", "triggers"),
+    later=("sources", "join", "joins"),
 )
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from spark_jobs.pipeline.joining import JoiningPipeline
-from spark_jobs.pipeline.model import EmitKind, Order, Pipeline, Strategy, Windows
+from spark_jobs.pipeline.model import EmitKind, Order, Pipeline, Strategy, TriggerKind, Windows
 from spark_jobs.replay.epochs import axis
 
 WINDOW_KINDS = ("tumbling", "sliding", "session")
+TRIGGERS = (TriggerKind.EVENT_TIME,)
 WINDOW_JOIN_KINDS = ("tumbling",)
+WINDOW_JOIN_TRIGGERS = (TriggerKind.EVENT_TIME,)
 WINDOW_JOIN_STRATEGIES = tuple(strategy for strategy in Strategy if strategy is not Strategy.TIME_LAG)
 
 
@@ -23,6 +25,7 @@ class UnsupportedPipelineError(ValueError):
 def require_support(pipeline: Pipeline) -> None:
     """Raise UnsupportedPipelineError if the engine lacks something that the pipeline asks for."""
     _require("windows.kind", pipeline.windows.kind, WINDOW_KINDS)
+    _require("windows.trigger", pipeline.windows.trigger.kind, TRIGGERS)
 
 
 def require_interval_join(joining: JoiningPipeline) -> None:
@@ -47,6 +50,7 @@ def require_window_join(joining: JoiningPipeline, windows: Windows) -> None:
     """Raise UnsupportedPipelineError if the engine lacks the windows, or something that one of two inputs asks for."""
     require_interval_join(joining)
     _require("windows.kind", windows.kind, WINDOW_JOIN_KINDS, " in a join")
+    _require("windows.trigger", windows.trigger.kind, WINDOW_JOIN_TRIGGERS, " in a join")
     for joined in joining.inputs:
         _require("watermark.strategy", joined.watermark.strategy, WINDOW_JOIN_STRATEGIES, " in a window join")
 

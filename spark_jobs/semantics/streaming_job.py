@@ -25,6 +25,7 @@ from spark_jobs.semantics.panes import Pane, Verdict, WindowOperator
 from spark_jobs.semantics.partitions import SourcePartitions, label
 from spark_jobs.semantics.sessions import SessionOperator
 from spark_jobs.semantics.strategy import follows_clock, generator
+from spark_jobs.semantics.triggers import trigger
 from spark_jobs.semantics.windows import assigner
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ class StreamingJob:
 def operator(declared: Windows) -> Operator:
     """Make the operator of the windows that a pipeline declares. Raises ValueError for an unknown kind."""
     lateness_ms, discarding = declared.allowed_lateness_ms, declared.accumulation.value == "discarding"
+    fires = trigger(declared.trigger)
     if declared.kind == "session":
-        return SessionOperator(declared.gap_ms, allowed_lateness_ms=lateness_ms, discarding=discarding)
-    return WindowOperator(assigner(declared), allowed_lateness_ms=lateness_ms, discarding=discarding)
+        return SessionOperator(declared.gap_ms, allowed_lateness_ms=lateness_ms, discarding=discarding, trigger=fires)
+    return WindowOperator(assigner(declared), allowed_lateness_ms=lateness_ms, discarding=discarding, trigger=fires)
