@@ -21,8 +21,10 @@ from spark_jobs.replay import (
     panes,
     session_panes,
     sessions,
+    showings,
     timeline,
     timestamps,
+    triggers,
     window_slices,
     windows,
 )
@@ -117,6 +119,31 @@ class Replay:
         return watermarks(self.calendar, self._pipeline)
 
 
+class TriggeredReplay(Replay):
+    """The result for windows that do not wait for their end: panes by the advances of the watermark, or by rows."""
+
+    @cached_property
+    def timeline(self) -> DataFrame:
+        """The advances of the combined watermark (see `timeline.advances`)."""
+        return timeline.advances(
+            moving(self.census, self._pipeline), self._moving, self._pipeline, until_us=self._until_us
+        ).localCheckpoint()
+
+    @cached_property
+    def panes(self) -> DataFrame:
+        """Every firing."""
+        groups = moving(self.census, self._pipeline)
+        in_time, late = triggers.accepted(self._on_time, self.late_rows, groups, self.timeline, self._pipeline)
+        fire = triggers.by_timeline(self.timeline, groups, self._pipeline, until_us=self._until_us)
+        return triggers.panes(in_time, late, fire, self._pipeline).localCheckpoint()
+
+    @cached_property
+    def window_results(self) -> DataFrame:
+        """The latest pane of every (key, window)."""
+        missed = window_slices.missed(self.late_rows, self._pipeline)
+        return showings.window_results(self.panes, missed, self._pipeline)
+
+
 class SessionReplay(Replay):
     """The result for session windows: clean components in SQL, the rows of all others scanned."""
 
@@ -194,7 +221,8 @@ def replay(events: DataFrame, pipeline: Pipeline, *, until: datetime | None = No
     have, and Spark's AnalysisException for columns that do not exist.
     """
     require_support(pipeline)
-    kind = SessionReplay if pipeline.windows.kind == windows.SESSION else Replay
+    plain = Replay if triggers.is_default(pipeline) else TriggeredReplay
+    kind = SessionReplay if pipeline.windows.kind == windows.SESSION else plain
     return kind(events, pipeline, None if until is None else timestamps.literal_millis(until) * 1000)
 
 

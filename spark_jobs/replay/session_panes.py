@@ -5,19 +5,20 @@ Law: a clean component's pane is on time and the only one of its session. Of the
     accumulating   the rows whose slot lies in [first_slot, slot] of p      (all that it goes on from, too)
     discarding     the rows whose slot is that of p
 
-It fires with the late row that fired it, or when the watermark reaches the end of its session. `window_results` holds
-the panes that no later pane goes on from: the latest of each session, but of none that another has swallowed.
+It fires with the row that fired it, or when the watermark reaches its instant, by default the end of its session. With
+another trigger no component is clean. `window_results` holds the panes that no later pane goes on from: the latest of
+each session, but of none that another has swallowed.
 """
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Accumulation, Pipeline
 from spark_jobs.replay import columns as c
+from spark_jobs.replay import merging, timestamps
 from spark_jobs.replay import timeline as t
-from spark_jobs.replay import timestamps
 from spark_jobs.replay.events import quoted
 from spark_jobs.replay.sessions import LAST_TS_MS, ROW_COUNT, UNCLEAN, aggregate_column, aggregated, key_columns
 
@@ -25,8 +26,8 @@ SLOT, NEXT_SLOT = c.PREFIX + "slot", c.PREFIX + "next_slot"
 
 _FIRST_SLOT, _OF = c.PREFIX + "first_slot", c.PREFIX + "of_"
 _END_MS, _INDEX = c.PREFIX + "end_ms", c.PREFIX + "pane_index"
-_LATE = c.PREFIX + "is_late"
-_PANE = (_END_MS, _INDEX, _LATE, t.FIRED_US, t.FIRED_WATERMARK)
+_TIMING = c.PREFIX + "timing"
+_PANE = (_END_MS, _INDEX, _TIMING, t.FIRED_US, t.FIRED_WATERMARK)
 
 
 def clean_panes(
@@ -38,7 +39,9 @@ def clean_panes(
     move the watermark.
     """
     end_ms = F.col(LAST_TS_MS) + F.lit(pipeline.windows.gap_ms)
-    clean = components.where(~F.col(UNCLEAN)).withColumns({_END_MS: end_ms, _INDEX: F.lit(0), _LATE: F.lit(False)})
+    clean = components.where(~F.col(UNCLEAN)).withColumns(
+        {_END_MS: end_ms, _INDEX: F.lit(0), _TIMING: F.lit("on_time")}
+    )
     fired = t.fired(clean, F.col(_END_MS) - F.lit(1), timeline, groups, pipeline, until_us=until_us)
     return _contract(fired.where(F.col(t.FIRED_US).isNotNull()), pipeline)
 
@@ -50,6 +53,7 @@ def firings(
 
     A row is a pane: `COMPONENT`, `SLOT`, `NEXT_SLOT`, its window, number, timing, clock and watermark.
     """
+    timings = F.array(*(F.lit(timing.value) for timing in merging.TIMINGS))
     panes = scanned.where("first_slot is not null").select(
         F.col("component").alias(c.COMPONENT),
         F.col("slot").alias(SLOT),
@@ -58,14 +62,16 @@ def firings(
         F.col("start_ms").alias(c.WINDOW_MS),
         F.col("end_ms").alias(_END_MS),
         F.col("pane_index").alias(_INDEX),
-        F.col("late_us").isNotNull().alias(_LATE),
-        "late_us",
-        "late_watermark_ms",
+        F.get(timings, F.col("timing")).alias(_TIMING),
+        "fires_ms",
+        "row_us",
+        "row_watermark_ms",
     )
-    passed = t.fired(panes, F.col(_END_MS) - F.lit(1), timeline, groups, pipeline, until_us=until_us)
-    by_row = {t.FIRED_US: F.col("late_us"), t.FIRED_WATERMARK: timestamps.from_millis(F.col("late_watermark_ms"))}
-    fired = passed.withColumns({n: F.when(F.col(_LATE), v).otherwise(F.col(n)) for n, v in by_row.items()})
-    return fired.where(F.col(t.FIRED_US).isNotNull()).drop("late_us", "late_watermark_ms")
+    passed = t.fired(panes, F.col("fires_ms"), timeline, groups, pipeline, until_us=until_us)
+    by_row = {t.FIRED_US: F.col("row_us"), t.FIRED_WATERMARK: timestamps.from_millis(F.col("row_watermark_ms"))}
+    is_by_row = F.col("row_us").isNotNull()
+    fired = passed.withColumns({n: F.when(is_by_row, v).otherwise(F.col(n)) for n, v in by_row.items()})
+    return fired.where(F.col(t.FIRED_US).isNotNull()).drop("fires_ms", "row_us", "row_watermark_ms")
 
 
 def scanned_panes(firings: DataFrame, ranked: DataFrame, scanned: DataFrame, pipeline: Pipeline) -> DataFrame:
@@ -88,7 +94,7 @@ def scanned_panes(firings: DataFrame, ranked: DataFrame, scanned: DataFrame, pip
 
 def too_late_rows(ranked: DataFrame, scanned: DataFrame) -> DataFrame:
     """The rows that no session took, as `late_events.late_events` reads them."""
-    missed = scanned.where("first_slot is null and slot is null").select(
+    missed = scanned.where("first_slot is null and is_late is null").select(
         F.col("component").alias(c.COMPONENT), F.col("rank").alias(c.RANK)
     )
     return ranked.join(missed, [c.COMPONENT, c.RANK], "left_semi").withColumn(c.TOO_LATE, F.lit(True))
@@ -128,13 +134,12 @@ def _results(panes: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 def _contract(panes: DataFrame, pipeline: Pipeline, *more: str) -> DataFrame:
     """The columns of `panes`, in their order, and `more`."""
-    timing: Column = F.when(F.col(_LATE), F.lit("late")).otherwise(F.lit("on_time"))
     return panes.select(
         *key_columns(pipeline),
         timestamps.from_millis(F.col(c.WINDOW_MS)).alias("window_start"),
         timestamps.from_millis(F.col(_END_MS)).alias("window_end"),
         F.col(_INDEX).cast("int").alias("pane_index"),
-        timing.alias("timing"),
+        F.col(_TIMING).alias("timing"),
         F.timestamp_micros(t.FIRED_US).alias("fired_at"),
         F.col(t.FIRED_WATERMARK).alias("watermark"),
         *(F.col(aggregate_column(a.name)).alias(a.name) for a in pipeline.windows.aggregates),

@@ -7,7 +7,8 @@ different components never meet. With W(r) the watermark before row r, a compone
 
 for then no window of its rows had fired before the next one reached it, and it is exactly one on-time pane,
 `[first ts, last ts + gap)`. The rows of all other components are scanned in arrival order (`replay.merging`). Any
-watermark above W(r) in its place finds more components unclean, and changes no result.
+watermark above W(r) in its place finds more components unclean, and changes no result. With another trigger than the
+default every component is scanned.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.model import Pipeline, TriggerKind
 from spark_jobs.replay import arrival_order, lateness, timeline
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.events import quoted
@@ -61,8 +62,10 @@ def components(rows: DataFrame, before: DataFrame, pipeline: Pipeline) -> DataFr
     started = cut.withColumn(c.WINDOW_MS, F.max(_CUT).over(by_key.rowsBetween(Window.unboundedPreceding, 0)))
     nearest = F.coalesce(_CUT, _BEFORE)
     fired_before = lateness.is_complete(F.col(c.WATERMARK_MS), nearest + gap - F.lit(1))
+    waits = pipeline.windows.trigger.kind is TriggerKind.EVENT_TIME
+    scanned = fired_before if waits else F.lit(True)
     return started.groupBy(*key_columns(pipeline), c.WINDOW_MS).agg(
-        F.max(c.TS_MS).alias(LAST_TS_MS), F.max(fired_before).alias(UNCLEAN), *aggregated(pipeline)
+        F.max(c.TS_MS).alias(LAST_TS_MS), F.max(scanned).alias(UNCLEAN), *aggregated(pipeline)
     )
 
 

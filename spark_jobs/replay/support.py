@@ -12,7 +12,7 @@ from spark_jobs.pipeline.model import EmitKind, Order, Pipeline, Strategy, Trigg
 from spark_jobs.replay.epochs import axis
 
 WINDOW_KINDS = ("tumbling", "sliding", "session")
-TRIGGERS = (TriggerKind.EVENT_TIME,)
+TRIGGERS = tuple(TriggerKind)
 WINDOW_JOIN_KINDS = ("tumbling",)
 WINDOW_JOIN_TRIGGERS = (TriggerKind.EVENT_TIME,)
 WINDOW_JOIN_STRATEGIES = tuple(strategy for strategy in Strategy if strategy is not Strategy.TIME_LAG)

@@ -37,7 +37,8 @@ class Timing(Enum):
 class Pane(Generic[K, E]):
     """One firing: its rows in the order in which they came, and the operator's watermark at that moment.
 
-    `replaces` are the sessions with earlier panes that this one has absorbed; other windows absorb nothing.
+    `replaces` are the sessions with earlier panes that this one has absorbed; other windows absorb nothing. `instant`
+    is that of the timer that fired it; None if a row did.
     """
 
     key: K
@@ -47,6 +48,7 @@ class Pane(Generic[K, E]):
     watermark: int
     rows: tuple[E, ...]
     replaces: tuple[TimeWindow, ...] = ()
+    instant: int | None = None
 
 
 @dataclass(frozen=True)
@@ -142,16 +144,16 @@ class PaneOperator(Generic[K, E]):
         answer = self._trigger.on_timer(instant, window, state.memory)
         self._wait(answer, key, window)
         is_shown = answer.fires and (state.rows or self._shows_empty)
-        panes = [self._fire(key, window, _timing(instant, window, before))] if is_shown else []
+        panes = [self._fire(key, window, _timing(instant, window, before), instant)] if is_shown else []
         # Without allowed lateness both are one timer: fire, then forget (rule 65).
         if instant == cleanup_time(window, self._allowed_lateness_ms):
             self._forget(key, window)
         return panes
 
-    def _fire(self, key: K, window: TimeWindow, timing: Timing) -> Pane[K, E]:
+    def _fire(self, key: K, window: TimeWindow, timing: Timing, instant: int | None = None) -> Pane[K, E]:
         state = self._states[key, window]
         rows = tuple(row for _, row in state.rows)
-        pane = Pane(key, window, state.fired, timing, self._watermark, rows, state.replaces)
+        pane = Pane(key, window, state.fired, timing, self._watermark, rows, state.replaces, instant)
         state.fired += 1
         if self._discarding:
             state.rows.clear()
