@@ -21,8 +21,9 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.progress import Progress
 from spark_jobs.jobs.session_staging import SessionStaging
 from spark_jobs.jobs.slices import Slice
+from spark_jobs.jobs.trigger_staging import TriggerStaging
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import arrival_order, late_events, lateness, panes, timestamps, window_slices, windows
+from spark_jobs.replay import arrival_order, late_events, lateness, panes, timestamps, triggers, window_slices, windows
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.calendar import calendar
 from spark_jobs.replay.census import census, is_small
@@ -66,9 +67,9 @@ class _Staging:
         self._say(f"{counts['rows_read']:,} rows, {counts['invalid']:,} of them without a usable time")
         if self._pipeline.windows.kind == windows.SESSION:
             with shuffling(self._spark, counts["rows_read"]):
-                self._stage_sessions(groups, counts["invalid"])
+                late = self._stage_sessions(groups, counts["invalid"])
             counts = self._counted_sessions(counts)
-            return {**counts, **self._written(counts, [])}
+            return {**counts, **self._written(counts, [], late)}
         with shuffling(self._spark, counts["rows_read"]):
             parts = self._stage_all(groups, slices, counts["invalid"])
             return {**counts, **self._written(counts, parts)}
@@ -82,12 +83,14 @@ class _Staging:
         by_event = axis(self._pipeline) is not Axis.TICKS
         return (self._kept(groups, "census") if by_event else groups).coalesce(1)
 
-    def _stage_sessions(self, groups: DataFrame, invalid: int) -> None:
+    def _stage_sessions(self, groups: DataFrame, invalid: int) -> int | None:
+        """Stage everything; returns the late rows where a late pane may not be one."""
         filling = self._rows.where(fills_windows())
         sessions = SessionStaging(self._pipeline, self._interval, filling, self._moving, self._kept, self._stage)
-        sessions.write(groups)
+        late = sessions.write(groups)
         self._invalid(invalid)
         self._say("sessions staged")
+        return late
 
     def _counted_sessions(self, read: Mapping[str, int]) -> dict[str, int]:
         """With the rows that belong to the interval: which these are, only the sessions tell."""
@@ -104,12 +107,18 @@ class _Staging:
         pipeline = self._pipeline
         book = self._kept(calendar(groups, self._moving, pipeline), "calendar", groups.sparkSession)
         parts = self._slices(groups, slices)
+        firing = None
+        if not triggers.is_default(pipeline):
+            firing = TriggerStaging(pipeline, groups, self._moving, self._kept, self._stage)
         with ThreadPoolExecutor(max_workers=4) as pool:
             beside = [pool.submit(self._watermarks, book), pool.submit(self._invalid, invalid)]
             for i, part in enumerate(parts):
-                late = self._panes(part, book, groups, pool)
+                late, fired = self._panes(part, book, groups, pool, firing)
                 # While the results of a slice are written, the next slice's panes are computed.
-                beside.append(pool.submit(self._results, part, late))
+                if firing is None or fired is None:
+                    beside.append(pool.submit(self._results, part, late))
+                else:
+                    beside.append(pool.submit(firing.results, part, fired, late))
                 self._say(f"slice {i + 1} of {len(parts)} staged")
             for future in beside:
                 future.result()
@@ -187,17 +196,23 @@ class _Staging:
         edges = [whole.start_ms, *cuts, whole.end_ms]
         return [Slice(f"slice-{i}-of-{len(cuts) + 1}", a, b) for i, (a, b) in enumerate(pairwise(edges))]
 
-    def _panes(self, part: Slice, book: DataFrame, groups: DataFrame, pool: ThreadPoolExecutor) -> DataFrame:
-        """Stage the slice's panes and late events; returns its late rows."""
+    def _panes(
+        self, part: Slice, book: DataFrame, groups: DataFrame, pool: ThreadPoolExecutor, firing: TriggerStaging | None
+    ) -> tuple[DataFrame, DataFrame | None]:
+        """Stage the slice's panes and late events; returns its late rows and, if `firing` has made them, its panes."""
         pipeline, name, owned = self._pipeline, part.name, part.holds(F.col(c.WINDOW_MS))
         filling = self._filling(part)
         on_time = lateness.on_time(filling, book, pipeline.windows)
         # A row that is late for one window may be on time for another: then late rows come first, else side by side.
         several = windows.overlap(pipeline.windows)
-        beside = None if several else pool.submit(self._on_time, part, on_time, None, book)
+        beside = None if several or firing else pool.submit(self._on_time, part, on_time, None, book)
         late = self._late_rows(part, filling, book, groups)
         untaken = late_events.late_events(late.where(owned), pipeline)
         missed = pool.submit(self._stage, untaken, "late_events", name)
+        if firing is not None:
+            fired = firing.panes(part, on_time, late)
+            missed.result()
+            return late, fired
         if beside is None:
             self._on_time(part, on_time, late, book)
         else:
@@ -207,7 +222,7 @@ class _Staging:
         revised = panes.late_panes(window_slices.late_pairs(late, pipeline).where(owned), pairs, first, pipeline)
         self._stage(revised, "panes", f"{name}/late")
         missed.result()
-        return late
+        return late, None
 
     def _on_time(self, part: Slice, on_time: DataFrame, late: DataFrame | None, book: DataFrame) -> None:
         fired = panes.on_time_panes(on_time, late, book, self._pipeline)
@@ -268,16 +283,18 @@ class _Staging:
     def _stage(self, rows: DataFrame, table: str, part: str) -> None:
         staging.stage(rows, self._lake, self._run.run_id, table, part)
 
-    def _written(self, read: Mapping[str, int], parts: Sequence[Slice]) -> dict[str, int]:
+    def _written(self, read: Mapping[str, int], parts: Sequence[Slice], late: int | None = None) -> dict[str, int]:
         """What is staged, from Delta's own count of its rows; no row is read again for it.
+
+        `late` are the late rows, if they have been counted.
 
         The audit counts the rows themselves, and what the panes hold, and compares. Rows in windows that are still open
         are on time.
         """
         where = (self._spark, self._lake, self._run.run_id)
         panes = staging.panes_by_timing(*where)
-        found = {"late": panes["late"], "too_late": staging.row_count(*where, "late_events")}
-        if windows.overlap(self._pipeline.windows):
+        found = {"late": panes["late"] if late is None else late, "too_late": staging.row_count(*where, "late_events")}
+        if parts and (windows.overlap(self._pipeline.windows) or not triggers.is_default(self._pipeline)):
             found |= self._behind(parts)
         # Of the rows without a window some are late events.
         unassigned = read["unassigned"] - found.pop("reported", 0)
@@ -288,14 +305,15 @@ class _Staging:
             "unassigned": unassigned,
             "windows": staging.row_count(*where, "window_results"),
             "panes": panes.total(),
+            "early_panes": panes["early"],
             "late_panes": panes["late"],
         }
 
     def _behind(self, parts: Sequence[Slice]) -> dict[str, int]:
         """Of the rows behind one of their windows: how many are late, how many windows have dropped one.
 
-        With those without a window that are late events all the same (`reported`). Where a row has one window, a late
-        pane is a late row; here the rows that lie between two tables have to be counted.
+        With those without a window that are late events all the same (`reported`). Where a row has one window and fires
+        it if it is late, a late pane is a late row; here the rows that lie between two tables have to be counted.
         """
         spec = self._pipeline.windows
         oldest, newest = _windows(self._pipeline)

@@ -24,7 +24,7 @@ from spark_jobs.replay.sessions import LAST_TS_MS, ROW_COUNT, UNCLEAN, aggregate
 
 SLOT, NEXT_SLOT = c.PREFIX + "slot", c.PREFIX + "next_slot"
 
-_FIRST_SLOT, _OF = c.PREFIX + "first_slot", c.PREFIX + "of_"
+FIRST_SLOT, _OF = c.PREFIX + "first_slot", c.PREFIX + "of_"
 _END_MS, _INDEX = c.PREFIX + "end_ms", c.PREFIX + "pane_index"
 _TIMING = c.PREFIX + "timing"
 _PANE = (_END_MS, _INDEX, _TIMING, t.FIRED_US, t.FIRED_WATERMARK)
@@ -57,7 +57,7 @@ def firings(
     panes = scanned.where("first_slot is not null").select(
         F.col("component").alias(c.COMPONENT),
         F.col("slot").alias(SLOT),
-        F.col("first_slot").alias(_FIRST_SLOT),
+        F.col("first_slot").alias(FIRST_SLOT),
         F.col("next_slot").alias(NEXT_SLOT),
         F.col("start_ms").alias(c.WINDOW_MS),
         F.col("end_ms").alias(_END_MS),
@@ -75,7 +75,7 @@ def firings(
 
 
 def scanned_panes(firings: DataFrame, ranked: DataFrame, scanned: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The panes of unclean components: the columns of `panes`, and `COMPONENT`, `SLOT`, `NEXT_SLOT`.
+    """The panes of unclean components: the columns of `panes`, and `COMPONENT`, `FIRST_SLOT`, `SLOT`, `NEXT_SLOT`.
 
     `ranked` is `merging.ranked`: its rows are aggregated once for each pane that shows them.
     """
@@ -85,11 +85,32 @@ def scanned_panes(firings: DataFrame, ranked: DataFrame, scanned: DataFrame, pip
     rows = ranked.join(shown, [c.COMPONENT, c.RANK]).drop(c.WINDOW_MS, c.WATERMARK_MS)
     renamed = {c.COMPONENT: _OF + "component", SLOT: _OF + "slot"}
     slot, of_slot = F.col(SLOT), F.col(_OF + "slot")
-    held = (slot == of_slot) if _discards(pipeline) else (slot >= F.col(_FIRST_SLOT)) & (slot <= of_slot)
+    held = (slot == of_slot) if discards(pipeline) else (slot >= F.col(FIRST_SLOT)) & (slot <= of_slot)
     pairs = rows.join(firings.withColumnsRenamed(renamed), (F.col(c.COMPONENT) == F.col(_OF + "component")) & held)
-    of_pane = [F.col(c.COMPONENT), of_slot.alias(SLOT), F.col(NEXT_SLOT), F.col(c.WINDOW_MS), *map(F.col, _PANE)]
+    of_pane = [
+        F.col(c.COMPONENT),
+        of_slot.alias(SLOT),
+        F.col(FIRST_SLOT),
+        F.col(NEXT_SLOT),
+        F.col(c.WINDOW_MS),
+        *map(F.col, _PANE),
+    ]
     panes = pairs.drop(SLOT).groupBy(*key_columns(pipeline), *of_pane).agg(*aggregated(pipeline))
-    return _contract(panes, pipeline, c.COMPONENT, SLOT, NEXT_SLOT)
+    return _contract(panes, pipeline, c.COMPONENT, FIRST_SLOT, SLOT, NEXT_SLOT)
+
+
+def latest(panes: DataFrame) -> DataFrame:
+    """Those of `scanned_panes` that no other goes on from."""
+    going_on = panes.select(F.col(c.COMPONENT).alias(_OF + "component"), F.col(SLOT).alias(_OF + "slot"))
+    followed = (F.col(c.COMPONENT) == F.col(_OF + "component")) & (F.col(NEXT_SLOT) == F.col(_OF + "slot"))
+    return panes.join(going_on, followed, "left_anti")
+
+
+def rows_in(panes: DataFrame, told: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The rows of `told`, those of `merging.scanned` that are rows, once for each of `panes` that shows them."""
+    slot = F.col("slot")
+    held = slot == F.col(SLOT) if discards(pipeline) else (slot >= F.col(FIRST_SLOT)) & (slot <= F.col(SLOT))
+    return told.join(panes, (F.col("component") == F.col(c.COMPONENT)) & held)
 
 
 def too_late_rows(ranked: DataFrame, scanned: DataFrame) -> DataFrame:
@@ -106,15 +127,12 @@ def window_results(clean: DataFrame, scanned: DataFrame, too_late: DataFrame, pi
     `clean` is `clean_panes`, `scanned` is `scanned_panes`, `too_late` is `too_late_rows`; the last two are few. A row
     that came too late is counted with the session that is exactly its own window.
     """
-    going_on = scanned.select(F.col(c.COMPONENT).alias(_OF + "component"), F.col(SLOT).alias(_OF + "slot"))
-    followed = (F.col(c.COMPONENT) == F.col(_OF + "component")) & (F.col(NEXT_SLOT) == F.col(_OF + "slot"))
-    latest = scanned.join(going_on, followed, "left_anti")
     own = too_late.groupBy(
         c.COMPONENT,
         timestamps.from_millis(F.col(c.WINDOW_MS)).alias("window_start"),
         timestamps.from_millis(F.col(c.WINDOW_MS) + F.lit(pipeline.windows.gap_ms)).alias("window_end"),
     ).agg(F.count("*").alias("too_late_count"))
-    missed = latest.join(own, [c.COMPONENT, "window_start", "window_end"], "left")
+    missed = latest(scanned).join(own, [c.COMPONENT, "window_start", "window_end"], "left")
     none = clean.withColumn("too_late_count", F.lit(0).cast("long"))
     return _results(none, pipeline).unionByName(_results(missed, pipeline))
 
@@ -148,5 +166,6 @@ def _contract(panes: DataFrame, pipeline: Pipeline, *more: str) -> DataFrame:
     )
 
 
-def _discards(pipeline: Pipeline) -> bool:
+def discards(pipeline: Pipeline) -> bool:
+    """Whether a pane holds only the rows since the pane before."""
     return pipeline.windows.accumulation is Accumulation.DISCARDING
