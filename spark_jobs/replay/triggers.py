@@ -37,6 +37,13 @@ def is_default(pipeline: Pipeline) -> bool:
     return pipeline.windows.trigger.kind is TriggerKind.EVENT_TIME
 
 
+def late_rows_fire(pipeline: Pipeline) -> bool:
+    """Whether a late row fires its window, and nothing else does behind the window's end."""
+    if pipeline.windows.trigger.kind is TriggerKind.CONTINUOUS:
+        return pipeline.windows.kind != grid.SESSION
+    return is_default(pipeline)
+
+
 def by_timeline(advances: DataFrame, groups: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> Fire:
     """Look firings up in the stored timeline `advances` (`timeline.fired`); `groups` move the watermark."""
 
