@@ -16,6 +16,8 @@ from spark_jobs.pipeline.model import (
     Source,
     Strategy,
     TimeField,
+    Trigger,
+    TriggerKind,
     Watermark,
     Windows,
 )
@@ -38,6 +40,18 @@ def test_the_engine_has_every_strategy(strategy: Strategy, idle_timeout_ms: int 
     require_support(pipeline(watermark))
     require_support(pipeline(watermark, kind="sliding", slide_ms=4))
     require_support(pipeline(watermark, kind="session", gap_ms=10))
+
+
+@pytest.mark.parametrize("kind", TriggerKind)
+def test_the_engine_has_every_trigger(kind: TriggerKind) -> None:
+    require_support(pipeline(trigger=Trigger(kind, interval_ms=1, n=1)))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in TriggerKind if kind is not TriggerKind.EVENT_TIME])
+def test_window_joins_are_refused_other_triggers(kind: TriggerKind) -> None:
+    windows = Windows(size_ms=10, trigger=Trigger(kind, interval_ms=1, n=1))
+    with pytest.raises(UnsupportedPipelineError, match=rf"windows\.trigger '{kind}' in a join, it has event_time"):
+        require_window_join(joining(Watermark(), Watermark()), windows)
 
 
 def test_other_windows_are_refused() -> None:
