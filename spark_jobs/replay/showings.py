@@ -34,10 +34,10 @@ def discards(pipeline: Pipeline) -> bool:
 
 
 def shown(slotted: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """What the firing of each slot shows: key columns, `WINDOW_MS`, `SLOT`, aggregates, `ROW_COUNT`, and of its rows.
+    """What the firing of each slot shows: key columns, `WINDOW_MS`, `SLOT`, aggregates and `ROW_COUNT`.
 
     `slotted` are the source's columns of rows, once for each window of theirs, with `WINDOW_MS`, `SLOT`, `SHOWN_CLOCK`
-    and `SHOWN_WATERMARK`. Of a slot's own rows are told the greatest of the latter two, and `NEW_ROWS`.
+    and `SHOWN_WATERMARK`. The result also has `NEW_ROWS` and the greatest of the latter two, of the slot's own rows.
     """
     by_slot = [*key_columns(pipeline), F.col(c.WINDOW_MS), F.col(SLOT)]
     own = [F.max(name).alias(name) for name in (SHOWN_CLOCK, SHOWN_WATERMARK)]
