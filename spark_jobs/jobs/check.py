@@ -12,7 +12,8 @@ from pyspark.sql import functions as F
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Pipeline, Strategy
 from spark_jobs.pipeline.names import INTERNAL_PREFIX
-from spark_jobs.replay import TimeFieldError, event_time, firing
+from spark_jobs.replay import TimeFieldError, UnsupportedPipelineError, event_time, firing
+from spark_jobs.replay.support import require_firing
 from spark_jobs.semantics.custom import GeneratorError, new_generator
 
 
@@ -22,7 +23,7 @@ def check_source(events: DataFrame, pipeline: Pipeline) -> None:
     looked_at = (_columns, _times, _expressions)
     found = [problem for one in alone for look in looked_at for problem in look(events, one)]
     classes = [problem for one in alone for problem in _generator(one)]
-    if problems := list(dict.fromkeys([*found, *classes])):
+    if problems := list(dict.fromkeys([*found, *classes, *_firing(events, pipeline)])):
         raise InputError("\n".join(problems))
 
 
@@ -74,6 +75,13 @@ def _expressions(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
             firing.grouped(events, pipeline).agg(F.expr(aggregate.expression).alias(aggregate.name))
         except AnalysisException as problem:
             yield f"windows.aggregates.{aggregate.name}: {_told(problem, events)}"
+
+
+def _firing(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
+    try:
+        require_firing(events.columns, pipeline)
+    except UnsupportedPipelineError as problem:
+        yield f"windows.aggregates: {problem}"
 
 
 def _generator(pipeline: Pipeline) -> Iterator[str]:

@@ -21,6 +21,7 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.progress import Progress
 from spark_jobs.jobs.session_staging import SessionStaging
 from spark_jobs.jobs.slices import Slice
+from spark_jobs.jobs.trigger_staging import TriggerStaging
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import (
     arrival_order,
@@ -33,6 +34,7 @@ from spark_jobs.replay import (
     session_panes,
     timeline,
     timestamps,
+    triggers,
     window_slices,
     windows,
 )
@@ -80,9 +82,9 @@ class _Staging:
         self._say(f"{counts['rows_read']:,} rows, {counts['invalid']:,} of them without a usable time")
         if self._pipeline.windows.kind == windows.SESSION:
             with shuffling(self._spark, counts["rows_read"]):
-                self._stage_sessions(groups, counts["invalid"])
+                late = self._stage_sessions(groups, counts["invalid"])
             counts = self._counted_sessions(counts)
-            return {**counts, **self._written(counts, [])}
+            return {**counts, **self._written(counts, [], late)}
         with shuffling(self._spark, counts["rows_read"]):
             parts = self._stage_all(groups, slices, counts["invalid"])
             return {**counts, **self._written(counts, parts)}
@@ -96,12 +98,14 @@ class _Staging:
         by_event = axis(self._pipeline) is not Axis.TICKS
         return (self._kept(groups, "census") if by_event else groups).coalesce(1)
 
-    def _stage_sessions(self, groups: DataFrame, invalid: int) -> None:
+    def _stage_sessions(self, groups: DataFrame, invalid: int) -> int | None:
+        """Stage everything; returns the late rows where a late pane may not be one."""
         filling = self._rows.where(fills_windows())
         sessions = SessionStaging(self._pipeline, self._interval, filling, self._moving, self._kept, self._stage)
-        sessions.write(groups)
+        late = sessions.write(groups)
         self._invalid(invalid)
         self._say("sessions staged")
+        return late
 
     def _counted_sessions(self, read: Mapping[str, int]) -> dict[str, int]:
         """With the rows that belong to the interval: which these are, only the sessions tell."""
@@ -119,12 +123,18 @@ class _Staging:
         told = calendar(groups, self._moving, pipeline, advances=self._advances(groups))
         book = self._kept(told, "calendar", groups.sparkSession)
         parts = self._slices(groups, slices)
+        firing = None
+        if not triggers.is_default(pipeline):
+            firing = TriggerStaging(pipeline, groups, self._moving, self._kept, self._stage)
         with ThreadPoolExecutor(max_workers=4) as pool:
             beside = [pool.submit(self._watermarks, book), pool.submit(self._invalid, invalid)]
             for i, part in enumerate(parts):
-                late = self._panes(part, book, groups, pool)
+                late, fired = self._panes(part, book, groups, pool, firing)
                 # While the results of a slice are written, the next slice's panes are computed.
-                beside.append(pool.submit(self._results, part, late))
+                if firing is None or fired is None:
+                    beside.append(pool.submit(self._results, part, late))
+                else:
+                    beside.append(pool.submit(firing.results, part, fired, late))
                 self._say(f"slice {i + 1} of {len(parts)} staged")
             for future in beside:
                 future.result()
@@ -209,17 +219,23 @@ class _Staging:
         edges = [whole.start_ms, *cuts, whole.end_ms]
         return [Slice(f"slice-{i}-of-{len(cuts) + 1}", a, b) for i, (a, b) in enumerate(pairwise(edges))]
 
-    def _panes(self, part: Slice, book: DataFrame, groups: DataFrame, pool: ThreadPoolExecutor) -> DataFrame:
-        """Stage the slice's panes and late events; returns its late rows."""
+    def _panes(
+        self, part: Slice, book: DataFrame, groups: DataFrame, pool: ThreadPoolExecutor, firing: TriggerStaging | None
+    ) -> tuple[DataFrame, DataFrame | None]:
+        """Stage the slice's panes and late events; returns its late rows and, if `firing` has made them, its panes."""
         pipeline, name, owned = self._pipeline, part.name, part.holds(F.col(c.WINDOW_MS))
         filling = self._filling(part)
         on_time = lateness.on_time(filling, book, pipeline.windows)
         # A row that is late for one window may be on time for another: then late rows come first, else side by side.
         several = windows.overlap(pipeline.windows)
-        beside = None if several else pool.submit(self._on_time, part, on_time, None, book)
+        beside = None if several or firing else pool.submit(self._on_time, part, on_time, None, book)
         late = self._late_rows(part, filling, book, groups)
         untaken = late_events.late_events(late.where(owned), pipeline)
         missed = pool.submit(self._stage, untaken, "late_events", name)
+        if firing is not None:
+            fired = firing.panes(part, on_time, late)
+            missed.result()
+            return late, fired
         if beside is None:
             self._on_time(part, on_time, late, book)
         else:
@@ -235,7 +251,7 @@ class _Staging:
             withdrawn = retractions.between(first.select(revised.columns), again, pipeline)
             self._stage(withdrawn, "panes", f"{name}/{staging.RETRACTIONS}")
         missed.result()
-        return late
+        return late, None
 
     def _emissions(self, late: DataFrame, groups: DataFrame) -> DataFrame:
         """When late rows that are gathered fire."""
@@ -305,17 +321,20 @@ class _Staging:
     def _stage(self, rows: DataFrame, table: str, part: str) -> None:
         staging.stage(rows, self._lake, self._run.run_id, table, part)
 
-    def _written(self, read: Mapping[str, int], parts: Sequence[Slice]) -> dict[str, int]:
+    def _written(self, read: Mapping[str, int], parts: Sequence[Slice], late: int | None = None) -> dict[str, int]:
         """What is staged, from Delta's own count of its rows; no row is read again for it.
+
+        `late` are the late rows, if they have been counted.
 
         The audit counts the rows themselves, and what the panes hold, and compares. Rows in windows that are still open
         are on time.
         """
         where = (self._spark, self._lake, self._run.run_id)
         panes = staging.panes_by_timing(*where)
-        found = {"late": panes["late"], "too_late": self._too_late(parts)}
+        found = {"late": panes["late"] if late is None else late, "too_late": self._too_late(parts)}
         overlap = windows.overlap(self._pipeline.windows)
-        if overlap or gathering.gathers(self._pipeline):
+        told_apart = overlap or gathering.gathers(self._pipeline) or not triggers.is_default(self._pipeline)
+        if parts and told_apart:
             found |= self._behind(parts)
         if not overlap:
             found.pop("row_windows_dropped", None)
@@ -330,6 +349,7 @@ class _Staging:
             "unassigned": unassigned,
             "windows": staging.row_count(*where, "window_results"),
             "panes": panes.total(),
+            "early_panes": panes["early"],
             "late_panes": panes["late"],
         }
 

@@ -22,6 +22,8 @@ from spark_jobs.pipeline.model import (
     Strategy,
     TimeField,
     TimeUnit,
+    Trigger,
+    TriggerKind,
     Watermark,
     Windows,
 )
@@ -48,6 +50,8 @@ __all__ = [
     "Strategy",
     "TimeField",
     "TimeUnit",
+    "Trigger",
+    "TriggerKind",
     "Watermark",
     "Windows",
     "from_mapping",

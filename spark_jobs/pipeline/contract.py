@@ -39,6 +39,7 @@ from spark_jobs.pipeline.records import Either, Field, ListOf, Record, Rest
 from spark_jobs.pipeline.schedules import PRESETS, schedule
 from spark_jobs.pipeline.sources import together
 from spark_jobs.pipeline.time_fields import TIME_FIELD
+from spark_jobs.pipeline.triggers import TRIGGER
 
 
 def _aggregates(expressions: Mapping[str, str]) -> tuple[Aggregate, ...]:
@@ -113,7 +114,7 @@ _WATERMARK = Record(
     later=("alignment",),
 )
 
-_KIND = replace(pattern("tumbling, sliding or session", "tumbling|sliding|session"), later=("none",))
+_KIND = replace(pattern("tumbling, sliding or session", "tumbling|sliding|session"), later=("none", "global"))
 
 _WINDOWS = Record(
     Windows,
@@ -134,6 +135,7 @@ _WINDOWS = Record(
             required=True,
         ),
         Field("allowed_lateness", "allowed_lateness_ms", duration()),
+        Field("trigger", "trigger", TRIGGER),
         Field("accumulation", "accumulation", choice(Accumulation)),
         Field("late_data", "late_data", choice(LateData)),
         Field("late_panes", "late_panes", choice(LatePanes)),
@@ -152,12 +154,13 @@ _WINDOWS = Record(
         rules.lengths_belong_to_the_kind,
         rules.slide_belongs_to_sliding_windows,
         rules.sessions_fire_late_rows_one_by_one,
+        rules.triggers_fire_late_rows_themselves,
         rules.windows_overlap_within_reason,
         rules.offset_is_shorter_than_period,
         rules.aggregates_are_not_empty,
         rules.result_names_differ,
     ),
-    later=("trigger", "triggers"),
+    later=("evictor",),
 )
 
 _QUALITY = Record(
@@ -207,7 +210,7 @@ PIPELINE = Record(
         rules.settings_belong_to_their_strategy,
         rules.future_guard_needs_arrival_time,
     ),
-    later=("join", "joins", "trigger", "triggers"),
+    later=("join", "joins"),
 )
 
 

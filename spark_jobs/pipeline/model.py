@@ -60,8 +60,16 @@ class EmitKind(StrEnum):
     EVERY_N = "every_n"
 
 
+class TriggerKind(StrEnum):
+    """What makes a window fire (rules 60, 69, 70)."""
+
+    EVENT_TIME = "event_time"
+    CONTINUOUS = "continuous"
+    COUNT = "count"
+
+
 class Accumulation(StrEnum):
-    """What a late pane contains: all rows so far, or only its own (rules 64 and 68).
+    """What a pane contains: all rows so far, or only those since the pane before (rules 64 and 68).
 
     RETRACTING: all rows so far, and before it the pane that it takes the place of, marked as withdrawn.
     """
@@ -185,6 +193,15 @@ class Watermark:
 
 
 @dataclass(frozen=True)
+class Trigger:
+    """When windows fire: `interval_ms` belongs to CONTINUOUS, `n` to COUNT."""
+
+    kind: TriggerKind = TriggerKind.EVENT_TIME
+    interval_ms: int = 0
+    n: int = 0
+
+
+@dataclass(frozen=True)
 class Aggregate:
     """One result column: a Spark SQL aggregate expression under its name."""
 
@@ -212,6 +229,7 @@ class Windows:
     slide_ms: int = 0
     gap_ms: int = 0
     late_panes: LatePanes = LatePanes.PER_ROW
+    trigger: Trigger = Trigger()
 
     @property
     def lateness_ms(self) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spark_jobs.pipeline.durations import format_duration
-from spark_jobs.pipeline.model import LatePanes, Order, Strategy
+from spark_jobs.pipeline.model import LatePanes, Order, Strategy, Trigger, TriggerKind
 from spark_jobs.pipeline.review import Facts
 from spark_jobs.semantics.windows import MOST_WINDOWS
 
@@ -141,6 +141,14 @@ def lengths_belong_to_the_kind(facts: Facts) -> Contradictions:
             yield "size", f"missing, expected {SIZE}"
         if facts.written("gap"):
             yield "gap", "belongs to windows.kind session; take it away, or set the kind to session"
+
+
+def triggers_fire_late_rows_themselves(facts: Facts) -> Contradictions:
+    """Gather late rows only where nothing else says when a window fires."""
+    declared = facts.value("trigger", Trigger())
+    other = isinstance(declared, Trigger) and declared.kind is not TriggerKind.EVENT_TIME
+    if other and facts.value("late_panes") is LatePanes.PER_EPOCH:
+        yield "late_panes", f"windows.trigger {declared.kind} says itself when late rows fire; take it away"
 
 
 def sessions_fire_late_rows_one_by_one(facts: Facts) -> Contradictions:

@@ -24,8 +24,10 @@ from spark_jobs.replay import (
     retractions,
     session_panes,
     sessions,
+    showings,
     timeline,
     timestamps,
+    triggers,
     window_slices,
     windows,
 )
@@ -33,7 +35,7 @@ from spark_jobs.replay import columns as c
 from spark_jobs.replay.calendar import calendar
 from spark_jobs.replay.census import census, gathered, moving
 from spark_jobs.replay.events import fills_windows, moves_watermark, prepare
-from spark_jobs.replay.support import require_support
+from spark_jobs.replay.support import require_firing, require_support
 
 _CALENDAR_TIMES = ("window_start", "window_end", "fires_at", "watermark_at_fire", "closes_at")
 
@@ -148,6 +150,30 @@ class Replay:
         return watermarks(self.calendar, self._pipeline)
 
 
+class TriggeredReplay(Replay):
+    """The result for windows that do not wait for their end: panes by the advances of the watermark, or by rows."""
+
+    @cached_property
+    def _firings(self) -> DataFrame:
+        groups = moving(self.census, self._pipeline)
+        in_time, late = triggers.accepted(self._on_time, self.late_rows, groups, self.timeline, self._pipeline)
+        fire = triggers.by_timeline(self.timeline, groups, self._pipeline, until_us=self._until_us)
+        return triggers.panes(in_time, late, fire, self._pipeline).localCheckpoint()
+
+    @cached_property
+    def panes(self) -> DataFrame:
+        """Every firing, and with retracting accumulation what it withdraws."""
+        if not retractions.retracts(self._pipeline):
+            return self._firings
+        return retractions.kept(self._firings).unionByName(retractions.among(self._firings, self._pipeline))
+
+    @cached_property
+    def window_results(self) -> DataFrame:
+        """The latest pane of every (key, window)."""
+        missed = window_slices.missed(self.late_rows, self._pipeline)
+        return showings.window_results(self._firings, missed, self._pipeline)
+
+
 class SessionReplay(Replay):
     """The result for session windows: clean components in SQL, the rows of all others scanned."""
 
@@ -222,7 +248,9 @@ def replay(events: DataFrame, pipeline: Pipeline, *, until: datetime | None = No
     do not exist.
     """
     require_support(pipeline)
-    kind = SessionReplay if pipeline.windows.kind == windows.SESSION else Replay
+    require_firing(events.columns, pipeline)
+    plain = Replay if triggers.is_default(pipeline) else TriggeredReplay
+    kind = SessionReplay if pipeline.windows.kind == windows.SESSION else plain
     return kind(events, pipeline, None if until is None else timestamps.literal_millis(until) * 1000)
 
 

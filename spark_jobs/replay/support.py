@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from spark_jobs.pipeline.joining import JoiningPipeline
-from spark_jobs.pipeline.model import Accumulation, EmitKind, LatePanes, Order, Pipeline, Strategy, Windows
+from spark_jobs.pipeline.model import Accumulation, EmitKind, LatePanes, Order, Pipeline, Strategy, TriggerKind, Windows
+from spark_jobs.replay import firing
 from spark_jobs.replay.epochs import axis
 from spark_jobs.semantics.custom import new_generator
 
 WINDOW_KINDS = ("tumbling", "sliding", "session")
+TRIGGERS = tuple(TriggerKind)
 WINDOW_JOIN_KINDS = ("tumbling",)
 WINDOW_JOIN_ACCUMULATIONS = (Accumulation.ACCUMULATING, Accumulation.DISCARDING)
 WINDOW_JOIN_LATE_PANES = (LatePanes.PER_ROW,)
+WINDOW_JOIN_TRIGGERS = (TriggerKind.EVENT_TIME,)
 JOIN_STRATEGIES = tuple(strategy for strategy in Strategy if strategy is not Strategy.CUSTOM)
 WINDOW_JOIN_STRATEGIES = tuple(strategy for strategy in JOIN_STRATEGIES if strategy is not Strategy.TIME_LAG)
 
@@ -30,12 +33,24 @@ def require_support(pipeline: Pipeline) -> None:
     Raises GeneratorError if the class of a custom watermark is not there, or cannot be made.
     """
     _require("windows.kind", pipeline.windows.kind, WINDOW_KINDS)
+    _require("windows.trigger", pipeline.windows.trigger.kind, TRIGGERS)
     if pipeline.windows.kind == "session" and pipeline.windows.late_panes is LatePanes.PER_EPOCH:
         raise UnsupportedPipelineError("asked Spark for windows.late_panes 'per_epoch' of sessions; take it away")
     if pipeline.sources:
         _require_united(pipeline)
     elif pipeline.watermark.strategy is Strategy.CUSTOM:
         new_generator(pipeline.watermark.generator, pipeline.watermark.arguments)
+
+
+def require_firing(columns: Sequence[str], pipeline: Pipeline) -> None:
+    """Raise UnsupportedPipelineError if aggregates of rows with these columns ask for firings that cannot tell them."""
+    spec = pipeline.windows
+    asked = firing.asked(columns, pipeline)
+    if asked and spec.kind != "session" and spec.trigger.kind is not TriggerKind.EVENT_TIME:
+        raise UnsupportedPipelineError(
+            f"asked Spark for aggregates of {' and '.join(asked)} with windows.trigger '{spec.trigger.kind}', "
+            f"it has them with '{TriggerKind.EVENT_TIME}'"
+        )
 
 
 def _require_united(pipeline: Pipeline) -> None:
@@ -80,6 +95,7 @@ def require_window_join(joining: JoiningPipeline, windows: Windows) -> None:
     _require("windows.kind", windows.kind, WINDOW_JOIN_KINDS, " in a join")
     _require("windows.accumulation", windows.accumulation, WINDOW_JOIN_ACCUMULATIONS, " in a window join")
     _require("windows.late_panes", windows.late_panes, WINDOW_JOIN_LATE_PANES, " in a window join")
+    _require("windows.trigger", windows.trigger.kind, WINDOW_JOIN_TRIGGERS, " in a join")
     for joined in joining.inputs:
         _require("watermark.strategy", joined.watermark.strategy, WINDOW_JOIN_STRATEGIES, " in a window join")
 

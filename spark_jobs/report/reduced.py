@@ -76,8 +76,8 @@ def unplotted(watermarks: DataFrame) -> DataFrame:
 def marks(panes: DataFrame, late_events: DataFrame) -> DataFrame:
     """Late rows by where a chart shows them: `too_late, arrived_ms, start_ms, end_ms, watermark_ms, lateness_ms, rows`.
 
-    A late pane is a late row. Lateness is how far the watermark stood past the window's last millisecond (rule 51); a
-    row that has no window is judged by its own (rule 53), and stands there.
+    A late pane is a late row, if each fires its window. Lateness is how far the watermark stood past the window's last
+    millisecond (rule 51); a row that has no window is judged by its own (rule 53), and stands there.
     """
     own = F.unix_millis("event_time")
     judged = {

@@ -27,7 +27,7 @@ from spark_jobs.semantics.windows import TimeWindow
 
 
 class Lateness(Enum):
-    """How a window sees a row, and so the timing of the pane in which the row is first seen."""
+    """How a window sees a row."""
 
     ON_TIME = "on_time"
     LATE = "late"

@@ -36,6 +36,7 @@ from spark_jobs.semantics.events import Event, Predicate, Row, event_reader
 from spark_jobs.semantics.expressions import column
 from spark_jobs.semantics.instants import floor_to_ms, micros, table_time, table_time_us
 from spark_jobs.semantics.lateness import Lateness, fate
+from spark_jobs.semantics.panes import Timing
 from spark_jobs.semantics.streaming_job import Fired, Judged, StreamingJob
 from spark_jobs.semantics.windows import TimeWindow
 
@@ -104,7 +105,8 @@ def replay(
             "unassigned": counted[None],
             "windows": len(results),
             "panes": len(job.fired),
-            "late_panes": sum(fired.pane.timing is Lateness.LATE for fired in job.fired),
+            "early_panes": sum(fired.pane.timing is Timing.EARLY for fired in job.fired),
+            "late_panes": sum(fired.pane.timing is Timing.LATE for fired in job.fired),
         },
     )
 

@@ -28,6 +28,7 @@ from spark_jobs.semantics.partitions import SourcePartitions, label
 from spark_jobs.semantics.sessions import SessionOperator
 from spark_jobs.semantics.source import WatermarkedSource
 from spark_jobs.semantics.strategy import emits_at_rows, follows_clock, generator
+from spark_jobs.semantics.triggers import trigger
 from spark_jobs.semantics.valve import Valve
 from spark_jobs.semantics.watermark import WatermarkOutput
 from spark_jobs.semantics.windows import assigner
@@ -161,11 +162,17 @@ def _sources(
 def operator(declared: Windows) -> Operator:
     """Make the operator of the windows that a pipeline declares. Raises ValueError for what there is none of."""
     lateness_ms, discarding = declared.lateness_ms, declared.accumulation.value == "discarding"
-    gathering = declared.late_panes.value == "per_epoch"
+    fires, gathering = trigger(declared.trigger), declared.late_panes.value == "per_epoch"
+    if gathering and declared.trigger.kind.value != "event_time":
+        raise ValueError(f"found windows.late_panes per_epoch with the trigger {declared.trigger.kind.value}; keep one")
     if declared.kind == "session":
         if gathering:
             raise ValueError("found windows.late_panes per_epoch with sessions, whose late rows fire one by one")
-        return SessionOperator(declared.gap_ms, allowed_lateness_ms=lateness_ms, discarding=discarding)
+        return SessionOperator(declared.gap_ms, allowed_lateness_ms=lateness_ms, discarding=discarding, trigger=fires)
     return WindowOperator(
-        assigner(declared), allowed_lateness_ms=lateness_ms, discarding=discarding, gathering=gathering
+        assigner(declared),
+        allowed_lateness_ms=lateness_ms,
+        discarding=discarding,
+        trigger=fires,
+        gathering=gathering,
     )

@@ -23,7 +23,7 @@ UNKNOWN = [
         "  sise: 1 hour",
         (
             "20:3: windows.sise: unknown key; did you mean 'size'? known keys: kind, size, slide, offset, gap, key, "
-            "allowed_lateness, accumulation, late_data, late_panes, aggregates"
+            "allowed_lateness, trigger, accumulation, late_data, late_panes, aggregates"
         ),
     ),
     (
@@ -88,11 +88,29 @@ LATER = [
     ),
     (
         "  kind: tumbling",
-        "  trigger: {count: 3}",
+        "  triggers: {count: 3}",
         (
-            "19:3: windows.trigger: not supported by this version; known keys: kind, size, slide, offset, gap, key, "
-            "allowed_lateness, accumulation, late_data, late_panes, aggregates"
+            "19:3: windows.triggers: unknown key; did you mean 'trigger'? known keys: kind, size, slide, offset, gap, "
+            "key, allowed_lateness, trigger, accumulation, late_data, late_panes, aggregates"
         ),
+    ),
+    (
+        "  kind: tumbling",
+        "  evictor: {count: 3}",
+        (
+            "19:3: windows.evictor: not supported by this version; known keys: kind, size, slide, offset, gap, key, "
+            "allowed_lateness, trigger, accumulation, late_data, late_panes, aggregates"
+        ),
+    ),
+    (
+        "  kind: tumbling",
+        "  trigger: {delta: 3}",
+        "19:13: windows.trigger.delta: not supported by this version; known keys: continuous, count",
+    ),
+    (
+        "  kind: tumbling",
+        "  kind: global",
+        "19:9: windows.kind: 'global' is not supported by this version, expected tumbling, sliding or session",
     ),
     (
         'schedule: "@daily"',
@@ -104,10 +122,10 @@ LATER = [
     ),
     (
         'schedule: "@daily"',
-        "triggers: []",
+        "trigger: {count: 3}",
         (
-            "37:1: triggers: not supported by this version; known keys: name, source, sources, replay, watermark, "
-            "windows, quality, schedule"
+            "37:1: trigger: unknown key here; it belongs to windows; known keys: name, source, sources, replay, "
+            "watermark, windows, quality, schedule"
         ),
     ),
 ]

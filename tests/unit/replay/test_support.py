@@ -16,6 +16,8 @@ from spark_jobs.pipeline.model import (
     Source,
     Strategy,
     TimeField,
+    Trigger,
+    TriggerKind,
     Watermark,
     Windows,
 )
@@ -46,6 +48,18 @@ def test_the_engine_has_every_strategy(strategy: Strategy, idle_timeout_ms: int 
 def test_a_class_of_the_users_that_is_not_there_is_refused() -> None:
     with pytest.raises(GeneratorError, match=r"defines DetectedBound"):
         require_support(pipeline(Watermark(Strategy.CUSTOM, generator=DETECTED + "s")))
+
+
+@pytest.mark.parametrize("kind", TriggerKind)
+def test_the_engine_has_every_trigger(kind: TriggerKind) -> None:
+    require_support(pipeline(trigger=Trigger(kind, interval_ms=1, n=1)))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in TriggerKind if kind is not TriggerKind.EVENT_TIME])
+def test_window_joins_are_refused_other_triggers(kind: TriggerKind) -> None:
+    windows = Windows(size_ms=10, trigger=Trigger(kind, interval_ms=1, n=1))
+    with pytest.raises(UnsupportedPipelineError, match=rf"windows\.trigger '{kind}' in a join, it has event_time"):
+        require_window_join(joining(Watermark(), Watermark()), windows)
 
 
 def test_other_windows_are_refused() -> None:
