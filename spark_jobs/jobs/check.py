@@ -10,15 +10,16 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.pipeline.model import Pipeline, Strategy
+from spark_jobs.pipeline.model import Order, Pipeline, Strategy
 from spark_jobs.pipeline.names import INTERNAL_PREFIX
 from spark_jobs.replay import TimeFieldError, event_time
+from spark_jobs.replay.events import offset
 from spark_jobs.semantics.custom import GeneratorError, new_generator
 
 
 def check_source(events: DataFrame, pipeline: Pipeline) -> None:
     """Raise InputError with every problem of `pipeline` against the columns of `events`; return if there is none."""
-    looked_at = (_columns, _times, _expressions)
+    looked_at = (_columns, _times, _offsets, _expressions)
     problems = [problem for look in looked_at for problem in look(events, pipeline)] + [*_generator(pipeline)]
     if problems:
         raise InputError("\n".join(problems))
@@ -55,6 +56,17 @@ def _times(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
             yield f"{key}: {problem}"
         except AnalysisException as problem:
             yield f"{key}: {_told(problem, events)}"
+
+
+def _offsets(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
+    if pipeline.replay.order is not Order.OFFSET:
+        return
+    try:
+        offset(events, pipeline)
+    except TimeFieldError as problem:
+        yield f"source.offset: {problem}"
+    except AnalysisException as problem:
+        yield f"source.offset: {_told(problem, events)}"
 
 
 def _expressions(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:

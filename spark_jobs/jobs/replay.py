@@ -28,6 +28,7 @@ from spark_jobs.replay import (
     late_events,
     lateness,
     panes,
+    rounds,
     timeline,
     timestamps,
     window_slices,
@@ -66,14 +67,26 @@ class _Staging:
         self._interval = Interval(run.interval_start, run.interval_end)
         self._events = source.events(spark, pipeline, run.source_version)
         self._prepared = prepare(self._events, pipeline)
-        self._rows = arrival_order.with_epoch(self._prepared, pipeline)
-        self._moving = self._rows.where(moves_watermark(pipeline))
+
+    @cached_property
+    def _rows(self) -> DataFrame:
+        placed = self._prepared
+        if rounds.are_made(self._pipeline):
+            read = self._kept(rounds.rounds(self._prepared, self._pipeline), "rounds")
+            placed = rounds.placed(self._prepared, read, self._pipeline)
+        return arrival_order.with_epoch(placed, self._pipeline)
+
+    @cached_property
+    def _moving(self) -> DataFrame:
+        return self._rows.where(moves_watermark(self._pipeline))
 
     def write(self, slices: int) -> dict[str, int]:
         self._say(f"counting version {self._run.source_version} of {self._pipeline.source.table}")
         groups = self._census()
         counts = self._counted(groups)
         self._say(f"{counts['rows_read']:,} rows, {counts['invalid']:,} of them without a usable time")
+        if rounds.are_made(self._pipeline):
+            self._stage(rounds.drift(self._prepared, self._pipeline), "drift", "all")
         if self._pipeline.windows.kind == windows.SESSION:
             with shuffling(self._spark, counts["rows_read"]):
                 self._stage_sessions(groups, counts["invalid"])
@@ -245,8 +258,9 @@ class _Staging:
         pipeline = self._pipeline
         event_time, size = pipeline.source.event_time.expression, pipeline.windows.size_ms
         kinds = {f.name: f.dataType for f in self._events.schema}
-        # Epochs counted in rows need every row; an expression has no statistics.
-        prunable = not arrival_order.is_numbered(pipeline) and isinstance(kinds.get(event_time), T.TimestampType)
+        # Epochs and rounds counted in rows need every row; an expression has no statistics.
+        numbered = arrival_order.is_numbered(pipeline) or rounds.are_made(pipeline)
+        prunable = not numbered and isinstance(kinds.get(event_time), T.TimestampType)
         if not prunable or (part.start_ms is None and part.end_ms is None):
             return self._rows.where(fills_windows() & part.reaches(*_windows(pipeline)))
         read = self._events

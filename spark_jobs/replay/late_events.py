@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.model import Order, Pipeline
 from spark_jobs.replay import arrival_order, lateness, timeline, timestamps, watermark, windows
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.census import moving
@@ -105,7 +105,9 @@ def late_events(late: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 def missed(pipeline: Pipeline) -> dict[str, Column]:
     """The columns that say when a late row happened and arrived, which watermark it missed and by how much."""
-    arrival = c.ARRIVAL_US if pipeline.source.arrival_time else c.CLOCK_US
+    # The clock of rounds is made up: it dates emissions, and no row.
+    is_told = pipeline.source.arrival_time is not None or pipeline.replay.order is Order.OFFSET
+    arrival = c.ARRIVAL_US if is_told else c.CLOCK_US
     return {
         "event_time": F.timestamp_micros(c.EVENT_US),
         "arrival_time": F.timestamp_micros(arrival),

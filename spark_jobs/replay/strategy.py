@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 from spark_jobs.pipeline.model import Pipeline, Strategy
 from spark_jobs.replay import columns as c
 from spark_jobs.replay import event_time
+from spark_jobs.semantics.strategy import follows_rows
 
 
 def bounded_ms(ts_ms: Column, pipeline: Pipeline) -> Column:
@@ -44,6 +45,11 @@ def carried_ms(events: DataFrame, pipeline: Pipeline) -> Column:
     value = pipeline.watermark.value
     carried = F.col(c.TS_MS) if value is None else event_time.millis(event_time.micros(events, value))
     return F.when(F.expr(str(pipeline.watermark.when)), carried)
+
+
+def told_by_row(pipeline: Pipeline) -> Column:
+    """The candidate of a prepared row without a clock, where it follows from rows alone; else null."""
+    return of_row(pipeline) if follows_rows(pipeline.watermark) else F.lit(None).cast("long")
 
 
 def of_row(pipeline: Pipeline) -> Column:

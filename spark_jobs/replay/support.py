@@ -11,6 +11,7 @@ from spark_jobs.pipeline.joining import JoiningPipeline
 from spark_jobs.pipeline.model import EmitKind, Order, Pipeline, Strategy, Windows
 from spark_jobs.replay.epochs import axis
 from spark_jobs.semantics.custom import new_generator
+from spark_jobs.semantics.strategy import follows_rows
 
 WINDOW_KINDS = ("tumbling", "sliding", "session")
 WINDOW_JOIN_KINDS = ("tumbling",)
@@ -28,6 +29,11 @@ def require_support(pipeline: Pipeline) -> None:
     Raises GeneratorError if the class of a custom watermark is not there, or cannot be made.
     """
     _require("windows.kind", pipeline.windows.kind, WINDOW_KINDS)
+    if pipeline.watermark.alignment is not None and not follows_rows(pipeline.watermark):
+        strategy = pipeline.watermark.strategy
+        raise UnsupportedPipelineError(
+            f"asked to align partitions by watermark.strategy '{strategy}', which tells none from rows alone"
+        )
     if pipeline.watermark.strategy is Strategy.CUSTOM:
         new_generator(pipeline.watermark.generator, pipeline.watermark.arguments)
 
@@ -36,6 +42,8 @@ def require_interval_join(joining: JoiningPipeline) -> None:
     """Raise UnsupportedPipelineError if the engine lacks something that one of two inputs asks for."""
     if joining.replay.order is Order.COMMIT:
         raise UnsupportedPipelineError("asked Spark for a join in commit order, which it does not have")
+    if joining.replay.order is Order.OFFSET:
+        raise UnsupportedPipelineError("asked Spark for a join in the order of offsets, which it does not have")
     for joined in joining.inputs:
         _require("watermark.strategy", joined.watermark.strategy, JOIN_STRATEGIES, " in a join")
         if joined.watermark.idle_timeout_ms is not None:

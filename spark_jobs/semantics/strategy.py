@@ -44,6 +44,11 @@ def follows_clock(declared: Watermark) -> bool:
     return declared.strategy.value in {"custom", "time_lag"} or declared.idle_timeout_ms is not None
 
 
+def follows_rows(declared: Watermark) -> bool:
+    """Say whether a partition's watermark is the highest that its rows have told, each alone."""
+    return declared.strategy.value in {"bounded_out_of_orderness", "monotonous", "punctuated"}
+
+
 def _generator(declared: Watermark, clock: ArrivalClock) -> WatermarkGenerator:
     strategy = declared.strategy.value
     if strategy == "bounded_out_of_orderness":
