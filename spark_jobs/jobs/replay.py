@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import pairwise
 
+from pyspark.errors import PythonException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -55,9 +56,16 @@ def stage(
 ) -> dict[str, int]:
     """Write what `run` would publish to its staging area; returns its counts.
 
-    Raises InputError when most event times cannot be, which is a wrong unit and not bad rows.
+    Raises InputError when most event times cannot be, which is a wrong unit and not bad rows, and when a watermark
+    generator of the user's fails.
     """
-    return _Staging(spark, pipeline, lake, run, progress).write(slices)
+    try:
+        return _Staging(spark, pipeline, lake, run, progress).write(slices)
+    except PythonException as problem:
+        fault = generators.fault(problem)
+        if fault is None:
+            raise
+        raise InputError(f"watermark.class: {fault}") from problem
 
 
 class _Staging:
