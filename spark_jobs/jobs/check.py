@@ -10,9 +10,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.pipeline.model import Pipeline, Strategy
+from spark_jobs.pipeline.model import Order, Pipeline, Strategy
 from spark_jobs.pipeline.names import INTERNAL_PREFIX
 from spark_jobs.replay import TimeFieldError, UnsupportedPipelineError, event_time, firing
+from spark_jobs.replay.events import offset
 from spark_jobs.replay.support import require_firing
 from spark_jobs.semantics.custom import GeneratorError, new_generator
 
@@ -20,7 +21,7 @@ from spark_jobs.semantics.custom import GeneratorError, new_generator
 def check_source(events: DataFrame, pipeline: Pipeline) -> None:
     """Raise InputError with every problem of `pipeline` against the columns of `events`; return if there is none."""
     alone = [pipeline.alone(united) for united in pipeline.sources] or [pipeline]
-    looked_at = (_columns, _times, _expressions)
+    looked_at = (_columns, _times, _offsets, _expressions)
     found = [problem for one in alone for look in looked_at for problem in look(events, one)]
     classes = [problem for one in alone for problem in _generator(one)]
     if problems := list(dict.fromkeys([*found, *classes, *_firing(events, pipeline)])):
@@ -58,6 +59,17 @@ def _times(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
             yield f"{key}: {problem}"
         except AnalysisException as problem:
             yield f"{key}: {_told(problem, events)}"
+
+
+def _offsets(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
+    if pipeline.replay.order is not Order.OFFSET:
+        return
+    try:
+        offset(events, pipeline)
+    except TimeFieldError as problem:
+        yield f"source.offset: {problem}"
+    except AnalysisException as problem:
+        yield f"source.offset: {_told(problem, events)}"
 
 
 def _expressions(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import pairwise
 
+from pyspark.errors import PythonException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -26,11 +27,13 @@ from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import (
     arrival_order,
     gathering,
+    generators,
     late_events,
     late_panes,
     lateness,
     panes,
     retractions,
+    rounds,
     session_panes,
     timeline,
     timestamps,
@@ -59,9 +62,16 @@ def stage(
 ) -> dict[str, int]:
     """Write what `run` would publish to its staging area; returns its counts.
 
-    Raises InputError when most event times cannot be, which is a wrong unit and not bad rows.
+    Raises InputError when most event times cannot be, which is a wrong unit and not bad rows, and when a watermark
+    generator of the user's fails.
     """
-    return _Staging(spark, pipeline, lake, run, progress).write(slices)
+    try:
+        return _Staging(spark, pipeline, lake, run, progress).write(slices)
+    except PythonException as problem:
+        fault = generators.fault(problem)
+        if fault is None:
+            raise
+        raise InputError(f"watermark.class: {fault}") from problem
 
 
 class _Staging:
@@ -71,8 +81,18 @@ class _Staging:
         self._interval = Interval(run.interval_start, run.interval_end)
         self._events = source.events(spark, pipeline, run.pinned)
         self._prepared = prepare(self._events, pipeline)
-        self._rows = arrival_order.with_epoch(self._prepared, pipeline)
-        self._moving = self._rows.where(moves_watermark(pipeline))
+
+    @cached_property
+    def _rows(self) -> DataFrame:
+        placed = self._prepared
+        if rounds.are_made(self._pipeline):
+            read = self._kept(rounds.rounds(self._prepared, self._pipeline), "rounds")
+            placed = rounds.placed(self._prepared, read, self._pipeline)
+        return arrival_order.with_epoch(placed, self._pipeline)
+
+    @cached_property
+    def _moving(self) -> DataFrame:
+        return self._rows.where(moves_watermark(self._pipeline))
 
     def write(self, slices: int) -> dict[str, int]:
         pinned = ", ".join(map(str, self._run.pinned.values()))
@@ -80,6 +100,8 @@ class _Staging:
         groups = self._census()
         counts = self._counted(groups)
         self._say(f"{counts['rows_read']:,} rows, {counts['invalid']:,} of them without a usable time")
+        if rounds.are_made(self._pipeline):
+            self._stage(rounds.drift(self._prepared, self._pipeline), "drift", "all")
         if self._pipeline.windows.kind == windows.SESSION:
             with shuffling(self._spark, counts["rows_read"]):
                 late = self._stage_sessions(groups, counts["invalid"])
@@ -278,8 +300,9 @@ class _Staging:
         pipeline = self._pipeline
         event_time, size = pipeline.source.event_time.expression, pipeline.windows.size_ms
         kinds = {f.name: f.dataType for f in self._events.schema}
-        # Epochs counted in rows need every row; an expression has no statistics.
-        prunable = not arrival_order.is_numbered(pipeline) and isinstance(kinds.get(event_time), T.TimestampType)
+        # Epochs and rounds counted in rows need every row; an expression has no statistics.
+        numbered = arrival_order.is_numbered(pipeline) or rounds.are_made(pipeline)
+        prunable = not numbered and isinstance(kinds.get(event_time), T.TimestampType)
         if not prunable or (part.start_ms is None and part.end_ms is None):
             return self._rows.where(fills_windows() & part.reaches(*_windows(pipeline)))
         read = self._events

@@ -6,6 +6,7 @@ from spark_jobs.pipeline.loading import from_mapping, load, parse
 from spark_jobs.pipeline.model import (
     Accumulation,
     Aggregate,
+    Alignment,
     Emit,
     EmitKind,
     EndOfInput,
@@ -31,6 +32,7 @@ from spark_jobs.pipeline.model import (
 __all__ = [
     "Accumulation",
     "Aggregate",
+    "Alignment",
     "Emit",
     "EmitKind",
     "EndOfInput",

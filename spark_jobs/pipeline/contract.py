@@ -14,10 +14,11 @@ from spark_jobs.pipeline import rules
 from spark_jobs.pipeline.checks import EXPECTATIONS
 from spark_jobs.pipeline.document import Scalar, join
 from spark_jobs.pipeline.emission import EMISSION
-from spark_jobs.pipeline.forms import Form, Leaf, Plain, choice, duration, pattern, ratio, text
+from spark_jobs.pipeline.forms import Form, Leaf, Plain, choice, duration, pattern, ratio, text, whole_number
 from spark_jobs.pipeline.model import (
     Accumulation,
     Aggregate,
+    Alignment,
     EndOfInput,
     LateData,
     LatePanes,
@@ -71,6 +72,7 @@ _SOURCE_FIELDS = (
     Field("arrival_time", "arrival_time", TIME_FIELD),
     Field("source_partition", "source_partition", SOURCE_PARTITION),
     Field("tie_break", "tie_break", COLUMNS),
+    Field("offset", "offset", text("a column or SQL expression, the row's place in its partition")),
     Field("where", "where", text("a SQL condition such as 'tailnum is not null'")),
     Field("future_guard", "future_guard_ms", Leaf("a duration such as '1 day', or none", _guard)),
 )
@@ -80,12 +82,21 @@ _SOURCE = Record(Source, fields=_SOURCE_FIELDS)
 _REPLAY = Record(
     ReplayOrder,
     fields=(
-        Field("order", "order", choice(Order, later=("offset",))),
+        Field("order", "order", choice(Order)),
         Field("end_of_input", "end_of_input", choice(EndOfInput)),
+        Field("rows_per_round", "rows_per_round", whole_number("a number of rows, at least 1", least=1)),
     ),
 )
 
 _IDLE_TIMEOUT = "a duration longer than 0, such as '12 hours'"
+
+_ALIGNMENT = Record(
+    Alignment,
+    fields=(
+        Field("max_drift", "max_drift_ms", duration(), required=True),
+        Field("update_interval", "update_interval_ms", duration("a duration longer than 0, such as '1s'", least_ms=1)),
+    ),
+)
 
 _CLASS = pattern(
     "a class as package.module:Class",
@@ -109,9 +120,9 @@ _WATERMARK = Record(
         Field("class", "generator", _CLASS),
         Field("arguments", "arguments", _ARGUMENTS),
         Field("idle_timeout", "idle_timeout_ms", duration(_IDLE_TIMEOUT, least_ms=1)),
+        Field("alignment", "alignment", _ALIGNMENT),
         Field("emit", "emit", EMISSION),
     ),
-    later=("alignment",),
 )
 
 _KIND = replace(pattern("tumbling, sliding or session", "tumbling|sliding|session"), later=("none", "global"))
@@ -177,15 +188,18 @@ _NAME = pattern(
 )
 _SCHEDULE = text(f"five cron fields such as '0 6 * * *', or one of {', '.join(PRESETS)}").then(schedule)
 
+#: What is the same for all sources of a pipeline, or belongs to an order that several do not have.
+_OF_ONE_CLOCK = (*rules.OF_ALL_SOURCES, "alignment")
+
 _UNITED = Record(
     _united,
     fields=(
         Field("name", "name", _NAME, required=True),
-        *_SOURCE_FIELDS,
+        *(field for field in _SOURCE_FIELDS if field.name != "offset"),
         Field(
             "watermark",
             "watermark",
-            replace(_WATERMARK, fields=tuple(f for f in _WATERMARK.fields if f.name not in rules.OF_ALL_SOURCES)),
+            replace(_WATERMARK, fields=tuple(f for f in _WATERMARK.fields if f.name not in _OF_ONE_CLOCK)),
         ),
     ),
 )
@@ -209,6 +223,8 @@ PIPELINE = Record(
         rules.arrival_order_needs_arrival_time,
         rules.settings_belong_to_their_strategy,
         rules.future_guard_needs_arrival_time,
+        rules.offsets_belong_to_their_order,
+        rules.alignment_belongs_to_offset_order,
     ),
     later=("join", "joins"),
 )

@@ -25,6 +25,7 @@ class Order(StrEnum):
     ARRIVAL = "arrival"
     COMMIT = "commit"
     EVENT_TIME = "event_time"
+    OFFSET = "offset"
 
 
 class EndOfInput(StrEnum):
@@ -141,6 +142,7 @@ class Source:
     """Where the events are and which of their columns mean what.
 
     `future_guard_ms`: a row whose event time is later than its arrival by more than this is invalid; None: no guard.
+    `offset` belongs to the order OFFSET: an integer column or SQL expression, the row's place in its partition.
     """
 
     table: str
@@ -150,14 +152,16 @@ class Source:
     tie_break: tuple[str, ...] = ()
     where: str | None = None
     future_guard_ms: int | None = 86_400_000
+    offset: str | None = None
 
 
 @dataclass(frozen=True)
 class ReplayOrder:
-    """The declared arrival order and what its end means."""
+    """The declared arrival order and what its end means; `rows_per_round` belongs to the order OFFSET."""
 
     order: Order = Order.ARRIVAL
     end_of_input: EndOfInput = EndOfInput.CLOSE
+    rows_per_round: int = 1_000
 
 
 @dataclass(frozen=True)
@@ -171,13 +175,22 @@ class Emit:
 
 
 @dataclass(frozen=True)
+class Alignment:
+    """How far a partition may be ahead of the slowest before it waits, and how often that is looked at (rule 98)."""
+
+    max_drift_ms: int
+    update_interval_ms: int = 1_000
+
+
+@dataclass(frozen=True)
 class Watermark:
     """The watermark strategy of every source partition.
 
     `out_of_orderness_ms` belongs to BOUNDED_OUT_OF_ORDERNESS, `lag_ms` to TIME_LAG. PUNCTUATED: rows for which the SQL
     condition `when` is true emit the watermark `value`, or their event time if there is none. CUSTOM: `generator` names
     the user's class, `package.module:Class`, made with `arguments` for each partition. A partition without rows for
-    longer than `idle_timeout_ms` does not hold the others back (rules 30-34); None: each does, for ever.
+    longer than `idle_timeout_ms` does not hold the others back (rules 30-34); None: each does, for ever. `alignment`
+    belongs to the order OFFSET; None: no partition waits.
     """
 
     strategy: Strategy = Strategy.BOUNDED_OUT_OF_ORDERNESS
@@ -190,6 +203,7 @@ class Watermark:
     idle_timeout_ms: int | None = None
     generator: str | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    alignment: Alignment | None = None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.model import LatePanes, Order, Strategy, Trigger, TriggerKind
-from spark_jobs.pipeline.review import Facts
+from spark_jobs.pipeline.review import UNREADABLE, Facts
 from spark_jobs.semantics.windows import MOST_WINDOWS
 
 Contradictions = Iterator[tuple[str, str]]
@@ -40,8 +40,9 @@ def one_source_or_several(facts: Facts) -> Contradictions:
             seen.add(name)
     if len(_sources(facts)) == 1:
         yield "sources", "found one source, expected two or more; write it as source"
-    if facts.value("replay.order") is Order.COMMIT:
-        yield "replay.order", "commits are of one table, and sources are several; order by arrival or event_time"
+    if facts.value("replay.order") in (Order.COMMIT, Order.OFFSET):
+        own = "commits and offsets are one table's own"
+        yield "replay.order", f"{own}, and sources are several; order by arrival or event_time"
 
 
 def sources_share_emission_and_placement(facts: Facts) -> Contradictions:
@@ -110,6 +111,45 @@ def _settings(facts: Facts, key: str) -> Contradictions:
     if strategy is Strategy.NONE and facts.written(f"{key}.idle_timeout"):
         meaning = "watermark.strategy none has no watermark that a silent partition could hold back"
         yield f"{key}.idle_timeout", f"{meaning}; take it away"
+
+
+def offsets_belong_to_their_order(facts: Facts) -> Contradictions:
+    """Give offsets, and rounds of them, with the order that they make, and only with it."""
+    order = facts.value("replay.order", Order.ARRIVAL)
+    if not isinstance(order, Order):
+        return
+    if order is Order.OFFSET:
+        if not facts.written("source.offset"):
+            yield (
+                "source.offset",
+                "missing; replay.order offset needs the row's place in its partition, such as 'offset'",
+            )
+        if facts.value("watermark.strategy") is Strategy.TIME_LAG:
+            meaning = "time_lag lags behind the clock of arrival, and replay.order offset has none but its rounds"
+            yield "watermark.strategy", f"{meaning}; take another strategy, or another order"
+        return
+    for name, what in (("source.offset", "order"), ("replay.rows_per_round", "rounds")):
+        if facts.value(name) not in (None, UNREADABLE):
+            yield name, f"replay.order {order} has no {what} by offset; take it away, or set the order to offset"
+
+
+def alignment_belongs_to_offset_order(facts: Facts) -> Contradictions:
+    """Align partitions only where it is open when their rows are read, by what their rows tell."""
+    order, name = facts.value("replay.order", Order.ARRIVAL), "watermark.alignment"
+    if not isinstance(order, Order) or facts.value(name) in (None, UNREADABLE):
+        return
+    if order is not Order.OFFSET:
+        meaning = f"changes only when rows are read, and replay.order {order} says when they were"
+        yield name, f"{meaning}; take it away, or set the order to offset"
+    strategy = facts.value("watermark.strategy", Strategy.BOUNDED_OUT_OF_ORDERNESS)
+    if strategy in (Strategy.CUSTOM, Strategy.NONE, Strategy.TIME_LAG):
+        yield (
+            name,
+            f"aligns partitions by what their rows tell, and watermark.strategy {strategy} does not say; take it away",
+        )
+    if facts.written("watermark.idle_timeout"):
+        meaning = "a partition that waits for the others is not idle, and the clock of rounds cannot tell the two apart"
+        yield name, f"contradicts idle_timeout: {meaning}; keep one"
 
 
 def future_guard_needs_arrival_time(facts: Facts) -> Contradictions:

@@ -22,6 +22,7 @@ from spark_jobs.replay import (
     merging,
     panes,
     retractions,
+    rounds,
     session_panes,
     sessions,
     showings,
@@ -51,9 +52,22 @@ class Replay:
         self._pipeline = pipeline
         self._until_us = until_us
         self._prepared = prepare(events, pipeline)
-        self._rows = arrival_order.with_epoch(self._prepared, pipeline)
-        self._moving = self._rows.where(moves_watermark(pipeline))
-        self._filling = self._rows.where(fills_windows())
+
+    @cached_property
+    def _rows(self) -> DataFrame:
+        placed = self._prepared
+        if rounds.are_made(self._pipeline):
+            read = rounds.rounds(self._prepared, self._pipeline).localCheckpoint()
+            placed = rounds.placed(self._prepared, read, self._pipeline)
+        return arrival_order.with_epoch(placed, self._pipeline)
+
+    @cached_property
+    def _moving(self) -> DataFrame:
+        return self._rows.where(moves_watermark(self._pipeline))
+
+    @cached_property
+    def _filling(self) -> DataFrame:
+        return self._rows.where(fills_windows())
 
     @cached_property
     def census(self) -> DataFrame:
@@ -148,6 +162,13 @@ class Replay:
     def watermarks(self) -> DataFrame:
         """The window calendar."""
         return watermarks(self.calendar, self._pipeline)
+
+    @cached_property
+    def drift(self) -> DataFrame:
+        """How far partitions ran ahead of the slowest, in the order of offsets (see `rounds.drift`); else empty."""
+        if not rounds.are_made(self._pipeline):
+            return rounds.no_drift(self._prepared.sparkSession)
+        return rounds.drift(self._prepared, self._pipeline)
 
 
 class TriggeredReplay(Replay):

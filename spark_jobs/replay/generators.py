@@ -22,6 +22,7 @@ from spark_jobs.replay import emission, watermark
 from spark_jobs.replay.epochs import of_tick
 from spark_jobs.replay.events import declared_labels, quoted
 from spark_jobs.semantics.changes import Change, Combined, Kind, PartitionAlone, Recombined
+from spark_jobs.semantics.custom import GeneratorError
 from spark_jobs.semantics.instants import MIN
 from spark_jobs.semantics.strategy import generator
 
@@ -36,6 +37,13 @@ _CHANGES_A_BATCH = 10_000
 def are_asked(pipeline: Pipeline) -> bool:
     """Whether a class of the user's tells the watermark."""
     return pipeline.watermark.strategy is Strategy.CUSTOM
+
+
+def fault(problem: Exception) -> str | None:
+    """What a generator has done wrong in a worker, in a line; None if `problem` is something else."""
+    named = f"{GeneratorError.__module__}.{GeneratorError.__qualname__}: "
+    told = [line.removeprefix(named) for line in str(problem).splitlines() if line.startswith(named)]
+    return told[-1] if told else None
 
 
 def advances(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> DataFrame:

@@ -125,7 +125,7 @@ class IntervalJoined:
         behind = lateness.is_behind_strictly(F.col(c.TS_MS), F.col(c.WATERMARK_MS))
         late = self._judged.near.where(is_side(side) & behind)
         rows = late.select(f"{ROW[side]}.*", c.EVENT_US, c.ARRIVAL_US, c.CLOCK_US, c.TS_MS, c.WATERMARK_MS)
-        return rows.select(*beside(rows, missed(), pipeline))
+        return rows.select(*beside(rows, missed(pipeline), pipeline))
 
 
 def interval_join(

@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs.pipeline.model import LateData, Pipeline
+from spark_jobs.pipeline.model import LateData, Order, Pipeline
 from spark_jobs.replay import arrival_order, lateness, timeline, timestamps, watermark, windows
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.census import moving
@@ -99,7 +99,7 @@ def late_events(late: DataFrame, pipeline: Pipeline) -> DataFrame:
     if windows.have_gaps(spec):
         newest = F.when(windows.oldest_ms(F.col(c.TS_MS), spec) <= newest, newest)
     added = {
-        **missed(),
+        **missed(pipeline),
         "window_start": timestamps.from_millis(newest),
         "window_end": timestamps.from_millis(newest + F.lit(windows.length_ms(spec))),
     }
@@ -111,11 +111,14 @@ def drops(pipeline: Pipeline) -> bool:
     return pipeline.windows.late_data is LateData.DROP
 
 
-def missed() -> dict[str, Column]:
+def missed(pipeline: Pipeline) -> dict[str, Column]:
     """The columns that say when a late row happened and arrived, which watermark it missed and by how much."""
+    # The clock of rounds is made up: it dates emissions, and no row.
+    is_made_up = pipeline.replay.order is Order.OFFSET
+    arrival = F.col(c.ARRIVAL_US) if is_made_up else F.coalesce(c.ARRIVAL_US, c.CLOCK_US)
     return {
         "event_time": F.timestamp_micros(c.EVENT_US),
-        "arrival_time": F.timestamp_micros(F.coalesce(c.ARRIVAL_US, c.CLOCK_US)),
+        "arrival_time": F.timestamp_micros(arrival),
         "watermark": timestamps.from_millis(F.col(c.WATERMARK_MS)),
         "late_by_ms": F.col(c.WATERMARK_MS) - F.col(c.TS_MS),
     }

@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 from spark_jobs.pipeline.model import Pipeline, Strategy
 from spark_jobs.replay import columns as c
 from spark_jobs.replay import event_time
+from spark_jobs.semantics.strategy import follows_rows
 
 
 def side_by_side(pipelines: Sequence[Pipeline]) -> list[Pipeline]:
@@ -56,6 +57,11 @@ def carried_ms(events: DataFrame, pipeline: Pipeline) -> Column:
     value = pipeline.watermark.value
     carried = F.col(c.TS_MS) if value is None else event_time.millis(event_time.micros(events, value))
     return F.when(F.expr(str(pipeline.watermark.when)), carried)
+
+
+def told_by_row(pipeline: Pipeline) -> Column:
+    """The candidate of a prepared row without a clock, where it follows from rows alone; else null."""
+    return of_row(pipeline) if follows_rows(pipeline.watermark) else F.lit(None).cast("long")
 
 
 def of_row(pipeline: Pipeline) -> Column:

@@ -12,6 +12,7 @@ from spark_jobs.pipeline.model import Accumulation, EmitKind, LatePanes, Order, 
 from spark_jobs.replay import firing
 from spark_jobs.replay.epochs import axis
 from spark_jobs.semantics.custom import new_generator
+from spark_jobs.semantics.strategy import follows_rows
 
 WINDOW_KINDS = ("tumbling", "sliding", "session")
 TRIGGERS = tuple(TriggerKind)
@@ -36,6 +37,11 @@ def require_support(pipeline: Pipeline) -> None:
     _require("windows.trigger", pipeline.windows.trigger.kind, TRIGGERS)
     if pipeline.windows.kind == "session" and pipeline.windows.late_panes is LatePanes.PER_EPOCH:
         raise UnsupportedPipelineError("asked Spark for windows.late_panes 'per_epoch' of sessions; take it away")
+    if pipeline.watermark.alignment is not None and not follows_rows(pipeline.watermark):
+        strategy = pipeline.watermark.strategy
+        raise UnsupportedPipelineError(
+            f"asked to align partitions by watermark.strategy '{strategy}', which tells none from rows alone"
+        )
     if pipeline.sources:
         _require_united(pipeline)
     elif pipeline.watermark.strategy is Strategy.CUSTOM:
@@ -54,8 +60,10 @@ def require_firing(columns: Sequence[str], pipeline: Pipeline) -> None:
 
 
 def _require_united(pipeline: Pipeline) -> None:
-    if pipeline.replay.order is Order.COMMIT:
-        raise UnsupportedPipelineError("asked Spark for several sources in commit order: commits are of one table")
+    if pipeline.replay.order in (Order.COMMIT, Order.OFFSET):
+        raise UnsupportedPipelineError(
+            f"asked Spark for several sources in the order '{pipeline.replay.order}', which is one table's own"
+        )
     alone = [pipeline.alone(united) for united in pipeline.sources]
     for one in alone:
         _require("watermark.strategy", one.watermark.strategy, WINDOW_JOIN_STRATEGIES, " with several sources")
@@ -74,6 +82,8 @@ def require_interval_join(joining: JoiningPipeline) -> None:
     """Raise UnsupportedPipelineError if the engine lacks something that one of two inputs asks for."""
     if joining.replay.order is Order.COMMIT:
         raise UnsupportedPipelineError("asked Spark for a join in commit order, which it does not have")
+    if joining.replay.order is Order.OFFSET:
+        raise UnsupportedPipelineError("asked Spark for a join in the order of offsets, which it does not have")
     for joined in joining.inputs:
         _require("watermark.strategy", joined.watermark.strategy, JOIN_STRATEGIES, " in a join")
         if joined.watermark.idle_timeout_ms is not None:

@@ -93,9 +93,11 @@ def marks(panes: DataFrame, late_events: DataFrame) -> DataFrame:
 
 
 def even_sample(marks: DataFrame, *, too_late: bool) -> DataFrame:
-    """At most `MARKS` of the marks, each as likely as any other, and always the same."""
+    """At most `MARKS` of the marks that have an arrival, each as likely as any other, and always the same."""
     order = F.xxhash64("arrived_ms", "start_ms", "watermark_ms")
-    return marks.where(F.col("too_late") == F.lit(too_late)).orderBy(order, "arrived_ms", "start_ms").limit(MARKS)
+    # By offsets a row may have arrived at no known time: it has no place in a chart of arrivals.
+    shown = marks.where((F.col("too_late") == F.lit(too_late)) & F.col("arrived_ms").isNotNull())
+    return shown.orderBy(order, "arrived_ms", "start_ms").limit(MARKS)
 
 
 def by_magnitude(marks: DataFrame) -> DataFrame:

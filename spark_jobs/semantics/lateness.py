@@ -49,6 +49,11 @@ def has_caught_up(watermark: int, combined: int) -> bool:
     return watermark >= combined
 
 
+def is_ahead(watermark: int, group_minimum: int, max_drift_ms: int) -> bool:
+    """Say whether a partition has to wait for the slowest of its group (rule 98, strictly)."""
+    return watermark > clamped_add(group_minimum, max_drift_ms)
+
+
 def is_complete(window: TimeWindow, watermark: int) -> bool:
     """Say whether the window has fired at this watermark, or fires now (rules 2, 60)."""
     return watermark >= window.last

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,7 @@ from spark_jobs.semantics.expressions import column
 from spark_jobs.semantics.instants import floor_to_ms, micros, table_time, table_time_us
 from spark_jobs.semantics.lateness import Lateness, fate
 from spark_jobs.semantics.panes import Timing
+from spark_jobs.semantics.rounds import Rounds
 from spark_jobs.semantics.streaming_job import Fired, Judged, StreamingJob
 from spark_jobs.semantics.windows import TimeWindow
 
@@ -48,7 +49,7 @@ TableRow = dict[str, Any]
 
 @dataclass(frozen=True)
 class Replay:
-    """The rows of each table, and how many source rows met which fate."""
+    """The rows of each table, how many source rows met which fate, and in offset order how far partitions drifted."""
 
     panes: list[TableRow]
     window_results: list[TableRow]
@@ -57,6 +58,7 @@ class Replay:
     watermarks: list[TableRow]
     unassigned_events: list[TableRow]
     counts: dict[str, int]
+    drift: list[TableRow]
 
 
 def replay(
@@ -81,6 +83,9 @@ def replay(
     events = [event for _, event in read if isinstance(event, Event)]
     moves_all = pipeline.watermark.placement.value == "source"
     arrived = sorted((e for e in events if e.is_kept or moves_all), key=lambda event: event.position)
+    rounds = Rounds(pipeline) if pipeline.replay.order.value == "offset" else None
+    if rounds is not None:
+        arrived = list(rounds.read(arrived))
     job = StreamingJob(pipeline)
     job.run(arrived, _clock_end(until, arrived))
     fates = [tables.fate(judged) for judged in job.judged]
@@ -108,6 +113,7 @@ def replay(
             "early_panes": sum(fired.pane.timing is Timing.EARLY for fired in job.fired),
             "late_panes": sum(fired.pane.timing is Timing.LATE for fired in job.fired),
         },
+        drift=[] if rounds is None else [asdict(drift) for drift in rounds.drift],
     )
 
 
@@ -230,7 +236,7 @@ def _skipped_event(judged: Judged) -> TableRow:
     return {
         **event.row,
         "event_time": table_time_us(event.event_us),
-        "arrival_time": table_time_us(event.arrival_us),
+        "arrival_time": None if event.arrival_us is None else table_time_us(event.arrival_us),
         "watermark": table_time(judged.watermark),
     }
 

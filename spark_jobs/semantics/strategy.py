@@ -49,6 +49,11 @@ def emits_at_rows(declared: Watermark) -> bool:
     return declared.strategy.value in {"custom", "punctuated"}
 
 
+def follows_rows(declared: Watermark) -> bool:
+    """Say whether a partition's watermark is the highest that its rows have told, each alone."""
+    return declared.strategy.value in {"bounded_out_of_orderness", "monotonous", "punctuated"}
+
+
 def _generator(declared: Watermark, clock: ArrivalClock) -> WatermarkGenerator:
     strategy = declared.strategy.value
     if strategy == "bounded_out_of_orderness":

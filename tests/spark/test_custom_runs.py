@@ -65,3 +65,14 @@ def test_a_plan_names_a_class_that_is_not_there(spark: SparkSession, table: str,
     runner = Runner(spark, detecting(table, watermark__class="spark_jobs.semantics.detected_bound:Detected"), lake)
     with pytest.raises(InputError, match=r"watermark\.class: .* defines DetectedBound"):
         runner.plan(Interval())
+
+
+def test_a_fault_of_a_class_is_told_without_a_traceback(spark: SparkSession, table: str, lake: Lake) -> None:
+    names = {"watermark__class": "tests.custom_watermarks:Marked", "watermark__arguments": "{}"}
+    runner = Runner(spark, detecting(table, **names), lake)
+    planned, _ = runner.plan(Interval())
+    with pytest.raises(InputError, match=r"^watermark\.class: .*Marked' failed in on_event: KeyError: 'mark'$"):
+        runner.step("replay", planned.run)
+    [step] = ledger.runs(spark, lake)[-1].steps[1:]
+    assert step.state == "failed"
+    assert str(step.error).endswith("Marked' failed in on_event: KeyError: 'mark'")

@@ -141,6 +141,32 @@ CONTRADICTIONS = [
         ),
     ),
     (
+        "  order: arrival\n",
+        "  order: offset\n",
+        ("2:1: source.offset: missing; replay.order offset needs the row's place in its partition, such as 'offset'"),
+    ),
+    (
+        "  order: arrival\n",
+        "  order: arrival\n  rows_per_round: 10\n",
+        (
+            "12:3: replay.rows_per_round: replay.order arrival has no rounds by offset; take it away, or set the order "
+            "to offset"
+        ),
+    ),
+    (
+        "  tie_break: [flight_id]\n",
+        "  tie_break: [flight_id]\n  offset: position\n",
+        "8:3: source.offset: replay.order arrival has no order by offset; take it away, or set the order to offset",
+    ),
+    (
+        "  out_of_orderness: 6 hours\n",
+        "  out_of_orderness: 6 hours\n  alignment: {max_drift: 1 hour}\n",
+        (
+            "17:3: watermark.alignment: changes only when rows are read, and replay.order arrival says when they were; "
+            "take it away, or set the order to offset"
+        ),
+    ),
+    (
         "{every: 1 minute, phase: 10 s}",
         "{every: 1 minute, every_n: 3}",
         (

@@ -63,7 +63,7 @@ def test_the_fingerprint_tells_a_sources_watermark() -> None:
         ),
         ("{out_of_orderness: 10 seconds}", "{emit: per_event, out_of_orderness: 1s}", "it belongs to watermark"),
         ("windows:", "source: {table: t, event_time: ts}\nwindows:", "source: contradicts sources"),
-        ("windows:", "replay: {order: commit}\nwindows:", "replay.order: commits are of one table"),
+        ("windows:", "replay: {order: commit}\nwindows:", "replay.order: commits and offsets are one table's own"),
     ],
 )
 def test_what_does_not_go_together_is_told_with_its_key(old: str, new: str, message: str) -> None:

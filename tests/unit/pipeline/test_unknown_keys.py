@@ -15,7 +15,7 @@ UNKNOWN = [
         "  tiebreak: [flight_id]",
         (
             "7:3: source.tiebreak: unknown key; did you mean 'tie_break'? known keys: table, event_time, "
-            "arrival_time, source_partition, tie_break, where, future_guard"
+            "arrival_time, source_partition, tie_break, offset, where, future_guard"
         ),
     ),
     (
@@ -34,7 +34,10 @@ UNKNOWN = [
     (
         "  order: arrival\n",
         "  out_of_orderness: 1 h\n",
-        "11:3: replay.out_of_orderness: unknown key here; it belongs to watermark; known keys: order, end_of_input",
+        (
+            "11:3: replay.out_of_orderness: unknown key here; it belongs to watermark; known keys: order, "
+            "end_of_input, rows_per_round"
+        ),
     ),
     (
         "  on_failure: block",
@@ -59,31 +62,15 @@ LATER = [
     ),
     (
         "  order: arrival",
-        "  order: offset",
-        "11:10: replay.order: 'offset' is not supported by this version, expected arrival, commit or event_time",
-    ),
-    (
-        "  order: arrival",
         "  order: ofset",
-        (
-            "11:10: replay.order: found 'ofset', expected arrival, commit or event_time; did you mean 'offset'? it is"
-            " not supported by this version"
-        ),
+        ("11:10: replay.order: found 'ofset', expected arrival, commit, event_time or offset; did you mean 'offset'?"),
     ),
     (
         "  placement: source",
         "  idle_timeot: 12 hours",
         (
             "14:3: watermark.idle_timeot: unknown key; did you mean 'idle_timeout'? known keys: placement, strategy, "
-            "out_of_orderness, when, value, lag, class, arguments, idle_timeout, emit"
-        ),
-    ),
-    (
-        "  placement: source",
-        "  alignment: {max_drift: 1 hour}",
-        (
-            "14:3: watermark.alignment: not supported by this version; known keys: placement, strategy, "
-            "out_of_orderness, when, value, lag, class, arguments, idle_timeout, emit"
+            "out_of_orderness, when, value, lag, class, arguments, idle_timeout, alignment, emit"
         ),
     ),
     (
