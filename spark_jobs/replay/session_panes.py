@@ -126,8 +126,7 @@ def retracted(scanned: DataFrame) -> DataFrame:
         F.struct("fired_at", "watermark").alias(_OF + "moment"),
     )
     both = scanned.join(following, _followed())
-    working = (c.COMPONENT, SLOT, NEXT_SLOT)
-    names = [name for name in scanned.columns if name not in working]
+    names = [name for name in scanned.columns if not name.startswith(c.PREFIX)]
     return retractions.withdrawn(both, F.col(_OF + "moment"), names)
 
 

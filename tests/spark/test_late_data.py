@@ -50,7 +50,8 @@ ASKING = (
 BY_HAND = {
     "ahead": lambda rows: max(millis(row["window_end"]) - row["ts"] for row in rows),
     "length": lambda rows: millis(rows[0]["window_end"]) - millis(rows[0]["window_start"]),
-    "past": lambda rows: sum(millis(row["watermark"]) >= row["ts"] for row in rows),
+    # A pane may fire early, before there is a watermark.
+    "past": lambda rows: sum(row["watermark"] is not None and millis(row["watermark"]) >= row["ts"] for row in rows),
 }
 WAYS = [
     (kind, accumulation, late_data, late_panes)
