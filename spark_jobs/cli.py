@@ -58,20 +58,19 @@ def check(file: File, override: Override = [], as_json: AsJson = False) -> None:
 
         spark = open_session(f"tidemark check {pipeline.name}")
         try:
-            version = source.pinned_version(spark, pipeline.source.table)
-            rows = source.events(spark, pipeline, version)
+            versions = source.pinned(spark, pipeline)
+            rows = source.events(spark, pipeline, versions)
         except SourceError as problem:
             raise InputError(str(problem)) from problem
         check_source(rows, pipeline)
         found = {
             "pipeline": pipeline.name,
             "fingerprint": pipeline.fingerprint,
-            "source_version": version,
+            "source_version": next(iter(versions.values())),
             "valid": True,
         }
-        _answer(
-            as_json, found, lambda: _out.print(f"{file}: valid, and fits version {version} of {pipeline.source.table}")
-        )
+        fits = f"version {', '.join(map(str, versions.values()))} of {pipeline.source.table}"
+        _answer(as_json, found, lambda: _out.print(f"{file}: valid, and fits {fits}"))
 
 
 @app.command()
@@ -289,13 +288,16 @@ def _print_runs(pipeline: Pipeline, lake: Lake, runs: list[Run], published: str 
 
 
 def _watermark(pipeline: Pipeline) -> str:
-    """The strategy in a few words."""
+    """The strategy in a few words, of several sources one after the other."""
+    if pipeline.sources:
+        return "; ".join(f"{united.name}: {_watermark(pipeline.alone(united))}" for united in pipeline.sources)
     watermark = pipeline.watermark
     told = {
         Strategy.BOUNDED_OUT_OF_ORDERNESS: f"bound {format_duration(watermark.out_of_orderness_ms)}",
         Strategy.MONOTONOUS: "monotonous watermark",
         Strategy.PUNCTUATED: f"punctuated watermark when {watermark.when}",
         Strategy.TIME_LAG: f"lag {format_duration(watermark.lag_ms)}",
+        Strategy.CUSTOM: f"watermark of {watermark.generator}",
         Strategy.NONE: "no watermark",
     }[watermark.strategy]
     silent = watermark.idle_timeout_ms

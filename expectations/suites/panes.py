@@ -1,8 +1,8 @@
 """Panes: every firing of every window, one row each.
 
-A window's panes are numbered 0, 1, 2 ... in firing order. Only number 0 can be the on-time pane, fired by the
-watermark; all others are fired by one late row each, while the watermark is past the window and its state is still
-there (rules 60-68).
+A window's panes are numbered 0, 1, 2 ... in firing order. By default only number 0 can be the on-time pane, fired by
+the watermark; all others are fired by one late row each, while the watermark is past the window and its state is still
+there (rules 60-68). What holds under other triggers is in `firings`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from expectations import lateness, windows
+from expectations import firings, lateness, windows
 from expectations.law import Law, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Accumulation, LatePanes, Pipeline
@@ -25,7 +25,8 @@ def rows(staged: Staged) -> DataFrame:
     of_window = Window.partitionBy("key", *windows.bounds(staged.pipeline))
     in_order = of_window.orderBy("pane_index", "fired_at", "row_count")
     before = {
-        f"previous_{name}": F.lag(name).over(in_order) for name in ("pane_index", "row_count", "fired_at", "watermark")
+        f"previous_{name}": F.lag(name).over(in_order)
+        for name in ("pane_index", "timing", "row_count", "fired_at", "watermark")
     }
     placed = staged.panes.withColumns(
         {
@@ -39,19 +40,9 @@ def rows(staged: Staged) -> DataFrame:
 
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     """The laws of panes."""
-    lateness_ms = pipeline.windows.lateness_ms
-    always = (
+    own = _waiting(pipeline) if firings.are_default(pipeline) else firings.laws(pipeline)
+    return (
         *windows.laws(pipeline),
-        Law(
-            "no_pane_fires_before_its_watermark",
-            "A pane fires once the watermark has reached the last millisecond of its window.",
-            lateness.is_complete(),
-        ),
-        Law(
-            "no_late_pane_fires_after_cleanup",
-            f"A late pane fires while the watermark is under {lateness_ms:,} ms past the window's last millisecond.",
-            f"timing <> 'late' OR NOT ({lateness.is_closed(lateness_ms)})",
-        ),
         Law(
             "every_window_has_one_pane_0",
             "Every key and window has exactly one pane with number 0.",
@@ -63,6 +54,40 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
             "pane_index = 0 OR (pane_index > 0 AND coalesce(pane_index = previous_pane_index + 1, true))",
         ),
         Law(
+            "no_pane_is_empty",
+            "A pane holds at least one row.",
+            "row_count > 0",
+        ),
+        Law(
+            "panes_fire_in_the_order_of_their_numbers",
+            "From one pane of a key and window to the next, neither the clock nor the watermark goes back.",
+            f"place = 1 OR (fired_at >= previous_fired_at AND {_no_lower_watermark(pipeline)})",
+        ),
+        *own,
+    )
+
+
+def _no_lower_watermark(pipeline: Pipeline) -> str:
+    # Rows fire windows before there is any watermark.
+    there = "watermark >= previous_watermark"
+    return f"coalesce({there}, previous_watermark IS NULL)" if firings.are_by_count(pipeline) else there
+
+
+def _waiting(pipeline: Pipeline) -> tuple[Law, ...]:
+    """The laws of panes that wait for the end of their window."""
+    lateness_ms = pipeline.windows.lateness_ms
+    always = (
+        Law(
+            "no_pane_fires_before_its_watermark",
+            "A pane fires once the watermark has reached the last millisecond of its window.",
+            lateness.is_complete(),
+        ),
+        Law(
+            "no_late_pane_fires_after_cleanup",
+            f"A late pane fires while the watermark is under {lateness_ms:,} ms past the window's last millisecond.",
+            f"timing <> 'late' OR NOT ({lateness.is_closed(lateness_ms)})",
+        ),
+        Law(
             "panes_are_on_time_or_late",
             "The timing of a pane is on_time or late.",
             "timing IN ('on_time', 'late')",
@@ -72,17 +97,7 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
             "The watermark fires a window once, before any late row does: an on-time pane has number 0.",
             "timing <> 'on_time' OR pane_index = 0",
         ),
-        Law(
-            "no_pane_is_empty",
-            "A pane holds at least one row.",
-            "row_count > 0",
-        ),
         _row_count(pipeline),
-        Law(
-            "panes_fire_in_the_order_of_their_numbers",
-            "From one pane of a key and window to the next, neither the clock nor the watermark goes back.",
-            "place = 1 OR (fired_at >= previous_fired_at AND watermark >= previous_watermark)",
-        ),
     )
     if windows.are_sessions(pipeline):
         return always

@@ -15,6 +15,9 @@ Where windows overlap, a row counts once, by what its newest window makes of it,
 rows on time and late are what the replay reported, and it is pairs of a row and a window that are counted here:
 
     pairs = on time + late + dropped
+
+Windows that fire by a count may keep rows that no pane shows. There too rows on time and late are what the replay
+reported, and the rows that are shown, each counted once, are no more than those.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from expectations import windows
+from expectations import firings, windows
 from expectations.law import Law, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Accumulation, EndOfInput, Pipeline
@@ -31,7 +34,7 @@ from spark_jobs.replay.late_events import drops
 from spark_jobs.replay.retractions import retracts
 
 #: Counts that a replay may report, and that the staged tables hold too.
-_COUNTED = ("invalid", "on_time", "late", "too_late", "windows", "panes", "late_panes")
+_COUNTED = ("invalid", "on_time", "late", "too_late", "windows", "panes", "early_panes", "late_panes")
 #: What only the replay can count where windows overlap.
 _REPORTED = ("on_time", "late", "unassigned", "row_windows", "row_windows_dropped")
 _ACCOUNTED = "(invalid + filtered + on_time + late + too_late)"
@@ -43,13 +46,16 @@ def rows(staged: Staged) -> DataFrame:
     `open_windows` is null where nobody knows: of sessions that the input's end leaves open.
     """
     late = F.count_if(F.col("timing") == "late")
-    on_time = F.sum(F.when(F.col("timing") == "on_time", F.col("row_count")))
+    discards = staged.pipeline.windows.accumulation is Accumulation.DISCARDING
+    in_time = F.col("timing").isin(["early", "on_time"] if discards else ["on_time"])
+    on_time = F.sum(F.when(in_time, F.col("row_count")))
     shown = F.coalesce(F.sum("row_count"), F.lit(0))
     panes = staged.panes.agg(
         F.coalesce(on_time, F.lit(0)).alias("on_time"),
         shown.alias("in_panes"),
         late.alias("late"),
         late.alias("late_panes"),
+        F.count_if(F.col("timing") == "early").alias("early_panes"),
         F.count("*").alias("panes"),
     )
     missed = F.lit(staged.counts.get("too_late")).cast("long") if drops(staged.pipeline) else F.count("*")
@@ -59,6 +65,9 @@ def rows(staged: Staged) -> DataFrame:
         .crossJoin(staged.invalid_events.agg(F.count("*").alias("invalid")))
         .crossJoin(staged.watermarks.agg(F.count_if(F.col("fires_at").isNull()).alias("open_windows")))
     )
+    found = found.withColumn("shown_once", F.col("in_panes" if discards else "in_results"))
+    if not firings.are_default(staged.pipeline) and windows.are_sessions(staged.pipeline):
+        found = found.withColumn("late", F.lit(staged.counts.get("late")).cast("long"))
     if windows.are_sessions(staged.pipeline):
         found = _of_sessions(found, staged.pipeline)
     if gathers(staged.pipeline):
@@ -70,18 +79,34 @@ def rows(staged: Staged) -> DataFrame:
     if windows.overlap(staged.pipeline):
         found = found.withColumn("on_time_pairs", F.col("on_time"))
         told |= {name: F.lit(staged.counts.get(name)).cast("long") for name in _REPORTED}
+    if firings.are_by_count(staged.pipeline):
+        told |= {name: F.lit(staged.counts.get(name)).cast("long") for name in ("on_time", "late")}
     reported = {f"reported_{name}": F.lit(staged.counts.get(name)).cast("long") for name in _COUNTED}
     return found.withColumns({**told, **reported})
 
 
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     """The laws of the sums."""
+    counted = firings.are_by_count(pipeline)
     if windows.overlap(pipeline):
         return (
-            *_of_pairs(),
+            *(_of_shown("row_windows - row_windows_dropped") if counted else _of_pairs()),
             *_of_all(pipeline, f"({_ACCOUNTED} + unassigned)", "concat(' + ', unassigned, ' without')"),
         )
-    return _of_all(pipeline, _ACCOUNTED, "''")
+    shown = _of_shown("on_time + late") if counted else ()
+    return (*shown, *_of_all(pipeline, _ACCOUNTED, "''"))
+
+
+def _of_shown(accepted: str) -> tuple[Law, ...]:
+    return (
+        Law(
+            "no_window_shows_a_row_twice",
+            "The rows that panes show, each counted once, are no more than those that windows have taken; what has not "
+            "been enough for a firing is shown by none.",
+            f"shown_once <= {accepted}",
+            observed=f"concat(shown_once, ' shown of ', {accepted}, ' taken')",
+        ),
+    )
 
 
 def _of_pairs() -> tuple[Law, ...]:
@@ -154,9 +179,7 @@ def _of_gathered(found: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 
 def _of_sessions(found: DataFrame, pipeline: Pipeline) -> DataFrame:
-    discards = pipeline.windows.accumulation is Accumulation.DISCARDING
-    shown_once = F.col("in_panes" if discards else "in_results")
-    return _may_be_open(found.withColumn("on_time", shown_once - F.col("late")), pipeline)
+    return _may_be_open(found.withColumn("on_time", F.col("shown_once") - F.col("late")), pipeline)
 
 
 def _may_be_open(found: DataFrame, pipeline: Pipeline) -> DataFrame:

@@ -1,6 +1,7 @@
 """Source: the rows that had to be set aside before any window saw them, one row each.
 
-A row is invalid for one of four reasons, and only if the pipeline declares what the reason is about.
+A row is invalid for one of four reasons, by offsets one of five, and only if the pipeline declares what the reason is
+about.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from spark_jobs.pipeline.model import Order, Pipeline
 _ALWAYS = ("event_time_missing", "event_time_out_of_range")
 _WITH_ARRIVAL = "arrival_time_missing"
 _WITH_GUARD = "event_time_in_future"
+_BY_OFFSET = "offset_missing"
 
 
 def rows(staged: Staged) -> DataFrame:
@@ -24,7 +26,8 @@ def rows(staged: Staged) -> DataFrame:
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     """The laws of invalid rows."""
     source = pipeline.source
-    every = (*_ALWAYS, _WITH_ARRIVAL, _WITH_GUARD)
+    by_offset = (_BY_OFFSET,) if pipeline.replay.order is Order.OFFSET else ()
+    every = (*_ALWAYS, _WITH_ARRIVAL, _WITH_GUARD, *by_offset)
     impossible = []
     # In commit order the commit is an arrival that no row lacks.
     is_known = source.arrival_time is not None or pipeline.replay.order is Order.COMMIT

@@ -15,7 +15,18 @@ from pathlib import Path
 from typing import Any
 
 #: In the order in which a reader follows the rows; a count that is not named here comes after these.
-COUNTS = ("rows_read", "invalid", "filtered", "on_time", "late", "too_late", "windows", "panes", "late_panes")
+COUNTS = (
+    "rows_read",
+    "invalid",
+    "filtered",
+    "on_time",
+    "late",
+    "too_late",
+    "windows",
+    "panes",
+    "early_panes",
+    "late_panes",
+)
 
 TAIL_LINES = 20
 MOST_FAILURES = 10

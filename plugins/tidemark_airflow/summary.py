@@ -77,6 +77,8 @@ class Summary:
         for label, name in _ROWS:
             if name != "filtered" or counts.get(name):
                 table.add_row(label, _number(counts.get(name)))
+        if counts.get("early_panes"):
+            table.add_row("early panes", _number(counts["early_panes"]))
         if counts.get("late_panes") is not None:
             table.add_row("late panes", _number(counts["late_panes"]))
         passed, failed = self._checks()

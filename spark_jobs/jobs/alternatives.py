@@ -3,8 +3,8 @@
 The census of a run holds, for each source partition, epoch and window, how many rows there are. All rows of a group
 share their fate under any bound and lateness, so the counts are exact and no event is read again. A row with several
 windows meets the fate that its newest has for it. Where rows are epochs there are no such groups, and no alternatives;
-nor where a strategy has no bound, where late rows update results whatever the lateness, where windows leave gaps and a
-row's own time decides, or for sessions, whose windows themselves would be others.
+nor of several sources, where a strategy has no bound, where late rows update results whatever the lateness, where
+windows leave gaps and a row's own time decides, or for sessions, whose windows themselves would be others.
 """
 
 from __future__ import annotations
@@ -32,7 +32,12 @@ def alternatives(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) 
     """
     spec = pipeline.windows
     no_groups = axis(pipeline) is not Axis.TICKS or windows.have_gaps(spec) or spec.kind == windows.SESSION
-    if no_groups or pipeline.watermark.strategy not in _BOUNDED or spec.late_data is LateData.UPDATE:
+    if (
+        no_groups
+        or pipeline.sources
+        or pipeline.watermark.strategy not in _BOUNDED
+        or spec.late_data is LateData.UPDATE
+    ):
         return []
     groups = gathered(staging.found(spark, lake, run.run_id, "census"))
     others = _others(pipeline)

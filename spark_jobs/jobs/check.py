@@ -1,4 +1,4 @@
-"""Whether a pipeline fits its source: columns, types, expressions. Asked before anything is computed or written."""
+"""Whether a pipeline fits its source: columns, types, expressions, classes. Asked before anything is computed."""
 
 from __future__ import annotations
 
@@ -10,15 +10,21 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.model import Order, Pipeline, Strategy
 from spark_jobs.pipeline.names import INTERNAL_PREFIX
-from spark_jobs.replay import TimeFieldError, event_time, firing
+from spark_jobs.replay import TimeFieldError, UnsupportedPipelineError, event_time, firing
+from spark_jobs.replay.events import offset
+from spark_jobs.replay.support import require_firing
+from spark_jobs.semantics.custom import GeneratorError, new_generator
 
 
 def check_source(events: DataFrame, pipeline: Pipeline) -> None:
     """Raise InputError with every problem of `pipeline` against the columns of `events`; return if there is none."""
-    problems = [*_columns(events, pipeline), *_times(events, pipeline), *_expressions(events, pipeline)]
-    if problems:
+    alone = [pipeline.alone(united) for united in pipeline.sources] or [pipeline]
+    looked_at = (_columns, _times, _offsets, _expressions)
+    found = [problem for one in alone for look in looked_at for problem in look(events, one)]
+    classes = [problem for one in alone for problem in _generator(one)]
+    if problems := list(dict.fromkeys([*found, *classes, *_firing(events, pipeline)])):
         raise InputError("\n".join(problems))
 
 
@@ -55,6 +61,17 @@ def _times(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
             yield f"{key}: {_told(problem, events)}"
 
 
+def _offsets(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
+    if pipeline.replay.order is not Order.OFFSET:
+        return
+    try:
+        offset(events, pipeline)
+    except TimeFieldError as problem:
+        yield f"source.offset: {problem}"
+    except AnalysisException as problem:
+        yield f"source.offset: {_told(problem, events)}"
+
+
 def _expressions(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
     for key, condition in (("source.where", pipeline.source.where), ("watermark.when", pipeline.watermark.when)):
         if condition is None:
@@ -70,6 +87,22 @@ def _expressions(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
             firing.grouped(events, pipeline).agg(F.expr(aggregate.expression).alias(aggregate.name))
         except AnalysisException as problem:
             yield f"windows.aggregates.{aggregate.name}: {_told(problem, events)}"
+
+
+def _firing(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
+    try:
+        require_firing(events.columns, pipeline)
+    except UnsupportedPipelineError as problem:
+        yield f"windows.aggregates: {problem}"
+
+
+def _generator(pipeline: Pipeline) -> Iterator[str]:
+    if pipeline.watermark.strategy is not Strategy.CUSTOM:
+        return
+    try:
+        new_generator(pipeline.watermark.generator, pipeline.watermark.arguments)
+    except GeneratorError as problem:
+        yield f"watermark.class: {problem}"
 
 
 def _told(problem: AnalysisException, events: DataFrame) -> str:

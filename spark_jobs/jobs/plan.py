@@ -7,6 +7,7 @@ that an earlier attempt began.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -20,6 +21,7 @@ from spark_jobs.replay import columns as c
 from spark_jobs.replay import windows
 from spark_jobs.replay.events import prepare
 from spark_jobs.replay.support import UnsupportedPipelineError, require_support
+from spark_jobs.semantics.custom import GeneratorError
 from spark_jobs.tables import ledger, source
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
@@ -31,10 +33,20 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run will do: the run, and the table that it reads at `run.source_version`."""
+    """What a run will do: the run, and the tables that it reads, by the names in `run.pinned`."""
 
     run: Run
-    table: str
+    tables: Mapping[str, str]
+
+    @property
+    def table(self) -> str:
+        """The table that is read, or several with commas between them."""
+        return ", ".join(self.tables.values())
+
+    @property
+    def reads(self) -> str:
+        """Which version of what is read, in words."""
+        return ", ".join(f"version {self.run.pinned[name]} of {table}" for name, table in self.tables.items())
 
     @property
     def interval(self) -> Interval:
@@ -50,23 +62,26 @@ def plan(spark: SparkSession, pipeline: Pipeline, lake: Lake, interval: Interval
         require_support(pipeline)
     except UnsupportedPipelineError as problem:
         raise InputError(str(problem)) from problem
+    except GeneratorError as problem:
+        raise InputError(f"watermark.class: {problem}") from problem
     _aligned(interval, pipeline)
-    table = pipeline.source.table
     try:
-        version = source.pinned_version(spark, table)
-        check_source(source.events(spark, pipeline, version), pipeline)
+        versions = source.pinned(spark, pipeline)
+        check_source(source.events(spark, pipeline, versions), pipeline)
     except SourceError as problem:
         raise InputError(str(problem)) from problem
     run = Run(
-        run_id=_run_id(pipeline, version, interval),
+        run_id=_run_id(pipeline, versions, interval),
         pipeline=pipeline.name,
         fingerprint=pipeline.fingerprint,
         kind="full" if interval.whole else "backfill",
-        source_version=version,
+        source_version=next(iter(versions.values())),
         interval_start=interval.start,
         interval_end=interval.end,
+        source_versions=versions if pipeline.sources else {},
     )
-    return Plan(ledger.find(spark, lake, run.run_id) or run, table)
+    tables = {united.name: united.source.table for united in pipeline.sources} or {"": pipeline.source.table}
+    return Plan(ledger.find(spark, lake, run.run_id) or run, tables)
 
 
 @dataclass(frozen=True)
@@ -82,7 +97,7 @@ class Extent:
 
 def extent(spark: SparkSession, pipeline: Pipeline, planned: Plan) -> Extent:
     """Look at the source for what the run would read. Costs one pass over its event times."""
-    rows = prepare(source.events(spark, pipeline, planned.run.source_version), pipeline)
+    rows = prepare(source.events(spark, pipeline, planned.run.pinned), pipeline)
     oldest, newest = windows.oldest_ms(F.col(c.TS_MS), pipeline.windows), F.col(c.WINDOW_MS)
     held = F.col(c.VALID) & (oldest <= newest) & planned.interval.holds(F.timestamp_millis(newest))
     found = rows.agg(
@@ -95,7 +110,8 @@ def extent(spark: SparkSession, pipeline: Pipeline, planned: Plan) -> Extent:
     )
     if first is not None and planned.interval.start is not None:
         first = max(first, planned.interval.start)
-    files, size = source.extent(spark, planned.table)
+    extents = [source.extent(spark, table) for table in planned.tables.values()]
+    files, size = (sum(counted) for counted in zip(*extents, strict=True))
     return Extent(found["rows"], files, size, first, last)
 
 
@@ -116,6 +132,6 @@ def _aligned(interval: Interval, pipeline: Pipeline) -> None:
             )
 
 
-def _run_id(pipeline: Pipeline, version: int, interval: Interval) -> str:
-    asked = [pipeline.fingerprint, pipeline.source.table, version, str(interval.start), str(interval.end)]
+def _run_id(pipeline: Pipeline, versions: Mapping[str, int], interval: Interval) -> str:
+    asked = [pipeline.fingerprint, pipeline.source.table, *versions.values(), str(interval.start), str(interval.end)]
     return "r" + hashlib.sha256("\n".join(map(str, asked)).encode()).hexdigest()[:15]

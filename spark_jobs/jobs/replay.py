@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import pairwise
 
+from pyspark.errors import PythonException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -21,23 +22,28 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.progress import Progress
 from spark_jobs.jobs.session_staging import SessionStaging
 from spark_jobs.jobs.slices import Slice
+from spark_jobs.jobs.trigger_staging import TriggerStaging
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import (
     arrival_order,
     gathering,
+    generators,
     late_events,
     late_panes,
     lateness,
     panes,
     retractions,
+    rounds,
     session_panes,
+    timeline,
     timestamps,
+    triggers,
     window_slices,
     windows,
 )
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.calendar import calendar
-from spark_jobs.replay.census import census, is_small
+from spark_jobs.replay.census import census, is_small, moving
 from spark_jobs.replay.engine import watermarks
 from spark_jobs.replay.epochs import Axis, axis
 from spark_jobs.replay.events import fills_windows, moves_watermark, prepare, quoted
@@ -56,9 +62,16 @@ def stage(
 ) -> dict[str, int]:
     """Write what `run` would publish to its staging area; returns its counts.
 
-    Raises InputError when most event times cannot be, which is a wrong unit and not bad rows.
+    Raises InputError when most event times cannot be, which is a wrong unit and not bad rows, and when a watermark
+    generator of the user's fails.
     """
-    return _Staging(spark, pipeline, lake, run, progress).write(slices)
+    try:
+        return _Staging(spark, pipeline, lake, run, progress).write(slices)
+    except PythonException as problem:
+        fault = generators.fault(problem)
+        if fault is None:
+            raise
+        raise InputError(f"watermark.class: {fault}") from problem
 
 
 class _Staging:
@@ -66,21 +79,34 @@ class _Staging:
         self._spark, self._pipeline, self._lake, self._run = spark, pipeline, lake, run
         self._progress = progress
         self._interval = Interval(run.interval_start, run.interval_end)
-        self._events = source.events(spark, pipeline, run.source_version)
+        self._events = source.events(spark, pipeline, run.pinned)
         self._prepared = prepare(self._events, pipeline)
-        self._rows = arrival_order.with_epoch(self._prepared, pipeline)
-        self._moving = self._rows.where(moves_watermark(pipeline))
+
+    @cached_property
+    def _rows(self) -> DataFrame:
+        placed = self._prepared
+        if rounds.are_made(self._pipeline):
+            read = self._kept(rounds.rounds(self._prepared, self._pipeline), "rounds")
+            placed = rounds.placed(self._prepared, read, self._pipeline)
+        return arrival_order.with_epoch(placed, self._pipeline)
+
+    @cached_property
+    def _moving(self) -> DataFrame:
+        return self._rows.where(moves_watermark(self._pipeline))
 
     def write(self, slices: int) -> dict[str, int]:
-        self._say(f"counting version {self._run.source_version} of {self._pipeline.source.table}")
+        pinned = ", ".join(map(str, self._run.pinned.values()))
+        self._say(f"counting version {pinned} of {self._pipeline.source.table}")
         groups = self._census()
         counts = self._counted(groups)
         self._say(f"{counts['rows_read']:,} rows, {counts['invalid']:,} of them without a usable time")
+        if rounds.are_made(self._pipeline):
+            self._stage(rounds.drift(self._prepared, self._pipeline), "drift", "all")
         if self._pipeline.windows.kind == windows.SESSION:
             with shuffling(self._spark, counts["rows_read"]):
-                self._stage_sessions(groups, counts["invalid"])
+                late = self._stage_sessions(groups, counts["invalid"])
             counts = self._counted_sessions(counts)
-            return {**counts, **self._written(counts, [])}
+            return {**counts, **self._written(counts, [], late)}
         with shuffling(self._spark, counts["rows_read"]):
             parts = self._stage_all(groups, slices, counts["invalid"])
             return {**counts, **self._written(counts, parts)}
@@ -94,12 +120,14 @@ class _Staging:
         by_event = axis(self._pipeline) is not Axis.TICKS
         return (self._kept(groups, "census") if by_event else groups).coalesce(1)
 
-    def _stage_sessions(self, groups: DataFrame, invalid: int) -> None:
+    def _stage_sessions(self, groups: DataFrame, invalid: int) -> int | None:
+        """Stage everything; returns the late rows where a late pane may not be one."""
         filling = self._rows.where(fills_windows())
         sessions = SessionStaging(self._pipeline, self._interval, filling, self._moving, self._kept, self._stage)
-        sessions.write(groups)
+        late = sessions.write(groups)
         self._invalid(invalid)
         self._say("sessions staged")
+        return late
 
     def _counted_sessions(self, read: Mapping[str, int]) -> dict[str, int]:
         """With the rows that belong to the interval: which these are, only the sessions tell."""
@@ -114,18 +142,32 @@ class _Staging:
 
     def _stage_all(self, groups: DataFrame, slices: int, invalid: int) -> list[Slice]:
         pipeline = self._pipeline
-        book = self._kept(calendar(groups, self._moving, pipeline), "calendar", groups.sparkSession)
+        told = calendar(groups, self._moving, pipeline, advances=self._advances(groups))
+        book = self._kept(told, "calendar", groups.sparkSession)
         parts = self._slices(groups, slices)
+        firing = None
+        if not triggers.is_default(pipeline):
+            firing = TriggerStaging(pipeline, groups, self._moving, self._kept, self._stage)
         with ThreadPoolExecutor(max_workers=4) as pool:
             beside = [pool.submit(self._watermarks, book), pool.submit(self._invalid, invalid)]
             for i, part in enumerate(parts):
-                late = self._panes(part, book, groups, pool)
+                late, fired = self._panes(part, book, groups, pool, firing)
                 # While the results of a slice are written, the next slice's panes are computed.
-                beside.append(pool.submit(self._results, part, late))
+                if firing is None or fired is None:
+                    beside.append(pool.submit(self._results, part, late))
+                else:
+                    beside.append(pool.submit(firing.results, part, fired, late))
                 self._say(f"slice {i + 1} of {len(parts)} staged")
             for future in beside:
                 future.result()
         return parts
+
+    def _advances(self, groups: DataFrame) -> DataFrame | None:
+        """The stored timeline, where it is all that tells the watermark."""
+        if not timeline.tells_all(self._pipeline):
+            return None
+        found = timeline.advances(moving(groups, self._pipeline), self._moving, self._pipeline)
+        return self._kept(found, "timeline", groups.sparkSession)
 
     def _kept(self, rows: DataFrame, name: str, reader: SparkSession | None = None) -> DataFrame:
         return staging.kept(rows, self._lake, self._run.run_id, name, reader=reader or self._spark)
@@ -170,7 +212,7 @@ class _Staging:
         example = self._prepared.where(F.col(c.REASON).isin(*_IMPLAUSIBLE)).select(c.EVENT_US).head()
         year = 1970 + (example[0] if example else 0) / (365.2425 * 86_400e6)
         return (
-            f"source.event_time: read '{field.expression}'"
+            (f"source.event_time: read '{field.expression}'" if field.expression else "sources: read their event times")
             + (f" in {field.unit.value}" if field.unit else "")
             + f", found {implausible:,} of {timed:,} event times in the future of their arrival or beyond any calendar "
             f"(the first in the year {year:,.0f}). The unit is probably finer than declared: "
@@ -199,17 +241,23 @@ class _Staging:
         edges = [whole.start_ms, *cuts, whole.end_ms]
         return [Slice(f"slice-{i}-of-{len(cuts) + 1}", a, b) for i, (a, b) in enumerate(pairwise(edges))]
 
-    def _panes(self, part: Slice, book: DataFrame, groups: DataFrame, pool: ThreadPoolExecutor) -> DataFrame:
-        """Stage the slice's panes and late events; returns its late rows."""
+    def _panes(
+        self, part: Slice, book: DataFrame, groups: DataFrame, pool: ThreadPoolExecutor, firing: TriggerStaging | None
+    ) -> tuple[DataFrame, DataFrame | None]:
+        """Stage the slice's panes and late events; returns its late rows and, if `firing` has made them, its panes."""
         pipeline, name, owned = self._pipeline, part.name, part.holds(F.col(c.WINDOW_MS))
         filling = self._filling(part)
         on_time = lateness.on_time(filling, book, pipeline.windows)
         # A row that is late for one window may be on time for another: then late rows come first, else side by side.
         several = windows.overlap(pipeline.windows)
-        beside = None if several else pool.submit(self._on_time, part, on_time, None, book)
+        beside = None if several or firing else pool.submit(self._on_time, part, on_time, None, book)
         late = self._late_rows(part, filling, book, groups)
         untaken = late_events.late_events(late.where(owned), pipeline)
         missed = pool.submit(self._stage, untaken, "late_events", name)
+        if firing is not None:
+            fired = firing.panes(part, on_time, late)
+            missed.result()
+            return late, fired
         if beside is None:
             self._on_time(part, on_time, late, book)
         else:
@@ -225,7 +273,7 @@ class _Staging:
             withdrawn = retractions.between(first.select(revised.columns), again, pipeline)
             self._stage(withdrawn, "panes", f"{name}/{staging.RETRACTIONS}")
         missed.result()
-        return late
+        return late, None
 
     def _emissions(self, late: DataFrame, groups: DataFrame) -> DataFrame:
         """When late rows that are gathered fire."""
@@ -252,8 +300,9 @@ class _Staging:
         pipeline = self._pipeline
         event_time, size = pipeline.source.event_time.expression, pipeline.windows.size_ms
         kinds = {f.name: f.dataType for f in self._events.schema}
-        # Epochs counted in rows need every row; an expression has no statistics.
-        prunable = not arrival_order.is_numbered(pipeline) and isinstance(kinds.get(event_time), T.TimestampType)
+        # Epochs and rounds counted in rows need every row; an expression has no statistics.
+        numbered = arrival_order.is_numbered(pipeline) or rounds.are_made(pipeline)
+        prunable = not numbered and isinstance(kinds.get(event_time), T.TimestampType)
         if not prunable or (part.start_ms is None and part.end_ms is None):
             return self._rows.where(fills_windows() & part.reaches(*_windows(pipeline)))
         read = self._events
@@ -270,13 +319,15 @@ class _Staging:
         behind = late_events.behind(filling, book, pipeline)
         reached = part.reaches(windows.oldest_ms(F.col("slice_ms"), pipeline.windows), F.col("window_ms"))
         epochs = late_events.epochs(groups.where(reached), book, pipeline)
+        told = (groups, pipeline, self._moving)
         if epochs is None:
             if not late_events.may_hold_late(groups.where(reached), book, pipeline):
                 behind = behind.limit(0)
             behind = self._kept(behind, f"behind/{name}", groups.sparkSession)
-            missed = late_events.missed_watermarks(late_events.epochs_of(behind), groups, pipeline, self._moving)
+            asked = late_events.epochs_of(behind)
+            missed = late_events.missed_watermarks(asked, *told, advances=self._advances(groups))
         else:
-            missed = late_events.missed_watermarks(epochs, groups, pipeline, self._moving)
+            missed = late_events.missed_watermarks(epochs, *told, advances=self._advances(groups))
             missed = self._kept(missed, f"missed_watermarks/{name}", groups.sparkSession)
             if missed.isEmpty():
                 behind = behind.limit(0)
@@ -293,17 +344,20 @@ class _Staging:
     def _stage(self, rows: DataFrame, table: str, part: str) -> None:
         staging.stage(rows, self._lake, self._run.run_id, table, part)
 
-    def _written(self, read: Mapping[str, int], parts: Sequence[Slice]) -> dict[str, int]:
+    def _written(self, read: Mapping[str, int], parts: Sequence[Slice], late: int | None = None) -> dict[str, int]:
         """What is staged, from Delta's own count of its rows; no row is read again for it.
+
+        `late` are the late rows, if they have been counted.
 
         The audit counts the rows themselves, and what the panes hold, and compares. Rows in windows that are still open
         are on time.
         """
         where = (self._spark, self._lake, self._run.run_id)
         panes = staging.panes_by_timing(*where)
-        found = {"late": panes["late"], "too_late": self._too_late(parts)}
+        found = {"late": panes["late"] if late is None else late, "too_late": self._too_late(parts)}
         overlap = windows.overlap(self._pipeline.windows)
-        if overlap or gathering.gathers(self._pipeline):
+        told_apart = overlap or gathering.gathers(self._pipeline) or not triggers.is_default(self._pipeline)
+        if parts and told_apart:
             found |= self._behind(parts)
         if not overlap:
             found.pop("row_windows_dropped", None)
@@ -318,6 +372,7 @@ class _Staging:
             "unassigned": unassigned,
             "windows": staging.row_count(*where, "window_results"),
             "panes": panes.total(),
+            "early_panes": panes["early"],
             "late_panes": panes["late"],
         }
 

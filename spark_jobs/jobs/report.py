@@ -21,7 +21,7 @@ from spark_jobs import __version__
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import retractions, windows
+from spark_jobs.replay import retractions, triggers, windows
 from spark_jobs.report import data as d
 from spark_jobs.report import reduced
 from spark_jobs.report.bins import bins
@@ -109,6 +109,8 @@ def collect(
                 counts=run.counts,
                 allowed_lateness_ms=pipeline.windows.allowed_lateness_ms,
                 overlapping=windows.overlap(pipeline.windows),
+                waits=triggers.is_default(pipeline),
+                late_rows_fire=triggers.late_rows_fire(pipeline),
                 key=pipeline.windows.key,
                 settings=settings(pipeline),
                 watermark=line.result(),

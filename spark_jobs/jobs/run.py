@@ -80,9 +80,9 @@ class Runner:
         run = planned.run
         known = run.done("plan") is not None
         if not known:
-            run = self._record(run, began.step("plan", "done"), beside=beside)
+            run = self._record(run, began.step("plan", "done", versions=run.source_versions), beside=beside)
             planned = replace(planned, run=run)
-        message = f"run {run.run_id}: version {run.source_version} of {planned.table}"
+        message = f"run {run.run_id}: {planned.reads}"
         self._progress("plan", message)
         outcome = self._outcome(run, "plan", "unchanged" if known else "done", message, began)
         report = self._lake.report_file(run.run_id)

@@ -15,9 +15,10 @@ from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Accumulation, Pipeline
 from spark_jobs.replay import columns as c
-from spark_jobs.replay import late_events, merging, retractions, session_panes, sessions, timeline
+from spark_jobs.replay import late_events, merging, retractions, session_panes, sessions, timeline, triggers
 from spark_jobs.replay.census import moving
 from spark_jobs.replay.engine import no_watermarks
+from spark_jobs.semantics.panes import Timing
 from spark_jobs.tables import staging
 from spark_jobs.tables.publishing import Interval
 
@@ -39,9 +40,13 @@ class SessionStaging:
         self._pipeline, self._interval = pipeline, interval
         self._filling, self._moves = filling, moves
         self._keep, self._stage = keep, stage
+        self._fires_otherwise = not triggers.is_default(pipeline)
 
-    def write(self, groups: DataFrame) -> None:
-        """Stage everything but the invalid rows; `groups` is the run's census."""
+    def write(self, groups: DataFrame) -> int | None:
+        """Stage everything but the invalid rows; returns the late rows where a late pane may not be one.
+
+        `groups` is the run's census.
+        """
         pipeline, moved_by = self._pipeline, moving(groups, self._pipeline)
         advances = self._keep(timeline.advances(moved_by, self._moves, pipeline), "timeline")
         before = self._keep(timeline.before(moved_by, advances, pipeline), "before")
@@ -52,7 +57,7 @@ class SessionStaging:
                 pool.submit(self._stage_panes, clean, "clean"),
                 pool.submit(self._stage, no_watermarks(groups.sparkSession), "watermarks", "all"),
             ]
-            ranked = self._ranked(components, before, groups)
+            ranked = self._ranked(components, before, groups, advances)
             scanned = self._keep(merging.scanned(ranked, pipeline), "scanned")
             firings = session_panes.firings(scanned, advances, moved_by, pipeline)
             panes = self._keep(session_panes.scanned_panes(firings, ranked, scanned, pipeline), "scanned_panes")
@@ -61,8 +66,8 @@ class SessionStaging:
             shown = panes.select(clean.columns)
             # A file of panes holds one timing.
             beside += [
-                pool.submit(self._stage_panes, shown.where(F.col("timing") == timing), f"scanned/{timing}")
-                for timing in ("on_time", "late")
+                pool.submit(self._stage_panes, shown.where(F.col("timing") == timing.value), f"scanned/{timing.value}")
+                for timing in (Timing if self._fires_otherwise else (Timing.ON_TIME, Timing.LATE))
             ]
             beside.append(pool.submit(self._stage_inside, results, "window_results", "all"))
             missed = late_events.late_events(too_late, pipeline)
@@ -72,8 +77,9 @@ class SessionStaging:
                 beside.append(pool.submit(self._stage_inside, withdrawn, "panes", f"scanned/{staging.RETRACTIONS}"))
             for future in beside:
                 future.result()
+        return late_rows(panes, scanned, self._interval, pipeline) if self._fires_otherwise else None
 
-    def _ranked(self, components: DataFrame, before: DataFrame, groups: DataFrame) -> DataFrame:
+    def _ranked(self, components: DataFrame, before: DataFrame, groups: DataFrame, advances: DataFrame) -> DataFrame:
         pipeline = self._pipeline
         unclean = self._keep(sessions.unclean(components, pipeline), "unclean")
         rows = self._keep(sessions.rows_of(unclean, self._filling, pipeline), "unclean_rows")
@@ -81,7 +87,9 @@ class SessionStaging:
             judged = timeline.judged(rows, before, pipeline)
         else:
             epochs = late_events.epochs_of(rows)
-            judged = rows.join(late_events.missed_watermarks(epochs, groups, pipeline, self._moves), c.EPOCH)
+            told = advances if timeline.tells_all(pipeline) else None
+            missed = late_events.missed_watermarks(epochs, groups, pipeline, self._moves, advances=told)
+            judged = rows.join(missed, c.EPOCH)
         return self._keep(merging.ranked(judged), "ranked")
 
     def _stage_panes(self, panes: DataFrame, part: str) -> None:
@@ -99,6 +107,18 @@ def held(panes: DataFrame, results: DataFrame, pipeline: Pipeline) -> int:
     """
     shown_once = panes if pipeline.windows.accumulation is Accumulation.DISCARDING else results
     return int(shown_once.agg(F.coalesce(F.sum("row_count"), F.lit(0))).collect()[0][0])
+
+
+def late_rows(panes: DataFrame, scanned: DataFrame, interval: Interval, pipeline: Pipeline) -> int:
+    """How many rows were late for the session that took them, of a part of time those that `held` counts.
+
+    `panes` is `session_panes.scanned_panes`, `scanned` is `merging.scanned`.
+    """
+    late = scanned.where("is_late = 1")
+    if interval.whole:
+        return late.count()
+    once = panes if session_panes.discards(pipeline) else session_panes.latest(panes)
+    return session_panes.rows_in(once.where(interval.holds(F.col("window_start"))), late, pipeline).count()
 
 
 def filtered(rows: DataFrame, interval: Interval) -> int:

@@ -6,6 +6,7 @@ from spark_jobs.pipeline.loading import from_mapping, load, parse
 from spark_jobs.pipeline.model import (
     Accumulation,
     Aggregate,
+    Alignment,
     Emit,
     EmitKind,
     EndOfInput,
@@ -22,6 +23,8 @@ from spark_jobs.pipeline.model import (
     Strategy,
     TimeField,
     TimeUnit,
+    Trigger,
+    TriggerKind,
     Watermark,
     Windows,
 )
@@ -29,6 +32,7 @@ from spark_jobs.pipeline.model import (
 __all__ = [
     "Accumulation",
     "Aggregate",
+    "Alignment",
     "Emit",
     "EmitKind",
     "EndOfInput",
@@ -48,6 +52,8 @@ __all__ = [
     "Strategy",
     "TimeField",
     "TimeUnit",
+    "Trigger",
+    "TriggerKind",
     "Watermark",
     "Windows",
     "from_mapping",

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from spark_jobs.pipeline import rules
 from spark_jobs.pipeline.checks import EXPECTATIONS
 from spark_jobs.pipeline.document import Scalar, join
 from spark_jobs.pipeline.emission import EMISSION
-from spark_jobs.pipeline.forms import Form, Leaf, choice, duration, pattern, ratio, text
+from spark_jobs.pipeline.forms import Form, Leaf, Plain, choice, duration, pattern, ratio, text, whole_number
 from spark_jobs.pipeline.model import (
     Accumulation,
     Aggregate,
+    Alignment,
     EndOfInput,
     LateData,
     LatePanes,
@@ -28,63 +30,102 @@ from spark_jobs.pipeline.model import (
     ReplayOrder,
     Source,
     Strategy,
+    UnitedSource,
     Watermark,
     Windows,
 )
-from spark_jobs.pipeline.names import result_column
+from spark_jobs.pipeline.names import argument, result_column
 from spark_jobs.pipeline.partitions import COLUMNS, SOURCE_PARTITION
 from spark_jobs.pipeline.records import Either, Field, ListOf, Record, Rest
 from spark_jobs.pipeline.schedules import PRESETS, schedule
+from spark_jobs.pipeline.sources import together
 from spark_jobs.pipeline.time_fields import TIME_FIELD
+from spark_jobs.pipeline.triggers import TRIGGER
 
 
 def _aggregates(expressions: Mapping[str, str]) -> tuple[Aggregate, ...]:
     return tuple(Aggregate(name, expression) for name, expression in expressions.items())
 
 
+def _arguments(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    return arguments
+
+
+def _united(name: str, watermark: Watermark = Watermark(), **source: Any) -> UnitedSource:  # noqa: B008
+    return UnitedSource(name, Source(**source), watermark)
+
+
+def _pipeline(source: Source | None = None, sources: tuple[UnitedSource, ...] = (), **rest: Any) -> Pipeline | None:
+    """None where a rule has told what is wrong with the sources."""
+    if len({united.name for united in sources}) > 1:
+        return Pipeline(source=together(sources), sources=sources, **rest)
+    return None if source is None else Pipeline(source=source, **rest)
+
+
 def _guard(node: Scalar) -> int | None:
     return None if node.text == "none" else duration().parse(node)
 
 
-_SOURCE = Record(
-    Source,
-    fields=(
-        Field("table", "table", text("a Delta path or catalog.schema.table"), required=True),
-        Field("event_time", "event_time", TIME_FIELD, required=True),
-        Field("arrival_time", "arrival_time", TIME_FIELD),
-        Field("source_partition", "source_partition", SOURCE_PARTITION),
-        Field("tie_break", "tie_break", COLUMNS),
-        Field("where", "where", text("a SQL condition such as 'tailnum is not null'")),
-        Field("future_guard", "future_guard_ms", Leaf("a duration such as '1 day', or none", _guard)),
-    ),
+_SOURCE_FIELDS = (
+    Field("table", "table", text("a Delta path or catalog.schema.table"), required=True),
+    Field("event_time", "event_time", TIME_FIELD, required=True),
+    Field("arrival_time", "arrival_time", TIME_FIELD),
+    Field("source_partition", "source_partition", SOURCE_PARTITION),
+    Field("tie_break", "tie_break", COLUMNS),
+    Field("offset", "offset", text("a column or SQL expression, the row's place in its partition")),
+    Field("where", "where", text("a SQL condition such as 'tailnum is not null'")),
+    Field("future_guard", "future_guard_ms", Leaf("a duration such as '1 day', or none", _guard)),
 )
+_SOURCE = Record(Source, fields=_SOURCE_FIELDS)
+
 
 _REPLAY = Record(
     ReplayOrder,
     fields=(
-        Field("order", "order", choice(Order, later=("offset",))),
+        Field("order", "order", choice(Order)),
         Field("end_of_input", "end_of_input", choice(EndOfInput)),
+        Field("rows_per_round", "rows_per_round", whole_number("a number of rows, at least 1", least=1)),
     ),
 )
 
 _IDLE_TIMEOUT = "a duration longer than 0, such as '12 hours'"
 
+_ALIGNMENT = Record(
+    Alignment,
+    fields=(
+        Field("max_drift", "max_drift_ms", duration(), required=True),
+        Field("update_interval", "update_interval_ms", duration("a duration longer than 0, such as '1s'", least_ms=1)),
+    ),
+)
+
+_CLASS = pattern(
+    "a class as package.module:Class",
+    r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*",
+)
+_ARGUMENTS = Record(
+    _arguments,
+    rest=Rest("arguments", Plain(), name=argument),
+    what="a mapping of the class's arguments to values, such as {rows: 1000}",
+)
+
 _WATERMARK = Record(
     Watermark,
     fields=(
         Field("placement", "placement", choice(Placement)),
-        Field("strategy", "strategy", choice(Strategy, later=("custom",))),
+        Field("strategy", "strategy", choice(Strategy)),
         Field("out_of_orderness", "out_of_orderness_ms", duration()),
         Field("when", "when", text("a SQL condition that marks rows, such as 'is_heartbeat'")),
         Field("value", "value", TIME_FIELD),
         Field("lag", "lag_ms", duration()),
+        Field("class", "generator", _CLASS),
+        Field("arguments", "arguments", _ARGUMENTS),
         Field("idle_timeout", "idle_timeout_ms", duration(_IDLE_TIMEOUT, least_ms=1)),
+        Field("alignment", "alignment", _ALIGNMENT),
         Field("emit", "emit", EMISSION),
     ),
-    later=("alignment", "class"),
 )
 
-_KIND = replace(pattern("tumbling, sliding or session", "tumbling|sliding|session"), later=("none",))
+_KIND = replace(pattern("tumbling, sliding or session", "tumbling|sliding|session"), later=("none", "global"))
 
 _WINDOWS = Record(
     Windows,
@@ -105,6 +146,7 @@ _WINDOWS = Record(
             required=True,
         ),
         Field("allowed_lateness", "allowed_lateness_ms", duration()),
+        Field("trigger", "trigger", TRIGGER),
         Field("accumulation", "accumulation", choice(Accumulation)),
         Field("late_data", "late_data", choice(LateData)),
         Field("late_panes", "late_panes", choice(LatePanes)),
@@ -123,12 +165,13 @@ _WINDOWS = Record(
         rules.lengths_belong_to_the_kind,
         rules.slide_belongs_to_sliding_windows,
         rules.sessions_fire_late_rows_one_by_one,
+        rules.triggers_fire_late_rows_themselves,
         rules.windows_overlap_within_reason,
         rules.offset_is_shorter_than_period,
         rules.aggregates_are_not_empty,
         rules.result_names_differ,
     ),
-    later=("trigger", "triggers"),
+    later=("evictor",),
 )
 
 _QUALITY = Record(
@@ -145,11 +188,29 @@ _NAME = pattern(
 )
 _SCHEDULE = text(f"five cron fields such as '0 6 * * *', or one of {', '.join(PRESETS)}").then(schedule)
 
-PIPELINE = Record(
-    Pipeline,
+#: What is the same for all sources of a pipeline, or belongs to an order that several do not have.
+_OF_ONE_CLOCK = (*rules.OF_ALL_SOURCES, "alignment")
+
+_UNITED = Record(
+    _united,
     fields=(
         Field("name", "name", _NAME, required=True),
-        Field("source", "source", _SOURCE, required=True),
+        *(field for field in _SOURCE_FIELDS if field.name != "offset"),
+        Field(
+            "watermark",
+            "watermark",
+            replace(_WATERMARK, fields=tuple(f for f in _WATERMARK.fields if f.name not in _OF_ONE_CLOCK)),
+        ),
+    ),
+)
+_UNITED_SOURCES = ListOf(_UNITED, "a list of two or more sources, each with a name of its own")
+
+PIPELINE = Record(
+    _pipeline,
+    fields=(
+        Field("name", "name", _NAME, required=True),
+        Field("source", "source", _SOURCE),
+        Field("sources", "sources", _UNITED_SOURCES),
         Field("replay", "replay", _REPLAY),
         Field("watermark", "watermark", _WATERMARK),
         Field("windows", "windows", _WINDOWS, required=True),
@@ -157,11 +218,15 @@ PIPELINE = Record(
         Field("schedule", "schedule", _SCHEDULE),
     ),
     rules=(
+        rules.one_source_or_several,
+        rules.sources_share_emission_and_placement,
         rules.arrival_order_needs_arrival_time,
         rules.settings_belong_to_their_strategy,
         rules.future_guard_needs_arrival_time,
+        rules.offsets_belong_to_their_order,
+        rules.alignment_belongs_to_offset_order,
     ),
-    later=("sources", "join", "joins", "trigger", "triggers"),
+    later=("join", "joins"),
 )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -25,6 +25,7 @@ class Order(StrEnum):
     ARRIVAL = "arrival"
     COMMIT = "commit"
     EVENT_TIME = "event_time"
+    OFFSET = "offset"
 
 
 class EndOfInput(StrEnum):
@@ -48,6 +49,7 @@ class Strategy(StrEnum):
     MONOTONOUS = "monotonous"
     PUNCTUATED = "punctuated"
     TIME_LAG = "time_lag"
+    CUSTOM = "custom"
     NONE = "none"
 
 
@@ -59,8 +61,16 @@ class EmitKind(StrEnum):
     EVERY_N = "every_n"
 
 
+class TriggerKind(StrEnum):
+    """What makes a window fire (rules 60, 69, 70)."""
+
+    EVENT_TIME = "event_time"
+    CONTINUOUS = "continuous"
+    COUNT = "count"
+
+
 class Accumulation(StrEnum):
-    """What a late pane contains: all rows so far, or only its own (rules 64 and 68).
+    """What a pane contains: all rows so far, or only those since the pane before (rules 64 and 68).
 
     RETRACTING: all rows so far, and before it the pane that it takes the place of, marked as withdrawn.
     """
@@ -132,6 +142,7 @@ class Source:
     """Where the events are and which of their columns mean what.
 
     `future_guard_ms`: a row whose event time is later than its arrival by more than this is invalid; None: no guard.
+    `offset` belongs to the order OFFSET: an integer column or SQL expression, the row's place in its partition.
     """
 
     table: str
@@ -141,14 +152,16 @@ class Source:
     tie_break: tuple[str, ...] = ()
     where: str | None = None
     future_guard_ms: int | None = 86_400_000
+    offset: str | None = None
 
 
 @dataclass(frozen=True)
 class ReplayOrder:
-    """The declared arrival order and what its end means."""
+    """The declared arrival order and what its end means; `rows_per_round` belongs to the order OFFSET."""
 
     order: Order = Order.ARRIVAL
     end_of_input: EndOfInput = EndOfInput.CLOSE
+    rows_per_round: int = 1_000
 
 
 @dataclass(frozen=True)
@@ -162,12 +175,22 @@ class Emit:
 
 
 @dataclass(frozen=True)
+class Alignment:
+    """How far a partition may be ahead of the slowest before it waits, and how often that is looked at (rule 98)."""
+
+    max_drift_ms: int
+    update_interval_ms: int = 1_000
+
+
+@dataclass(frozen=True)
 class Watermark:
     """The watermark strategy of every source partition.
 
     `out_of_orderness_ms` belongs to BOUNDED_OUT_OF_ORDERNESS, `lag_ms` to TIME_LAG. PUNCTUATED: rows for which the SQL
-    condition `when` is true emit the watermark `value`, or their event time if there is none. A partition without rows
-    for longer than `idle_timeout_ms` does not hold the others back (rules 30-34); None: each does, for ever.
+    condition `when` is true emit the watermark `value`, or their event time if there is none. CUSTOM: `generator` names
+    the user's class, `package.module:Class`, made with `arguments` for each partition. A partition without rows for
+    longer than `idle_timeout_ms` does not hold the others back (rules 30-34); None: each does, for ever. `alignment`
+    belongs to the order OFFSET; None: no partition waits.
     """
 
     strategy: Strategy = Strategy.BOUNDED_OUT_OF_ORDERNESS
@@ -178,6 +201,18 @@ class Watermark:
     value: TimeField | None = None
     lag_ms: int = 0
     idle_timeout_ms: int | None = None
+    generator: str | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    alignment: Alignment | None = None
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """When windows fire: `interval_ms` belongs to CONTINUOUS, `n` to COUNT."""
+
+    kind: TriggerKind = TriggerKind.EVENT_TIME
+    interval_ms: int = 0
+    n: int = 0
 
 
 @dataclass(frozen=True)
@@ -208,6 +243,7 @@ class Windows:
     slide_ms: int = 0
     gap_ms: int = 0
     late_panes: LatePanes = LatePanes.PER_ROW
+    trigger: Trigger = Trigger()
 
     @property
     def lateness_ms(self) -> int:
@@ -239,8 +275,24 @@ class Quality:
 
 
 @dataclass(frozen=True)
+class UnitedSource:
+    """One of several sources: its name, what it reads, and how its watermark moves.
+
+    Emission and placement of `watermark` are not looked at: they are the pipeline's, one for all of its sources.
+    """
+
+    name: str
+    source: Source
+    watermark: Watermark = Watermark()
+
+
+@dataclass(frozen=True)
 class Pipeline:
-    """A whole pipeline."""
+    """A whole pipeline.
+
+    With `sources` it reads several, whose rows carry the source's name in the column `source`. Each has its own
+    partitions and strategy; `source` (`sources.together`) and `watermark` then tell what they have in common.
+    """
 
     name: str
     source: Source
@@ -250,6 +302,12 @@ class Pipeline:
     quality: Quality = Quality()
     schedule: str | None = None
     path: str | None = field(default=None, compare=False)
+    sources: tuple[UnitedSource, ...] = ()
+
+    def alone(self, united: UnitedSource) -> Pipeline:
+        """Give the pipeline that reads one of the sources and no other."""
+        own = replace(united.watermark, emit=self.watermark.emit, placement=self.watermark.placement)
+        return replace(self, source=united.source, watermark=own, sources=())
 
     @property
     def fingerprint(self) -> str:

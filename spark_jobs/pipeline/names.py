@@ -6,6 +6,7 @@ tell `Flights` from `flights`), none begins with `__tm`, and Delta can store eac
 
 from __future__ import annotations
 
+import keyword
 import re
 
 from spark_jobs.pipeline.errors import RefusedError
@@ -47,3 +48,10 @@ def result_column(name: str) -> str:
     if name.lower() in RESULT_COLUMNS:
         raise RefusedError(f"the result tables have a column {name.lower()} of their own; use another name")
     return source_column(name)
+
+
+def argument(name: str) -> str:
+    """Accept the name of an argument of a Python class. Raises RefusedError."""
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise RefusedError("an argument is named by letters, digits and _")
+    return name

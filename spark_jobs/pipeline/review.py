@@ -75,6 +75,20 @@ class Facts:
         key = join(self.key, name)
         return key in self.review.places or self.review.is_closed(key)
 
+    def inside(self, name: str) -> list[str]:
+        """Give the keys that are written in a mapping, in the order of the file."""
+        start = join(self.key, name) + "."
+        return [
+            key.removeprefix(start)
+            for key in self.review.places
+            if key.startswith(start) and "." not in key[len(start) :]
+        ]
+
+    def items(self, name: str) -> list[str]:
+        """Give the keys of a list's items, in their order."""
+        start = join(self.key, name) + "["
+        return [key for key in self.review.places if key.startswith(start) and key.endswith("]") and "." not in key]
+
     def names(self, name: str) -> tuple[str, ...]:
         """Give the readable names in a mapping or list of names."""
         return self.review.names.get(join(self.key, name), ())

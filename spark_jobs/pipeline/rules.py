@@ -8,23 +8,76 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from spark_jobs.pipeline.durations import format_duration
-from spark_jobs.pipeline.model import LatePanes, Order, Strategy
-from spark_jobs.pipeline.review import Facts
+from spark_jobs.pipeline.model import LatePanes, Order, Strategy, Trigger, TriggerKind
+from spark_jobs.pipeline.review import UNREADABLE, Facts
 from spark_jobs.semantics.windows import MOST_WINDOWS
 
 Contradictions = Iterator[tuple[str, str]]
 
+ONE_SOURCE = "a mapping with the keys table, event_time, arrival_time, source_partition, tie_break, where, future_guard"
 SIZE = "a duration longer than 0, such as '1 hour'"
 GAP = "a duration longer than 0, such as '30 minutes'"
 
 
+#: Keys of the watermark that are one for all sources.
+OF_ALL_SOURCES = ("emit", "placement")
+
+
+def one_source_or_several(facts: Facts) -> Contradictions:
+    """Read one source, or two and more with names of their own."""
+    if not facts.written("sources"):
+        if not facts.written("source"):
+            yield "source", f"missing, expected {ONE_SOURCE}; or write sources, a list of them"
+        return
+    if facts.written("source"):
+        yield "source", "contradicts sources: a pipeline reads one source or a list of them; keep one of the two"
+    seen: set[str] = set()
+    for key in _sources(facts):
+        name = facts.value(f"{key}.name")
+        if name in seen:
+            yield f"{key}.name", f"found the name '{name}' for the second time; give each source a name of its own"
+        if isinstance(name, str):
+            seen.add(name)
+    if len(_sources(facts)) == 1:
+        yield "sources", "found one source, expected two or more; write it as source"
+    if facts.value("replay.order") in (Order.COMMIT, Order.OFFSET):
+        own = "commits and offsets are one table's own"
+        yield "replay.order", f"{own}, and sources are several; order by arrival or event_time"
+
+
+def sources_share_emission_and_placement(facts: Facts) -> Contradictions:
+    """Say of several sources' watermark what is one for all of them, and with each source the rest."""
+    if not facts.written("sources"):
+        return
+    for name in facts.inside("watermark"):
+        if name not in OF_ALL_SOURCES:
+            yield f"watermark.{name}", "belongs to each of sources, in a watermark of its own; take it away here"
+
+
 def arrival_order_needs_arrival_time(facts: Facts) -> Contradictions:
     """Order a replay by arrival only where arrival is known."""
-    if facts.value("replay.order", Order.ARRIVAL) is Order.ARRIVAL and not facts.written("source.arrival_time"):
-        needed = (
-            "replay.order arrival needs the time at which a row became known; without it, order by commit or event_time"
-        )
-        yield "source.arrival_time", f"missing; {needed}"
+    if facts.value("replay.order", Order.ARRIVAL) is not Order.ARRIVAL:
+        return
+    for key in _sources(facts):
+        if not facts.written(f"{key}.arrival_time"):
+            needed = (
+                "replay.order arrival needs the time at which a row became known; without it, order by commit or "
+                "event_time"
+            )
+            yield f"{key}.arrival_time", f"missing; {needed}"
+
+
+def _sources(facts: Facts) -> list[str]:
+    """The keys of the sources: `source`, or `sources[0]`, `sources[1]`, ..."""
+    if facts.written("sources"):
+        return facts.items("sources")
+    return ["source"] if facts.written("source") else []
+
+
+def _watermarks(facts: Facts) -> list[str]:
+    """The keys of the sources' watermarks."""
+    several = facts.written("sources")
+    return [f"{key}.watermark" for key in _sources(facts)] if several else ["watermark"]
 
 
 #: A key of the watermark -> the strategy it belongs to, and what it is; those that are needed say so with an example.
@@ -33,34 +86,82 @@ _BELONGS = {
     "when": (Strategy.PUNCTUATED, "condition that marks rows", "the condition that marks rows, such as 'is_heartbeat'"),
     "value": (Strategy.PUNCTUATED, "value in marked rows", None),
     "lag": (Strategy.TIME_LAG, "lag", "the lag, such as '5 minutes'"),
+    "class": (Strategy.CUSTOM, "class", "the generator's class, such as 'my_company.watermarks:DeviceClock'"),
+    "arguments": (Strategy.CUSTOM, "class with arguments", None),
 }
 
 
 def settings_belong_to_their_strategy(facts: Facts) -> Contradictions:
     """Give a strategy's settings with that strategy, all that it needs, and only with it."""
-    strategy = facts.value("watermark.strategy", Strategy.BOUNDED_OUT_OF_ORDERNESS)
+    for key in _watermarks(facts):
+        yield from _settings(facts, key)
+
+
+def _settings(facts: Facts, key: str) -> Contradictions:
+    strategy = facts.value(f"{key}.strategy", Strategy.BOUNDED_OUT_OF_ORDERNESS)
     if not isinstance(strategy, Strategy):
         return
     for name, (owner, what, needed) in _BELONGS.items():
-        written = facts.written(f"watermark.{name}")
+        written = facts.written(f"{key}.{name}")
         if strategy is owner and needed and not written:
-            yield f"watermark.{name}", f"missing; watermark.strategy {owner} needs {needed}"
+            yield f"{key}.{name}", f"missing; watermark.strategy {owner} needs {needed}"
         if strategy is not owner and written:
             meaning = f"watermark.strategy {strategy} has no {what}"
-            yield f"watermark.{name}", f"{meaning}; take it away, or set the strategy to {owner}"
-    if strategy is Strategy.NONE and facts.written("watermark.idle_timeout"):
+            yield f"{key}.{name}", f"{meaning}; take it away, or set the strategy to {owner}"
+    if strategy is Strategy.NONE and facts.written(f"{key}.idle_timeout"):
         meaning = "watermark.strategy none has no watermark that a silent partition could hold back"
-        yield "watermark.idle_timeout", f"{meaning}; take it away"
+        yield f"{key}.idle_timeout", f"{meaning}; take it away"
+
+
+def offsets_belong_to_their_order(facts: Facts) -> Contradictions:
+    """Give offsets, and rounds of them, with the order that they make, and only with it."""
+    order = facts.value("replay.order", Order.ARRIVAL)
+    if not isinstance(order, Order):
+        return
+    if order is Order.OFFSET:
+        if not facts.written("source.offset"):
+            yield (
+                "source.offset",
+                "missing; replay.order offset needs the row's place in its partition, such as 'offset'",
+            )
+        if facts.value("watermark.strategy") is Strategy.TIME_LAG:
+            meaning = "time_lag lags behind the clock of arrival, and replay.order offset has none but its rounds"
+            yield "watermark.strategy", f"{meaning}; take another strategy, or another order"
+        return
+    for name, what in (("source.offset", "order"), ("replay.rows_per_round", "rounds")):
+        if facts.value(name) not in (None, UNREADABLE):
+            yield name, f"replay.order {order} has no {what} by offset; take it away, or set the order to offset"
+
+
+def alignment_belongs_to_offset_order(facts: Facts) -> Contradictions:
+    """Align partitions only where it is open when their rows are read, by what their rows tell."""
+    order, name = facts.value("replay.order", Order.ARRIVAL), "watermark.alignment"
+    if not isinstance(order, Order) or facts.value(name) in (None, UNREADABLE):
+        return
+    if order is not Order.OFFSET:
+        meaning = f"changes only when rows are read, and replay.order {order} says when they were"
+        yield name, f"{meaning}; take it away, or set the order to offset"
+    strategy = facts.value("watermark.strategy", Strategy.BOUNDED_OUT_OF_ORDERNESS)
+    if strategy in (Strategy.CUSTOM, Strategy.NONE, Strategy.TIME_LAG):
+        yield (
+            name,
+            f"aligns partitions by what their rows tell, and watermark.strategy {strategy} does not say; take it away",
+        )
+    if facts.written("watermark.idle_timeout"):
+        meaning = "a partition that waits for the others is not idle, and the clock of rounds cannot tell the two apart"
+        yield name, f"contradicts idle_timeout: {meaning}; keep one"
 
 
 def future_guard_needs_arrival_time(facts: Facts) -> Contradictions:
     """Compare event time with arrival only where arrival, or the commit in its place, is known."""
-    is_known = facts.written("source.arrival_time") or facts.value("replay.order", Order.ARRIVAL) is Order.COMMIT
-    if isinstance(facts.value("source.future_guard"), int) and not is_known:
-        yield (
-            "source.future_guard",
-            "compares event time with arrival, but there is no source.arrival_time; take it away",
-        )
+    for key in _sources(facts):
+        by_commit = facts.value("replay.order", Order.ARRIVAL) is Order.COMMIT
+        is_known = facts.written(f"{key}.arrival_time") or by_commit
+        if isinstance(facts.value(f"{key}.future_guard"), int) and not is_known:
+            yield (
+                f"{key}.future_guard",
+                "compares event time with arrival, but there is no source.arrival_time; take it away",
+            )
 
 
 def lengths_belong_to_the_kind(facts: Facts) -> Contradictions:
@@ -80,6 +181,14 @@ def lengths_belong_to_the_kind(facts: Facts) -> Contradictions:
             yield "size", f"missing, expected {SIZE}"
         if facts.written("gap"):
             yield "gap", "belongs to windows.kind session; take it away, or set the kind to session"
+
+
+def triggers_fire_late_rows_themselves(facts: Facts) -> Contradictions:
+    """Gather late rows only where nothing else says when a window fires."""
+    declared = facts.value("trigger", Trigger())
+    other = isinstance(declared, Trigger) and declared.kind is not TriggerKind.EVENT_TIME
+    if other and facts.value("late_panes") is LatePanes.PER_EPOCH:
+        yield "late_panes", f"windows.trigger {declared.kind} says itself when late rows fire; take it away"
 
 
 def sessions_fire_late_rows_one_by_one(facts: Facts) -> Contradictions:

@@ -1,8 +1,8 @@
 """The total arrival order, and epochs: the stretches of it between two watermark emissions.
 
 Law: position = (clock, source partition, tie columns, the whole row), in commit order with the commit's version and the
-event time behind the clock. Rows with equal positions are identical rows, so their order cannot be seen. The tick that
-ends a row's epoch is
+event time behind the clock, by offsets with partition and offset there, of several sources with the source's number.
+Rows with equal positions are identical, so that their order cannot be seen. The tick that ends a row's epoch is
 
     every D, phase P   floor((clock_ms - P) / D)
     every_n n          floor(rank / n)
@@ -37,15 +37,33 @@ def position(prepared: DataFrame, pipeline: Pipeline) -> Column:
     The last fields are the source's columns by name: they break what the declared columns leave tied. Maps have no
     order in Spark and are compared as JSON text.
     """
-    declared = [*pipeline.source.source_partition.columns, *pipeline.source.tie_break]
-    rest = sorted(f.name for f in prepared.schema if not f.name.startswith(c.PREFIX) and f.name not in declared)
-    kinds = {f.name: f.dataType for f in prepared.schema}
     fields = [F.col(c.CLOCK_US).alias("clock_us")]
     if pipeline.replay.order is Order.COMMIT:
         fields += [F.col(c.COMMIT_VERSION).alias("commit_version"), F.col(c.EVENT_US).alias("event_us")]
-    for i, name in enumerate([*declared, *rest]):
-        fields.append(_comparable(name, kinds[name]).alias(f"tie_{i}"))
-    return F.struct(*fields)
+    if pipeline.replay.order is Order.OFFSET:
+        fields += [F.col(c.PARTITION).alias("partition"), F.col(c.OFFSET).alias("offset")]
+    if pipeline.sources:
+        fields += _of_sources(prepared, pipeline)
+    return F.struct(*fields, *ties(prepared, pipeline))
+
+
+def ties(prepared: DataFrame, pipeline: Pipeline) -> list[Column]:
+    """The columns that tell rows apart that are equal in clock or offset: `tie_0`, `tie_1` ..."""
+    declared = [] if pipeline.sources else [*pipeline.source.source_partition.columns, *pipeline.source.tie_break]
+    rest = sorted(f.name for f in prepared.schema if not f.name.startswith(c.PREFIX) and f.name not in declared)
+    kinds = {f.name: f.dataType for f in prepared.schema}
+    return [_comparable(name, kinds[name]).alias(f"tie_{i}") for i, name in enumerate([*declared, *rest])]
+
+
+def _of_sources(prepared: DataFrame, pipeline: Pipeline) -> list[Column]:
+    """The number of the row's source, and what that one declares; null for what others do."""
+    kinds = {f.name: f.dataType for f in prepared.schema}
+    fields = [F.col(c.SOURCE).alias("source")]
+    for number, united in enumerate(pipeline.sources):
+        for i, name in enumerate([*united.source.source_partition.columns, *united.source.tie_break]):
+            own = F.when(F.col(c.SOURCE) == number, _comparable(name, kinds[name]))
+            fields.append(own.alias(f"source_{number}_tie_{i}"))
+    return fields
 
 
 def with_epoch(prepared: DataFrame, pipeline: Pipeline, *, placed: bool = False) -> DataFrame:

@@ -6,7 +6,8 @@ Law (first passage, semantics page B4): with `F_p(T)` the first epoch of partiti
 
 and the watermark before a row is >= T iff `epoch(row) > F(T)`. Fires at F(last), closes at F(last + lateness). A
 row a window, whatever the number of keys and events; no sort of events. Where partitions fall idle F is read off the
-advances (`advances`), under a time lag off the clock (`time_lag`).
+advances (`advances`), under a time lag off the clock (`time_lag`), and where a class of the user's tells the watermark
+off all its advances (`timeline`).
 """
 
 from __future__ import annotations
@@ -17,36 +18,36 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import EndOfInput, Pipeline, Strategy
-from spark_jobs.replay import advances, emission, time_lag, watermark, windows
+from spark_jobs.replay import advances as idle_advances
+from spark_jobs.replay import emission, time_lag, timeline, watermark, windows
 from spark_jobs.replay.census import CLOSE_CELL, FIRE_CELL, moving
 from spark_jobs.replay.epochs import falls_idle, follows_clock
 
 
-def calendar(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> DataFrame:
+def calendar(
+    groups: DataFrame,
+    rows: DataFrame,
+    pipeline: Pipeline,
+    *,
+    until_us: int | None = None,
+    advances: DataFrame | None = None,
+) -> DataFrame:
     """The calendar of all windows that hold a valid, kept row, and of the one before each such row that has none.
 
-    `groups` is the census, `rows` the prepared rows with epoch. A row of the result is a window: `window_ms`; `holds`
-    (whether it is one of the former);
+    `groups` is the census, `rows` the prepared rows with epoch; `advances` is `timeline.advances` where the calendar is
+    read off it. A row of the result is a window: `window_ms`; `holds` (whether it is one of the former);
     `fires_epoch`, `closes_epoch` (null: not before the input ends); `fires_us`, `closes_us` (clock of those emissions,
     the end of the input included; null: still open); `watermark_ms` after the firing emission (null: MAX, or not
     fired); `partition_watermarks` at the firing emission.
     """
     moves = moving(groups, pipeline)
-    if follows_clock(pipeline):
-        passed = time_lag.passages(asked_windows(groups, pipeline), moves, pipeline, until_us=until_us)
+    if advances is None:
+        clocked = _passed(groups, rows, pipeline, until_us)
     else:
-        cells = {"fires_epoch": F.col(FIRE_CELL), "closes_epoch": F.col(CLOSE_CELL)}
-        passed = passages(groups, pipeline, cells, until_us=until_us)
-    passed = _marked(passed, groups, pipeline).localCheckpoint()
-    emissions = passed.where("fires_epoch is not null").select(F.col("fires_epoch").alias("epoch")).distinct()
-    points = watermark.points_after(emissions, pipeline)
-    reached = watermark.combined(points, moves, rows, pipeline).withColumnRenamed("epoch", "fires_epoch")
+        clocked = _marked(_read_off(asked_windows(groups, pipeline), advances, pipeline), groups, pipeline)
     end = moves.agg(F.coalesce(F.lit(until_us).cast("long"), F.max("last_clock_us")).alias("end_us"))
-    joined = passed.join(reached, "fires_epoch", "left").crossJoin(F.broadcast(end))
-    clocks = {"fires_epoch": "fires_us", "closes_epoch": "closes_us"}
-    clocked = emission.clocked(joined, clocks, moves, pipeline)
     ends = F.col("end_us") if pipeline.replay.end_of_input is EndOfInput.CLOSE else F.lit(None).cast("long")
-    return clocked.select(
+    return clocked.crossJoin(F.broadcast(end)).select(
         "window_ms",
         "holds",
         "fires_epoch",
@@ -87,7 +88,7 @@ def first_passages(moves: DataFrame, asked: DataFrame, pipeline: Pipeline, cells
         .agg(F.min("first_epoch").alias("epoch"))
     )
     if falls_idle(pipeline) and not lagging:
-        return advances.passages(asked, first_of_cell, moves, pipeline, list(cells))
+        return idle_advances.passages(asked, first_of_cell, moves, pipeline, list(cells))
     one = streams.select("partition", F.lit(False).alias("declared")).distinct()
     everyone = one if lagging else watermark.partitions(moves, pipeline)
     return _together(asked, first_of_cell, everyone, list(cells))
@@ -99,6 +100,41 @@ def asked_windows(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
     if not windows.overlap(spec):
         return groups.select("window_ms").distinct()
     return _held(groups, pipeline).select("window_ms")
+
+
+def _passed(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, until_us: int | None) -> DataFrame:
+    """The calendar by first passages, with the clocks of emissions alone."""
+    moves = moving(groups, pipeline)
+    if follows_clock(pipeline):
+        passed = time_lag.passages(asked_windows(groups, pipeline), moves, pipeline, until_us=until_us)
+    else:
+        cells = {"fires_epoch": F.col(FIRE_CELL), "closes_epoch": F.col(CLOSE_CELL)}
+        passed = passages(groups, pipeline, cells, until_us=until_us)
+    passed = _marked(passed, groups, pipeline).localCheckpoint()
+    emissions = passed.where("fires_epoch is not null").select(F.col("fires_epoch").alias("epoch")).distinct()
+    points = watermark.points_after(emissions, pipeline)
+    reached = watermark.combined(points, moves, rows, pipeline).withColumnRenamed("epoch", "fires_epoch")
+    clocks = {"fires_epoch": "fires_us", "closes_epoch": "closes_us"}
+    return emission.clocked(passed.join(reached, "fires_epoch", "left"), clocks, moves, pipeline)
+
+
+def _read_off(asked: DataFrame, advances: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The same of the windows `asked`, by the advances of the combined watermark."""
+    start, spec = F.col("window_ms"), pipeline.windows
+    fired = timeline.first_reaching(asked.withColumn("threshold_ms", windows.last_ms(start, spec)), advances)
+    closed = timeline.first_reaching(asked.withColumn("threshold_ms", windows.cleanup_ms(start, spec)), advances)
+    closes = closed.select(
+        "window_ms", F.col("reached.epoch").alias("closes_epoch"), F.col("reached.clock_us").alias("closes_us")
+    )
+    return fired.join(closes, "window_ms").select(
+        "window_ms",
+        F.col("reached.epoch").alias("fires_epoch"),
+        "closes_epoch",
+        F.col("reached.clock_us").alias("fires_us"),
+        "closes_us",
+        "reached.watermark_ms",
+        "reached.partition_watermarks",
+    )
 
 
 def _together(asked: DataFrame, first_of_cell: DataFrame, everyone: DataFrame, names: Sequence[str]) -> DataFrame:

@@ -25,15 +25,16 @@ FIRE_CELL, CLOSE_CELL = "fire_cell_ms", "close_cell_ms"
 def census(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
     """Groups of `rows` (prepared, with epoch).
 
-    A row is a group: `reason` (null: valid), `kept`, `partition`, `bucket` (epoch, or stretch of the clock; null: no
-    place in the arrival order), `slice_ms` and `window_ms` (start of the window slice and of its newest window; null:
-    invalid, or sessions), `fire_cell_ms` and `close_cell_ms` (start of the latest window that the group's candidate
-    fires and closes; null: it has none; absent for sessions), `first_epoch` (the group's first), `max_ts_ms`,
-    `candidate_ms` (only where rows carry candidates), `last_clock_us`, `row_count`.
+    A row is a group: `reason` (null: valid), `kept`, `SOURCE` (only of several), `partition`, `bucket` (epoch, or
+    stretch of the clock; null: no place in the arrival order), `slice_ms` and `window_ms` (start of the window slice
+    and of its newest window; null: invalid, or sessions), `fire_cell_ms` and `close_cell_ms` (start of the latest
+    window that the group's candidate fires and closes; null: it has none; absent for sessions), `first_epoch` (the
+    group's first), `max_ts_ms`, `candidate_ms` (only where rows carry candidates), `last_clock_us`, `row_count`.
     """
     keys = {
         "reason": F.col(c.REASON),
         "kept": F.col(c.KEPT),
+        **({c.SOURCE: F.col(c.SOURCE)} if pipeline.sources else {}),
         "partition": F.col(c.PARTITION),
         "bucket": F.when(moves_watermark(pipeline), bucket(F.col(c.EPOCH), pipeline)),
         "slice_ms": F.when(F.col(c.VALID), windows.slice_ms(F.col(c.TS_MS), pipeline.windows)),

@@ -8,11 +8,15 @@ PREFIX = "__tm_"
 
 TS_MS = PREFIX + "ts_ms"  # event time, milliseconds, floored (rule 1)
 EVENT_US = PREFIX + "event_us"  # event time, microseconds; null if it cannot be read
-CLOCK_US = PREFIX + "clock_us"  # the clock that orders rows: arrival time, or event time in event-time order
+CLOCK_US = (
+    PREFIX + "clock_us"
+)  # the clock that orders rows: arrival time, event time in event-time order, or the round's
 ARRIVAL_US = PREFIX + "arrival_us"  # arrival time, microseconds; null where none is declared
 CANDIDATE_MS = PREFIX + "candidate_ms"  # the watermark that a marked row carries; only with punctuated watermarks
+OFFSET = PREFIX + "offset"  # in the order of offsets: the row's place in its partition
 COMMIT_VERSION = PREFIX + "commit_version"  # in commit order: the commit that brought the row
 COMMIT_US = PREFIX + "commit_us"  # in commit order: when that was, microseconds
+SOURCE = PREFIX + "source"  # of several sources: the number of the row's; absent where there is one
 PARTITION = PREFIX + "partition"  # label of the source partition, never null
 VALID = PREFIX + "valid"  # whether the row has usable times; never null
 REASON = PREFIX + "reason"  # why the row is invalid; null if it is valid

@@ -22,10 +22,13 @@ from spark_jobs.replay import (
     merging,
     panes,
     retractions,
+    rounds,
     session_panes,
     sessions,
+    showings,
     timeline,
     timestamps,
+    triggers,
     window_slices,
     windows,
 )
@@ -33,7 +36,7 @@ from spark_jobs.replay import columns as c
 from spark_jobs.replay.calendar import calendar
 from spark_jobs.replay.census import census, gathered, moving
 from spark_jobs.replay.events import fills_windows, moves_watermark, prepare
-from spark_jobs.replay.support import require_support
+from spark_jobs.replay.support import require_firing, require_support
 
 _CALENDAR_TIMES = ("window_start", "window_end", "fires_at", "watermark_at_fire", "closes_at")
 
@@ -49,9 +52,22 @@ class Replay:
         self._pipeline = pipeline
         self._until_us = until_us
         self._prepared = prepare(events, pipeline)
-        self._rows = arrival_order.with_epoch(self._prepared, pipeline)
-        self._moving = self._rows.where(moves_watermark(pipeline))
-        self._filling = self._rows.where(fills_windows())
+
+    @cached_property
+    def _rows(self) -> DataFrame:
+        placed = self._prepared
+        if rounds.are_made(self._pipeline):
+            read = rounds.rounds(self._prepared, self._pipeline).localCheckpoint()
+            placed = rounds.placed(self._prepared, read, self._pipeline)
+        return arrival_order.with_epoch(placed, self._pipeline)
+
+    @cached_property
+    def _moving(self) -> DataFrame:
+        return self._rows.where(moves_watermark(self._pipeline))
+
+    @cached_property
+    def _filling(self) -> DataFrame:
+        return self._rows.where(fills_windows())
 
     @cached_property
     def census(self) -> DataFrame:
@@ -59,9 +75,21 @@ class Replay:
         return gathered(census(self._rows, self._pipeline).localCheckpoint())
 
     @cached_property
+    def timeline(self) -> DataFrame:
+        """The advances of the combined watermark (see `timeline.advances`)."""
+        told = (moving(self.census, self._pipeline), self._moving, self._pipeline)
+        return timeline.advances(*told, until_us=self._until_us).localCheckpoint()
+
+    @property
+    def _advances(self) -> DataFrame | None:
+        """The timeline, where it is all that tells the watermark."""
+        return self.timeline if timeline.tells_all(self._pipeline) else None
+
+    @cached_property
     def calendar(self) -> DataFrame:
         """When each window fires and closes (see `calendar.calendar`)."""
-        return calendar(self.census, self._moving, self._pipeline, until_us=self._until_us).localCheckpoint()
+        told = (self.census, self._moving, self._pipeline)
+        return calendar(*told, until_us=self._until_us, advances=self._advances).localCheckpoint()
 
     @cached_property
     def late_rows(self) -> DataFrame:
@@ -71,8 +99,12 @@ class Replay:
         if epochs is None:
             behind = behind.localCheckpoint()
             epochs = late_events.epochs_of(behind)
-        missed = late_events.missed_watermarks(epochs, self.census, self._pipeline, self._moving)
+        missed = self._missed(epochs)
         return late_events.late_rows(behind, missed, self._pipeline).localCheckpoint()
+
+    def _missed(self, epochs: DataFrame) -> DataFrame:
+        told = (self.census, self._pipeline, self._moving)
+        return late_events.missed_watermarks(epochs, *told, advances=self._advances)
 
     @cached_property
     def _on_time(self) -> DataFrame:
@@ -131,6 +163,37 @@ class Replay:
         """The window calendar."""
         return watermarks(self.calendar, self._pipeline)
 
+    @cached_property
+    def drift(self) -> DataFrame:
+        """How far partitions ran ahead of the slowest, in the order of offsets (see `rounds.drift`); else empty."""
+        if not rounds.are_made(self._pipeline):
+            return rounds.no_drift(self._prepared.sparkSession)
+        return rounds.drift(self._prepared, self._pipeline)
+
+
+class TriggeredReplay(Replay):
+    """The result for windows that do not wait for their end: panes by the advances of the watermark, or by rows."""
+
+    @cached_property
+    def _firings(self) -> DataFrame:
+        groups = moving(self.census, self._pipeline)
+        in_time, late = triggers.accepted(self._on_time, self.late_rows, groups, self.timeline, self._pipeline)
+        fire = triggers.by_timeline(self.timeline, groups, self._pipeline, until_us=self._until_us)
+        return triggers.panes(in_time, late, fire, self._pipeline).localCheckpoint()
+
+    @cached_property
+    def panes(self) -> DataFrame:
+        """Every firing, and with retracting accumulation what it withdraws."""
+        if not retractions.retracts(self._pipeline):
+            return self._firings
+        return retractions.kept(self._firings).unionByName(retractions.among(self._firings, self._pipeline))
+
+    @cached_property
+    def window_results(self) -> DataFrame:
+        """The latest pane of every (key, window)."""
+        missed = window_slices.missed(self.late_rows, self._pipeline)
+        return showings.window_results(self._firings, missed, self._pipeline)
+
 
 class SessionReplay(Replay):
     """The result for session windows: clean components in SQL, the rows of all others scanned."""
@@ -138,12 +201,6 @@ class SessionReplay(Replay):
     @cached_property
     def _census_moving(self) -> DataFrame:
         return moving(self.census, self._pipeline)
-
-    @cached_property
-    def timeline(self) -> DataFrame:
-        """The advances of the combined watermark (see `timeline.advances`)."""
-        advances = timeline.advances(self._census_moving, self._moving, self._pipeline, until_us=self._until_us)
-        return advances.localCheckpoint()
 
     @cached_property
     def _before(self) -> DataFrame:
@@ -160,8 +217,7 @@ class SessionReplay(Replay):
         rows = sessions.rows_of(unclean, self._filling, self._pipeline).localCheckpoint()
         if timeline.tells_single_rows(self._pipeline):
             return merging.ranked(timeline.judged(rows, self._before, self._pipeline)).localCheckpoint()
-        epochs = late_events.epochs_of(rows)
-        missed = late_events.missed_watermarks(epochs, self.census, self._pipeline, self._moving)
+        missed = self._missed(late_events.epochs_of(rows))
         return merging.ranked(rows.join(missed, c.EPOCH)).localCheckpoint()
 
     @cached_property
@@ -209,10 +265,13 @@ def replay(events: DataFrame, pipeline: Pipeline, *, until: datetime | None = No
     `events` has the source's columns, in any order and partitioning of rows. `until` (aware) is how far the arrival
     clock is known to have gone, if further than the last row: emissions up to it happen. Raises TimeFieldError when a
     time column has another type than declared, UnsupportedPipelineError for windows or watermarks that Spark does not
-    have, and Spark's AnalysisException for columns that do not exist.
+    have, GeneratorError for a custom watermark whose class is not there, and Spark's AnalysisException for columns that
+    do not exist.
     """
     require_support(pipeline)
-    kind = SessionReplay if pipeline.windows.kind == windows.SESSION else Replay
+    require_firing(events.columns, pipeline)
+    plain = Replay if triggers.is_default(pipeline) else TriggeredReplay
+    kind = SessionReplay if pipeline.windows.kind == windows.SESSION else plain
     return kind(events, pipeline, None if until is None else timestamps.literal_millis(until) * 1000)
 
 

@@ -4,7 +4,7 @@ A tick is an emission of `emit`. Law, with the position of `arrival_order`:
 
     ticks   a long: the tick that ends the epoch                   watermarks that move at ticks alone
     rows    the position                                           rows that emit; no tick changes anything
-    marks   (tick, is_tick, position); position null in a tick     rows that emit, partitions that ticks make idle
+    marks   (tick, is_tick, position); position null in a tick     rows that emit, and ticks that matter beside them
 
 Epochs compare along the arrival order; a tick is behind all rows that it ends. Per-event emission is rows where nothing
 but the rows' own times matters, and else ticks of one row each. Without a watermark there is one tick, far away.
@@ -34,10 +34,15 @@ class Axis(StrEnum):
 
 
 def axis(pipeline: Pipeline) -> Axis:
-    """The kind of a pipeline's epochs."""
+    """The kind of a pipeline's epochs; of several sources, who have one kind (`support`), that of the first."""
+    if pipeline.sources:
+        silent = any(united.watermark.strategy is Strategy.NONE for united in pipeline.sources)
+        return Axis.TICKS if silent else axis(pipeline.alone(pipeline.sources[0]))
     watermark = pipeline.watermark
     if watermark.strategy is Strategy.NONE:
         return Axis.TICKS
+    if watermark.strategy is Strategy.CUSTOM:
+        return Axis.MARKS
     if watermark.strategy is Strategy.PUNCTUATED:
         return Axis.MARKS if falls_idle(pipeline) else Axis.ROWS
     by_row = watermark.emit.kind is EmitKind.PER_EVENT and not falls_idle(pipeline)
@@ -57,7 +62,7 @@ def follows_clock(pipeline: Pipeline) -> bool:
 
 def ticks(pipeline: Pipeline) -> Emit:
     """The ticks as `every` or `every_n`; not for rows."""
-    if pipeline.watermark.strategy is Strategy.NONE:
+    if Strategy.NONE in (pipeline.watermark.strategy, *(united.watermark.strategy for united in pipeline.sources)):
         return Emit(EmitKind.EVERY, interval_ms=_FAR_MS)
     emit = pipeline.watermark.emit
     return Emit(EmitKind.EVERY_N, n=1) if emit.kind is EmitKind.PER_EVENT else emit

@@ -5,12 +5,17 @@ One projection, no shuffle: everything later is a filter, a join with the small 
 
 from __future__ import annotations
 
+from functools import partial, reduce
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from spark_jobs.pipeline.model import Order, Pipeline, Placement
+from spark_jobs.pipeline.sources import SOURCE
 from spark_jobs.replay import columns as c
 from spark_jobs.replay import event_time, strategy, windows
+from spark_jobs.semantics import event_time as rule
 from spark_jobs.semantics.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
 
 
@@ -19,8 +24,13 @@ def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
 
     Times of invalid rows are computed too, and mean nothing: that costs less than to ask each time. Raises
     TimeFieldError for a time column of the wrong type. In commit order `events` also has the columns `_commit_version`
-    and `_commit_timestamp`, as Delta's change data feed gives them; they are no columns of the source.
+    and `_commit_timestamp`, as Delta's change data feed gives them; they are no columns of the source. With several
+    sources `events` has the column `source`, and rows of any other name are not read.
+    and `_commit_timestamp`, as Delta's change data feed gives them; they are no columns of the source. In the order of
+    offsets rows have no clock before `rounds.placed` gives them one.
     """
+    if pipeline.sources:
+        return _prepared_alone(events, pipeline)
     source, order = pipeline.source, pipeline.replay.order
     if order is Order.COMMIT:
         events = _committed(events)
@@ -36,10 +46,15 @@ def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
     )
     event, arrival = F.col(c.EVENT_US), F.col(c.ARRIVAL_US)
     told = (event, None if arrival_us is None else arrival, source)
+    valid, reason = event_time.is_valid(*told), event_time.invalid_reason(*told)
+    if order is Order.OFFSET:
+        timed = timed.withColumn(c.OFFSET, offset(events, pipeline))
+        lacks = F.col(c.OFFSET).isNull()
+        valid, reason = valid & ~lacks, F.coalesce(reason, F.when(lacks, rule.OFFSET_MISSING))
     judged = timed.withColumns(
         {
-            c.VALID: event_time.is_valid(*told),
-            c.REASON: event_time.invalid_reason(*told),
+            c.VALID: valid,
+            c.REASON: reason,
             c.KEPT: F.lit(True) if source.where is None else F.coalesce(F.expr(source.where), F.lit(False)),
             c.PARTITION: partition_label(source.source_partition.columns),
         }
@@ -47,13 +62,40 @@ def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
     placed = judged.withColumns(
         {
             c.TS_MS: event_time.millis(event),
-            c.CLOCK_US: {Order.EVENT_TIME: event, Order.ARRIVAL: arrival, Order.COMMIT: F.col(c.COMMIT_US)}[order],
+            c.CLOCK_US: {
+                Order.EVENT_TIME: event,
+                Order.ARRIVAL: arrival,
+                Order.COMMIT: F.col(c.COMMIT_US),
+                Order.OFFSET: F.lit(None).cast("long"),
+            }[order],
             c.WINDOW_MS: windows.start_ms(event_time.millis(event), pipeline.windows),
         }
     )
     if not strategy.carries(pipeline):
         return placed
     return placed.withColumn(c.CANDIDATE_MS, strategy.carried_ms(placed, pipeline))
+
+
+def _prepared_alone(events: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The rows of several sources, which the column `source` tells apart, each prepared as if its source were alone."""
+    alone = [
+        prepare(events.where(F.col(SOURCE) == united.name), pipeline.alone(united)).withColumn(c.SOURCE, F.lit(number))
+        for number, united in enumerate(pipeline.sources)
+    ]
+    return reduce(partial(DataFrame.unionByName, allowMissingColumns=True), alone)
+
+
+def offset(events: DataFrame, pipeline: Pipeline) -> Column:
+    """A source row's place in its partition; null where it has none. Raises TimeFieldError unless it is an integer."""
+    declared = pipeline.source.offset
+    if declared is None:
+        raise event_time.TimeFieldError(
+            "asked for a replay in the order of offsets, found no source.offset; declare it"
+        )
+    kind = events.select(F.expr(declared).alias("offset")).schema[0].dataType
+    if not isinstance(kind, T.IntegralType):
+        raise event_time.TimeFieldError(f"'{declared}' is {kind.simpleString().upper()}: an offset is an integer")
+    return F.expr(declared).cast("long")
 
 
 def _committed(events: DataFrame) -> DataFrame:

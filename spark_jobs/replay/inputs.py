@@ -9,13 +9,13 @@ watermark (invalid ones, and under `placement: after_where` dropped ones) are no
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.joining import JoiningPipeline
-from spark_jobs.pipeline.model import Pipeline, Strategy, Windows
+from spark_jobs.pipeline.model import Pipeline, Windows
 from spark_jobs.replay import arrival_order, strategy
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.events import moves_watermark, prepare, quoted
@@ -82,15 +82,9 @@ def is_side(side: int) -> Column:
 
 
 def _pipelines(joining: JoiningPipeline, windows: Windows) -> tuple[Pipeline, Pipeline]:
-    """By side. A source without watermarks holds the join's at MIN for ever, as if the other had none either."""
-    left, right = (joining.of(joined, windows) for joined in joining.inputs)
-    if Strategy.NONE not in (left.watermark.strategy, right.watermark.strategy):
-        return left, right
-    return _without_watermarks(left), _without_watermarks(right)
-
-
-def _without_watermarks(pipeline: Pipeline) -> Pipeline:
-    return replace(pipeline, watermark=replace(pipeline.watermark, strategy=Strategy.NONE))
+    """By side."""
+    left, right = strategy.side_by_side([joining.of(joined, windows) for joined in joining.inputs])
+    return left, right
 
 
 def _times(pipeline: Pipeline) -> list[str]:

@@ -9,8 +9,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs.pipeline.model import LateData, Pipeline
-from spark_jobs.replay import arrival_order, lateness, timestamps, watermark, windows
+from spark_jobs.pipeline.model import LateData, Order, Pipeline
+from spark_jobs.replay import arrival_order, lateness, timeline, timestamps, watermark, windows
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.census import moving
 from spark_jobs.replay.epochs import Axis, axis
@@ -58,13 +58,24 @@ def epochs_of(behind: DataFrame) -> DataFrame:
     return behind.select(F.col(c.EPOCH).alias("epoch")).distinct()
 
 
-def missed_watermarks(epochs: DataFrame, groups: DataFrame, pipeline: Pipeline, moved_by: DataFrame) -> DataFrame:
+def missed_watermarks(
+    epochs: DataFrame,
+    groups: DataFrame,
+    pipeline: Pipeline,
+    moved_by: DataFrame,
+    *,
+    advances: DataFrame | None = None,
+) -> DataFrame:
     """The watermark before the rows of each of `epochs`: `EPOCH`, `WATERMARK_MS`.
 
-    `groups` is the census, `moved_by` the prepared rows with epoch that move the watermark.
+    `groups` is the census, `moved_by` the prepared rows with epoch that move the watermark; `advances` is
+    `timeline.advances` where the watermark is read off it.
     """
-    points = watermark.points_before(epochs, pipeline)
-    reached = watermark.combined(points, moving(groups, pipeline), moved_by, pipeline)
+    if advances is None:
+        points = watermark.points_before(epochs, pipeline)
+        reached = watermark.combined(points, moving(groups, pipeline), moved_by, pipeline)
+    else:
+        reached = timeline.watermark_before(epochs, advances)
     return reached.select(F.col("epoch").alias(c.EPOCH), F.col("watermark_ms").alias(c.WATERMARK_MS))
 
 
@@ -102,7 +113,9 @@ def drops(pipeline: Pipeline) -> bool:
 
 def missed(pipeline: Pipeline) -> dict[str, Column]:
     """The columns that say when a late row happened and arrived, which watermark it missed and by how much."""
-    arrival = c.ARRIVAL_US if pipeline.source.arrival_time else c.CLOCK_US
+    # The clock of rounds is made up: it dates emissions, and no row.
+    is_made_up = pipeline.replay.order is Order.OFFSET
+    arrival = F.col(c.ARRIVAL_US) if is_made_up else F.coalesce(c.ARRIVAL_US, c.CLOCK_US)
     return {
         "event_time": F.timestamp_micros(c.EVENT_US),
         "arrival_time": F.timestamp_micros(arrival),

@@ -45,11 +45,15 @@ def between(first: DataFrame, more: DataFrame, pipeline: Pipeline) -> DataFrame:
 
     `first` and `more` are panes, of which every (key, window) has at most one in `first`, before those in `more`.
     """
+    return among(keys.matching(first, more, [*pipeline.windows.key, "window_start"]).unionByName(more), pipeline)
+
+
+def among(panes: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The retractions of tumbling and sliding windows, of whose panes none is missing: the columns of `kept`."""
     window = [*key_columns(pipeline), F.col("window_start")]
-    again = keys.matching(first, more, [*pipeline.windows.key, "window_start"]).unionByName(more)
     in_order = Window.partitionBy(*window).orderBy("pane_index")
     following = F.lead(F.struct("fired_at", "watermark")).over(in_order)
-    return withdrawn(again.withColumn(_NEXT, following).where(F.col(_NEXT).isNotNull()), F.col(_NEXT), first.columns)
+    return withdrawn(panes.withColumn(_NEXT, following).where(F.col(_NEXT).isNotNull()), F.col(_NEXT), panes.columns)
 
 
 def withdrawn(panes: DataFrame, by: Column, columns: Sequence[str]) -> DataFrame:

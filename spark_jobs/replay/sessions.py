@@ -8,7 +8,7 @@ different components never meet. With W(r) the watermark before row r, a compone
 for then no window of its rows had fired before the next one reached it, and it is exactly one on-time pane,
 `[first ts, last ts + gap)`. The rows of all other components are scanned in arrival order (`replay.merging`). Any
 watermark above W(r) in its place finds more components unclean, and changes no result; where an aggregate asks for its
-firing, all are said to be.
+firing, and with another trigger than the default, all are said to be.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.model import Pipeline, TriggerKind
 from spark_jobs.replay import arrival_order, firing, lateness, timeline
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.aggregates import aggregated
@@ -49,7 +49,9 @@ def components(rows: DataFrame, before: DataFrame, pipeline: Pipeline) -> DataFr
     together = started.groupBy(*key_columns(pipeline), c.WINDOW_MS)
     if firing.asked(rows.columns, pipeline):
         return together.agg(F.max(c.TS_MS).alias(LAST_TS_MS), F.lit(True).alias(UNCLEAN), *_untold(rows, pipeline))
-    return together.agg(F.max(c.TS_MS).alias(LAST_TS_MS), F.max(fired_before).alias(UNCLEAN), *aggregated(pipeline))
+    waits = pipeline.windows.trigger.kind is TriggerKind.EVENT_TIME
+    scanned = fired_before if waits else F.lit(True)
+    return together.agg(F.max(c.TS_MS).alias(LAST_TS_MS), F.max(scanned).alias(UNCLEAN), *aggregated(pipeline))
 
 
 def _untold(rows: DataFrame, pipeline: Pipeline) -> list[Column]:

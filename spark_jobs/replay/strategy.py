@@ -3,12 +3,17 @@
     bounded_out_of_orderness, monotonous   ts - B - 1; B = 0 for monotonous                        rules 10, 11
     punctuated                             the value of a marked row; no candidate of any other    rule 16
     time_lag                               clock - lag, for all partitions alike                   rule 18
+    custom                                 no candidate: `generators` asks the user's own class
     none                                   no candidate                                            rule 15
+    several sources                        no candidate of all: each has its own (`united`)
 
 Milliseconds; null: no candidate.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -16,6 +21,14 @@ from pyspark.sql import functions as F
 from spark_jobs.pipeline.model import Pipeline, Strategy
 from spark_jobs.replay import columns as c
 from spark_jobs.replay import event_time
+from spark_jobs.semantics.strategy import follows_rows
+
+
+def side_by_side(pipelines: Sequence[Pipeline]) -> list[Pipeline]:
+    """Pipelines whose watermarks are merged: one without any holds all at MIN for ever, as if no other had one."""
+    if all(one.watermark.strategy is not Strategy.NONE for one in pipelines):
+        return list(pipelines)
+    return [replace(one, watermark=replace(one.watermark, strategy=Strategy.NONE)) for one in pipelines]
 
 
 def bounded_ms(ts_ms: Column, pipeline: Pipeline) -> Column:
@@ -32,7 +45,8 @@ def lagging_ms(clock_us: Column, pipeline: Pipeline) -> Column:
 
 def carries(pipeline: Pipeline) -> bool:
     """Whether rows carry their candidates: prepared rows have `CANDIDATE_MS` then, census groups `candidate_ms`."""
-    return pipeline.watermark.strategy is Strategy.PUNCTUATED
+    strategies = [united.watermark.strategy for united in pipeline.sources] or [pipeline.watermark.strategy]
+    return Strategy.PUNCTUATED in strategies
 
 
 def carried_ms(events: DataFrame, pipeline: Pipeline) -> Column:
@@ -43,6 +57,11 @@ def carried_ms(events: DataFrame, pipeline: Pipeline) -> Column:
     value = pipeline.watermark.value
     carried = F.col(c.TS_MS) if value is None else event_time.millis(event_time.micros(events, value))
     return F.when(F.expr(str(pipeline.watermark.when)), carried)
+
+
+def told_by_row(pipeline: Pipeline) -> Column:
+    """The candidate of a prepared row without a clock, where it follows from rows alone; else null."""
+    return of_row(pipeline) if follows_rows(pipeline.watermark) else F.lit(None).cast("long")
 
 
 def of_row(pipeline: Pipeline) -> Column:
@@ -56,10 +75,12 @@ def of_group(pipeline: Pipeline) -> Column:
 
 
 def _candidate(pipeline: Pipeline, ts_ms: Column, clock_us: Column, carried: str) -> Column:
+    if pipeline.sources:
+        return F.lit(None).cast("long")
     if carries(pipeline):
         return F.col(carried)
     if pipeline.watermark.strategy is Strategy.TIME_LAG:
         return lagging_ms(clock_us, pipeline)
-    if pipeline.watermark.strategy is Strategy.NONE:
+    if pipeline.watermark.strategy in (Strategy.CUSTOM, Strategy.NONE):
         return F.lit(None).cast("long")
     return bounded_ms(ts_ms, pipeline)

@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import EndOfInput, Pipeline
-from spark_jobs.replay import arrival_order, emission, timestamps, watermark
+from spark_jobs.replay import arrival_order, emission, generators, timestamps, united, watermark
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.epochs import Axis, axis
 
@@ -34,15 +34,25 @@ _BROADCAST = 200_000
 def advances(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> DataFrame:
     """All advances of the combined watermark: `epoch, clock_us` (of the emission), `watermark_ms`, a row each.
 
-    `groups` are the census groups that move the watermark, `rows` the prepared rows with epoch that do; `until_us` is
-    how far the arrival clock is known to have gone. The end of the input is no advance.
+    With `partition_watermarks` where nothing else tells the watermark (`tells_all`). `groups` are the census
+    groups that move the watermark, `rows` the prepared rows with epoch that do; `until_us` is how far the arrival clock
+    is known to have gone. The end of the input is no advance.
     """
+    if generators.are_asked(pipeline):
+        return generators.advances(groups, rows, pipeline, until_us=until_us)
+    if pipeline.sources:
+        return united.advances(groups, rows, pipeline, until_us=until_us)
     turns = watermark.turning_points(groups, rows, pipeline, until_us=until_us)
     points = watermark.points_after(turns, pipeline)
     reached = watermark.combined(points, groups, rows, pipeline).where("watermark_ms is not null")
     rises = reached.groupBy("watermark_ms").agg(F.min("epoch").alias("epoch"))
     clocked = emission.clocked(rises, {"epoch": "clock_us"}, groups, pipeline)
     return clocked.select("epoch", "clock_us", "watermark_ms")
+
+
+def tells_all(pipeline: Pipeline) -> bool:
+    """Whether the watermark is known by its advances alone: a class of the user's tells it, or several sources do."""
+    return generators.are_asked(pipeline) or bool(pipeline.sources)
 
 
 def before(groups: DataFrame, timeline: DataFrame, pipeline: Pipeline) -> DataFrame:
@@ -58,6 +68,37 @@ def before(groups: DataFrame, timeline: DataFrame, pipeline: Pipeline) -> DataFr
     # One partition for this window: a row an epoch, not a row an event.
     so_far = Window.partitionBy(F.lit(0)).orderBy("bucket").rowsBetween(Window.unboundedPreceding, last)
     return steps.select("bucket", F.max("watermark_ms").over(so_far).alias("watermark_ms"))
+
+
+def watermark_before(epochs: DataFrame, timeline: DataFrame) -> DataFrame:
+    """The watermark before the rows of each of `epochs`: `epoch, watermark_ms` (null: MIN); `timeline`: `advances`."""
+    asked = epochs.withColumn("is_asked", F.lit(True))
+    steps = asked.unionByName(timeline.select("epoch", "watermark_ms"), allowMissingColumns=True)
+    # One partition for this window: a row an epoch that is asked for and a row an advance. Those of an epoch are behind
+    # its rows.
+    so_far = (
+        Window.partitionBy(F.lit(0))
+        .orderBy("epoch", F.col("is_asked").asc_nulls_last())
+        .rowsBetween(Window.unboundedPreceding, 0)
+    )
+    return steps.withColumn("watermark_ms", F.max("watermark_ms").over(so_far)).where("is_asked").drop("is_asked")
+
+
+def first_reaching(thresholds: DataFrame, timeline: DataFrame) -> DataFrame:
+    """`thresholds` (with a column `threshold_ms`) with `reached`: the first advance to it or beyond; null: none is.
+
+    `reached` has the columns of `timeline`, which is `advances`.
+    """
+    told = timeline.select(F.col("watermark_ms").alias("threshold_ms"), F.struct(*timeline.columns).alias("reached"))
+    steps = thresholds.withColumn("is_asked", F.lit(True)).unionByName(told, allowMissingColumns=True)
+    # One partition for this window: a row a window and a row an advance.
+    highest_first = (
+        Window.partitionBy(F.lit(0))
+        .orderBy(F.col("threshold_ms").desc(), F.col("is_asked").asc_nulls_first())
+        .rowsBetween(Window.unboundedPreceding, 0)
+    )
+    found = steps.withColumn("reached", F.last("reached", ignorenulls=True).over(highest_first))
+    return found.where("is_asked").drop("is_asked")
 
 
 def tells_single_rows(pipeline: Pipeline) -> bool:

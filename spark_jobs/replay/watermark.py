@@ -42,12 +42,20 @@ def points_before(epochs: DataFrame, pipeline: Pipeline) -> DataFrame:
     return _points(epochs, _BEFORE, pipeline)
 
 
-def turning_points(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> DataFrame:
+def turning_points(
+    groups: DataFrame,
+    rows: DataFrame,
+    pipeline: Pipeline,
+    *,
+    until_us: int | None = None,
+    ended_by: DataFrame | None = None,
+) -> DataFrame:
     """Every `epoch` whose emission happens and may raise the combined watermark, each once, in no order.
 
     `groups` are the census groups that move the watermark, `rows` the prepared rows with epoch that do (read only where
     rows are epochs). What raises it are candidates, of rows that are epochs those above all before in their partition;
-    partitions that fall idle; and under a time lag every tick.
+    partitions that fall idle; and under a time lag every tick. `ended_by` are the groups that tell how far the clock
+    went, if others than `groups`.
     """
     if follows_clock(pipeline):
         return emission.all_ticks(groups, pipeline, until_us=until_us)
@@ -58,7 +66,9 @@ def turning_points(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, un
     if falls_idle(pipeline):
         found = found.union(idleness.changes(groups, pipeline).select("epoch"))
     return (
-        emission.happened(found, ["epoch"], groups, pipeline, until_us=until_us).where("epoch is not null").distinct()
+        emission.happened(found, ["epoch"], groups if ended_by is None else ended_by, pipeline, until_us=until_us)
+        .where("epoch is not null")
+        .distinct()
     )
 
 

@@ -13,7 +13,7 @@ and a row that all of them drop is missed by each of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -26,13 +26,15 @@ from spark_jobs.replay.events import quoted
 _SLICE = c.PREFIX + "slice_ms"
 
 
-def on_time_pairs(on_time: DataFrame, late_rows: DataFrame | None, pipeline: Pipeline) -> DataFrame:
-    """A row for each row and window for which it is on time: the source's columns and `WINDOW_MS`.
+def on_time_pairs(
+    on_time: DataFrame, late_rows: DataFrame | None, pipeline: Pipeline, *, more: Sequence[str] = ()
+) -> DataFrame:
+    """A row for each row and window for which it is on time: the source's columns, `more` and `WINDOW_MS`.
 
     `on_time` are the rows on time for all of their windows, `late_rows` the others, told; None where a row has one
-    window.
+    window. Both have the working columns `more`.
     """
-    names = [name for name in on_time.columns if not name.startswith(c.PREFIX)]
+    names = [*(name for name in on_time.columns if not name.startswith(c.PREFIX)), *more]
     spec = pipeline.windows
     if late_rows is None:
         return on_time.select(*map(quoted, names), c.WINDOW_MS)

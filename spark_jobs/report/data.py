@@ -181,7 +181,8 @@ class ReportData:
     """Everything on the page. `counts` has the names of the ledger; a name that is missing was not counted.
 
     With `overlapping` windows a late row is among the late marks and in the histogram once for each window that took it
-    late.
+    late. `waits`: windows fire at their end, and not before. `late_rows_fire`: each late row fires its window, so that
+    late marks are late rows; otherwise they are late firings.
     """
 
     pipeline: str
@@ -189,6 +190,8 @@ class ReportData:
     counts: Mapping[str, int] = field(default_factory=dict)
     allowed_lateness_ms: int = 0
     overlapping: bool = False
+    waits: bool = True
+    late_rows_fire: bool = True
     key: tuple[str, ...] = ()
     settings: tuple[Setting, ...] = ()
     watermark: WatermarkLine = WatermarkLine()

@@ -97,15 +97,12 @@ def headlines(data: ReportData) -> tuple[Headline, ...]:
     failed = len(data.checks) - passed
     meanings = {
         "on_time": "Came before the watermark had passed the last millisecond of their window.",
-        "late": f"Came after their window had fired, within the allowed lateness of {allowed}: each fired it again."
-        if allowed
-        else "Came after their window had fired. With no allowed lateness there are none.",
+        "late": _late(data, allowed),
         "too_late": "Came when their window was closed for good; kept in late_events.",
         "invalid": "Have no usable event or arrival time; kept in invalid_events.",
         "filtered": "Were dropped by the pipeline's own condition.",
         "unassigned": "Lie between two windows and were not too late: as in Flink, no table holds them.",
     }
-    late_panes = counts.get("late_panes", 0)
     return (
         Headline("rows read", number(counts.get("rows_read")), "Rows of the source that belong to this run."),
         *(
@@ -113,15 +110,28 @@ def headlines(data: ReportData) -> tuple[Headline, ...]:
             for name, label, role in _fates(data)
         ),
         Headline("windows", number(counts.get("windows")), "Results: pairs of a key and a window that fired."),
-        Headline(
-            "panes", number(counts.get("panes")), f"Firings of these windows, {number(late_panes)} for a late row."
-        ),
+        Headline("panes", number(counts.get("panes")), _firings(data)),
         Headline(
             "checks passed", number(passed), "Expectations that what was computed fulfils.", role="good" * (passed > 0)
         ),
         Headline("checks failed", number(failed), _failed(failed, data), role="bad" if failed else ""),
         Headline("seconds", f"{data.run.seconds:,.1f}", "Time that the steps of the run took, added up."),
     )
+
+
+def _late(data: ReportData, allowed: str) -> str:
+    came = "Came after their window had fired" if data.waits else "Came after the watermark had passed their window"
+    if not allowed:
+        return f"{came}. With no allowed lateness there are none."
+    again = ": each fired it again" if data.late_rows_fire else ""
+    return f"{came}, within the allowed lateness of {allowed}{again}."
+
+
+def _firings(data: ReportData) -> str:
+    early, late = (number(data.counts.get(name, 0)) for name in ("early_panes", "late_panes"))
+    if data.waits:
+        return f"Firings of these windows, {late} for a late row."
+    return f"Firings of these windows, {early} before the watermark had passed them, {late} after."
 
 
 def parts(data: ReportData) -> tuple[Part, ...]:

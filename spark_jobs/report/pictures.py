@@ -76,9 +76,10 @@ def lateness(data: ReportData) -> Picture:
     bins = data.lateness
     late, too_late = sum(bins.late), sum(bins.too_late)
     allowed, longest = duration(data.allowed_lateness_ms), duration(bins.longest_ms)
+    what = "rows were taken" if data.late_rows_fire else "firings stand for the late rows that were taken"
     told = [
         "How far the watermark already stood past the last millisecond of a row's window when the row came.",
-        f"{number(late)} late rows were taken, {number(too_late)} were too late; the longest lateness is {longest}.",
+        f"{number(late)} late {what}, {number(too_late)} were too late; the longest lateness is {longest}.",
         f"The dashed line is the allowed lateness, {allowed}: from there on a row is too late.",
     ]
     if data.overlapping:
@@ -91,7 +92,7 @@ def lateness(data: ReportData) -> Picture:
         last = bins.open_ended and i == len(bins.late) - 1
         if taken or missed:
             rows.append((duration(start), "and more" if last else duration(end), number(taken), number(missed)))
-    head = ("from", "to, exclusive", "late rows", "too late rows")
+    head = ("from", "to, exclusive", "late rows" if data.late_rows_fire else "late firings", "too late rows")
     bars = (Sign("bar", "late", "late, taken"), Sign("hatched", "too-late", "too late"))
     signs = (*bars, Sign("dashed", "ink", "allowed lateness"))
     return Picture(charts.LATENESS, signs, tuple(told), "Rows by lateness", head, tuple(rows))
@@ -115,7 +116,7 @@ def thinning(results: Results) -> str:
 
 def _signs(data: ReportData, *, edge: bool) -> tuple[Sign, ...]:
     closed = (Sign("dashed", "watermark", "watermark less allowed lateness"),) if edge else ()
-    late = (Sign("circle", "late", "late row"),) if data.late.sample else ()
+    late = (Sign("circle", "late", "late row" if data.late_rows_fire else "late firing"),) if data.late.sample else ()
     too_late = (Sign("cross", "too-late", "row too late"),) if data.too_late.sample else ()
     return (Sign("line", "watermark", "watermark"), *closed, *late, *too_late)
 
@@ -144,19 +145,21 @@ def _thinned(line: WatermarkLine) -> str:
 def _marks_told(data: ReportData) -> list[str]:
     if not data.late.rows and not data.too_late.rows:
         return ["No row came late."]
-    told = ["A mark is a late row, at its arrival and its window's last millisecond; rows at one place share a mark."]
+    what = "late row, at its arrival" if data.late_rows_fire else "late firing or a row too late, at its moment"
+    told = [f"A mark is a {what} and its window's last millisecond; rows at one place share a mark."]
     if data.overlapping:
         told.append(_OVERLAPPING)
     if data.allowed_lateness_ms:
         told.append("Late rows lie below the line, too late ones below the dashed line as well.")
     for name, marks in (("late", data.late), ("too late", data.too_late)):
         if marks.rows:
-            told.append(_sampled(name, marks))
+            of = "rows" if data.late_rows_fire or name == "too late" else "firings"
+            told.append(_sampled(f"{name} {of}", marks))
     return told
 
 
 def _sampled(name: str, marks: LateMarks) -> str:
-    told, drawn = f"{number(marks.rows)} {name} rows make {number(marks.marks)} marks", len(marks.sample)
+    told, drawn = f"{number(marks.rows)} {name} make {number(marks.marks)} marks", len(marks.sample)
     return f"{told}, of which an even sample of {number(drawn)} is drawn." if drawn < marks.marks else f"{told}."
 
 

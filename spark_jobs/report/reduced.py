@@ -76,8 +76,8 @@ def unplotted(watermarks: DataFrame) -> DataFrame:
 def marks(panes: DataFrame, late_events: DataFrame) -> DataFrame:
     """Late rows by where a chart shows them: `too_late, arrived_ms, start_ms, end_ms, watermark_ms, lateness_ms, rows`.
 
-    A late pane is a late row. Lateness is how far the watermark stood past the window's last millisecond (rule 51); a
-    row that has no window is judged by its own (rule 53), and stands there.
+    A late pane is a late row, if each fires its window. Lateness is how far the watermark stood past the window's last
+    millisecond (rule 51); a row that has no window is judged by its own (rule 53), and stands there.
     """
     own = F.unix_millis("event_time")
     judged = {
@@ -93,9 +93,11 @@ def marks(panes: DataFrame, late_events: DataFrame) -> DataFrame:
 
 
 def even_sample(marks: DataFrame, *, too_late: bool) -> DataFrame:
-    """At most `MARKS` of the marks, each as likely as any other, and always the same."""
+    """At most `MARKS` of the marks that have an arrival, each as likely as any other, and always the same."""
     order = F.xxhash64("arrived_ms", "start_ms", "watermark_ms")
-    return marks.where(F.col("too_late") == F.lit(too_late)).orderBy(order, "arrived_ms", "start_ms").limit(MARKS)
+    # By offsets a row may have arrived at no known time: it has no place in a chart of arrivals.
+    shown = marks.where((F.col("too_late") == F.lit(too_late)) & F.col("arrived_ms").isNotNull())
+    return shown.orderBy(order, "arrived_ms", "start_ms").limit(MARKS)
 
 
 def by_magnitude(marks: DataFrame) -> DataFrame:

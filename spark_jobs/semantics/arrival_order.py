@@ -3,6 +3,7 @@
     arrival       (arrival time, source partition columns, tie-break columns, all other columns by name)
     event_time    (event time, the same columns)
     commit        (commit time, commit version, event time, the same columns)
+    offset        (clock of the round, partition, offset, the same columns); see `rounds`
 
 compared field by field, a missing value first; times are in microseconds, and the first is the clock. Rows with equal
 positions are identical, so their order cannot be seen. Page section B2.

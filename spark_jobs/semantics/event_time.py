@@ -7,6 +7,7 @@ pattern becomes microseconds; what cannot be read is None. A row is invalid, tes
     arrival_time_missing      arrival is declared and None
     event_time_out_of_range   event < EARLIEST_US or event > LATEST_US: a year inside what tables can hold
     event_time_in_future      event > arrival + future guard, and arrival >= ARRIVAL_CLOCK_FLOOR_US
+    offset_missing            rows come in the order of offsets, and the row has none
 
 An arrival before ARRIVAL_CLOCK_FLOOR_US is a counter, not a clock. Rules 1, 3.
 """
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 EVENT_TIME_MISSING = "event_time_missing"
 ARRIVAL_TIME_MISSING = "arrival_time_missing"
+OFFSET_MISSING = "offset_missing"
 EVENT_TIME_OUT_OF_RANGE = "event_time_out_of_range"
 EVENT_TIME_IN_FUTURE = "event_time_in_future"
 

@@ -23,9 +23,8 @@ from spark_jobs.semantics.instants import MAX
 from spark_jobs.semantics.interval_join import IntervalJoin, JoinBounds, Pair, Side
 from spark_jobs.semantics.lateness import Lateness
 from spark_jobs.semantics.merge import WatermarkMerge
-from spark_jobs.semantics.partitions import SourcePartitions
-from spark_jobs.semantics.source_output import SourceOutput
-from spark_jobs.semantics.strategy import follows_clock, generator
+from spark_jobs.semantics.source import WatermarkedSource
+from spark_jobs.semantics.strategy import follows_clock
 from spark_jobs.semantics.watermark import WatermarkOutput
 from spark_jobs.semantics.window_join import CoGroup, Group
 
@@ -166,12 +165,12 @@ class _JoiningJob:
         for side in Side:
             self._inputs.register(side.value)
         if right is None:
-            both = _Source(left, self._clock, _Both(tuple(self._inputs.immediate(side.value) for side in Side)))
+            both = self._source(left, _Both(tuple(self._inputs.immediate(side.value) for side in Side)))
             self._sources = {Side.LEFT: both, Side.RIGHT: both}
         else:
             self._sources = {
-                Side.LEFT: _Source(left, self._clock, self._inputs.immediate(Side.LEFT.value)),
-                Side.RIGHT: _Source(right, self._clock, self._inputs.immediate(Side.RIGHT.value)),
+                Side.LEFT: self._source(left, self._inputs.immediate(Side.LEFT.value)),
+                Side.RIGHT: self._source(right, self._inputs.immediate(Side.RIGHT.value)),
             }
         self._ticks_alone = any(follows_clock(source.watermark) for source in (left, right) if source is not None)
 
@@ -188,7 +187,10 @@ class _JoiningJob:
         self._clock.advance_to(arrival.clock_us)
         self._arrived += 1
         self._operator.on_row(self._arrived, arrival)
-        self._sources[arrival.side].on_event(arrival)
+        self._sources[arrival.side].on_event(arrival.partition, arrival.row, arrival.ts)
+
+    def _source(self, declared: JoinSource, downstream: WatermarkOutput) -> WatermarkedSource:
+        return WatermarkedSource(declared.watermark, self._clock, declared.declared, downstream)
 
     def emit(self, clocks_us: Iterable[int]) -> None:
         for clock_us in clocks_us:
@@ -208,22 +210,6 @@ class _JoiningJob:
 
     def mark_active(self) -> None:
         """Go on."""
-
-
-class _Source:
-    def __init__(self, declared: JoinSource, clock: ArrivalClock, downstream: WatermarkOutput) -> None:
-        output = SourceOutput(downstream)
-        self._partitions = SourcePartitions(
-            lambda: generator(declared.watermark, clock), declared=declared.declared, output=output.partitions
-        )
-        self._main, self._main_output = generator(declared.watermark, clock), output.main
-
-    def on_event(self, arrival: Arrival) -> None:
-        self._partitions.on_event(arrival.partition, arrival.row, arrival.ts)
-
-    def on_periodic_emit(self) -> None:
-        self._partitions.on_periodic_emit()
-        self._main.on_periodic_emit(self._main_output)
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from spark_jobs.semantics.windows import TimeWindow
 
 
 class Lateness(Enum):
-    """How a window sees a row, and so the timing of the pane in which the row is first seen."""
+    """How a window sees a row."""
 
     ON_TIME = "on_time"
     LATE = "late"
@@ -42,6 +42,16 @@ def cleanup_time(window: TimeWindow, allowed_lateness_ms: int) -> int:
 def advances(watermark: int, current: int) -> bool:
     """Say whether a watermark is news: only strictly larger values are (rule 4)."""
     return watermark > current
+
+
+def has_caught_up(watermark: int, combined: int) -> bool:
+    """Say whether a channel that was idle counts again, being not behind what was sent (rule 37)."""
+    return watermark >= combined
+
+
+def is_ahead(watermark: int, group_minimum: int, max_drift_ms: int) -> bool:
+    """Say whether a partition has to wait for the slowest of its group (rule 98, strictly)."""
+    return watermark > clamped_add(group_minimum, max_drift_ms)
 
 
 def is_complete(window: TimeWindow, watermark: int) -> bool:

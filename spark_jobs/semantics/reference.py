@@ -25,17 +25,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from spark_jobs.semantics.aggregates import Aggregation, aggregation
 from spark_jobs.semantics.arrival_order import Comparable
 from spark_jobs.semantics.calendar import Advance
-from spark_jobs.semantics.events import Event, EventReader, Predicate, Row
+from spark_jobs.semantics.events import Event, Predicate, Row, event_reader
 from spark_jobs.semantics.expressions import column
 from spark_jobs.semantics.instants import floor_to_ms, micros, table_time, table_time_us
 from spark_jobs.semantics.lateness import Lateness, fate
+from spark_jobs.semantics.panes import Timing
+from spark_jobs.semantics.rounds import Rounds
 from spark_jobs.semantics.streaming_job import Fired, Judged, StreamingJob
 from spark_jobs.semantics.windows import TimeWindow
 
@@ -47,7 +49,7 @@ TableRow = dict[str, Any]
 
 @dataclass(frozen=True)
 class Replay:
-    """The rows of each table, and how many source rows met which fate."""
+    """The rows of each table, how many source rows met which fate, and in offset order how far partitions drifted."""
 
     panes: list[TableRow]
     window_results: list[TableRow]
@@ -56,6 +58,7 @@ class Replay:
     watermarks: list[TableRow]
     unassigned_events: list[TableRow]
     counts: dict[str, int]
+    drift: list[TableRow]
 
 
 def replay(
@@ -75,11 +78,14 @@ def replay(
 
     Raises ValueError, in its own kinds, for what cannot be read and for an `until` before the last row.
     """
-    reader, tables = EventReader(pipeline, where), _Tables(pipeline, aggregates or {})
+    reader, tables = event_reader(pipeline, where), _Tables(pipeline, aggregates or {})
     read = [(row, reader.read(row)) for row in rows]
     events = [event for _, event in read if isinstance(event, Event)]
     moves_all = pipeline.watermark.placement.value == "source"
     arrived = sorted((e for e in events if e.is_kept or moves_all), key=lambda event: event.position)
+    rounds = Rounds(pipeline) if pipeline.replay.order.value == "offset" else None
+    if rounds is not None:
+        arrived = list(rounds.read(arrived))
     job = StreamingJob(pipeline)
     job.run(arrived, _clock_end(until, arrived))
     fates = [tables.fate(judged) for judged in job.judged]
@@ -104,8 +110,10 @@ def replay(
             "unassigned": counted[None],
             "windows": len(results),
             "panes": len(job.fired),
-            "late_panes": sum(fired.pane.timing is Lateness.LATE for fired in job.fired),
+            "early_panes": sum(fired.pane.timing is Timing.EARLY for fired in job.fired),
+            "late_panes": sum(fired.pane.timing is Timing.LATE for fired in job.fired),
         },
+        drift=[] if rounds is None else [asdict(drift) for drift in rounds.drift],
     )
 
 
@@ -228,7 +236,7 @@ def _skipped_event(judged: Judged) -> TableRow:
     return {
         **event.row,
         "event_time": table_time_us(event.event_us),
-        "arrival_time": table_time_us(event.arrival_us),
+        "arrival_time": None if event.arrival_us is None else table_time_us(event.arrival_us),
         "watermark": table_time(judged.watermark),
     }
 

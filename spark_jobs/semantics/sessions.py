@@ -7,6 +7,9 @@ lateness is judged on the result: a row long behind the watermark is on time if 
     late pane      last <= W before the row: the merged session fires at once, with all its rows
     on-time pane   when W reaches `last`, with all rows so far, those of panes that fired before the merge included
 
+That is the default trigger; with another the session fires when that says so, which remembers across merges.
+
+
 A session is in flight until its cleanup; at L = 0 that is its firing. A row that comes next to a session which has gone
 starts another: panes of one key may overlap. Panes of one exact window are numbered from 0, so a session that grows
 starts again at 0. Discarding panes hold only the rows since the last pane of any of the merged sessions. Rules 80-88.
@@ -19,6 +22,7 @@ from typing import TypeVar
 from spark_jobs.semantics.lateness import Lateness
 from spark_jobs.semantics.merging import Merge, MergingWindows
 from spark_jobs.semantics.panes import PaneOperator, State, Verdict
+from spark_jobs.semantics.triggers import Trigger
 from spark_jobs.semantics.windows import TimeWindow
 
 K = TypeVar("K")
@@ -28,10 +32,20 @@ E = TypeVar("E")
 class SessionOperator(PaneOperator[K, E]):
     """The sessions of all keys."""
 
-    def __init__(self, gap_ms: int, *, allowed_lateness_ms: int, discarding: bool) -> None:
+    def __init__(
+        self,
+        gap_ms: int,
+        *,
+        allowed_lateness_ms: int,
+        discarding: bool,
+        trigger: Trigger | None = None,
+        shows_empty: bool = False,
+    ) -> None:
         if gap_ms <= 0:
             raise ValueError(f"found a session gap of {gap_ms} ms; it must be longer than 0")
-        super().__init__(allowed_lateness_ms=allowed_lateness_ms, discarding=discarding)
+        super().__init__(
+            allowed_lateness_ms=allowed_lateness_ms, discarding=discarding, trigger=trigger, shows_empty=shows_empty
+        )
         self._gap_ms = gap_ms
         self._in_flight: dict[K, MergingWindows] = {}
 
@@ -45,19 +59,22 @@ class SessionOperator(PaneOperator[K, E]):
         in_flight.apply(merge)
         self._in_flight[key] = in_flight
         self._absorb(key, merge)
-        return (self._accept(key, merge.hull, lateness, row),)
+        return (self._accept(key, merge.hull, lateness, ts, row),)
 
     def _absorb(self, key: K, merge: Merge) -> None:
         """Let the merged session hold what the sessions held that it absorbs."""
         if merge.absorbed == (merge.hull,):
             return
         absorbed = [(window, self._states.pop((key, window))) for window in merge.absorbed]
-        self._states[key, merge.hull] = State(
+        merged = State(
             rows=sorted((row for _, state in absorbed for row in state.rows), key=lambda numbered: numbered[0]),
             replaces=tuple(
                 fired for window, state in absorbed for fired in (*state.replaces, *([window] if state.fired else []))
             ),
         )
+        self._states[key, merge.hull] = merged
+        memories = [state.memory for _, state in absorbed]
+        self._wait(self._trigger.on_merge(memories, merged.memory), key, merge.hull)
 
     def _forget(self, key: K, window: TimeWindow) -> None:
         super()._forget(key, window)

@@ -3,7 +3,8 @@
 A source speaks through two sides: its partitions, merged, and a main output, which has a generator of its own that
 sees no row. Both begin silent. A side is silent until it emits a watermark, and again when it is marked idle.
 
-    watermark   sent if it is higher than all before, whichever side it comes from; the source is active then
+    watermark   sent if it is higher than all before, whichever side it comes from; before it that the source is active,
+                if it was idle
     idle        sent once, when a side is marked idle and the other is silent
 
 So a source whose partitions have emitted nothing yet is idle as soon as its main output is, and a source that follows
@@ -41,7 +42,8 @@ class SourceOutput:
     def emit(self, watermark: int) -> None:
         """Send a watermark on if it is news."""
         if advances(watermark, self._watermark):
-            self._watermark, self._is_idle = watermark, False
+            self._watermark = watermark
+            self.wake()
             self._downstream.emit_watermark(watermark)
 
     def fall_silent(self) -> None:

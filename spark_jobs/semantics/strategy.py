@@ -3,6 +3,7 @@
     bounded_out_of_orderness, monotonous   the newest row less the bound, at emissions; monotonous is a bound of 0
     punctuated                             what marked rows carry, at once
     time_lag                               the arrival clock less the lag, at emissions
+    custom                                 what a class of the user's own says, at rows and at emissions
     none                                   no watermark before the end of the input
     with an idle timeout                   any of these, marked idle while its partition has no rows
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from spark_jobs.semantics import custom
 from spark_jobs.semantics.clock import ArrivalClock
 from spark_jobs.semantics.idleness import IdlenessTimer, WithIdleness
 from spark_jobs.semantics.punctuated import Punctuated
@@ -23,11 +25,14 @@ from spark_jobs.semantics.watermark import BoundedOutOfOrderness, NoWatermarks, 
 if TYPE_CHECKING:
     from spark_jobs.pipeline.model import Watermark
 
-KNOWN = ("bounded_out_of_orderness", "monotonous", "none", "punctuated", "time_lag")
+KNOWN = ("bounded_out_of_orderness", "custom", "monotonous", "none", "punctuated", "time_lag")
 
 
 def generator(declared: Watermark, clock: ArrivalClock) -> WatermarkGenerator:
-    """Make a new partition's generator as the pipeline declares it. Raises ValueError for an unknown strategy."""
+    """Make a new partition's generator as the pipeline declares it.
+
+    Raises ValueError for an unknown strategy, and its kind GeneratorError for a class of the user's that is not there.
+    """
     made = _generator(declared, clock)
     if declared.idle_timeout_ms is None:
         return made
@@ -36,7 +41,17 @@ def generator(declared: Watermark, clock: ArrivalClock) -> WatermarkGenerator:
 
 def follows_clock(declared: Watermark) -> bool:
     """Say whether an emission may tell something new where no row has come since the last."""
-    return declared.strategy.value == "time_lag" or declared.idle_timeout_ms is not None
+    return declared.strategy.value in {"custom", "time_lag"} or declared.idle_timeout_ms is not None
+
+
+def emits_at_rows(declared: Watermark) -> bool:
+    """Say whether a row may emit, so that each row is an epoch of its own."""
+    return declared.strategy.value in {"custom", "punctuated"}
+
+
+def follows_rows(declared: Watermark) -> bool:
+    """Say whether a partition's watermark is the highest that its rows have told, each alone."""
+    return declared.strategy.value in {"bounded_out_of_orderness", "monotonous", "punctuated"}
 
 
 def _generator(declared: Watermark, clock: ArrivalClock) -> WatermarkGenerator:
@@ -49,6 +64,8 @@ def _generator(declared: Watermark, clock: ArrivalClock) -> WatermarkGenerator:
         return Punctuated(declared.when, declared.value)
     if strategy == "time_lag":
         return TimeLag(declared.lag_ms, clock)
+    if strategy == "custom":
+        return custom.new_generator(declared.generator, declared.arguments)
     if strategy == "none":
         return NoWatermarks()
     raise ValueError(f"found strategy '{strategy}', known: {', '.join(KNOWN)}")

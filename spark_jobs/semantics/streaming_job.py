@@ -5,14 +5,15 @@
     the end     emission due until the clock stops -> watermark MAX, if the end of input closes
 
 An emission, or a row that carries a watermark, runs the operator's timers at once if it raises the combined watermark.
-Nothing is computed in closed form:
-this is what the Spark code is compared with. Rules 5, 17, 61; page section B3.
+Several sources are channels of a valve, in the order in which they are declared. Nothing is computed in closed form:
+this is what the Spark code is compared with. Rules 5, 17, 35-38, 61; page section B3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from spark_jobs.semantics.arrival_order import Comparable, comparable
@@ -25,7 +26,11 @@ from spark_jobs.semantics.instants import MAX
 from spark_jobs.semantics.panes import Pane, Verdict, WindowOperator
 from spark_jobs.semantics.partitions import SourcePartitions, label
 from spark_jobs.semantics.sessions import SessionOperator
-from spark_jobs.semantics.strategy import follows_clock, generator
+from spark_jobs.semantics.source import WatermarkedSource
+from spark_jobs.semantics.strategy import emits_at_rows, follows_clock, generator
+from spark_jobs.semantics.triggers import trigger
+from spark_jobs.semantics.valve import Valve
+from spark_jobs.semantics.watermark import WatermarkOutput
 from spark_jobs.semantics.windows import assigner
 
 if TYPE_CHECKING:
@@ -55,21 +60,21 @@ class StreamingJob:
     """One run of a pipeline; `fired`, `judged` and `calendar` hold what happened, in order."""
 
     def __init__(self, pipeline: Pipeline) -> None:
-        windows, source = pipeline.windows, pipeline.source
+        windows = pipeline.windows
         self.fired: list[Fired] = []
         self.judged: list[Judged] = []
         self.calendar = WindowCalendar()
         self._key = windows.key
         self._operator = operator(windows)
         self._clock = ArrivalClock()
-        self._partitions = SourcePartitions(
-            lambda: generator(pipeline.watermark, self._clock),
-            declared=(label(values) for values in source.source_partition.declared),
-            output=self,
-        )
-        self._emissions = emission_clock(pipeline.watermark.emit, every_tick=follows_clock(pipeline.watermark))
+        self._sources = _sources(pipeline, self._clock, self)
+        self._is_united = bool(pipeline.sources)
+        self._reached: dict[str, int] = {}
+        watermarks = [united.watermark for united in pipeline.sources] or [pipeline.watermark]
+        ticks = any(follows_clock(watermark) for watermark in watermarks)
+        self._emissions = emission_clock(pipeline.watermark.emit, every_tick=ticks)
         self._closes = pipeline.replay.end_of_input.value == "close"
-        self._rows_emit = pipeline.watermark.strategy.value == "punctuated"
+        self._rows_emit = any(emits_at_rows(watermark) for watermark in watermarks)
 
     def run(self, events: Iterable[Event], until_us: int | None) -> None:
         """Process the events, which are in arrival order, then the end of the input at `until_us` or the last row."""
@@ -79,7 +84,8 @@ class StreamingJob:
             self._clock.advance_to(event.clock_us)
             if event.is_kept:
                 self._process(event)
-            self._partitions.on_event(event.partition, event.row, event.ts)
+            self._sources[event.source].on_event(event.partition, event.row, event.ts)
+            self._tell_reached()
             self._emit(self._emissions.after(event.clock_us))
             end_us = event.clock_us
         self._emit(self._emissions.at_end(until_us))
@@ -100,17 +106,30 @@ class StreamingJob:
         for clock_us in clocks_us:
             self._clock.advance_to(clock_us)
             self._end_epoch(clock_us)
-            self._partitions.on_periodic_emit()
+            for source in self._sources.values():
+                source.on_periodic_emit()
+            self._tell_reached()
 
     def emit_watermark(self, watermark: int) -> None:
-        """Take the combined watermark of the source."""
-        self._advance(Advance(self._clock.now_us, watermark, dict(self._partitions.watermarks)))
+        """Take the combined watermark of all sources."""
+        if not self._is_united:
+            self._reached = self._watermarks()
+        self._advance(Advance(self._clock.now_us, watermark, self._reached))
 
     def mark_idle(self) -> None:
         """Go on: a source without active partitions moves no watermark, and its rows are judged as ever."""
 
     def mark_active(self) -> None:
         """Go on."""
+
+    def _watermarks(self) -> dict[str, int]:
+        return {name: w for source in self._sources.values() for name, w in source.watermarks.items()}
+
+    def _tell_reached(self) -> None:
+        """Complete what the advances of an emission say: a source may raise the watermark before the others speak."""
+        if self._is_united:
+            self._reached.update(self._watermarks())
+            self._reached = {}
 
     def _end_epoch(self, clock_us: int) -> None:
         self.fired += [Fired(pane, clock_us) for pane in self._operator.on_epoch_end()]
@@ -120,14 +139,40 @@ class StreamingJob:
         self.fired += [Fired(pane, advance.clock_us) for pane in self._operator.on_watermark(advance.watermark)]
 
 
+def _sources(
+    pipeline: Pipeline, clock: ArrivalClock, output: WatermarkOutput
+) -> Mapping[str, SourcePartitions | WatermarkedSource]:
+    """Make the sources by name; a source alone has none, and says nothing that its partitions do not say."""
+    if not pipeline.sources:
+        declared = map(label, pipeline.source.source_partition.declared)
+        new = partial(generator, pipeline.watermark, clock)
+        return {"": SourcePartitions(new, declared=declared, output=output)}
+    channels = Valve(len(pipeline.sources), output).channels
+    return {
+        united.name: WatermarkedSource(
+            united.watermark,
+            clock,
+            [label((united.name, *values)) for values in united.source.source_partition.declared],
+            channel,
+        )
+        for united, channel in zip(pipeline.sources, channels, strict=True)
+    }
+
+
 def operator(declared: Windows) -> Operator:
     """Make the operator of the windows that a pipeline declares. Raises ValueError for what there is none of."""
     lateness_ms, discarding = declared.lateness_ms, declared.accumulation.value == "discarding"
-    gathering = declared.late_panes.value == "per_epoch"
+    fires, gathering = trigger(declared.trigger), declared.late_panes.value == "per_epoch"
+    if gathering and declared.trigger.kind.value != "event_time":
+        raise ValueError(f"found windows.late_panes per_epoch with the trigger {declared.trigger.kind.value}; keep one")
     if declared.kind == "session":
         if gathering:
             raise ValueError("found windows.late_panes per_epoch with sessions, whose late rows fire one by one")
-        return SessionOperator(declared.gap_ms, allowed_lateness_ms=lateness_ms, discarding=discarding)
+        return SessionOperator(declared.gap_ms, allowed_lateness_ms=lateness_ms, discarding=discarding, trigger=fires)
     return WindowOperator(
-        assigner(declared), allowed_lateness_ms=lateness_ms, discarding=discarding, gathering=gathering
+        assigner(declared),
+        allowed_lateness_ms=lateness_ms,
+        discarding=discarding,
+        trigger=fires,
+        gathering=gathering,
     )

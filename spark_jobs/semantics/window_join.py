@@ -18,7 +18,7 @@ from typing import Generic, TypeVar
 
 from spark_jobs.semantics.interval_join import Side
 from spark_jobs.semantics.lateness import Lateness, fate
-from spark_jobs.semantics.panes import Pane, Verdict, WindowOperator
+from spark_jobs.semantics.panes import Pane, Timing, Verdict, WindowOperator
 from spark_jobs.semantics.sessions import SessionOperator
 from spark_jobs.semantics.windows import TimeWindow
 
@@ -35,7 +35,7 @@ class Group(Generic[K, E]):
     key: K
     window: TimeWindow
     index: int
-    timing: Lateness
+    timing: Timing
     watermark: int
     left: tuple[E, ...]
     right: tuple[E, ...]

@@ -65,7 +65,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Run:
-    """A run as the ledger tells it; `steps` oldest first."""
+    """A run as the ledger tells it; `steps` oldest first.
+
+    `source_versions` are those of several sources by name, which the step `plan` has entered as its versions, and
+    `source_version` that of the first; empty where there is one source.
+    """
 
     run_id: str
     pipeline: str
@@ -75,6 +79,7 @@ class Run:
     interval_start: datetime | None
     interval_end: datetime | None
     steps: tuple[Step, ...] = ()
+    source_versions: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def state(self) -> str:
@@ -83,6 +88,11 @@ class Run:
             return "published"
         ended = [s for s in self.steps if s.step != "report"]
         return _STATES.get((ended[-1].step, ended[-1].state), "failed") if ended else "planned"
+
+    @property
+    def pinned(self) -> Mapping[str, int]:
+        """The versions that the run reads, as `source.events` takes them."""
+        return self.source_versions or {"": self.source_version}
 
     @property
     def counts(self) -> dict[str, int]:
@@ -178,6 +188,7 @@ def _published_at(run: Run) -> datetime:
 
 def _run(rows: list[T.Row]) -> Run:
     last = rows[-1]
+    planned: Mapping[str, int] = next((r.versions for r in reversed(rows) if r.step == "plan" and r.versions), {})
     return Run(
         run_id=last.run_id,
         pipeline=last.pipeline,
@@ -186,6 +197,7 @@ def _run(rows: list[T.Row]) -> Run:
         source_version=last.source_version,
         interval_start=_bound(last.interval_start),
         interval_end=_bound(last.interval_end),
+        source_versions=planned,
         steps=tuple(
             Step(
                 step=r.step,

@@ -1,14 +1,18 @@
-"""The source: a Delta table read at one pinned version."""
+"""The source: a Delta table read at one pinned version, or several of them united."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial, reduce
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Order, Pipeline
+from spark_jobs.pipeline.sources import SOURCE
 from spark_jobs.tables import commits, delta_log
 from spark_jobs.tables.errors import SourceError
 
@@ -55,15 +59,41 @@ def read(spark: SparkSession, table: str, version: int) -> DataFrame:
         ) from problem
 
 
-def events(spark: SparkSession, pipeline: Pipeline, version: int) -> DataFrame:
-    """The rows of the pipeline's source at `version`; in commit order those of all commits, each with its commit.
+def pinned(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:
+    """The newest version of each source by its name, of one that is alone by no name. Raises as `pinned_version`."""
+    if not pipeline.sources:
+        return {"": pinned_version(spark, pipeline.source.table)}
+    return {united.name: pinned_version(spark, united.source.table) for united in pipeline.sources}
 
-    Raises SourceError if they can no longer be read.
+
+def events(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]) -> DataFrame:
+    """The rows of the pipeline's source at its pinned version; in commit order those of all commits, with their commit.
+
+    Of several sources the rows of each with its name in the column `source`, and null in columns that it lacks. Raises
+    SourceError if they can no longer be read, or have columns that do not go together.
     """
-    table = pipeline.source.table
+    if pipeline.sources:
+        return _united(spark, pipeline, versions)
+    table, version = pipeline.source.table, versions[""]
     if pipeline.replay.order is not Order.COMMIT:
         return read(spark, table, version)
     return commits.read(spark, table, _location(spark, table), version)
+
+
+def _united(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]) -> DataFrame:
+    found = []
+    for number, united in enumerate(pipeline.sources):
+        rows = read(spark, united.source.table, versions[united.name])
+        if SOURCE in (name.lower() for name in rows.columns):
+            raise SourceError(
+                f"sources[{number}].table: found a column '{SOURCE}' in '{united.source.table}', where the name of a "
+                "row's source has to stand: read the table through a view that calls the column otherwise"
+            )
+        found.append(rows.withColumn(SOURCE, F.lit(united.name)))
+    try:
+        return reduce(partial(DataFrame.unionByName, allowMissingColumns=True), found)
+    except AnalysisException as problem:
+        raise SourceError(f"sources: their columns do not go together: {str(problem).splitlines()[0]}") from problem
 
 
 def extent(spark: SparkSession, table: str) -> tuple[int, int]:

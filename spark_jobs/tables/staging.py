@@ -30,6 +30,7 @@ _STATISTICS = {
     "window_results": "window_start",
     "late_events": "window_start",
     "invalid_events": "run_id",
+    "drift": "source_partition",
 }
 
 

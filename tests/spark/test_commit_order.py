@@ -41,7 +41,7 @@ def landed(spark: SparkSession, path: Path, *, feed: bool = False) -> str:
 def brought(spark: SparkSession, table: str) -> dict[int, int]:
     """Which commit brought each row, by the row's id."""
     version = source.pinned_version(spark, table)
-    rows = rows_of(source.events(spark, by_commit(table), version))
+    rows = rows_of(source.events(spark, by_commit(table), {"": version}))
     assert all(row[COMMIT_TIMESTAMP] is not None for row in rows)
     assert len({row["id"] for row in rows}) == len(rows)
     return {row["id"]: row[COMMIT_VERSION] for row in rows}
@@ -58,7 +58,9 @@ def test_each_row_is_of_the_commit_that_brought_it(spark: SparkSession, tmp_path
 def test_the_feed_and_the_history_give_the_same_times(spark: SparkSession, tmp_path: Path) -> None:
     table = landed(spark, tmp_path / "events")
     version = source.pinned_version(spark, table)
-    told = {r[COMMIT_VERSION]: r[COMMIT_TIMESTAMP] for r in rows_of(source.events(spark, by_commit(table), version))}
+    told = {
+        r[COMMIT_VERSION]: r[COMMIT_TIMESTAMP] for r in rows_of(source.events(spark, by_commit(table), {"": version}))
+    }
     known = rows_of(DeltaTable.forPath(spark, table).history().select("version", "timestamp"))
     assert told == {row["version"]: row["timestamp"] for row in known}
 
@@ -98,7 +100,7 @@ def test_a_log_that_has_lost_its_beginning_is_refused(spark: SparkSession, tmp_p
     version = source.pinned_version(spark, table)
     (Path(table) / "_delta_log" / f"{0:020d}.json").unlink()
     with pytest.raises(SourceError, match="found none of version 0"):
-        source.events(spark, by_commit(table), version)
+        source.events(spark, by_commit(table), {"": version})
 
 
 @pytest.mark.parametrize("emit", ["per_event", "{every: 10 seconds}", "{every_n: 7}"])

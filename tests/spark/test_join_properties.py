@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.pipeline.model import Emit, EmitKind, Strategy, Watermark, Windows
 from spark_jobs.replay.interval_join import interval_join
-from spark_jobs.replay.support import WINDOW_JOIN_ACCUMULATIONS, WINDOW_JOIN_STRATEGIES
+from spark_jobs.replay.support import JOIN_STRATEGIES, WINDOW_JOIN_ACCUMULATIONS, WINDOW_JOIN_STRATEGIES
 from spark_jobs.replay.window_join import window_join
 from spark_jobs.semantics.instants import END_OF_INPUT, MAX, MIN, micros
 from spark_jobs.semantics.interval_join import JoinBounds, Side
@@ -103,7 +103,7 @@ def sources(draw: st.DrawFn, strategies: Sequence[Strategy]) -> JoinSource:
 
 
 @st.composite
-def streams(draw: st.DrawFn, strategies: Sequence[Strategy] = tuple(Strategy)) -> Stream:
+def streams(draw: st.DrawFn, strategies: Sequence[Strategy] = JOIN_STRATEGIES) -> Stream:
     seeded, spread = random.Random(draw(st.integers(0, 2**32))), draw(st.integers(1, 9))
     rows = drawn_rows(seeded, spread, drawn_out=draw(st.sampled_from([1, 100])))
     left, right = draw(sources(strategies)), draw(st.none() | sources(strategies))

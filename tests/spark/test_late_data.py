@@ -25,6 +25,8 @@ from spark_jobs.pipeline.model import (
     Pipeline,
     SourcePartition,
     Strategy,
+    Trigger,
+    TriggerKind,
     Windows,
 )
 from spark_jobs.semantics import reference
@@ -48,7 +50,8 @@ ASKING = (
 BY_HAND = {
     "ahead": lambda rows: max(millis(row["window_end"]) - row["ts"] for row in rows),
     "length": lambda rows: millis(rows[0]["window_end"]) - millis(rows[0]["window_start"]),
-    "past": lambda rows: sum(millis(row["watermark"]) >= row["ts"] for row in rows),
+    # A pane may fire early, before there is a watermark.
+    "past": lambda rows: sum(row["watermark"] is not None and millis(row["watermark"]) >= row["ts"] for row in rows),
 }
 WAYS = [
     (kind, accumulation, late_data, late_panes)
@@ -74,6 +77,10 @@ def drawn(way: tuple[str, Accumulation, LateData, LatePanes], seed: int) -> tupl
     pipeline = drawn_pipeline(draw, strategy, emission, idle=draw.random() < 0.3)
     source = replace(pipeline.source, source_partition=SourcePartition(("partition",)), where=None)
     watermark = replace(pipeline.watermark, out_of_orderness_ms=draw.choice([0, 2]))
+    # Firings before the end are withdrawn, too; Spark cannot tell their aggregates what they ask for.
+    others = (Trigger(TriggerKind.CONTINUOUS, interval_ms=3), Trigger(TriggerKind.COUNT, n=2))
+    trigger = draw.choice([Trigger(), Trigger(), *others]) if late_panes is LatePanes.PER_ROW else Trigger()
+    waits = kind == "session" or trigger == Trigger()
     windows = replace(
         GRIDS[kind],
         key=draw.choice([(), ("partition",)]),
@@ -81,7 +88,8 @@ def drawn(way: tuple[str, Accumulation, LateData, LatePanes], seed: int) -> tupl
         accumulation=accumulation,
         late_data=late_data,
         late_panes=late_panes,
-        aggregates=draw.choice([CONTINUED, ASKING]),
+        trigger=trigger,
+        aggregates=draw.choice([CONTINUED, ASKING]) if waits else CONTINUED,
     )
     return late_rows(draw), replace(pipeline, source=source, watermark=watermark, windows=windows)
 

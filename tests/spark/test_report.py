@@ -60,6 +60,13 @@ def test_a_late_pane_is_a_late_row_and_rows_at_one_place_share_a_mark(drawn: Rep
     assert (drawn.too_late.rows, drawn.too_late.marks) == (2, 2)
 
 
+def test_a_row_that_arrived_at_no_known_time_is_counted_and_not_drawn(spark: SparkSession) -> None:
+    rows = {**drawn_run.CORRECT, "late_events": [dict(row) for row in drawn_run.CORRECT["late_events"]]}
+    rows["late_events"][0]["arrival_time"] = None
+    found = collected(spark, drawn_run.frames(spark, rows)).too_late
+    assert (found.rows, [mark.arrived_ms for mark in found.sample]) == (2, [ms(21)])
+
+
 def test_lateness_is_how_far_the_watermark_stood_past_the_last_millisecond_of_the_window(drawn: ReportData) -> None:
     edges = drawn.lateness.edges_ms
     late = {edges[i]: n for i, n in enumerate(drawn.lateness.late) if n}

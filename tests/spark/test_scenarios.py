@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -47,9 +47,11 @@ def combinations(scenario: Scenario) -> set[tuple[Any, ...]]:
     }
 
 
-def chosen(scenarios: Sequence[Scenario], wanted: int) -> list[Scenario]:
+def chosen(
+    scenarios: Sequence[Scenario], wanted: int, has: Callable[[Scenario], set[tuple[Any, ...]]] = combinations
+) -> list[Scenario]:
     """`wanted` scenarios: as few as cover all combinations, then as few others as do so again."""
-    left, taken, covered = {s.id: combinations(s) for s in scenarios}, list[str](), set[tuple[Any, ...]]()
+    left, taken, covered = {s.id: has(s) for s in scenarios}, list[str](), set[tuple[Any, ...]]()
     while len(taken) < wanted:
         best = max(left, key=lambda name: len(left[name] - covered))
         if not left[best] - covered:

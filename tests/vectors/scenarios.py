@@ -31,6 +31,8 @@ from spark_jobs.pipeline.model import (
     Strategy,
     TimeField,
     TimeUnit,
+    Trigger,
+    TriggerKind,
     Watermark,
     Windows,
 )
@@ -42,6 +44,7 @@ HERE = Path(__file__).parent
 SCENARIOS, RESULTS = "scenarios.jsonl.gz", "flink_results.jsonl.gz"
 # Chosen from 14,000 others: each has a case that those before it do not have.
 HARD_SCENARIOS, HARD_RESULTS = "hard_scenarios.jsonl.gz", "hard_flink_results.jsonl.gz"
+TRIGGER_SCENARIOS, TRIGGER_RESULTS = "trigger_scenarios.jsonl.gz", "flink_trigger_results.jsonl.gz"
 
 _STRATEGIES = {
     "bounded": Strategy.BOUNDED_OUT_OF_ORDERNESS,
@@ -168,6 +171,7 @@ class Scenario(Recorded):
                 allowed_lateness_ms=self.declared.get("allowed_lateness_ms", 0),
                 accumulation=Accumulation(self.declared.get("accumulation", "accumulating")),
                 aggregates=tuple(Aggregate(name, expression) for name, expression in _AGGREGATES.items()),
+                trigger=trigger(self.declared.get("trigger", {})),
             ),
         )
 
@@ -184,7 +188,7 @@ class Scenario(Recorded):
                 pane["start"],
                 pane["end"],
                 pane["pane_index"],
-                pane["timing"],
+                self._timing(pane),
                 pane["watermark"],
                 self._clock_us(pane["after_event"], pane["watermark"], is_emission=pane["trigger"] == "timer"),
                 pane["count"],
@@ -195,6 +199,20 @@ class Scenario(Recorded):
             )
             for pane in self.recorded["panes"]
         )
+
+    def _timing(self, pane: Mapping[str, Any]) -> str:
+        """The timing of one of Flink's panes, which has none of its own, by the instant of the timer that fired it."""
+        if "timing" in pane:
+            return str(pane["timing"])
+        last, reached = pane["end"] - 1, pane["watermark"]
+        if pane["trigger"] == "element":
+            return "late" if last <= reached else "early"
+        before = max(
+            (mark["watermark"] for mark in self.recorded["watermarks"] if mark["watermark"] < reached), default=MIN
+        )
+        if last <= before:
+            return "late"
+        return "on_time" if pane["instant"] == last else "early"
 
     @property
     def late(self) -> list[int]:
@@ -307,6 +325,18 @@ def is_in_spark(declared: Mapping[str, Any]) -> bool:
         declared.get("window", {}).get("kind") in {"tumbling", "sliding", "session"}
         and declared["strategy"]["kind"] in _STRATEGIES
         and not {"subtasks", "release", "start_ms", "join"} & declared.keys()
+    )
+
+
+def load_triggers() -> list[Scenario]:
+    """Give the recorded scenarios with another trigger than the default."""
+    return read(HERE / TRIGGER_SCENARIOS, HERE / TRIGGER_RESULTS)
+
+
+def trigger(declared: Mapping[str, Any]) -> Trigger:
+    """The trigger that says what a scenario's says."""
+    return Trigger(
+        TriggerKind(declared.get("kind", "event_time")), declared.get("interval_ms", 0), declared.get("n", 0)
     )
 
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from spark_jobs.pipeline import PipelineError, from_mapping
 from spark_jobs.semantics.clock import ArrivalClock
 from spark_jobs.semantics.idleness import IdlenessTimer
 from spark_jobs.semantics.instants import MIN
@@ -14,19 +15,31 @@ from spark_jobs.semantics.merge import WatermarkMerge
 from spark_jobs.semantics.merging import MergingWindows, touches
 from spark_jobs.semantics.panes import Pane, WindowOperator
 from spark_jobs.semantics.sessions import SessionOperator
+from spark_jobs.semantics.triggers import Continuous, Count, EventTime, Trigger
+from spark_jobs.semantics.valve import Valve
 from spark_jobs.semantics.watermark import BoundedOutOfOrderness, WatermarkOutput
 from spark_jobs.semantics.windows import SlidingWindows, TimeWindow, TumblingWindows, WindowAssigner, window_start
 from tests.unit.semantics.outputs import Output
-from tests.vectors.flink_cases import CASES, Case, of_schema
+from tests.vectors.flink_cases import CASES, REFUSED, Case, of_schema
 
 
 def operator(case: Case) -> WindowOperator[str, int] | SessionOperator[str, int]:
     window, lateness = case["window"], case["allowed_lateness_ms"]
-    discarding = {"event_time": False, "purging": True}[case["trigger"]["kind"]]
-    assert case["trigger"].get("inner", {"kind": "event_time"}) == {"kind": "event_time"}
+    declared = case["trigger"]
+    discarding = declared["kind"] == "purging"
+    fires = trigger(declared["inner"] if discarding else declared)
     if window["kind"] == "session":
-        return SessionOperator(window["gap_ms"], allowed_lateness_ms=lateness, discarding=discarding)
-    return WindowOperator(assigner(window), allowed_lateness_ms=lateness, discarding=discarding)
+        return SessionOperator(window["gap_ms"], allowed_lateness_ms=lateness, discarding=discarding, trigger=fires)
+    return WindowOperator(assigner(window), allowed_lateness_ms=lateness, discarding=discarding, trigger=fires)
+
+
+def trigger(declared: Case) -> Trigger:
+    if declared["kind"] == "continuous_event_time":
+        return Continuous(declared["interval_ms"])
+    if declared["kind"] == "count":
+        return Count(declared["n"])
+    assert declared == {"kind": "event_time"}
+    return EventTime()
 
 
 def assigner(window: Case) -> WindowAssigner:
@@ -38,8 +51,22 @@ def assigner(window: Case) -> WindowAssigner:
 def test_every_case_is_read() -> None:
     windows = {"merge_windows", "merging_window_set", "window_assign", "window_intersects", "window_operator"}
     watermarks = {"idleness_timer", "parameter_validation", "watermark_generator", "watermark_multiplexer"}
+    watermarks |= {"status_watermark_valve"}
     schemas = windows | watermarks | {"interval_join", "interval_join_buffers", "window_join", "window_start"}
     assert {case["schema"] for case in CASES} == schemas
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_a_pipeline_cannot_ask_for_is_refused_by_name(name: str) -> None:
+    assert name in {case["name"] for case in CASES}
+    key, value = REFUSED[name]
+    with pytest.raises(PipelineError) as caught:
+        from_mapping(
+            {"name": "x", "windows": {"kind": "session", key: value}} if key == "gap" else {"windows": {key: value}}
+        )
+    told = [problem.message for problem in caught.value.problems if problem.key == f"windows.{key}"]
+    assert len(told) == 1
+    assert "not supported by this version" in told[0] or "expected a duration" in told[0]
 
 
 def windows_of(window: Case, ts: int) -> list[TimeWindow]:
@@ -157,6 +184,35 @@ def test_watermark_merge(case: Case) -> None:
             found = {"last_watermark": forwarded[-1] if forwarded else None, "idle": forwarded.is_idle}
             assert found == {**found, **step["expect"]}, step
     assert forwarded == sorted(set(forwarded))
+
+
+class Sent(list[Case]):
+    """What leaves a valve, as the cases write it."""
+
+    def emit_watermark(self, watermark: int) -> None:
+        self.append({"watermark": watermark})
+
+    def mark_idle(self) -> None:
+        self.append({"status": "IDLE"})
+
+    def mark_active(self) -> None:
+        self.append({"status": "ACTIVE"})
+
+
+@of_schema("status_watermark_valve")
+def test_valve(case: Case) -> None:
+    sent = Sent()
+    valve = Valve(case["channels"], sent)
+    for step in case["steps"]:
+        channel = valve.channels[step["channel"]]
+        sent.clear()
+        if "watermark" in step:
+            channel.emit_watermark(step["watermark"])
+        else:
+            {"IDLE": channel.mark_idle, "ACTIVE": channel.mark_active}[step["status"]]()
+        assert sent == step["expect"], step
+        if "expect_channel_state" in step:
+            assert valve.watermarks[step["channel"]] == step["expect_channel_state"]["watermark"], step
 
 
 @of_schema("window_operator")

@@ -16,12 +16,13 @@ from tests.vectors.scenarios import (
     calendar_of,
     late_of,
     load_for_reference,
+    load_triggers,
     millis,
     panes_of,
     unassigned_of,
 )
 
-SCENARIOS = load_for_reference()
+SCENARIOS = [*load_for_reference(), *load_triggers()]
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.id)
@@ -42,12 +43,17 @@ def test_watermarks_advance_as_flinks(scenario: Scenario) -> None:
     assert advances == scenario.watermarks
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.id)
+@pytest.mark.parametrize("scenario", load_for_reference(), ids=lambda scenario: scenario.id)
 def test_panes_come_in_flinks_order(scenario: Scenario) -> None:
     outcome = replay(scenario.rows, scenario.pipeline, until=scenario.until)
-    # Timers of one instant have no order among keys; the ends of the windows do, and the panes of each window.
+    # Timers of one instant have no order among keys, nor have those of windows that fire at intervals; the ends do.
     ends = [millis(pane["window_end"]) for pane in outcome.panes]
     assert ends == [pane["end"] for pane in scenario.recorded["panes"]]
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.id)
+def test_panes_of_a_window_are_numbered_as_they_come(scenario: Scenario) -> None:
+    outcome = replay(scenario.rows, scenario.pipeline, until=scenario.until)
     firings: Counter[tuple[str, datetime, datetime]] = Counter()
     for pane in outcome.panes:
         window = pane["key"], pane["window_start"], pane["window_end"]
@@ -57,7 +63,11 @@ def test_panes_come_in_flinks_order(scenario: Scenario) -> None:
 
 @pytest.mark.parametrize(
     "scenario",
-    [s for s in SCENARIOS if s.declared["window"]["kind"] == "session" and s.declared["accumulation"] != "discarding"],
+    [
+        s
+        for s in load_for_reference()
+        if s.pipeline.windows.kind == "session" and s.declared["accumulation"] != "discarding"
+    ],
     ids=lambda scenario: scenario.id,
 )
 def test_results_hold_each_row_of_a_session_once(scenario: Scenario) -> None:

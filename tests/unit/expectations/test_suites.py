@@ -19,6 +19,8 @@ from spark_jobs.pipeline.model import (
     ReplayOrder,
     Source,
     TimeField,
+    Trigger,
+    TriggerKind,
     Windows,
 )
 
@@ -27,6 +29,15 @@ PIPELINE = Pipeline(
     source=Source("flights", TimeField("departed_at"), TimeField("landed_at")),
     windows=Windows(3_600_000, key=("carrier",), aggregates=(Aggregate("flights", "count(*)"),)),
 )
+
+
+#: The laws of panes that wait for the end of their window.
+WAITING = {
+    "panes.no_pane_fires_before_its_watermark",
+    "panes.panes_are_on_time_or_late",
+    "panes.only_pane_0_is_on_time",
+    "panes.late_panes_add_one_row",
+}
 
 
 def laws(pipeline: Pipeline) -> set[str]:
@@ -44,7 +55,9 @@ def test_names_tell_laws_apart() -> None:
 
 
 def test_every_law_says_in_a_sentence_what_it_expects() -> None:
-    described = [law.description for suite in SUITES for law in suite.laws(PIPELINE)]
+    triggers = (Trigger(), Trigger(TriggerKind.CONTINUOUS, interval_ms=1), Trigger(TriggerKind.COUNT, n=3))
+    pipelines = [replace(PIPELINE, windows=replace(PIPELINE.windows, trigger=trigger)) for trigger in triggers]
+    described = [law.description for pipeline in pipelines for suite in SUITES for law in suite.laws(pipeline)]
     assert all(text[0].isupper() and text.rstrip(")").endswith(".") for text in described)
 
 
@@ -76,8 +89,31 @@ def test_every_law_says_in_a_sentence_what_it_expects() -> None:
             {"source.reasons_are_about_what_is_declared"},
             set(),
         ),
+        (
+            replace(
+                PIPELINE, windows=replace(PIPELINE.windows, trigger=Trigger(TriggerKind.CONTINUOUS, interval_ms=1))
+            ),
+            {
+                "panes.only_early_panes_fire_before_their_watermark",
+                "panes.panes_have_a_timing_of_their_trigger",
+                "panes.early_panes_come_first_and_late_ones_last",
+                "panes.panes_hold_the_rows_of_the_pane_before",
+            },
+            WAITING,
+        ),
+        (
+            replace(PIPELINE, windows=replace(PIPELINE.windows, trigger=Trigger(TriggerKind.COUNT, n=3))),
+            {
+                "panes.only_early_panes_fire_before_their_watermark",
+                "panes.panes_have_a_timing_of_their_trigger",
+                "panes.early_panes_come_first_and_late_ones_last",
+                "panes.panes_hold_the_rows_that_are_counted",
+                "run.no_window_shows_a_row_twice",
+            },
+            WAITING,
+        ),
     ],
-    ids=["ratio", "discarding", "keep_open", "event_time", "no_future_guard"],
+    ids=["ratio", "discarding", "keep_open", "event_time", "no_future_guard", "continuous", "count"],
 )
 def test_laws_follow_what_the_pipeline_declares(changed: Pipeline, more: set[str], less: set[str]) -> None:
     assert laws(changed) - laws(PIPELINE) == more

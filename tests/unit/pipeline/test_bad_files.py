@@ -66,7 +66,7 @@ def test_several_problems_are_one_text_with_a_line_each() -> None:
         "  a:2:1: source.arrival_time: missing; replay.order arrival needs the time at which a row became known; "
         "without it, order by commit or event_time\n"
         "  a:3:10: windows: found the number 5, expected a mapping with the keys kind, size, slide, offset, gap, key, "
-        "allowed_lateness, accumulation, late_data, late_panes, aggregates"
+        "allowed_lateness, trigger, accumulation, late_data, late_panes, aggregates"
     )
 
 
@@ -92,8 +92,8 @@ def test_a_misplaced_key_is_not_missed_where_it_belongs(
 def test_a_file_for_a_later_version_is_not_told_what_it_lacks(
     edit: Callable[..., str], problems_of: Callable[..., list[Problem]]
 ) -> None:
-    text = edit(("kind: tumbling", "kind: none"), ("size: 1 hour", "trigger: {count: 3}"))
-    assert [problem.key for problem in problems_of(text)] == ["windows.kind", "windows.trigger"]
+    text = edit(("kind: tumbling", "kind: none"), ("size: 1 hour", "evictor: {count: 3}"))
+    assert [problem.key for problem in problems_of(text)] == ["windows.kind", "windows.evictor"]
 
 
 def test_a_wrong_section_is_one_problem() -> None:

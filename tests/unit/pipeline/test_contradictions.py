@@ -118,10 +118,52 @@ CONTRADICTIONS = [
     ),
     (
         "strategy: bounded_out_of_orderness\n  out_of_orderness: 6 hours\n",
+        "strategy: custom\n  arguments: {rows: 5}\n",
+        (
+            "13:1: watermark.class: missing; watermark.strategy custom needs the generator's class, such as "
+            "'my_company.watermarks:DeviceClock'"
+        ),
+    ),
+    (
+        "out_of_orderness: 6 hours\n",
+        "out_of_orderness: 6 hours\n  arguments: {rows: 5}\n",
+        (
+            "17:3: watermark.arguments: watermark.strategy bounded_out_of_orderness has no class with arguments; take "
+            "it away, or set the strategy to custom"
+        ),
+    ),
+    (
+        "strategy: bounded_out_of_orderness\n  out_of_orderness: 6 hours\n",
         "strategy: none\n  idle_timeout: 1 hour\n",
         (
             "16:3: watermark.idle_timeout: watermark.strategy none has no watermark that a silent partition could hold "
             "back; take it away"
+        ),
+    ),
+    (
+        "  order: arrival\n",
+        "  order: offset\n",
+        ("2:1: source.offset: missing; replay.order offset needs the row's place in its partition, such as 'offset'"),
+    ),
+    (
+        "  order: arrival\n",
+        "  order: arrival\n  rows_per_round: 10\n",
+        (
+            "12:3: replay.rows_per_round: replay.order arrival has no rounds by offset; take it away, or set the order "
+            "to offset"
+        ),
+    ),
+    (
+        "  tie_break: [flight_id]\n",
+        "  tie_break: [flight_id]\n  offset: position\n",
+        "8:3: source.offset: replay.order arrival has no order by offset; take it away, or set the order to offset",
+    ),
+    (
+        "  out_of_orderness: 6 hours\n",
+        "  out_of_orderness: 6 hours\n  alignment: {max_drift: 1 hour}\n",
+        (
+            "17:3: watermark.alignment: changes only when rows are read, and replay.order arrival says when they were; "
+            "take it away, or set the order to offset"
         ),
     ),
     (

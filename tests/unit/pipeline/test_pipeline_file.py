@@ -12,6 +12,7 @@ import yaml
 from spark_jobs.pipeline import (
     Accumulation,
     Aggregate,
+    Alignment,
     Emit,
     EmitKind,
     EndOfInput,
@@ -20,6 +21,7 @@ from spark_jobs.pipeline import (
     Order,
     Pipeline,
     Placement,
+    Problem,
     Quality,
     ReplayOrder,
     Source,
@@ -89,6 +91,56 @@ def test_windows_may_slide(flights: str, environ: dict[str, str]) -> None:
     )
     assert windows.period_ms == 1_200_000
     assert parse(flights, environ=environ).windows.period_ms == 3_600_000
+
+
+def test_a_custom_watermark_names_its_class_and_the_fingerprint_holds_it(
+    edit: Callable[..., str], environ: dict[str, str]
+) -> None:
+    bound = "strategy: bounded_out_of_orderness\n  out_of_orderness: 6 hours\n"
+    named = "strategy: custom\n  class: company.clocks:Device\n  arguments: {rows: 5, zone: north}\n"
+    custom = parse(edit((bound, named)), environ=environ)
+    assert (custom.watermark.generator, custom.watermark.arguments) == (
+        "company.clocks:Device",
+        {"rows": 5, "zone": "north"},
+    )
+    others = (named.replace("Device", "Site"), named.replace("rows: 5", "rows: 6"))
+    assert custom.fingerprint not in {parse(edit((bound, other)), environ=environ).fingerprint for other in others}
+
+
+BY_OFFSET = ("  order: arrival\n", "  order: offset\n  rows_per_round: 50\n")
+OFFSET = ("  tie_break: [flight_id]\n", "  tie_break: [flight_id]\n  offset: position\n")
+
+
+def test_offsets_make_rounds_and_partitions_may_be_aligned(edit: Callable[..., str], environ: dict[str, str]) -> None:
+    bound = "  out_of_orderness: 6 hours\n"
+    aligned = (bound, bound + "  alignment: {max_drift: 1 hour, update_interval: 1 minute}\n")
+    pipeline = parse(edit(BY_OFFSET, OFFSET, aligned), environ=environ)
+    assert (pipeline.replay.order, pipeline.replay.rows_per_round, pipeline.source.offset) == ("offset", 50, "position")
+    assert pipeline.watermark.alignment == Alignment(3_600_000, 60_000)
+    assert parse(edit(BY_OFFSET, OFFSET), environ=environ).watermark.alignment is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ("strategy: time_lag\n  lag: 1 h\n", "watermark.strategy: time_lag lags behind the clock of arrival"),
+        (
+            "strategy: custom\n  class: a:B\n  alignment: {max_drift: 1 h}\n",
+            "watermark.alignment: aligns partitions by what their rows tell, and watermark.strategy custom does",
+        ),
+        (
+            "strategy: monotonous\n  idle_timeout: 1 h\n  alignment: {max_drift: 1 h}\n",
+            "watermark.alignment: contradicts idle_timeout: a partition that waits for the others is not idle",
+        ),
+        ("strategy: monotonous\n  alignment: {update_interval: 1 h}\n", "watermark.alignment.max_drift: missing"),
+    ],
+)
+def test_what_rounds_cannot_tell_is_refused(
+    edit: Callable[..., str], problems_of: Callable[..., list[Problem]], settings: str, message: str
+) -> None:
+    bound = "strategy: bounded_out_of_orderness\n  out_of_orderness: 6 hours\n"
+    [problem] = problems_of(edit(BY_OFFSET, OFFSET, (bound, settings)))
+    assert message in str(problem)
 
 
 def test_what_is_left_out_has_the_defaults_of_the_model() -> None:

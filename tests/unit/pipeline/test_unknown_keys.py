@@ -15,7 +15,7 @@ UNKNOWN = [
         "  tiebreak: [flight_id]",
         (
             "7:3: source.tiebreak: unknown key; did you mean 'tie_break'? known keys: table, event_time, "
-            "arrival_time, source_partition, tie_break, where, future_guard"
+            "arrival_time, source_partition, tie_break, offset, where, future_guard"
         ),
     ),
     (
@@ -23,7 +23,7 @@ UNKNOWN = [
         "  sise: 1 hour",
         (
             "20:3: windows.sise: unknown key; did you mean 'size'? known keys: kind, size, slide, offset, gap, key, "
-            "allowed_lateness, accumulation, late_data, late_panes, aggregates"
+            "allowed_lateness, trigger, accumulation, late_data, late_panes, aggregates"
         ),
     ),
     (
@@ -34,7 +34,10 @@ UNKNOWN = [
     (
         "  order: arrival\n",
         "  out_of_orderness: 1 h\n",
-        "11:3: replay.out_of_orderness: unknown key here; it belongs to watermark; known keys: order, end_of_input",
+        (
+            "11:3: replay.out_of_orderness: unknown key here; it belongs to watermark; known keys: order, "
+            "end_of_input, rows_per_round"
+        ),
     ),
     (
         "  on_failure: block",
@@ -59,71 +62,57 @@ LATER = [
     ),
     (
         "  order: arrival",
-        "  order: offset",
-        "11:10: replay.order: 'offset' is not supported by this version, expected arrival, commit or event_time",
-    ),
-    (
-        "  order: arrival",
         "  order: ofset",
-        (
-            "11:10: replay.order: found 'ofset', expected arrival, commit or event_time; did you mean 'offset'? it is"
-            " not supported by this version"
-        ),
-    ),
-    (
-        "strategy: bounded_out_of_orderness",
-        "strategy: custom",
-        (
-            "15:13: watermark.strategy: 'custom' is not supported by this version, expected "
-            "bounded_out_of_orderness, monotonous, punctuated, time_lag or none"
-        ),
+        ("11:10: replay.order: found 'ofset', expected arrival, commit, event_time or offset; did you mean 'offset'?"),
     ),
     (
         "  placement: source",
         "  idle_timeot: 12 hours",
         (
             "14:3: watermark.idle_timeot: unknown key; did you mean 'idle_timeout'? known keys: placement, strategy, "
-            "out_of_orderness, when, value, lag, idle_timeout, emit"
-        ),
-    ),
-    (
-        "  placement: source",
-        "  alignment: {max_drift: 1 hour}",
-        (
-            "14:3: watermark.alignment: not supported by this version; known keys: placement, strategy, "
-            "out_of_orderness, when, value, lag, idle_timeout, emit"
+            "out_of_orderness, when, value, lag, class, arguments, idle_timeout, alignment, emit"
         ),
     ),
     (
         "  kind: tumbling",
-        "  trigger: {count: 3}",
+        "  triggers: {count: 3}",
         (
-            "19:3: windows.trigger: not supported by this version; known keys: kind, size, slide, offset, gap, key, "
-            "allowed_lateness, accumulation, late_data, late_panes, aggregates"
+            "19:3: windows.triggers: unknown key; did you mean 'trigger'? known keys: kind, size, slide, offset, gap, "
+            "key, allowed_lateness, trigger, accumulation, late_data, late_panes, aggregates"
         ),
     ),
     (
-        'schedule: "@daily"',
-        "sources: []",
+        "  kind: tumbling",
+        "  evictor: {count: 3}",
         (
-            "37:1: sources: not supported by this version; known keys: name, source, replay, watermark, windows, "
-            "quality, schedule"
+            "19:3: windows.evictor: not supported by this version; known keys: kind, size, slide, offset, gap, key, "
+            "allowed_lateness, trigger, accumulation, late_data, late_panes, aggregates"
         ),
+    ),
+    (
+        "  kind: tumbling",
+        "  trigger: {delta: 3}",
+        "19:13: windows.trigger.delta: not supported by this version; known keys: continuous, count",
+    ),
+    (
+        "  kind: tumbling",
+        "  kind: global",
+        "19:9: windows.kind: 'global' is not supported by this version, expected tumbling, sliding or session",
     ),
     (
         'schedule: "@daily"',
         "joins: []",
         (
-            "37:1: joins: not supported by this version; known keys: name, source, replay, watermark, windows, "
-            "quality, schedule"
+            "37:1: joins: not supported by this version; known keys: name, source, sources, replay, watermark, "
+            "windows, quality, schedule"
         ),
     ),
     (
         'schedule: "@daily"',
-        "triggers: []",
+        "trigger: {count: 3}",
         (
-            "37:1: triggers: not supported by this version; known keys: name, source, replay, watermark, windows,"
-            " quality, schedule"
+            "37:1: trigger: unknown key here; it belongs to windows; known keys: name, source, sources, replay, "
+            "watermark, windows, quality, schedule"
         ),
     ),
 ]

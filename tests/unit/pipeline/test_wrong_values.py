@@ -79,6 +79,16 @@ WRONG = [
         ),
     ),
     (
+        "strategy: bounded_out_of_orderness\n  out_of_orderness: 6 hours",
+        "strategy: custom\n  class: company.clocks.Device",
+        "16:10: watermark.class: found 'company.clocks.Device', expected a class as package.module:Class",
+    ),
+    (
+        "strategy: bounded_out_of_orderness\n  out_of_orderness: 6 hours",
+        "strategy: custom\n  class: clocks:Device\n  arguments: {a b: 1}",
+        "17:15: watermark.arguments.a b: found the name 'a b'; an argument is named by letters, digits and _",
+    ),
+    (
         "  placement: source",
         "  idle_timeout: 0s",
         (

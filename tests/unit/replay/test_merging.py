@@ -9,10 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_jobs.replay.merging import ScannedRow, scan
+from spark_jobs.pipeline.model import Accumulation, Trigger, TriggerKind, Windows
+from spark_jobs.replay.merging import TIMINGS, ScannedRow, scan
+from spark_jobs.semantics import triggers
 from spark_jobs.semantics.instants import MAX, MIN
 from spark_jobs.semantics.lateness import Lateness
 from spark_jobs.semantics.sessions import SessionOperator
+
+TRIGGERS = [Trigger(), Trigger(TriggerKind.CONTINUOUS, interval_ms=4), Trigger(TriggerKind.COUNT, n=3)]
 
 steps = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 9)), min_size=1, max_size=40)
 
@@ -26,31 +30,48 @@ def scanned_rows(drawn: list[tuple[int, int]]) -> list[ScannedRow]:
     ]
 
 
-def by_slots(rows: list[ScannedRow], lateness: int, *, discarding: bool) -> tuple[list[Any], list[int], list[Any]]:
-    """Panes with their rows' ranks, the ranks of too late rows, and the panes that no other goes on from."""
-    said = list(scan(rows, 10, lateness))
+def declared(lateness: int, *, discarding: bool, trigger: Trigger) -> Windows:
+    return Windows(
+        kind="session",
+        gap_ms=10,
+        allowed_lateness_ms=lateness,
+        accumulation=Accumulation.DISCARDING if discarding else Accumulation.ACCUMULATING,
+        trigger=trigger,
+    )
+
+
+def by_slots(
+    rows: list[ScannedRow], lateness: int, *, discarding: bool, trigger: Trigger
+) -> tuple[list[Any], dict[int, Any], list[Any]]:
+    """Panes with their rows' ranks, whether a pane shows a row and it is late, the panes that no other goes on from."""
+    said = list(scan(rows, declared(lateness, discarding=discarding, trigger=trigger)))
     shown = {rank: slot for _, rank, slot, *_ in said if rank is not None and slot is not None}
     panes, latest = [], []
-    for _, rank, slot, first, following, start, end, index, late_us, late_watermark in said:
+    for _, rank, slot, first, following, start, end, index, row_us, row_watermark, timing, _, _ in said:
         if rank is not None:
             continue
         held = sorted(r for r, s in shown.items() if (s == slot if discarding else first <= s <= slot))
-        panes.append((start, end, index, late_us, late_watermark, held))
+        panes.append((start, end, index, row_us, row_watermark, TIMINGS[timing].value, held))
         if following is None:
             latest.append((start, end, index))
-    too_late = [rank for _, rank, slot, *_ in said if rank is not None and slot is None]
-    return sorted(panes, key=str), too_late, sorted(latest)
+    fates = {rank: (slot is not None, is_late) for _, rank, slot, *_, is_late in said if rank is not None}
+    return sorted(panes, key=str), fates, sorted(latest)
 
 
-def by_operator(rows: list[ScannedRow], lateness: int, *, discarding: bool) -> tuple[list[Any], list[int], list[Any]]:
+def by_operator(
+    rows: list[ScannedRow], lateness: int, *, discarding: bool, trigger: Trigger
+) -> tuple[list[Any], dict[int, Any], list[Any]]:
     """The same from the operator, which holds the rows of every pane itself."""
-    made: SessionOperator[str, int] = SessionOperator(10, allowed_lateness_ms=lateness, discarding=discarding)
-    panes, too_late = [], []
+    made = SessionOperator[str, int](
+        10, allowed_lateness_ms=lateness, discarding=discarding, trigger=triggers.trigger(trigger)
+    )
+    panes, fates, shown = [], {}, set()
     latest: dict[Any, Any] = {}
 
     def note(pane: Any, late: ScannedRow | None) -> None:
         fired = (None, None) if late is None else (late.clock_us, pane.watermark)
-        panes.append((*pane.window, pane.index, *fired, sorted(pane.rows)))
+        panes.append((*pane.window, pane.index, *fired, pane.timing.value, sorted(pane.rows)))
+        shown.update(pane.rows)
         for window in pane.replaces:
             latest.pop(window, None)
         latest[pane.window] = (*pane.window, pane.index)
@@ -60,20 +81,23 @@ def by_operator(rows: list[ScannedRow], lateness: int, *, discarding: bool) -> t
         for pane in made.on_watermark(watermark) if watermark > made.watermark else ():
             note(pane, None)
         (verdict,) = made.on_row("k", row.ts, row.rank)
-        if verdict.lateness is Lateness.TOO_LATE:
-            too_late.append(row.rank)
+        fates[row.rank] = {Lateness.TOO_LATE: None, Lateness.ON_TIME: 0, Lateness.LATE: 1}[verdict.lateness]
         if verdict.pane is not None:
             note(verdict.pane, row)
     for pane in made.on_watermark(MAX):
         note(pane, None)
-    return sorted(panes, key=str), too_late, sorted(latest.values())
+    told = {rank: (rank in shown, is_late) for rank, is_late in fates.items()}
+    return sorted(panes, key=str), told, sorted(latest.values())
 
 
 @pytest.mark.parametrize("discarding", [False, True])
+@pytest.mark.parametrize("trigger", TRIGGERS)
 @given(drawn=steps, lateness=st.integers(0, 40))
-def test_slots_hold_the_rows_of_every_pane(*, discarding: bool, drawn: list[tuple[int, int]], lateness: int) -> None:
-    rows = scanned_rows(drawn)
-    assert by_slots(rows, lateness, discarding=discarding) == by_operator(rows, lateness, discarding=discarding)
+def test_slots_hold_the_rows_of_every_pane(
+    *, discarding: bool, trigger: Trigger, drawn: list[tuple[int, int]], lateness: int
+) -> None:
+    rows, how = scanned_rows(drawn), {"discarding": discarding, "trigger": trigger}
+    assert by_slots(rows, lateness, **how) == by_operator(rows, lateness, **how)
 
 
 def test_a_bridge_over_two_fired_sessions_goes_on_from_both() -> None:
@@ -82,13 +106,14 @@ def test_a_bridge_over_two_fired_sessions_goes_on_from_both() -> None:
         ScannedRow(7, 2, 20, 5, 2),
         ScannedRow(7, 3, 10, 29, 3),
     ]
-    said = list(scan(rows, 10, 50))
-    # component, rank, slot, first_slot, next_slot, start, end, index, late clock, late watermark
+    said = list(scan(rows, declared(50, discarding=False, trigger=Trigger())))
+    # component, rank, slot, first_slot, next_slot, start, end, index, clock and watermark of the row, timing, fires,
+    # is_late
     assert said == [
-        (7, None, 1, 1, 2, 0, 10, 0, None, None),
-        (7, 1, 1, *[None] * 7),
-        (7, None, 0, 0, 2, 20, 30, 0, None, None),
-        (7, 2, 0, *[None] * 7),
-        (7, None, 2, 0, None, 0, 30, 0, 3, 29),
-        (7, 3, 2, *[None] * 7),
+        (7, None, 1, 1, 2, 0, 10, 0, None, None, 1, 9, None),
+        (7, 1, 1, *[None] * 9, 0),
+        (7, None, 0, 0, 2, 20, 30, 0, None, None, 1, 29, None),
+        (7, 2, 0, *[None] * 9, 0),
+        (7, None, 2, 0, None, 0, 30, 0, 3, 29, 2, None, None),
+        (7, 3, 2, *[None] * 9, 1),
     ]

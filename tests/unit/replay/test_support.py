@@ -16,6 +16,8 @@ from spark_jobs.pipeline.model import (
     Source,
     Strategy,
     TimeField,
+    Trigger,
+    TriggerKind,
     Watermark,
     Windows,
 )
@@ -25,6 +27,9 @@ from spark_jobs.replay.support import (
     require_support,
     require_window_join,
 )
+from spark_jobs.semantics.custom import GeneratorError
+
+DETECTED = "spark_jobs.semantics.detected_bound:DetectedBound"
 
 
 def pipeline(watermark: Watermark = Watermark(), **windows: Any) -> Pipeline:  # noqa: B008 (frozen)
@@ -34,10 +39,27 @@ def pipeline(watermark: Watermark = Watermark(), **windows: Any) -> Pipeline:  #
 @pytest.mark.parametrize("strategy", Strategy)
 @pytest.mark.parametrize("idle_timeout_ms", [None, 1])
 def test_the_engine_has_every_strategy(strategy: Strategy, idle_timeout_ms: int | None) -> None:
-    watermark = Watermark(strategy, idle_timeout_ms=idle_timeout_ms)
+    watermark = Watermark(strategy, idle_timeout_ms=idle_timeout_ms, generator=DETECTED)
     require_support(pipeline(watermark))
     require_support(pipeline(watermark, kind="sliding", slide_ms=4))
     require_support(pipeline(watermark, kind="session", gap_ms=10))
+
+
+def test_a_class_of_the_users_that_is_not_there_is_refused() -> None:
+    with pytest.raises(GeneratorError, match=r"defines DetectedBound"):
+        require_support(pipeline(Watermark(Strategy.CUSTOM, generator=DETECTED + "s")))
+
+
+@pytest.mark.parametrize("kind", TriggerKind)
+def test_the_engine_has_every_trigger(kind: TriggerKind) -> None:
+    require_support(pipeline(trigger=Trigger(kind, interval_ms=1, n=1)))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in TriggerKind if kind is not TriggerKind.EVENT_TIME])
+def test_window_joins_are_refused_other_triggers(kind: TriggerKind) -> None:
+    windows = Windows(size_ms=10, trigger=Trigger(kind, interval_ms=1, n=1))
+    with pytest.raises(UnsupportedPipelineError, match=rf"windows\.trigger '{kind}' in a join, it has event_time"):
+        require_window_join(joining(Watermark(), Watermark()), windows)
 
 
 def test_other_windows_are_refused() -> None:
@@ -53,7 +75,7 @@ def joining(
     return JoiningPipeline("joined", *inputs, emit=Emit(emit, interval_ms=1), replay=ReplayOrder(order))
 
 
-@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("strategy", [strategy for strategy in Strategy if strategy is not Strategy.CUSTOM])
 def test_interval_joins_have_every_strategy_of_both_inputs(strategy: Strategy) -> None:
     require_interval_join(joining(Watermark(strategy), Watermark(strategy)))
     require_interval_join(joining(Watermark(strategy), Watermark(), emit=EmitKind.PER_EVENT))
@@ -65,6 +87,13 @@ def test_joins_refuse_rows_that_emit_beside_ticks() -> None:
         for pair in ((marked, Watermark(other)), (Watermark(other), marked)):
             with pytest.raises(UnsupportedPipelineError, match=r"emit 'every', where rows emit on one side alone; it "):
                 require_interval_join(joining(*pair))
+
+
+def test_joins_refuse_classes_of_the_users_of_either_input() -> None:
+    sound, lacking = Watermark(), Watermark(Strategy.CUSTOM, generator=DETECTED)
+    for pair in ((sound, lacking), (lacking, sound)):
+        with pytest.raises(UnsupportedPipelineError, match=r"watermark\.strategy 'custom' in a join, it has bounded"):
+            require_interval_join(joining(*pair))
 
 
 def test_joins_refuse_idle_timeouts_of_either_input() -> None:

@@ -284,3 +284,19 @@ def test_overlapping_windows_say_that_they_count_late_rows_each(run: ReportData,
     told = "Windows overlap: a row that came late for several is counted once for each that took it late."
     assert told not in parsed(render(run)).words()
     assert parsed(render(replace(run, overlapping=True))).words().count(told) == 2
+
+
+def test_early_firings_are_told_beside_late_ones(run: ReportData, parsed: Parsed) -> None:
+    counts = {**run.counts, "early_panes": 7}
+    assert "3 for a late row." in parsed(render(run)).words()
+    words = parsed(render(replace(run, counts=counts, waits=False))).words()
+    assert "7 before the watermark had passed them, 3 after." in words
+    assert "each fired it again" in words
+
+
+def test_where_a_late_row_may_fire_nothing_marks_are_called_firings(run: ReportData, parsed: Parsed) -> None:
+    words = parsed(render(replace(run, waits=False, late_rows_fire=False))).words()
+    assert "late firings stand for the late rows that were taken" in words
+    assert "3 late firings make 1 marks" in words
+    assert "2 too late rows make 1 marks" in words
+    assert "each fired it again" not in words

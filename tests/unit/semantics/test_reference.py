@@ -109,6 +109,7 @@ def test_counts_add_up(pipeline: Pipeline) -> None:
         "unassigned": 0,
         "windows": 2,
         "panes": 3,
+        "early_panes": 0,
         "late_panes": 1,
     }
 

@@ -1,0 +1,78 @@
+"""Runs by a watermark of the user's own: planned by name, staged with a timeline, published as the reference says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.run import Runner
+from spark_jobs.pipeline import Pipeline
+from spark_jobs.semantics import reference
+from spark_jobs.tables import ledger
+from spark_jobs.tables.lake import RESULT_TABLES, Lake
+from spark_jobs.tables.published import read_published
+from spark_jobs.tables.publishing import Interval
+from tests.spark import history
+from tests.spark.engine import in_order, rows_of
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
+
+SESSIONS = {"windows__kind": "session", "windows__gap": "25 seconds", "windows__size": "null"}
+EVERY_N = {"watermark__emit": "{every_n: 50}", "windows__kind": "sliding", "windows__slide": "4 minutes"}
+
+
+def detecting(table: str, **overrides: str) -> Pipeline:
+    """Bounds that each site learns from its own rows."""
+    custom = {
+        "watermark__strategy": "custom",
+        "watermark__out_of_orderness": "null",
+        "watermark__class": "spark_jobs.semantics.detected_bound:DetectedBound",
+        "watermark__arguments": "{rows: 40, warm_up: 5}",
+        "watermark__idle_timeout": "2 minutes",
+        "quality__max_too_late_ratio": "1",
+    }
+    return history.pipeline(table, **{**custom, **overrides})
+
+
+@pytest.mark.parametrize(
+    ("overrides", "slices"),
+    [
+        pytest.param({}, 3, id="tumbling"),
+        pytest.param(SESSIONS, 1, id="session", marks=pytest.mark.soak),
+        pytest.param(EVERY_N, 2, id="sliding", marks=pytest.mark.soak),
+    ],
+)
+def test_slices_publish_what_the_reference_gives(
+    spark: SparkSession, table: str, lake: Lake, overrides: dict[str, str], slices: int
+) -> None:
+    pipeline = detecting(table, **overrides)
+    outcomes = Runner(spark, pipeline, lake, slices=slices).run(Interval())
+    assert [outcome.state for outcome in outcomes] == ["done"] * 5
+    assert Path(str(outcomes[-1].report)).stat().st_size > 10_000
+    expected = reference.replay(history.events(), pipeline)
+    for name in RESULT_TABLES:
+        found = rows_of(read_published(spark, lake, name).drop("run_id"))
+        assert in_order(found) == in_order(getattr(expected, name)), name
+    counts = ledger.runs(spark, lake)[-1].counts
+    assert {name: counts[name] for name in expected.counts} == expected.counts
+    assert min(counts["late"], counts["too_late"]) > 0
+
+
+def test_a_plan_names_a_class_that_is_not_there(spark: SparkSession, table: str, lake: Lake) -> None:
+    runner = Runner(spark, detecting(table, watermark__class="spark_jobs.semantics.detected_bound:Detected"), lake)
+    with pytest.raises(InputError, match=r"watermark\.class: .* defines DetectedBound"):
+        runner.plan(Interval())
+
+
+def test_a_fault_of_a_class_is_told_without_a_traceback(spark: SparkSession, table: str, lake: Lake) -> None:
+    names = {"watermark__class": "tests.custom_watermarks:Marked", "watermark__arguments": "{}"}
+    runner = Runner(spark, detecting(table, **names), lake)
+    planned, _ = runner.plan(Interval())
+    with pytest.raises(InputError, match=r"^watermark\.class: .*Marked' failed in on_event: KeyError: 'mark'$"):
+        runner.step("replay", planned.run)
+    [step] = ledger.runs(spark, lake)[-1].steps[1:]
+    assert step.state == "failed"
+    assert str(step.error).endswith("Marked' failed in on_event: KeyError: 'mark'")

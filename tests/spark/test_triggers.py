@@ -1,0 +1,120 @@
+"""Windows that fire at intervals and by counts: Spark gives Flink's panes, and the reference's on drawn streams."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.pipeline.model import Accumulation, EmitKind, SourcePartition, Strategy, Trigger, TriggerKind, Windows
+from spark_jobs.semantics import reference
+from tests.spark.engine import in_order, spark_replay
+from tests.spark.test_properties import AGGREGATES
+from tests.spark.test_scenarios import chosen, continued, schema_of
+from tests.spark.test_silence import SCHEMA, drawn_pipeline, drawn_rows
+from tests.vectors.scenarios import Scenario, calendar_of, late_of, load_triggers, panes_of
+
+pytestmark = pytest.mark.spark
+
+ALL = load_triggers()
+
+
+def combinations(scenario: Scenario) -> set[tuple[object, ...]]:
+    """What a scenario has of everything that the engine treats apart."""
+    declared, windows = scenario.declared, scenario.pipeline.windows
+    kind = (windows.trigger.kind, windows.kind, declared["accumulation"])
+    timings = {(*kind, pane.timing) for pane in scenario.panes}
+    watermark = (declared["strategy"]["kind"], declared["emit"]["mode"], "idle_timeout_ms" in declared)
+    return {*timings, (windows.trigger.kind, *watermark), (*kind, bool(scenario.late))}
+
+
+SAMPLE = chosen(ALL, 25, combinations)
+CASES = [pytest.param(s, id=s.id, marks=[] if s in SAMPLE else pytest.mark.soak) for s in ALL]
+RESTATED = [pytest.param(s, id=s.id, marks=[] if s in SAMPLE[::5] else pytest.mark.soak) for s in ALL]
+
+
+@pytest.mark.parametrize("scenario", CASES)
+def test_spark_fires_as_flink_does(session: SparkSession, scenario: Scenario) -> None:
+    schema = schema_of(scenario)
+    outcome = spark_replay(session, scenario.rows[::-1], scenario.pipeline, until=scenario.until, schema=schema)
+    assert panes_of(outcome, scenario.shown_clock_us) == scenario.panes
+    assert late_of(outcome) == scenario.late
+    assert calendar_of(outcome, scenario.shown_clock_us) == scenario.calendar
+    expected = reference.replay(scenario.rows, scenario.pipeline, until=scenario.until)
+    assert without_members(outcome.window_results) == without_members(expected.window_results)
+    assert in_order(outcome.late_events) == in_order(expected.late_events)
+
+
+@pytest.mark.parametrize("scenario", RESTATED)
+def test_continued_aggregates_say_the_same_as_recomputed_ones(session: SparkSession, scenario: Scenario) -> None:
+    pipeline = continued(scenario.pipeline)
+    outcome = spark_replay(session, scenario.rows, pipeline, until=scenario.until, schema=schema_of(scenario))
+    expected = reference.replay(scenario.rows, pipeline, until=scenario.until)
+    assert in_order(outcome.panes) == in_order(expected.panes)
+    assert in_order(outcome.window_results) == in_order(expected.window_results)
+
+
+def without_members(results: list[dict[str, object]]) -> list[object]:
+    """Results whose lists of rows are sorted: they have no order of their own."""
+    return in_order([{**row, "members": sorted(row["members"])} for row in results])  # type: ignore[call-overload]
+
+
+WAYS = [(kind, trigger) for kind in ("tumbling", "sliding", "session") for trigger in ("continuous", "count")]
+SEEDS = [
+    pytest.param(*way, seed, marks=[] if seed < 2 else pytest.mark.soak, id=f"{way[0]}-{way[1]}-{seed}")
+    for seed in range(20)
+    for way in WAYS
+]
+
+
+def drawn_windows(draw: random.Random, kind: str, trigger: str) -> Windows:
+    """Windows some intervals long, and such as are shorter than one."""
+    interval, n = draw.choice([1, 2, 3, 7]), draw.choice([1, 2, 3, 5])
+    return Windows(
+        kind=kind,
+        size_ms=0 if kind == "session" else draw.choice([3, 10, 25]),
+        offset_ms=0 if kind == "session" else draw.choice([0, 1]),
+        slide_ms=draw.choice([2, 4, 13]) if kind == "sliding" else 0,
+        gap_ms=draw.choice([1, 4, 12]) if kind == "session" else 0,
+        key=draw.choice([(), ("key",)]),
+        allowed_lateness_ms=draw.choice([0, 4, 50]),
+        accumulation=draw.choice(list(Accumulation)),
+        aggregates=draw.choice(AGGREGATES),
+        trigger=Trigger(
+            TriggerKind(trigger), interval if trigger == "continuous" else 0, n if trigger == "count" else 0
+        ),
+    )
+
+
+@pytest.mark.parametrize(("kind", "trigger", "seed"), SEEDS)
+def test_spark_says_what_the_reference_says(session: SparkSession, kind: str, trigger: str, seed: int) -> None:
+    draw = random.Random(f"{kind} {trigger} {seed}")
+    strategy, emission = draw.choice(list(Strategy)), draw.choice(list(EmitKind))
+    rows = [{**row, "key": draw.choice(["x", "y", None])} for row in drawn_rows(draw)]
+    pipeline = drawn_pipeline(draw, strategy, emission, idle=strategy is not Strategy.NONE and draw.random() < 0.3)
+    pipeline = replace(pipeline, windows=drawn_windows(draw, kind, trigger))
+    expected = reference.replay(rows, pipeline)
+    found = spark_replay(session, rows[::-1], pipeline, schema=SCHEMA.append(pa.field("key", pa.string())))
+    assert in_order(found.panes) == in_order(expected.panes)
+    assert in_order(found.window_results) == in_order(expected.window_results)
+    assert in_order(found.late_events) == in_order(expected.late_events)
+
+
+def test_of_identical_rows_the_first_alone_comes_before_its_own_advance(session: SparkSession) -> None:
+    windows = Windows(size_ms=10, aggregates=AGGREGATES[0], trigger=Trigger(TriggerKind.CONTINUOUS, interval_ms=2))
+    draw = random.Random(0)
+    pipeline = drawn_pipeline(draw, Strategy.MONOTONOUS, EmitKind.PER_EVENT, idle=False)
+    pipeline = replace(
+        pipeline,
+        source=replace(pipeline.source, where=None, source_partition=SourcePartition()),
+        windows=windows,
+    )
+    told = {"partition": "a", "mark": False, "value": None, "counts": True}
+    rows = [{"id": ts, "ts": ts, "arrival_us": ts * 1000, **told} for ts in (1, 3, 3, 3, 5, 9)]
+    expected = reference.replay(rows, pipeline)
+    found = spark_replay(session, rows, pipeline, schema=SCHEMA)
+    assert [pane["rows"] for pane in expected.panes] == [2, 5, 6, 6]
+    assert in_order(found.panes) == in_order(expected.panes)

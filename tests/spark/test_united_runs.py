@@ -1,0 +1,100 @@
+"""Runs over several tables: what they pin, stage in slices, check and publish is what the reference says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.run import Runner
+from spark_jobs.pipeline import Pipeline, from_mapping
+from spark_jobs.semantics import reference
+from spark_jobs.tables import ledger
+from spark_jobs.tables.lake import RESULT_TABLES, Lake
+from spark_jobs.tables.publishing import Interval
+from tests.spark import history
+from tests.spark.engine import in_order
+from tests.spark.test_session_runs import published
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
+
+
+def of_site(row: dict[str, Any]) -> str:
+    return "coast" if row["site"] == "east" else "inland"
+
+
+@pytest.fixture
+def tables(spark: SparkSession, tmp_path: Path) -> dict[str, str]:
+    """The history in two tables, one of them in two commits."""
+    rows = history.events()
+    for name in ("inland", "coast"):
+        history.land(spark, [row for row in rows[:-50] if of_site(row) == name], tmp_path / name)
+    history.land(spark, [row for row in rows[-50:] if of_site(row) == "coast"], tmp_path / "coast")
+    history.land(spark, [row for row in rows[-50:] if of_site(row) == "inland"], tmp_path / "inland")
+    history.land(spark, [{**rows[-1], "reading": 50.0, "id": 5000}], tmp_path / "coast")
+    return {name: str(tmp_path / name) for name in ("inland", "coast")}
+
+
+def united(tables: dict[str, str], **overrides: str) -> Pipeline:
+    times = {"event_time": "happened_at", "arrival_time": "stored_at", "tie_break": ["id"]}
+    return from_mapping(
+        {
+            "name": "readings",
+            "sources": [
+                {
+                    "name": "inland",
+                    "table": tables["inland"],
+                    **times,
+                    "source_partition": ["site"],
+                    "watermark": {"out_of_orderness": "10 seconds"},
+                },
+                {
+                    "name": "coast",
+                    "table": tables["coast"],
+                    **times,
+                    "where": "reading <= 40",
+                    "watermark": {"out_of_orderness": "4 minutes"},
+                },
+            ],
+            "watermark": {"emit": {"every": "30 seconds"}},
+            "windows": {
+                "size": "10 minutes",
+                "key": ["source"],
+                "allowed_lateness": "20 minutes",
+                "aggregates": {"readings": "count(*)", "total": "sum(reading)"},
+            },
+        },
+        overrides={key.replace("__", "."): value for key, value in overrides.items()},
+    )
+
+
+@pytest.mark.parametrize("kind", ["tumbling", pytest.param("session", marks=pytest.mark.soak)])
+def test_a_sliced_run_over_two_tables_publishes_what_the_reference_gives(
+    spark: SparkSession, tables: dict[str, str], lake: Lake, kind: str
+) -> None:
+    sessions = {"windows__kind": "session", "windows__gap": "25 seconds", "windows__size": "null"}
+    pipeline = united(tables, **(sessions if kind == "session" else {}))
+    outcomes = Runner(spark, pipeline, lake, slices=3).run(Interval())
+    assert [o.state for o in outcomes] == ["done"] * 5
+    rows = [{**row, "source": of_site(row)} for row in history.events()]
+    rows.append({**rows[-1], "source": "coast", "reading": 50.0, "id": 5000})
+    expected = reference.replay(rows, pipeline)
+    found = published(spark, lake)
+    for name in RESULT_TABLES:
+        assert found[name] == in_order(getattr(expected, name)), name
+    run = ledger.find(spark, lake, outcomes[0].run_id)
+    assert run is not None
+    assert {name: run.counts[name] for name in expected.counts} == expected.counts
+    assert min(run.counts["late"], run.counts["too_late"], run.counts["filtered"]) > 0
+    assert run.pinned == {"inland": 1, "coast": 2}
+
+
+def test_a_table_that_names_its_own_source_is_refused(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
+    spark.read.format("delta").load(tables["coast"]).withColumnRenamed("site", "Source").write.format("delta").mode(
+        "overwrite"
+    ).option("overwriteSchema", "true").save(tables["coast"])
+    with pytest.raises(InputError, match=r"sources\[1\].table: found a column 'source'"):
+        Runner(spark, united(tables), lake).plan(Interval())

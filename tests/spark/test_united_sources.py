@@ -1,0 +1,127 @@
+"""Several sources under one watermark, as Spark and the reference say it: each with its own strategy and partitions.
+
+Streams are drawn by seed, every way of emitting meets every kind of windows. What fails is kept as a case.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.pipeline.model import (
+    EmitKind,
+    Pipeline,
+    SourcePartition,
+    Strategy,
+    TimeField,
+    TimeUnit,
+    UnitedSource,
+    Watermark,
+    Windows,
+)
+from spark_jobs.pipeline.sources import together
+from spark_jobs.replay import UnsupportedPipelineError
+from spark_jobs.semantics import reference
+from tests.spark.engine import in_order, spark_replay
+from tests.spark.test_silence import SCHEMA, START_MS, drawn_pipeline
+
+pytestmark = pytest.mark.spark
+
+UNITED = SCHEMA.append(pa.field("source", pa.string())).append(pa.field("seconds", pa.float64()))
+GRIDS = (
+    Windows(size_ms=10),
+    Windows(kind="sliding", size_ms=10, slide_ms=4, offset_ms=1),
+    Windows(kind="session", gap_ms=4),
+)
+# Strategies that go together: all emit at ticks, or all at their rows.
+AT_TICKS = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS, Strategy.NONE)
+AT_ROWS = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS, Strategy.PUNCTUATED)
+SEEDS = [
+    pytest.param(kind, grid, seed, marks=[pytest.mark.soak] if seed else [], id=f"{kind}-{GRIDS[grid].kind}-{seed}")
+    for seed in range(12)
+    for kind in EmitKind
+    for grid in range(len(GRIDS))
+]
+
+
+def drawn(kind: EmitKind, grid: int, seed: int) -> tuple[list[dict[str, Any]], Pipeline]:
+    draw = random.Random(f"{kind}-{grid}-{seed}")
+    one = drawn_pipeline(draw, Strategy.BOUNDED_OUT_OF_ORDERNESS, kind, idle=False)
+    known = AT_ROWS if kind is EmitKind.PER_EVENT else AT_TICKS
+    weights = (8, 8, 8 if known is AT_ROWS else 1)
+    sources = tuple(
+        UnitedSource(
+            name,
+            replace(
+                one.source,
+                table=name,
+                # One source tells its times in seconds, under another name.
+                event_time=TimeField("seconds", TimeUnit.SECONDS) if name == "app" else one.source.event_time,
+                source_partition=draw.choice(
+                    [SourcePartition(), SourcePartition(("partition",)), SourcePartition(("partition",), (("a",),))]
+                ),
+                where=draw.choice([None, "counts"]),
+            ),
+            Watermark(
+                draw.choices(known, weights)[0],
+                out_of_orderness_ms=draw.choice([0, 2, 10]),
+                when="mark",
+                value=draw.choice([None, TimeField("value", TimeUnit.MILLISECONDS)]),
+            ),
+        )
+        for name in draw.choice([("web", "app"), ("web", "app", "box")])
+    )
+    windows = replace(one.windows, **{**vars(GRIDS[grid]), "aggregates": one.windows.aggregates})
+    windows = replace(windows, key=draw.choice([(), ("source",)]), allowed_lateness_ms=draw.choice([0, 4, 50]))
+    rows = drawn_rows(draw, [united.name for united in sources])
+    return rows, replace(one, source=together(sources), sources=sources, windows=windows)
+
+
+def drawn_rows(draw: random.Random, names: list[str]) -> list[dict[str, Any]]:
+    """Rows of all sources; some begin late, and some rows come at one instant."""
+    clock_us = START_MS * 1000
+    rows = []
+    for number in range(draw.choice([1, 40, 60, 60])):
+        clock_us += draw.choice([0, 0, 700, 1000, 3000])
+        ts = clock_us // 1000 - draw.choice([0, 0, 1, 3, 9, 26, 40])
+        name = draw.choice(names if number > 8 else names[: draw.choice([1, 2])])
+        mark, value = draw.choice([True, True, False, None]), draw.choice([ts - 1, ts - 4, None])
+        told = {"partition": draw.choice("ab"), "arrival_us": clock_us, "counts": draw.choice([True, True, False])}
+        seconds = None if draw.random() < 0.05 else ts / 1000
+        time = {"ts": ts, "seconds": None} if name != "app" else {"ts": None, "seconds": seconds}
+        rows.append({"id": number, "source": name, "mark": mark, "value": value, **told, **time})
+    return rows
+
+
+@pytest.mark.parametrize(("kind", "grid", "seed"), SEEDS)
+def test_spark_unites_sources_as_the_reference_does(
+    session: SparkSession, kind: EmitKind, grid: int, seed: int
+) -> None:
+    rows, pipeline = drawn(kind, grid, seed)
+    expected = reference.replay(rows, pipeline)
+    found = spark_replay(session, rows[::-1], pipeline, schema=UNITED)
+    for table in ("panes", "window_results", "late_events", "invalid_events", "watermarks"):
+        assert in_order(getattr(found, table)) == in_order(getattr(expected, table)), table
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"idle_timeout_ms": 5}, "idle_timeout with several sources"),
+        ({"strategy": Strategy.TIME_LAG}, "'time_lag' with several sources"),
+        ({"strategy": Strategy.PUNCTUATED}, "some emit at their rows and others at the ticks"),
+    ],
+)
+def test_what_spark_does_not_unite_is_refused_by_name(
+    session: SparkSession, changes: dict[str, Any], told: str
+) -> None:
+    rows, pipeline = drawn(EmitKind.EVERY, 0, 0)
+    bounded, *others = (replace(united, watermark=Watermark(when="mark")) for united in pipeline.sources)
+    sources = (bounded, *(replace(other, watermark=replace(other.watermark, **changes)) for other in others))
+    with pytest.raises(UnsupportedPipelineError, match=told):
+        spark_replay(session, rows, replace(pipeline, sources=sources), schema=UNITED)

@@ -1,0 +1,36 @@
+"""Alignment: who is further ahead of the slowest than allowed waits a round, and the drift reached is told."""
+
+from __future__ import annotations
+
+from spark_jobs.semantics.alignment import AlignmentGroup, Drift
+from spark_jobs.semantics.instants import MAX, MIN
+
+
+def test_a_partition_waits_only_beyond_the_allowed_drift() -> None:
+    group = AlignmentGroup(10)
+    assert group.reading({"a": 100, "b": 110}) == ["a", "b"]
+    assert group.reading({"a": 100, "b": 111}) == ["a"]
+    assert group.drift == [Drift("a", 0, 0, 2), Drift("b", 11, 1, 2)]
+
+
+def test_a_partition_without_a_watermark_holds_up_nobody_and_reads() -> None:
+    group = AlignmentGroup(0)
+    assert group.reading({"b": MIN, "a": 100}) == ["a", "b"]
+    assert group.reading({"b": MIN}) == ["b"]
+    assert group.drift == [Drift("a", 0, 0, 1), Drift("b", None, 0, 2)]
+
+
+def test_who_has_read_all_holds_up_nobody() -> None:
+    group = AlignmentGroup(5)
+    assert group.reading({"slow": 0, "fast": 50}) == ["slow"]
+    assert group.reading({"fast": 50}) == ["fast"]
+
+
+def test_without_alignment_drift_is_told_and_nobody_waits() -> None:
+    group = AlignmentGroup(None)
+    assert group.reading({"a": 0, "b": 1_000}) == ["a", "b"]
+    assert group.drift == [Drift("a", 0, 0, 1), Drift("b", 1_000, 0, 1)]
+
+
+def test_a_limit_beyond_all_time_keeps_nobody_waiting() -> None:
+    assert AlignmentGroup(MAX).reading({"a": 5, "b": MAX}) == ["a", "b"]
