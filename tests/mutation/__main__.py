@@ -68,7 +68,7 @@ def judged_by(asked: Sequence[Mutant], tree: Path) -> Iterator[tuple[Judge, list
 
 def survived(judge: Judge, of: Sequence[Mutant], tree: Path) -> Iterator[Mutant]:
     """Judge the mutants; give those that no test has killed."""
-    for path in dict.fromkeys(mutant.path for mutant in of):
+    for path in {judge.tests(mutant.path): mutant.path for mutant in of}.values():
         if not judge.passes(path):
             sys.exit(f"the tests of {path} fail before anything is broken")
     for number, mutant in enumerate(of, start=1):

@@ -12,7 +12,7 @@ from typing import Protocol
 #: Longer than all tests of a judge take; a mutant that takes longer does not end.
 LONGEST_S = 1_200
 
-_QUIET = ("-x", "-q", "--no-header", "-p", "no:cacheprovider", "-m", "not soak")
+_QUIET = ("-x", "-q", "--no-header", "-p", "no:cacheprovider", "-m", "not soak and not spark")
 _REFERENCE = ("tests/unit/semantics", "tests/worked", "tests/vectors")
 _WINDOWS = (
     "tests/worked",
@@ -32,8 +32,11 @@ _JOINING = ("inputs.py", "interval_join.py", "join_watermark.py", "window_join.p
 class Judge(Protocol):
     """Whoever says whether the tests pass on the tree as it is."""
 
+    def tests(self, path: str) -> tuple[str, ...]:
+        """Give the tests that should notice a fault in the module."""
+
     def passes(self, path: str) -> bool:
-        """Say whether all tests that should notice a fault in the module pass."""
+        """Say whether all of these pass."""
 
 
 class Reference:
@@ -42,9 +45,13 @@ class Reference:
     def __init__(self, tree: Path) -> None:
         self._tree = tree
 
+    def tests(self, path: str) -> tuple[str, ...]:
+        """See `Judge`."""
+        return _REFERENCE
+
     def passes(self, path: str) -> bool:
         """See `Judge`."""
-        command = [sys.executable, "-m", "pytest", *_QUIET[:-1], "not soak and not spark", *_REFERENCE]
+        command = [sys.executable, "-m", "pytest", *_QUIET, *self.tests(path)]
         try:
             ended = subprocess.run(
                 command,
@@ -66,16 +73,19 @@ class SparkEngine:
         self._tree = tree
         self._process: subprocess.Popen[str] | None = None
 
+    def tests(self, path: str) -> tuple[str, ...]:
+        """See `Judge`."""
+        return _JOINS if path.rsplit("/", 1)[-1] in _JOINING else _WINDOWS
+
     def passes(self, path: str) -> bool:
         """See `Judge`."""
-        joins = path.rsplit("/", 1)[-1] in _JOINING
         process = self._process or self._started()
         watch = Timer(LONGEST_S, process.kill)
         watch.start()
         try:
             assert process.stdin is not None
             assert process.stdout is not None
-            process.stdin.write(" ".join([*(_JOINS if joins else _WINDOWS)]) + "\n")
+            process.stdin.write(" ".join(self.tests(path)) + "\n")
             process.stdin.flush()
             answer = next((line for line in process.stdout if line.startswith("verdict ")), None)
         finally:
