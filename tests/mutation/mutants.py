@@ -37,9 +37,9 @@ BY_HAND = (
         "spark_jobs/semantics/streaming_job.py",
         """            if event.is_kept:
                 self._process(event)
-            self._partitions.on_event(event.partition, event.row, event.ts)
+            self._sources[event.source].on_event(event.partition, event.row, event.ts)
 """,
-        """            self._partitions.on_event(event.partition, event.row, event.ts)
+        """            self._sources[event.source].on_event(event.partition, event.row, event.ts)
             if event.is_kept:
                 self._process(event)
 """,
@@ -49,10 +49,12 @@ BY_HAND = (
         "spark_jobs/semantics/streaming_job.py",
         """            if event.is_kept:
                 self._process(event)
-            self._partitions.on_event(event.partition, event.row, event.ts)
+            self._sources[event.source].on_event(event.partition, event.row, event.ts)
+            self._tell_reached()
             self._emit(self._emissions.after(event.clock_us))
 """,
-        """            self._partitions.on_event(event.partition, event.row, event.ts)
+        """            self._sources[event.source].on_event(event.partition, event.row, event.ts)
+            self._tell_reached()
             self._emit(self._emissions.after(event.clock_us))
             if event.is_kept:
                 self._process(event)
@@ -67,8 +69,8 @@ BY_HAND = (
     ),
     (
         "spark_jobs/semantics/panes.py",
-        "        self._watermark = watermark\n        panes = []\n",
-        "        panes = []\n",
+        "before, self._watermark = self._watermark, watermark",
+        "before = self._watermark",
         "a pane shows the watermark before the one that fires it (rule 61)",
     ),
     (
