@@ -6,8 +6,6 @@ begins. A killed step is finished by the same command: what was written is found
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import pairwise
@@ -17,11 +15,12 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs.jobs import session_staging
+from spark_jobs.jobs.counting import Counting, windows_of
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.progress import Progress
 from spark_jobs.jobs.session_staging import SessionStaging
 from spark_jobs.jobs.slices import Slice
+from spark_jobs.jobs.slices import whole as whole_of
 from spark_jobs.jobs.trigger_staging import TriggerStaging
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import (
@@ -34,9 +33,7 @@ from spark_jobs.replay import (
     panes,
     retractions,
     rounds,
-    session_panes,
     timeline,
-    timestamps,
     triggers,
     window_slices,
     windows,
@@ -47,14 +44,11 @@ from spark_jobs.replay.census import census, is_small, moving
 from spark_jobs.replay.engine import watermarks
 from spark_jobs.replay.epochs import Axis, axis
 from spark_jobs.replay.events import fills_windows, moves_watermark, prepare, quoted
-from spark_jobs.semantics import event_time as rule
 from spark_jobs.session import interpreting, shuffling
 from spark_jobs.tables import source, staging
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.publishing import Interval
-
-_IMPLAUSIBLE = (rule.EVENT_TIME_IN_FUTURE, rule.EVENT_TIME_OUT_OF_RANGE)
 
 
 def stage(
@@ -98,18 +92,19 @@ class _Staging:
         pinned = ", ".join(map(str, self._run.pinned.values()))
         self._say(f"counting version {pinned} of {self._pipeline.source.table}")
         groups = self._census()
-        counts = self._counted(groups)
+        counting = Counting(self._spark, self._pipeline, self._lake, self._run, self._prepared)
+        counts = counting.read(groups)
         self._say(f"{counts['rows_read']:,} rows, {counts['invalid']:,} of them without a usable time")
         if rounds.are_made(self._pipeline):
             self._stage(rounds.drift(self._prepared, self._pipeline), "drift", "all")
         if self._pipeline.windows.kind == windows.SESSION:
             with shuffling(self._spark, counts["rows_read"]):
                 late = self._stage_sessions(groups, counts["invalid"])
-            counts = self._counted_sessions(counts)
-            return {**counts, **self._written(counts, [], late)}
+            counts = counting.of_interval(counts)
+            return {**counts, **counting.staged(counts, [], late)}
         with shuffling(self._spark, counts["rows_read"]):
             parts = self._stage_all(groups, slices, counts["invalid"])
-            return {**counts, **self._written(counts, parts)}
+            return {**counts, **counting.staged(counts, parts)}
 
     def _census(self) -> DataFrame:
         """The census, read in one piece by the session for small plans while it is small."""
@@ -128,17 +123,6 @@ class _Staging:
         self._invalid(invalid)
         self._say("sessions staged")
         return late
-
-    def _counted_sessions(self, read: Mapping[str, int]) -> dict[str, int]:
-        """With the rows that belong to the interval: which these are, only the sessions tell."""
-        if self._interval.whole:
-            return dict(read)
-        where = (self._spark, self._lake, self._run.run_id)
-        panes, results = (staging.staged(*where, table) for table in ("panes", "window_results"))
-        filtered = session_staging.filtered(self._prepared, self._interval) if self._pipeline.source.where else 0
-        held = session_staging.held(panes, results, self._pipeline)
-        rows_read = filtered + held + self._too_late([])
-        return {**read, "rows_read": rows_read, "filtered": filtered}
 
     def _stage_all(self, groups: DataFrame, slices: int, invalid: int) -> list[Slice]:
         pipeline = self._pipeline
@@ -175,59 +159,9 @@ class _Staging:
     def _say(self, text: str) -> None:
         self._progress("replay", text)
 
-    def _counted(self, groups: DataFrame) -> dict[str, int]:
-        """Rows of the census by what becomes of them; refuses event times in the wrong unit."""
-        valid = F.col("reason").isNull()
-        # Which rows belong to an interval's sessions is told by the sessions, later.
-        of_sessions = self._pipeline.windows.kind == windows.SESSION
-        held = valid if of_sessions else valid & self._interval.holds(F.timestamp_millis("window_ms"))
-        inside = self._whole_or(held)
-        kept = inside & valid & F.col("kept")
-        spec = self._pipeline.windows
-        oldest = windows.oldest_ms(F.col("slice_ms"), spec)
-        sums = {
-            "rows_read": inside,
-            "invalid": inside & ~valid,
-            "filtered": inside & valid & ~F.col("kept"),
-            "unassigned": kept & (oldest > F.col("window_ms")),
-            "implausible": F.col("reason").isin(*_IMPLAUSIBLE),
-            "timed": valid | F.col("reason").isin(*_IMPLAUSIBLE),
-        }
-        counts = {name: F.when(holds, F.col("row_count")) for name, holds in sums.items()}
-        if windows.overlap(spec):
-            held = self._whole.windows_between(oldest, F.col("window_ms"), spec)
-            counts["row_windows"] = F.when(valid & F.col("kept"), held * F.col("row_count"))
-        row = groups.agg(*(F.coalesce(F.sum(n), F.lit(0)).alias(name) for name, n in counts.items()))
-        found = {name: int(n) for name, n in row.collect()[0].asDict().items()}
-        implausible, timed = found.pop("implausible"), found.pop("timed")
-        if implausible * 2 > timed:
-            raise InputError(self._wrong_unit(implausible, timed))
-        return found
-
-    def _whole_or(self, condition: Column) -> Column:
-        return F.lit(True) if self._interval.whole else condition
-
-    def _wrong_unit(self, implausible: int, timed: int) -> str:
-        field = self._pipeline.source.event_time
-        example = self._prepared.where(F.col(c.REASON).isin(*_IMPLAUSIBLE)).select(c.EVENT_US).head()
-        year = 1970 + (example[0] if example else 0) / (365.2425 * 86_400e6)
-        return (
-            (f"source.event_time: read '{field.expression}'" if field.expression else "sources: read their event times")
-            + (f" in {field.unit.value}" if field.unit else "")
-            + f", found {implausible:,} of {timed:,} event times in the future of their arrival or beyond any calendar "
-            f"(the first in the year {year:,.0f}). The unit is probably finer than declared: "
-            "give source.event_time as {column, unit: s|ms|us|ns}"
-        )
-
-    @cached_property
-    def _whole(self) -> Slice:
-        """The run's interval."""
-        edges = (self._interval.start, self._interval.end)
-        return Slice("slice-0", *(None if m is None else timestamps.literal_millis(m) for m in edges))
-
     def _slices(self, groups: DataFrame, wanted: int) -> list[Slice]:
         """The interval cut into `wanted` stretches of windows with about as many rows each."""
-        whole = self._whole
+        whole = whole_of(self._interval)
         if wanted <= 1:
             return [whole]
         inside = groups.where(F.col("reason").isNull() & F.col("kept") & whole.holds(F.col("window_ms")))
@@ -304,14 +238,14 @@ class _Staging:
         numbered = arrival_order.is_numbered(pipeline) or rounds.are_made(pipeline)
         prunable = not numbered and isinstance(kinds.get(event_time), T.TimestampType)
         if not prunable or (part.start_ms is None and part.end_ms is None):
-            return self._rows.where(fills_windows() & part.reaches(*_windows(pipeline)))
+            return self._rows.where(fills_windows() & part.reaches(*windows_of(pipeline)))
         read = self._events
         if part.start_ms is not None:
             read = read.where(F.col(quoted(event_time)) >= F.timestamp_millis(F.lit(part.start_ms)))
         if part.end_ms is not None:
             read = read.where(F.col(quoted(event_time)) < F.timestamp_millis(F.lit(part.end_ms + size)))
         rows = arrival_order.with_epoch(prepare(read, pipeline), pipeline)
-        return rows.where(fills_windows() & part.reaches(*_windows(pipeline)))
+        return rows.where(fills_windows() & part.reaches(*windows_of(pipeline)))
 
     def _late_rows(self, part: Slice, filling: DataFrame, book: DataFrame, groups: DataFrame) -> DataFrame:
         """The slice's rows behind a window of theirs; nothing is read where the census knows that there are none."""
@@ -343,77 +277,6 @@ class _Staging:
 
     def _stage(self, rows: DataFrame, table: str, part: str) -> None:
         staging.stage(rows, self._lake, self._run.run_id, table, part)
-
-    def _written(self, read: Mapping[str, int], parts: Sequence[Slice], late: int | None = None) -> dict[str, int]:
-        """What is staged, from Delta's own count of its rows; no row is read again for it.
-
-        `late` are the late rows, if they have been counted.
-
-        The audit counts the rows themselves, and what the panes hold, and compares. Rows in windows that are still open
-        are on time.
-        """
-        where = (self._spark, self._lake, self._run.run_id)
-        panes = staging.panes_by_timing(*where)
-        found = {"late": panes["late"] if late is None else late, "too_late": self._too_late(parts)}
-        overlap = windows.overlap(self._pipeline.windows)
-        told_apart = overlap or gathering.gathers(self._pipeline) or not triggers.is_default(self._pipeline)
-        if parts and told_apart:
-            found |= self._behind(parts)
-        if not overlap:
-            found.pop("row_windows_dropped", None)
-        if retractions.retracts(self._pipeline):
-            found["retractions"] = panes.pop(staging.RETRACTIONS, 0)
-        # Of the rows without a window some are late events.
-        unassigned = read["unassigned"] - found.pop("reported", 0)
-        elsewhere = read["invalid"] + read["filtered"] + found["late"] + found["too_late"] + unassigned
-        return {
-            "on_time": read["rows_read"] - elsewhere,
-            **found,
-            "unassigned": unassigned,
-            "windows": staging.row_count(*where, "window_results"),
-            "panes": panes.total(),
-            "early_panes": panes["early"],
-            "late_panes": panes["late"],
-        }
-
-    def _too_late(self, parts: Sequence[Slice]) -> int:
-        """How many rows of the interval no window took; those that are dropped are in no table."""
-        where = (self._spark, self._lake, self._run.run_id)
-        if not late_events.drops(self._pipeline):
-            return staging.row_count(*where, "late_events")
-        if self._pipeline.windows.kind == windows.SESSION:
-            missed = session_panes.too_late_rows(staging.found(*where, "ranked"), staging.found(*where, "scanned"))
-            return missed.where(self._interval.holds(F.timestamp_millis(c.WINDOW_MS))).count()
-        dropped = (staging.found(*where, f"late_rows/{p.name}").where(p.holds(F.col(c.WINDOW_MS))) for p in parts)
-        return sum(rows.where(c.TOO_LATE).count() for rows in dropped)
-
-    def _behind(self, parts: Sequence[Slice]) -> dict[str, int]:
-        """Of the rows behind one of their windows: how many are late, how many windows have dropped one.
-
-        With those without a window that are late events all the same (`reported`). Where a row has one window and fires
-        a pane of its own, a late pane is a late row; else the rows that lie between two tables have to be counted.
-        """
-        spec = self._pipeline.windows
-        oldest, newest = _windows(self._pipeline)
-        watermark = F.col(c.WATERMARK_MS)
-        dropping = F.least(newest, lateness.oldest_accepting_ms(watermark, spec) - F.lit(spec.period_ms))
-        sums: Counter[str] = Counter()
-        for part in parts:
-            rows = staging.found(self._spark, self._lake, self._run.run_id, f"late_rows/{part.name}")
-            owned = part.holds(newest)
-            late = owned & ~F.col(c.TOO_LATE) & (newest < lateness.oldest_on_time_ms(watermark, spec))
-            row = rows.agg(
-                F.count_if(late).alias("late"),
-                F.count_if(owned & (oldest > newest)).alias("reported"),
-                F.coalesce(F.sum(part.windows_between(oldest, dropping, spec)), F.lit(0)).alias("row_windows_dropped"),
-            )
-            sums.update({name: int(n) for name, n in row.collect()[0].asDict().items()})
-        return dict(sums)
-
-
-def _windows(pipeline: Pipeline) -> tuple[Column, Column]:
-    """Start of the oldest and of the newest window of a prepared row."""
-    return windows.oldest_ms(F.col(c.TS_MS), pipeline.windows), F.col(c.WINDOW_MS)
 
 
 def _start_ms() -> Column:

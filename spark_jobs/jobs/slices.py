@@ -8,7 +8,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Windows
-from spark_jobs.replay import windows
+from spark_jobs.replay import timestamps, windows
+from spark_jobs.tables.publishing import Interval
 
 
 @dataclass(frozen=True)
@@ -46,3 +47,9 @@ class Slice:
         oldest = oldest_ms if self.start_ms is None else F.greatest(oldest_ms, F.lit(self.start_ms))
         newest = newest_ms if self.end_ms is None else F.least(newest_ms, F.lit(self.end_ms - spec.period_ms))
         return windows.count_between(oldest, newest, spec)
+
+
+def whole(interval: Interval) -> Slice:
+    """The one slice of a run's interval."""
+    edges = (interval.start, interval.end)
+    return Slice("slice-0", *(None if moment is None else timestamps.literal_millis(moment) for moment in edges))

@@ -2,7 +2,8 @@
 
 Law: position = (clock, source partition, tie columns, the whole row), in commit order with the commit's version and the
 event time behind the clock, by offsets with partition and offset there, of several sources with the source's number.
-Rows with equal positions are identical, so that their order cannot be seen. The tick that ends a row's epoch is
+Rows with equal positions are identical: their order cannot be seen, but that each of them that emits is an epoch of its
+own, before the next. The tick that ends a row's epoch is
 
     every D, phase P   floor((clock_ms - P) / D)
     every_n n          floor(rank / n)
@@ -16,8 +17,9 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs.pipeline.model import EmitKind, Order, Pipeline
+from spark_jobs.pipeline.model import EmitKind, Order, Pipeline, Strategy
 from spark_jobs.replay import columns as c
+from spark_jobs.replay import strategy
 from spark_jobs.replay.epochs import Axis, axis, of_row_among_ticks, ticks
 from spark_jobs.replay.event_time import millis
 from spark_jobs.replay.events import moves_watermark, quoted
@@ -73,6 +75,9 @@ def with_epoch(prepared: DataFrame, pipeline: Pipeline, *, placed: bool = False)
     """
     counted = F.lit(True) if placed else moves_watermark(pipeline)
     place = F.col(c.POSITION) if placed else position(prepared, pipeline)
+    if not placed and emits_itself(pipeline):
+        prepared = _told_apart(prepared, place, pipeline)
+        place = place.withField("copy", F.col(c.COPY))
     if axis(pipeline) is Axis.ROWS:
         return prepared.withColumn(c.EPOCH, F.when(counted, place))
     if is_numbered(pipeline):
@@ -82,6 +87,22 @@ def with_epoch(prepared: DataFrame, pipeline: Pipeline, *, placed: bool = False)
     if axis(pipeline) is Axis.TICKS:
         return rows
     return rows.withColumn(c.EPOCH, F.when(counted, of_row_among_ticks(F.col(c.EPOCH), place)))
+
+
+def emits_itself(pipeline: Pipeline) -> bool:
+    """Whether a row may emit a watermark that an identical row behind it is late for."""
+    return strategy.carries(pipeline) or pipeline.watermark.strategy is Strategy.CUSTOM
+
+
+def _told_apart(prepared: DataFrame, place: Column, pipeline: Pipeline) -> DataFrame:
+    """`prepared` with `COPY`: identical rows that may each emit are numbered; others have 0, and are not shuffled."""
+    emits = moves_watermark(pipeline)
+    if strategy.carries(pipeline):
+        emits = emits & F.col(c.CANDIDATE_MS).isNotNull()
+    alike = Window.partitionBy(place).orderBy(F.lit(0))
+    numbered = prepared.where(emits).withColumn(c.COPY, F.row_number().over(alike))
+    others = prepared.where(~emits).withColumn(c.COPY, F.lit(0))
+    return numbered.unionByName(others)
 
 
 def is_numbered(pipeline: Pipeline) -> bool:

@@ -22,6 +22,7 @@ VALID = PREFIX + "valid"  # whether the row has usable times; never null
 REASON = PREFIX + "reason"  # why the row is invalid; null if it is valid
 KEPT = PREFIX + "kept"  # whether `where` keeps the row
 POSITION = PREFIX + "position"  # struct that compares as the total arrival order
+COPY = PREFIX + "copy"  # where rows emit: the number of the row among identical ones that do, 0 if it does not
 EPOCH = PREFIX + "epoch"  # the stretch between two emissions that the row belongs to; long, or the position itself
 WINDOW_MS = PREFIX + "window_ms"  # start of the row's window, the newest if it has several
 OLDEST_MS = PREFIX + "oldest_ms"  # start of the oldest window that is meant, where a row has several

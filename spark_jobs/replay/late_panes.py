@@ -158,12 +158,15 @@ def _frame(pipeline: Pipeline, *, gathered: bool) -> WindowSpec:
         return _in_order(pipeline).rowsBetween(Window.unboundedPreceding, 0)
     if not gathered:
         return _in_order(pipeline).rowsBetween(0, 0)
-    of_epoch = Window.partitionBy(*key_columns(pipeline), c.WINDOW_MS, c.EPOCH).orderBy(_IS_LATE, c.POSITION)
+    of_epoch = Window.partitionBy(*key_columns(pipeline), c.WINDOW_MS, c.EPOCH).orderBy(
+        _IS_LATE, c.POSITION, c.WATERMARK_MS
+    )
     return of_epoch.rowsBetween(Window.unboundedPreceding, 0)
 
 
 def _in_order(pipeline: Pipeline) -> WindowSpec:
-    return Window.partitionBy(*key_columns(pipeline), c.WINDOW_MS).orderBy(_IS_LATE, c.POSITION)
+    # Identical rows have one position, but may be judged by different watermarks.
+    return Window.partitionBy(*key_columns(pipeline), c.WINDOW_MS).orderBy(_IS_LATE, c.POSITION, c.WATERMARK_MS)
 
 
 def _behind(*, gathered: bool) -> list[Column]:

@@ -79,7 +79,7 @@ _Pane = Pane[tuple[()], ScannedRow]
 
 def ranked(rows: DataFrame) -> DataFrame:
     """`rows` (`sessions.rows_of`, with `WATERMARK_MS`) with `RANK`; to be stored, since ranks are joined by."""
-    in_order = Window.partitionBy(c.COMPONENT).orderBy(c.POSITION)
+    in_order = Window.partitionBy(c.COMPONENT).orderBy(c.POSITION, c.WATERMARK_MS)
     return rows.withColumn(c.RANK, F.row_number().over(in_order).cast("long")).drop(c.POSITION)
 
 

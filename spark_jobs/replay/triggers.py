@@ -77,7 +77,7 @@ def panes(in_time: DataFrame, late: DataFrame, fire: Fire, pipeline: Pipeline) -
 
 def _by_count(in_time: DataFrame, late: DataFrame, pipeline: Pipeline) -> DataFrame:
     n = F.lit(pipeline.windows.trigger.n)
-    number = F.row_number().over(of_window(pipeline).orderBy(c.POSITION))
+    number = F.row_number().over(of_window(pipeline).orderBy(c.POSITION, c.WATERMARK_MS))
     slotted = in_time.unionByName(late).withColumns(
         {
             SLOT: F.call_function("div", number - F.lit(1), n),
@@ -127,7 +127,7 @@ def _by_instant(in_time: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 def _behind(late: DataFrame, pipeline: Pipeline) -> DataFrame:
     """The late rows, whose slots are behind `last`, one a row."""
-    rank = F.row_number().over(of_window(pipeline).orderBy(c.POSITION))
+    rank = F.row_number().over(of_window(pipeline).orderBy(c.POSITION, c.WATERMARK_MS))
     return late.select(
         *_source(late),
         (_last_ms(pipeline) + rank).alias(SLOT),

@@ -30,7 +30,7 @@ WAYS = {
 }
 
 
-LONG = ("gathering", "updating")
+LONG = ("dropping", "gathering", "sessions", "updating")
 
 
 @pytest.mark.parametrize("way", [pytest.param(w, marks=[pytest.mark.soak] if w in LONG else []) for w in WAYS])

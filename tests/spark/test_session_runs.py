@@ -61,6 +61,7 @@ def test_an_open_end_leaves_the_last_sessions_pending(spark: SparkSession, table
         assert found[name] == in_order(getattr(expected, name)), name
 
 
+@pytest.mark.soak
 def test_a_range_of_the_same_pipeline_changes_nothing(spark: SparkSession, table: str, lake: Lake) -> None:
     Runner(spark, sessions(table), lake).run(Interval())
     before = published(spark, lake)

@@ -80,6 +80,7 @@ def test_slices_publish_what_the_reference_gives(
     assert bool(gaps) == (counts["unassigned"] > 0) == (shape is SHAPES["with gaps"])
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("shape", CASES)
 def test_a_range_of_the_same_pipeline_changes_nothing(
     spark: SparkSession, table: str, tmp_path: Path, shape: dict[str, str]

@@ -34,8 +34,10 @@ OPEN = {"replay__end_of_input": "keep_open"}
 
 CASES = [
     pytest.param({**CONTINUOUS}, 3, id="continuous tumbling"),
-    pytest.param({**COUNT, **SLIDING}, 3, id="count sliding"),
-    pytest.param({**SESSION, "windows__trigger": "{continuous: 10 seconds}"}, 1, id="continuous session"),
+    pytest.param({**COUNT, **SLIDING}, 3, id="count sliding", marks=pytest.mark.soak),
+    pytest.param(
+        {**SESSION, "windows__trigger": "{continuous: 10 seconds}"}, 1, id="continuous session", marks=pytest.mark.soak
+    ),
     pytest.param({**CONTINUOUS, **DISCARDING, **OPEN}, 2, id="continuous discarding open", marks=pytest.mark.soak),
     pytest.param({**CONTINUOUS, **SLIDING, **DISCARDING}, 2, id="continuous sliding", marks=pytest.mark.soak),
     pytest.param({**COUNT, **DISCARDING}, 2, id="count discarding", marks=pytest.mark.soak),

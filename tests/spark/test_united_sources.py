@@ -42,9 +42,11 @@ GRIDS = (
 AT_TICKS = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS, Strategy.NONE)
 AT_ROWS = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS, Strategy.PUNCTUATED)
 SEEDS = [
-    pytest.param(kind, grid, seed, marks=[pytest.mark.soak] if seed else [], id=f"{kind}-{GRIDS[grid].kind}-{seed}")
+    pytest.param(
+        kind, grid, seed, marks=[pytest.mark.soak] if seed or (k + grid) % 3 else [], id=f"{kind}-{grid}-{seed}"
+    )
     for seed in range(12)
-    for kind in EmitKind
+    for k, kind in enumerate(EmitKind)
     for grid in range(len(GRIDS))
 ]
 
