@@ -98,6 +98,7 @@ def test_a_range_replaces_only_its_windows(spark: SparkSession, table: str, lake
     assert after["invalid_events"] == before["invalid_events"]
 
 
+@pytest.mark.soak
 def test_a_range_of_the_same_pipeline_changes_nothing(spark: SparkSession, table: str, lake: Lake) -> None:
     publish(spark, history.pipeline(table), lake, Interval())
     before = published(spark, lake)
