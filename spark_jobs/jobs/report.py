@@ -20,8 +20,8 @@ from pyspark.sql import functions as F
 from spark_jobs import __version__
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.durations import format_duration
-from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import retractions, triggers, windows
+from spark_jobs.pipeline.model import LateData, Pipeline
+from spark_jobs.replay import gathering, late_events, retractions, triggers, windows
 from spark_jobs.report import data as d
 from spark_jobs.report import reduced
 from spark_jobs.report.bins import bins
@@ -102,15 +102,19 @@ def collect(
             heaviest = pool.submit(_too_late_windows, tables["late_events"])
             keys = pool.submit(_too_late_keys, tables["late_events"], pipeline)
             reasons = pool.submit(reduced.reasons(tables["invalid_events"]).collect)
-            late = _Late(marks, pipeline.windows.allowed_lateness_ms)
+            closes = pipeline.windows.late_data is not LateData.UPDATE
+            allowed_ms = pipeline.windows.allowed_lateness_ms if closes else 0
+            late = _Late(marks, allowed_ms)
             return d.ReportData(
                 pipeline=pipeline.name,
                 run=_facts(spark, pipeline, lake, run),
                 counts=run.counts,
-                allowed_lateness_ms=pipeline.windows.allowed_lateness_ms,
+                allowed_lateness_ms=allowed_ms,
                 overlapping=windows.overlap(pipeline.windows),
                 waits=triggers.is_default(pipeline),
-                late_rows_fire=triggers.late_rows_fire(pipeline),
+                late_rows_fire=triggers.late_rows_fire(pipeline) and not gathering.gathers(pipeline),
+                closes=closes,
+                keeps_late=not late_events.drops(pipeline),
                 key=pipeline.windows.key,
                 settings=settings(pipeline),
                 watermark=line.result(),

@@ -41,7 +41,7 @@ def charts(data: ReportData) -> dict[str, figure]:
     if data.watermark.firings or data.late.sample or data.too_late.sample:
         drawn.update(_watermark(data))
     if any(data.lateness.late) or any(data.lateness.too_late):
-        drawn[LATENESS] = _lateness(data.lateness, data.allowed_lateness_ms)
+        drawn[LATENESS] = _lateness(data.lateness, data.allowed_lateness_ms if data.closes else None)
     if data.results.starts_ms:
         drawn.update(_results(data.results))
     return drawn
@@ -111,7 +111,7 @@ def _marks(marks: LateMarks) -> dict[str, Any]:
     }
 
 
-def _lateness(lateness: Lateness, allowed_ms: int) -> figure:
+def _lateness(lateness: Lateness, allowed_ms: int | None) -> figure:
     unit_ms, unit = unit_for(lateness.edges_ms[-1])
     edges = np.array(lateness.edges_ms, dtype=np.float64) / unit_ms
     ranges = {"x_range": Range1d(start=0, end=float(edges[-1])), "y_range": DataRange1d(start=0)}
@@ -124,9 +124,10 @@ def _lateness(lateness: Lateness, allowed_ms: int) -> figure:
         bars = fig.quad("left", "right", "rows", 0, source=source, line_width=0.5, hatch_pattern=hatch, hatch_alpha=0.5)
         _role(bars.glyph, role)
         _hover(fig, [bars], [("rows", "@rows{0,0}"), (unit, "@left{0.[00]} to @right{0.[00]}")])
-    edge = Span(location=allowed_ms / unit_ms, dimension="height", line_width=2, line_dash=[6, 4], level="overlay")
-    _role(edge, "ink")
-    fig.add_layout(edge)
+    if allowed_ms is not None:
+        edge = Span(location=allowed_ms / unit_ms, dimension="height", line_width=2, line_dash=[6, 4], level="overlay")
+        _role(edge, "ink")
+        fig.add_layout(edge)
     return fig
 
 

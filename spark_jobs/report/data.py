@@ -182,7 +182,8 @@ class ReportData:
 
     With `overlapping` windows a late row is among the late marks and in the histogram once for each window that took it
     late. `waits`: windows fire at their end, and not before. `late_rows_fire`: each late row fires its window, so that
-    late marks are late rows; otherwise they are late firings.
+    late marks are late rows; otherwise they are late firings. `closes`: a window has an end, behind which rows are too
+    late for it. `keeps_late`: those rows are in `late_events`; otherwise they are counted alone.
     """
 
     pipeline: str
@@ -192,6 +193,8 @@ class ReportData:
     overlapping: bool = False
     waits: bool = True
     late_rows_fire: bool = True
+    closes: bool = True
+    keeps_late: bool = True
     key: tuple[str, ...] = ()
     settings: tuple[Setting, ...] = ()
     watermark: WatermarkLine = WatermarkLine()

@@ -98,7 +98,7 @@ def headlines(data: ReportData) -> tuple[Headline, ...]:
     meanings = {
         "on_time": "Came before the watermark had passed the last millisecond of their window.",
         "late": _late(data, allowed),
-        "too_late": "Came when their window was closed for good; kept in late_events.",
+        "too_late": f"Came when their window was closed for good; {_kept(data)}.",
         "invalid": "Have no usable event or arrival time; kept in invalid_events.",
         "filtered": "Were dropped by the pipeline's own condition.",
         "unassigned": "Lie between two windows and were not too late: as in Flink, no table holds them.",
@@ -121,10 +121,16 @@ def headlines(data: ReportData) -> tuple[Headline, ...]:
 
 def _late(data: ReportData, allowed: str) -> str:
     came = "Came after their window had fired" if data.waits else "Came after the watermark had passed their window"
+    again = ": each fired it again" if data.late_rows_fire else ""
+    if not data.closes:
+        return f"{came}; however late, a window takes them{again}."
     if not allowed:
         return f"{came}. With no allowed lateness there are none."
-    again = ": each fired it again" if data.late_rows_fire else ""
     return f"{came}, within the allowed lateness of {allowed}{again}."
+
+
+def _kept(data: ReportData) -> str:
+    return "kept in late_events" if data.keeps_late else "counted, and kept nowhere"
 
 
 def _firings(data: ReportData) -> str:

@@ -80,7 +80,9 @@ def lateness(data: ReportData) -> Picture:
     told = [
         "How far the watermark already stood past the last millisecond of a row's window when the row came.",
         f"{number(late)} late {what}, {number(too_late)} were too late; the longest lateness is {longest}.",
-        f"The dashed line is the allowed lateness, {allowed}: from there on a row is too late.",
+        f"The dashed line is the allowed lateness, {allowed}: from there on a row is too late."
+        if data.closes
+        else "No row is too late: a window takes all that come.",
     ]
     if data.overlapping:
         told.append(_OVERLAPPING)
@@ -94,7 +96,7 @@ def lateness(data: ReportData) -> Picture:
             rows.append((duration(start), "and more" if last else duration(end), number(taken), number(missed)))
     head = ("from", "to, exclusive", "late rows" if data.late_rows_fire else "late firings", "too late rows")
     bars = (Sign("bar", "late", "late, taken"), Sign("hatched", "too-late", "too late"))
-    signs = (*bars, Sign("dashed", "ink", "allowed lateness"))
+    signs = (*bars, Sign("dashed", "ink", "allowed lateness")) if data.closes else bars
     return Picture(charts.LATENESS, signs, tuple(told), "Rows by lateness", head, tuple(rows))
 
 

@@ -300,3 +300,14 @@ def test_where_a_late_row_may_fire_nothing_marks_are_called_firings(run: ReportD
     assert "3 late firings make 1 marks" in words
     assert "2 too late rows make 1 marks" in words
     assert "each fired it again" not in words
+
+
+def test_the_page_says_what_becomes_of_late_rows(run: ReportData) -> None:
+    assert "kept in late_events" in render(run)
+    dropping = render(replace(run, keeps_late=False))
+    assert "counted, and kept nowhere" in dropping
+    assert "kept in late_events" not in dropping
+    updating = render(replace(run, closes=False, allowed_lateness_ms=0))
+    assert "however late, a window takes them" in updating
+    assert "No row is too late: a window takes all that come." in updating
+    assert "The dashed line is the allowed lateness" not in updating
