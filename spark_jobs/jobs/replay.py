@@ -75,6 +75,7 @@ class _Staging:
         self._interval = Interval(run.interval_start, run.interval_end)
         self._events = source.events(spark, pipeline, run.pinned)
         self._prepared = prepare(self._events, pipeline)
+        self._advances: DataFrame | None = None
 
     @cached_property
     def _rows(self) -> DataFrame:
@@ -126,12 +127,15 @@ class _Staging:
 
     def _stage_all(self, groups: DataFrame, slices: int, invalid: int) -> list[Slice]:
         pipeline = self._pipeline
-        told = calendar(groups, self._moving, pipeline, advances=self._advances(groups))
-        book = self._kept(told, "calendar", groups.sparkSession)
+        advances = self._timeline(groups)
+        self._advances = advances if timeline.tells_all(pipeline) else None
+        book = self._kept(
+            calendar(groups, self._moving, pipeline, advances=self._advances), "calendar", groups.sparkSession
+        )
         parts = self._slices(groups, slices)
         firing = None
-        if not triggers.is_default(pipeline):
-            firing = TriggerStaging(pipeline, groups, self._moving, self._kept, self._stage)
+        if not triggers.is_default(pipeline) and advances is not None:
+            firing = TriggerStaging(pipeline, groups, advances, self._kept, self._stage)
         with ThreadPoolExecutor(max_workers=4) as pool:
             beside = [pool.submit(self._watermarks, book), pool.submit(self._invalid, invalid)]
             for i, part in enumerate(parts):
@@ -146,9 +150,9 @@ class _Staging:
                 future.result()
         return parts
 
-    def _advances(self, groups: DataFrame) -> DataFrame | None:
-        """The stored timeline, where it is all that tells the watermark."""
-        if not timeline.tells_all(self._pipeline):
+    def _timeline(self, groups: DataFrame) -> DataFrame | None:
+        """The stored timeline, where it is all that tells the watermark, or what windows fire by."""
+        if not timeline.tells_all(self._pipeline) and triggers.is_default(self._pipeline):
             return None
         found = timeline.advances(moving(groups, self._pipeline), self._moving, self._pipeline)
         return self._kept(found, "timeline", groups.sparkSession)
@@ -259,9 +263,9 @@ class _Staging:
                 behind = behind.limit(0)
             behind = self._kept(behind, f"behind/{name}", groups.sparkSession)
             asked = late_events.epochs_of(behind)
-            missed = late_events.missed_watermarks(asked, *told, advances=self._advances(groups))
+            missed = late_events.missed_watermarks(asked, *told, advances=self._advances)
         else:
-            missed = late_events.missed_watermarks(epochs, *told, advances=self._advances(groups))
+            missed = late_events.missed_watermarks(epochs, *told, advances=self._advances)
             missed = self._kept(missed, f"missed_watermarks/{name}", groups.sparkSession)
             if missed.isEmpty():
                 behind = behind.limit(0)

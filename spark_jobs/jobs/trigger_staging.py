@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from spark_jobs.jobs.slices import Slice
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import columns as c
-from spark_jobs.replay import retractions, showings, timeline, triggers, window_slices
+from spark_jobs.replay import retractions, showings, triggers, window_slices
 from spark_jobs.replay.census import moving
 from spark_jobs.semantics.panes import Timing
 from spark_jobs.tables import staging
@@ -24,13 +24,12 @@ Stage = Callable[[DataFrame, str, str], None]
 class TriggerStaging:
     """Stages the panes and results of one run's slices.
 
-    `groups` is the run's census, `moves` are the prepared rows with epoch that move the watermark.
+    `groups` is the run's census, `advances` its stored timeline.
     """
 
-    def __init__(self, pipeline: Pipeline, groups: DataFrame, moves: DataFrame, keep: Keep, stage: Stage) -> None:
+    def __init__(self, pipeline: Pipeline, groups: DataFrame, advances: DataFrame, keep: Keep, stage: Stage) -> None:
         self._pipeline, self._keep, self._stage = pipeline, keep, stage
-        self._moving = moving(groups, pipeline)
-        self._advances = keep(timeline.advances(self._moving, moves, pipeline), "timeline")
+        self._moving, self._advances = moving(groups, pipeline), advances
 
     def panes(self, part: Slice, on_time: DataFrame, late: DataFrame) -> DataFrame:
         """Stage every firing of the slice's windows and give them; `late` are the told rows behind a window of theirs.
