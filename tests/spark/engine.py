@@ -14,6 +14,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import Replay, replay
 
+#: What a replay gives.
+TABLES = ("panes", "window_results", "late_events", "invalid_events", "watermarks")
+
 #: The columns of a recorded scenario's rows, and of streams drawn like them.
 EVENTS = pa.schema(
     [
@@ -74,6 +77,12 @@ def frame_of(spark: SparkSession, rows: Sequence[Mapping[str, Any]], schema: pa.
 def rows_of(frame: DataFrame) -> list[dict[str, Any]]:
     """All rows of `frame`; timestamps are aware, in UTC, which is the tests' time zone."""
     return [{name: aware(value) for name, value in row.asDict().items()} for row in frame.collect()]
+
+
+def assert_same_tables(found: Any, expected: Any, tables: Sequence[str] = TABLES) -> None:
+    """Two replays give the same rows, in whatever order."""
+    for table in tables:
+        assert in_order(getattr(found, table)) == in_order(getattr(expected, table)), table
 
 
 def in_order(rows: Sequence[Mapping[str, Any]]) -> list[Any]:

@@ -16,7 +16,7 @@ from spark_jobs.semantics.instants import micros
 from spark_jobs.semantics.interval_join import JoinBounds, Side
 from tests.spark.engine import EVENTS, frame_of, rows_of
 from tests.vectors.joins import PairTuple
-from tests.vectors.scenarios import millis
+from tests.vectors.outcomes import millis
 
 SCHEMA = EVENTS.append(pa.field("side", pa.string())).append(pa.field("marker", pa.bool_()))
 

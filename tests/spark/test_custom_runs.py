@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.run import Runner
 from spark_jobs.pipeline import Pipeline
-from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger
-from spark_jobs.tables.lake import RESULT_TABLES, Lake
-from spark_jobs.tables.published import read_published
+from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.publishing import Interval
 from tests.spark import history
-from tests.spark.engine import in_order, rows_of
+from tests.spark.whole_run import assert_publishes_the_references
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
@@ -49,16 +45,8 @@ def test_slices_publish_what_the_reference_gives(
     spark: SparkSession, table: str, lake: Lake, overrides: dict[str, str], slices: int
 ) -> None:
     pipeline = detecting(table, **overrides)
-    outcomes = Runner(spark, pipeline, lake, slices=slices).run(Interval())
-    assert [outcome.state for outcome in outcomes] == ["done"] * 5
-    assert Path(str(outcomes[-1].report)).stat().st_size > 10_000
-    expected = reference.replay(history.events(), pipeline)
-    for name in RESULT_TABLES:
-        found = rows_of(read_published(spark, lake, name).drop("run_id"))
-        assert in_order(found) == in_order(getattr(expected, name)), name
-    counts = ledger.runs(spark, lake)[-1].counts
-    assert {name: counts[name] for name in expected.counts} == expected.counts
-    assert min(counts["late"], counts["too_late"]) > 0
+    run, _ = assert_publishes_the_references(spark, pipeline, lake, slices=slices)
+    assert min(run.counts["late"], run.counts["too_late"]) > 0
 
 
 def test_a_plan_names_a_class_that_is_not_there(spark: SparkSession, table: str, lake: Lake) -> None:

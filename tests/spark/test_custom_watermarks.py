@@ -17,7 +17,7 @@ from spark_jobs.pipeline.model import EmitKind, Order, Pipeline, ReplayOrder, St
 from spark_jobs.replay import replay
 from spark_jobs.semantics import reference
 from spark_jobs.semantics.custom import GeneratorError
-from tests.spark.engine import frame_of, in_order, spark_replay
+from tests.spark.engine import assert_same_tables, frame_of, spark_replay
 from tests.spark.test_silence import SCHEMA, drawn_pipeline, drawn_rows, until_of
 
 pytestmark = pytest.mark.spark
@@ -66,10 +66,7 @@ def test_spark_says_what_the_reference_says(session: SparkSession, way: tuple[Em
     rows, pipeline, until = drawn(way, seed)
     expected = reference.replay(rows, pipeline, until=until)
     found = spark_replay(session, rows[::-1], pipeline, until=until, schema=SCHEMA)
-    assert in_order(found.panes) == in_order(expected.panes)
-    assert in_order(found.watermarks) == in_order(expected.watermarks)
-    assert in_order(found.late_events) == in_order(expected.late_events)
-    assert in_order(found.window_results) == in_order(expected.window_results)
+    assert_same_tables(found, expected)
 
 
 def test_a_class_that_is_not_there_is_refused_before_anything_is_read(session: SparkSession) -> None:

@@ -24,7 +24,7 @@ from spark_jobs.semantics.streaming_job import operator
 from spark_jobs.semantics.window_join import CoGroup
 from tests.spark.engine import rows_of
 from tests.spark.joining import inputs_of
-from tests.vectors.scenarios import millis
+from tests.vectors.outcomes import millis
 from tests.vectors.spark_joins import joining
 
 pytestmark = pytest.mark.spark

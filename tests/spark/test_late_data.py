@@ -30,7 +30,7 @@ from spark_jobs.pipeline.model import (
     Windows,
 )
 from spark_jobs.semantics import reference
-from tests.spark.engine import frame_of, in_order, spark_replay
+from tests.spark.engine import assert_same_tables, frame_of, spark_replay
 from tests.spark.test_silence import SCHEMA, START_MS, drawn_pipeline
 
 pytestmark = pytest.mark.spark
@@ -114,8 +114,7 @@ def test_spark_treats_late_rows_as_the_reference_does(
     rows, pipeline = drawn(way, seed)
     expected = reference.replay(rows, pipeline, aggregates=BY_HAND)
     found = spark_replay(session, rows[::-1], pipeline, schema=SCHEMA)
-    for table in ("panes", "window_results", "late_events", "watermarks"):
-        assert in_order(getattr(found, table)) == in_order(getattr(expected, table)), table
+    assert_same_tables(found, expected)
 
 
 def test_a_check_knows_what_an_aggregate_may_ask_for(session: SparkSession) -> None:

@@ -8,14 +8,11 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.jobs.run import Runner
-from spark_jobs.semantics import reference
-from spark_jobs.tables import ledger
-from spark_jobs.tables.lake import RESULT_TABLES, Lake
+from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.publishing import Interval
 from tests.spark import history
-from tests.spark.engine import in_order
-from tests.spark.test_session_runs import published, sessions
+from tests.spark.test_session_runs import sessions
+from tests.spark.whole_run import assert_a_range_changes_nothing, assert_publishes_the_references
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
@@ -38,15 +35,8 @@ def test_a_sliced_run_passes_its_checks_and_publishes_what_the_reference_gives(
     spark: SparkSession, table: str, lake: Lake, way: str
 ) -> None:
     pipeline = (sessions if way == "sessions" else history.pipeline)(table, **WAYS[way])
-    outcomes = Runner(spark, pipeline, lake, slices=3).run(Interval())
-    assert [o.state for o in outcomes] == ["done"] * 5
-    expected = reference.replay(history.events(), pipeline)
-    found = published(spark, lake)
-    for name in RESULT_TABLES:
-        assert found[name] == in_order(getattr(expected, name)), name
-    counts = ledger.find(spark, lake, outcomes[0].run_id).counts  # type: ignore[union-attr]
-    assert {name: counts[name] for name in expected.counts} == expected.counts
-    assert_way(way, counts, expected)
+    run, expected = assert_publishes_the_references(spark, pipeline, lake, slices=3)
+    assert_way(way, run.counts, expected)
 
 
 def assert_way(way: str, counts: dict[str, int], expected: Any) -> None:
@@ -61,10 +51,6 @@ def assert_way(way: str, counts: dict[str, int], expected: Any) -> None:
 
 @pytest.mark.soak
 def test_a_range_of_dropping_sessions_counts_its_own_rows(spark: SparkSession, table: str, lake: Lake) -> None:
-    pipeline = sessions(table, **WAYS["sessions"])
-    Runner(spark, pipeline, lake).run(Interval())
-    before = published(spark, lake)
     start = history.START + timedelta(minutes=50, seconds=7)
-    outcomes = Runner(spark, pipeline, lake).run(Interval(start, start + timedelta(minutes=20)))
-    assert [o.state for o in outcomes] == ["done"] * 5
-    assert published(spark, lake) == before
+    interval = Interval(start, start + timedelta(minutes=20))
+    assert_a_range_changes_nothing(spark, sessions(table, **WAYS["sessions"]), lake, interval)

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.pipeline.model import Alignment, EmitKind, Order, Pipeline, ReplayOrder, Strategy, TimeField, TimeUnit
 from spark_jobs.replay import UnsupportedPipelineError, replay
 from spark_jobs.semantics import reference
-from tests.spark.engine import frame_of, in_order, rows_of, spark_replay
+from tests.spark.engine import assert_same_tables, frame_of, in_order, rows_of, spark_replay
 from tests.spark.test_silence import SCHEMA, drawn_pipeline, drawn_rows
 
 pytestmark = pytest.mark.spark
@@ -79,11 +79,7 @@ def test_spark_says_what_the_reference_says(session: SparkSession, way: tuple[St
     expected = reference.replay(rows, pipeline, until=until)
     found = spark_replay(session, rows[::-1], pipeline, until=until, schema=OFFSETS)
     assert in_order(rows_of(found.lazy.drift)) == in_order(expected.drift)
-    assert in_order(found.panes) == in_order(expected.panes)
-    assert in_order(found.watermarks) == in_order(expected.watermarks)
-    assert in_order(found.late_events) == in_order(expected.late_events)
-    assert in_order(found.invalid_events) == in_order(expected.invalid_events)
-    assert in_order(found.window_results) == in_order(expected.window_results)
+    assert_same_tables(found, expected)
 
 
 def test_another_order_has_no_drift(session: SparkSession) -> None:

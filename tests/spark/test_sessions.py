@@ -29,16 +29,13 @@ from spark_jobs.pipeline.model import (
 from spark_jobs.replay import SessionReplay
 from spark_jobs.replay.sessions import UNCLEAN
 from spark_jobs.semantics import reference
-from tests.spark.engine import EVENTS, Collected, in_order, spark_replay
+from tests.spark.engine import EVENTS, Collected, assert_same_tables, spark_replay
 
 pytestmark = pytest.mark.spark
 
 
 def assert_same(outcome: Collected, expected: reference.Replay) -> None:
-    assert in_order(outcome.panes) == in_order(expected.panes)
-    assert in_order(outcome.window_results) == in_order(expected.window_results)
-    assert in_order(outcome.late_events) == in_order(expected.late_events)
-    assert in_order(outcome.invalid_events) == in_order(expected.invalid_events)
+    assert_same_tables(outcome, expected)
     assert outcome.watermarks == expected.watermarks == []
 
 

@@ -38,7 +38,7 @@ from spark_jobs.semantics import reference
 from spark_jobs.semantics.events import Event, EventReader
 from spark_jobs.semantics.instants import MAX, MIN
 from spark_jobs.semantics.streaming_job import StreamingJob
-from tests.spark.engine import frame_of, in_order, spark_replay
+from tests.spark.engine import assert_same_tables, frame_of, spark_replay
 
 pytestmark = pytest.mark.spark
 
@@ -156,10 +156,7 @@ def test_spark_says_what_the_reference_says(
     rows, pipeline, until = drawn(way, seed)
     expected = reference.replay(rows, pipeline, until=until)
     found = spark_replay(session, rows[::-1], pipeline, until=until, schema=SCHEMA)
-    assert in_order(found.panes) == in_order(expected.panes)
-    assert in_order(found.watermarks) == in_order(expected.watermarks)
-    assert in_order(found.late_events) == in_order(expected.late_events)
-    assert in_order(found.window_results) == in_order(expected.window_results)
+    assert_same_tables(found, expected)
 
 
 @pytest.mark.parametrize(("way", "seed"), SEEDS)

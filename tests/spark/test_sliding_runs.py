@@ -14,13 +14,13 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.run import Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.replay import windows
-from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger
 from spark_jobs.tables.lake import RESULT_TABLES, Lake
 from spark_jobs.tables.published import read_published
 from spark_jobs.tables.publishing import Interval
 from tests.spark import history
 from tests.spark.engine import in_order, rows_of
+from tests.spark.whole_run import assert_publishes_the_references
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
@@ -59,24 +59,16 @@ def test_slices_publish_what_the_reference_gives(
     spark: SparkSession, table: str, tmp_path: Path, shape: dict[str, str]
 ) -> None:
     lake, pipeline = Lake(str(tmp_path / "lake"), "readings"), sliding(table, **shape)
-    outcomes = Runner(spark, pipeline, lake, slices=3).run(Interval())
-    assert [outcome.state for outcome in outcomes] == ["done"] * 5
-    assert Path(str(outcomes[-1].report)).stat().st_size > 10_000
-    expected, found = reference.replay(history.events(), pipeline), published(spark, lake)
-    for name in RESULT_TABLES:
-        assert in_order(found[name]) == in_order(getattr(expected, name)), name
-    counts = ledger.runs(spark, lake)[-1].counts
-    assert {name: counts[name] for name in expected.counts} == expected.counts
+    run, expected = assert_publishes_the_references(spark, pipeline, lake, slices=3)
+    counts = run.counts
     own = (pipeline.watermark.out_of_orderness_ms, pipeline.windows.allowed_lateness_ms)
     fates = {name: counts[name] for name in ("on_time", "late", "too_late")}
-    told = [
-        a for a in alternatives(spark, pipeline, lake, ledger.runs(spark, lake)[-1]) if own == tuple(a.values())[:2]
-    ]
+    told = [a for a in alternatives(spark, pipeline, lake, run) if own == tuple(a.values())[:2]]
     assert [{name: other[name] for name in fates} for other in told] == (
         [] if windows.have_gaps(pipeline.windows) else [fates]
     )
     assert min(counts["late"], counts["too_late"], counts["row_windows_dropped"]) > 0
-    gaps = [row for row in found["late_events"] if row["window_start"] is None]
+    gaps = [row for row in expected.late_events if row["window_start"] is None]
     assert bool(gaps) == (counts["unassigned"] > 0) == (shape is SHAPES["with gaps"])
 
 

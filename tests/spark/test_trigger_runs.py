@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.jobs.run import Runner
-from spark_jobs.pipeline import Pipeline
-from spark_jobs.semantics import reference
-from spark_jobs.tables import ledger
-from spark_jobs.tables.lake import RESULT_TABLES, Lake
-from spark_jobs.tables.published import read_published
+from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.publishing import Interval
 from tests.spark import history
-from tests.spark.engine import in_order, rows_of
+from tests.spark.whole_run import assert_a_range_changes_nothing, assert_publishes_the_references
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
@@ -50,28 +43,13 @@ CASES = [
 ]
 
 
-def published(spark: SparkSession, lake: Lake) -> dict[str, list[dict[str, Any]]]:
-    return {name: rows_of(read_published(spark, lake, name).drop("run_id")) for name in RESULT_TABLES}
-
-
-def firing(table: str, settings: dict[str, str]) -> Pipeline:
-    return history.pipeline(table, **settings)
-
-
 @pytest.mark.parametrize(("settings", "slices"), CASES)
 def test_a_run_passes_its_checks_and_publishes_what_the_reference_gives(
     spark: SparkSession, table: str, lake: Lake, settings: dict[str, str], slices: int
 ) -> None:
-    pipeline = firing(table, settings)
-    outcomes = Runner(spark, pipeline, lake, slices=slices).run(Interval())
-    assert [outcome.state for outcome in outcomes] == ["done"] * 5
-    assert Path(str(outcomes[-1].report)).stat().st_size > 10_000
-    expected, found = reference.replay(history.events(), pipeline), published(spark, lake)
-    for name in RESULT_TABLES:
-        assert in_order(found[name]) == in_order(getattr(expected, name)), name
-    counts = ledger.runs(spark, lake)[-1].counts
-    assert {name: counts[name] for name in expected.counts} == expected.counts
-    assert min(counts["early_panes"], counts["late"], counts["too_late"]) > 0
+    pipeline = history.pipeline(table, **settings)
+    run, _ = assert_publishes_the_references(spark, pipeline, lake, slices=slices)
+    assert min(run.counts[name] for name in ("early_panes", "late", "too_late")) > 0
 
 
 @pytest.mark.parametrize(
@@ -87,12 +65,6 @@ def test_a_run_passes_its_checks_and_publishes_what_the_reference_gives(
 def test_a_range_of_the_same_pipeline_changes_nothing(
     spark: SparkSession, table: str, lake: Lake, settings: dict[str, str]
 ) -> None:
-    pipeline = firing(table, settings)
-    Runner(spark, pipeline, lake).run(Interval())
-    before = published(spark, lake)
+    pipeline = history.pipeline(table, **settings)
     start = history.START + timedelta(minutes=50)
-    outcomes = Runner(spark, pipeline, lake, slices=2).run(Interval(start, start + timedelta(minutes=30)))
-    assert [outcome.state for outcome in outcomes] == ["done"] * 5
-    after = published(spark, lake)
-    for name in RESULT_TABLES:
-        assert in_order(after[name]) == in_order(before[name]), name
+    assert_a_range_changes_nothing(spark, pipeline, lake, Interval(start, start + timedelta(minutes=30)))

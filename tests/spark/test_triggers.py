@@ -11,11 +11,12 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.pipeline.model import Accumulation, EmitKind, SourcePartition, Strategy, Trigger, TriggerKind, Windows
 from spark_jobs.semantics import reference
-from tests.spark.engine import in_order, spark_replay
+from tests.spark.engine import assert_same_tables, in_order, spark_replay
 from tests.spark.test_properties import AGGREGATES
-from tests.spark.test_scenarios import chosen, continued, schema_of
+from tests.spark.test_scenarios import assert_restated_says_the_same, chosen, schema_of
 from tests.spark.test_silence import SCHEMA, drawn_pipeline, drawn_rows
-from tests.vectors.scenarios import Scenario, calendar_of, late_of, load_triggers, panes_of
+from tests.vectors.outcomes import calendar_of, late_of, panes_of
+from tests.vectors.scenarios import Scenario, load_triggers
 
 pytestmark = pytest.mark.spark
 
@@ -50,11 +51,7 @@ def test_spark_fires_as_flink_does(session: SparkSession, scenario: Scenario) ->
 
 @pytest.mark.parametrize("scenario", RESTATED)
 def test_continued_aggregates_say_the_same_as_recomputed_ones(session: SparkSession, scenario: Scenario) -> None:
-    pipeline = continued(scenario.pipeline)
-    outcome = spark_replay(session, scenario.rows, pipeline, until=scenario.until, schema=schema_of(scenario))
-    expected = reference.replay(scenario.rows, pipeline, until=scenario.until)
-    assert in_order(outcome.panes) == in_order(expected.panes)
-    assert in_order(outcome.window_results) == in_order(expected.window_results)
+    assert_restated_says_the_same(session, scenario)
 
 
 def without_members(results: list[dict[str, object]]) -> list[object]:
@@ -98,9 +95,7 @@ def test_spark_says_what_the_reference_says(session: SparkSession, kind: str, tr
     pipeline = replace(pipeline, windows=drawn_windows(draw, kind, trigger))
     expected = reference.replay(rows, pipeline)
     found = spark_replay(session, rows[::-1], pipeline, schema=SCHEMA.append(pa.field("key", pa.string())))
-    assert in_order(found.panes) == in_order(expected.panes)
-    assert in_order(found.window_results) == in_order(expected.window_results)
-    assert in_order(found.late_events) == in_order(expected.late_events)
+    assert_same_tables(found, expected)
 
 
 def test_of_identical_rows_the_first_alone_comes_before_its_own_advance(session: SparkSession) -> None:

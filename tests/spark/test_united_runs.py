@@ -11,13 +11,10 @@ from pyspark.sql import SparkSession
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.run import Runner
 from spark_jobs.pipeline import Pipeline, from_mapping
-from spark_jobs.semantics import reference
-from spark_jobs.tables import ledger
-from spark_jobs.tables.lake import RESULT_TABLES, Lake
+from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.publishing import Interval
 from tests.spark import history
-from tests.spark.engine import in_order
-from tests.spark.test_session_runs import published
+from tests.spark.whole_run import assert_publishes_the_references
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
@@ -77,17 +74,9 @@ def test_a_sliced_run_over_two_tables_publishes_what_the_reference_gives(
 ) -> None:
     sessions = {"windows__kind": "session", "windows__gap": "25 seconds", "windows__size": "null"}
     pipeline = united(tables, **(sessions if kind == "session" else {}))
-    outcomes = Runner(spark, pipeline, lake, slices=3).run(Interval())
-    assert [o.state for o in outcomes] == ["done"] * 5
     rows = [{**row, "source": of_site(row)} for row in history.events()]
     rows.append({**rows[-1], "source": "coast", "reading": 50.0, "id": 5000})
-    expected = reference.replay(rows, pipeline)
-    found = published(spark, lake)
-    for name in RESULT_TABLES:
-        assert found[name] == in_order(getattr(expected, name)), name
-    run = ledger.find(spark, lake, outcomes[0].run_id)
-    assert run is not None
-    assert {name: run.counts[name] for name in expected.counts} == expected.counts
+    run, _ = assert_publishes_the_references(spark, pipeline, lake, slices=3, rows=rows)
     assert min(run.counts["late"], run.counts["too_late"], run.counts["filtered"]) > 0
     assert run.pinned == {"inland": 1, "coast": 2}
 

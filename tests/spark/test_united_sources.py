@@ -27,7 +27,7 @@ from spark_jobs.pipeline.model import (
 from spark_jobs.pipeline.sources import together
 from spark_jobs.replay import UnsupportedPipelineError
 from spark_jobs.semantics import reference
-from tests.spark.engine import in_order, spark_replay
+from tests.spark.engine import assert_same_tables, spark_replay
 from tests.spark.test_silence import SCHEMA, START_MS, drawn_pipeline
 
 pytestmark = pytest.mark.spark
@@ -107,8 +107,7 @@ def test_spark_unites_sources_as_the_reference_does(
     rows, pipeline = drawn(kind, grid, seed)
     expected = reference.replay(rows, pipeline)
     found = spark_replay(session, rows[::-1], pipeline, schema=UNITED)
-    for table in ("panes", "window_results", "late_events", "invalid_events", "watermarks"):
-        assert in_order(getattr(found, table)) == in_order(getattr(expected, table)), table
+    assert_same_tables(found, expected)
 
 
 @pytest.mark.parametrize(

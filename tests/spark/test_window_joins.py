@@ -18,7 +18,8 @@ from tests.spark.joining import inputs_of
 from tests.spark.test_scenarios import ALL, chosen
 from tests.vectors.cogroups import CoGroupScenario, CoGroupTuple
 from tests.vectors.groups import GroupTuple, groups_of, side_of
-from tests.vectors.scenarios import Scenario, millis
+from tests.vectors.outcomes import millis
+from tests.vectors.scenarios import Scenario
 from tests.vectors.spark_joins import is_grouped_in_spark, joining, load_tumbling
 from tests.vectors.spark_joins import rows_of as rows_of_both
 

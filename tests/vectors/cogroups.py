@@ -9,7 +9,8 @@ from spark_jobs.semantics.joining_job import Gathered, gather
 from spark_jobs.semantics.streaming_job import operator
 from spark_jobs.semantics.window_join import CoGroup
 from tests.vectors.joins import JoinScenario
-from tests.vectors.scenarios import HERE, paired
+from tests.vectors.recorded import paired
+from tests.vectors.scenarios import HERE
 
 
 class CoGroupTuple(NamedTuple):

@@ -14,7 +14,8 @@ from spark_jobs.semantics.interval_join import Side
 from spark_jobs.semantics.reference import replay
 from tests.vectors import joins
 from tests.vectors.joins import JoinScenario, load_joins, pairs_of
-from tests.vectors.scenarios import Scenario, calendar_of, is_in_reference, late_of, panes_of, read, unassigned_of
+from tests.vectors.outcomes import calendar_of, late_of, panes_of, unassigned_of
+from tests.vectors.scenarios import Scenario, is_in_reference, read
 
 
 def differs(scenario: Scenario) -> list[str]:

@@ -12,7 +12,8 @@ from spark_jobs.semantics.interval_join import Side
 from spark_jobs.semantics.joining_job import Arrival, Gathered, JoinSource, gather
 from spark_jobs.semantics.streaming_job import operator
 from spark_jobs.semantics.window_join import CoGroup
-from tests.vectors.scenarios import PaneTuple, Scenario, load_for_reference
+from tests.vectors.outcomes import PaneTuple
+from tests.vectors.scenarios import Scenario, load_for_reference
 
 
 class GroupTuple(NamedTuple):

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from spark_jobs.pipeline.model import Emit
 from spark_jobs.semantics.interval_join import JoinBounds, Side
 from spark_jobs.semantics.joining_job import Arrival, Joined, JoinSource, join
-from tests.vectors.scenarios import HERE, RESULTS, SCENARIOS, Recorded, emission, paired, watermark
+from tests.vectors.recorded import paired
+from tests.vectors.scenarios import HERE, RESULTS, SCENARIOS, Recorded, emission, watermark
 
 
 class PairTuple(NamedTuple):

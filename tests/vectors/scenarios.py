@@ -1,24 +1,21 @@
 """A scenario is a stream with a pipeline, and what Flink 2.3.0 emitted for it: panes, late rows, watermarks.
 
 `load` gives the recorded scenarios of this folder that the Spark engine has, `load_for_reference` all that the
-reference has. What an engine gives becomes the same tuples as what Flink gave: `panes_of` and `late_of` read any result
-whose tables are rows of the published columns, `calendar_of` its `watermarks`, `unassigned_of` the reference's table.
-Times in the tuples are milliseconds, MIN and MAX as in Flink. A row of a scenario is a dict with `index` (its place in
-Flink's order), `partition, key, ts` (ms), `arrival_us` (microseconds; unique, in Flink's order) and `value`.
+reference has. What Flink gave is told in the tuples of `outcomes`, as is what an engine gives. A row of a scenario is
+a dict with `index` (its place in Flink's order), `partition, key, ts` (ms), `arrival_us` (microseconds; unique, in
+Flink's order) and `value`.
 """
 
 from __future__ import annotations
 
-import gzip
-import json
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from spark_jobs.pipeline.model import (
     Accumulation,
@@ -36,9 +33,10 @@ from spark_jobs.pipeline.model import (
     Watermark,
     Windows,
 )
-from spark_jobs.semantics.instants import END_OF_INPUT, MAX, MIN, micros, table_time
-from spark_jobs.semantics.reference import Replay
+from spark_jobs.semantics.instants import MAX, MIN, micros, table_time
 from spark_jobs.semantics.strategy import follows_clock
+from tests.vectors.outcomes import CalendarTuple, PaneTuple
+from tests.vectors.recorded import paired
 
 HERE = Path(__file__).parent
 SCENARIOS, RESULTS = "scenarios.jsonl.gz", "flink_results.jsonl.gz"
@@ -62,46 +60,6 @@ _AGGREGATES = {
 }
 # A tick that no scenario's clock reaches: Flink's emission mode 'none'.
 _NEVER_MS = 2**45
-
-
-class PaneTuple(NamedTuple):
-    """A firing, at clock `fired_us` (microseconds); `members` are the indices of the pane's rows."""
-
-    key: str
-    start: int
-    end: int
-    pane_index: int
-    timing: str
-    watermark: int
-    fired_us: int
-    rows: int
-    total: float
-    least: float
-    most: float
-    members: tuple[int, ...]
-
-
-class CalendarTuple(NamedTuple):
-    """A window's firing and closing, by the clock in microseconds."""
-
-    start: int
-    end: int
-    fires_us: int
-    watermark_at_fire: int
-    closes_us: int
-
-
-class Outcome(Protocol):
-    """What an engine gives: rows of the published tables."""
-
-    @property
-    def panes(self) -> Iterable[Mapping[str, Any]]: ...
-
-    @property
-    def late_events(self) -> Iterable[Mapping[str, Any]]: ...
-
-    @property
-    def watermarks(self) -> Iterable[Mapping[str, Any]]: ...
 
 
 @dataclass(frozen=True)
@@ -304,12 +262,6 @@ def read(scenarios: Path, results: Path) -> list[Scenario]:
     return [Scenario(declared, recorded) for declared, recorded in paired(scenarios, results)]
 
 
-def paired(scenarios: Path, results: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Give each scenario of a file with its answer of the other."""
-    answers = {answer["id"]: answer for answer in lines(results)}
-    return [(declared, answers[declared["id"]]) for declared in lines(scenarios)]
-
-
 def is_in_reference(declared: Mapping[str, Any]) -> bool:
     """Whether the reference has all that a scenario asks for."""
     return (
@@ -365,77 +317,3 @@ def watermark(strategy: Mapping[str, Any], emit: Emit) -> Watermark:
         value=TimeField(f"ts - {delta_ms}", unit=TimeUnit.MILLISECONDS) if delta_ms else None,
         lag_ms=strategy.get("lag_ms", 0),
     )
-
-
-def _as_it_is(clock_us: int) -> int:
-    return clock_us
-
-
-def panes_of(outcome: Outcome, shown: Callable[[int], int] = _as_it_is) -> list[PaneTuple]:
-    """An engine's panes, sorted; `shown` is the scenario's `shown_clock_us` where ticks may be skipped."""
-    return sorted(
-        PaneTuple(
-            pane["key"],
-            millis(pane["window_start"]),
-            millis(pane["window_end"]),
-            pane["pane_index"],
-            pane["timing"],
-            _watermark(pane["watermark"]),
-            shown(micros(pane["fired_at"])),
-            pane["rows"],
-            pane["total"],
-            pane["least"],
-            pane["most"],
-            tuple(sorted(pane["members"])),
-        )
-        for pane in outcome.panes
-    )
-
-
-def late_of(outcome: Outcome) -> list[int]:
-    """The indices of an engine's late rows, sorted."""
-    return sorted(row["index"] for row in outcome.late_events)
-
-
-def unassigned_of(outcome: Replay) -> list[int]:
-    """The indices of the rows that the reference drops without a trace, sorted."""
-    return sorted(row["index"] for row in outcome.unassigned_events)
-
-
-def calendar_of(outcome: Outcome, shown: Callable[[int], int] = _as_it_is) -> list[CalendarTuple]:
-    """An engine's calendar, sorted; `shown` as for panes."""
-    return sorted(
-        CalendarTuple(
-            millis(row["window_start"]),
-            millis(row["window_end"]),
-            shown(micros(row["fires_at"])),
-            _watermark(row["watermark_at_fire"]),
-            shown(micros(row["closes_at"])),
-        )
-        for row in outcome.watermarks
-    )
-
-
-def millis(moment: datetime) -> int:
-    """A table's timestamp as milliseconds since 1970."""
-    return micros(moment) // 1000
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    """Read the objects of a file, a line each."""
-    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as text:
-        return [{name: _objects(value) for name, value in json.loads(line).items()} for line in text]
-
-
-def _objects(value: Any) -> Any:
-    """Give a list of objects that was written column by column, to be small, as the oracle writes it."""
-    if not isinstance(value, dict) or not all(isinstance(column, list) for column in value.values()):
-        return value
-    rows = zip(*value.values(), strict=True)
-    return [{name: item for name, item in zip(value, row, strict=True) if item is not None} for row in rows]
-
-
-def _watermark(moment: datetime | None) -> int:
-    if moment is None:
-        return MIN
-    return MAX if moment == END_OF_INPUT else millis(moment)

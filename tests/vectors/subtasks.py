@@ -17,7 +17,8 @@ from spark_jobs.semantics.instants import MAX
 from spark_jobs.semantics.source import WatermarkedSource
 from spark_jobs.semantics.strategy import follows_clock
 from spark_jobs.semantics.valve import Valve
-from tests.vectors.scenarios import HERE, Scenario, paired
+from tests.vectors.recorded import paired
+from tests.vectors.scenarios import HERE, Scenario
 
 SCENARIOS, RESULTS = "subtasks.jsonl.gz", "flink_subtasks.jsonl.gz"
 

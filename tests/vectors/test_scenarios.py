@@ -11,16 +11,8 @@ from spark_jobs.semantics.events import Event, EventReader
 from spark_jobs.semantics.instants import micros
 from spark_jobs.semantics.reference import replay
 from spark_jobs.semantics.streaming_job import StreamingJob
-from tests.vectors.scenarios import (
-    Scenario,
-    calendar_of,
-    late_of,
-    load_for_reference,
-    load_triggers,
-    millis,
-    panes_of,
-    unassigned_of,
-)
+from tests.vectors.outcomes import calendar_of, late_of, millis, panes_of, unassigned_of
+from tests.vectors.scenarios import Scenario, load_for_reference, load_triggers
 
 SCENARIOS = [*load_for_reference(), *load_triggers()]
 

@@ -1,0 +1,55 @@
+"""A whole run, all steps one after the other: what it publishes and counts is what the reference gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.jobs.run import Runner
+from spark_jobs.pipeline import Pipeline
+from spark_jobs.semantics import reference
+from spark_jobs.tables import ledger
+from spark_jobs.tables.lake import RESULT_TABLES, Lake
+from spark_jobs.tables.ledger import Run
+from spark_jobs.tables.published import read_published
+from spark_jobs.tables.publishing import Interval
+from tests.spark import history
+from tests.spark.engine import in_order, rows_of
+
+
+def published(spark: SparkSession, lake: Lake) -> dict[str, list[Any]]:
+    """The rows of all published tables, without the run that made them, in one order."""
+    return {name: in_order(rows_of(read_published(spark, lake, name).drop("run_id"))) for name in RESULT_TABLES}
+
+
+def assert_publishes_the_references(
+    spark: SparkSession,
+    pipeline: Pipeline,
+    lake: Lake,
+    *,
+    slices: int = 1,
+    rows: Sequence[Mapping[str, Any]] | None = None,
+) -> tuple[Run, reference.Replay]:
+    """Run a pipeline over the history, or over a source that holds `rows`; gives the run and the reference's answer."""
+    outcomes = Runner(spark, pipeline, lake, slices=slices).run(Interval())
+    assert [outcome.state for outcome in outcomes] == ["done"] * 5
+    assert Path(str(outcomes[-1].report)).stat().st_size > 10_000
+    expected, found = reference.replay(history.events() if rows is None else rows, pipeline), published(spark, lake)
+    for name in RESULT_TABLES:
+        assert found[name] == in_order(getattr(expected, name)), name
+    run = ledger.find(spark, lake, outcomes[0].run_id)
+    assert run is not None
+    assert {name: run.counts[name] for name in expected.counts} == expected.counts
+    return run, expected
+
+
+def assert_a_range_changes_nothing(spark: SparkSession, pipeline: Pipeline, lake: Lake, interval: Interval) -> None:
+    """Run a pipeline whole and then over a part of time: what is published stays the same."""
+    Runner(spark, pipeline, lake).run(Interval())
+    before = published(spark, lake)
+    outcomes = Runner(spark, pipeline, lake, slices=2).run(interval)
+    assert [outcome.state for outcome in outcomes] == ["done"] * 5
+    assert published(spark, lake) == before
