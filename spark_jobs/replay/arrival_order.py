@@ -91,14 +91,20 @@ def with_epoch(prepared: DataFrame, pipeline: Pipeline, *, placed: bool = False)
 
 def emits_itself(pipeline: Pipeline) -> bool:
     """Whether a row may emit a watermark that an identical row behind it is late for."""
-    return strategy.carries(pipeline) or pipeline.watermark.strategy is Strategy.CUSTOM
+    return strategy.carries(pipeline) or pipeline.watermark.strategy is Strategy.CUSTOM or bool(_custom(pipeline))
+
+
+def _custom(pipeline: Pipeline) -> list[int]:
+    """The numbers of the sources whose watermark a class of the user's tells."""
+    return [n for n, united in enumerate(pipeline.sources) if united.watermark.strategy is Strategy.CUSTOM]
 
 
 def _told_apart(prepared: DataFrame, place: Column, pipeline: Pipeline) -> DataFrame:
     """`prepared` with `COPY`: identical rows that may each emit are numbered; others have 0, and are not shuffled."""
     emits = moves_watermark(pipeline)
     if strategy.carries(pipeline):
-        emits = emits & F.col(c.CANDIDATE_MS).isNotNull()
+        marked = F.col(c.CANDIDATE_MS).isNotNull()
+        emits = emits & (marked | F.col(c.SOURCE).isin(_custom(pipeline)) if pipeline.sources else marked)
     alike = Window.partitionBy(place).orderBy(F.lit(0))
     numbered = prepared.where(emits).withColumn(c.COPY, F.row_number().over(alike))
     others = prepared.where(~emits).withColumn(c.COPY, F.lit(0))

@@ -64,18 +64,9 @@ def _require_united(pipeline: Pipeline) -> None:
         raise UnsupportedPipelineError(
             f"asked Spark for several sources in the order '{pipeline.replay.order}', which is one table's own"
         )
-    alone = [pipeline.alone(united) for united in pipeline.sources]
-    for one in alone:
-        _require("watermark.strategy", one.watermark.strategy, WINDOW_JOIN_STRATEGIES, " with several sources")
-        if one.watermark.idle_timeout_ms is not None:
-            raise UnsupportedPipelineError(
-                "asked Spark for watermark.idle_timeout with several sources, which it does not have; take it away"
-            )
-    if all(one.watermark.strategy is not Strategy.NONE for one in alone) and len({axis(one) for one in alone}) > 1:
-        raise UnsupportedPipelineError(
-            "asked Spark for several sources, of which some emit at their rows and others at the ticks of "
-            f"watermark.emit '{pipeline.watermark.emit.kind}'; it has them with '{EmitKind.PER_EVENT}'"
-        )
+    for united in pipeline.sources:
+        if united.watermark.strategy is Strategy.CUSTOM:
+            new_generator(united.watermark.generator, united.watermark.arguments)
 
 
 def require_interval_join(joining: JoiningPipeline) -> None:

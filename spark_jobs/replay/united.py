@@ -5,7 +5,7 @@
 
 with C_s the combined watermark of the partitions of s (`watermark`). At an emission the sources speak one after the
 other, in the order of the list, and W may rise after each. Its advances are a timeline, and all else reads off that.
-No source is ever idle here, where a union's channels and a source's partitions are merged alike.
+Where no source is ever idle, a union's channels and a source's partitions are merged alike; `channels` has the rest.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import columns as c
-from spark_jobs.replay import emission, strategy, watermark
+from spark_jobs.replay import channels, emission, generators, strategy, watermark
+from spark_jobs.replay.changes import SourceRows
+from spark_jobs.replay.epochs import are_merged
+from spark_jobs.semantics.channels import Reader, union
 
 
 def alone(pipeline: Pipeline) -> list[Pipeline]:
@@ -25,15 +28,28 @@ def alone(pipeline: Pipeline) -> list[Pipeline]:
     return strategy.side_by_side([pipeline.alone(united) for united in pipeline.sources])
 
 
-def advances(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> DataFrame:
+def advances(
+    groups: DataFrame,
+    rows: DataFrame,
+    pipeline: Pipeline,
+    *,
+    until_us: int | None = None,
+    row: Column | None = None,
+    reader: Reader = union,
+) -> DataFrame:
     """All advances of the united watermark: `epoch, clock_us, watermark_ms, partition_watermarks`, a row each.
 
-    Arguments are those of `timeline.advances`; `groups` and `rows` also tell the `SOURCE`.
+    Arguments are those of `timeline.advances`; `groups` and `rows` also tell the `SOURCE`. `row` is the struct of a
+    row's own columns, by default all that a source has; `reader` says who reads the sources.
     """
     sources = [
         (number, one, groups.where(F.col(c.SOURCE) == number), rows.where(F.col(c.SOURCE) == number))
         for number, one in enumerate(alone(pipeline))
     ]
+    if are_merged(pipeline):
+        own = generators.own_columns(rows) if row is None else row
+        told = [SourceRows(one, of, moves, own) for _, one, of, moves in sources]
+        return channels.advances(told, _prefixes(pipeline), emission.Clock(groups, pipeline, until_us), reader)
     turns = [
         watermark.turning_points(of, moves, one, until_us=until_us, ended_by=groups) for _, one, of, moves in sources
     ]
@@ -54,6 +70,11 @@ def advances(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us
     placed = rises.select("watermark_ms", "first.epoch", F.col("first.partitions").alias("partition_watermarks"))
     clocked = emission.clocked(placed, {"epoch": "clock_us"}, groups, pipeline)
     return clocked.select("epoch", "clock_us", "watermark_ms", "partition_watermarks")
+
+
+def _prefixes(pipeline: Pipeline) -> list[str]:
+    """What stands before the labels of the sources' partitions, where they are named together."""
+    return [u.name if not u.source.source_partition.columns else f"{u.name}|" for u in pipeline.sources]
 
 
 def _step(number: int, count: int) -> Column:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -28,7 +29,7 @@ from spark_jobs.pipeline.sources import together
 from spark_jobs.replay import UnsupportedPipelineError
 from spark_jobs.semantics import reference
 from tests.spark.engine import assert_same_tables, spark_replay
-from tests.spark.test_silence import SCHEMA, START_MS, drawn_pipeline
+from tests.spark.test_silence import SCHEMA, START_MS, drawn_pipeline, until_of
 
 pytestmark = pytest.mark.spark
 
@@ -41,6 +42,8 @@ GRIDS = (
 # Strategies that go together: all emit at ticks, or all at their rows.
 AT_TICKS = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS, Strategy.NONE)
 AT_ROWS = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS, Strategy.PUNCTUATED)
+# The settings that closed forms do not unite: sources that may be idle, follow the clock, are told by the user's class.
+HARD = tuple(Strategy)
 SEEDS = [
     pytest.param(
         kind, grid, seed, marks=[pytest.mark.soak] if seed or (k + grid) % 3 else [], id=f"{kind}-{grid}-{seed}"
@@ -84,6 +87,48 @@ def drawn(kind: EmitKind, grid: int, seed: int) -> tuple[list[dict[str, Any]], P
     return rows, replace(one, source=together(sources), sources=sources, windows=windows)
 
 
+def drawn_hard(kind: EmitKind, grid: int, seed: int) -> tuple[list[dict[str, Any]], Pipeline, datetime | None]:
+    """Rows with long silences, sources of any strategies, idle or not, and how far the clock goes."""
+    draw = random.Random(f"hard-{kind}-{grid}-{seed}")
+    rows, pipeline = drawn(kind, grid, seed)
+    sources = tuple(replace(united, watermark=drawn_watermark(draw)) for united in pipeline.sources)
+    rows = with_silences(draw, rows)
+    return rows, replace(pipeline, sources=sources), until_of(draw, rows)
+
+
+def drawn_watermark(draw: random.Random) -> Watermark:
+    strategy = draw.choices(HARD, [3 if strategy is not Strategy.NONE else 1 for strategy in HARD])[0]
+    made = draw.choice([("Bounded", {"bound_ms": 3}), ("Marked", {}), ("Moody", {"mood": 2})])
+    custom = {"generator": f"tests.custom_watermarks:{made[0]}", "arguments": made[1]}
+    return Watermark(
+        strategy,
+        out_of_orderness_ms=draw.choice([0, 2, 10]),
+        when="mark",
+        value=draw.choice([None, TimeField("value", TimeUnit.MILLISECONDS)]),
+        lag_ms=draw.choice([0, 3, 20]),
+        idle_timeout_ms=draw.choice([1, 4, 10, 25, None]),
+        **(custom if strategy is Strategy.CUSTOM else {}),
+    )
+
+
+def with_silences(draw: random.Random, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """`rows`, with pauses of all, and of one source or partition while the others go on."""
+    later_us, told, silent = 0, [], {}
+    for row in rows:
+        later_us += draw.choice([0, 0, 0, 0, 0, 40_000])
+        clock_us = row["arrival_us"] + later_us
+        who = draw.choice(["source", "partition"])
+        if draw.random() < 0.15:
+            silent[who, row[who]] = clock_us + draw.choice([5_000, 30_000])
+        if any(silent.get((of, row[of]), 0) > clock_us for of in ("source", "partition")):
+            continue
+        ts = row["ts"] if row["ts"] is None else row["ts"] + later_us // 1000
+        seconds = row["seconds"] if row["seconds"] is None else row["seconds"] + later_us / 1_000_000
+        value = row["value"] if row["value"] is None else row["value"] + later_us // 1000
+        told.append({**row, "arrival_us": clock_us, "ts": ts, "seconds": seconds, "value": value})
+    return told or rows
+
+
 def drawn_rows(draw: random.Random, names: list[str]) -> list[dict[str, Any]]:
     """Rows of all sources; some begin late, and some rows come at one instant."""
     clock_us = START_MS * 1000
@@ -107,6 +152,16 @@ def test_spark_unites_sources_as_the_reference_does(
     rows, pipeline = drawn(kind, grid, seed)
     expected = reference.replay(rows, pipeline)
     found = spark_replay(session, rows[::-1], pipeline, schema=UNITED)
+    assert_same_tables(found, expected)
+
+
+@pytest.mark.parametrize(("kind", "grid", "seed"), SEEDS)
+def test_spark_unites_sources_that_no_closed_form_does(
+    session: SparkSession, kind: EmitKind, grid: int, seed: int
+) -> None:
+    rows, pipeline, until = drawn_hard(kind, grid, seed)
+    expected = reference.replay(rows, pipeline, until=until)
+    found = spark_replay(session, rows[::-1], pipeline, until=until, schema=UNITED)
     assert_same_tables(found, expected)
 
 
