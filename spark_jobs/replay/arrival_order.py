@@ -75,7 +75,7 @@ def with_epoch(prepared: DataFrame, pipeline: Pipeline, *, placed: bool = False)
     """
     counted = F.lit(True) if placed else moves_watermark(pipeline)
     place = F.col(c.POSITION) if placed else position(prepared, pipeline)
-    if not placed and emits_itself(pipeline):
+    if (not placed or pipeline.sources) and emits_itself(pipeline):
         prepared = _told_apart(prepared, place, pipeline)
         place = place.withField("copy", F.col(c.COPY))
     if axis(pipeline) is Axis.ROWS:

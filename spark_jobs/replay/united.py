@@ -10,6 +10,7 @@ Where no source is ever idle, a union's channels and a source's partitions are m
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window
@@ -34,21 +35,21 @@ def advances(
     pipeline: Pipeline,
     *,
     until_us: int | None = None,
-    row: Column | None = None,
+    own: Sequence[Column] | None = None,
     reader: Reader = union,
 ) -> DataFrame:
     """All advances of the united watermark: `epoch, clock_us, watermark_ms, partition_watermarks`, a row each.
 
-    Arguments are those of `timeline.advances`; `groups` and `rows` also tell the `SOURCE`. `row` is the struct of a
-    row's own columns, by default all that a source has; `reader` says who reads the sources.
+    Arguments are those of `timeline.advances`; `groups` and `rows` also tell the `SOURCE`. `own`, by source, is
+    the struct of a row's own columns, by default all that rows have; `reader` says who reads the sources.
     """
     sources = [
         (number, one, groups.where(F.col(c.SOURCE) == number), rows.where(F.col(c.SOURCE) == number))
         for number, one in enumerate(alone(pipeline))
     ]
     if are_merged(pipeline):
-        own = generators.own_columns(rows) if row is None else row
-        told = [SourceRows(one, of, moves, own) for _, one, of, moves in sources]
+        seen = own or [generators.own_columns(rows)] * len(sources)
+        told = [SourceRows(one, of, moves, seen[number]) for number, one, of, moves in sources]
         return channels.advances(told, _prefixes(pipeline), emission.Clock(groups, pipeline, until_us), reader)
     turns = [
         watermark.turning_points(of, moves, one, until_us=until_us, ended_by=groups) for _, one, of, moves in sources

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.pipeline.model import Emit, EmitKind, Strategy, Watermark, Windows
 from spark_jobs.replay.interval_join import interval_join
-from spark_jobs.replay.support import JOIN_STRATEGIES, WINDOW_JOIN_ACCUMULATIONS, WINDOW_JOIN_STRATEGIES
+from spark_jobs.replay.support import WINDOW_JOIN_ACCUMULATIONS
 from spark_jobs.replay.window_join import window_join
 from spark_jobs.semantics.instants import END_OF_INPUT, MAX, MIN, micros
 from spark_jobs.semantics.interval_join import JoinBounds, Side
