@@ -37,8 +37,10 @@ def position(prepared: DataFrame, pipeline: Pipeline) -> Column:
     """The row's place in the arrival order: a struct that compares field by field, nulls first.
 
     The last fields are the source's columns by name: they break what the declared columns leave tied. Maps have no
-    order in Spark and are compared as JSON text.
+    order in Spark and are compared as JSON text. Rows that have a place already keep it.
     """
+    if c.POSITION in prepared.columns:
+        return F.col(c.POSITION)
     fields = [F.col(c.CLOCK_US).alias("clock_us")]
     if pipeline.replay.order is Order.COMMIT:
         fields += [F.col(c.COMMIT_VERSION).alias("commit_version"), F.col(c.EVENT_US).alias("event_us")]

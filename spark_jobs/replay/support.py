@@ -15,7 +15,6 @@ from spark_jobs.semantics.strategy import follows_rows
 
 WINDOW_KINDS = ("tumbling", "sliding", "session")
 TRIGGERS = tuple(TriggerKind)
-WINDOW_JOIN_KINDS = ("tumbling",)
 WINDOW_JOIN_ACCUMULATIONS = (Accumulation.ACCUMULATING, Accumulation.DISCARDING)
 WINDOW_JOIN_LATE_PANES = (LatePanes.PER_ROW,)
 WINDOW_JOIN_TRIGGERS = (TriggerKind.EVENT_TIME,)
@@ -78,7 +77,7 @@ def require_interval_join(joining: JoiningPipeline) -> None:
 def require_window_join(joining: JoiningPipeline, windows: Windows) -> None:
     """Raise UnsupportedPipelineError if the engine lacks the windows, or something that one of two inputs asks for."""
     require_interval_join(joining)
-    _require("windows.kind", windows.kind, WINDOW_JOIN_KINDS, " in a join")
+    _require("windows.kind", windows.kind, WINDOW_KINDS)
     _require("windows.accumulation", windows.accumulation, WINDOW_JOIN_ACCUMULATIONS, " in a window join")
     _require("windows.late_panes", windows.late_panes, WINDOW_JOIN_LATE_PANES, " in a window join")
     _require("windows.trigger", windows.trigger.kind, WINDOW_JOIN_TRIGGERS, " in a join")

@@ -89,7 +89,7 @@ def _step(number: int, count: int) -> Column:
     spoken = (F.col(_after(i)).getField("partitions") for i in range(count))
     return F.struct(
         F.lit(number).alias("number"),
-        F.when(there, F.least(*marks)).alias("watermark_ms"),
+        F.when(there, F.least(*marks) if count > 1 else marks[0]).alias("watermark_ms"),
         F.array_sort(F.concat(*spoken)).alias("partitions"),
     )
 
