@@ -110,7 +110,8 @@ class WindowJoined:
     @cached_property
     def _replay(self) -> Replay:
         """The groups as panes."""
-        return grouped(self._inputs, self._gathering(self._inputs.rows), self._pipeline, self._until_us)
+        rows = self._gathering(self._inputs.rows).drop(*key_columns(self._joining))
+        return grouped(self._inputs, rows, self._pipeline, self._until_us)
 
     @cached_property
     def _pipeline(self) -> Pipeline:
