@@ -1,9 +1,9 @@
-"""Changes on columns: what the partitions of one source say that is news, each without the others (`semantics.changes`).
+"""Changes on columns: what each partition of one source says that is news, without the others (`semantics.changes`).
 
     joins        at the first row of a partition that is not declared
-    watermark    of rows alone: at a tick, what the rows that it ends propose; under a time lag at every tick, of partitions
-                 that are not idle; punctuated, at a marked row, if it is above all before it in its partition or the
-                 first since that was idle
+    watermark    at a tick, what the rows that it ends propose; under a time lag at every tick, of partitions that are
+                 not idle; punctuated, at a marked row, if it is above all before it in its partition or the first
+                 since that was idle
     idle         at the tick that finds the partition idle (`idleness`); only a watermark ends it
 
 A source's main output, here the partition null, has no rows: like a partition it is idle after the timeout, and before
@@ -131,9 +131,7 @@ def _silences(source: SourceRows, clock: Clock) -> DataFrame:
 def _with_main(everyone: DataFrame) -> DataFrame:
     """`everyone` and the main output, which is declared."""
     main = everyone.sparkSession.range(1).select(F.lit(None).cast("string").alias("partition"))
-    return everyone.unionByName(
-        main.withColumn("declared", F.lit(True)) if "declared" in everyone.columns else main
-    )
+    return everyone.unionByName(main.withColumn("declared", F.lit(True)) if "declared" in everyone.columns else main)
 
 
 def _at_ticks(told: DataFrame, kind: Kind, clock: Clock) -> DataFrame:

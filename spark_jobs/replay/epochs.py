@@ -36,12 +36,8 @@ class Axis(StrEnum):
 
 def axis(pipeline: Pipeline) -> Axis:
     """The kind of a pipeline's epochs; of several sources one that is fine enough for all."""
-    if are_silenced(pipeline):
-        return Axis.TICKS
-    if are_merged(pipeline):
-        return Axis.MARKS if any(emits_at_rows(united.watermark) for united in pipeline.sources) else Axis.TICKS
     if pipeline.sources:
-        return axis(pipeline.alone(pipeline.sources[0]))
+        return _axis_of_all(pipeline)
     watermark = pipeline.watermark
     if watermark.strategy is Strategy.NONE:
         return Axis.TICKS
@@ -51,6 +47,14 @@ def axis(pipeline: Pipeline) -> Axis:
         return Axis.MARKS if falls_idle(pipeline) else Axis.ROWS
     by_row = watermark.emit.kind is EmitKind.PER_EVENT and not falls_idle(pipeline)
     return Axis.ROWS if by_row else Axis.TICKS
+
+
+def _axis_of_all(pipeline: Pipeline) -> Axis:
+    if are_silenced(pipeline):
+        return Axis.TICKS
+    if are_merged(pipeline):
+        return Axis.MARKS if any(emits_at_rows(united.watermark) for united in pipeline.sources) else Axis.TICKS
+    return axis(pipeline.alone(pipeline.sources[0]))
 
 
 def are_silenced(pipeline: Pipeline) -> bool:

@@ -42,9 +42,7 @@ def own_columns(rows: DataFrame) -> Column:
     return F.struct(*(F.col(quoted(name)) for name in rows.columns if not name.startswith(c.PREFIX)))
 
 
-def changes(
-    rows: DataFrame, row: Column, ticks: DataFrame, pipeline: Pipeline, *, has_main: bool = False
-) -> DataFrame:
+def changes(rows: DataFrame, row: Column, ticks: DataFrame, pipeline: Pipeline, *, has_main: bool = False) -> DataFrame:
     """What changes in each partition; with `has_main` the partition null is the source's main output.
 
     `rows` are the prepared rows with epoch that move the watermark, `row` is what a generator sees of them; `ticks` has
@@ -61,7 +59,8 @@ def changes(
     kind = seen.schema["epoch"].dataType.simpleString()
     schema = f"partition string, epoch {kind}, is_tick boolean, number long, row long, kind int, watermark_ms long"
     in_order = seen.repartition("partition").sortWithinPartitions("partition", "epoch")
-    run = partial(_changed, pipeline.watermark, frozenset(declared_labels(pipeline)), has_main)
+    mains = frozenset([None] if has_main else [])
+    run = partial(_changed, pipeline.watermark, frozenset(declared_labels(pipeline)), mains)
     return in_order.mapInArrow(run, schema)
 
 
@@ -75,7 +74,7 @@ class _Step(NamedTuple):
 
 
 def _changed(
-    declared: Watermark, labels: frozenset[str], has_main: bool, batches: Iterable[RecordBatch]
+    declared: Watermark, labels: frozenset[str], mains: frozenset[None], batches: Iterable[RecordBatch]
 ) -> Iterator[RecordBatch]:
     """Run the generators of the partitions in `batches`, which lie one behind the other."""
     import pyarrow as pa
@@ -88,9 +87,7 @@ def _changed(
             if alone is None or step.partition != partition:
                 partition, number = step.partition, 0
                 new = partial(generator, declared)
-                alone = PartitionAlone(
-                    new, declared=partition in labels, is_main=has_main and partition is None
-                )
+                alone = PartitionAlone(new, declared=partition in labels, is_main=partition in mains)
             if step.ts_ms is None or step.row is None:
                 said = alone.on_periodic_emit(step.clock_us)
             else:

@@ -90,9 +90,11 @@ def _with_idle_tick(silences: DataFrame, pipeline: Pipeline, clock: Clock) -> Da
         return silences.withColumns({"idle": idle, "before_us": before})
     counted = _counted_ticks(clock.groups, clock.pipeline)
     starts = counted.select((F.col("idle") - F.lit(1)).alias("last"), F.col("clock_ms").alias("start_ms"))
-    started = silences.join(starts, "last").select(
-        "partition", "last", "next", (F.col("start_ms") + F.lit(_timeout_ms(pipeline))).alias("clock_ms")
-    ).withColumn("is_asked", F.lit(True))
+    started = (
+        silences.join(starts, "last")
+        .select("partition", "last", "next", (F.col("start_ms") + F.lit(_timeout_ms(pipeline))).alias("clock_ms"))
+        .withColumn("is_asked", F.lit(True))
+    )
     # Latest first, and a silence before the tick at which it is just not over: what has been seen comes later.
     latest_first = Window.partitionBy(F.lit(0)).orderBy(F.col("clock_ms").desc(), F.col("is_asked").isNull())
     later = latest_first.rowsBetween(Window.unboundedPreceding, 0)

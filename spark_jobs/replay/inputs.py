@@ -77,8 +77,8 @@ def inputs(
 ) -> Inputs:
     """Put both inputs in one order.
 
-    `right` is None where one source is split. `windows` is the grid of `WINDOW_MS`. `united`: whether the sources are. Raises TimeFieldError for a time
-    column of the wrong type, ValueError for an input too many or too few.
+    `right` is None where one source is split. `windows` is the grid of `WINDOW_MS`. `united`: whether the sources are.
+    Raises TimeFieldError for a time column of the wrong type, ValueError for an input too many or too few.
     """
     if (right is None) is (joining.right_when is None):
         raise ValueError(

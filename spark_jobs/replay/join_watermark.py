@@ -25,7 +25,7 @@ from spark_jobs.replay import columns as c
 from spark_jobs.replay import lateness, strategy, timeline, united, watermark
 from spark_jobs.replay.arrival_order import bucket
 from spark_jobs.replay.census import is_small
-from spark_jobs.replay.epochs import axis
+from spark_jobs.replay.epochs import Axis, axis
 from spark_jobs.replay.inputs import SIDE, Inputs, SourceRows, pipelines_of
 from spark_jobs.semantics.channels import Reader
 from spark_jobs.semantics.channels import inputs as both_inputs
@@ -37,14 +37,16 @@ _CEILING_MS = c.PREFIX + "ceiling_ms"
 def summary(inputs: Inputs) -> DataFrame:
     """Count the rows of `inputs.rows` by source, partition and stretch of the arrival order.
 
-    A row is a group: `source` (its index among `inputs.sources`; `SOURCE` where they are united), as in the census `partition`, `bucket`,
-    `first_epoch`, `max_ts_ms`, `last_clock_us`, `candidate_ms` (only where rows of a side carry candidates),
-    `row_count`. It is read several times and should be stored.
+    A row is a group: `source` (its index among `inputs.sources`; `SOURCE` where they are united), and as in the census
+    `partition`, `bucket`, `first_epoch`, `max_ts_ms`, `last_clock_us`, `candidate_ms` (only where rows of a side carry
+    candidates), `row_count`. It is read several times and should be stored.
     """
     source = F.lit(0) if len(inputs.sources) == 1 else F.col(SIDE)
     stretch = bucket(F.col(c.EPOCH), inputs.together)
     grouped = inputs.rows.groupBy(
-        source.alias(c.SOURCE if inputs.are_united else "source"), F.col(c.PARTITION).alias("partition"), stretch.alias("bucket")
+        source.alias(c.SOURCE if inputs.are_united else "source"),
+        F.col(c.PARTITION).alias("partition"),
+        stretch.alias("bucket"),
     )
     highest = {"max_ts_ms": F.max(c.TS_MS), "last_clock_us": F.max(c.CLOCK_US)}
     if any(strategy.carries(pipeline) for pipeline in inputs.pipelines):

@@ -98,7 +98,10 @@ class _Several:
 
     def _told(self, risen: list[United]) -> list[tuple[int, Reached]]:
         return [
-            (united.watermark, {self._prefixes[source] + label: ms for (source, label), ms in united.partitions.items()})
+            (
+                united.watermark,
+                {self._prefixes[source] + label: ms for (source, label), ms in united.partitions.items()},
+            )
             for united in risen
         ]
 

@@ -29,8 +29,10 @@ def side_by_side(pipelines: Sequence[Pipeline]) -> list[Pipeline]:
     marks = [one.watermark for one in pipelines]
     if not any(mark.strategy is Strategy.NONE and mark.idle_timeout_ms is None for mark in marks):
         return list(pipelines)
-    silent = {"strategy": Strategy.NONE, "idle_timeout_ms": None}
-    return [replace(one, watermark=replace(one.watermark, **silent)) for one in pipelines]
+    return [
+        replace(one, watermark=replace(one.watermark, strategy=Strategy.NONE, idle_timeout_ms=None))
+        for one in pipelines
+    ]
 
 
 def bounded_ms(ts_ms: Column, pipeline: Pipeline) -> Column:

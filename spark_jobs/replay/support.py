@@ -8,7 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from spark_jobs.pipeline.joining import JoiningPipeline
-from spark_jobs.pipeline.model import Accumulation, LatePanes, Order, Pipeline, Strategy, TriggerKind, Watermark, Windows
+from spark_jobs.pipeline.model import (
+    Accumulation,
+    LatePanes,
+    Order,
+    Pipeline,
+    Strategy,
+    TriggerKind,
+    Watermark,
+    Windows,
+)
 from spark_jobs.replay import firing
 from spark_jobs.semantics.custom import new_generator
 from spark_jobs.semantics.strategy import follows_rows

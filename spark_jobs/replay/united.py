@@ -17,8 +17,8 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import columns as c
 from spark_jobs.replay import channels, emission, generators, strategy, watermark
+from spark_jobs.replay import columns as c
 from spark_jobs.replay.changes import SourceRows
 from spark_jobs.replay.epochs import are_merged
 from spark_jobs.semantics.channels import Reader, union
@@ -49,8 +49,8 @@ def advances(
     ]
     if are_merged(pipeline):
         seen = own or [generators.own_columns(rows)] * len(sources)
-        told = [SourceRows(one, of, moves, seen[number]) for number, one, of, moves in sources]
-        return channels.advances(told, _prefixes(pipeline), emission.Clock(groups, pipeline, until_us), reader)
+        apart = [SourceRows(one, of, moves, seen[number]) for number, one, of, moves in sources]
+        return channels.advances(apart, _prefixes(pipeline), emission.Clock(groups, pipeline, until_us), reader)
     turns = [
         watermark.turning_points(of, moves, one, until_us=until_us, ended_by=groups) for _, one, of, moves in sources
     ]
@@ -58,8 +58,8 @@ def advances(
     reached = epochs
     for number, one, of, moves in sources:
         told = watermark.combined(watermark.points_after(epochs, one), of, moves, one)
-        own = F.struct("watermark_ms", _named(pipeline.sources[number].name, one).alias("partitions"))
-        reached = reached.join(told.select("epoch", own.alias(_after(number))), "epoch")
+        both = F.struct("watermark_ms", _named(pipeline.sources[number].name, one).alias("partitions"))
+        reached = reached.join(told.select("epoch", both.alias(_after(number))), "epoch")
     count = len(sources)
     # One partition for this window: a row an epoch that may raise a watermark, not a row an event.
     in_order = Window.partitionBy(F.lit(0)).orderBy("epoch")

@@ -49,8 +49,8 @@ class Combined(NamedTuple):
 class PartitionAlone:
     """One partition's generator; gives what changes. It joins with its first row, or is `declared`.
 
-    A source's main output (`is_main`) is there from the beginning, and has told nothing: what it says first is news, and
-    that it is active always, since a source may be idle whose main output has spoken (`source_output`).
+    A source's main output (`is_main`) is there from the beginning, and has told nothing: what it says first is news,
+    and that it is active always, since a source may be idle whose main output has spoken (`source_output`).
     """
 
     def __init__(

@@ -6,7 +6,8 @@
 What a source sends depends on its own partitions and main output alone, so that each of them can be run alone
 (`changes`). Law: merged again, source after source in their order, partitions at one emission together and before their
 main output, they give the united watermark as if all had been run side by side. For whoever repeats itself moves
-nothing: a source's output sends only what is news, and a main output that falls silent says so itself.
+nothing: a source's output sends only what is news, and a side of it that falls silent says so itself. But for a main
+output that says it is active: that wakes a source, however often it is said.
 """
 
 from __future__ import annotations

@@ -26,7 +26,6 @@ from spark_jobs.pipeline.model import (
     Windows,
 )
 from spark_jobs.pipeline.sources import together
-from spark_jobs.replay import UnsupportedPipelineError
 from spark_jobs.semantics import reference
 from tests.spark.engine import assert_same_tables, spark_replay
 from tests.spark.test_silence import SCHEMA, START_MS, drawn_pipeline, until_of
@@ -163,21 +162,3 @@ def test_spark_unites_sources_that_no_closed_form_does(
     expected = reference.replay(rows, pipeline, until=until)
     found = spark_replay(session, rows[::-1], pipeline, until=until, schema=UNITED)
     assert_same_tables(found, expected)
-
-
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({"idle_timeout_ms": 5}, "idle_timeout with several sources"),
-        ({"strategy": Strategy.TIME_LAG}, "'time_lag' with several sources"),
-        ({"strategy": Strategy.PUNCTUATED}, "some emit at their rows and others at the ticks"),
-    ],
-)
-def test_what_spark_does_not_unite_is_refused_by_name(
-    session: SparkSession, changes: dict[str, Any], told: str
-) -> None:
-    rows, pipeline = drawn(EmitKind.EVERY, 0, 0)
-    bounded, *others = (replace(united, watermark=Watermark(when="mark")) for united in pipeline.sources)
-    sources = (bounded, *(replace(other, watermark=replace(other.watermark, **changes)) for other in others))
-    with pytest.raises(UnsupportedPipelineError, match=told):
-        spark_replay(session, rows, replace(pipeline, sources=sources), schema=UNITED)
