@@ -120,9 +120,14 @@ def test_spark_gathers_as_flink(session: SparkSession, scenario: CoGroupScenario
 
 
 def arrived_by(rows: list[dict[str, Any]], group: dict[str, Any], scenario: CoGroupScenario) -> int:
-    """The index of the last row before a firing; a tick at an instant precedes the rows of that instant."""
-    by_rows = scenario.declared["strategy"]["kind"] == "punctuated" or group["timing"] == "late"
-    clock_us, is_tick = micros(group["fired_at"]), scenario.emit.kind is EmitKind.EVERY and not by_rows
+    """The index of the last row before a firing: its own, or that before Flink's watermark, where its clock lies."""
+    clock_us = micros(group["fired_at"])
     if group["watermark"] == END_OF_INPUT:
         return len(rows) - 1
-    return max(row["index"] for row in rows if row["arrival_us"] < clock_us + (not is_tick))
+    if group["timing"] == "late":
+        return next(row["index"] for row in rows if row["arrival_us"] == clock_us)
+    reached = millis(group["watermark"])
+    last = next(after for after, watermark in scenario.watermarks if watermark == reached)
+    assert rows[last]["arrival_us"] <= clock_us
+    assert all(clock_us <= row["arrival_us"] for row in rows[last + 1 :])
+    return last

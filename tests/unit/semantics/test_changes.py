@@ -11,6 +11,7 @@ import pytest
 
 from spark_jobs.semantics.changes import Combined, PartitionAlone, Recombined
 from spark_jobs.semantics.channels import Reader, Reunited, inputs, union
+from spark_jobs.semantics.instants import MIN
 from spark_jobs.semantics.partitions import SourcePartitions
 from spark_jobs.semantics.source_output import SourceOutput
 from spark_jobs.semantics.watermark import WatermarkOutput
@@ -35,7 +36,8 @@ class Erratic:
     def _say(self, output: WatermarkOutput) -> None:
         what = self._draw.random()
         if what < 0.6:
-            output.emit_watermark(self._draw.randrange(60))
+            watermark = self._draw.randrange(-15, 60)
+            output.emit_watermark(MIN if watermark < 0 else watermark)
         elif what < 0.85:
             output.mark_idle()
         else:
