@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.pipeline.model import EmitKind
 from spark_jobs.replay.window_join import WindowJoined, window_join
 from spark_jobs.semantics.instants import END_OF_INPUT, MAX, micros, table_time
 from spark_jobs.semantics.interval_join import Side
