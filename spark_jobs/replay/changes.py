@@ -6,8 +6,9 @@
                  since that was idle
     idle         at the tick that finds the partition idle (`idleness`); only a watermark ends it
 
-A source's main output, here the partition null, has no rows: like a partition it is idle after the timeout, and before
-it says MIN at the first tick, under a time lag what all say. A class of the user's is run instead (`generators`).
+A source's main output, here the partition null, has no rows: after the timeout it is idle, and under a time lag it says
+until then what all say. That it says MIN before is news to nobody, since no partition is idle before it is. A class of
+the user's is run instead (`generators`).
 """
 
 from __future__ import annotations
@@ -76,9 +77,7 @@ def _joins(source: SourceRows) -> DataFrame:
 def _behind_rows(source: SourceRows, clock: Clock) -> DataFrame:
     highest = F.max(strategy.of_group(source.pipeline)).alias("watermark_ms")
     proposed = source.groups.groupBy("partition", F.col("bucket").alias("tick")).agg(highest)
-    first = clock.groups.agg(F.min("bucket").alias("tick")).where("tick is not null")
-    main = first.select(F.lit(None).cast("string").alias("partition"), "tick", F.lit(MIN).alias("watermark_ms"))
-    return _at_ticks(proposed.unionByName(main), Kind.WATERMARK, clock)
+    return _at_ticks(proposed, Kind.WATERMARK, clock)
 
 
 def _lagging(source: SourceRows, clock: Clock) -> DataFrame:
