@@ -27,6 +27,7 @@ from spark_jobs.pipeline.model import (
 )
 from spark_jobs.pipeline.sources import together
 from spark_jobs.semantics import reference
+from spark_jobs.semantics.instants import END_OF_INPUT
 from tests.spark.engine import assert_same_tables, spark_replay
 from tests.spark.test_silence import SCHEMA, START_MS, drawn_pipeline, until_of
 
@@ -162,3 +163,14 @@ def test_spark_unites_sources_that_no_closed_form_does(
     expected = reference.replay(rows, pipeline, until=until)
     found = spark_replay(session, rows[::-1], pipeline, until=until, schema=UNITED)
     assert_same_tables(found, expected)
+
+
+def test_a_source_without_rows_lags_behind_the_clock_all_the_same(session: SparkSession) -> None:
+    rows, pipeline = drawn(EmitKind.EVERY, 0, 2)
+    web, app, *_ = pipeline.sources
+    lagging = replace(app, watermark=Watermark(Strategy.TIME_LAG, lag_ms=1))
+    pipeline = replace(pipeline, sources=(replace(web, watermark=Watermark()), lagging))
+    rows = [row for row in rows if row["source"] == "web"]
+    expected = reference.replay(rows, pipeline)
+    assert any(pane["timing"] == "on_time" and pane["watermark"] != END_OF_INPUT for pane in expected.panes)
+    assert_same_tables(spark_replay(session, rows[::-1], pipeline, schema=UNITED), expected)
