@@ -15,6 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.pipeline.model import (
+    Emit,
     EmitKind,
     Pipeline,
     SourcePartition,
@@ -173,4 +174,29 @@ def test_a_source_without_rows_lags_behind_the_clock_all_the_same(session: Spark
     rows = [row for row in rows if row["source"] == "web"]
     expected = reference.replay(rows, pipeline)
     assert any(pane["timing"] == "on_time" and pane["watermark"] != END_OF_INPUT for pane in expected.panes)
+    assert_same_tables(spark_replay(session, rows[::-1], pipeline, schema=UNITED), expected)
+
+
+def test_a_mark_below_an_earlier_one_ends_the_silence_of_its_partition(session: SparkSession) -> None:
+    """Partition a comes back with a mark below its own first, and from then on holds back b."""
+    steps = [("app", "b", 1000, 9000), ("web", "a", 1001, 1000), ("web", "b", 1002, 1010)]
+    steps += [("web", "b", 1000 + 100 * k, 1010 + k) for k in range(1, 8)]
+    steps += [("web", "a", 1801, 900), ("web", "b", 1802, 1100), ("web", "b", 1803, 1050), ("app", "b", 1950, 9001)]
+    rows = [
+        {"id": i, "source": source, "partition": partition, "arrival_us": clock * 1000, "ts": ts, "seconds": ts / 1000}
+        | {"mark": True, "value": None, "counts": True}
+        for i, (source, partition, clock, ts) in enumerate(steps)
+    ]
+    _, pipeline = drawn(EmitKind.EVERY, 0, 2)
+    web, app, *_ = pipeline.sources
+    one = replace(web.source, source_partition=SourcePartition(("partition",)), where=None)
+    marked = Watermark(Strategy.PUNCTUATED, when="mark", idle_timeout_ms=1)
+    pipeline = replace(
+        pipeline,
+        sources=(replace(web, source=one, watermark=marked), replace(app, watermark=Watermark())),
+        watermark=replace(pipeline.watermark, emit=Emit(EmitKind.EVERY, interval_ms=100)),
+        windows=replace(pipeline.windows, allowed_lateness_ms=0),
+    )
+    expected = reference.replay(rows, pipeline)
+    assert 12 not in [row["id"] for row in expected.late_events]
     assert_same_tables(spark_replay(session, rows[::-1], pipeline, schema=UNITED), expected)
