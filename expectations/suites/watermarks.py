@@ -12,6 +12,7 @@ from expectations import lateness, windows
 from expectations.law import Law, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import EndOfInput, Pipeline
+from spark_jobs.semantics.strategy import follows_rows
 
 
 def rows(staged: Staged) -> DataFrame:
@@ -59,7 +60,7 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
             "No window fires at a lower watermark than one that fired at an earlier moment.",
             "highest_before IS NULL OR watermark_at_fire >= highest_before",
         ),
-        _of_a_partition(pipeline),
+        *_of_partitions(pipeline),
     )
     if pipeline.replay.end_of_input is EndOfInput.KEEP_OPEN:
         return always
@@ -71,18 +72,39 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     return (*always, closed)
 
 
-def _of_a_partition(pipeline: Pipeline) -> Law:
+def _of_partitions(pipeline: Pipeline) -> tuple[Law, ...]:
+    if pipeline.sources:
+        return _of_sources(pipeline)
     if pipeline.watermark.idle_timeout_ms is None:
-        return Law(
-            "the_watermark_is_that_of_the_slowest_partition",
-            "The watermark at which a window fires is the lowest among the source partitions' own.",
-            "slowest IS NULL OR watermark_at_fire = slowest",
+        return (
+            Law(
+                "the_watermark_is_that_of_the_slowest_partition",
+                "The watermark at which a window fires is the lowest among the source partitions' own.",
+                "slowest IS NULL OR watermark_at_fire = slowest",
+            ),
         )
     # Which partitions are idle is not in the table; those that are not have the lowest of theirs.
-    return Law(
-        "the_watermark_is_that_of_a_partition",
-        "The watermark at which a window fires is that of one of the source partitions.",
-        "coalesce(is_one, true)",
+    return (
+        Law(
+            "the_watermark_is_that_of_a_partition",
+            "The watermark at which a window fires is that of one of the source partitions.",
+            "coalesce(is_one, true)",
+        ),
+    )
+
+
+def _of_sources(pipeline: Pipeline) -> tuple[Law, ...]:
+    """Sources speak in turn, and a window may fire before the last has: the table shows partitions when all have."""
+    marks = [united.watermark for united in pipeline.sources]
+    if not all(mark.idle_timeout_ms is None and follows_rows(mark) for mark in marks):
+        # An idle source is left out, and one that has no partition yet may have a watermark.
+        return ()
+    return (
+        Law(
+            "the_watermark_is_not_beyond_the_slowest_partition",
+            "The watermark at which a window fires is at most the lowest among the source partitions' own.",
+            "slowest IS NULL OR watermark_at_fire <= slowest",
+        ),
     )
 
 

@@ -37,8 +37,10 @@ def position(prepared: DataFrame, pipeline: Pipeline) -> Column:
     """The row's place in the arrival order: a struct that compares field by field, nulls first.
 
     The last fields are the source's columns by name: they break what the declared columns leave tied. Maps have no
-    order in Spark and are compared as JSON text.
+    order in Spark and are compared as JSON text. Rows that have a place already keep it.
     """
+    if c.POSITION in prepared.columns:
+        return F.col(c.POSITION)
     fields = [F.col(c.CLOCK_US).alias("clock_us")]
     if pipeline.replay.order is Order.COMMIT:
         fields += [F.col(c.COMMIT_VERSION).alias("commit_version"), F.col(c.EVENT_US).alias("event_us")]
@@ -75,7 +77,7 @@ def with_epoch(prepared: DataFrame, pipeline: Pipeline, *, placed: bool = False)
     """
     counted = F.lit(True) if placed else moves_watermark(pipeline)
     place = F.col(c.POSITION) if placed else position(prepared, pipeline)
-    if not placed and emits_itself(pipeline):
+    if (not placed or pipeline.sources) and emits_itself(pipeline):
         prepared = _told_apart(prepared, place, pipeline)
         place = place.withField("copy", F.col(c.COPY))
     if axis(pipeline) is Axis.ROWS:
@@ -91,14 +93,20 @@ def with_epoch(prepared: DataFrame, pipeline: Pipeline, *, placed: bool = False)
 
 def emits_itself(pipeline: Pipeline) -> bool:
     """Whether a row may emit a watermark that an identical row behind it is late for."""
-    return strategy.carries(pipeline) or pipeline.watermark.strategy is Strategy.CUSTOM
+    return strategy.carries(pipeline) or pipeline.watermark.strategy is Strategy.CUSTOM or bool(_custom(pipeline))
+
+
+def _custom(pipeline: Pipeline) -> list[int]:
+    """The numbers of the sources whose watermark a class of the user's tells."""
+    return [n for n, united in enumerate(pipeline.sources) if united.watermark.strategy is Strategy.CUSTOM]
 
 
 def _told_apart(prepared: DataFrame, place: Column, pipeline: Pipeline) -> DataFrame:
     """`prepared` with `COPY`: identical rows that may each emit are numbered; others have 0, and are not shuffled."""
     emits = moves_watermark(pipeline)
     if strategy.carries(pipeline):
-        emits = emits & F.col(c.CANDIDATE_MS).isNotNull()
+        marked = F.col(c.CANDIDATE_MS).isNotNull()
+        emits = emits & (marked | F.col(c.SOURCE).isin(_custom(pipeline)) if pipeline.sources else marked)
     alike = Window.partitionBy(place).orderBy(F.lit(0))
     numbered = prepared.where(emits).withColumn(c.COPY, F.row_number().over(alike))
     others = prepared.where(~emits).withColumn(c.COPY, F.lit(0))

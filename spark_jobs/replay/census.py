@@ -28,7 +28,8 @@ def census(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
     A row is a group: `reason` (null: valid), `kept`, `SOURCE` (only of several), `partition`, `bucket` (epoch, or
     stretch of the clock; null: no place in the arrival order), `slice_ms` and `window_ms` (start of the window slice
     and of its newest window; null: invalid, or sessions), `fire_cell_ms` and `close_cell_ms` (start of the latest
-    window that the group's candidate fires and closes; null: it has none; absent for sessions), `first_epoch` (the
+    window that the group's candidate fires and closes; null: it has none; absent for sessions, which have `is_marked`
+    instead where rows emit among ticks: whether the group's rows have a candidate), `first_epoch` (the
     group's first), `max_ts_ms`, `candidate_ms` (only where rows carry candidates), `last_clock_us`, `row_count`.
     """
     keys = {
@@ -82,7 +83,8 @@ def moving(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
 def _cells(candidate: Column, pipeline: Pipeline) -> dict[str, Column]:
     spec = pipeline.windows
     if spec.kind == windows.SESSION:
-        return {}
+        # Idleness asks when a partition's first marked row came, which may not be the first row of its group.
+        return {"is_marked": candidate.isNotNull()} if axis(pipeline) is Axis.MARKS else {}
     return {
         FIRE_CELL: windows.latest_with_last_ms(candidate, spec),
         CLOSE_CELL: windows.latest_with_cleanup_ms(candidate, spec),

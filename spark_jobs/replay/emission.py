@@ -7,13 +7,44 @@ known to have gone on to it; a last group of fewer than n rows has no tick.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import EmitKind, Pipeline
 from spark_jobs.replay import arrival_order
-from spark_jobs.replay.epochs import Axis, axis, ticks
+from spark_jobs.replay.epochs import Axis, axis, of_tick, ticks
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Whose emissions are meant: `groups` are the census groups of all rows that are counted, of whichever source.
+
+    `pipeline` tells the emissions and the kind of epochs, `until_us` how far the clock went, if further than the rows.
+    """
+
+    groups: DataFrame
+    pipeline: Pipeline
+    until_us: int | None = None
+
+    def epoch(self, tick: Column) -> Column:
+        """The epoch that a tick is."""
+        return of_tick(tick, self.groups, self.pipeline)
+
+    def happened(self, told: DataFrame) -> DataFrame:
+        """What is told at emissions that happen before the input ends, by the column `epoch`."""
+        found = happened(told, ["epoch"], self.groups, self.pipeline, until_us=self.until_us)
+        return found.where("epoch is not null")
+
+    def ticks(self) -> DataFrame:
+        """Every tick that happens: `tick, epoch, clock_us`."""
+        every = all_ticks(self.groups, self.pipeline, until_us=self.until_us).withColumnRenamed("epoch", "tick")
+        return self.dated(every.withColumn("epoch", self.epoch(F.col("tick"))))
+
+    def dated(self, told: DataFrame) -> DataFrame:
+        """What is told at emissions, with their `clock_us`."""
+        return clocked(told, {"epoch": "clock_us"}, self.groups, self.pipeline)
 
 
 def happened(

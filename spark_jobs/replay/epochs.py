@@ -20,6 +20,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.pipeline.model import Emit, EmitKind, Pipeline, Strategy
+from spark_jobs.semantics.strategy import emits_at_rows, follows_rows
 
 # Behind every time that a table can hold, and in microseconds still a long.
 _FAR_MS = 2**50
@@ -34,10 +35,9 @@ class Axis(StrEnum):
 
 
 def axis(pipeline: Pipeline) -> Axis:
-    """The kind of a pipeline's epochs; of several sources, who have one kind (`support`), that of the first."""
+    """The kind of a pipeline's epochs; of several sources one that is fine enough for all."""
     if pipeline.sources:
-        silent = any(united.watermark.strategy is Strategy.NONE for united in pipeline.sources)
-        return Axis.TICKS if silent else axis(pipeline.alone(pipeline.sources[0]))
+        return _axis_of_all(pipeline)
     watermark = pipeline.watermark
     if watermark.strategy is Strategy.NONE:
         return Axis.TICKS
@@ -47,6 +47,34 @@ def axis(pipeline: Pipeline) -> Axis:
         return Axis.MARKS if falls_idle(pipeline) else Axis.ROWS
     by_row = watermark.emit.kind is EmitKind.PER_EVENT and not falls_idle(pipeline)
     return Axis.ROWS if by_row else Axis.TICKS
+
+
+def _axis_of_all(pipeline: Pipeline) -> Axis:
+    if are_silenced(pipeline):
+        return Axis.TICKS
+    if are_merged(pipeline):
+        return Axis.MARKS if any(emits_at_rows(united.watermark) for united in pipeline.sources) else Axis.TICKS
+    return axis(pipeline.alone(pipeline.sources[0]))
+
+
+def are_silenced(pipeline: Pipeline) -> bool:
+    """Whether one of several sources holds all at MIN for ever: it has no watermark, and is never idle."""
+    marks = [united.watermark for united in pipeline.sources]
+    return any(mark.strategy is Strategy.NONE and mark.idle_timeout_ms is None for mark in marks)
+
+
+def are_merged(pipeline: Pipeline) -> bool:
+    """Whether the watermark of several sources is told by all that each of them says alone (`channels`).
+
+    Otherwise it is the minimum of closed forms (`united`): of sources that are never idle, move by their rows alone,
+    and emit all at rows or all at ticks.
+    """
+    if not pipeline.sources or are_silenced(pipeline):
+        return False
+    marks = [united.watermark for united in pipeline.sources]
+    if any(mark.idle_timeout_ms is not None or not follows_rows(mark) for mark in marks):
+        return True
+    return len({axis(pipeline.alone(united)) for united in pipeline.sources}) > 1
 
 
 def falls_idle(pipeline: Pipeline) -> bool:
@@ -62,7 +90,7 @@ def follows_clock(pipeline: Pipeline) -> bool:
 
 def ticks(pipeline: Pipeline) -> Emit:
     """The ticks as `every` or `every_n`; not for rows."""
-    if Strategy.NONE in (pipeline.watermark.strategy, *(united.watermark.strategy for united in pipeline.sources)):
+    if pipeline.watermark.strategy is Strategy.NONE or are_silenced(pipeline):
         return Emit(EmitKind.EVERY, interval_ms=_FAR_MS)
     emit = pipeline.watermark.emit
     return Emit(EmitKind.EVERY_N, n=1) if emit.kind is EmitKind.PER_EVENT else emit

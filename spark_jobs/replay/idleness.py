@@ -12,11 +12,14 @@ lookup for each silence: arithmetic for ticks by the clock, k = e + 2 + floor(T 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import EmitKind, Pipeline, Strategy
+from spark_jobs.pipeline.model import Emit, EmitKind, Pipeline, Strategy
 from spark_jobs.replay import strategy
+from spark_jobs.replay.emission import Clock
 from spark_jobs.replay.epochs import Axis, axis, of_tick, ticks
 from spark_jobs.replay.event_time import millis
 from spark_jobs.replay.events import declared_labels
@@ -31,19 +34,33 @@ def changes(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
     it may be told again that it is idle. Behind the last row the clock is taken to go on for ever. `candidate_ms` is
     the watermark of a partition that falls idle under a time lag, else null.
     """
-    silences = _with_idle_tick(_silences(groups, pipeline), groups, pipeline)
-    silences = silences.where(F.col("next").isNull() | (F.col("idle") < F.col("next")))
+    found = silences(groups, pipeline, Clock(groups, pipeline), declared_labels(pipeline))
     frozen = _last_candidate(pipeline).cast("long").alias("candidate_ms")
-    fallen = silences.select("partition", _epoch("idle", groups, pipeline), F.lit(True).alias("is_idle"), frozen)
+    fallen = found.select("partition", _epoch("idle", groups, pipeline), F.lit(True).alias("is_idle"), frozen)
     if axis(pipeline) is Axis.MARKS:
         return fallen.unionByName(_marked_after(fallen, groups))
-    spoken = silences.where("next is not null").select("partition", F.col("next").alias("epoch"))
+    spoken = found.where("next is not null").select("partition", F.col("next").alias("epoch"))
     return fallen.unionByName(spoken.withColumn("is_idle", F.lit(False)), allowMissingColumns=True)
+
+
+def silences(groups: DataFrame, pipeline: Pipeline, clock: Clock, there: Sequence[str | None]) -> DataFrame:
+    """The silences at whose end a partition is idle: `partition, last, next, idle, before_us`.
+
+    `last` and `next` are the ticks that end the rows around it (null: none comes), `idle` is the tick that finds the
+    partition idle, `before_us` the clock of the tick before that. `groups` are those of the partitions' own rows that
+    move the watermark, `there` the partitions that exist from the beginning.
+    """
+    found = _with_idle_tick(_silences(groups, clock, there), pipeline, clock)
+    return found.where(F.col("next").isNull() | (F.col("idle") < F.col("next")))
 
 
 def longest_silence_ticks(pipeline: Pipeline) -> int:
     """How many ticks of a clock behind a partition's last epoch see it idle first."""
-    return 2 + _timeout_ms(pipeline) // ticks(pipeline).interval_ms
+    return _longest_silence_ticks(pipeline, ticks(pipeline))
+
+
+def _longest_silence_ticks(pipeline: Pipeline, emit: Emit) -> int:
+    return 2 + _timeout_ms(pipeline) // emit.interval_ms
 
 
 def _timeout_ms(pipeline: Pipeline) -> int:
@@ -51,37 +68,39 @@ def _timeout_ms(pipeline: Pipeline) -> int:
     return min(pipeline.watermark.idle_timeout_ms or 0, _FOREVER_MS)
 
 
-def _silences(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
+def _silences(groups: DataFrame, clock: Clock, there: Sequence[str | None]) -> DataFrame:
     """`partition, last, next`: two ticks that see rows of a partition, and none between them does; null: never."""
     spoken = groups.select("partition", F.col("bucket").alias("last")).distinct()
-    if labels := declared_labels(pipeline):
-        before = groups.agg((F.min("bucket") - F.lit(1)).alias("last")).where("last is not null")
-        declared = F.explode(F.array(*map(F.lit, labels))).alias("partition")
+    if there:
+        before = clock.groups.agg((F.min("bucket") - F.lit(1)).alias("last")).where("last is not null")
+        declared = F.explode(F.array(*map(F.lit, there)).cast("array<string>")).alias("partition")
         spoken = spoken.union(before.select(declared, "last"))
     in_order = Window.partitionBy("partition").orderBy("last")
     found = spoken.withColumn("next", F.lead("last").over(in_order))
     return found.where(F.col("next").isNull() | (F.col("next") - F.col("last") > F.lit(2)))
 
 
-def _with_idle_tick(silences: DataFrame, groups: DataFrame, pipeline: Pipeline) -> DataFrame:
+def _with_idle_tick(silences: DataFrame, pipeline: Pipeline, clock: Clock) -> DataFrame:
     """With `idle`, the tick that would find the partition idle, and `before_us`, the clock of the tick before it."""
-    if ticks(pipeline).kind is EmitKind.EVERY:
-        idle = F.col("last") + F.lit(longest_silence_ticks(pipeline))
-        emit = ticks(pipeline)
+    emit = ticks(clock.pipeline)
+    if emit.kind is EmitKind.EVERY:
+        idle = F.col("last") + F.lit(_longest_silence_ticks(pipeline, emit))
         # Null where it is beyond all clocks, which no row and no tick comes to.
         before = F.try_multiply(F.try_multiply(idle, F.lit(emit.interval_ms)) + F.lit(emit.phase_ms), F.lit(1000))
         return silences.withColumns({"idle": idle, "before_us": before})
-    counted = _counted_ticks(groups, pipeline)
+    counted = _counted_ticks(clock.groups, clock.pipeline)
     starts = counted.select((F.col("idle") - F.lit(1)).alias("last"), F.col("clock_ms").alias("start_ms"))
-    started = silences.join(starts, "last").select(
-        "partition", "last", "next", (F.col("start_ms") + F.lit(_timeout_ms(pipeline))).alias("clock_ms")
+    started = (
+        silences.join(starts, "last")
+        .select("partition", "last", "next", (F.col("start_ms") + F.lit(_timeout_ms(pipeline))).alias("clock_ms"))
+        .withColumn("is_asked", F.lit(True))
     )
     # Latest first, and a silence before the tick at which it is just not over: what has been seen comes later.
-    latest_first = Window.partitionBy(F.lit(0)).orderBy(F.col("clock_ms").desc(), F.col("partition").isNull())
+    latest_first = Window.partitionBy(F.lit(0)).orderBy(F.col("clock_ms").desc(), F.col("is_asked").isNull())
     later = latest_first.rowsBetween(Window.unboundedPreceding, 0)
     seen = started.unionByName(counted, allowMissingColumns=True)
-    first = F.min(F.when(F.col("partition").isNull(), F.struct("idle", "before_us"))).over(later)
-    found = seen.withColumn("first", first).where("partition is not null")
+    first = F.min(F.when(F.col("is_asked").isNull(), F.struct("idle", "before_us"))).over(later)
+    found = seen.withColumn("first", first).where("is_asked")
     return found.select("partition", "last", "next", "first.idle", "first.before_us").where("idle is not null")
 
 

@@ -5,6 +5,9 @@
 A join asks of W only whether a row lies behind it, so W is found for the rows that may: those with ts at or below an
 upper bound of W in their stretch of the arrival order. Where an emission ends the stretch, the bound is W itself. For
 per-event emission it is what the partitions that exist before the stretch have reached at its end.
+
+Of sources that may be idle, are told by a class of the user's, or emit some at rows and others at ticks, W is no such
+minimum: it is read off the advances of the united sources (`united`), and the bound is W behind the stretch.
 """
 
 from __future__ import annotations
@@ -16,13 +19,16 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import Pipeline, Strategy
+from spark_jobs.pipeline.joining import JoiningPipeline
+from spark_jobs.pipeline.model import Pipeline, Strategy, Windows
 from spark_jobs.replay import columns as c
-from spark_jobs.replay import lateness, strategy, watermark
+from spark_jobs.replay import lateness, strategy, timeline, united, watermark
 from spark_jobs.replay.arrival_order import bucket
 from spark_jobs.replay.census import is_small
 from spark_jobs.replay.epochs import Axis, axis
-from spark_jobs.replay.inputs import SIDE, Inputs, SourceRows
+from spark_jobs.replay.inputs import SIDE, Inputs, SourceRows, pipelines_of
+from spark_jobs.semantics.channels import Reader
+from spark_jobs.semantics.channels import inputs as both_inputs
 
 _BUCKET = c.PREFIX + "bucket"
 _CEILING_MS = c.PREFIX + "ceiling_ms"
@@ -31,14 +37,16 @@ _CEILING_MS = c.PREFIX + "ceiling_ms"
 def summary(inputs: Inputs) -> DataFrame:
     """Count the rows of `inputs.rows` by source, partition and stretch of the arrival order.
 
-    A row is a group: `source` (its index among `inputs.sources`), and as in the census `partition`, `bucket`,
-    `first_epoch`, `max_ts_ms`, `last_clock_us`, `candidate_ms` (only where rows of a side carry candidates),
-    `row_count`. It is read several times and should be stored.
+    A row is a group: `source` (its index among `inputs.sources`; `SOURCE` where they are united), and as in the census
+    `partition`, `bucket`, `first_epoch`, `max_ts_ms`, `last_clock_us`, `candidate_ms` (only where rows of a side carry
+    candidates), `row_count`. It is read several times and should be stored.
     """
     source = F.lit(0) if len(inputs.sources) == 1 else F.col(SIDE)
-    stretch = bucket(F.col(c.EPOCH), inputs.pipelines[0])
+    stretch = bucket(F.col(c.EPOCH), inputs.together)
     grouped = inputs.rows.groupBy(
-        source.alias("source"), F.col(c.PARTITION).alias("partition"), stretch.alias("bucket")
+        source.alias(c.SOURCE if inputs.are_united else "source"),
+        F.col(c.PARTITION).alias("partition"),
+        stretch.alias("bucket"),
     )
     highest = {"max_ts_ms": F.max(c.TS_MS), "last_clock_us": F.max(c.CLOCK_US)}
     if any(strategy.carries(pipeline) for pipeline in inputs.pipelines):
@@ -48,6 +56,23 @@ def summary(inputs: Inputs) -> DataFrame:
         *(column.alias(name) for name, column in highest.items()),
         F.count("*").alias("row_count"),
     )
+
+
+def is_united(joining: JoiningPipeline) -> bool:
+    """Whether the watermark of a join is read off the advances of its sources, united."""
+    alone = pipelines_of(joining, Windows())
+    marks = [one.watermark for one in alone]
+    if any(mark.idle_timeout_ms is not None or mark.strategy is Strategy.CUSTOM for mark in marks):
+        return True
+    return len({axis(one) for one in alone}) > 1
+
+
+def advances(inputs: Inputs, groups: DataFrame, reader: Reader, *, until_us: int | None = None) -> DataFrame:
+    """The advances of the watermark of united sources (`united.advances`), which `reader` reads.
+
+    `groups` are the census groups of `inputs.rows`, which also tell the `SOURCE`.
+    """
+    return united.advances(groups, inputs.rows, inputs.together, until_us=until_us, own=inputs.own, reader=reader)
 
 
 def before(epochs: DataFrame, groups: DataFrame, inputs: Inputs) -> DataFrame:
@@ -82,15 +107,29 @@ class Judged:
 
 def judged(inputs: Inputs, groups: DataFrame) -> Judged:
     """Part the rows of `inputs.rows` that `where` keeps; `groups` is the stored `summary`."""
-    kept = inputs.rows.where(c.KEPT).withColumn(_BUCKET, bucket(F.col(c.EPOCH), inputs.pipelines[0]))
-    if axis(inputs.pipelines[0]) is Axis.TICKS:
+    kept = inputs.rows.where(c.KEPT).withColumn(_BUCKET, bucket(F.col(c.EPOCH), inputs.together))
+    if inputs.are_united:
+        risen = advances(inputs, groups, both_inputs).localCheckpoint()
+        return _parted(
+            _bounded(kept, timeline.before(groups, risen, inputs.together)),
+            lambda epochs: timeline.watermark_before(epochs, risen),
+            inputs.together,
+        )
+    if timeline.tells_single_rows(inputs.together):
         epochs = groups.select(F.col("bucket").alias("epoch")).distinct()
-        bounded = _bounded(kept, before(epochs, groups, inputs).withColumnRenamed("epoch", "bucket"))
-        near = bounded.where(_may_be_behind()).withColumnRenamed(_CEILING_MS, c.WATERMARK_MS)
-        return Judged(_ahead(bounded), near.localCheckpoint())
-    bounded = _bounded(kept, ceilings(groups, inputs))
-    suspects = bounded.where(_may_be_behind()).drop(_CEILING_MS).localCheckpoint()
-    found = before(suspects.select(F.col(c.EPOCH).alias("epoch")).distinct(), groups, inputs)
+        bounds = before(epochs, groups, inputs).withColumnRenamed("epoch", "bucket")
+    else:
+        bounds = ceilings(groups, inputs)
+    return _parted(_bounded(kept, bounds), lambda epochs: before(epochs, groups, inputs), inputs.together)
+
+
+def _parted(bounded: DataFrame, before: Callable[[DataFrame], DataFrame], together: Pipeline) -> Judged:
+    """Part `bounded` rows; `before` finds the watermark before single rows where their bound is above it."""
+    suspects = bounded.where(_may_be_behind())
+    if timeline.tells_single_rows(together):
+        return Judged(_ahead(bounded), suspects.withColumnRenamed(_CEILING_MS, c.WATERMARK_MS).localCheckpoint())
+    suspects = suspects.drop(_CEILING_MS).localCheckpoint()
+    found = before(suspects.select(F.col(c.EPOCH).alias("epoch")).distinct())
     exact = found.select(F.col("epoch").alias(c.EPOCH), F.col("watermark_ms").alias(c.WATERMARK_MS))
     return Judged(_ahead(bounded), suspects.join(exact, c.EPOCH).localCheckpoint())
 

@@ -25,10 +25,14 @@ from spark_jobs.semantics.strategy import follows_rows
 
 
 def side_by_side(pipelines: Sequence[Pipeline]) -> list[Pipeline]:
-    """Pipelines whose watermarks are merged: one without any holds all at MIN for ever, as if no other had one."""
-    if all(one.watermark.strategy is not Strategy.NONE for one in pipelines):
+    """Pipelines whose watermarks are merged: one that is silent for ever holds all at MIN, as if no other had any."""
+    marks = [one.watermark for one in pipelines]
+    if not any(mark.strategy is Strategy.NONE and mark.idle_timeout_ms is None for mark in marks):
         return list(pipelines)
-    return [replace(one, watermark=replace(one.watermark, strategy=Strategy.NONE)) for one in pipelines]
+    return [
+        replace(one, watermark=replace(one.watermark, strategy=Strategy.NONE, idle_timeout_ms=None))
+        for one in pipelines
+    ]
 
 
 def bounded_ms(ts_ms: Column, pipeline: Pipeline) -> Column:

@@ -16,9 +16,10 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import EndOfInput, Pipeline
-from spark_jobs.replay import arrival_order, emission, generators, timestamps, united, watermark
+from spark_jobs.replay import arrival_order, emission, generators, merge, timestamps, united, watermark
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.epochs import Axis, axis
+from spark_jobs.replay.events import declared_labels
 
 FIRED_US = c.PREFIX + "fired_us"  # clock of the emission that fires the row's window; null: not fired
 FIRED_WATERMARK = c.PREFIX + "fired_watermark"  # the watermark of that emission, a TIMESTAMP
@@ -39,7 +40,11 @@ def advances(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us
     is known to have gone. The end of the input is no advance.
     """
     if generators.are_asked(pipeline):
-        return generators.advances(groups, rows, pipeline, until_us=until_us)
+        clock = emission.Clock(groups, pipeline, until_us)
+        everyone = F.broadcast(watermark.partitions(groups, pipeline).select("partition"))
+        told = generators.changes(rows, generators.own_columns(rows), clock.ticks().crossJoin(everyone), pipeline)
+        labels = declared_labels(pipeline)
+        return merge.advances(told.withColumn("source", F.lit(0)), clock, merge.of_one(labels))
     if pipeline.sources:
         return united.advances(groups, rows, pipeline, until_us=until_us)
     turns = watermark.turning_points(groups, rows, pipeline, until_us=until_us)

@@ -5,19 +5,23 @@
 
 with C_s the combined watermark of the partitions of s (`watermark`). At an emission the sources speak one after the
 other, in the order of the list, and W may rise after each. Its advances are a timeline, and all else reads off that.
-No source is ever idle here, where a union's channels and a source's partitions are merged alike.
+Where no source is ever idle, a union's channels and a source's partitions are merged alike; `channels` has the rest.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.replay import channels, emission, generators, strategy, watermark
 from spark_jobs.replay import columns as c
-from spark_jobs.replay import emission, strategy, watermark
+from spark_jobs.replay.changes import SourceRows
+from spark_jobs.replay.epochs import are_merged
+from spark_jobs.semantics.channels import Reader, union
 
 
 def alone(pipeline: Pipeline) -> list[Pipeline]:
@@ -25,15 +29,28 @@ def alone(pipeline: Pipeline) -> list[Pipeline]:
     return strategy.side_by_side([pipeline.alone(united) for united in pipeline.sources])
 
 
-def advances(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> DataFrame:
+def advances(
+    groups: DataFrame,
+    rows: DataFrame,
+    pipeline: Pipeline,
+    *,
+    until_us: int | None = None,
+    own: Sequence[Column] | None = None,
+    reader: Reader = union,
+) -> DataFrame:
     """All advances of the united watermark: `epoch, clock_us, watermark_ms, partition_watermarks`, a row each.
 
-    Arguments are those of `timeline.advances`; `groups` and `rows` also tell the `SOURCE`.
+    Arguments are those of `timeline.advances`; `groups` and `rows` also tell the `SOURCE`. `own`, by source, is
+    the struct of a row's own columns, by default all that rows have; `reader` says who reads the sources.
     """
     sources = [
         (number, one, groups.where(F.col(c.SOURCE) == number), rows.where(F.col(c.SOURCE) == number))
         for number, one in enumerate(alone(pipeline))
     ]
+    if are_merged(pipeline):
+        seen = own or [generators.own_columns(rows)] * len(sources)
+        apart = [SourceRows(one, of, moves, seen[number]) for number, one, of, moves in sources]
+        return channels.advances(apart, _prefixes(pipeline), emission.Clock(groups, pipeline, until_us), reader)
     turns = [
         watermark.turning_points(of, moves, one, until_us=until_us, ended_by=groups) for _, one, of, moves in sources
     ]
@@ -41,8 +58,8 @@ def advances(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us
     reached = epochs
     for number, one, of, moves in sources:
         told = watermark.combined(watermark.points_after(epochs, one), of, moves, one)
-        own = F.struct("watermark_ms", _named(pipeline.sources[number].name, one).alias("partitions"))
-        reached = reached.join(told.select("epoch", own.alias(_after(number))), "epoch")
+        both = F.struct("watermark_ms", _named(pipeline.sources[number].name, one).alias("partitions"))
+        reached = reached.join(told.select("epoch", both.alias(_after(number))), "epoch")
     count = len(sources)
     # One partition for this window: a row an epoch that may raise a watermark, not a row an event.
     in_order = Window.partitionBy(F.lit(0)).orderBy("epoch")
@@ -56,6 +73,11 @@ def advances(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us
     return clocked.select("epoch", "clock_us", "watermark_ms", "partition_watermarks")
 
 
+def _prefixes(pipeline: Pipeline) -> list[str]:
+    """What stands before the labels of the sources' partitions, where they are named together."""
+    return [u.name if not u.source.source_partition.columns else f"{u.name}|" for u in pipeline.sources]
+
+
 def _step(number: int, count: int) -> Column:
     """What the union has reached at an emission when the sources up to `number` have spoken, and the others not yet.
 
@@ -67,7 +89,7 @@ def _step(number: int, count: int) -> Column:
     spoken = (F.col(_after(i)).getField("partitions") for i in range(count))
     return F.struct(
         F.lit(number).alias("number"),
-        F.when(there, F.least(*marks)).alias("watermark_ms"),
+        F.when(there, F.least(*marks) if count > 1 else marks[0]).alias("watermark_ms"),
         F.array_sort(F.concat(*spoken)).alias("partitions"),
     )
 

@@ -1,4 +1,4 @@
-"""The window join and the co-group of two inputs: tumbling windows over the rows of both sides together.
+"""The window join and the co-group of two inputs: windows over the rows of both sides together.
 
 Law (rules 95, 96): a group is a pane of the union of both inputs, its rows parted by side; pairs are every left row of
 a group with every right one. A window fires at the first emission at which every source has passed it,
@@ -7,6 +7,9 @@ a group with every right one. A window fires at the first emission at which ever
 
 with F_s the first passage of the calendar. Pairs of on-time groups are an equi-join by key and window; only late groups
 are put together row by row. Null is a key like any other.
+
+Where no such passage tells it (`is_united`), both sides are replayed as united sources are (`grouped`), and pairs are
+made of their groups.
 """
 
 from __future__ import annotations
@@ -33,7 +36,9 @@ from spark_jobs.replay import (
     window_slices,
 )
 from spark_jobs.replay.census import CLOSE_CELL, FIRE_CELL, census, gathered
+from spark_jobs.replay.engine import Replay
 from spark_jobs.replay.events import quoted
+from spark_jobs.replay.grouped import grouped, is_united
 from spark_jobs.replay.inputs import LEFT, RIGHT, ROW, inputs, is_side, key_columns
 from spark_jobs.replay.support import require_window_join
 
@@ -55,7 +60,7 @@ class WindowJoined:
         self._joining = joining
         self._windows = windows
         self._until_us = until_us
-        self._inputs = inputs(left, right, joining, windows)
+        self._inputs = inputs(left, right, joining, windows, united=is_united(joining, windows))
         self._filling = self._inputs.rows.where(c.KEPT)
 
     @cached_property
@@ -66,6 +71,8 @@ class WindowJoined:
         `watermark`, `left` and `right` (arrays of the sources' rows as structs, in arrival order, maybe empty),
         `row_count`. The group's event time is the last millisecond of its window.
         """
+        if self._inputs.are_united:
+            return self._named(self._replay.panes)
         return self._named(self._on_time_panes.select(self._late_panes.columns).unionByName(self._late_panes))
 
     @cached_property
@@ -75,8 +82,9 @@ class WindowJoined:
         Key columns by their names on the left, `window_start`, `window_end`, `pane_index`, `timing`, `fired_at`,
         `watermark`, `left`, `right` (the sources' rows as structs).
         """
-        late = self._named(self._late_panes).withColumn("left", F.explode("left"))
-        late = late.withColumn("right", F.explode("right")).drop("row_count")
+        if self._inputs.are_united:
+            return _paired(self.groups)
+        late = _paired(self._named(self._late_panes))
         return self._on_time_pairs.select(late.columns).union(late)
 
     @cached_property
@@ -100,11 +108,17 @@ class WindowJoined:
         return late_events.invalid_events(self._inputs.prepared[RIGHT], self._inputs.pipelines[RIGHT])
 
     @cached_property
+    def _replay(self) -> Replay:
+        """The groups as panes."""
+        rows = self._gathering(self._inputs.rows).drop(*key_columns(self._joining))
+        return grouped(self._inputs, rows, self._pipeline, self._until_us)
+
+    @cached_property
     def _pipeline(self) -> Pipeline:
         """One pipeline over both sides' rows, whose panes are the groups."""
         gathered = tuple(Aggregate(side, f"collect_list({side})") for side in _SIDES)
         windows = replace(self._windows, key=tuple(self._joining.left.key), aggregates=gathered)
-        return replace(self._inputs.pipelines[LEFT], windows=windows)
+        return replace(self._inputs.together, windows=windows)
 
     @cached_property
     def _census(self) -> DataFrame:
@@ -207,7 +221,8 @@ class WindowJoined:
         return dated.crossJoin(F.broadcast(end)).withColumns(closing).drop("end_us")
 
     def _too_late(self, side: int) -> DataFrame:
-        rows = self._late_rows.where(is_side(side)).select(
+        late = self._replay.late_rows if self._inputs.are_united else self._late_rows
+        rows = late.where(is_side(side)).select(
             f"{ROW[side]}.*", c.EVENT_US, c.ARRIVAL_US, c.CLOCK_US, c.TS_MS, c.WINDOW_MS, c.WATERMARK_MS, c.TOO_LATE
         )
         return late_events.late_events(rows, self._inputs.pipelines[side])
@@ -224,7 +239,7 @@ def window_join(
     """Join or co-group two inputs by window, as `joining` declares; the key and aggregates of `windows` are not used.
 
     `left`, `right`, `until` and what is raised are those of `interval_join` and `replay`; also ValueError for a key
-    column with the name of a result column. Spark has tumbling windows.
+    column with the name of a result column.
     """
     require_window_join(joining, windows)
     taken = set(joining.left.key) & {"window_start", "window_end", *_FIRING, *_SIDES, "row_count"}
@@ -233,6 +248,11 @@ def window_join(
     return WindowJoined(
         left, right, joining, windows, None if until is None else timestamps.literal_millis(until) * 1000
     )
+
+
+def _paired(groups: DataFrame) -> DataFrame:
+    """Every left row of a group with every right one."""
+    return groups.withColumn("left", F.explode("left")).withColumn("right", F.explode("right")).drop("row_count")
 
 
 def _latest(epochs: list[Column]) -> Column:

@@ -47,13 +47,23 @@ class Combined(NamedTuple):
 
 
 class PartitionAlone:
-    """One partition's generator; gives what changes. It joins with its first row, or is `declared`."""
+    """One partition's generator; gives what changes. It joins with its first row, or is `declared`.
 
-    def __init__(self, new_generator: Callable[[ArrivalClock], WatermarkGenerator], *, declared: bool) -> None:
+    A source's main output (`is_main`) is there from the beginning, and has told nothing: what it says first is news,
+    and that it is active always, since a source may be idle whose main output has spoken (`source_output`).
+    """
+
+    def __init__(
+        self,
+        new_generator: Callable[[ArrivalClock], WatermarkGenerator],
+        *,
+        declared: bool = False,
+        is_main: bool = False,
+    ) -> None:
         self._clock = ArrivalClock()
         self._generator = new_generator(self._clock)
-        self._exists = declared
-        self._news = _News()
+        self._exists = declared or is_main
+        self._news = _MainNews() if is_main else _News()
 
     def on_event(self, row: Mapping[str, Any], ts: int, clock_us: int) -> list[Change]:
         """Show a row to the generator."""
@@ -74,8 +84,8 @@ class PartitionAlone:
 class _News:
     """An output that keeps what is news."""
 
-    def __init__(self) -> None:
-        self._watermark, self._is_idle = MIN, False
+    def __init__(self, *, is_idle: bool | None = False) -> None:
+        self._watermark, self._is_idle = MIN, is_idle
         self._found: list[Change] = []
 
     def taken(self) -> list[Change]:
@@ -83,19 +93,30 @@ class _News:
         return found
 
     def emit_watermark(self, watermark: int) -> None:
-        if advances(watermark, self._watermark) or self._is_idle:
+        if advances(watermark, self._watermark) or self._is_idle is not False:
             self._found.append(Change(Kind.WATERMARK, watermark))
         self._watermark, self._is_idle = max(watermark, self._watermark), False
 
     def mark_idle(self) -> None:
-        if not self._is_idle:
+        if self._is_idle is not True:
             self._found.append(Change(Kind.IDLE))
         self._is_idle = True
 
     def mark_active(self) -> None:
-        if self._is_idle:
+        if self._is_idle is not False:
             self._found.append(Change(Kind.ACTIVE))
         self._is_idle = False
+
+
+class _MainNews(_News):
+    """An output that takes its sender for neither idle nor active at first."""
+
+    def __init__(self) -> None:
+        super().__init__(is_idle=None)
+
+    def mark_active(self) -> None:
+        self._is_idle = None
+        super().mark_active()
 
 
 class Recombined:
@@ -122,12 +143,8 @@ class Recombined:
     def _take(self, output: Callable[[str], WatermarkOutput], partition: str, change: Change) -> None:
         if change.kind is Kind.JOINS:
             self._merge.register(partition)
-        elif change.kind is Kind.WATERMARK:
-            output(partition).emit_watermark(change.watermark)
-        elif change.kind is Kind.IDLE:
-            output(partition).mark_idle()
         else:
-            output(partition).mark_active()
+            tell(output(partition), change)
 
     def _taken(self) -> list[Combined]:
         risen, self._risen = self._risen, []
@@ -142,3 +159,13 @@ class Recombined:
 
     def mark_active(self) -> None:
         """Go on."""
+
+
+def tell(output: WatermarkOutput, change: Change) -> None:
+    """Say a change other than JOINS to an output."""
+    if change.kind is Kind.WATERMARK:
+        output.emit_watermark(change.watermark)
+    elif change.kind is Kind.IDLE:
+        output.mark_idle()
+    else:
+        output.mark_active()

@@ -18,7 +18,9 @@ from tests.spark.engine import EVENTS, frame_of, rows_of
 from tests.vectors.joins import PairTuple
 from tests.vectors.outcomes import millis
 
-SCHEMA = EVENTS.append(pa.field("side", pa.string())).append(pa.field("marker", pa.bool_()))
+SCHEMA = EVENTS
+for name, kind in (("side", pa.string()), ("marker", pa.bool_()), ("mark", pa.bool_())):
+    SCHEMA = SCHEMA.append(pa.field(name, kind))
 
 
 @dataclass(frozen=True)

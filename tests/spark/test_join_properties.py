@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.pipeline.model import Emit, EmitKind, Strategy, Watermark, Windows
 from spark_jobs.replay.interval_join import interval_join
-from spark_jobs.replay.support import JOIN_STRATEGIES, WINDOW_JOIN_ACCUMULATIONS, WINDOW_JOIN_STRATEGIES
+from spark_jobs.replay.support import WINDOW_JOIN_ACCUMULATIONS
 from spark_jobs.replay.window_join import window_join
 from spark_jobs.semantics.instants import END_OF_INPUT, MAX, MIN, micros
 from spark_jobs.semantics.interval_join import JoinBounds, Side
@@ -39,6 +39,11 @@ EMISSIONS = (
     Emit(EmitKind.EVERY_N, n=1),
     Emit(EmitKind.EVERY_N, n=7),
 )
+
+
+# What closed forms unite: never idle, and rows that emit on both sides or on none.
+JOIN_STRATEGIES = tuple(strategy for strategy in Strategy if strategy is not Strategy.CUSTOM)
+WINDOW_JOIN_STRATEGIES = tuple(strategy for strategy in JOIN_STRATEGIES if strategy is not Strategy.TIME_LAG)
 
 
 @dataclass(frozen=True)
@@ -108,9 +113,40 @@ def streams(draw: st.DrawFn, strategies: Sequence[Strategy] = JOIN_STRATEGIES) -
     rows = drawn_rows(seeded, spread, drawn_out=draw(st.sampled_from([1, 100])))
     left, right = draw(sources(strategies)), draw(st.none() | sources(strategies))
     kinds = {source.watermark.strategy for source in (left, right) if source is not None}
-    # Spark has rows that emit beside ticks only where all rows emit.
+    # Rows that emit beside ticks are drawn in `any_streams`.
     fitting = EMISSIONS[:1] if Strategy.PUNCTUATED in kinds and len(kinds) > 1 else EMISSIONS
     return Stream(rows, left, right, draw(st.sampled_from(fitting)))
+
+
+@st.composite
+def any_sources(draw: st.DrawFn, timeouts: Sequence[int | None]) -> JoinSource:
+    """Sources of every strategy, among them classes of the user's."""
+    source = draw(sources(tuple(Strategy)))
+    changes: dict[str, Any] = {"idle_timeout_ms": draw(st.sampled_from(timeouts))}
+    if source.watermark.strategy is Strategy.CUSTOM:
+        made = draw(st.sampled_from([("Bounded", {"bound_ms": 2}), ("Marked", {}), ("Moody", {"mood": 2})]))
+        changes |= {"generator": f"tests.custom_watermarks:{made[0]}", "arguments": made[1]}
+    return replace(source, watermark=replace(source.watermark, **changes))
+
+
+@st.composite
+def any_streams(draw: st.DrawFn, timeouts: Sequence[int | None]) -> Stream:
+    """Streams of which a side or a partition falls silent now and then, under any watermarks."""
+    seeded, spread = random.Random(draw(st.integers(0, 2**32))), draw(st.integers(1, 9))
+    rows = with_silences(seeded, drawn_rows(seeded, spread, drawn_out=draw(st.sampled_from([1, 100]))))
+    left, right = draw(any_sources(timeouts)), draw(st.none() | any_sources(timeouts))
+    return Stream(rows, left, right, draw(st.sampled_from(EMISSIONS)))
+
+
+def with_silences(draw: random.Random, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    told, silent = [], dict[tuple[str, str], int]()
+    for place, row in enumerate(sorted(rows, key=lambda row: (row["arrival_us"], row["index"]))):
+        who = draw.choice(["side", "partition"])
+        if draw.random() < 0.1:
+            silent[who, row[who]] = place + draw.choice([10, 30])
+        if all(silent.get((of, row[of]), 0) <= place for of in ("side", "partition")):
+            told.append({**row, "mark": draw.choice([True, False, None]), "value": None})
+    return told[::-1]
 
 
 def before(watermarks: list[tuple[int, int]], arrived: int) -> int:
@@ -194,6 +230,16 @@ windows_drawn = st.builds(
     st.sampled_from([0, 1, 4, 30]),
     st.sampled_from(WINDOW_JOIN_ACCUMULATIONS),
 )
+any_windows = windows_drawn | st.builds(
+    lambda windows, slide: replace(windows, kind="sliding", slide_ms=slide, offset_ms=windows.offset_ms % slide),
+    windows_drawn,
+    st.integers(1, 9),
+)
+any_windows |= st.builds(
+    lambda windows, gap: replace(windows, kind="session", size_ms=0, offset_ms=0, gap_ms=gap),
+    windows_drawn,
+    st.integers(1, 9),
+)
 # Without shrinking, which would ask Spark hundreds of times.
 few = settings(
     max_examples=FEW,
@@ -232,6 +278,44 @@ def test_window_join_is_the_reference_s(session: SparkSession, stream: Stream, w
 @many
 @given(stream=streams(WINDOW_JOIN_STRATEGIES), windows=windows_drawn)
 def test_window_join_is_the_reference_s_on_many(session: SparkSession, stream: Stream, windows: Windows) -> None:
+    check_window_join(session, stream, windows)
+
+
+@seed(5)
+@few
+@given(stream=any_streams((None, 1, 3, 10)), bounds=bounds_drawn)
+def test_interval_join_of_united_sources_is_the_reference_s(
+    session: SparkSession, stream: Stream, bounds: JoinBounds
+) -> None:
+    check_interval_join(session, stream, bounds)
+
+
+@pytest.mark.soak
+@seed(6)
+@many
+@given(stream=any_streams((None, 1, 3, 10)), bounds=bounds_drawn)
+def test_interval_join_of_united_sources_is_the_reference_s_on_many(
+    session: SparkSession, stream: Stream, bounds: JoinBounds
+) -> None:
+    check_interval_join(session, stream, bounds)
+
+
+@seed(7)
+@few
+@given(stream=any_streams((None,)), windows=any_windows)
+def test_window_join_of_united_sources_is_the_reference_s(
+    session: SparkSession, stream: Stream, windows: Windows
+) -> None:
+    check_window_join(session, stream, windows)
+
+
+@pytest.mark.soak
+@seed(8)
+@many
+@given(stream=any_streams((None,)), windows=any_windows)
+def test_window_join_of_united_sources_is_the_reference_s_on_many(
+    session: SparkSession, stream: Stream, windows: Windows
+) -> None:
     check_window_join(session, stream, windows)
 
 

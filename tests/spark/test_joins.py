@@ -15,12 +15,12 @@ from spark_jobs.replay.interval_join import interval_join
 from spark_jobs.semantics.interval_join import Side
 from spark_jobs.semantics.joining_job import JoinSource
 from tests.spark.joining import Collected, inputs_of, spark_join
-from tests.vectors.joins import JoinScenario
-from tests.vectors.spark_joins import joining, load, rows_of
+from tests.vectors.joins import JoinScenario, load_joins
+from tests.vectors.spark_joins import joining, rows_of
 
 pytestmark = pytest.mark.spark
 
-CHOSEN = 26
+CHOSEN = 35
 
 
 def combination(scenario: JoinScenario) -> tuple[Any, ...]:
@@ -28,6 +28,8 @@ def combination(scenario: JoinScenario) -> tuple[Any, ...]:
     declared = scenario.declared
     join, strategy = declared["join"], declared["strategy"]["kind"]
     behind_rows = "bounded" if strategy == "monotonous" else strategy
+    if "idle_timeout_ms" in declared:
+        return (behind_rows, declared["emit"]["mode"], "idle")
     return (behind_rows, declared["emit"]["mode"], bool(join.get("shared_source")), declared.get("register", "upfront"))
 
 
@@ -40,14 +42,14 @@ def chosen(scenarios: list[JoinScenario], wanted: int) -> list[JoinScenario]:
     return [scenario for scenario in in_turn if scenario is not None][:wanted]
 
 
-ALL = load()
+ALL = load_joins()
 SAMPLE = chosen(ALL, CHOSEN)
 REST = [scenario for scenario in ALL if scenario not in SAMPLE]
 
 
 def test_sample_covers_every_combination() -> None:
     assert {combination(scenario) for scenario in SAMPLE} == {combination(scenario) for scenario in ALL}
-    assert len(ALL) == 109
+    assert len(ALL) == 178
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ never speak, marks, rows that `where` drops, clocks that stand still, a clock th
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -204,3 +205,32 @@ def advances(
         for a in job.calendar.advances
         if a.watermark != MAX
     ]
+
+
+def test_only_a_marked_row_ends_the_silence_of_a_partition_for_sessions_too(session: SparkSession) -> None:
+    """Row 11 is late only if a, whose row 9 is not marked, is still idle when row 10, of b, raises the watermark."""
+    steps = [("a", 1000, 1000, True), ("b", 1001, 1010, True)]
+    steps += [("b", 1000 + 100 * k, 1010 + k, True) for k in range(1, 8)]
+    steps += [("a", 1801, 1015, False), ("b", 1802, 1100, True), ("b", 1803, 1050, False), ("a", 1804, 1200, True)]
+    rows = [
+        {
+            "id": i,
+            "partition": partition,
+            "arrival_us": clock * 1000,
+            "ts": ts,
+            "mark": mark,
+            "value": None,
+            "counts": True,
+        }
+        for i, (partition, clock, ts, mark) in enumerate(steps)
+    ]
+    drawn = drawn_pipeline(random.Random(0), Strategy.PUNCTUATED, EmitKind.EVERY, idle=True)
+    pipeline = replace(
+        drawn,
+        source=replace(drawn.source, source_partition=SourcePartition(("partition",)), where=None),
+        watermark=replace(drawn.watermark, emit=Emit(EmitKind.EVERY, interval_ms=100), value=None, idle_timeout_ms=1),
+        windows=replace(drawn.windows, kind="session", size_ms=0, offset_ms=0, gap_ms=2, allowed_lateness_ms=0),
+    )
+    expected = reference.replay(rows, pipeline)
+    assert [row["id"] for row in expected.late_events] == [11]
+    assert_same_tables(spark_replay(session, rows[::-1], pipeline, schema=SCHEMA), expected)

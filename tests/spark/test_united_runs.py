@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.run import Runner
 from spark_jobs.pipeline import Pipeline, from_mapping
+from spark_jobs.pipeline.model import Strategy, Watermark
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.publishing import Interval
 from tests.spark import history
@@ -79,6 +81,25 @@ def test_a_sliced_run_over_two_tables_publishes_what_the_reference_gives(
     run, _ = assert_publishes_the_references(spark, pipeline, lake, slices=3, rows=rows)
     assert min(run.counts["late"], run.counts["too_late"], run.counts["filtered"]) > 0
     assert run.pinned == {"inland": 1, "coast": 2}
+
+
+def test_a_sliced_run_over_sources_that_may_be_idle_publishes_what_the_reference_gives(
+    spark: SparkSession, tables: dict[str, str], lake: Lake
+) -> None:
+    pipeline = united(tables)
+    inland, coast = pipeline.sources
+    silent = replace(inland, watermark=replace(inland.watermark, idle_timeout_ms=60_000))
+    custom = Watermark(
+        Strategy.CUSTOM,
+        generator="tests.custom_watermarks:Bounded",
+        arguments={"bound_ms": 20_000},
+        idle_timeout_ms=90_000,
+    )
+    pipeline = replace(pipeline, sources=(silent, replace(coast, watermark=custom)))
+    rows = [{**row, "source": of_site(row)} for row in history.events()]
+    rows.append({**rows[-1], "source": "coast", "reading": 50.0, "id": 5000})
+    run, _ = assert_publishes_the_references(spark, pipeline, lake, slices=3, rows=rows)
+    assert min(run.counts["late"], run.counts["too_late"], run.counts["filtered"]) > 0
 
 
 def test_a_table_that_names_its_own_source_is_refused(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:

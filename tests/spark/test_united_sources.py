@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.pipeline.model import (
+    Emit,
     EmitKind,
     Pipeline,
     SourcePartition,
@@ -25,10 +27,10 @@ from spark_jobs.pipeline.model import (
     Windows,
 )
 from spark_jobs.pipeline.sources import together
-from spark_jobs.replay import UnsupportedPipelineError
 from spark_jobs.semantics import reference
+from spark_jobs.semantics.instants import END_OF_INPUT
 from tests.spark.engine import assert_same_tables, spark_replay
-from tests.spark.test_silence import SCHEMA, START_MS, drawn_pipeline
+from tests.spark.test_silence import SCHEMA, START_MS, drawn_pipeline, until_of
 
 pytestmark = pytest.mark.spark
 
@@ -41,6 +43,8 @@ GRIDS = (
 # Strategies that go together: all emit at ticks, or all at their rows.
 AT_TICKS = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS, Strategy.NONE)
 AT_ROWS = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS, Strategy.PUNCTUATED)
+# The settings that closed forms do not unite: sources that may be idle, follow the clock, are told by the user's class.
+HARD = tuple(Strategy)
 SEEDS = [
     pytest.param(
         kind, grid, seed, marks=[pytest.mark.soak] if seed or (k + grid) % 3 else [], id=f"{kind}-{grid}-{seed}"
@@ -84,6 +88,48 @@ def drawn(kind: EmitKind, grid: int, seed: int) -> tuple[list[dict[str, Any]], P
     return rows, replace(one, source=together(sources), sources=sources, windows=windows)
 
 
+def drawn_hard(kind: EmitKind, grid: int, seed: int) -> tuple[list[dict[str, Any]], Pipeline, datetime | None]:
+    """Rows with long silences, sources of any strategies, idle or not, and how far the clock goes."""
+    draw = random.Random(f"hard-{kind}-{grid}-{seed}")
+    rows, pipeline = drawn(kind, grid, seed)
+    sources = tuple(replace(united, watermark=drawn_watermark(draw)) for united in pipeline.sources)
+    rows = with_silences(draw, rows)
+    return rows, replace(pipeline, sources=sources), until_of(draw, rows)
+
+
+def drawn_watermark(draw: random.Random) -> Watermark:
+    strategy = draw.choices(HARD, [3 if strategy is not Strategy.NONE else 1 for strategy in HARD])[0]
+    made = draw.choice([("Bounded", {"bound_ms": 3}), ("Marked", {}), ("Moody", {"mood": 2})])
+    custom = {"generator": f"tests.custom_watermarks:{made[0]}", "arguments": made[1]}
+    return Watermark(
+        strategy,
+        out_of_orderness_ms=draw.choice([0, 2, 10]),
+        when="mark",
+        value=draw.choice([None, TimeField("value", TimeUnit.MILLISECONDS)]),
+        lag_ms=draw.choice([0, 3, 20]),
+        idle_timeout_ms=draw.choice([1, 4, 10, 25, None]),
+        **(custom if strategy is Strategy.CUSTOM else {}),
+    )
+
+
+def with_silences(draw: random.Random, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """`rows`, with pauses of all, and of one source or partition while the others go on."""
+    later_us, told, silent = 0, [], {}
+    for row in rows:
+        later_us += draw.choice([0, 0, 0, 0, 0, 40_000])
+        clock_us = row["arrival_us"] + later_us
+        who = draw.choice(["source", "partition"])
+        if draw.random() < 0.15:
+            silent[who, row[who]] = clock_us + draw.choice([5_000, 30_000])
+        if any(silent.get((of, row[of]), 0) > clock_us for of in ("source", "partition")):
+            continue
+        ts = row["ts"] if row["ts"] is None else row["ts"] + later_us // 1000
+        seconds = row["seconds"] if row["seconds"] is None else row["seconds"] + later_us / 1_000_000
+        value = row["value"] if row["value"] is None else row["value"] + later_us // 1000
+        told.append({**row, "arrival_us": clock_us, "ts": ts, "seconds": seconds, "value": value})
+    return told or rows
+
+
 def drawn_rows(draw: random.Random, names: list[str]) -> list[dict[str, Any]]:
     """Rows of all sources; some begin late, and some rows come at one instant."""
     clock_us = START_MS * 1000
@@ -110,19 +156,47 @@ def test_spark_unites_sources_as_the_reference_does(
     assert_same_tables(found, expected)
 
 
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({"idle_timeout_ms": 5}, "idle_timeout with several sources"),
-        ({"strategy": Strategy.TIME_LAG}, "'time_lag' with several sources"),
-        ({"strategy": Strategy.PUNCTUATED}, "some emit at their rows and others at the ticks"),
-    ],
-)
-def test_what_spark_does_not_unite_is_refused_by_name(
-    session: SparkSession, changes: dict[str, Any], told: str
+@pytest.mark.parametrize(("kind", "grid", "seed"), SEEDS)
+def test_spark_unites_sources_that_no_closed_form_does(
+    session: SparkSession, kind: EmitKind, grid: int, seed: int
 ) -> None:
-    rows, pipeline = drawn(EmitKind.EVERY, 0, 0)
-    bounded, *others = (replace(united, watermark=Watermark(when="mark")) for united in pipeline.sources)
-    sources = (bounded, *(replace(other, watermark=replace(other.watermark, **changes)) for other in others))
-    with pytest.raises(UnsupportedPipelineError, match=told):
-        spark_replay(session, rows, replace(pipeline, sources=sources), schema=UNITED)
+    rows, pipeline, until = drawn_hard(kind, grid, seed)
+    expected = reference.replay(rows, pipeline, until=until)
+    found = spark_replay(session, rows[::-1], pipeline, until=until, schema=UNITED)
+    assert_same_tables(found, expected)
+
+
+def test_a_source_without_rows_lags_behind_the_clock_all_the_same(session: SparkSession) -> None:
+    rows, pipeline = drawn(EmitKind.EVERY, 0, 2)
+    web, app, *_ = pipeline.sources
+    lagging = replace(app, watermark=Watermark(Strategy.TIME_LAG, lag_ms=1))
+    pipeline = replace(pipeline, sources=(replace(web, watermark=Watermark()), lagging))
+    rows = [row for row in rows if row["source"] == "web"]
+    expected = reference.replay(rows, pipeline)
+    assert any(pane["timing"] == "on_time" and pane["watermark"] != END_OF_INPUT for pane in expected.panes)
+    assert_same_tables(spark_replay(session, rows[::-1], pipeline, schema=UNITED), expected)
+
+
+def test_a_mark_below_an_earlier_one_ends_the_silence_of_its_partition(session: SparkSession) -> None:
+    """Partition a comes back with a mark below its own first, and from then on holds back b."""
+    steps = [("app", "b", 1000, 9000), ("web", "a", 1001, 1000), ("web", "b", 1002, 1010)]
+    steps += [("web", "b", 1000 + 100 * k, 1010 + k) for k in range(1, 8)]
+    steps += [("web", "a", 1801, 900), ("web", "b", 1802, 1100), ("web", "b", 1803, 1050), ("app", "b", 1950, 9001)]
+    rows = [
+        {"id": i, "source": source, "partition": partition, "arrival_us": clock * 1000, "ts": ts, "seconds": ts / 1000}
+        | {"mark": True, "value": None, "counts": True}
+        for i, (source, partition, clock, ts) in enumerate(steps)
+    ]
+    _, pipeline = drawn(EmitKind.EVERY, 0, 2)
+    web, app, *_ = pipeline.sources
+    one = replace(web.source, source_partition=SourcePartition(("partition",)), where=None)
+    marked = Watermark(Strategy.PUNCTUATED, when="mark", idle_timeout_ms=1)
+    pipeline = replace(
+        pipeline,
+        sources=(replace(web, source=one, watermark=marked), replace(app, watermark=Watermark())),
+        watermark=replace(pipeline.watermark, emit=Emit(EmitKind.EVERY, interval_ms=100)),
+        windows=replace(pipeline.windows, allowed_lateness_ms=0),
+    )
+    expected = reference.replay(rows, pipeline)
+    assert 12 not in [row["id"] for row in expected.late_events]
+    assert_same_tables(spark_replay(session, rows[::-1], pipeline, schema=UNITED), expected)

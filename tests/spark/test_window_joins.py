@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.pipeline.model import EmitKind
 from spark_jobs.replay.window_join import WindowJoined, window_join
 from spark_jobs.semantics.instants import END_OF_INPUT, MAX, micros, table_time
 from spark_jobs.semantics.interval_join import Side
@@ -16,11 +15,11 @@ from spark_jobs.semantics.joining_job import JoinSource
 from tests.spark.engine import rows_of
 from tests.spark.joining import inputs_of
 from tests.spark.test_scenarios import ALL, chosen
-from tests.vectors.cogroups import CoGroupScenario, CoGroupTuple
+from tests.vectors.cogroups import CoGroupScenario, CoGroupTuple, load_cogroups
 from tests.vectors.groups import GroupTuple, groups_of, side_of
 from tests.vectors.outcomes import millis
-from tests.vectors.scenarios import Scenario
-from tests.vectors.spark_joins import is_grouped_in_spark, joining, load_tumbling
+from tests.vectors.scenarios import Recorded, Scenario
+from tests.vectors.spark_joins import joining
 from tests.vectors.spark_joins import rows_of as rows_of_both
 
 pytestmark = pytest.mark.spark
@@ -31,12 +30,28 @@ def first_two(scenarios: list[CoGroupScenario], strategy: str) -> list[CoGroupSc
     return [scenario for scenario in scenarios if scenario.declared["strategy"]["kind"] == strategy][:2]
 
 
+def in_one_calendar(scenario: Recorded) -> bool:
+    """Whether both sides are told by one calendar: tumbling windows, and watermarks that closed forms unite."""
+    declared = scenario.declared
+    left = declared["strategy"]
+    kinds = {left["kind"], declared.get("join", {}).get("right_strategy", left)["kind"]}
+    one_side_emits = "punctuated" in kinds and len(kinds) > 1 and declared["emit"]["mode"] != "per_event"
+    return declared["window"]["kind"] == "tumbling" and "time_lag" not in kinds and not one_side_emits
+
+
 # A partition of it joins in a stretch of the clock that holds no suspect row.
 SILENT_STRETCH = [scenario for scenario in ALL if scenario.id == "s101-174"]
-SAMPLE = SILENT_STRETCH + chosen([s for s in ALL if is_grouped_in_spark(s.declared) and s not in SILENT_STRETCH], 60)
+NEVER_IDLE = [s for s in ALL if "idle_timeout_ms" not in s.declared and s not in SILENT_STRETCH]
+SAMPLE = SILENT_STRETCH + chosen([s for s in NEVER_IDLE if in_one_calendar(s)], 60)
+SAMPLE += chosen([s for s in NEVER_IDLE if not in_one_calendar(s)], 60)
 FEW = SAMPLE[:6] + [s for s in SAMPLE if s.declared["strategy"]["kind"] == "punctuated"][:2]
-RECORDED = sorted(load_tumbling(), key=lambda s: -min(s.recorded["dropped"], len(s.groups)))
-TWO_A_STRATEGY = [s for kind in ("bounded", "monotonous", "punctuated") for s in first_two(RECORDED, kind)]
+RECORDED = sorted(load_cogroups(), key=lambda s: -min(s.recorded["dropped"], len(s.groups)))
+IN_ONE_CALENDAR = [s for s in RECORDED if in_one_calendar(s)]
+TWO_A_STRATEGY = [s for kind in ("bounded", "monotonous", "punctuated") for s in first_two(IN_ONE_CALENDAR, kind)]
+# Of the others, replayed as united sources: one a kind of windows, and one of which one side alone emits at rows.
+OTHERS = [s for s in RECORDED if not in_one_calendar(s)]
+ONE_A_KIND = [next(s for s in OTHERS if s.windows.kind == kind) for kind in ("tumbling", "sliding", "session")]
+QUICK = [*TWO_A_STRATEGY, *ONE_A_KIND]
 
 
 def joined(session: SparkSession, scenario: Scenario) -> WindowJoined:
@@ -86,7 +101,7 @@ def test_spark_groups_as_flink(session: SparkSession, scenario: Scenario) -> Non
 
 @pytest.mark.parametrize(
     "scenario",
-    [s if s in TWO_A_STRATEGY else pytest.param(s, marks=pytest.mark.soak) for s in RECORDED],
+    [s if s in QUICK else pytest.param(s, marks=pytest.mark.soak) for s in RECORDED],
     ids=lambda scenario: scenario.id,
 )
 def test_spark_gathers_as_flink(session: SparkSession, scenario: CoGroupScenario) -> None:
@@ -104,9 +119,14 @@ def test_spark_gathers_as_flink(session: SparkSession, scenario: CoGroupScenario
 
 
 def arrived_by(rows: list[dict[str, Any]], group: dict[str, Any], scenario: CoGroupScenario) -> int:
-    """The index of the last row before a firing; a tick at an instant precedes the rows of that instant."""
-    by_rows = scenario.declared["strategy"]["kind"] == "punctuated" or group["timing"] == "late"
-    clock_us, is_tick = micros(group["fired_at"]), scenario.emit.kind is EmitKind.EVERY and not by_rows
+    """The index of the last row before a firing: its own, or that before Flink's watermark, where its clock lies."""
+    clock_us = micros(group["fired_at"])
     if group["watermark"] == END_OF_INPUT:
         return len(rows) - 1
-    return max(row["index"] for row in rows if row["arrival_us"] < clock_us + (not is_tick))
+    if group["timing"] == "late":
+        return next(row["index"] for row in rows if row["arrival_us"] == clock_us)
+    reached = millis(group["watermark"])
+    last = next(after for after, watermark in scenario.watermarks if watermark == reached)
+    assert rows[last]["arrival_us"] <= clock_us
+    assert all(clock_us <= row["arrival_us"] for row in rows[last + 1 :])
+    return last

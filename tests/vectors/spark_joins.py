@@ -2,44 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import groupby
 from typing import Any
 
 from spark_jobs.pipeline.joining import JoiningPipeline, JoinInput
 from spark_jobs.pipeline.model import Emit, Source, SourcePartition, TimeField, TimeUnit
 from spark_jobs.semantics.joining_job import JoinSource
-from tests.vectors.cogroups import CoGroupScenario, load_cogroups
-from tests.vectors.joins import JoinScenario, load_joins
-
-
-def is_in_spark(declared: Mapping[str, Any]) -> bool:
-    """Whether the Spark engine has all that a recorded join asks for."""
-    strategies = _strategies(declared)
-    one_side_emits = "punctuated" in strategies and len(strategies) > 1 and declared["emit"]["mode"] != "per_event"
-    return "idle_timeout_ms" not in declared and not one_side_emits
-
-
-def is_grouped_in_spark(declared: Mapping[str, Any]) -> bool:
-    """Whether the Spark engine has all that a recorded co-group asks for, or a stream with windows as one."""
-    return (
-        is_in_spark(declared) and declared["window"]["kind"] == "tumbling" and "time_lag" not in _strategies(declared)
-    )
-
-
-def load() -> list[JoinScenario]:
-    """Give the recorded joins that the Spark engine has."""
-    return [scenario for scenario in load_joins() if is_in_spark(scenario.declared)]
-
-
-def load_tumbling() -> list[CoGroupScenario]:
-    """Give the recorded co-groups that the Spark engine has."""
-    return [scenario for scenario in load_cogroups() if is_grouped_in_spark(scenario.declared)]
-
-
-def _strategies(declared: Mapping[str, Any]) -> set[str]:
-    left = declared["strategy"]
-    return {left["kind"], declared.get("join", {}).get("right_strategy", left)["kind"]}
+from tests.vectors.joins import JoinScenario
 
 
 def joining(left: JoinSource, right: JoinSource | None, emit: Emit) -> JoiningPipeline:

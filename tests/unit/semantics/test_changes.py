@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pytest
 
 from spark_jobs.semantics.changes import Combined, PartitionAlone, Recombined
+from spark_jobs.semantics.channels import Reader, Reunited, inputs, union
+from spark_jobs.semantics.instants import MIN
 from spark_jobs.semantics.partitions import SourcePartitions
+from spark_jobs.semantics.source_output import SourceOutput
 from spark_jobs.semantics.watermark import WatermarkOutput
 
 NAMES, DECLARED = "abc", "ab"
@@ -32,7 +36,8 @@ class Erratic:
     def _say(self, output: WatermarkOutput) -> None:
         what = self._draw.random()
         if what < 0.6:
-            output.emit_watermark(self._draw.randrange(60))
+            watermark = self._draw.randrange(-15, 60)
+            output.emit_watermark(MIN if watermark < 0 else watermark)
         elif what < 0.85:
             output.mark_idle()
         else:
@@ -78,5 +83,72 @@ def test_changes_give_the_watermarks_of_all_that_was_said(seed: int) -> None:
     assert recombined == sent.risen
 
 
-def alone_of(name: str, seed: int) -> PartitionAlone:
+def alone_of(name: str, seed: int | str) -> PartitionAlone:
     return PartitionAlone(lambda _: Erratic(f"{seed}-{name}"), declared=name in DECLARED)
+
+
+class Sources:
+    """Sources side by side, and the united watermarks, each with what is reached when all have spoken."""
+
+    def __init__(self, seed: int, count: int, reader: Reader) -> None:
+        self.risen: list[tuple[int, dict[tuple[int, str], int]]] = []
+        self.fresh: list[int] = []
+        self.joining = ""
+        self.sources: list[SourcePartitions] = []
+        self.mains = [(Erratic(f"{seed}-{n}-main"), n) for n in range(count)]
+        self.outputs = [SourceOutput(channel) for channel in reader(count, self)]
+        for n, output in enumerate(self.outputs):
+            named = partial(self._new, seed, n)
+            self.sources.append(SourcePartitions(named, declared=(), output=output.partitions))
+            for self.joining in DECLARED:
+                self.sources[n]._join(self.joining)
+
+    def _new(self, seed: int, number: int) -> Erratic:
+        return Erratic(f"{seed}-{number}-{self.joining}")
+
+    def on_event(self, source: int, partition: str) -> None:
+        self.joining = partition
+        self.sources[source].on_event(partition, {}, 0)
+        self._tell()
+
+    def on_periodic_emit(self) -> None:
+        for source, (main, n) in zip(self.sources, self.mains, strict=True):
+            source.on_periodic_emit()
+            main.on_periodic_emit(self.outputs[n].main)
+        self._tell()
+
+    def _tell(self) -> None:
+        reached = {(n, label): w for n, one in enumerate(self.sources) for label, w in one.watermarks.items()}
+        self.risen += [(watermark, reached) for watermark in self.fresh]
+        self.fresh = []
+
+    def emit_watermark(self, watermark: int) -> None:
+        self.fresh.append(watermark)
+
+    def mark_idle(self) -> None:
+        """Go on."""
+
+    def mark_active(self) -> None:
+        """Go on."""
+
+
+@pytest.mark.parametrize("reader", [union, inputs])
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(100))
+def test_changes_of_several_sources_give_the_united_watermarks(seed: int, count: int, reader: Reader) -> None:
+    draw, side_by_side = random.Random(seed), Sources(seed, count, reader)
+    alone = {(n, name): alone_of(name, f"{seed}-{n}") for n in range(count) for name in NAMES}
+    mains = [PartitionAlone(lambda _, n=n: Erratic(f"{seed}-{n}-main"), is_main=True) for n in range(count)]  # type: ignore[misc]
+    merge, risen = Reunited([DECLARED] * count, reader), []
+    for _ in range(80):
+        if draw.random() < 0.4:
+            side_by_side.on_periodic_emit()
+            said = [(n, name, change) for (n, name), one in alone.items() for change in one.on_periodic_emit(0)]
+            said += [(n, None, change) for n, main in enumerate(mains) for change in main.on_periodic_emit(0)]
+            risen += merge.at_emission(said) if said else []
+        else:
+            source, partition = draw.randrange(count), draw.choice(NAMES)
+            side_by_side.on_event(source, partition)
+            if changes := alone[source, partition].on_event({}, 0, 0):
+                risen += merge.at_row(source, partition, changes)
+    assert risen == side_by_side.risen
