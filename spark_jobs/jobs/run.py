@@ -144,7 +144,9 @@ class Runner:
             self._spark, self._pipeline, self._lake, run, slices=self._slices, progress=self._progress
         )
         self._record(run, began.step("replay", "done", counts=counts))
-        message = f"{counts['windows']:,} windows, {counts['panes']:,} panes, {counts['too_late']:,} rows too late"
+        there = [name for name in ("pairs", "windows", "panes") if name in counts]
+        told = ", ".join(f"{counts[name]:,} {name}" for name in there)
+        message = f"{told}, {counts['too_late']:,} rows too late"
         return self._outcome(run, "replay", "done", message, began, counts=counts)
 
     def _audit(self, run: Run, began: _Clock) -> Outcome:
@@ -167,7 +169,7 @@ class Runner:
     def _publish(self, run: Run, began: _Clock) -> Outcome:
         if run.done("audit") is None:
             raise InputError(f"publish: run {run.run_id} is {run.state}; only what has passed its checks is published")
-        versions = publishing.publish(self._spark, self._lake, run)
+        versions = publishing.publish(self._spark, self._pipeline, self._lake, run)
         self._record(run, began.step("publish", "done", versions=versions))
         message = f"published to {self._lake.home}"
         self._progress("publish", message)

@@ -34,7 +34,7 @@ from spark_jobs.replay import (
 )
 from spark_jobs.replay.census import CLOSE_CELL, FIRE_CELL, census, gathered
 from spark_jobs.replay.events import quoted
-from spark_jobs.replay.inputs import LEFT, RIGHT, ROW, inputs, is_side, key_columns
+from spark_jobs.replay.inputs import LEFT, RIGHT, ROW, SIDE, inputs, is_side, key_columns
 from spark_jobs.replay.support import require_window_join
 
 _SIDES = ("left", "right")
@@ -98,6 +98,14 @@ class WindowJoined:
     def invalid_right(self) -> DataFrame:
         """The rows of the right input without a usable time."""
         return late_events.invalid_events(self._inputs.prepared[RIGHT], self._inputs.pipelines[RIGHT])
+
+    @cached_property
+    def taken(self) -> DataFrame:
+        """The rows that a window took: `side` (0: left), `at_ms` (the start of it), `is_late` (it had fired)."""
+        late = self._late_rows.where(~F.col(c.TOO_LATE))
+        told = [F.col(SIDE).alias("side"), F.col(c.WINDOW_MS).alias("at_ms")]
+        on_time = self._on_time.select(*told, F.lit(False).alias("is_late"))
+        return on_time.union(late.select(*told, F.lit(True).alias("is_late")))
 
     @cached_property
     def _pipeline(self) -> Pipeline:

@@ -168,8 +168,8 @@ CONTRADICTIONS = [
     (
         SOURCES + INTERVAL.replace("[order_id]", "{orders: [a, b], payments: [a]}"),
         (
-            "15:8: join.key: found 2 columns of orders and 1 of payments; they are compared one by one, so each needs as "
-            "many"
+            "15:8: join.key: found 2 columns of orders and 1 of payments; they are compared one by one, so each needs "
+            "as many"
         ),
     ),
     (
@@ -256,8 +256,8 @@ CONTRADICTIONS = [
     (
         SOURCES.replace("name: orders", "name: fired_at") + INTERVAL,
         (
-            "4:5: sources[0].name: found the name 'fired_at', and pairs have a column fired_at of their own; use another "
-            "name"
+            "4:5: sources[0].name: found the name 'fired_at', and pairs have a column fired_at of their own; use "
+            "another name"
         ),
     ),
     (
