@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import extent
-from spark_jobs.jobs.run import Runner
+from spark_jobs.jobs.run import Outcome, Runner
 from spark_jobs.pipeline import Pipeline, from_mapping
 from spark_jobs.tables import ledger
 from spark_jobs.tables.lake import JOIN_TABLES, Lake
@@ -139,26 +138,42 @@ def published(spark: SparkSession, lake: Lake) -> dict[str, list[Any]]:
     return {name: in_order(rows_of(read_published(spark, lake, name).drop("run_id"))) for name in JOIN_TABLES}
 
 
+STEPS = ("replay", "audit", "publish")
+START = history.START.replace(minute=30, second=30)
+HALF_AN_HOUR = Interval(START, START + timedelta(minutes=30))
+
+
+def taken(spark: SparkSession, pipeline: Pipeline, lake: Lake, interval: Interval) -> list[Outcome]:
+    """The steps of a run but its report."""
+    runner = Runner(spark, pipeline, lake, slices=3)
+    planned, outcome = runner.begin(interval)
+    return [outcome, *(runner.step(step, runner.find(planned.run.run_id)) for step in STEPS)]
+
+
 def assert_publishes(spark: SparkSession, pipeline: Pipeline, lake: Lake, expected: JoinedTables) -> ledger.Run:
-    """Run a pipeline whole, then again, then over a part of time: what is published is the reference's answer."""
-    outcomes = Runner(spark, pipeline, lake, slices=3).run(Interval())
-    assert [outcome.state for outcome in outcomes] == ["done"] * 5
-    assert Path(str(outcomes[-1].report)).stat().st_size > 10_000
+    """Run a pipeline whole: what is published and counted is the reference's answer."""
+    outcomes = taken(spark, pipeline, lake, Interval())
+    assert [outcome.state for outcome in outcomes] == ["done"] * 4
     found = published(spark, lake)
     for name, rows in expected.tables():
         assert found[name] == in_order(rows), name
     run = ledger.find(spark, lake, outcomes[0].run_id)
     assert run is not None
     assert {name: run.counts.get(name) for name in expected.counts} == dict(expected.counts)
-    again = Runner(spark, pipeline, lake).run(Interval())
-    assert [outcome.state for outcome in again[:4]] == ["unchanged"] * 4
-    start = history.START.replace(hour=22, minute=30) + timedelta(seconds=30)
-    part = Runner(spark, pipeline, lake).run(Interval(start, start + timedelta(minutes=30)))
-    assert [outcome.state for outcome in part] == ["done"] * 5
-    assert 0 < part[1].counts["pairs"] < len(expected.pairs)
-    assert published(spark, lake) == found
-    assert found["pairs"] != in_order(rows_of(read_published(spark, lake, "pairs", run_id=run.run_id)))
     return run
+
+
+def assert_stays(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> None:
+    """Run a pipeline again, then over a part of time: what is published stays the same."""
+    before = published(spark, lake)
+    assert [outcome.state for outcome in taken(spark, pipeline, lake, Interval())] == ["unchanged"] * 4
+    part = taken(spark, pipeline, lake, HALF_AN_HOUR)
+    assert [outcome.state for outcome in part] == ["done"] * 4
+    assert 0 < part[1].counts["pairs"] < len(before["pairs"])
+    assert 0 < part[1].counts["too_late"] < len(before["late_events"])
+    assert published(spark, lake) == before
+    replaced = read_published(spark, lake, "pairs").where("run_id = '" + part[0].run_id + "'")
+    assert replaced.count() == part[1].counts["pairs"]
 
 
 def test_two_tables_joined_by_interval(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
@@ -166,6 +181,7 @@ def test_two_tables_joined_by_interval(spark: SparkSession, tables: dict[str, st
     run = assert_publishes(spark, pipeline, lake, JoinedTables(pipeline, orders(), payments()))
     assert min(run.counts[n] for n in ("pairs", "too_late_of_orders", "too_late_of_payments", "filtered_of_orders")) > 0
     assert run.pinned == {"orders": 0, "payments": 0}
+    assert_stays(spark, pipeline, lake)
 
 
 def test_two_tables_joined_by_window(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
@@ -176,8 +192,105 @@ def test_two_tables_joined_by_window(spark: SparkSession, tables: dict[str, str]
     assert min(run.counts[n] for n in ("late", "too_late_of_orders", "too_late_of_payments", "filtered_of_orders")) > 0
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    "windows", [{}, {"accumulation": "discarding"}, {"late_data": "update"}, {"late_data": "drop"}], ids=str
+)
+def test_window_joins_of_each_kind(
+    spark: SparkSession, tables: dict[str, str], lake: Lake, windows: dict[str, str]
+) -> None:
+    pipeline = by_window(tables, **windows)
+    expected = JoinedTables(pipeline, orders(), payments())
+    if windows.get("late_data") == "drop":
+        expected.late_events.clear()
+    assert_publishes(spark, pipeline, lake, expected)
+    if windows.get("late_data") is None:
+        assert_stays(spark, pipeline, lake)
+
+
+@pytest.mark.soak
 def test_one_table_split_by_a_condition(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
     pipeline = split(tables)
     expected = JoinedTables(pipeline, readings(), is_second=lambda row: row["site"] == "east")
     run = assert_publishes(spark, pipeline, lake, expected)
     assert min(run.counts[n] for n in ("pairs", "too_late_of_left", "too_late_of_right", "invalid_of_left")) > 0
+    assert_stays(spark, pipeline, lake)
+
+
+@pytest.mark.soak
+def test_one_table_split_by_a_condition_and_joined_by_window(
+    spark: SparkSession, tables: dict[str, str], lake: Lake
+) -> None:
+    joined = {"key": ["device"], "names": ["other", "east"], "second_when": "site = 'east'"}
+    pipeline = split(tables, join=joined, windows={"size": "3 minutes", "allowed_lateness": "10 minutes"})
+    expected = JoinedTables(pipeline, readings(), is_second=lambda row: row["site"] == "east")
+    run = assert_publishes(spark, pipeline, lake, expected)
+    assert min(run.counts[n] for n in ("pairs", "late", "too_late_of_east")) > 0
+
+
+@pytest.mark.soak
+def test_all_rows_join_where_the_key_is_empty(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
+    pipeline = two(tables, join={"key": [], "between": ["0s", "5 seconds"]}, quality={})
+    assert_publishes(spark, pipeline, lake, JoinedTables(pipeline, orders(), payments()))
+
+
+@pytest.mark.soak
+def test_in_the_order_of_event_time_nothing_is_late(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
+    pipeline = two(tables, replay={"order": "event_time"})
+    run = assert_publishes(spark, pipeline, lake, JoinedTables(pipeline, orders(), payments()))
+    assert run.counts["too_late"] == 0 < run.counts["pairs"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"key": {"orders": ["device", "devise"], "payments": ["gadget", "id"]}},
+            r"join.key: asked for the column 'devise', which .*orders does not have; did you mean 'device'\?",
+        ),
+        (
+            {"key": {"orders": ["id"], "payments": ["gadget"]}},
+            r"join.key: asked to compare 'id' of orders \(bigint\) with 'gadget' of payments \(string\)",
+        ),
+    ],
+)
+def test_keys_that_cannot_be_compared_are_refused(
+    spark: SparkSession, tables: dict[str, str], lake: Lake, change: dict[str, Any], message: str
+) -> None:
+    pipeline = two(tables, join={"between": ["0s", "1s"], **change})
+    with pytest.raises(InputError, match=message):
+        Runner(spark, pipeline, lake).plan(Interval())
+
+
+def test_a_condition_that_is_none_is_refused(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
+    for written, found in (
+        ("site", "join.second_when: asked for a condition, found 'site' of type string"),
+        ("town = 'x'", "join.second_when: asked for the column 'town'"),
+    ):
+        pipeline = split(tables, join={"key": [], "between": ["0s", "1s"], "second_when": written})
+        with pytest.raises(InputError, match=found):
+            Runner(spark, pipeline, lake).plan(Interval())
+
+
+def test_what_the_engine_lacks_is_refused(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
+    pipeline = split(tables, watermark={"strategy": "custom", "class": "tests.custom_watermarks:Nothing"})
+    with pytest.raises(InputError, match=r"asked Spark for watermark\.strategy 'custom' in a join"):
+        Runner(spark, pipeline, lake).plan(Interval())
+
+
+def test_a_bound_that_cuts_a_window_or_a_millisecond_is_refused(
+    spark: SparkSession, tables: dict[str, str], lake: Lake
+) -> None:
+    runner = Runner(spark, by_window(tables), lake)
+    with pytest.raises(InputError, match=r"cuts a window in two; windows begin at .*22:30:30.* and .*22:33:30"):
+        runner.plan(Interval(START + timedelta(minutes=1)))
+    with pytest.raises(InputError, match="cuts a millisecond in two"):
+        Runner(spark, two(tables), lake).plan(Interval(START + timedelta(microseconds=1)))
+
+
+def test_a_plan_tells_rows_and_windows(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
+    for pipeline, first in ((two(tables), False), (by_window(tables), True)):
+        planned, _ = Runner(spark, pipeline, lake).plan(Interval())
+        found = extent(spark, pipeline, planned)
+        assert (found.source_rows, found.source_files) == (ROWS, 2)
+        assert (found.first_window is not None) is first
