@@ -1,7 +1,8 @@
 """The report of a join: its tables as those that a report is made of.
 
 Pairs are drawn over time as results of windows are: by their own windows, or by stretches of event time. Late rows are
-drawn where the watermark stood when they came; a join publishes no calendar, so there is no line of the watermark.
+drawn where the watermark stood when they came; a join publishes no calendar, so there is no line of the watermark. Of a
+join by window the late firings that have pairs stand for the late rows that were taken.
 """
 
 from __future__ import annotations
@@ -19,20 +20,25 @@ from spark_jobs.report import data as d
 
 _POINTS = 500
 _STRETCHES_MS = (1, 1_000, 60_000, 600_000, 3_600_000, 21_600_000, 86_400_000, 604_800_000, 2_592_000_000)
-_NO_PANES = "window_start timestamp, window_end timestamp, timing string, fired_at timestamp, watermark timestamp"
+_PANES = ("window_start", "window_end", "timing", "fired_at", "watermark")
+_NO_PANES = ", ".join(f"{name} {'string' if name == 'timing' else 'timestamp'}" for name in _PANES)
 
 
 def as_windows(spark: SparkSession, join: Join, tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
     """The tables of a join under the names and with the columns of a pipeline's with windows."""
     late, pairs = tables["late_events"], tables["pairs"]
     if join.by_interval:
+        panes = spark.createDataFrame([], _NO_PANES)
         late = late.withColumns({name: F.lit(None).cast("timestamp") for name in ("window_start", "window_end")})
         stretch = F.lit(_stretch_ms(pairs))
         start = F.unix_millis("event_time") - F.pmod(F.unix_millis("event_time"), stretch)
         windows = {"window_start": F.timestamp_millis(start), "window_end": F.timestamp_millis(start + stretch)}
         pairs = pairs.withColumns(windows)
+    else:
+        key = [f"`{name}`" for name in join.key[0]]
+        panes = pairs.where("timing = 'late'").select(*key, *_PANES, "pane_index").distinct().select(*_PANES)
     return {
-        "panes": spark.createDataFrame([], _NO_PANES),
+        "panes": panes,
         "watermarks": no_watermarks(spark),
         "window_results": pairs.groupBy("window_start", "window_end").agg(F.count("*").alias("row_count")),
         "late_events": late,

@@ -115,7 +115,9 @@ def collect(
                 allowed_lateness_ms=allowed_ms,
                 overlapping=windows.overlap(pipeline.windows),
                 waits=triggers.is_default(pipeline),
-                late_rows_fire=triggers.late_rows_fire(pipeline) and not gathering.gathers(pipeline),
+                late_rows_fire=triggers.late_rows_fire(pipeline)
+                and not gathering.gathers(pipeline)
+                and (pipeline.join is None or pipeline.join.by_interval),
                 closes=closes,
                 keeps_late=not late_events.drops(pipeline),
                 join=None if pipeline.join is None else join_report.facts(pipeline.join),

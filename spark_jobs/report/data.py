@@ -187,6 +187,11 @@ class JoinFacts:
     names: tuple[str, str]
     between: str | None = None
 
+    @property
+    def by_interval(self) -> bool:
+        """Whether there are no windows."""
+        return self.between is not None
+
 
 @dataclass(frozen=True)
 class ReportData:

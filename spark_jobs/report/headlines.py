@@ -83,7 +83,7 @@ def _rows_told(data: ReportData) -> str:
     told = f"Of {number(read)} rows read, {number(on_time)} ({share(on_time, read)}) came on time"
     if not late and not too_late:
         return f"{told}; no row came late."
-    if data.join is not None and data.join.between is not None:
+    if data.join is not None and data.join.by_interval:
         return f"{told}, {number(too_late)} ({share(too_late, read)}) came late and joined nothing."
     return (
         f"{told}, {number(late)} ({share(late, read)}) came late and were taken, "
@@ -122,7 +122,7 @@ def _meanings(data: ReportData, allowed: str) -> dict[str, str]:
         "filtered": "Were dropped by the pipeline's own condition.",
         "unassigned": "Lie between two windows and were not too late: as in Flink, no table holds them.",
     }
-    if data.join is None or data.join.between is None:
+    if data.join is None or not data.join.by_interval:
         return always
     return {
         **always,

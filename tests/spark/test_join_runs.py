@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
+from typer.testing import CliRunner
 
+from spark_jobs.cli import app
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import extent
 from spark_jobs.jobs.run import Outcome, Runner
 from spark_jobs.pipeline import Pipeline, from_mapping
+from spark_jobs.replay import UnsupportedPipelineError, replay
+from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger
 from spark_jobs.tables.lake import JOIN_TABLES, Lake
 from spark_jobs.tables.published import read_published
@@ -181,6 +186,9 @@ def test_two_tables_joined_by_interval(spark: SparkSession, tables: dict[str, st
     run = assert_publishes(spark, pipeline, lake, JoinedTables(pipeline, orders(), payments()))
     assert min(run.counts[n] for n in ("pairs", "too_late_of_orders", "too_late_of_payments", "filtered_of_orders")) > 0
     assert run.pinned == {"orders": 0, "payments": 0}
+    page = Path(str(Runner(spark, pipeline, lake).step("report", run).report)).read_text()
+    for told in ("Rows of orders and payments of one key that lie -30 seconds to 1 minute apart.", "Rows by input"):
+        assert told in page
     assert_stays(spark, pipeline, lake)
 
 
@@ -226,6 +234,8 @@ def test_one_table_split_by_a_condition_and_joined_by_window(
     expected = JoinedTables(pipeline, readings(), is_second=lambda row: row["site"] == "east")
     run = assert_publishes(spark, pipeline, lake, expected)
     assert min(run.counts[n] for n in ("pairs", "late", "too_late_of_east")) > 0
+    page = Path(str(Runner(spark, pipeline, lake).step("report", run).report)).read_text()
+    assert "Rows of other and east of one key that share a window." in page
 
 
 @pytest.mark.soak
@@ -239,6 +249,7 @@ def test_in_the_order_of_event_time_nothing_is_late(spark: SparkSession, tables:
     pipeline = two(tables, replay={"order": "event_time"})
     run = assert_publishes(spark, pipeline, lake, JoinedTables(pipeline, orders(), payments()))
     assert run.counts["too_late"] == 0 < run.counts["pairs"]
+    Runner(spark, pipeline, lake).step("report", run)
 
 
 @pytest.mark.parametrize(
@@ -294,3 +305,33 @@ def test_a_plan_tells_rows_and_windows(spark: SparkSession, tables: dict[str, st
         found = extent(spark, pipeline, planned)
         assert (found.source_rows, found.source_files) == (ROWS, 2)
         assert (found.first_window is not None) is first
+
+
+def test_the_command_takes_a_join(tables: dict[str, str], tmp_path: Path) -> None:
+    file = tmp_path / "joined.yaml"
+    file.write_text(COMMAND.format(table=tables["readings"]))
+
+    def answer(*arguments: str) -> str:
+        asked = CliRunner().invoke(app, [*arguments, str(file)], env={"TIDEMARK_LAKE": str(tmp_path / "lake")})
+        assert asked.exit_code == 0, asked.output
+        return " ".join(asked.stdout.split())
+
+    assert "valid, and fits version 0 of" in answer("check")
+    assert "source rows │ 1,500" in answer("plan")
+    assert "bound 2 minutes, pairs between 0s and 40 seconds no run yet" in answer("status")
+
+
+COMMAND = """
+name: readings
+source: {{table: {table}, event_time: happened_at, arrival_time: stored_at}}
+watermark: {{out_of_orderness: 2 minutes}}
+join: {{key: [device], between: [0s, 40 seconds], second_when: "site = 'east'"}}
+"""
+
+
+def test_a_join_is_no_replay_of_windows(spark: SparkSession, tables: dict[str, str]) -> None:
+    pipeline = split(tables)
+    with pytest.raises(UnsupportedPipelineError, match="as windows, found a join"):
+        replay(spark.read.format("delta").load(tables["readings"]), pipeline)
+    with pytest.raises(ValueError, match="as windows, found a join"):
+        reference.replay([], pipeline)
