@@ -288,6 +288,11 @@ def test_what_does_not_go_together_is_one_clear_error(text: str, message: str) -
     assert problems(text) == [f"orders.yaml:{message}"]
 
 
+def test_a_file_has_windows_or_a_join() -> None:
+    (problem,) = problems(SOURCES)
+    assert problem.startswith("orders.yaml:2:1: windows: missing, expected a mapping with the keys kind, size")
+
+
 def test_tables_of_a_join_are_not_there_without_one(flights: str, environ: dict[str, str]) -> None:
     with pytest.raises(PipelineError, match=r"expectations\[0\].table: found pairs, and a pipeline without a join has"):
         parse(flights.replace("table: panes", "table: pairs"), environ=environ)
