@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.tables import ledger, publishing
-from spark_jobs.tables.lake import Lake, result_tables
+from spark_jobs.tables.lake import RESULT_TABLES, Lake
 from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.publishing import Interval
 
 
-def publish(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> dict[str, int]:
-    """Publish what `run` has staged; returns the version of every table.
+def publish(spark: SparkSession, lake: Lake, run: Run, *, there: Sequence[str] = RESULT_TABLES) -> dict[str, int]:
+    """Publish what `run` has staged into the tables `there` are; returns the version of every one.
 
     A run over part of time leaves `invalid_events` alone: rows without a usable time belong to no window.
     """
     interval = Interval(run.interval_start, run.interval_end)
-    there = result_tables(pipeline)
     tables = [t for t in there if interval.whole or t != "invalid_events"]
 
     def one(table: str) -> int:

@@ -26,7 +26,7 @@ from spark_jobs.jobs.progress import Progress, silent
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.session import interpreting
 from spark_jobs.tables import ledger
-from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.lake import Lake, result_tables
 from spark_jobs.tables.ledger import Run, Step
 from spark_jobs.tables.publishing import Interval
 
@@ -169,7 +169,7 @@ class Runner:
     def _publish(self, run: Run, began: _Clock) -> Outcome:
         if run.done("audit") is None:
             raise InputError(f"publish: run {run.run_id} is {run.state}; only what has passed its checks is published")
-        versions = publishing.publish(self._spark, self._pipeline, self._lake, run)
+        versions = publishing.publish(self._spark, self._lake, run, there=result_tables(self._pipeline))
         self._record(run, began.step("publish", "done", versions=versions))
         message = f"published to {self._lake.home}"
         self._progress("publish", message)

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from spark_jobs.pipeline.joining import bounds, joining
-from spark_jobs.pipeline.model import EmitKind, Pipeline
+from spark_jobs.pipeline.model import EmitKind, EndOfInput, Pipeline
 from spark_jobs.semantics.events import Event, EventReader
 from spark_jobs.semantics.instants import MAX, MIN, table_time, table_time_us
 from spark_jobs.semantics.interval_join import Side
@@ -56,8 +56,10 @@ class JoinedTables:
             windows = pipeline.windows
             co_group: CoGroup[str, Any] = CoGroup(operator(windows), allowed_lateness_ms=windows.lateness_ms)
             gathered = gather(self._arrivals, co_group, emit, *sources)
+            stays_open = pipeline.replay.end_of_input is EndOfInput.KEEP_OPEN
             for arrived, group in gathered.groups:
-                self._pairs_of(arrived, group)
+                if group.watermark != MAX or not stays_open:
+                    self._pairs_of(arrived, group)
             for arrival, watermark in gathered.late:
                 self._missed(arrival, watermark)
         self._fates()

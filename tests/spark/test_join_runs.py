@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from typer.testing import CliRunner
 
 from spark_jobs.cli import app
@@ -19,7 +19,7 @@ from spark_jobs.jobs.run import Outcome, Runner
 from spark_jobs.pipeline import Pipeline, from_mapping
 from spark_jobs.replay import UnsupportedPipelineError, replay
 from spark_jobs.semantics import reference
-from spark_jobs.tables import ledger
+from spark_jobs.tables import ledger, staging
 from spark_jobs.tables.lake import JOIN_TABLES, Lake
 from spark_jobs.tables.published import read_published
 from spark_jobs.tables.publishing import Interval
@@ -105,10 +105,13 @@ def two(tables: Mapping[str, str], **rest: Any) -> Pipeline:
     return from_mapping({**written, **rest})
 
 
+KEYED = {"join": {"key": {"orders": ["device"], "payments": ["gadget"]}}}
+
+
 def by_window(tables: Mapping[str, str], **windows: Any) -> Pipeline:
     return two(
         tables,
-        join={"key": {"orders": ["device"], "payments": ["gadget"]}},
+        **KEYED,
         windows={"size": "3 minutes", "offset": "30 seconds", "allowed_lateness": "10 minutes", **windows},
     )
 
@@ -250,6 +253,42 @@ def test_in_the_order_of_event_time_nothing_is_late(spark: SparkSession, tables:
     run = assert_publishes(spark, pipeline, lake, JoinedTables(pipeline, orders(), payments()))
     assert run.counts["too_late"] == 0 < run.counts["pairs"]
     Runner(spark, pipeline, lake).step("report", run)
+
+
+@pytest.mark.soak
+def test_windows_that_stay_open_have_no_pairs_yet(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
+    pipeline = two(
+        tables,
+        replay={"end_of_input": "keep_open"},
+        **KEYED,
+        windows={"size": "3 minutes"},
+    )
+    expected = JoinedTables(pipeline, orders(), payments())
+    closed = JoinedTables(two(tables, **KEYED, windows={"size": "3 minutes"}), orders(), payments())
+    assert len(expected.pairs) < len(closed.pairs)
+    assert_publishes(spark, pipeline, lake, expected)
+
+
+@pytest.mark.soak
+def test_a_step_that_broke_off_is_finished_by_the_same_command(
+    spark: SparkSession, tables: dict[str, str], lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = two(tables)
+    stage = staging.stage
+
+    def breaks(rows: DataFrame, lake: Lake, run_id: str, table: str, part: str) -> None:
+        stage(rows, lake, run_id, table, part)
+        if table == "pairs":
+            raise OSError("the machine went away")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(staging, "stage", breaks)
+        with pytest.raises(OSError, match="went away"):
+            taken(spark, pipeline, lake, Interval())
+    outcomes = taken(spark, pipeline, lake, Interval())
+    assert [outcome.state for outcome in outcomes] == ["unchanged", "done", "done", "done"]
+    for name, rows in JoinedTables(pipeline, orders(), payments()).tables():
+        assert published(spark, lake)[name] == in_order(rows), name
 
 
 @pytest.mark.parametrize(
