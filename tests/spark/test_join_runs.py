@@ -41,8 +41,10 @@ PAYMENTS = pa.schema(
 ROWS = 1500
 
 
-def readings(count: int = ROWS) -> list[dict[str, Any]]:
-    return history.events(count)
+def readings() -> list[dict[str, Any]]:
+    """The history with event times of whole seconds, so that rows lie at the very bounds and at watermarks."""
+    rows = history.events(ROWS)
+    return [{**row, "happened_at": row["happened_at"] and row["happened_at"].replace(microsecond=0)} for row in rows]
 
 
 def orders() -> list[dict[str, Any]]:
