@@ -18,10 +18,18 @@ from spark_jobs.pipeline.review import Facts, hint
 
 Contradictions = Iterator[tuple[str, str]]
 
-#: The columns of pairs besides the key and the rows themselves.
-PAIR_COLUMNS = frozenset(("event_time", "fired_at", "run_id"))
-WINDOW_PAIR_COLUMNS = frozenset(
-    ("window_start", "window_end", "pane_index", "timing", "fired_at", "watermark", "run_id")
+#: The columns of pairs, by interval or by window, besides the key and the rows themselves.
+PAIR_COLUMNS = frozenset(
+    (
+        "event_time",
+        "window_start",
+        "window_end",
+        "pane_index",
+        "timing",
+        "fired_at",
+        "watermark",
+        "run_id",
+    )
 )
 
 _OWN_KEY = {
@@ -144,12 +152,11 @@ def names_of_a_join_differ(facts: Facts) -> Contradictions:
     if not isinstance(declared, Declared) or named is None:
         return
     by_window = declared.between is None
-    own = WINDOW_PAIR_COLUMNS if by_window else PAIR_COLUMNS
     key = declared.key.get(named[0], ()) if isinstance(declared.key, Mapping) else declared.key
     for position, name in enumerate(named):
         place = f"sources[{position}].name" if facts.written("sources") else "join.names"
-        if name in own:
-            yield place, f"found the name '{name}', and pairs have a column {name} of their own; use another name"
+        if name in PAIR_COLUMNS:
+            yield place, f"found the name '{name}', which is a column of pairs themselves; use another name"
         if by_window and name in (column.lower() for column in key):
             yield place, f"found the name '{name}', which is also a column of the key; use another name"
     if not by_window:

@@ -255,10 +255,11 @@ CONTRADICTIONS = [
     ),
     (
         SOURCES.replace("name: orders", "name: fired_at") + INTERVAL,
-        (
-            "4:5: sources[0].name: found the name 'fired_at', and pairs have a column fired_at of their own; use "
-            "another name"
-        ),
+        "4:5: sources[0].name: found the name 'fired_at', which is a column of pairs themselves; use another name",
+    ),
+    (
+        SPLIT + BY_CONDITION.replace("key:", "names: [orders, window_start], key:"),
+        "5:8: join.names: found the name 'window_start', which is a column of pairs themselves; use another name",
     ),
     (
         SOURCES.replace("name: orders", "name: order_id") + BY_WINDOW,
