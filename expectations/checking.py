@@ -7,7 +7,7 @@ Great Expectations takes seconds to import: it is imported here when `check` is 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyspark.sql import DataFrame
 
@@ -15,11 +15,14 @@ from expectations.check import Check
 from expectations.errors import AuditError
 from expectations.law import Law, Suite
 from expectations.staged import Staged
-from expectations.suites import SUITES
+from expectations.staged_join import StagedJoin
+from expectations.suites import JOIN_SUITES, SUITES
 from spark_jobs.pipeline.model import Pipeline
 
 if TYPE_CHECKING:
     from expectations.validation import Validation
+
+S = TypeVar("S", Staged, StagedJoin)
 
 
 def check(tables: Mapping[str, DataFrame], pipeline: Pipeline, counts: Mapping[str, int]) -> list[Check]:
@@ -29,24 +32,30 @@ def check(tables: Mapping[str, DataFrame], pipeline: Pipeline, counts: Mapping[s
     others that it names are compared with what is staged. Raises AuditError for a check that cannot be asked: an
     expectation of the pipeline's with a wrong type, argument or column, a table without the contract's columns.
     """
-    staged = Staged(tables, pipeline, counts)
+    staged = Staged(tables, pipeline, counts) if pipeline.join is None else StagedJoin(tables, pipeline, counts)
     from expectations import declared
     from expectations.validation import Validation
 
     asked = declared.resolve(pipeline.quality.expectations, tables)
     on = Validation()
     try:
-        found = [one for suite in SUITES for one in _checks(suite, staged, on)]
+        if isinstance(staged, Staged):
+            found = [one for suite in SUITES for one in _checks(suite, staged, on)]
+        else:
+            found = [one for suite in JOIN_SUITES for one in _checks(suite, staged, on)]
     finally:
         staged.release()
     return [*found, *declared.checks(asked, tables, on)]
 
 
-def _checks(suite: Suite, staged: Staged, on: Validation) -> list[Check]:
+def _checks(suite: Suite[S], staged: S, on: Validation) -> list[Check]:
     from expectations import validation
     from expectations.rows_expectation import NO_OBSERVATION, ExpectRowsToSatisfy
 
-    rows, laws = suite.rows(staged), suite.laws(staged.pipeline)
+    laws = suite.laws(staged.pipeline)
+    if not laws:
+        return []
+    rows = suite.rows(staged)
     results = on.validate(
         rows,
         [ExpectRowsToSatisfy(condition=law.holds, observed=law.observed or NO_OBSERVATION) for law in laws],
@@ -62,7 +71,7 @@ def _checks(suite: Suite, staged: Staged, on: Validation) -> list[Check]:
     ]
 
 
-def _check(suite: Suite, law: Law, found: Mapping[str, Any], examples: str) -> Check:
+def _check(suite: Suite[S], law: Law, found: Mapping[str, Any], examples: str) -> Check:
     breaking, rows = int(found["unexpected_count"]), int(found["element_count"])
     if law.observed is not None:
         return Check(suite.name, law.name, law.description, breaking == 0, str(found["observed_value"]), None, examples)
@@ -70,7 +79,7 @@ def _check(suite: Suite, law: Law, found: Mapping[str, Any], examples: str) -> C
     return Check(suite.name, law.name, law.description, breaking == 0, observed, breaking, examples)
 
 
-def _examples(suite: Suite, rows: DataFrame, broken: Sequence[Law], on: Validation) -> dict[str, str]:
+def _examples(suite: Suite[S], rows: DataFrame, broken: Sequence[Law], on: Validation) -> dict[str, str]:
     """Some rows that break each law, by its name: one line of JSON a row."""
     if not broken:
         return {}

@@ -1,7 +1,8 @@
 """Disclosure: what a check may show of the rows it found.
 
 Results of checks are stored, printed in logs and put into reports. They show the key, the aggregates and the times of
-windows and firings. They never show a column of the source: `late_events` and `invalid_events` carry all of those.
+windows and firings. They never show a column of the source: `late_events`, `invalid_events` and the `pairs` of a join
+carry all of those.
 """
 
 from __future__ import annotations
@@ -16,6 +17,18 @@ _CARRY_THE_SOURCE: Mapping[str, frozenset[str]] = {
         ("event_time", "arrival_time", "watermark", "late_by_ms", "window_start", "window_end", "run_id")
     ),
     "invalid_events": frozenset(("reason", "run_id")),
+    "pairs": frozenset(
+        (
+            "event_time",
+            "fired_at",
+            "window_start",
+            "window_end",
+            "pane_index",
+            "timing",
+            "watermark",
+            "run_id",
+        )
+    ),
 }
 _LONGEST = 300
 _HIDDEN = "not shown: it may hold columns of the source"

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from pyspark.sql import DataFrame
 
-from expectations.staged import Staged
 from spark_jobs.pipeline.model import Pipeline
+
+S = TypeVar("S")
 
 
 @dataclass(frozen=True)
@@ -31,14 +33,14 @@ class Law:
 
 
 @dataclass(frozen=True)
-class Suite:
-    """The laws about one kind of row.
+class Suite(Generic[S]):
+    """The laws about one kind of row of what a run has staged, an `S`.
 
     `rows` gives the batch, `laws` those that apply to the pipeline, `shows` the columns that may be shown of a row that
     breaks one: never a column of the source, except the key.
     """
 
     name: str
-    rows: Callable[[Staged], DataFrame]
+    rows: Callable[[S], DataFrame]
     laws: Callable[[Pipeline], tuple[Law, ...]]
     shows: tuple[str, ...]

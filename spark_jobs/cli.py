@@ -51,18 +51,10 @@ def check(file: File, override: Override = [], as_json: AsJson = False) -> None:
     """Validate the file, and where the source can be reached its columns, types and expressions."""
     with _answering(as_json):
         pipeline = _load(file, override)
-        from spark_jobs.jobs.check import check_source
+        from spark_jobs.jobs.plan import checked
         from spark_jobs.session import open_session
-        from spark_jobs.tables import source
-        from spark_jobs.tables.errors import SourceError
 
-        spark = open_session(f"tidemark check {pipeline.name}")
-        try:
-            versions = source.pinned(spark, pipeline)
-            rows = source.events(spark, pipeline, versions)
-        except SourceError as problem:
-            raise InputError(str(problem)) from problem
-        check_source(rows, pipeline)
+        versions = checked(open_session(f"tidemark check {pipeline.name}"), pipeline)
         found = {
             "pipeline": pipeline.name,
             "fingerprint": pipeline.fingerprint,
@@ -259,6 +251,9 @@ def _run_row(run: Run) -> dict[str, Any]:
 
 def _print_runs(pipeline: Pipeline, lake: Lake, runs: list[Run], published: str | None) -> None:
     lateness = f"allowed lateness {format_duration(pipeline.windows.allowed_lateness_ms)}"
+    if pipeline.join is not None and pipeline.join.by_interval:
+        between = (format_duration(bound) for bound in (pipeline.join.lower_ms or 0, pipeline.join.upper_ms or 0))
+        lateness = f"pairs between {' and '.join(between)}"
     if pipeline.windows.late_data is LateData.UPDATE:
         lateness = "late rows update results without end"
     _out.print(

@@ -4,13 +4,35 @@ To add a law, add it to its suite's `laws`; to add a suite, write a module like 
 """
 
 from expectations.law import Suite
-from expectations.suites import late_events, panes, run, source, watermarks, window_results
+from expectations.staged import Staged
+from expectations.staged_join import StagedJoin
+from expectations.suites import (
+    join_run,
+    late_events,
+    late_join_rows,
+    pair_firings,
+    pairs,
+    panes,
+    run,
+    source,
+    watermarks,
+    window_results,
+)
 
-SUITES: tuple[Suite, ...] = (
+SUITES: tuple[Suite[Staged], ...] = (
     source.SUITE,
     watermarks.SUITE,
     panes.SUITE,
     window_results.SUITE,
     late_events.SUITE,
     run.SUITE,
+)
+
+#: Those of a join.
+JOIN_SUITES: tuple[Suite[StagedJoin], ...] = (
+    source.JOIN_SUITE,
+    pairs.SUITE,
+    pair_firings.SUITE,
+    late_join_rows.SUITE,
+    join_run.SUITE,
 )

@@ -21,9 +21,23 @@ def rows(staged: Staged) -> DataFrame:
 
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     """The laws of late events."""
+    always = of_rows(pipeline)
+    # Sessions have no calendar. In another order an arrival time, where there is one, says nothing of a row's place.
+    if pipeline.replay.order is not Order.ARRIVAL or windows.are_sessions(pipeline):
+        return always
+    after = Law(
+        "late_events_arrive_after_their_window_closed",
+        "A late event arrives when the calendar has closed its window, not before.",
+        f"NOT ({_assigned(pipeline)}) OR arrival_time >= closes_at",
+    )
+    return (*always, after)
+
+
+def of_rows(pipeline: Pipeline) -> tuple[Law, ...]:
+    """The laws of late events that ask for nothing but the row."""
     lateness_ms = pipeline.windows.lateness_ms
-    assigned = "window_start IS NOT NULL" if windows.have_gaps(pipeline) else "true"
-    always = (
+    assigned = _assigned(pipeline)
+    return (
         *windows.laws(pipeline, where=assigned),
         _own_window(pipeline),
         Law(
@@ -37,15 +51,10 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
             "late_by_ms >= 0 AND late_by_ms = unix_millis(watermark) - unix_millis(event_time)",
         ),
     )
-    # Sessions have no calendar. In another order an arrival time, where there is one, says nothing of a row's place.
-    if pipeline.replay.order is not Order.ARRIVAL or windows.are_sessions(pipeline):
-        return always
-    after = Law(
-        "late_events_arrive_after_their_window_closed",
-        "A late event arrives when the calendar has closed its window, not before.",
-        f"NOT ({assigned}) OR arrival_time >= closes_at",
-    )
-    return (*always, after)
+
+
+def _assigned(pipeline: Pipeline) -> str:
+    return "window_start IS NOT NULL" if windows.have_gaps(pipeline) else "true"
 
 
 def _own_window(pipeline: Pipeline) -> Law:

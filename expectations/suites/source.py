@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 
 from expectations.law import Law, Suite
 from expectations.staged import Staged
+from expectations.staged_join import StagedJoin
 from spark_jobs.pipeline.model import Order, Pipeline
 
 _ALWAYS = ("event_time_missing", "event_time_out_of_range")
@@ -18,7 +19,7 @@ _WITH_GUARD = "event_time_in_future"
 _BY_OFFSET = "offset_missing"
 
 
-def rows(staged: Staged) -> DataFrame:
+def rows(staged: Staged | StagedJoin) -> DataFrame:
     """The invalid rows' reasons."""
     return staged.invalid_events
 
@@ -54,4 +55,5 @@ def _listed(names: tuple[str, ...] | list[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
 
 
-SUITE = Suite("source", rows, laws, shows=("reason",))
+SUITE: Suite[Staged] = Suite("source", rows, laws, shows=("reason",))
+JOIN_SUITE: Suite[StagedJoin] = Suite("source", rows, laws, shows=("reason",))

@@ -22,6 +22,7 @@ COUNTS = (
     "on_time",
     "late",
     "too_late",
+    "pairs",
     "windows",
     "panes",
     "early_panes",
@@ -78,7 +79,10 @@ class Outcome:
         """The outcome as a block of lines for people."""
         said = self.said
         lines = [f"{self.job}: {said.get('state', 'no state')}. {said.get('message') or ''}".rstrip()]
-        lines += [f"  {name:<14}{value:>14}" for name, value in self._facts()]
+        facts = self._facts()
+        # A count of one input of a join is called by both.
+        wide = max((len(name) + 1 for name, _ in facts), default=0)
+        lines += [f"  {name:<{max(wide, 14)}}{value:>14}" for name, value in facts]
         lines += [f"  report        {said['report']}"] if said.get("report") else []
         return lines
 

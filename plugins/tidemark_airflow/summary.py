@@ -21,9 +21,9 @@ _ROWS = (
     ("too late", "too_late"),
     ("invalid", "invalid"),
     ("filtered", "filtered"),
-    ("windows", "windows"),
-    ("panes", "panes"),
 )
+_OF_WINDOWS = (("windows", "windows"), ("panes", "panes"))
+_OF_A_JOIN = (("pairs", "pairs"),)
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Summary:
         table.add_column()
         table.add_column(justify="right")
         counts = self.counts
-        for label, name in _ROWS:
+        for label, name in (*_ROWS, *(_OF_A_JOIN if "pairs" in counts else _OF_WINDOWS)):
             if name != "filtered" or counts.get(name):
                 table.add_row(label, _number(counts.get(name)))
         if counts.get("early_panes"):

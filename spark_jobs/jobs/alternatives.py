@@ -3,7 +3,7 @@
 The census of a run holds, for each source partition, epoch and window, how many rows there are. All rows of a group
 share their fate under any bound and lateness, so the counts are exact and no event is read again. A row with several
 windows meets the fate that its newest has for it. Where rows are epochs there are no such groups, and no alternatives;
-nor of several sources, where a strategy has no bound, where late rows update results whatever the lateness, where
+nor of joins or several sources, where a strategy has no bound, late rows update results whatever the lateness, or
 windows leave gaps and a row's own time decides, or for sessions, whose windows themselves would be others.
 """
 
@@ -30,6 +30,8 @@ def alternatives(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) 
     An entry has `out_of_orderness` and `allowed_lateness` (milliseconds), and the rows `on_time`, `late`, `too_late` of
     the whole source; none where there are no alternatives. One job, whatever the number of entries.
     """
+    if pipeline.join is not None:
+        return []
     spec = pipeline.windows
     no_groups = axis(pipeline) is not Axis.TICKS or windows.have_gaps(spec) or spec.kind == windows.SESSION
     if (

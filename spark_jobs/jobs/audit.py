@@ -15,7 +15,7 @@ from expectations import AuditError, Check, check
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import OnFailure, Pipeline
 from spark_jobs.tables import staging
-from spark_jobs.tables.lake import RESULT_TABLES, Lake
+from spark_jobs.tables.lake import Lake, result_tables
 
 TABLE = "quality"
 
@@ -39,7 +39,7 @@ def audit(spark: SparkSession, pipeline: Pipeline, lake: Lake, run_id: str, coun
     `counts` are the run's, as the replay step reported them. Raises InputError for an expectation of the pipeline's
     that cannot be asked, and for staged tables that are not a whole run's.
     """
-    tables = {table: staging.staged(spark, lake, run_id, table) for table in RESULT_TABLES}
+    tables = {table: staging.staged(spark, lake, run_id, table) for table in result_tables(pipeline)}
     try:
         return check(tables, pipeline, counts)
     except AuditError as problem:

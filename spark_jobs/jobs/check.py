@@ -21,11 +21,27 @@ from spark_jobs.semantics.custom import GeneratorError, new_generator
 def check_source(events: DataFrame, pipeline: Pipeline) -> None:
     """Raise InputError with every problem of `pipeline` against the columns of `events`; return if there is none."""
     alone = [pipeline.alone(united) for united in pipeline.sources] or [pipeline]
+    found = [problem for one in alone for problem in problems(events, one)]
+    if told := list(dict.fromkeys([*found, *_firing(events, pipeline)])):
+        raise InputError("\n".join(told))
+
+
+def problems(events: DataFrame, pipeline: Pipeline) -> list[str]:
+    """Every problem of a pipeline that reads one source against the columns of `events`."""
     looked_at = (_columns, _times, _offsets, _expressions)
-    found = [problem for one in alone for look in looked_at for problem in look(events, one)]
-    classes = [problem for one in alone for problem in _generator(one)]
-    if problems := list(dict.fromkeys([*found, *classes, *_firing(events, pipeline)])):
-        raise InputError("\n".join(problems))
+    return [*(problem for look in looked_at for problem in look(events, pipeline)), *_generator(pipeline)]
+
+
+def condition(events: DataFrame, key: str, written: str | None) -> Iterator[str]:
+    """What is wrong with the SQL condition that the file has under `key`."""
+    if written is None:
+        return
+    try:
+        kind = events.select(F.expr(written).alias("holds")).schema[0].dataType.simpleString()
+        if kind != "boolean":
+            yield f"{key}: asked for a condition, found '{written}' of type {kind}"
+    except AnalysisException as problem:
+        yield f"{key}: {_told(problem, events)}"
 
 
 def _columns(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
@@ -38,7 +54,7 @@ def _columns(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
     for key, name in asked:
         if name.lower() not in there:
             table = pipeline.source.table
-            yield f"{key}: asked for the column '{name}', which {table} does not have{_hint(name, events)}"
+            yield f"{key}: asked for the column '{name}', which {table} does not have{hint(name, events)}"
     for name in events.columns:
         if name.startswith(INTERNAL_PREFIX):
             yield f"source.table: its column '{name}' begins with '{INTERNAL_PREFIX}', which is kept for the replay"
@@ -73,15 +89,8 @@ def _offsets(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
 
 
 def _expressions(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
-    for key, condition in (("source.where", pipeline.source.where), ("watermark.when", pipeline.watermark.when)):
-        if condition is None:
-            continue
-        try:
-            kind = events.select(F.expr(condition).alias("holds")).schema[0].dataType.simpleString()
-            if kind != "boolean":
-                yield f"{key}: asked for a condition, found '{condition}' of type {kind}"
-        except AnalysisException as problem:
-            yield f"{key}: {_told(problem, events)}"
+    yield from condition(events, "source.where", pipeline.source.where)
+    yield from condition(events, "watermark.when", pipeline.watermark.when)
     for aggregate in pipeline.windows.aggregates:
         try:
             firing.grouped(events, pipeline).agg(F.expr(aggregate.expression).alias(aggregate.name))
@@ -110,10 +119,11 @@ def _told(problem: AnalysisException, events: DataFrame) -> str:
     parameters = problem.getMessageParameters() or {}
     if (problem.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
         name = parameters.get("objectName", "").replace("`", "")
-        return f"asked for the column '{name}', which the source does not have{_hint(name, events)}"
+        return f"asked for the column '{name}', which the source does not have{hint(name, events)}"
     return str(problem).splitlines()[0]
 
 
-def _hint(name: str, events: DataFrame) -> str:
+def hint(name: str, events: DataFrame) -> str:
+    """What there is instead of a column that is missing."""
     near = difflib.get_close_matches(name, events.columns, n=1)
     return (f"; did you mean '{near[0]}'?" if near else "") + f" (it has {', '.join(events.columns)})"

@@ -24,7 +24,7 @@ from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.publishing import Interval
 
-_IMPLAUSIBLE = (rule.EVENT_TIME_IN_FUTURE, rule.EVENT_TIME_OUT_OF_RANGE)
+IMPLAUSIBLE = (rule.EVENT_TIME_IN_FUTURE, rule.EVENT_TIME_OUT_OF_RANGE)
 
 
 class Counting:
@@ -50,8 +50,8 @@ class Counting:
             "invalid": inside & ~valid,
             "filtered": inside & valid & ~F.col("kept"),
             "unassigned": kept & (oldest > F.col("window_ms")),
-            "implausible": F.col("reason").isin(*_IMPLAUSIBLE),
-            "timed": valid | F.col("reason").isin(*_IMPLAUSIBLE),
+            "implausible": F.col("reason").isin(*IMPLAUSIBLE),
+            "timed": valid | F.col("reason").isin(*IMPLAUSIBLE),
         }
         counts = {name: F.when(holds, F.col("row_count")) for name, holds in sums.items()}
         if windows.overlap(spec):
@@ -59,25 +59,11 @@ class Counting:
             counts["row_windows"] = F.when(valid & F.col("kept"), held * F.col("row_count"))
         row = groups.agg(*(F.coalesce(F.sum(n), F.lit(0)).alias(name) for name, n in counts.items()))
         found = {name: int(n) for name, n in row.collect()[0].asDict().items()}
-        implausible, timed = found.pop("implausible"), found.pop("timed")
-        if implausible * 2 > timed:
-            raise InputError(self._wrong_unit(implausible, timed))
+        refuse_wrong_unit(self._prepared, self._pipeline, found.pop("implausible"), found.pop("timed"))
         return found
 
     def _whole_or(self, condition: Column) -> Column:
         return F.lit(True) if self._interval.whole else condition
-
-    def _wrong_unit(self, implausible: int, timed: int) -> str:
-        field = self._pipeline.source.event_time
-        example = self._prepared.where(F.col(c.REASON).isin(*_IMPLAUSIBLE)).select(c.EVENT_US).head()
-        year = 1970 + (example[0] if example else 0) / (365.2425 * 86_400e6)
-        return (
-            (f"source.event_time: read '{field.expression}'" if field.expression else "sources: read their event times")
-            + (f" in {field.unit.value}" if field.unit else "")
-            + f", found {implausible:,} of {timed:,} event times in the future of their arrival or beyond any calendar "
-            f"(the first in the year {year:,.0f}). The unit is probably finer than declared: "
-            "give source.event_time as {column, unit: s|ms|us|ns}"
-        )
 
     def of_interval(self, read: Mapping[str, int]) -> dict[str, int]:
         """With the rows that belong to the interval: which these are, only the sessions tell."""
@@ -160,3 +146,19 @@ class Counting:
 def windows_of(pipeline: Pipeline) -> tuple[Column, Column]:
     """Start of the oldest and of the newest window of a prepared row."""
     return windows.oldest_ms(F.col(c.TS_MS), pipeline.windows), F.col(c.WINDOW_MS)
+
+
+def refuse_wrong_unit(prepared: DataFrame, pipeline: Pipeline, implausible: int, timed: int) -> None:
+    """Raise InputError if most of the `timed` event times of `prepared` cannot be: `implausible` are as many."""
+    if implausible * 2 <= timed:
+        return
+    field = pipeline.source.event_time
+    example = prepared.where(F.col(c.REASON).isin(*IMPLAUSIBLE)).select(c.EVENT_US).head()
+    year = 1970 + (example[0] if example else 0) / (365.2425 * 86_400e6)
+    raise InputError(
+        (f"source.event_time: read '{field.expression}'" if field.expression else "sources: read their event times")
+        + (f" in {field.unit.value}" if field.unit else "")
+        + f", found {implausible:,} of {timed:,} event times in the future of their arrival or beyond any calendar "
+        f"(the first in the year {year:,.0f}). The unit is probably finer than declared: "
+        "give source.event_time as {column, unit: s|ms|us|ns}"
+    )

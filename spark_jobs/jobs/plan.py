@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import reduce
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.jobs.check import check_source
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.jobs.join_check import check_join
+from spark_jobs.pipeline.model import Pipeline, Windows
 from spark_jobs.replay import columns as c
 from spark_jobs.replay import windows
 from spark_jobs.replay.events import prepare
@@ -58,18 +60,15 @@ def plan(spark: SparkSession, pipeline: Pipeline, lake: Lake, interval: Interval
     """Plan a run over the source's newest version. Raises InputError for a source that does not fit the pipeline."""
     if interval.start and interval.end and interval.start >= interval.end:
         raise InputError(f"--from and --to: asked for [{interval.start}, {interval.end}), which holds no window")
-    try:
-        require_support(pipeline)
-    except UnsupportedPipelineError as problem:
-        raise InputError(str(problem)) from problem
-    except GeneratorError as problem:
-        raise InputError(f"watermark.class: {problem}") from problem
+    if pipeline.join is None:
+        try:
+            require_support(pipeline)
+        except UnsupportedPipelineError as problem:
+            raise InputError(str(problem)) from problem
+        except GeneratorError as problem:
+            raise InputError(f"watermark.class: {problem}") from problem
     _aligned(interval, pipeline)
-    try:
-        versions = source.pinned(spark, pipeline)
-        check_source(source.events(spark, pipeline, versions), pipeline)
-    except SourceError as problem:
-        raise InputError(str(problem)) from problem
+    versions = checked(spark, pipeline)
     run = Run(
         run_id=_run_id(pipeline, versions, interval),
         pipeline=pipeline.name,
@@ -84,9 +83,25 @@ def plan(spark: SparkSession, pipeline: Pipeline, lake: Lake, interval: Interval
     return Plan(ledger.find(spark, lake, run.run_id) or run, tables)
 
 
+def checked(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:
+    """The newest version of each source, as `source.pinned`. Raises InputError for one that does not fit."""
+    try:
+        versions = source.pinned(spark, pipeline)
+        if pipeline.join is None:
+            check_source(source.events(spark, pipeline, versions), pipeline)
+        else:
+            check_join(*source.inputs(spark, pipeline, versions), pipeline)
+    except SourceError as problem:
+        raise InputError(str(problem)) from problem
+    return versions
+
+
 @dataclass(frozen=True)
 class Extent:
-    """How much a run has to do: the source's rows, files and bytes, and the windows between its event times."""
+    """How much a run has to do: the sources' rows, files and bytes, and the windows between their event times.
+
+    A join by interval has no windows.
+    """
 
     source_rows: int
     source_files: int
@@ -97,7 +112,11 @@ class Extent:
 
 def extent(spark: SparkSession, pipeline: Pipeline, planned: Plan) -> Extent:
     """Look at the source for what the run would read. Costs one pass over its event times."""
-    rows = prepare(source.events(spark, pipeline, planned.run.pinned), pipeline)
+    extents = [source.extent(spark, table) for table in planned.tables.values()]
+    files, size = (sum(counted) for counted in zip(*extents, strict=True))
+    rows = _prepared(spark, pipeline, planned)
+    if pipeline.windows.kind == "none":
+        return Extent(rows.count(), files, size, None, None)
     oldest, newest = windows.oldest_ms(F.col(c.TS_MS), pipeline.windows), F.col(c.WINDOW_MS)
     held = F.col(c.VALID) & (oldest <= newest) & planned.interval.holds(F.timestamp_millis(newest))
     found = rows.agg(
@@ -110,16 +129,34 @@ def extent(spark: SparkSession, pipeline: Pipeline, planned: Plan) -> Extent:
     )
     if first is not None and planned.interval.start is not None:
         first = max(first, planned.interval.start)
-    extents = [source.extent(spark, table) for table in planned.tables.values()]
-    files, size = (sum(counted) for counted in zip(*extents, strict=True))
     return Extent(found["rows"], files, size, first, last)
+
+
+def _prepared(spark: SparkSession, pipeline: Pipeline, planned: Plan) -> DataFrame:
+    """The rows of all sources, made ready: of those of a join the times alone."""
+    versions = planned.run.pinned
+    if pipeline.join is None:
+        return prepare(source.events(spark, pipeline, versions), pipeline)
+    frames = source.inputs(spark, pipeline, versions)
+    alone = [pipeline.alone(united) for united in pipeline.sources] or [pipeline]
+    timed = [
+        prepare(rows, replace(one, windows=_grid(one.windows))).select(c.VALID, c.TS_MS, c.WINDOW_MS)
+        for rows, one in zip((rows for rows in frames if rows is not None), alone, strict=True)
+    ]
+    return reduce(DataFrame.union, timed)
+
+
+def _grid(windows: Windows) -> Windows:
+    return Windows(size_ms=1) if windows.kind == "none" else windows
 
 
 def _aligned(interval: Interval, pipeline: Pipeline) -> None:
     """A window is replaced as a whole or not at all; sessions begin anywhere, and none is cut by a bound."""
     if pipeline.windows.kind == windows.SESSION:
         return
-    period, offset = pipeline.windows.period_ms, pipeline.windows.offset_ms
+    # What is not in windows has its time in whole milliseconds.
+    period, offset = pipeline.windows.period_ms or 1, pipeline.windows.offset_ms
+    what = "window in two; windows" if pipeline.windows.period_ms else "millisecond in two; milliseconds"
     for option, moment in (("--from", interval.start), ("--to", interval.end)):
         if moment is None:
             continue
@@ -127,8 +164,8 @@ def _aligned(interval: Interval, pipeline: Pipeline) -> None:
         if into:
             below, above = moment - into, moment - into + timedelta(milliseconds=period)
             raise InputError(
-                f"{option}: asked for {moment.isoformat()}, which cuts a window in two; "
-                f"windows begin at {below.isoformat()} and {above.isoformat()}"
+                f"{option}: asked for {moment.isoformat()}, which cuts a {what} begin at "
+                f"{below.isoformat()} and {above.isoformat()}"
             )
 
 

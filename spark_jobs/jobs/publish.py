@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import SparkSession
@@ -12,13 +13,13 @@ from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.publishing import Interval
 
 
-def publish(spark: SparkSession, lake: Lake, run: Run) -> dict[str, int]:
-    """Publish what `run` has staged; returns the version of every table.
+def publish(spark: SparkSession, lake: Lake, run: Run, *, there: Sequence[str] = RESULT_TABLES) -> dict[str, int]:
+    """Publish what `run` has staged into the tables `there` are; returns the version of every one.
 
     A run over part of time leaves `invalid_events` alone: rows without a usable time belong to no window.
     """
     interval = Interval(run.interval_start, run.interval_end)
-    tables = [t for t in RESULT_TABLES if interval.whole or t != "invalid_events"]
+    tables = [t for t in there if interval.whole or t != "invalid_events"]
 
     def one(table: str) -> int:
         return publishing.publish(spark, lake, run.run_id, table, interval)
@@ -26,4 +27,5 @@ def publish(spark: SparkSession, lake: Lake, run: Run) -> dict[str, int]:
     with ThreadPoolExecutor(max_workers=len(tables)) as pool:
         versions = dict(zip(tables, pool.map(one, tables), strict=True))
     earlier = [r.versions for r in ledger.runs(spark, lake) if r.versions] if not interval.whole else []
-    return {**(earlier[-1] if earlier else {}), **versions}
+    kept = {table: n for table, n in (earlier[-1] if earlier else {}).items() if table in there}
+    return {**kept, **versions}

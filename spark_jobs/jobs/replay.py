@@ -17,6 +17,7 @@ from pyspark.sql import types as T
 
 from spark_jobs.jobs.counting import Counting, windows_of
 from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.join_staging import JoinStaging
 from spark_jobs.jobs.progress import Progress
 from spark_jobs.jobs.session_staging import SessionStaging
 from spark_jobs.jobs.slices import Slice
@@ -59,6 +60,8 @@ def stage(
     Raises InputError when most event times cannot be, which is a wrong unit and not bad rows, and when a watermark
     generator of the user's fails.
     """
+    if pipeline.join is not None:
+        return JoinStaging(spark, pipeline, lake, run, progress).write()
     try:
         return _Staging(spark, pipeline, lake, run, progress).write(slices)
     except PythonException as problem:

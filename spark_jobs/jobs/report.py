@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs import __version__
+from spark_jobs.jobs import join_report
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.model import LateData, Pipeline
@@ -28,7 +29,7 @@ from spark_jobs.report.bins import bins
 from spark_jobs.report.page import render
 from spark_jobs.report.settings import settings
 from spark_jobs.tables import delta_log, staging
-from spark_jobs.tables.lake import RESULT_TABLES, Lake
+from spark_jobs.tables.lake import Lake, result_tables
 from spark_jobs.tables.ledger import Run
 
 #: Result columns with a chart of their own.
@@ -72,7 +73,7 @@ def report(
     """
     if run.done("replay") is None:
         raise InputError(f"report: run {run.run_id} is {run.state}; take its step replay before its report")
-    tables = {table: staging.staged(spark, lake, run.run_id, table) for table in RESULT_TABLES}
+    tables = {table: staging.staged(spark, lake, run.run_id, table) for table in result_tables(pipeline)}
     data = collect(spark, pipeline, lake, run, tables, _checks(spark, lake, run), alternatives)
     return write_report(data, lake.report_file(run.run_id))
 
@@ -91,6 +92,8 @@ def collect(
     `tables` are the run's result tables by name, with the columns of the contract. An alternative has the keys
     out_of_orderness and allowed_lateness (a text, or milliseconds), on_time, late and too_late.
     """
+    if pipeline.join is not None:
+        tables = join_report.as_windows(spark, pipeline.join, tables)
     # Read several times, and small: as many pieces as there are cores, not as a shuffle makes.
     tables = {**tables, "panes": retractions.left_out(tables["panes"], pipeline)}
     marks = reduced.marks(tables["panes"], tables["late_events"])
@@ -112,16 +115,19 @@ def collect(
                 allowed_lateness_ms=allowed_ms,
                 overlapping=windows.overlap(pipeline.windows),
                 waits=triggers.is_default(pipeline),
-                late_rows_fire=triggers.late_rows_fire(pipeline) and not gathering.gathers(pipeline),
+                late_rows_fire=triggers.late_rows_fire(pipeline)
+                and not gathering.gathers(pipeline)
+                and (pipeline.join is None or pipeline.join.by_interval),
                 closes=closes,
                 keeps_late=not late_events.drops(pipeline),
+                join=None if pipeline.join is None else join_report.facts(pipeline.join),
                 key=pipeline.windows.key,
                 settings=settings(pipeline),
                 watermark=line.result(),
                 late=late.marks(too_late=False),
                 too_late=late.marks(too_late=True),
                 lateness=late.histogram(),
-                results=results.result(),
+                results=results.result() if pipeline.join is None else join_report.of_pairs(results.result()),
                 checks=tuple(
                     d.CheckResult(c.suite, c.expectation, c.success, c.observed, c.unexpected_count) for c in checks
                 ),

@@ -26,7 +26,7 @@ from spark_jobs.jobs.progress import Progress, silent
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.session import interpreting
 from spark_jobs.tables import ledger
-from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.lake import Lake, result_tables
 from spark_jobs.tables.ledger import Run, Step
 from spark_jobs.tables.publishing import Interval
 
@@ -144,7 +144,9 @@ class Runner:
             self._spark, self._pipeline, self._lake, run, slices=self._slices, progress=self._progress
         )
         self._record(run, began.step("replay", "done", counts=counts))
-        message = f"{counts['windows']:,} windows, {counts['panes']:,} panes, {counts['too_late']:,} rows too late"
+        there = [name for name in ("pairs", "windows", "panes") if name in counts]
+        told = ", ".join(f"{counts[name]:,} {name}" for name in there)
+        message = f"{told}, {counts['too_late']:,} rows too late"
         return self._outcome(run, "replay", "done", message, began, counts=counts)
 
     def _audit(self, run: Run, began: _Clock) -> Outcome:
@@ -167,7 +169,7 @@ class Runner:
     def _publish(self, run: Run, began: _Clock) -> Outcome:
         if run.done("audit") is None:
             raise InputError(f"publish: run {run.run_id} is {run.state}; only what has passed its checks is published")
-        versions = publishing.publish(self._spark, self._lake, run)
+        versions = publishing.publish(self._spark, self._lake, run, there=result_tables(self._pipeline))
         self._record(run, began.step("publish", "done", versions=versions))
         message = f"published to {self._lake.home}"
         self._progress("publish", message)

@@ -14,6 +14,8 @@ from spark_jobs.pipeline.records import Field, ListOf, Record, Rest
 from spark_jobs.pipeline.review import hint
 
 TABLES = ("panes", "window_results", "late_events", "invalid_events", "watermarks")
+#: Those of a join.
+JOIN_TABLES = ("pairs", "late_events", "invalid_events")
 
 
 def _type(value: str) -> str:
@@ -24,8 +26,9 @@ def _type(value: str) -> str:
 
 
 def _table(value: str) -> str:
-    if value not in TABLES:
-        raise RefusedError(hint(value, TABLES))
+    known = tuple(dict.fromkeys((*TABLES, *JOIN_TABLES)))
+    if value not in known:
+        raise RefusedError(hint(value, known))
     return value
 
 
@@ -34,7 +37,9 @@ EXPECTATIONS = ListOf(
         Expectation,
         fields=(
             Field("type", "type", text("a type such as expect_column_values_to_be_between").then(_type), required=True),
-            Field("table", "table", text(f"one of {', '.join(TABLES)}").then(_table)),
+            Field(
+                "table", "table", text(f"one of {', '.join(TABLES)}; of a join {', '.join(JOIN_TABLES)}").then(_table)
+            ),
         ),
         rest=Rest("arguments", Plain()),
         what="a mapping with type, table and the expectation's arguments",

@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from spark_jobs.pipeline import rules
+from spark_jobs.pipeline import join_rules, rules
 from spark_jobs.pipeline.checks import EXPECTATIONS
 from spark_jobs.pipeline.document import Scalar, join
 from spark_jobs.pipeline.emission import EMISSION
 from spark_jobs.pipeline.forms import Form, Leaf, Plain, choice, duration, pattern, ratio, text, whole_number
+from spark_jobs.pipeline.joins import JOIN, Declared
 from spark_jobs.pipeline.model import (
     Accumulation,
     Aggregate,
@@ -55,11 +56,28 @@ def _united(name: str, watermark: Watermark = Watermark(), **source: Any) -> Uni
     return UnitedSource(name, Source(**source), watermark)
 
 
-def _pipeline(source: Source | None = None, sources: tuple[UnitedSource, ...] = (), **rest: Any) -> Pipeline | None:
-    """None where a rule has told what is wrong with the sources."""
+def _pipeline(
+    source: Source | None = None,
+    sources: tuple[UnitedSource, ...] = (),
+    join: Declared | None = None,
+    windows: Windows | None = None,
+    **rest: Any,
+) -> Pipeline | None:
+    """None where a rule has told what is wrong with the sources, the join or the windows."""
     if len({united.name for united in sources}) > 1:
-        return Pipeline(source=together(sources), sources=sources, **rest)
-    return None if source is None else Pipeline(source=source, **rest)
+        rest["sources"], source = sources, together(sources)
+    if join is not None:
+        rest["join"] = join.of(tuple(united.name for united in sources) or join.names)
+        windows = windows or Windows(kind="none")
+        if "quality" in rest:
+            rest["quality"] = _about_pairs(rest["quality"])
+    return None if source is None or windows is None else Pipeline(source=source, windows=windows, **rest)
+
+
+def _about_pairs(quality: Quality) -> Quality:
+    """A check that names no table is about the pairs of a join."""
+    asked = (replace(one, table="pairs") if one.table == "panes" else one for one in quality.expectations)
+    return replace(quality, expectations=tuple(asked))
 
 
 def _guard(node: Scalar) -> int | None:
@@ -125,7 +143,7 @@ _WATERMARK = Record(
     ),
 )
 
-_KIND = replace(pattern("tumbling, sliding or session", "tumbling|sliding|session"), later=("none", "global"))
+_KIND = replace(pattern("tumbling, sliding or session", "tumbling|sliding|session|none"), later=("global",))
 
 _WINDOWS = Record(
     Windows,
@@ -140,10 +158,9 @@ _WINDOWS = Record(
             "key",
             ListOf(
                 text("a column").then(result_column),
-                "a list of columns such as [carrier], or [] for one group of all",
+                rules.KEY,
                 identity=str.lower,
             ),
-            required=True,
         ),
         Field("allowed_lateness", "allowed_lateness_ms", duration()),
         Field("trigger", "trigger", TRIGGER),
@@ -156,12 +173,12 @@ _WINDOWS = Record(
             Record(
                 _aggregates,
                 rest=Rest("expressions", text("a SQL aggregate such as count(*)"), name=result_column),
-                what="a mapping of result columns to SQL aggregates, such as {flights: count(*)}",
+                what=rules.AGGREGATES,
             ),
-            required=True,
         ),
     ),
     rules=(
+        rules.windows_have_a_key_and_aggregates,
         rules.lengths_belong_to_the_kind,
         rules.slide_belongs_to_sliding_windows,
         rules.sessions_fire_late_rows_one_by_one,
@@ -213,11 +230,13 @@ PIPELINE = Record(
         Field("sources", "sources", _UNITED_SOURCES),
         Field("replay", "replay", _REPLAY),
         Field("watermark", "watermark", _WATERMARK),
-        Field("windows", "windows", _WINDOWS, required=True),
+        Field("join", "join", JOIN),
+        Field("windows", "windows", _WINDOWS),
         Field("quality", "quality", _QUALITY),
         Field("schedule", "schedule", _SCHEDULE),
     ),
     rules=(
+        rules.windows_or_a_join(_WINDOWS.expected),
         rules.one_source_or_several,
         rules.sources_share_emission_and_placement,
         rules.arrival_order_needs_arrival_time,
@@ -225,8 +244,8 @@ PIPELINE = Record(
         rules.future_guard_needs_arrival_time,
         rules.offsets_belong_to_their_order,
         rules.alignment_belongs_to_offset_order,
+        *join_rules.RULES,
     ),
-    later=("join", "joins"),
 )
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from spark_jobs.pipeline.model import Emit, Pipeline, ReplayOrder, Source, Watermark, Windows
+from spark_jobs.pipeline.model import Emit, Join, Pipeline, ReplayOrder, Source, Watermark, Windows
+from spark_jobs.semantics.interval_join import JoinBounds
 
 
 @dataclass(frozen=True)
@@ -64,3 +65,27 @@ class JoiningPipeline:
             watermark=replace(joined.watermark, emit=self.emit),
             replay=self.replay,
         )
+
+
+def joining(pipeline: Pipeline) -> JoiningPipeline:
+    """Give the inputs of a pipeline with a join. Raises ValueError for one without."""
+    declared = _join(pipeline)
+    alone = [pipeline.alone(united) for united in pipeline.sources] or [pipeline, pipeline]
+    left, right = (JoinInput(one.source, one.watermark, key) for one, key in zip(alone, declared.key, strict=True))
+    return JoiningPipeline(
+        pipeline.name, left, right, pipeline.watermark.emit, pipeline.replay, right_when=declared.second_when
+    )
+
+
+def bounds(pipeline: Pipeline) -> JoinBounds:
+    """Give how far apart rows of an interval join may be. Raises ValueError for a pipeline without one."""
+    declared = _join(pipeline)
+    if declared.lower_ms is None or declared.upper_ms is None:
+        raise ValueError(f"{pipeline.name}: asked for the bounds of its join, found none: it joins by window")
+    return JoinBounds(declared.lower_ms, declared.upper_ms, declared.lower_inclusive, declared.upper_inclusive)
+
+
+def _join(pipeline: Pipeline) -> Join:
+    if pipeline.join is None:
+        raise ValueError(f"{pipeline.name}: asked for its join, found a pipeline without one")
+    return pipeline.join

@@ -229,7 +229,7 @@ class Windows:
 
     `tumbling` windows are `[offset + k*size, offset + (k+1)*size)`, `sliding` ones `[offset + k*slide, offset + k*slide
     + size)`; a `session` has no size, it ends `gap` after its last row. `slide_ms` belongs to `sliding`, `gap_ms` to
-    `session`.
+    `session`. A join by interval has none.
     """
 
     size_ms: int = 0
@@ -287,11 +287,35 @@ class UnitedSource:
 
 
 @dataclass(frozen=True)
+class Join:
+    """What rows of two inputs must have in common to be a pair (`spark_jobs.pipeline.joining`).
+
+    `names` and `key` are by input; the columns of `key` are compared one by one. By interval: the second row's time is
+    from `lower_ms` to `upper_ms` behind the first's. Without both: the rows share a window. `second_when` splits one
+    source: rows of which the SQL condition is true are the second input's; None: two sources.
+    """
+
+    names: tuple[str, str] = ("left", "right")
+    key: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    lower_ms: int | None = None
+    upper_ms: int | None = None
+    lower_inclusive: bool = True
+    upper_inclusive: bool = True
+    second_when: str | None = None
+
+    @property
+    def by_interval(self) -> bool:
+        """Whether rows join by the distance of their times, and not by window."""
+        return self.lower_ms is not None
+
+
+@dataclass(frozen=True)
 class Pipeline:
     """A whole pipeline.
 
     With `sources` it reads several, whose rows carry the source's name in the column `source`. Each has its own
-    partitions and strategy; `source` (`sources.together`) and `watermark` then tell what they have in common.
+    partitions and strategy; `source` (`sources.together`) and `watermark` then tell what they have in common. With
+    `join` it gives pairs of their rows, or of the rows of one source; a join by interval has windows of the kind none.
     """
 
     name: str
@@ -303,6 +327,7 @@ class Pipeline:
     schedule: str | None = None
     path: str | None = field(default=None, compare=False)
     sources: tuple[UnitedSource, ...] = ()
+    join: Join | None = None
 
     def alone(self, united: UnitedSource) -> Pipeline:
         """Give the pipeline that reads one of the sources and no other."""
@@ -313,5 +338,8 @@ class Pipeline:
     def fingerprint(self) -> str:
         """16 hex digits that name everything which can change a result row: all but quality, schedule and path."""
         meaning = {k: v for k, v in asdict(self).items() if k not in ("quality", "schedule", "path")}
+        if self.join is None:
+            # A pipeline without one is what it was before there were any.
+            del meaning["join"]
         text = json.dumps([__version__, meaning], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -87,7 +87,9 @@ class Facts:
     def items(self, name: str) -> list[str]:
         """Give the keys of a list's items, in their order."""
         start = join(self.key, name) + "["
-        return [key for key in self.review.places if key.startswith(start) and key.endswith("]") and "." not in key]
+        return [
+            key for key in self.review.places if key.startswith(start) and key.find("]", len(start)) == len(key) - 1
+        ]
 
     def names(self, name: str) -> tuple[str, ...]:
         """Give the readable names in a mapping or list of names."""

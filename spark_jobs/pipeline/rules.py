@@ -5,8 +5,9 @@ Rules see only what could be read: a key that is wrong by itself has been report
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from spark_jobs.pipeline import join_rules
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.model import LatePanes, Order, Strategy, Trigger, TriggerKind
 from spark_jobs.pipeline.review import UNREADABLE, Facts
@@ -17,6 +18,8 @@ Contradictions = Iterator[tuple[str, str]]
 ONE_SOURCE = "a mapping with the keys table, event_time, arrival_time, source_partition, tie_break, where, future_guard"
 SIZE = "a duration longer than 0, such as '1 hour'"
 GAP = "a duration longer than 0, such as '30 minutes'"
+KEY = "a list of columns such as [carrier], or [] for one group of all"
+AGGREGATES = "a mapping of result columns to SQL aggregates, such as {flights: count(*)}"
 
 
 #: Keys of the watermark that are one for all sources.
@@ -162,6 +165,27 @@ def future_guard_needs_arrival_time(facts: Facts) -> Contradictions:
                 f"{key}.future_guard",
                 "compares event time with arrival, but there is no source.arrival_time; take it away",
             )
+
+
+def windows_or_a_join(expected: str) -> Callable[[Facts], Contradictions]:
+    """Make the rule: fill windows, or join; `expected` names the shape of the windows."""
+
+    def rule(facts: Facts) -> Contradictions:
+        # A file for a later version lacks keys for a reason: only the reason is worth reading.
+        of_later = facts.key in facts.review.of_later_version
+        if not (of_later or facts.written("windows") or facts.written("join")):
+            yield "windows", f"missing, expected {expected}"
+
+    return rule
+
+
+def windows_have_a_key_and_aggregates(facts: Facts) -> Contradictions:
+    """Say by what rows are grouped and what is computed, except in a join, which says it elsewhere."""
+    if facts.key in facts.review.of_later_version or join_rules.is_written(facts) or facts.value("kind") == "none":
+        return
+    for name, expected in (("key", KEY), ("aggregates", AGGREGATES)):
+        if not facts.written(name):
+            yield name, f"missing, expected {expected}"
 
 
 def lengths_belong_to_the_kind(facts: Facts) -> Contradictions:

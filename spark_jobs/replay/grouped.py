@@ -27,13 +27,13 @@ def is_united(joining: JoiningPipeline, spec: Windows) -> bool:
     return spec.kind != "tumbling" or lags or join_watermark.is_united(joining)
 
 
-def grouped(inputs: Inputs, rows: DataFrame, pipeline: Pipeline, until_us: int | None) -> Replay:
+def grouped(inputs: Inputs, rows: DataFrame, pipeline: Pipeline, until_us: int | None) -> Grouped:
     """Replay the `rows` of `inputs`, which are united, with all that the aggregates of `pipeline` ask for."""
-    kind = _GroupedSessions if pipeline.windows.kind == windows.SESSION else _Grouped
+    kind = GroupedSessions if pipeline.windows.kind == windows.SESSION else Grouped
     return kind(inputs, rows, pipeline, until_us)
 
 
-class _Grouped(Replay):
+class Grouped(Replay):
     """The result for rows that have their place and epoch already."""
 
     def __init__(self, inputs: Inputs, rows: DataFrame, pipeline: Pipeline, until_us: int | None) -> None:
@@ -46,6 +46,11 @@ class _Grouped(Replay):
     def _rows(self) -> DataFrame:
         return self._prepared
 
+    @property
+    def on_time(self) -> DataFrame:
+        """The rows in time for the windows that they lie in."""
+        return self._on_time
+
     @cached_property
     def timeline(self) -> DataFrame:
         """The advances of the united watermark."""
@@ -53,5 +58,5 @@ class _Grouped(Replay):
         return join_watermark.advances(self._inputs, groups, union, until_us=self._until_us).localCheckpoint()
 
 
-class _GroupedSessions(_Grouped, SessionReplay):
+class GroupedSessions(Grouped, SessionReplay):
     """The same for sessions, which are those of both sides together."""

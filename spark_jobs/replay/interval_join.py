@@ -89,6 +89,17 @@ class IntervalJoined:
         """The rows of the right input without a usable time."""
         return invalid_events(self._inputs.prepared[RIGHT], self._inputs.pipelines[RIGHT])
 
+    @cached_property
+    def taken(self) -> DataFrame:
+        """The rows that were not late: `side` (0: left), `at_ms` (their event time), `is_late` (false)."""
+        sides = [
+            self._side(side).select(
+                F.lit(side).alias("side"), F.col(c.TS_MS).alias("at_ms"), F.lit(False).alias("is_late")
+            )
+            for side in (LEFT, RIGHT)
+        ]
+        return sides[LEFT].union(sides[RIGHT])
+
     @property
     def _used(self) -> list[str]:
         return [*key_columns(self._joining), _CELL, c.TS_MS, c.CLOCK_US, _AT]

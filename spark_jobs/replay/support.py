@@ -38,6 +38,10 @@ def require_support(pipeline: Pipeline) -> None:
 
     Raises GeneratorError if the class of a custom watermark is not there, or cannot be made.
     """
+    if pipeline.join is not None:
+        raise UnsupportedPipelineError(
+            f"asked to replay {pipeline.name} as windows, found a join; use interval_join or window_join"
+        )
     _require("windows.kind", pipeline.windows.kind, WINDOW_KINDS)
     _require("windows.trigger", pipeline.windows.trigger.kind, TRIGGERS)
     if pipeline.windows.kind == "session" and pipeline.windows.late_panes is LatePanes.PER_EPOCH:

@@ -36,10 +36,9 @@ from spark_jobs.replay import (
     window_slices,
 )
 from spark_jobs.replay.census import CLOSE_CELL, FIRE_CELL, census, gathered
-from spark_jobs.replay.engine import Replay
 from spark_jobs.replay.events import quoted
-from spark_jobs.replay.grouped import grouped, is_united
-from spark_jobs.replay.inputs import LEFT, RIGHT, ROW, inputs, is_side, key_columns
+from spark_jobs.replay.grouped import Grouped, grouped, is_united
+from spark_jobs.replay.inputs import LEFT, RIGHT, ROW, SIDE, inputs, is_side, key_columns
 from spark_jobs.replay.support import require_window_join
 
 _SIDES = ("left", "right")
@@ -108,7 +107,16 @@ class WindowJoined:
         return late_events.invalid_events(self._inputs.prepared[RIGHT], self._inputs.pipelines[RIGHT])
 
     @cached_property
-    def _replay(self) -> Replay:
+    def taken(self) -> DataFrame:
+        """The rows that a tumbling window took: `side` (0: left), `at_ms` (its start), `is_late` (it had fired)."""
+        united = self._inputs.are_united
+        on_time, late = (self._replay.on_time, self._replay.late_rows) if united else (self._on_time, self._late_rows)
+        told = [F.col(SIDE).alias("side"), F.col(c.WINDOW_MS).alias("at_ms")]
+        in_time = on_time.select(*told, F.lit(False).alias("is_late"))
+        return in_time.union(late.where(~F.col(c.TOO_LATE)).select(*told, F.lit(True).alias("is_late")))
+
+    @cached_property
+    def _replay(self) -> Grouped:
         """The groups as panes."""
         rows = self._gathering(self._inputs.rows).drop(*key_columns(self._joining))
         return grouped(self._inputs, rows, self._pipeline, self._until_us)

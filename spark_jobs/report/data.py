@@ -177,13 +177,31 @@ class Alternative:
 
 
 @dataclass(frozen=True)
+class JoinFacts:
+    """What a run has joined: its inputs by their names; `between`, how far apart rows of a pair may be.
+
+    `between` is None where rows join that share a window. The counts of the ledger have each input's own as
+    `<count>_of_<name>`.
+    """
+
+    names: tuple[str, str]
+    between: str | None = None
+
+    @property
+    def by_interval(self) -> bool:
+        """Whether there are no windows."""
+        return self.between is not None
+
+
+@dataclass(frozen=True)
 class ReportData:
     """Everything on the page. `counts` has the names of the ledger; a name that is missing was not counted.
 
     With `overlapping` windows a late row is among the late marks and in the histogram once for each window that took it
     late. `waits`: windows fire at their end, and not before. `late_rows_fire`: each late row fires its window, so that
     late marks are late rows; otherwise they are late firings. `closes`: a window has an end, behind which rows are too
-    late for it. `keeps_late`: those rows are in `late_events`; otherwise they are counted alone.
+    late for it. `keeps_late`: those rows are in `late_events`; otherwise they are counted alone. `join`: results are
+    pairs.
     """
 
     pipeline: str
@@ -195,6 +213,7 @@ class ReportData:
     late_rows_fire: bool = True
     closes: bool = True
     keeps_late: bool = True
+    join: JoinFacts | None = None
     key: tuple[str, ...] = ()
     settings: tuple[Setting, ...] = ()
     watermark: WatermarkLine = WatermarkLine()

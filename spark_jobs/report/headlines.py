@@ -83,6 +83,8 @@ def _rows_told(data: ReportData) -> str:
     told = f"Of {number(read)} rows read, {number(on_time)} ({share(on_time, read)}) came on time"
     if not late and not too_late:
         return f"{told}; no row came late."
+    if data.join is not None and data.join.by_interval:
+        return f"{told}, {number(too_late)} ({share(too_late, read)}) came late and joined nothing."
     return (
         f"{told}, {number(late)} ({share(late, read)}) came late and were taken, "
         f"{number(too_late)} ({share(too_late, read)}) came too late."
@@ -95,7 +97,24 @@ def headlines(data: ReportData) -> tuple[Headline, ...]:
     allowed = duration(data.allowed_lateness_ms) if data.allowed_lateness_ms else ""
     passed = sum(check.success for check in data.checks)
     failed = len(data.checks) - passed
-    meanings = {
+    meanings = _meanings(data, allowed)
+    return (
+        Headline("rows read", number(counts.get("rows_read")), "Rows of the source that belong to this run."),
+        *(
+            Headline(label, number(counts.get(name)), meanings[name], share(counts.get(name, 0), read), role)
+            for name, label, role in _fates(data)
+        ),
+        *_results(data),
+        Headline(
+            "checks passed", number(passed), "Expectations that what was computed fulfils.", role="good" * (passed > 0)
+        ),
+        Headline("checks failed", number(failed), _failed(failed, data), role="bad" if failed else ""),
+        Headline("seconds", f"{data.run.seconds:,.1f}", "Time that the steps of the run took, added up."),
+    )
+
+
+def _meanings(data: ReportData, allowed: str) -> dict[str, str]:
+    always = {
         "on_time": "Came before the watermark had passed the last millisecond of their window.",
         "late": _late(data, allowed),
         "too_late": f"Came when their window was closed for good; {_kept(data)}.",
@@ -103,20 +122,26 @@ def headlines(data: ReportData) -> tuple[Headline, ...]:
         "filtered": "Were dropped by the pipeline's own condition.",
         "unassigned": "Lie between two windows and were not too late: as in Flink, no table holds them.",
     }
-    return (
-        Headline("rows read", number(counts.get("rows_read")), "Rows of the source that belong to this run."),
-        *(
-            Headline(label, number(counts.get(name)), meanings[name], share(counts.get(name, 0), read), role)
-            for name, label, role in _fates(data)
-        ),
-        Headline("windows", number(counts.get("windows")), "Results: pairs of a key and a window that fired."),
-        Headline("panes", number(counts.get("panes")), _firings(data)),
-        Headline(
-            "checks passed", number(passed), "Expectations that what was computed fulfils.", role="good" * (passed > 0)
-        ),
-        Headline("checks failed", number(failed), _failed(failed, data), role="bad" if failed else ""),
-        Headline("seconds", f"{data.run.seconds:,.1f}", "Time that the steps of the run took, added up."),
-    )
+    if data.join is None or not data.join.by_interval:
+        return always
+    return {
+        **always,
+        "on_time": "Came at the watermark of both inputs or ahead of it, and may have joined.",
+        "late": "A join by interval has none: a late row joins nothing, and is too late.",
+        "too_late": "Came behind the watermark of both inputs and joined nothing; kept in late_events.",
+    }
+
+
+def _results(data: ReportData) -> tuple[Headline, ...]:
+    if data.join is None:
+        return (
+            Headline("windows", number(data.counts.get("windows")), "Results: pairs of a key and a window that fired."),
+            Headline("panes", number(data.counts.get("panes")), _firings(data)),
+        )
+    near = "share a window" if data.join.between is None else f"lie {data.join.between}"
+    first, second = data.join.names
+    meaning = f"Rows of {first} and {second} of one key that {near}."
+    return (Headline("pairs", number(data.counts.get("pairs")), meaning),)
 
 
 def _late(data: ReportData, allowed: str) -> str:

@@ -78,7 +78,7 @@ def lateness(data: ReportData) -> Picture:
     allowed, longest = duration(data.allowed_lateness_ms), duration(bins.longest_ms)
     what = "rows were taken" if data.late_rows_fire else "firings stand for the late rows that were taken"
     told = [
-        "How far the watermark already stood past the last millisecond of a row's window when the row came.",
+        f"How far the watermark already stood past {_judged_by(data)} when the row came.",
         f"{number(late)} late {what}, {number(too_late)} were too late; the longest lateness is {longest}.",
         f"The dashed line is the allowed lateness, {allowed}: from there on a row is too late."
         if data.closes
@@ -100,15 +100,25 @@ def lateness(data: ReportData) -> Picture:
     return Picture(charts.LATENESS, signs, tuple(told), "Rows by lateness", head, tuple(rows))
 
 
+def _judged_by(data: ReportData) -> str:
+    by_interval = data.join is not None and data.join.by_interval
+    return "the event time of a row" if by_interval else "the last millisecond of a row's window"
+
+
 def results(data: ReportData) -> tuple[Picture, ...]:
     """Tell each result column over time."""
     return tuple(_series(data.results, series, i) for i, series in enumerate(data.results.series))
 
 
-def thinning(results: Results) -> str:
+def thinning(data: ReportData) -> str:
     """Say what a point of the results stands for, and what is not drawn."""
+    results = data.results
     if not results.starts_ms:
         return ""
+    if data.join is not None and data.join.by_interval:
+        each = duration(results.ends_ms[0] - results.starts_ms[0])
+        ends = f"from {instant(results.starts_ms[0])} to {instant(results.ends_ms[-1])}"
+        return f"Pairs {ends} by their event time, the greater of both rows'; a point is {each}."
     told = f"{number(results.windows)} windows from {instant(results.starts_ms[0])} to {instant(results.ends_ms[-1])}"
     if results.windows_per_point == 1:
         return told + "."
@@ -148,7 +158,9 @@ def _marks_told(data: ReportData) -> list[str]:
     if not data.late.rows and not data.too_late.rows:
         return ["No row came late."]
     what = "late row, at its arrival" if data.late_rows_fire else "late firing or a row too late, at its moment"
-    told = [f"A mark is a {what} and its window's last millisecond; rows at one place share a mark."]
+    by_interval = data.join is not None and data.join.by_interval
+    where = "its event time" if by_interval else "its window's last millisecond"
+    told = [f"A mark is a {what} and {where}; rows at one place share a mark."]
     if data.overlapping:
         told.append(_OVERLAPPING)
     if data.allowed_lateness_ms:

@@ -24,6 +24,8 @@ def settings(pipeline: Pipeline) -> tuple[Setting, ...]:
     aggregates = {a["name"]: a["expression"] for a in plain["windows"].pop("aggregates")}
     plain["windows"]["aggregates"] = aggregates
     plain.pop("path")
+    if pipeline.join is None:
+        del plain["join"]
     return tuple(_lines("", plain))
 
 

@@ -78,6 +78,8 @@ def replay(
 
     Raises ValueError, in its own kinds, for what cannot be read and for an `until` before the last row.
     """
+    if pipeline.join is not None:
+        raise ValueError(f"asked to replay {pipeline.name} as windows, found a join; use joining_job")
     reader, tables = event_reader(pipeline, where), _Tables(pipeline, aggregates or {})
     read = [(row, reader.read(row)) for row in rows]
     events = [event for _, event in read if isinstance(event, Event)]

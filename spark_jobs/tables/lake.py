@@ -15,7 +15,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from spark_jobs.pipeline.model import Pipeline
+
 RESULT_TABLES = ("watermarks", "panes", "window_results", "late_events", "invalid_events")
+#: What a join publishes in their place. It has no calendar to read: what fired a pair is told with the pair.
+JOIN_TABLES = ("pairs", "late_events", "invalid_events")
+
+
+def result_tables(pipeline: Pipeline) -> tuple[str, ...]:
+    """The tables that a run of the pipeline publishes."""
+    return RESULT_TABLES if pipeline.join is None else JOIN_TABLES
 
 
 @dataclass(frozen=True)

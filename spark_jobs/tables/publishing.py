@@ -91,7 +91,7 @@ def _commit(
             f"{_columns(staged_rows)}, found {_columns(published)}. "
             "Replay without --from and --to to change the columns."
         )
-    in_range = interval.holds(_begins(table))
+    in_range = interval.holds(_begins(table, published))
     touched = published.where(in_range).select("_metadata.file_name").distinct()
     names = {row.file_name for row in touched.collect()}
     carried = _carry_over(published, names, ~in_range, lake, run_id, table, transaction.read_version)
@@ -99,8 +99,13 @@ def _commit(
     return transaction.commit(removed, [*carried, *added], application)
 
 
-def _begins(table: str) -> Column:
-    """By what a row is replaced: its window; a late event without one by its own time, which no interval cuts off."""
+def _begins(table: str, rows: DataFrame) -> Column:
+    """By what a row is replaced: its window; its event time where it has none, which no interval cuts off.
+
+    That is a late event between two windows, and whatever a join by interval gives.
+    """
+    if "window_start" not in rows.columns:
+        return F.col("event_time")
     start = F.col("window_start")
     return F.coalesce(start, F.col("event_time")) if table == "late_events" else start
 

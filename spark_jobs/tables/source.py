@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial, reduce
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -80,20 +80,46 @@ def events(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int])
     return commits.read(spark, table, _location(spark, table), version)
 
 
-def _united(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]) -> DataFrame:
-    found = []
-    for number, united in enumerate(pipeline.sources):
-        rows = read(spark, united.source.table, versions[united.name])
-        if SOURCE in (name.lower() for name in rows.columns):
-            raise SourceError(
-                f"sources[{number}].table: found a column '{SOURCE}' in '{united.source.table}', where the name of a "
-                "row's source has to stand: read the table through a view that calls the column otherwise"
-            )
-        found.append(rows.withColumn(SOURCE, F.lit(united.name)))
+def inputs(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]) -> tuple[DataFrame, DataFrame | None]:
+    """The rows of the two inputs of a join at their pinned versions; None for the second where one source is split.
+
+    Raises SourceError as `events` does.
+    """
+    if not pipeline.sources:
+        table = pipeline.source.table
+        return _nameless(read(spark, table, versions[""]), "source", table), None
+    left, right = _several(spark, pipeline, versions)
+    return left, right
+
+
+def together(frames: Sequence[DataFrame]) -> DataFrame:
+    """Rows of several sources in one frame, null in columns that theirs lacks. Raises SourceError if types differ."""
     try:
-        return reduce(partial(DataFrame.unionByName, allowMissingColumns=True), found)
+        return reduce(partial(DataFrame.unionByName, allowMissingColumns=True), frames)
     except AnalysisException as problem:
         raise SourceError(f"sources: their columns do not go together: {str(problem).splitlines()[0]}") from problem
+
+
+def _united(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]) -> DataFrame:
+    found = zip(_several(spark, pipeline, versions), pipeline.sources, strict=True)
+    return together([rows.withColumn(SOURCE, F.lit(united.name)) for rows, united in found])
+
+
+def _several(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]) -> list[DataFrame]:
+    return [
+        _nameless(read(spark, u.source.table, versions[u.name]), f"sources[{number}]", u.source.table)
+        for number, u in enumerate(pipeline.sources)
+    ]
+
+
+def _nameless(rows: DataFrame, key: str, table: str) -> DataFrame:
+    """Rows to which the name of their source can be added. Raises SourceError."""
+    if SOURCE in (name.lower() for name in rows.columns):
+        raise SourceError(
+            f"{key}.table: found a column '{SOURCE}' in '{table}', where the name of a "
+            "row's source has to stand: read the table through a view that calls the column otherwise"
+        )
+    return rows
 
 
 def extent(spark: SparkSession, table: str) -> tuple[int, int]:

@@ -23,12 +23,14 @@ WORKING_PREFIX = "__tm_"
 # The last word of the names of parts of `panes` that hold retractions and no panes.
 RETRACTIONS = "retractions"
 
-# Which columns' minima and maxima Delta keeps: those that a replaced range and its readers ask for.
+# Which columns' minima and maxima Delta keeps, as far as they are there: those that a replaced range and its readers
+# ask for.
 _STATISTICS = {
     "watermarks": "window_start",
     "panes": "window_start,timing",
     "window_results": "window_start",
-    "late_events": "window_start",
+    "late_events": "window_start,event_time",
+    "pairs": "window_start,event_time,timing",
     "invalid_events": "run_id",
     "drift": "source_partition",
 }
@@ -36,13 +38,14 @@ _STATISTICS = {
 
 def stage(rows: DataFrame, lake: Lake, run_id: str, table: str, part: str) -> None:
     """Add `rows` (contract columns without `run_id`) to what the run stages for `table`, unless `part` is there."""
+    looked_up = ",".join(name for name in _STATISTICS[table].split(",") if name in (*rows.columns, "run_id"))
     (
         rows.withColumn("run_id", F.lit(run_id))
         .write.format("delta")
         .mode("append")
         .option("txnAppId", part)
         .option("txnVersion", 0)
-        .option("delta.dataSkippingStatsColumns", _STATISTICS[table])
+        .option("delta.dataSkippingStatsColumns", looked_up)
         .save(lake.staged(table, run_id))
     )
 

@@ -58,7 +58,7 @@ LATER = [
     (
         "kind: tumbling",
         "kind: none",
-        "19:9: windows.kind: 'none' is not supported by this version, expected tumbling, sliding or session",
+        "19:3: windows.kind: none belongs to a join by interval, expected tumbling, sliding or session",
     ),
     (
         "  order: arrival",
@@ -103,8 +103,8 @@ LATER = [
         'schedule: "@daily"',
         "joins: []",
         (
-            "37:1: joins: not supported by this version; known keys: name, source, sources, replay, watermark, "
-            "windows, quality, schedule"
+            "37:1: joins: unknown key; did you mean 'join'? known keys: name, source, sources, replay, watermark, "
+            "join, windows, quality, schedule"
         ),
     ),
     (
@@ -112,7 +112,7 @@ LATER = [
         "trigger: {count: 3}",
         (
             "37:1: trigger: unknown key here; it belongs to windows; known keys: name, source, sources, replay, "
-            "watermark, windows, quality, schedule"
+            "watermark, join, windows, quality, schedule"
         ),
     ),
 ]

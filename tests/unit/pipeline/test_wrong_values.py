@@ -155,7 +155,8 @@ WRONG = [
         "table: pane",
         (
             "34:14: quality.expectations[0].table: found 'pane', expected one of panes, window_results, "
-            "late_events, invalid_events, watermarks; did you mean 'panes'?"
+            "late_events, invalid_events, watermarks; of a join pairs, late_events, invalid_events; did you mean "
+            "'panes'?"
         ),
     ),
     (

@@ -12,11 +12,12 @@ from dataclasses import replace
 
 import pytest
 
-from spark_jobs.report import ReportData, render
+from spark_jobs.report import ReportData, headlines, render
 from spark_jobs.report.data import (
     Alternative,
     CheckResult,
     Combined,
+    JoinFacts,
     LateMark,
     LateMarks,
     Lateness,
@@ -311,3 +312,45 @@ def test_the_page_says_what_becomes_of_late_rows(run: ReportData) -> None:
     assert "however late, a window takes them" in updating
     assert "No row is too late: a window takes all that come." in updating
     assert "The dashed line is the allowed lateness" not in updating
+
+
+def joined(run: ReportData, between: str | None) -> ReportData:
+    """A run that joined orders and payments."""
+    each = {"rows_read_of_orders": 13, "too_late_of_orders": 2, "rows_read_of_payments": 7, "too_late_of_payments": 0}
+    counts = {name: n for name, n in run.counts.items() if name not in ("windows", "panes", "late_panes")}
+    return replace(
+        run,
+        counts={**counts, **each, "pairs": 31},
+        join=JoinFacts(("orders", "payments"), between),
+        watermark=WatermarkLine(),
+        too_late_windows=(),
+        results=replace(run.results, series=(Series("pairs", Combined.SUM, (9.0, 4.0, 2.0)),)),
+    )
+
+
+def test_a_join_tells_its_pairs_and_the_rows_of_each_input(run: ReportData) -> None:
+    told = {one.label: one for one in headlines.headlines(joined(run, "-5 minutes to 1 hour apart"))}
+    assert told["pairs"].value == "31"
+    assert told["pairs"].meaning == "Rows of orders and payments of one key that lie -5 minutes to 1 hour apart."
+    assert "windows" not in told
+    assert told["too late"].meaning.endswith("joined nothing; kept in late_events.")
+    by_window = {one.label: one for one in headlines.headlines(joined(run, None))}
+    assert by_window["pairs"].meaning == "Rows of orders and payments of one key that share a window."
+    assert by_window["too late"].meaning == told_of_windows(run)
+
+
+def told_of_windows(run: ReportData) -> str:
+    return next(one.meaning for one in headlines.headlines(run) if one.label == "too late")
+
+
+def test_the_page_of_a_join_has_a_table_of_its_inputs_and_says_what_is_drawn(run: ReportData) -> None:
+    page = render(joined(run, "0 s to 1 hour apart"))
+    assert "Rows by input" in page
+    assert "2 rows came late and joined nothing; how many of each input is above." in page
+    assert "a point is 1 hour." in page
+    assert "already stood past the event time of a row when the row came" in page
+    assert "No row was too late." not in page
+    nothing = replace(joined(run, None), results=Results(), too_late=LateMarks(), late=LateMarks(), lateness=Lateness())
+    empty = render(nothing)
+    assert "There are no results: no two rows have joined." in empty
+    assert "Nothing to draw: the tables of a join tell the watermark of late rows, and none came late." in empty

@@ -1,0 +1,93 @@
+"""Run of a join: one row, the sums of everything; no row of either input is lost and none is told twice (B8).
+
+    rows read = invalid + filtered + on time + late + too late        for each input
+
+Rows read and filtered are what the replay counted in the sources, on time and late what the join has taken; the other
+terms are counted here, in the staged tables. Late rows that are dropped are in no table: there too late is what the
+replay reported.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from expectations.law import Law, Suite
+from expectations.staged_join import StagedJoin
+from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.replay.late_events import drops
+
+_REPORTED = ("rows_read", "filtered", "on_time", "late")
+_STAGED = ("invalid", "too_late")
+
+
+def rows(staged: StagedJoin) -> DataFrame:
+    """The one row: `pairs`, each count `of_` each input, and `reported_*` for what is counted here (null: not so)."""
+
+    def counted(table: DataFrame, count: str) -> DataFrame:
+        return table.agg(*(F.count_if(F.col("source") == name).alias(f"{count}_of_{name}") for name in staged.names))
+
+    found = (
+        staged.pairs.agg(F.count("*").alias("pairs"))
+        .crossJoin(counted(staged.invalid_events, "invalid"))
+        .crossJoin(counted(staged.late_events, "too_late"))
+    )
+    here = ["pairs", *(f"{count}_of_{name}" for count in _STAGED for name in staged.names)]
+    told = {f"{count}_of_{name}" for count in _REPORTED for name in staged.names}
+    if drops(staged.pipeline):
+        told |= {f"too_late_of_{name}" for name in staged.names}
+    reported = {f"reported_{name}": F.lit(staged.counts.get(name)).cast("long") for name in here}
+    return found.withColumns({**{name: F.lit(staged.counts[name]).cast("long") for name in told}, **reported})
+
+
+def laws(pipeline: Pipeline) -> tuple[Law, ...]:
+    """The laws of the sums."""
+    if pipeline.join is None:
+        return ()
+    names = pipeline.join.names
+    here = ["pairs", *(f"{count}_of_{name}" for count in _STAGED for name in names)]
+    differing = f"nullif(concat_ws('; ', {', '.join(_difference(name) for name in here)}), '')"
+    always = (
+        *(_accounted(name) for name in names),
+        Law(
+            "reported_counts_are_what_is_staged",
+            "Every number that the replay reported is the number that the staged tables hold.",
+            f"{differing} IS NULL",
+            observed=f"coalesce({differing}, 'all equal')",
+        ),
+    )
+    limit = pipeline.quality.max_too_late_ratio
+    return always if limit is None else (*always, _not_too_many(names, limit))
+
+
+def _accounted(name: str) -> Law:
+    terms = {count: f"{count}_of_{name}" for count in ("invalid", "filtered", "on_time", "late", "too_late")}
+    total = f"({' + '.join(terms.values())})"
+    told = ", ' + ', ".join(f"{column}, ' {count.replace('_', ' ')}'" for count, column in terms.items())
+    return Law(
+        f"every_row_of_{name}_is_accounted_for",
+        f"Rows read of {name} = invalid + filtered + on time + late + too late.",
+        f"rows_read_of_{name} = {total}",
+        observed=f"concat(rows_read_of_{name}, ' read; ', {told}, ' = ', {total})",
+    )
+
+
+def _not_too_many(names: tuple[str, ...], limit: float) -> Law:
+    too_late = f"({' + '.join(f'too_late_of_{name}' for name in names)})"
+    taken = f"({' + '.join(f'{count}_of_{name}' for count in ('on_time', 'late', 'too_late') for name in names)})"
+    return Law(
+        "not_too_many_rows_are_too_late",
+        f"Of the rows that could join at most {100 * limit:g} % are too late for it "
+        "(quality.max_too_late_ratio). A larger out_of_orderness takes more of them in.",
+        f"{too_late} <= CAST({limit!r} AS DOUBLE) * {taken}",
+        observed=f"concat({too_late}, ' of ', {taken}, ' rows')",
+    )
+
+
+def _difference(name: str) -> str:
+    """SQL for what is said of a count that the replay reported otherwise; null if it did not."""
+    said = f"concat('{name}: ', reported_{name}, ' reported, ', {name}, ' staged')"
+    return f"CASE WHEN reported_{name} <> {name} THEN {said} END"
+
+
+SUITE = Suite("run", rows, laws, shows=())

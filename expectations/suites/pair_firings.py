@@ -1,0 +1,89 @@
+"""Firings of pairs: what a window join says of one firing of a (key, window), one row each.
+
+All pairs of a firing come at one moment. A firing without pairs is in no table: one input had no rows yet. Once there
+are pairs, accumulating firings show all of them again, so that no number behind them is missing; a late row that is
+alone, as under discarding accumulation, has no partner (rules 95, 96).
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F
+
+from expectations import lateness
+from expectations.law import Law, Suite
+from expectations.staged_join import FIRING, WINDOW, StagedJoin
+from spark_jobs.pipeline.model import Accumulation, Pipeline
+
+_MOMENT = ("timing", "fired_at", "watermark")
+
+
+def rows(staged: StagedJoin) -> DataFrame:
+    """The firings that have pairs; `moments` is how many the pairs of one tell of, `previous_*` of the one before."""
+    told = staged.pairs.groupBy("key", *WINDOW, "pane_index").agg(
+        F.count("*").alias("pairs"),
+        F.count_distinct(F.struct(*_MOMENT)).alias("moments"),
+        *(F.min(name).alias(name) for name in _MOMENT),
+    )
+    in_order = Window.partitionBy("key", "window_start").orderBy("pane_index")
+    before = {
+        f"previous_{name}": F.lag(name).over(in_order) for name in ("pane_index", "pairs", "fired_at", "watermark")
+    }
+    return told.withColumns({"place": F.row_number().over(in_order), **before})
+
+
+def laws(pipeline: Pipeline) -> tuple[Law, ...]:
+    """The laws of the firings of a window join; others have none."""
+    if pipeline.join is None or pipeline.join.by_interval:
+        return ()
+    lateness_ms = pipeline.windows.lateness_ms
+    return (
+        Law(
+            "pairs_of_a_firing_come_together",
+            "All pairs of a key, window and pane number have one timing, one moment and one watermark.",
+            "moments = 1",
+        ),
+        Law(
+            "no_firing_comes_before_its_watermark",
+            "A window fires once the watermark has reached its last millisecond.",
+            lateness.is_complete(),
+        ),
+        Law(
+            "no_late_firing_comes_after_cleanup",
+            f"A late row fires its window while the watermark is under {lateness_ms:,} ms past its last millisecond.",
+            f"timing <> 'late' OR NOT ({lateness.is_closed(lateness_ms)})",
+        ),
+        Law(
+            "firings_are_on_time_or_late",
+            "The timing of a firing is on_time or late.",
+            "timing IN ('on_time', 'late')",
+        ),
+        Law(
+            "only_firing_0_is_on_time",
+            "The watermark fires a window once, before any late row does: a firing on time has number 0.",
+            "timing <> 'on_time' OR pane_index = 0",
+        ),
+        Law(
+            "firings_come_in_the_order_of_their_numbers",
+            "From one firing of a key and window to the next, neither the clock nor the watermark goes back.",
+            "place = 1 OR (fired_at >= previous_fired_at AND watermark >= previous_watermark)",
+        ),
+        _numbered(pipeline),
+    )
+
+
+def _numbered(pipeline: Pipeline) -> Law:
+    if pipeline.windows.accumulation is Accumulation.DISCARDING:
+        return Law(
+            "late_rows_alone_have_no_partner",
+            "With discarding accumulation a late firing holds one row, and no pairs.",
+            "timing = 'on_time'",
+        )
+    return Law(
+        "firings_show_all_pairs_so_far",
+        "After a firing with pairs the next number has them too, and maybe more.",
+        "pane_index >= 0 AND (place = 1 OR (pane_index = previous_pane_index + 1 AND pairs >= previous_pairs))",
+    )
+
+
+SUITE = Suite("pair_firings", rows, laws, shows=("key", *WINDOW, *FIRING, "fired_at", "pairs", "moments"))

@@ -1,0 +1,71 @@
+"""The report of a join: its tables as those that a report is made of.
+
+Pairs are drawn over time as results of windows are: by their own windows, or by stretches of event time. Late rows are
+drawn where the watermark stood when they came; a join publishes no calendar, so there is no line of the watermark. Of a
+join by window the late firings that have pairs stand for the late rows that were taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.durations import format_duration
+from spark_jobs.pipeline.model import Join
+from spark_jobs.replay.engine import no_watermarks
+from spark_jobs.report import data as d
+
+_POINTS = 500
+_STRETCHES_MS = (1, 1_000, 60_000, 600_000, 3_600_000, 21_600_000, 86_400_000, 604_800_000, 2_592_000_000)
+_PANES = ("window_start", "window_end", "timing", "fired_at", "watermark")
+_NO_PANES = ", ".join(f"{name} {'string' if name == 'timing' else 'timestamp'}" for name in _PANES)
+
+
+def as_windows(spark: SparkSession, join: Join, tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
+    """The tables of a join under the names and with the columns of a pipeline's with windows."""
+    late, pairs = tables["late_events"], tables["pairs"]
+    if join.by_interval:
+        panes = spark.createDataFrame([], _NO_PANES)
+        late = late.withColumns({name: F.lit(None).cast("timestamp") for name in ("window_start", "window_end")})
+        stretch = F.lit(_stretch_ms(pairs))
+        start = F.unix_millis("event_time") - F.pmod(F.unix_millis("event_time"), stretch)
+        windows = {"window_start": F.timestamp_millis(start), "window_end": F.timestamp_millis(start + stretch)}
+        pairs = pairs.withColumns(windows)
+    else:
+        key = [f"`{name}`" for name in join.key[0]]
+        panes = pairs.where("timing = 'late'").select(*key, *_PANES, "pane_index").distinct().select(*_PANES)
+    return {
+        "panes": panes,
+        "watermarks": no_watermarks(spark),
+        "window_results": pairs.groupBy("window_start", "window_end").agg(F.count("*").alias("row_count")),
+        "late_events": late,
+        "invalid_events": tables["invalid_events"],
+    }
+
+
+def of_pairs(results: d.Results) -> d.Results:
+    """The results under the name of what they count."""
+    return replace(results, series=tuple(replace(one, name="pairs") for one in results.series))
+
+
+def facts(join: Join) -> d.JoinFacts:
+    """What is told of a join besides its numbers."""
+    if join.lower_ms is None or join.upper_ms is None:
+        return d.JoinFacts(join.names)
+    lower, upper = (format_duration(bound) for bound in (join.lower_ms, join.upper_ms))
+    ends = [
+        name for name, inclusive in (("lower", join.lower_inclusive), ("upper", join.upper_inclusive)) if not inclusive
+    ]
+    exclusive = f" ({' and '.join(ends)} exclusive)" if ends else ""
+    return d.JoinFacts(join.names, f"{lower} to {upper} apart{exclusive}")
+
+
+def _stretch_ms(pairs: DataFrame) -> int:
+    """The shortest of some round stretches that cuts the time of all pairs into few enough."""
+    ends = pairs.agg(F.min("event_time").alias("first"), F.max("event_time").alias("last"))
+    row = ends.select((F.unix_millis("last") - F.unix_millis("first")).alias("span_ms")).collect()[0]
+    span_ms = row.span_ms or 0
+    return next((ms for ms in _STRETCHES_MS if span_ms <= ms * _POINTS), _STRETCHES_MS[-1])

@@ -1,0 +1,191 @@
+"""What a join asks of the rest of a pipeline file: two inputs, windows or bounds, and a key that both inputs have.
+
+    by interval    join.between, and no windows
+    by window      windows of one kind that every row has one of, without a key or aggregates of their own
+
+Rules see the whole file; see `rules` for what a rule is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from spark_jobs.pipeline.checks import JOIN_TABLES, TABLES
+from spark_jobs.pipeline.joins import NAMES, Declared
+from spark_jobs.pipeline.model import Accumulation, LatePanes, Order, Trigger, TriggerKind
+from spark_jobs.pipeline.names import RESULT_COLUMNS
+from spark_jobs.pipeline.review import Facts, hint
+
+Contradictions = Iterator[tuple[str, str]]
+
+#: The columns of pairs, by interval or by window, besides the key and the rows themselves.
+PAIR_COLUMNS = frozenset(
+    (
+        "event_time",
+        "window_start",
+        "window_end",
+        "pane_index",
+        "timing",
+        "fired_at",
+        "watermark",
+        "run_id",
+    )
+)
+
+_OWN_KEY = {
+    "key": "a join has a key of its own; write it as join.key",
+    "aggregates": "a join gives pairs, and no aggregates; take it away, and aggregate the table pairs",
+}
+
+
+def is_written(facts: Facts) -> bool:
+    """Tell whether the file has a join, asked from any mapping of it."""
+    return Facts(facts.review, "").written("join")
+
+
+def _is_readable(facts: Facts) -> bool:
+    """Tell whether the join is there and a mapping, so that its keys can be judged."""
+    return facts.written("join") and not facts.review.is_closed("join")
+
+
+def names(facts: Facts) -> tuple[str, ...] | None:
+    """Give the names of a join's inputs; None where they cannot be told."""
+    found: object = facts.value("join.names", NAMES)
+    if facts.written("sources"):
+        found = tuple(facts.value(f"{key}.name") for key in facts.items("sources"))
+    if not isinstance(found, tuple) or len(found) != 2 or not all(isinstance(name, str) for name in found):
+        return None
+    return found
+
+
+def a_join_has_two_inputs(facts: Facts) -> Contradictions:
+    """Join two sources, or one that is split."""
+    if not _is_readable(facts):
+        return
+    split = facts.written("join.second_when")
+    if facts.written("sources"):
+        count = len(facts.items("sources"))
+        if count > 2:
+            yield "sources", f"found {count} sources, and a join has two; leave two, or unite them without a join"
+        if split:
+            yield "join.second_when", "splits one source, and sources are two; keep one of the two"
+    elif facts.written("source"):
+        if not split:
+            needed = "the SQL condition of the second input's rows, such as \"kind = 'payment'\""
+            yield "join.second_when", f"missing, expected {needed}; or write sources, a list of two"
+        order = facts.value("replay.order")
+        if order in (Order.COMMIT, Order.OFFSET):
+            yield "replay.order", f"found {order} with a join, which reads in the order of arrival or event_time"
+
+
+def both_inputs_have_the_key(facts: Facts) -> Contradictions:
+    """Compare as many columns of one input as of the other."""
+    declared, named = facts.value("join"), names(facts)
+    if not isinstance(declared, Declared) or not isinstance(declared.key, Mapping) or named is None:
+        return
+    for name in declared.key:
+        if name not in named:
+            told = hint(name, named)
+            yield f"join.key.{name}", f"found the input '{name}', expected {' and '.join(named)}{told and '; ' + told}"
+    missing = [name for name in named if name not in declared.key]
+    if missing and len(declared.key) < 2:
+        yield "join.key", f"found no columns of {' and '.join(missing)}, expected those of both inputs"
+    if not missing:
+        first, second = (len(declared.key[name]) for name in named)
+        if first != second:
+            found = f"found {first} columns of {named[0]} and {second} of {named[1]}"
+            yield "join.key", f"{found}; they are compared one by one, so each needs as many"
+
+
+def a_join_has_bounds_or_windows(facts: Facts) -> Contradictions:
+    """Join by interval without windows, or by window."""
+    kind = facts.value("windows.kind", "tumbling" if facts.written("windows") else "none")
+    if not facts.written("join"):
+        if kind == "none" and facts.written("windows.kind"):
+            yield "windows.kind", "none belongs to a join by interval, expected tumbling, sliding or session"
+        return
+    if not _is_readable(facts):
+        return
+    if facts.written("join.between"):
+        if isinstance(kind, str) and kind != "none":
+            place = "windows.kind" if facts.written("windows.kind") else "windows"
+            yield place, f"found {kind} windows and join.between; take between away, or write kind: none"
+        return
+    if kind == "none":
+        place = "windows.kind" if facts.written("windows.kind") else "join.between"
+        what = (
+            "found none and no join.between" if facts.written("windows.kind") else "missing, and there are no windows"
+        )
+        yield place, f"{what}; a join has bounds such as between: [-5 minutes, 1 hour], or tumbling windows"
+    if kind in {"sliding", "session"}:
+        yield "windows.kind", f"found {kind} with a join, expected tumbling"
+
+
+def windows_of_a_join_fire_by_default(facts: Facts) -> Contradictions:
+    """Fire the windows of a join at their end and at late rows, and withdraw nothing."""
+    if not _is_readable(facts) or facts.value("windows.kind") == "none":
+        return
+    for name, instead in _OWN_KEY.items():
+        if facts.written("windows") and not facts.review.is_closed("windows") and facts.written(f"windows.{name}"):
+            yield f"windows.{name}", instead
+    if facts.value("windows.accumulation") is Accumulation.RETRACTING:
+        yield "windows.accumulation", "found retracting with a join, expected accumulating or discarding"
+    if facts.value("windows.late_panes") is LatePanes.PER_EPOCH:
+        yield "windows.late_panes", "found per_epoch with a join, expected per_row"
+    trigger = facts.value("windows.trigger", Trigger())
+    if isinstance(trigger, Trigger) and trigger.kind is not TriggerKind.EVENT_TIME:
+        yield "windows.trigger", f"found {trigger.kind} with a join, expected event_time"
+
+
+def nothing_else_belongs_to_none(facts: Facts) -> Contradictions:
+    """Say nothing of windows that are not there."""
+    if facts.value("windows.kind") != "none" or not _is_readable(facts):
+        return
+    for name in facts.inside("windows"):
+        if name != "kind" and "[" not in name:
+            yield f"windows.{name}", _OWN_KEY.get(name, "belongs to windows, and windows.kind is none; take it away")
+
+
+def names_of_a_join_differ(facts: Facts) -> Contradictions:
+    """Tell the columns of pairs from one another, in any case of letters."""
+    declared, named = facts.value("join"), names(facts)
+    if not isinstance(declared, Declared) or named is None:
+        return
+    by_window = declared.between is None
+    key = declared.key.get(named[0], ()) if isinstance(declared.key, Mapping) else declared.key
+    for position, name in enumerate(named):
+        place = f"sources[{position}].name" if facts.written("sources") else "join.names"
+        if name in PAIR_COLUMNS:
+            yield place, f"found the name '{name}', which is a column of pairs themselves; use another name"
+        if by_window and name in (column.lower() for column in key):
+            yield place, f"found the name '{name}', which is also a column of the key; use another name"
+    if not by_window:
+        return
+    taken = RESULT_COLUMNS | {"left", "right"}
+    for column in key:
+        if column.lower() in taken:
+            yield "join.key", f"found the column '{column}', and pairs have one of that name; rename it in the source"
+
+
+def checks_are_about_tables_there(facts: Facts) -> Contradictions:
+    """Ask about tables that the pipeline has."""
+    joins = facts.written("join")
+    if joins and not _is_readable(facts):
+        return
+    there = JOIN_TABLES if joins else TABLES
+    for key in facts.items("quality.expectations"):
+        table = facts.value(f"{key}.table")
+        if isinstance(table, str) and table not in there:
+            what = "a join" if joins else "a pipeline without a join"
+            yield f"{key}.table", f"found {table}, and {what} has {', '.join(there)}"
+
+
+RULES = (
+    a_join_has_two_inputs,
+    both_inputs_have_the_key,
+    a_join_has_bounds_or_windows,
+    windows_of_a_join_fire_by_default,
+    nothing_else_belongs_to_none,
+    names_of_a_join_differ,
+    checks_are_about_tables_there,
+)
