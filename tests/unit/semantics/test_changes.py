@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.semantics.changes import Combined, PartitionAlone, Recombined
+from spark_jobs.semantics.changes import Change, Combined, Kind, PartitionAlone, Recombined
 from spark_jobs.semantics.partitions import SourcePartitions
 from spark_jobs.semantics.watermark import WatermarkOutput
 
@@ -80,3 +80,19 @@ def test_changes_give_the_watermarks_of_all_that_was_said(seed: int) -> None:
 
 def alone_of(name: str, seed: int) -> PartitionAlone:
     return PartitionAlone(lambda _: Erratic(f"{seed}-{name}"), declared=name in DECLARED)
+
+
+class Saying:
+    """Emits the row's event time as watermark."""
+
+    def on_event(self, row: Mapping[str, Any], ts: int, output: WatermarkOutput) -> None:
+        output.emit_watermark(ts)
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        """Say nothing."""
+
+
+def test_only_what_is_higher_than_all_before_is_a_change() -> None:
+    alone = PartitionAlone(lambda clock: Saying(), declared=True)
+    found = [alone.on_event({}, ts, 0) for ts in (10, 5, 7, 10, 11)]
+    assert found == [[Change(Kind.WATERMARK, 10)], [], [], [], [Change(Kind.WATERMARK, 11)]]
