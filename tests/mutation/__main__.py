@@ -29,13 +29,15 @@ REPLAY = "spark_jobs/replay/"
 def run(
     paths: Annotated[list[Path], typer.Argument(help="modules, or folders of them")],
     every: Annotated[int, typer.Option(help="break only every n-th place", min=1)] = 1,
+    first: Annotated[int, typer.Option(help="begin at this place, from 0", min=0)] = 0,
+    seconds: Annotated[float, typer.Option(help="of tests in Spark for a mutant that none of them kills", min=1)] = 120,
 ) -> None:
     """Break each place of the modules once; exits with 1 if the tests fail before anything is broken."""
     files = [file for path in paths for file in ([path] if path.is_file() else sorted(path.glob("*.py")))]
-    asked = [mutant for file in files for mutant in mutants(file.resolve(), ROOT)][::every]
+    asked = [mutant for file in files for mutant in mutants(file.resolve(), ROOT)][first::every]
     with tempfile.TemporaryDirectory() as folder:
         tree = copied(Path(folder))
-        survivors = [mutant for judge, of in judged_by(asked, tree) for mutant in survived(judge, of, tree)]
+        survivors = [mutant for judge, of in judged_by(asked, tree, seconds) for mutant in survived(judge, of, tree)]
     typer.echo(f"{len(asked)} mutants, {len(asked) - len(survivors)} killed, {len(survivors)} survived")
     for mutant in survivors:
         typer.echo(f"  survived: {mutant}")
@@ -52,14 +54,14 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def judged_by(asked: Sequence[Mutant], tree: Path) -> Iterator[tuple[Judge, list[Mutant]]]:
+def judged_by(asked: Sequence[Mutant], tree: Path, seconds: float) -> Iterator[tuple[Judge, list[Mutant]]]:
     """Give the judges that are needed, each with its mutants."""
     of_spark = [mutant for mutant in asked if mutant.path.startswith(REPLAY)]
     of_reference = [mutant for mutant in asked if not mutant.path.startswith(REPLAY)]
     if of_reference:
         yield Reference(tree), of_reference
     if of_spark:
-        judge = SparkEngine(tree)
+        judge = SparkEngine(tree, seconds)
         try:
             yield judge, of_spark
         finally:
@@ -68,15 +70,14 @@ def judged_by(asked: Sequence[Mutant], tree: Path) -> Iterator[tuple[Judge, list
 
 def survived(judge: Judge, of: Sequence[Mutant], tree: Path) -> Iterator[Mutant]:
     """Judge the mutants; give those that no test has killed."""
-    for path in {judge.tests(mutant.path): mutant.path for mutant in of}.values():
-        if not judge.passes(path):
-            sys.exit(f"the tests of {path} fail before anything is broken")
+    if not judge.prepare():
+        sys.exit("the tests fail before anything is broken")
     for number, mutant in enumerate(of, start=1):
         place, began = tree / mutant.path, time.monotonic()
         whole = place.read_text(encoding="utf-8")
         place.write_text(mutant.source, encoding="utf-8")
         try:
-            lives = judge.passes(mutant.path)
+            lives = judge.passes(mutant)
         finally:
             place.write_text(whole, encoding="utf-8")
         told = "SURVIVED" if lives else "killed"

@@ -2,46 +2,53 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+from itertools import accumulate
 from pathlib import Path
 from threading import Timer
-from typing import Protocol
+from typing import Any, Protocol
+
+from tests.mutation.mutants import Mutant
+from tests.mutation.reach import Reach
 
 #: Longer than all tests of a judge take, in seconds; a mutant that takes longer does not end.
 LONGEST_OF_REFERENCE_S, LONGEST_OF_SPARK_S = 400, 1_500
 
 _QUIET = ("-x", "-q", "--no-header", "-p", "no:cacheprovider", "-m", "not soak and not spark")
 _REFERENCE = ("tests/unit/semantics", "tests/worked", "tests/vectors")
-_WINDOWS = (
+_REPLAY = "spark_jobs/replay"
+_SPARK = (
     "tests/worked",
-    "tests/spark/test_silence.py",
-    "tests/spark/test_late_data.py",
-    "tests/spark/test_triggers.py",
-    "tests/spark/test_custom_watermarks.py",
-    "tests/spark/test_offset_order.py",
-    "tests/spark/test_united_sources.py",
-    "tests/spark/test_identical_rows.py",
-    "tests/spark/test_window_slices.py",
-    "tests/spark/test_sessions.py",
-    "tests/spark/test_event_time.py",
-    "tests/spark/test_commit_order.py",
     "tests/unit/replay",
+    "tests/spark/test_commit_order.py",
+    "tests/spark/test_custom_watermarks.py",
+    "tests/spark/test_event_time.py",
+    "tests/spark/test_identical_rows.py",
+    "tests/spark/test_join_properties.py",
+    "tests/spark/test_joins.py",
+    "tests/spark/test_late_data.py",
+    "tests/spark/test_offset_order.py",
     "tests/spark/test_scenarios.py",
+    "tests/spark/test_sessions.py",
+    "tests/spark/test_silence.py",
+    "tests/spark/test_triggers.py",
+    "tests/spark/test_united_sources.py",
+    "tests/spark/test_window_joins.py",
+    "tests/spark/test_window_slices.py",
 )
-_JOINS = ("tests/spark/test_joins.py", "tests/spark/test_window_joins.py", "tests/spark/test_join_properties.py")
-_JOINING = ("inputs.py", "interval_join.py", "join_watermark.py", "window_join.py")
 
 
 class Judge(Protocol):
     """Whoever says whether the tests pass on the tree as it is."""
 
-    def tests(self, path: str) -> tuple[str, ...]:
-        """Give the tests that should notice a fault in the module."""
+    def prepare(self) -> bool:
+        """Run all tests before anything is broken; say whether they pass."""
 
-    def passes(self, path: str) -> bool:
-        """Say whether all of these pass."""
+    def passes(self, mutant: Mutant) -> bool:
+        """Say whether all tests pass that should notice the mutant, which stands in the tree."""
 
 
 class Reference:
@@ -50,13 +57,16 @@ class Reference:
     def __init__(self, tree: Path) -> None:
         self._tree = tree
 
-    def tests(self, path: str) -> tuple[str, ...]:
+    def prepare(self) -> bool:
         """See `Judge`."""
-        return _REFERENCE
+        return self._passes()
 
-    def passes(self, path: str) -> bool:
+    def passes(self, mutant: Mutant) -> bool:
         """See `Judge`."""
-        command = [sys.executable, "-m", "pytest", *_QUIET, *self.tests(path)]
+        return self._passes()
+
+    def _passes(self) -> bool:
+        command = [sys.executable, "-m", "pytest", *_QUIET, *_REFERENCE]
         try:
             ended = subprocess.run(
                 command,
@@ -72,32 +82,33 @@ class Reference:
 
 
 class SparkEngine:
-    """Judges modules of the Spark engine, in one process with one Spark: its start takes longer than most tests."""
+    """Judges modules of the Spark engine, in one process with one Spark: its start takes longer than most tests.
 
-    def __init__(self, tree: Path) -> None:
-        self._tree = tree
+    A mutant is judged by the tests that reach its lines, quick and different ones first, for as many seconds as given.
+    """
+
+    def __init__(self, tree: Path, seconds: float) -> None:
+        self._tree, self._seconds = tree, seconds
         self._process: subprocess.Popen[str] | None = None
+        self._reach = Reach()
 
-    def tests(self, path: str) -> tuple[str, ...]:
+    def prepare(self) -> bool:
         """See `Judge`."""
-        return _JOINS if path.rsplit("/", 1)[-1] in _JOINING else _WINDOWS
+        target = self._tree / "reach.json"
+        if not self._asked({"tests": _SPARK, "reach": (_REPLAY, str(target))}):
+            return False
+        told = json.loads(target.read_text(encoding="utf-8"))
+        lines = {name: {int(n): tests for n, tests in of.items()} for name, of in told["modules"].items()}
+        self._reach = Reach(told["seconds"], lines)
+        return True
 
-    def passes(self, path: str) -> bool:
+    def passes(self, mutant: Mutant) -> bool:
         """See `Judge`."""
-        process = self._process or self._started()
-        watch = Timer(LONGEST_OF_SPARK_S, process.kill)
-        watch.start()
-        try:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdin.write(" ".join(self.tests(path)) + "\n")
-            process.stdin.flush()
-            answer = next((line for line in process.stdout if line.startswith("verdict ")), None)
-        finally:
-            watch.cancel()
-        if answer is None:
-            self.close()
-        return answer == "verdict passed\n"
+        tests = self._reach.tests(mutant.path, range(mutant.line, mutant.last_line + 1))
+        spent = accumulate(self._reach.seconds[test] for test in tests)
+        few = [test for test, so_far in zip(tests, spent, strict=True) if so_far <= self._seconds]
+        # A module that no test uses: whatever is broken there survives.
+        return not tests or self._asked({"tests": few or tests[:1]})
 
     def close(self) -> None:
         """End the process."""
@@ -105,6 +116,22 @@ class SparkEngine:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+    def _asked(self, what: dict[str, Any]) -> bool:
+        process = self._process or self._started()
+        watch = Timer(LONGEST_OF_SPARK_S, process.kill)
+        watch.start()
+        try:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(json.dumps(what) + "\n")
+            process.stdin.flush()
+            answer = next((line for line in process.stdout if line.startswith("verdict ")), None)
+        finally:
+            watch.cancel()
+        if answer is None:
+            self.close()
+        return answer == "verdict passed\n"
 
     def _started(self) -> subprocess.Popen[str]:
         self._process = subprocess.Popen(

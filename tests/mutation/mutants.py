@@ -85,15 +85,52 @@ BY_HAND = (
         "        is_news",
         "a watermark leaves a partition idle (rule 24)",
     ),
+    (
+        "spark_jobs/replay/retractions.py",
+        "F.lead(F.struct(",
+        "F.lag(F.struct(",
+        "a pane is withdrawn by the one before it",
+    ),
+    (
+        "spark_jobs/replay/gathering.py",
+        'F.coalesce("emitted_us", "end_us")',
+        'F.col("emitted_us")',
+        "late panes that no emission ends do not fire when the input ends",
+    ),
+    (
+        "spark_jobs/replay/firing.py",
+        "if name in named - there",
+        "if name in named",
+        "a column of the source is taken for the firing's",
+    ),
+    (
+        "spark_jobs/replay/late_events.py",
+        "late = late.limit(0)",
+        "late = late.limit(100)",
+        "dropped rows stand in the late table",
+    ),
+    (
+        "spark_jobs/replay/merging.py",
+        "allowed_lateness_ms=declared.lateness_ms",
+        "allowed_lateness_ms=declared.allowed_lateness_ms",
+        "sessions that take late rows for ever close",
+    ),
+    (
+        "spark_jobs/replay/late_panes.py",
+        "orderBy(_IS_LATE, c.POSITION, c.WATERMARK_MS)",
+        "orderBy(_IS_LATE, c.POSITION)",
+        "of two identical rows either one comes first",
+    ),
 )
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A broken module: `source` is its text, `what` says what was broken at which line."""
+    """A broken module: `source` is its text, `what` says what was broken, from which line to which."""
 
     path: str
     line: int
+    last_line: int
     what: str
     source: str
 
@@ -108,13 +145,15 @@ def mutants(path: Path, root: Path) -> Iterator[Mutant]:
         if module == name:
             if text.count(old) != 1:
                 raise LookupError(f"{name}: asked to break {what!r}, found its text {text.count(old)} times, not once")
-            yield Mutant(name, text[: text.index(old)].count("\n") + 1, what, text.replace(old, new))
+            line = text[: text.index(old)].count("\n") + 1
+            yield Mutant(name, line, line + old.rstrip("\n").count("\n"), what, text.replace(old, new))
     tree = ast.parse(text)
     for node in sorted(_expressions(tree), key=lambda found: (found.lineno, found.col_offset)):
         before = ast.unparse(node)
         for changed in _changes(node):
             after = ast.unparse(changed)
-            yield Mutant(name, node.lineno, f"{before} -> {after}", _replaced(text, node, f"({after})"))
+            what = f"{before} -> {after}"
+            yield Mutant(name, node.lineno, node.end_lineno or node.lineno, what, _replaced(text, node, f"({after})"))
 
 
 def _expressions(tree: ast.AST) -> Iterator[ast.expr]:

@@ -1,18 +1,26 @@
-"""Runs tests as asked, a line of paths a run, with all of the project imported anew and one Spark for all runs."""
+"""Runs tests as asked, a line of ids a run, with all of the project imported anew and one Spark for all runs."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from dataclasses import asdict
+from pathlib import Path
 
 import pytest
+
+from tests.mutation.reach import Measured
 
 _ANEW = ("spark_jobs", "expectations", "tests", "conftest")
 _KEPT = ("spark_jobs.runtime", "tests.mutation")
 
 
 def main() -> None:
-    """Answer each line with `verdict passed` or `verdict failed`."""
+    """Answer each line, a JSON list of ids, with `verdict passed` or `verdict failed`.
+
+    Given a folder and a file: measure which tests reach which lines below the folder, and write it to the file.
+    """
     os.environ.setdefault("TIDEMARK_SPARK_MASTER", "local[2]")
     os.environ.setdefault("TIDEMARK_DRIVER_MEMORY", "2g")
     told = "--conf spark.buffer.pageSize=1m --conf spark.python.worker.reuse=false pyspark-shell"
@@ -25,12 +33,24 @@ def main() -> None:
     # The tests' own session is this one, and each run would stop it at its end.
     SparkSession.stop = lambda session: None  # type: ignore[method-assign]
     for line in sys.stdin:
-        for name in [n for n in sys.modules if n.split(".")[0] in _ANEW and not n.startswith(_KEPT)]:
-            del sys.modules[name]
-        quiet = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-m", "not soak and spark"]
-        failed = pytest.main([*quiet, *line.split()])
-        sys.stdout.write(f"\nverdict {'failed' if failed else 'passed'}\n")
+        asked = json.loads(line)
+        passed = _measure(asked["tests"], *asked["reach"]) if asked.get("reach") else _passes(asked["tests"])
+        sys.stdout.write(f"\nverdict {'passed' if passed else 'failed'}\n")
         sys.stdout.flush()
+
+
+def _measure(tests: list[str], folder: str, target: str) -> bool:
+    with Measured(Path.cwd(), Path(folder)) as measured:
+        passed = _passes(tests, measured)
+    Path(target).write_text(json.dumps(asdict(measured.reach())), encoding="utf-8")
+    return passed
+
+
+def _passes(tests: list[str], *plugins: object) -> bool:
+    for name in [n for n in sys.modules if n.split(".")[0] in _ANEW and not n.startswith(_KEPT)]:
+        del sys.modules[name]
+    quiet = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-m", "not soak and spark"]
+    return pytest.main([*quiet, *tests], plugins=plugins) == pytest.ExitCode.OK
 
 
 if __name__ == "__main__":

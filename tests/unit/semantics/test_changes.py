@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.semantics.changes import Combined, PartitionAlone, Recombined
+from spark_jobs.semantics.changes import Change, Combined, Kind, PartitionAlone, Recombined
 from spark_jobs.semantics.channels import Reader, Reunited, inputs, union
 from spark_jobs.semantics.instants import MIN
 from spark_jobs.semantics.partitions import SourcePartitions
@@ -152,3 +152,19 @@ def test_changes_of_several_sources_give_the_united_watermarks(seed: int, count:
             if changes := alone[source, partition].on_event({}, 0, 0):
                 risen += merge.at_row(source, partition, changes)
     assert risen == side_by_side.risen
+
+
+class Saying:
+    """Emits the row's event time as watermark."""
+
+    def on_event(self, row: Mapping[str, Any], ts: int, output: WatermarkOutput) -> None:
+        output.emit_watermark(ts)
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        """Say nothing."""
+
+
+def test_only_what_is_higher_than_all_before_is_a_change() -> None:
+    alone = PartitionAlone(lambda clock: Saying(), declared=True)
+    found = [alone.on_event({}, ts, 0) for ts in (10, 5, 7, 10, 11)]
+    assert found == [[Change(Kind.WATERMARK, 10)], [], [], [], [Change(Kind.WATERMARK, 11)]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -88,6 +89,16 @@ def test_what_is_no_time_of_a_table_is_refused(emitted: object) -> None:
         generator.on_event({}, 1, Output())
     with pytest.raises(GeneratorError, match=r"Saying' failed in on_periodic_emit: it emitted"):
         generator.on_periodic_emit(Output())
+
+
+def test_the_first_and_the_last_instant_of_a_table_may_be_emitted() -> None:
+    for year in (datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC)):
+        told, instant = Output(), (year - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+        new_generator(f"{HERE}:Saying", {"what": instant}).on_event({}, 1, told)
+        assert told == [instant]
+        beyond = instant + (1 if instant > 0 else -1)
+        with pytest.raises(GeneratorError, match="outside the years 1 to 9999"):
+            new_generator(f"{HERE}:Saying", {"what": beyond}).on_event({}, 1, told)
 
 
 def test_min_says_nothing_and_may_be_said() -> None:

@@ -45,6 +45,12 @@ def test_the_longest_delay_is_that_of_the_newest_rows() -> None:
         assert emitted(detected, ts) == max(times[: i + 1]) - max(delays[max(0, i - 5) : i + 1]) - 1
 
 
+def test_a_bound_may_be_that_of_the_newest_row_alone() -> None:
+    detected = DetectedBound(rows=1, warm_up=0)
+    assert emitted(detected, 100, 90) == 100 - 10 - 1
+    assert emitted(detected, 99) == 100 - 1 - 1
+
+
 def test_a_bound_over_no_rows_is_refused() -> None:
     with pytest.raises(ValueError, match="over 0 rows"):
         DetectedBound(rows=0)
