@@ -19,7 +19,7 @@ def read_published(spark: SparkSession, lake: Lake, table: str, *, run_id: str |
     """
     if table not in RESULT_TABLES:
         raise ValueError(f"asked for the published table '{table}', there are {', '.join(RESULT_TABLES)}")
-    runs = [r for r in ledger.runs(spark, lake) if r.versions and run_id in (None, r.run_id)]
+    runs = [r for r in ledger.published(spark, lake) if run_id in (None, r.run_id)]
     if not runs:
         raise NothingPublishedError(f"{lake.home}: no published run{'' if run_id is None else ' ' + run_id}")
     version = runs[-1].versions[table]
