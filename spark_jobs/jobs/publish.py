@@ -64,7 +64,7 @@ def rollback(spark: SparkSession, lake: Lake, run_id: str) -> Run:
         raise InputError(f"--run: asked to go back to {run_id}, found the published runs {known}")
     if target is done[-1]:
         return target
-    asked = "\n".join((ROLLBACK, target.run_id, done[-1].run_id))
+    asked = f"{ROLLBACK}\n{target.run_id}\n{done[-1].run_id}"
     run = Run(
         run_id="r" + hashlib.sha256(asked.encode()).hexdigest()[:15],
         pipeline=target.pipeline,
