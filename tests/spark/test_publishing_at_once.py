@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
@@ -28,20 +29,19 @@ SECOND = Interval(history.START + 2 * HOUR, history.START + 3 * HOUR)
 
 
 class Lakes:
-    """Lakes with a published run over everything and two staged ones over an hour each, which give other rows."""
+    """Copies of a lake with a published run over everything and two staged ones over an hour each, of other rows."""
 
     def __init__(self, spark: SparkSession, table: str, folder: Path) -> None:
         self._spark, self._folder = spark, folder
-        self.whole, self.lenient = (
-            history.pipeline(table),
-            history.pipeline(table, watermark__out_of_orderness="1 hour"),
-        )
+        whole, lenient = (history.pipeline(table, watermark__out_of_orderness=bound) for bound in ("10s", "1 hour"))
+        lake = Lake(str(folder / "first"), "readings")
+        enter(spark, lake, self._replayed(whole, lake, Interval()))
+        self._staged = [self._replayed(lenient, lake, interval) for interval in (FIRST, SECOND)]
 
     def staged(self, name: str) -> tuple[Lake, Run, Run]:
-        lake = Lake(str(self._folder / name), "readings")
-        enter(self._spark, lake, self._replayed(self.whole, lake, Interval()))
-        first, second = (self._replayed(self.lenient, lake, interval) for interval in (FIRST, SECOND))
-        return lake, first, second
+        shutil.copytree(self._folder / "first", self._folder / name)
+        first, second = self._staged
+        return Lake(str(self._folder / name), "readings"), first, second
 
     def _replayed(self, pipeline: Pipeline, lake: Lake, interval: Interval) -> Run:
         runner = Runner(self._spark, pipeline, lake)
@@ -51,8 +51,9 @@ class Lakes:
 
 
 @pytest.fixture(name="lakes", scope="module")
-def _lakes(spark: SparkSession, table: str, tmp_path_factory: pytest.TempPathFactory) -> Lakes:
-    return Lakes(spark, table, tmp_path_factory.mktemp("lakes"))
+def _lakes(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lakes:
+    folder = tmp_path_factory.mktemp("lakes")
+    return Lakes(spark, history.land(spark, history.events(2400), folder / "source"), folder)
 
 
 def enter(spark: SparkSession, lake: Lake, run: Run) -> None:
