@@ -43,6 +43,7 @@ From = Annotated[str, typer.Option("--from", help="Start of the first window, IS
 To = Annotated[str, typer.Option("--to", help="End of the last window, ISO 8601, UTC unless it has an offset.")]
 Override = Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="Override a setting of the file.")]
 Slices = Annotated[int, typer.Option(min=1, help="How many stretches of windows to write one after the other.")]
+Wait = Annotated[str, typer.Option(help="How long to wait for another process that works on these windows.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Answer with one JSON object.")]
 
 
@@ -97,6 +98,7 @@ def replay(
     start: From = "",
     end: To = "",
     slices: Slices = 1,
+    wait: Wait = "0s",
     override: Override = [],  # noqa: B006
     as_json: AsJson = False,
 ) -> None:
@@ -104,7 +106,7 @@ def replay(
     with _answering(as_json):
         pipeline = _load(file, override)
         asked = _interval(start, end)
-        runner = _runner(pipeline, slices)
+        runner = _runner(pipeline, slices, _seconds(wait))
         outcomes = runner.run(asked)
         _answer(as_json, _summary(outcomes), lambda: _print_outcomes(outcomes))
 
@@ -119,7 +121,7 @@ def report(
     """Write the HTML report of a run."""
     with _answering(as_json):
         pipeline = _load(file, override)
-        runner = _runner(pipeline, 1)
+        runner = _runner(pipeline)
         known = runner.find(run) if run else runner.latest()
         outcome = runner.step("report", known)
         _answer(as_json, _summary([outcome]), lambda: _out.print(outcome.report, soft_wrap=True))
@@ -164,13 +166,19 @@ def _interval(start: str, end: str) -> Interval:
     return interval(start, end)
 
 
-def _runner(pipeline: Pipeline, slices: int) -> Runner:
+def _seconds(wait: str) -> float:
+    from spark_jobs.jobs.step import seconds
+
+    return seconds("--wait", wait)
+
+
+def _runner(pipeline: Pipeline, slices: int = 1, wait_s: float = 0) -> Runner:
     from spark_jobs.jobs import progress
     from spark_jobs.jobs.run import Runner
     from spark_jobs.session import open_session
 
     spark = open_session(f"tidemark {pipeline.name}")
-    return Runner(spark, pipeline, _lake(pipeline), progress=progress.to_stderr, slices=slices)
+    return Runner(spark, pipeline, _lake(pipeline), progress=progress.to_stderr, slices=slices, wait_s=wait_s)
 
 
 @contextmanager

@@ -1,31 +1,119 @@
-"""The publish step: a commit a table, side by side; the ledger row that follows makes the run visible as a whole."""
+"""The publish step: a commit a table; the ledger row that follows makes the run visible as a whole.
+
+    gate       the first table: of several runs that publish at once one commits to it, the others find its commit
+    the rest   side by side, once the gate is passed
+
+Who finds that another run has passed the gate and not ended finishes that one first, whether it is alive or not: to
+publish what is staged is to do the same commits, each of which happens once, and to name the same versions.
+
+A rollback publishes nothing new: it gives every table what it held when an earlier run had been published.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.tables import ledger, publishing
-from spark_jobs.tables.lake import RESULT_TABLES, Lake
-from spark_jobs.tables.ledger import Run
-from spark_jobs.tables.publishing import Interval
+from spark_jobs.jobs.errors import InputError
+from spark_jobs.tables import delta_log, ledger, publishing
+from spark_jobs.tables.lake import TABLES, Lake
+from spark_jobs.tables.ledger import Run, Step
+from spark_jobs.tables.publishing import Interval, OvertakenError
+
+ROLLBACK = "rollback"
+
+# The table that every run publishes into.
+_GATE = "late_events"
+# As many runs may have to be finished first, or may come in between.
+_ATTEMPTS = 50
 
 
-def publish(spark: SparkSession, lake: Lake, run: Run, *, there: Sequence[str] = RESULT_TABLES) -> dict[str, int]:
-    """Publish what `run` has staged into the tables `there` are; returns the version of every one.
+def publish(spark: SparkSession, lake: Lake, run: Run) -> dict[str, int]:
+    """Publish what `run` has staged, or goes back to; returns the version of every table.
 
     A run over part of time leaves `invalid_events` alone: rows without a usable time belong to no window.
     """
+    for _ in range(_ATTEMPTS):
+        done = ledger.published(spark, lake)
+        known = next((earlier.versions for earlier in done if earlier.run_id == run.run_id), None)
+        if known is not None:
+            return known
+        base = done[-1].versions if done else {}
+        try:
+            return _committed(spark, lake, run, base)
+        except OvertakenError as overtaken:
+            last = overtaken
+            _finish(spark, lake, overtaken.run_id, base)
+    raise last
+
+
+def rollback(spark: SparkSession, lake: Lake, run_id: str) -> Run:
+    """Make the tables again what they were when `run_id` was published; returns the run that does so, published.
+
+    Raises InputError for a run that never was.
+    """
+    began = datetime.now(UTC)
+    done = ledger.published(spark, lake)
+    target = next((run for run in done if run.run_id == run_id), None)
+    if target is None:
+        known = ", ".join(run.run_id for run in done) or "none"
+        raise InputError(f"--run: asked to go back to {run_id}, found the published runs {known}")
+    if target is done[-1]:
+        return target
+    asked = f"{ROLLBACK}\n{target.run_id}\n{done[-1].run_id}"
+    run = Run(
+        run_id="r" + hashlib.sha256(asked.encode()).hexdigest()[:15],
+        pipeline=target.pipeline,
+        fingerprint=target.fingerprint,
+        kind=ROLLBACK,
+        source_version=target.source_version,
+        interval_start=None,
+        interval_end=None,
+        source_versions=target.versions,
+    )
+    if ledger.find(spark, lake, run.run_id) is None:
+        ledger.record(spark, lake, run, Step("plan", "done", began, datetime.now(UTC), versions=target.versions))
+    versions = publish(spark, lake, run)
+    return ledger.record(spark, lake, run, Step("publish", "done", began, datetime.now(UTC), versions=versions))
+
+
+def _committed(spark: SparkSession, lake: Lake, run: Run, base: dict[str, int]) -> dict[str, int]:
+    """Commit to each table that the run has; give the versions of these, and of those that it leaves alone."""
+    if run.kind == ROLLBACK:
+        wanted = run.source_versions
+
+        def back(table: str) -> int:
+            return publishing.restore(spark, lake, run.run_id, table, wanted.get(table), base[table])
+
+        there = _side_by_side(back, base)
+        return {table: there[table] for table in wanted}
     interval = Interval(run.interval_start, run.interval_end)
-    tables = [t for t in there if interval.whole or t != "invalid_events"]
+    own = [t for t in TABLES if delta_log.file_exists(spark, f"{lake.staged(t, run.run_id)}/_delta_log")]
 
-    def one(table: str) -> int:
-        return publishing.publish(spark, lake, run.run_id, table, interval)
+    def forth(table: str) -> int:
+        return publishing.publish(spark, lake, run.run_id, table, interval, base.get(table))
 
-    with ThreadPoolExecutor(max_workers=len(tables)) as pool:
-        versions = dict(zip(tables, pool.map(one, tables), strict=True))
-    earlier = [r.versions for r in ledger.runs(spark, lake) if r.versions] if not interval.whole else []
-    kept = {table: n for table, n in (earlier[-1] if earlier else {}).items() if table in there}
-    return {**kept, **versions}
+    replaced = _side_by_side(forth, [t for t in own if interval.whole or t != "invalid_events"])
+    return {**{table: version for table, version in base.items() if table in own}, **replaced}
+
+
+def _side_by_side(one: Callable[[str], int], tables: Iterable[str]) -> dict[str, int]:
+    rest = [table for table in tables if table != _GATE]
+    passed = one(_GATE)
+    with ThreadPoolExecutor(max_workers=len(rest)) as pool:
+        return {_GATE: passed, **dict(zip(rest, pool.map(one, rest), strict=True))}
+
+
+def _finish(spark: SparkSession, lake: Lake, run_id: str, base: dict[str, int]) -> None:
+    """Publish what another run has begun to, and enter it into the ledger."""
+    began = datetime.now(UTC)
+    other = ledger.find(spark, lake, run_id)
+    if other is None:
+        raise publishing.PublishError(f"{lake.home}: found commits of the run {run_id}, which the ledger does not know")
+    if not other.versions:
+        versions = _committed(spark, lake, other, base)
+        ledger.record(spark, lake, other, Step("publish", "done", began, datetime.now(UTC), versions=versions))

@@ -8,8 +8,9 @@ spark-submit of its own, and `tidemark replay`, which takes all of them in one s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from time import monotonic
@@ -25,8 +26,8 @@ from spark_jobs.jobs.plan import Plan, plan
 from spark_jobs.jobs.progress import Progress, silent
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.session import interpreting
-from spark_jobs.tables import ledger
-from spark_jobs.tables.lake import Lake, result_tables
+from spark_jobs.tables import holds, ledger
+from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run, Step
 from spark_jobs.tables.publishing import Interval
 
@@ -51,13 +52,24 @@ class Outcome:
 
 
 class Runner:
-    """Takes steps of runs of one pipeline into one lake."""
+    """Takes steps of runs of one pipeline into one lake.
+
+    Steps that write hold the run's windows; `wait_s` is how many seconds they wait for another process that does.
+    """
 
     def __init__(
-        self, spark: SparkSession, pipeline: Pipeline, lake: Lake, *, progress: Progress = silent, slices: int = 1
+        self,
+        spark: SparkSession,
+        pipeline: Pipeline,
+        lake: Lake,
+        *,
+        progress: Progress = silent,
+        slices: int = 1,
+        wait_s: float = 0,
     ) -> None:
         self._spark, self._pipeline, self._lake = spark, pipeline, lake
-        self._progress, self._slices = progress, slices
+        self._progress, self._slices, self._wait_s = progress, slices, wait_s
+        self._held: str | None = None
         self._latest: dict[str, Run] = {}
         self._clerk = ThreadPoolExecutor(max_workers=1)
         self._entry: Future[Run] | None = None
@@ -103,7 +115,7 @@ class Runner:
 
     def latest(self) -> Run:
         """The run that was published last. Raises InputError if there is none."""
-        published = [run for run in ledger.runs(self._spark, self._lake) if run.versions]
+        published = ledger.published(self._spark, self._lake)
         if not published:
             raise InputError(f"run: asked for the one published last, found none in {self._lake.home}/runs")
         return published[-1]
@@ -112,7 +124,35 @@ class Runner:
         """Take one step of a planned run.
 
         Raises BlockedError when a gate does not open, InputError for the user's mistakes; both are in the ledger then.
+        Raises HeldError when another process works on the run's windows.
         """
+        if name == "report":
+            return self._taken(name, run)
+        with self._holding(run) as known:
+            return self._taken(name, known)
+
+    @contextmanager
+    def _holding(self, run: Run) -> Iterator[Run]:
+        """Hold the run's windows, unless this is done already; gives the run as it is then."""
+        if self._held == run.run_id:
+            yield run
+            return
+        interval = Interval(run.interval_start, run.interval_end)
+        with holds.hold(self._lake, run.run_id, interval, wait_s=self._wait_s) as waited:
+            self._held = run.run_id
+            try:
+                yield self._found_again(run) if waited else run
+            finally:
+                self._held = None
+
+    def _found_again(self, run: Run) -> Run:
+        """The run as the ledger tells it now: another process may have taken steps of it."""
+        if self._entry is not None:
+            self._entry.result()
+        self._latest.pop(run.run_id, None)
+        return self.find(run.run_id)
+
+    def _taken(self, name: str, run: Run) -> Outcome:
         done = run.done(name)
         if done is not None and name != "report":
             state = f"{name} was done before, at {done.finished_at:%Y-%m-%d %H:%M:%S} UTC"
@@ -137,7 +177,8 @@ class Runner:
     def run(self, interval: Interval) -> list[Outcome]:
         """All steps, one after the other."""
         planned, outcome = self.begin(interval)
-        return [outcome, *(self.step(name, self.find(planned.run.run_id)) for name in STEPS[1:])]
+        with self._holding(planned.run):
+            return [outcome, *(self.step(name, self.find(planned.run.run_id)) for name in STEPS[1:])]
 
     def _replay(self, run: Run, began: _Clock) -> Outcome:
         counts = replaying.stage(
@@ -169,7 +210,7 @@ class Runner:
     def _publish(self, run: Run, began: _Clock) -> Outcome:
         if run.done("audit") is None:
             raise InputError(f"publish: run {run.run_id} is {run.state}; only what has passed its checks is published")
-        versions = publishing.publish(self._spark, self._lake, run, there=result_tables(self._pipeline))
+        versions = publishing.publish(self._spark, self._lake, run)
         self._record(run, began.step("publish", "done", versions=versions))
         message = f"published to {self._lake.home}"
         self._progress("publish", message)

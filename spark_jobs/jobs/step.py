@@ -21,6 +21,7 @@ from spark_jobs.jobs.errors import BlockedError, InputError
 from spark_jobs.jobs.overrides import parse_overrides
 from spark_jobs.jobs.run import STEPS, Outcome, Runner
 from spark_jobs.pipeline import PipelineError, load
+from spark_jobs.pipeline.durations import parse_duration
 from spark_jobs.session import open_session
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.publishing import Interval
@@ -58,6 +59,14 @@ def interval(start: str | None, end: str | None) -> Interval:
     return Interval(moment(start) if start else None, moment(end) if end else None)
 
 
+def seconds(option: str, duration: str) -> float:
+    """A duration such as `10 minutes` in seconds. Raises InputError."""
+    try:
+        return parse_duration(duration) / 1000
+    except ValueError as problem:
+        raise InputError(f"{option}: {problem}") from None
+
+
 def _take(asked: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     try:
         outcomes = _outcomes(asked)
@@ -80,7 +89,8 @@ def _take(asked: argparse.Namespace) -> tuple[int, dict[str, Any]]:
 def _outcomes(asked: argparse.Namespace) -> list[Outcome]:
     pipeline = load(asked.pipeline, overrides=parse_overrides(asked.set))
     spark = open_session(f"tidemark {asked.step} {pipeline.name}")
-    runner = Runner(spark, pipeline, Lake.of(pipeline.name), progress=progress.to_stderr, slices=asked.slices)
+    lake, wait_s = Lake.of(pipeline.name), seconds("--wait", asked.wait)
+    runner = Runner(spark, pipeline, lake, progress=progress.to_stderr, slices=asked.slices, wait_s=wait_s)
     if asked.step == "run":
         return runner.run(interval(asked.start, asked.end))
     if asked.step == "plan":
@@ -104,6 +114,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--from", dest="start", help="first window's start, ISO 8601")
     parser.add_argument("--to", dest="end", help="end of the last window, ISO 8601")
     parser.add_argument("--slices", type=int, default=1, help="how many stretches of windows to write one by one")
+    parser.add_argument("--wait", default="0s", help="how long to wait for another process on the same windows")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="override a pipeline setting")
     parser.add_argument("--result", help="where to write how it ended, as JSON")
     return parser

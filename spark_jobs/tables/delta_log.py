@@ -16,10 +16,20 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 _PACKAGE = "org.apache.spark.sql.delta"
+_CONFLICTS = ("CONCURRENT", "METADATA_CHANGED", "PROTOCOL_CHANGED")
 
 
 class CommitConflictError(RuntimeError):
     """Another writer committed to the table between this transaction's reading and its commit."""
+
+
+def is_conflict(problem: Exception) -> bool:
+    """Whether a write failed because another writer came first, so that nothing was written and it can be tried again.
+
+    Two writers of a new table each find its protocol and metadata changed by the other.
+    """
+    kind, told = type(getattr(problem, "java_exception", problem)).__name__, str(problem)
+    return "Concurrent" in kind or any(f"DELTA_{name}" in told for name in _CONFLICTS)
 
 
 def exists(spark: SparkSession, path: str) -> bool:
@@ -50,11 +60,32 @@ def actions(spark: SparkSession, path: str) -> list[dict[str, Any]]:
 def commits(spark: SparkSession, path: str) -> Iterator[list[dict[str, Any]]]:
     """The actions of each commit to the table at `path`, the newest first, each read when it is asked for."""
     log = _log(spark, path)
-    conf = log.newDeltaHadoopConf()
     for version in range(int(log.unsafeVolatileSnapshot().version()), -1, -1):
-        commit = _jvm(spark).org.apache.hadoop.fs.Path(log.logPath(), f"{version:020d}.json")
-        lines = log.store().read(commit, conf)
-        yield [json.loads(lines.apply(i)) for i in range(lines.size())]
+        yield _read(spark, log, version)
+
+
+def applications(spark: SparkSession, path: str, after: int, newest: int) -> dict[int, list[str]]:
+    """Give the transaction ids of each version in `(after, newest]` of the table at `path`, oldest first.
+
+    Versions whose log file Delta has cleaned away are left out.
+    """
+    log = _log(spark, path)
+    found: dict[int, list[str]] = {}
+    for version in range(after + 1, newest + 1):
+        if file_exists(spark, _commit_file(spark, log, version).toString()):
+            actions = _read(spark, log, version)
+            found[version] = [action["txn"]["appId"] for action in actions if "txn" in action]
+    return found
+
+
+def state_at(spark: SparkSession, path: str, version: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The table at `version`: the actions that add its files, and that which describes it. Costs a Spark job."""
+    log = _log(spark, path)
+    _updated(log)
+    snapshot = log.getSnapshotAt(version, *(getattr(log, f"getSnapshotAt$default${i}")() for i in (2, 3, 4)))
+    files = snapshot.allFiles().collectAsList()
+    added = [json.loads(files.get(i).json()) for i in range(files.size())]
+    return added, [json.loads(snapshot.metadata().json())]
 
 
 def schema(spark: SparkSession, path: str) -> StructType:
@@ -118,9 +149,7 @@ class Transaction:
         try:
             return int(self._transaction.commit(sequence, self._manual_update()))
         except Exception as problem:
-            if "Concurrent" in type(getattr(problem, "java_exception", problem)).__name__ or "DELTA_CONCURRENT" in str(
-                problem
-            ):
+            if is_conflict(problem):
                 raise CommitConflictError(str(problem)) from problem
             raise
 
@@ -130,6 +159,15 @@ class Transaction:
     def _manual_update(self) -> Any:
         name = f"{_PACKAGE}.DeltaOperations$ManualUpdate$"
         return self._jvm.org.apache.spark.util.Utils.classForName(name, True, False).getField("MODULE$").get(None)
+
+
+def _read(spark: SparkSession, log: Any, version: int) -> list[dict[str, Any]]:
+    lines = log.store().read(_commit_file(spark, log, version), log.newDeltaHadoopConf())
+    return [json.loads(lines.apply(i)) for i in range(lines.size())]
+
+
+def _commit_file(spark: SparkSession, log: Any, version: int) -> Any:
+    return _jvm(spark).org.apache.hadoop.fs.Path(log.logPath(), f"{version:020d}.json")
 
 
 def _log(spark: SparkSession, path: str) -> Any:

@@ -20,6 +20,8 @@ from spark_jobs.pipeline.model import Pipeline
 RESULT_TABLES = ("watermarks", "panes", "window_results", "late_events", "invalid_events")
 #: What a join publishes in their place. It has no calendar to read: what fired a pair is told with the pair.
 JOIN_TABLES = ("pairs", "late_events", "invalid_events")
+#: Whatever a run may publish.
+TABLES = tuple(dict.fromkeys((*RESULT_TABLES, *JOIN_TABLES)))
 
 
 def result_tables(pipeline: Pipeline) -> tuple[str, ...]:

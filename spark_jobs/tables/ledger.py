@@ -1,6 +1,7 @@
 """The ledger: the table `runs`, a row a finished step of a run, only ever added to.
 
 The row of the step `publish` makes a run visible as a whole: it names the version of every table at that point.
+Versions only grow, so they tell which of two runs was published later, whatever clocks say.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ SCHEMA = T.StructType(
 )
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ATTEMPTS = 10
 _TIMES = ("interval_start", "interval_end", "started_at", "finished_at")
 
 # What a run has come to when its last row is this step in this state.
@@ -149,7 +151,14 @@ def record(spark: SparkSession, lake: Lake, run: Run, step: Step) -> Run:
     }
     # Written down as literals: a row from Python would start Python workers for it.
     row = spark.range(1).coalesce(1).select(*(_literal(values[f.name]).cast(f.dataType).alias(f.name) for f in SCHEMA))
-    row.write.format("delta").mode("append").save(lake.path(TABLE))
+    for attempt in reversed(range(_ATTEMPTS)):
+        try:
+            row.write.format("delta").mode("append").save(lake.path(TABLE))
+            break
+        except Exception as problem:
+            # Several runs enter steps at once; a ledger that is new is theirs to make at once too.
+            if not attempt or not delta_log.is_conflict(problem):
+                raise
     return run.after(step)
 
 
@@ -173,6 +182,11 @@ def runs(spark: SparkSession, lake: Lake) -> list[Run]:
         steps.setdefault(row.run_id, []).append(row)
     found = [_run(rows) for rows in steps.values()]
     return sorted(found, key=_published_at)
+
+
+def published(spark: SparkSession, lake: Lake) -> list[Run]:
+    """Give the runs that have been published, in the order in which they were."""
+    return sorted((run for run in runs(spark, lake) if run.versions), key=lambda run: sum(run.versions.values()))
 
 
 def find(spark: SparkSession, lake: Lake, run_id: str) -> Run | None:

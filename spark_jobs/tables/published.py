@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.tables import ledger
-from spark_jobs.tables.lake import JOIN_TABLES, RESULT_TABLES, Lake
+from spark_jobs.tables.lake import TABLES, Lake
 
 
 class NothingPublishedError(LookupError):
@@ -17,10 +17,9 @@ def read_published(spark: SparkSession, lake: Lake, table: str, *, run_id: str |
 
     All tables read this way belong to one point, also while another run is publishing. Raises NothingPublishedError.
     """
-    known = dict.fromkeys((*RESULT_TABLES, *JOIN_TABLES))
-    if table not in known:
-        raise ValueError(f"asked for the published table '{table}', there are {', '.join(known)}")
-    runs = [r for r in ledger.runs(spark, lake) if r.versions and run_id in (None, r.run_id)]
+    if table not in TABLES:
+        raise ValueError(f"asked for the published table '{table}', there are {', '.join(TABLES)}")
+    runs = [r for r in ledger.published(spark, lake) if run_id in (None, r.run_id)]
     if not runs:
         raise NothingPublishedError(f"{lake.home}: no published run{'' if run_id is None else ' ' + run_id}")
     versions = runs[-1].versions

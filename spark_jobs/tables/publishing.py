@@ -2,14 +2,20 @@
 
 Nothing is copied: staged files lie below the table they go into. Rows of a file that reaches beyond the replaced range
 are carried over into new files of the same commit. A run publishes into a table at most once, whatever is killed when.
+
+A run publishes on what the ledger names as published, the base. What another run has committed behind it belongs to a
+publishing that has not ended, since the ledger does not name it yet: whoever finds it has to finish that one first.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from urllib.parse import unquote
+from uuid import uuid4
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -19,10 +25,19 @@ from spark_jobs.tables.lake import Lake, staged_folder
 from spark_jobs.tables.staging import published_columns, staged
 
 _ATTEMPTS = 5
+_APPLICATION = "tidemark/"
 
 
 class PublishError(ValueError):
     """The staged table cannot go where it should."""
+
+
+class OvertakenError(RuntimeError):
+    """Another run, `run_id`, has begun to publish and has not ended."""
+
+    def __init__(self, table: str, run_id: str) -> None:
+        super().__init__(f"{table}: found a commit of the run {run_id}, whose publishing has not ended")
+        self.run_id = run_id
 
 
 @dataclass(frozen=True)
@@ -37,6 +52,11 @@ class Interval:
         """Whether every window is meant."""
         return self.start is None and self.end is None
 
+    def overlaps(self, other: Interval) -> bool:
+        """Whether some window is meant by both."""
+        begins = other.end is None or self.start is None or self.start < other.end
+        return begins and (self.end is None or other.start is None or other.start < self.end)
+
     def holds(self, window_start: Column) -> Column:
         """Whether a window is meant."""
         held = F.lit(True)
@@ -47,19 +67,69 @@ class Interval:
         return held
 
 
-def publish(spark: SparkSession, lake: Lake, run_id: str, table: str, interval: Interval) -> int:
-    """Replace the rows of `interval` in the published `table` by the run's staged ones; returns the table's version.
+def publish(spark: SparkSession, lake: Lake, run_id: str, table: str, interval: Interval, base: int | None) -> int:
+    """Replace the rows of `interval` in the published `table` by the run's staged ones and give its new version.
 
-    Done already: nothing happens. Another writer's commit in between: tried again. Raises PublishError when a part of
-    the table would be replaced by rows with other columns.
+    `base` is the table's version by the ledger, None if it is not there. Done already: nothing happens. Another
+    writer's commit in between: tried again. Raises OvertakenError when that writer is a run, PublishError when a part
+    of the table would be replaced by rows with other columns.
     """
-    application = f"tidemark/{run_id}"
+
+    def commit(transaction: delta_log.Transaction, application: str) -> int:
+        return _commit(spark, transaction, lake, run_id, table, interval, application)
+
+    return _once(spark, lake, run_id, table, base, commit)
+
+
+def restore(spark: SparkSession, lake: Lake, run_id: str, table: str, version: int | None, base: int) -> int:
+    """Make the published `table` what it was at `version`, None: empty; gives its new version.
+
+    Otherwise as `publish`. Raises PublishError when files of that version are gone.
+    """
+
+    def commit(transaction: delta_log.Transaction, application: str) -> int:
+        path = lake.path(table)
+        now = {file.path(): file for file in transaction.files()}
+        wanted, described = ([], []) if version is None else delta_log.state_at(spark, path, version)
+        missing = [action for action in wanted if action["add"]["path"] not in now]
+        gone = [action["add"]["path"] for action in missing if not _is_there(spark, path, action["add"]["path"])]
+        if gone:
+            raise PublishError(
+                f"{table}: asked for version {version}, found {len(gone)} of its files deleted, {gone[0]} the first"
+            )
+        kept = {action["add"]["path"] for action in wanted}
+        removed = [file for path, file in now.items() if path not in kept]
+        back = [{"add": {**action["add"], "dataChange": True}} for action in missing]
+        return transaction.commit(removed, [*described, *back], application)
+
+    return _once(spark, lake, run_id, table, base, commit)
+
+
+def _is_there(spark: SparkSession, path: str, file: str) -> bool:
+    return delta_log.file_exists(spark, f"{path}/{unquote(file)}")
+
+
+def _once(
+    spark: SparkSession,
+    lake: Lake,
+    run_id: str,
+    table: str,
+    base: int | None,
+    commit: Callable[[delta_log.Transaction, str], int],
+) -> int:
+    """Commit, unless the run has done so, on what the ledger names."""
+    application = _APPLICATION + run_id
     for _ in range(_ATTEMPTS):
         transaction = delta_log.Transaction(spark, lake.path(table))
-        if transaction.applied(application):
-            return transaction.read_version
+        behind = delta_log.applications(spark, lake.path(table), -1 if base is None else base, transaction.read_version)
+        for version, applications in behind.items():
+            if application in applications:
+                return version
+            for other in applications:
+                if other.startswith(_APPLICATION):
+                    raise OvertakenError(table, other.removeprefix(_APPLICATION))
         try:
-            return _commit(spark, transaction, lake, run_id, table, interval, application)
+            return commit(transaction, application)
         except delta_log.CommitConflictError as conflict:
             last = conflict
     raise last
@@ -113,13 +183,16 @@ def _begins(table: str, rows: DataFrame) -> Column:
 def _carry_over(
     published: DataFrame, names: set[str], outside: Column, lake: Lake, run_id: str, table: str, version: int
 ) -> list[dict[str, Any]]:
-    """The rows outside the replaced range, of files that also hold rows inside, as new files."""
+    """The rows outside the replaced range, of files that also hold rows inside, as new files.
+
+    Several processes may publish one run: each carries over into a folder of its own, and one of these is taken up.
+    """
     rows = published.where(F.col("_metadata.file_name").isin(sorted(names)) & outside) if names else None
     if rows is None or rows.isEmpty():
         return []
-    folder = f"{run_id}-carried-{version}"
+    folder = f"{run_id}-carried-{version}-{uuid4().hex[:8]}"
     target = lake.staged(table, folder)
-    rows.write.format("delta").mode("append").option("txnAppId", "carried").option("txnVersion", 0).save(target)
+    rows.write.format("delta").mode("append").save(target)
     return _relative(delta_log.live_files(delta_log.actions(published.sparkSession, target)), staged_folder(folder))
 
 

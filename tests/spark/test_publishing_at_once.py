@@ -1,0 +1,122 @@
+"""Runs that publish at once: what a reader finds is always what runs one after the other give."""
+
+from __future__ import annotations
+
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.jobs import publish as publishing
+from spark_jobs.jobs.run import Runner
+from spark_jobs.pipeline import Pipeline
+from spark_jobs.tables import delta_log, ledger
+from spark_jobs.tables import publishing as tables
+from spark_jobs.tables.lake import RESULT_TABLES, Lake
+from spark_jobs.tables.ledger import Run, Step
+from spark_jobs.tables.publishing import Interval
+from tests.spark import history
+from tests.spark.test_runs import published
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
+
+HOUR = timedelta(hours=1)
+FIRST = Interval(history.START + HOUR, history.START + 2 * HOUR)
+SECOND = Interval(history.START + 2 * HOUR, history.START + 3 * HOUR)
+
+
+class Lakes:
+    """Copies of a lake with a published run over everything and two staged ones over an hour each, of other rows."""
+
+    def __init__(self, spark: SparkSession, table: str, folder: Path) -> None:
+        self._spark, self._folder = spark, folder
+        whole, lenient = (history.pipeline(table, watermark__out_of_orderness=bound) for bound in ("10s", "1 hour"))
+        lake = Lake(str(folder / "first"), "readings")
+        enter(spark, lake, self._replayed(whole, lake, Interval()))
+        self._staged = [self._replayed(lenient, lake, interval) for interval in (FIRST, SECOND)]
+
+    def staged(self, name: str) -> tuple[Lake, Run, Run]:
+        shutil.copytree(self._folder / "first", self._folder / name)
+        first, second = self._staged
+        return Lake(str(self._folder / name), "readings"), first, second
+
+    def _replayed(self, pipeline: Pipeline, lake: Lake, interval: Interval) -> Run:
+        runner = Runner(self._spark, pipeline, lake)
+        planned, _ = runner.plan(interval)
+        runner.step("replay", planned.run)
+        return runner.find(planned.run.run_id)
+
+
+@pytest.fixture(name="lakes", scope="module")
+def _lakes(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lakes:
+    folder = tmp_path_factory.mktemp("lakes")
+    return Lakes(spark, history.land(spark, history.events(2400), folder / "source"), folder)
+
+
+def enter(spark: SparkSession, lake: Lake, run: Run) -> None:
+    """Publish the run and enter that into the ledger, as the step does."""
+    versions = publishing.publish(spark, lake, run)
+    now = run.finished_at
+    assert now is not None
+    ledger.record(spark, lake, run, Step("publish", "done", now, now, versions=versions))
+
+
+@pytest.fixture(name="one_after_the_other", scope="module")
+def _one_after_the_other(spark: SparkSession, lakes: Lakes) -> dict[str, list[object]]:
+    lake, first, second = lakes.staged("in order")
+    before = published(spark, lake)
+    enter(spark, lake, first)
+    between = published(spark, lake)
+    enter(spark, lake, second)
+    after = published(spark, lake)
+    assert before != between != after
+    return after
+
+
+def test_a_publishing_that_died_is_finished_by_the_next(
+    spark: SparkSession, lakes: Lakes, one_after_the_other: dict[str, list[object]]
+) -> None:
+    lake, first, second = lakes.staged("died")
+    before = published(spark, lake)
+    base = ledger.published(spark, lake)[-1].versions
+    for name in ("late_events", "panes"):
+        tables.publish(spark, lake, first.run_id, name, FIRST, base[name])
+    assert published(spark, lake) == before, "what is not in the ledger is seen"
+    enter(spark, lake, second)
+    assert [run.run_id for run in ledger.published(spark, lake)][1:] == [first.run_id, second.run_id]
+    assert published(spark, lake) == one_after_the_other
+
+
+def test_a_slow_publishing_names_its_own_versions(
+    spark: SparkSession, lakes: Lakes, one_after_the_other: dict[str, list[object]]
+) -> None:
+    lake, first, second = lakes.staged("slow")
+    base = ledger.published(spark, lake)[-1].versions
+    tables.publish(spark, lake, first.run_id, "late_events", FIRST, base["late_events"])
+    enter(spark, lake, second)
+    done = ledger.published(spark, lake)[1]
+    # It has not seen that it was finished and that another run followed: it goes on from where it was.
+    for name in ("panes", "window_results", "watermarks"):
+        assert tables.publish(spark, lake, first.run_id, name, FIRST, base[name]) == done.versions[name]
+        assert delta_log.version(spark, lake.path(name)) > done.versions[name]  # type: ignore[operator]
+    enter(spark, lake, first)
+    assert ledger.published(spark, lake)[-1].run_id == second.run_id, "the later row of the earlier run counts"
+    assert published(spark, lake) == one_after_the_other
+
+
+def test_runs_that_publish_at_once_never_mix(
+    spark: SparkSession, lakes: Lakes, one_after_the_other: dict[str, list[object]]
+) -> None:
+    lake, *runs = lakes.staged("at once")
+    with ThreadPoolExecutor(2) as pool:
+        for done in [pool.submit(enter, spark, lake, run) for run in runs]:
+            done.result()
+    assert published(spark, lake) == one_after_the_other
+    begun = ledger.published(spark, lake)
+    assert {run.run_id for run in begun[1:]} == {run.run_id for run in runs}
+    for name in set(RESULT_TABLES) - {"invalid_events"}:
+        versions = [run.versions[name] for run in begun]
+        assert versions == sorted(set(versions)), "two runs have a version of a table in common"

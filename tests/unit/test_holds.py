@@ -1,0 +1,126 @@
+"""A hold keeps other processes off, for as long as its process lives."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from datetime import UTC, datetime
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.tables.holds import HeldError, hold, holders
+from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.publishing import Interval
+
+FORK = multiprocessing.get_context("fork")
+
+
+def days(first: int | None, last: int | None) -> Interval:
+    return Interval(*(None if day is None else datetime(2024, 1, day, tzinfo=UTC) for day in (first, last)))
+
+
+@pytest.fixture(name="lake")
+def _lake(tmp_path: Path) -> Lake:
+    return Lake(str(tmp_path), "readings")
+
+
+def holding(lake: Lake, run_id: str, interval: Interval, told: Connection) -> None:
+    """Hold until told otherwise."""
+    with hold(lake, run_id, interval):
+        told.send("held")
+        told.recv()
+
+
+class Other:
+    """Another process that holds an interval."""
+
+    def __init__(self, lake: Lake, interval: Interval) -> None:
+        self._told, theirs = FORK.Pipe()
+        self.process = FORK.Process(target=holding, args=(lake, "first", interval, theirs))
+        self.process.start()
+        assert self._told.recv() == "held"
+
+    def end(self) -> None:
+        self._told.send("end")
+        self.process.join()
+
+    def kill(self) -> None:
+        assert self.process.pid is not None
+        os.kill(self.process.pid, signal.SIGKILL)
+        self.process.join()
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "is_free"),
+    [
+        (days(1, 3), days(3, 5), True),
+        (days(3, 5), days(1, 3), True),
+        (days(1, 3), days(2, 5), False),
+        (days(2, 5), days(1, 3), False),
+        (days(1, None), days(1, 2), False),
+        (days(2, None), days(1, 2), True),
+        (days(None, 2), days(2, 3), True),
+        (days(None, 2), days(1, 3), False),
+        (days(None, None), days(1, 2), False),
+        (days(1, 2), days(None, None), False),
+    ],
+)
+def test_who_asks_for_held_windows_is_refused_by_name(
+    lake: Lake, theirs: Interval, ours: Interval, *, is_free: bool
+) -> None:
+    other = Other(lake, theirs)
+    try:
+        assert [(h.run_id, h.interval, h.pid) for h in holders(lake)] == [("first", theirs, other.process.pid)]
+        if is_free:
+            with hold(lake, "second", ours):
+                assert {h.run_id for h in holders(lake)} == {"first", "second"}
+        else:
+            refused = pytest.raises(HeldError, match=rf"run first \(process {other.process.pid} on ")
+            with refused, hold(lake, "second", ours):
+                pytest.fail("held twice")
+    finally:
+        other.end()
+    assert holders(lake) == []
+    with hold(lake, "second", ours):
+        assert [h.run_id for h in holders(lake)] == ["second"]
+
+
+def test_a_run_does_not_hold_what_it_holds_in_another_process(lake: Lake) -> None:
+    other = Other(lake, days(1, 2))
+    with pytest.raises(HeldError, match="run first"), hold(lake, "first", days(1, 2)):
+        pytest.fail("held twice")
+    other.end()
+
+
+def test_what_a_dead_process_held_is_taken_over(lake: Lake) -> None:
+    other = Other(lake, days(1, 2))
+    other.kill()
+    assert holders(lake) == []
+    with hold(lake, "second", days(1, 2)):
+        assert [h.run_id for h in holders(lake)] == ["second"]
+
+
+def test_who_waits_goes_on_when_the_other_ends(lake: Lake) -> None:
+    other, (told, theirs) = Other(lake, days(1, 2)), FORK.Pipe()
+    waiting = FORK.Process(target=waits, args=(lake, theirs))
+    waiting.start()
+    assert told.recv() == "waiting"
+    assert not told.poll(0.5), "did not wait"
+    other.end()
+    assert told.recv() == "held"
+    waiting.join()
+
+
+def waits(lake: Lake, told: Connection) -> None:
+    told.send("waiting")
+    with hold(lake, "second", days(1, 3), wait_s=60):
+        told.send("held")
+
+
+def test_a_lake_elsewhere_has_no_locks() -> None:
+    elsewhere = Lake("s3a://bucket/lake", "readings")
+    with hold(elsewhere, "first", days(1, 2)), hold(elsewhere, "second", days(1, 2)):
+        assert holders(elsewhere) == []
