@@ -325,8 +325,17 @@ def test_a_condition_that_is_none_is_refused(spark: SparkSession, tables: dict[s
 
 
 def test_what_the_engine_lacks_is_refused(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
+    silent = {"out_of_orderness": "2 minutes", "idle_timeout": "1 minute"}
+    by_window = split(
+        tables, watermark=silent, join={"key": [], "second_when": "site = 'east'"}, windows={"size": "1m"}
+    )
+    with pytest.raises(InputError, match=r"asked Spark for watermark\.idle_timeout in a window join"):
+        Runner(spark, by_window, lake).plan(Interval())
+
+
+def test_a_class_that_is_not_there_is_refused(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
     pipeline = split(tables, watermark={"strategy": "custom", "class": "tests.custom_watermarks:Nothing"})
-    with pytest.raises(InputError, match=r"asked Spark for watermark\.strategy 'custom' in a join"):
+    with pytest.raises(InputError, match=r"watermark\.class: asked .* defines Bounded, Marked, Moody"):
         Runner(spark, pipeline, lake).plan(Interval())
 
 
