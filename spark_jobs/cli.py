@@ -1,4 +1,4 @@
-"""The `tidemark` command: check, plan, replay, report, status of one pipeline file, without Airflow.
+"""The `tidemark` command: check, plan, replay, report, rollback, status of one pipeline file, without Airflow.
 
 Exit codes: 0 done, 1 failed, 2 wrong input, 3 blocked by quality. With `--json` the answer is one JSON object on
 standard output; what is being done goes to standard error either way.
@@ -37,6 +37,7 @@ app = typer.Typer(
     add_completion=False,
 )
 _out, _err = Console(), Console(stderr=True)
+_SPANS = {"full": "all", "rollback": "rolled back"}
 
 File = Annotated[str, typer.Argument(help="The pipeline file.", metavar="FILE")]
 From = Annotated[str, typer.Option("--from", help="Start of the first window, ISO 8601, UTC unless it has an offset.")]
@@ -125,6 +126,20 @@ def report(
         known = runner.find(run) if run else runner.latest()
         outcome = runner.step("report", known)
         _answer(as_json, _summary([outcome]), lambda: _out.print(outcome.report, soft_wrap=True))
+
+
+@app.command()
+def rollback(
+    file: File,
+    run: Annotated[str, typer.Option(help="The run to go back to, as status names it.")],
+    wait: Wait = "0s",
+    override: Override = [],  # noqa: B006
+    as_json: AsJson = False,
+) -> None:
+    """Publish again what was published when an earlier run had been."""
+    with _answering(as_json):
+        outcome = _runner(_load(file, override), wait_s=_seconds(wait)).rollback(run)
+        _answer(as_json, _summary([outcome]), lambda: _out.print(outcome.message, soft_wrap=True))
 
 
 @app.command()
@@ -281,7 +296,7 @@ def _print_runs(pipeline: Pipeline, lake: Lake, runs: list[Run], published: str 
         table.add_column(column, no_wrap=True, justify="right")
     table.add_column("finished (UTC)", min_width=10)
     for run in runs:
-        span = "all" if run.kind == "full" else f"{_minute(run.interval_start)} to {_minute(run.interval_end)}"
+        span = _SPANS.get(run.kind) or f"{_minute(run.interval_start)} to {_minute(run.interval_end)}"
         counts = [f"{run.counts[n]:,}" if n in run.counts else "" for n in ("rows_read", "late", "too_late")]
         mark = " *" if run.run_id == published else ""
         table.add_row(run.run_id + mark, run.state, span, str(run.source_version), *counts, _minute(run.finished_at))

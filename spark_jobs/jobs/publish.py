@@ -64,8 +64,17 @@ def rollback(spark: SparkSession, lake: Lake, run_id: str) -> Run:
         raise InputError(f"--run: asked to go back to {run_id}, found the published runs {known}")
     if target is done[-1]:
         return target
-    asked = f"{ROLLBACK}\n{target.run_id}\n{done[-1].run_id}"
-    run = Run(
+    run = going_back(target, done[-1])
+    if ledger.find(spark, lake, run.run_id) is None:
+        ledger.record(spark, lake, run, Step("plan", "done", began, datetime.now(UTC), versions=target.versions))
+    versions = publish(spark, lake, run)
+    return ledger.record(spark, lake, run, Step("publish", "done", began, datetime.now(UTC), versions=versions))
+
+
+def going_back(target: Run, newest: Run) -> Run:
+    """Give the run that goes back to `target` from `newest`, which was published last."""
+    asked = f"{ROLLBACK}\n{target.run_id}\n{newest.run_id}"
+    return Run(
         run_id="r" + hashlib.sha256(asked.encode()).hexdigest()[:15],
         pipeline=target.pipeline,
         fingerprint=target.fingerprint,
@@ -75,10 +84,6 @@ def rollback(spark: SparkSession, lake: Lake, run_id: str) -> Run:
         interval_end=None,
         source_versions=target.versions,
     )
-    if ledger.find(spark, lake, run.run_id) is None:
-        ledger.record(spark, lake, run, Step("plan", "done", began, datetime.now(UTC), versions=target.versions))
-    versions = publish(spark, lake, run)
-    return ledger.record(spark, lake, run, Step("publish", "done", began, datetime.now(UTC), versions=versions))
 
 
 def _committed(spark: SparkSession, lake: Lake, run: Run, base: dict[str, int]) -> dict[str, int]:

@@ -118,7 +118,23 @@ class Runner:
         published = ledger.published(self._spark, self._lake)
         if not published:
             raise InputError(f"run: asked for the one published last, found none in {self._lake.home}/runs")
+        if published[-1].kind == publishing.ROLLBACK:
+            raise InputError("run: asked for the one published last, which is a rollback: give --run")
         return published[-1]
+
+    def rollback(self, run_id: str) -> Outcome:
+        """Make the published tables what they were when `run_id` was published.
+
+        Raises InputError for a run that never was, HeldError while another process works on any windows.
+        """
+        began = _Clock()
+        with holds.hold(self._lake, run_id, Interval(), wait_s=self._wait_s):
+            done = publishing.rollback(self._spark, self._lake, run_id)
+        changed = done.run_id != run_id
+        message = f"published again as of run {run_id}" if changed else f"run {run_id} is what is published"
+        self._progress("rollback", message)
+        state = "done" if changed else "unchanged"
+        return self._outcome(done, "rollback", state, message, began, versions=done.versions)
 
     def step(self, name: str, run: Run) -> Outcome:
         """Take one step of a planned run.

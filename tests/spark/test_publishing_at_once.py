@@ -11,14 +11,17 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.jobs import publish as publishing
+from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.run import Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.tables import delta_log, ledger
 from spark_jobs.tables import publishing as tables
 from spark_jobs.tables.lake import RESULT_TABLES, Lake
 from spark_jobs.tables.ledger import Run, Step
+from spark_jobs.tables.published import read_published
 from spark_jobs.tables.publishing import Interval
 from tests.spark import history
+from tests.spark.engine import rows_of
 from tests.spark.test_runs import published
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
@@ -33,9 +36,11 @@ class Lakes:
 
     def __init__(self, spark: SparkSession, table: str, folder: Path) -> None:
         self._spark, self._folder = spark, folder
-        whole, lenient = (history.pipeline(table, watermark__out_of_orderness=bound) for bound in ("10s", "1 hour"))
+        self.whole, lenient = (
+            history.pipeline(table, watermark__out_of_orderness=bound) for bound in ("10s", "1 hour")
+        )
         lake = Lake(str(folder / "first"), "readings")
-        enter(spark, lake, self._replayed(whole, lake, Interval()))
+        enter(spark, lake, self._replayed(self.whole, lake, Interval()))
         self._staged = [self._replayed(lenient, lake, interval) for interval in (FIRST, SECOND)]
 
     def staged(self, name: str) -> tuple[Lake, Run, Run]:
@@ -120,3 +125,49 @@ def test_runs_that_publish_at_once_never_mix(
     for name in set(RESULT_TABLES) - {"invalid_events"}:
         versions = [run.versions[name] for run in begun]
         assert versions == sorted(set(versions)), "two runs have a version of a table in common"
+
+
+def test_a_rollback_gives_back_what_was_published(spark: SparkSession, lakes: Lakes) -> None:
+    lake, first, second = lakes.staged("back")
+    runner, [whole] = Runner(spark, lakes.whole, lake), ledger.published(spark, lake)
+    before = published(spark, lake)
+    assert runner.rollback(whole.run_id).state == "unchanged"
+    enter(spark, lake, first)
+    between = published(spark, lake)
+    assert runner.rollback(whole.run_id).state == "done"
+    assert published(spark, lake) == before != between
+    # Other runs go on from there, and what was rolled back may be gone back to.
+    enter(spark, lake, second)
+    assert runner.rollback(first.run_id).state == "done"
+    assert published(spark, lake) == between
+    assert [run.kind for run in ledger.published(spark, lake)] == [
+        "full",
+        "backfill",
+        "rollback",
+        "backfill",
+        "rollback",
+    ]
+    with pytest.raises(InputError, match="asked to go back to r0, found the published runs r"):
+        runner.rollback("r0")
+    with pytest.raises(InputError, match="which is a rollback: give --run"):
+        runner.latest()
+
+
+def test_a_rollback_that_died_is_finished_by_the_next_run(spark: SparkSession, lakes: Lakes) -> None:
+    lake, first, second = lakes.staged("half back")
+    before, [whole] = published(spark, lake), ledger.published(spark, lake)
+    enter(spark, lake, first)
+    between, newest = published(spark, lake), ledger.published(spark, lake)[-1]
+    back = publishing.going_back(whole, newest)
+    now = whole.finished_at
+    assert now is not None
+    ledger.record(spark, lake, back, Step("plan", "done", now, now, versions=whole.versions))
+    for name in ("late_events", "panes"):
+        tables.restore(spark, lake, back.run_id, name, whole.versions[name], newest.versions[name])
+    assert published(spark, lake) == between, "what is not in the ledger is seen"
+    enter(spark, lake, second)
+    undone = [run for run in ledger.published(spark, lake) if run.run_id == back.run_id]
+    assert undone, "the rollback was not finished"
+    for name in RESULT_TABLES:
+        rows = read_published(spark, lake, name, run_id=back.run_id).drop("run_id")
+        assert sorted((sorted(row.items()) for row in rows_of(rows)), key=str) == before[name]
