@@ -77,8 +77,8 @@ def with_epoch(prepared: DataFrame, pipeline: Pipeline, *, placed: bool = False)
     """
     counted = F.lit(True) if placed else moves_watermark(pipeline)
     place = F.col(c.POSITION) if placed else position(prepared, pipeline)
-    if (not placed or pipeline.sources) and emits_itself(pipeline):
-        prepared = _told_apart(prepared, place, pipeline)
+    if emits_itself(pipeline) or c.CANDIDATE_MS in prepared.columns:
+        prepared = _told_apart(prepared, place, counted, pipeline)
         place = place.withField("copy", F.col(c.COPY))
     if axis(pipeline) is Axis.ROWS:
         return prepared.withColumn(c.EPOCH, F.when(counted, place))
@@ -101,10 +101,13 @@ def _custom(pipeline: Pipeline) -> list[int]:
     return [n for n, united in enumerate(pipeline.sources) if united.watermark.strategy is Strategy.CUSTOM]
 
 
-def _told_apart(prepared: DataFrame, place: Column, pipeline: Pipeline) -> DataFrame:
-    """`prepared` with `COPY`: identical rows that may each emit are numbered; others have 0, and are not shuffled."""
-    emits = moves_watermark(pipeline)
-    if strategy.carries(pipeline):
+def _told_apart(prepared: DataFrame, place: Column, counted: Column, pipeline: Pipeline) -> DataFrame:
+    """`prepared` with `COPY`: identical rows that may each emit are numbered; others have 0, and are not shuffled.
+
+    Of two inputs either one may have rows that carry watermarks.
+    """
+    emits = counted
+    if c.CANDIDATE_MS in prepared.columns:
         marked = F.col(c.CANDIDATE_MS).isNotNull()
         emits = emits & (marked | F.col(c.SOURCE).isin(_custom(pipeline)) if pipeline.sources else marked)
     alike = Window.partitionBy(place).orderBy(F.lit(0))

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from spark_jobs.pipeline.model import Emit, EmitKind, Strategy, Watermark, Windows
+from spark_jobs.pipeline.model import Emit, EmitKind, Strategy, TimeField, TimeUnit, Watermark, Windows
 from spark_jobs.replay.interval_join import interval_join
 from spark_jobs.replay.support import WINDOW_JOIN_ACCUMULATIONS
 from spark_jobs.replay.window_join import window_join
@@ -341,3 +341,27 @@ def test_what_was_reached_before_a_partition_joined_in_an_earlier_stretch_is_kep
     ]
     stream = Stream(rows, JoinSource(Watermark(out_of_orderness_ms=10)), None, EMISSIONS[0])
     assert check_interval_join(session, stream, JoinBounds(-90, 90)) == 0
+
+
+@pytest.mark.parametrize("other", ["left", "right"])
+@pytest.mark.parametrize("is_split", [True, False])
+def test_the_copy_of_a_marker_is_judged_by_the_marker(session: SparkSession, other: str, *, is_split: bool) -> None:
+    """It carries a watermark beyond its own time: its copy is late, and joins nothing."""
+    side = {"left": "right", "right": "left"}[other]
+    ahead = TimeField("ts + 5", unit=TimeUnit.MILLISECONDS)
+    source = JoinSource(Watermark(Strategy.PUNCTUATED, when="marker", value=ahead), LABELS[:1])
+    told = [(0, other, 9, 1_000, False), (1, side, 10, 3_000, True), (1, side, 10, 3_000, True)]
+    if not is_split:
+        # The watermark is the lesser one of both sources.
+        told.insert(1, (2, other, 60, 2_000, True))
+    names = ("index", "side", "ts", "arrival_us", "marker")
+    rows = [{"partition": "p0", "key": "a", **dict(zip(names, row, strict=True))} for row in told]
+    stream = Stream(rows, source, None if is_split else source, EMISSIONS[0])
+    expected = join(stream.arrivals, JoinBounds(-3, 3), stream.emit, stream.left, stream.right)
+    assert [late.row["index"] for late in expected.late] == [1]
+    assert [{pair.left["index"], pair.right["index"]} for _, pair in expected.pairs] == [{0, 1}]
+    pipeline = joining(stream.left, stream.right, stream.emit)
+    found = interval_join(*inputs_of(session, rows, pipeline), pipeline, JoinBounds(-3, 3))
+    pairs = [{pair["left"]["index"], pair["right"]["index"]} for pair in rows_of(found.pairs)]
+    late = [row["index"] for table in (found.late_left, found.late_right) for row in rows_of(table)]
+    assert (pairs, late) == ([{0, 1}], [1])

@@ -95,6 +95,7 @@ def test_a_publishing_that_died_is_finished_by_the_next(
     assert published(spark, lake) == one_after_the_other
 
 
+@pytest.mark.soak
 def test_a_slow_publishing_names_its_own_versions(
     spark: SparkSession, lakes: Lakes, one_after_the_other: dict[str, list[object]]
 ) -> None:
@@ -112,6 +113,7 @@ def test_a_slow_publishing_names_its_own_versions(
     assert published(spark, lake) == one_after_the_other
 
 
+@pytest.mark.soak
 def test_runs_that_publish_at_once_never_mix(
     spark: SparkSession, lakes: Lakes, one_after_the_other: dict[str, list[object]]
 ) -> None:
@@ -153,6 +155,7 @@ def test_a_rollback_gives_back_what_was_published(spark: SparkSession, lakes: La
         runner.latest()
 
 
+@pytest.mark.soak
 def test_a_rollback_that_died_is_finished_by_the_next_run(spark: SparkSession, lakes: Lakes) -> None:
     lake, first, second = lakes.staged("half back")
     before, [whole] = published(spark, lake), ledger.published(spark, lake)

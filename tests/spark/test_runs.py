@@ -61,6 +61,7 @@ def test_published_tables_are_what_the_reference_gives(spark: SparkSession, tabl
     assert counts["rows_read"] == sum(counts[n] for n in ("invalid", "filtered", "on_time", "late", "too_late"))
 
 
+@pytest.mark.soak
 def test_slices_publish_what_one_pass_publishes(spark: SparkSession, table: str, lake: Lake, tmp_path: Path) -> None:
     publish(spark, history.pipeline(table), lake, Interval())
     sliced = Lake(str(tmp_path / "sliced"), "readings")
@@ -171,6 +172,7 @@ def test_slices_under_any_strategy_publish_what_the_reference_gives(
         assert found[result] == wanted, result
 
 
+@pytest.mark.soak
 def test_a_whole_run_with_silence_passes_its_checks(spark: SparkSession, table: str, lake: Lake) -> None:
     outcomes = Runner(spark, history.pipeline(table, **STRATEGIES["silence"]), lake).run(Interval())
     assert [o.state for o in outcomes] == ["done"] * 5

@@ -70,7 +70,8 @@ def united(tables: dict[str, str], **overrides: str) -> Pipeline:
     )
 
 
-@pytest.mark.parametrize("kind", ["tumbling", pytest.param("session", marks=pytest.mark.soak)])
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", ["tumbling", "session"])
 def test_a_sliced_run_over_two_tables_publishes_what_the_reference_gives(
     spark: SparkSession, tables: dict[str, str], lake: Lake, kind: str
 ) -> None:

@@ -183,3 +183,10 @@ def test_an_arrival_that_is_a_counter_guards_nothing() -> None:
     assert floor == micros(datetime(2000, 1, 1))
     assert reason(ARRIVED, floor) == "event_time_in_future"
     assert reason(ARRIVED, floor - 1) is None
+
+
+def test_a_number_beyond_64_bits_of_microseconds_is_no_time() -> None:
+    assert event_time.number_micros(2**63 - 1, "us") == 2**63 - 1
+    assert event_time.number_micros(2**63, "us") is None
+    assert event_time.number_micros(-(2**63), "us") == -(2**63)
+    assert event_time.number_micros(-(2**63) - 1, "us") is None

@@ -103,6 +103,20 @@ def test_what_sqlite_and_spark_may_read_differently_is_refused(sql: str) -> None
         Expression(sql).evaluate({**ROW, "a": 1, "b": 1})
 
 
+@pytest.mark.parametrize(
+    ("sql", "found"),
+    [
+        ("   ", "found nothing;"),
+        ("(delay", r"found \( without \)"),
+        ("delay)", r"found \) without \("),
+        ("delay ? 1 + 2 + 3 + 4", r"found '\? 1 \+ 2 \+ 3 ';"),
+    ],
+)
+def test_what_is_wrong_with_an_expression_is_said(sql: str, found: str) -> None:
+    with pytest.raises(UnreadableExpressionError, match=found):
+        Expression(sql).evaluate(ROW)
+
+
 @pytest.mark.parametrize("sql", ["happened > '2024-01-01'", "day = '2024-01-02'", "tags = tags", "broken > 1"])
 def test_values_that_sqlite_cannot_compare_as_spark_does_are_refused(sql: str) -> None:
     with pytest.raises(UnreadableExpressionError, match="would not compare as Spark does"):
