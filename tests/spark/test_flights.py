@@ -50,7 +50,7 @@ def expected(pipeline: Pipeline, rows: list[dict[str, Any]]) -> dict[str, list[A
     return {name: in_order(getattr(outcome, name)) for name in TABLES}
 
 
-@pytest.mark.parametrize("partitions", [1, 3, 8])
+@pytest.mark.parametrize("partitions", [3, *(pytest.param(n, marks=pytest.mark.soak) for n in (1, 8))])
 def test_flights_give_what_the_reference_gives(
     flights: DataFrame, pipeline: Pipeline, expected: dict[str, list[Any]], partitions: int
 ) -> None:

@@ -197,6 +197,7 @@ def test_two_tables_joined_by_interval(spark: SparkSession, tables: dict[str, st
     assert_stays(spark, pipeline, lake)
 
 
+@pytest.mark.soak
 def test_two_tables_joined_by_window(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
     pipeline = by_window(tables)
     expected = JoinedTables(pipeline, orders(), payments())

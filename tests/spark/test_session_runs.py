@@ -33,6 +33,7 @@ def test_a_whole_run_passes_its_checks_and_publishes_what_the_reference_gives(
     assert min(run.counts["late"], run.counts["too_late"], len(swallowed)) > 0
 
 
+@pytest.mark.soak
 def test_an_open_end_leaves_the_last_sessions_pending(spark: SparkSession, table: str, lake: Lake) -> None:
     pipeline = sessions(table, replay__end_of_input="keep_open")
     assert_publishes_the_references(spark, pipeline, lake)
