@@ -1,8 +1,6 @@
-"""What a run has staged, reduced to the columns that laws look at.
+"""What a run of windows has staged, reduced to the columns that laws look at.
 
-The key is one struct column, `key`, so that a null in it is a value like any other wherever rows are grouped, and so
-that no name of the user's can meet a name of ours. Of the source's own columns nothing else is kept. The reduced tables
-are small beside the source and are read by several suites: Spark keeps them from the first look until `release`.
+Of the source's own columns nothing but the key is kept, as `key`.
 """
 
 from __future__ import annotations
@@ -13,44 +11,23 @@ from functools import cached_property
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from expectations.errors import AuditError
-from spark_jobs.pipeline.model import Pipeline
+from expectations.staged_tables import WINDOW, StagedTables
 from spark_jobs.replay.retractions import IS_RETRACTION, left_out, retracts
-
-_WINDOW = ("window_start", "window_end")
 
 #: The columns of each table that laws look at, besides the key.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "watermarks": (*_WINDOW, "fires_at", "watermark_at_fire", "closes_at", "partition_watermarks"),
-    "panes": (*_WINDOW, "pane_index", "timing", "fired_at", "watermark", "row_count"),
-    "window_results": (*_WINDOW, "pane_count", "row_count", "too_late_count", "last_fired_at"),
-    "late_events": (*_WINDOW, "event_time", "arrival_time", "watermark", "late_by_ms"),
+    "watermarks": (*WINDOW, "fires_at", "watermark_at_fire", "closes_at", "partition_watermarks"),
+    "panes": (*WINDOW, "pane_index", "timing", "fired_at", "watermark", "row_count"),
+    "window_results": (*WINDOW, "pane_count", "row_count", "too_late_count", "last_fired_at"),
+    "late_events": (*WINDOW, "event_time", "arrival_time", "watermark", "late_by_ms"),
     "invalid_events": ("reason",),
 }
 _KEYED = ("panes", "window_results", "late_events")
 _COUNTS = ("rows_read", "filtered")
 
 
-class Staged:
+class Staged(StagedTables):
     """The reduced tables of a run, its pipeline, and the counts that its steps reported."""
-
-    def __init__(self, tables: Mapping[str, DataFrame], pipeline: Pipeline, counts: Mapping[str, int]) -> None:
-        """Take the staged tables by name. Raises AuditError for a table, column or count that is not there."""
-        self.pipeline = pipeline
-        self.counts = counts
-        self._tables = tables
-        self._kept: dict[str, DataFrame] = {}
-        for table, names in self._columns.items():
-            if table not in tables:
-                raise AuditError(
-                    f"asked for the staged table {table}, found only {', '.join(sorted(tables)) or 'none'}"
-                )
-            there = {name.lower() for name in tables[table].columns}
-            keys = pipeline.windows.key if table in _KEYED else ()
-            if missing := [name for name in (*keys, *names) if name.lower() not in there]:
-                raise AuditError(f"the staged table {table} has no column {', '.join(missing)}; stage the run again")
-        if missing := [name for name in _COUNTS if name not in counts]:
-            raise AuditError(f"the replay reported no {' and no '.join(missing)}; run the replay step again")
 
     @cached_property
     def watermarks(self) -> DataFrame:
@@ -66,12 +43,12 @@ class Staged:
     @cached_property
     def panes(self) -> DataFrame:
         """Every firing, with `key`; without retractions."""
-        return left_out(self._reduced("panes"), self.pipeline)
+        return left_out(self._every_pane, self.pipeline)
 
     @cached_property
     def retractions(self) -> DataFrame:
         """What is withdrawn, with `key`, of a pipeline that retracts."""
-        return self._reduced("panes").where(IS_RETRACTION).drop(IS_RETRACTION)
+        return self._every_pane.where(IS_RETRACTION).drop(IS_RETRACTION)
 
     @cached_property
     def window_results(self) -> DataFrame:
@@ -88,22 +65,27 @@ class Staged:
         """The reason of every row without a usable time."""
         return self._reduced("invalid_events")
 
-    def release(self) -> None:
-        """Let Spark forget what it kept."""
-        for table in self._kept.values():
-            table.unpersist()
-        self._kept.clear()
-
     @property
     def _columns(self) -> Mapping[str, tuple[str, ...]]:
-        marked = (IS_RETRACTION,) if retracts(self.pipeline) else ()
-        return {**COLUMNS, "panes": (*COLUMNS["panes"], *marked)}
+        key = self.pipeline.windows.key
+        return {table: (*(key if table in _KEYED else ()), *self._own(table)) for table in COLUMNS}
+
+    @property
+    def _needed_counts(self) -> tuple[str, ...]:
+        return _COUNTS
+
+    def _own(self, table: str) -> tuple[str, ...]:
+        marked = (IS_RETRACTION,) if table == "panes" and retracts(self.pipeline) else ()
+        return (*COLUMNS[table], *marked)
 
     def _reduced(self, table: str) -> DataFrame:
-        if table not in self._kept:
-            key = [self._key().alias("key")] if table in _KEYED else []
-            self._kept[table] = self._tables[table].select(*key, *self._columns[table]).persist()
-        return self._kept[table]
+        key = [self._key().alias("key")] if table in _KEYED else []
+        return self._keep(self._tables[table].select(*key, *self._own(table)))
+
+    @cached_property
+    def _every_pane(self) -> DataFrame:
+        """Firings, and what is withdrawn."""
+        return self._reduced("panes")
 
     def _key(self) -> Column:
         names = self.pipeline.windows.key

@@ -1,7 +1,7 @@
 """What a run of a join has staged, reduced to the columns that laws look at.
 
 A pair's rows are read again as their sources' rows were: their times, their keys, and the side that each belongs to.
-Nothing else of a source's columns is kept. Keys are structs, so that a null in one is a value like any other.
+Nothing else of a source's columns is kept.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from expectations.errors import AuditError
+from expectations.staged_tables import WINDOW, StagedTables
 from spark_jobs.pipeline.joining import joining
 from spark_jobs.pipeline.model import Order, Pipeline
 from spark_jobs.replay import event_time
 
-WINDOW = ("window_start", "window_end")
 FIRING = ("pane_index", "timing", "watermark")
 #: By input: the names under which `StagedJoin.pairs` tells of its row.
 SIDES = ("first", "second")
@@ -26,29 +26,16 @@ _OURS = "__tm_pair_"
 _FATES = ("rows_read", "filtered", "on_time", "late")
 
 
-class StagedJoin:
+class StagedJoin(StagedTables):
     """The reduced tables of a run, its pipeline, and the counts that its steps reported."""
 
     def __init__(self, tables: Mapping[str, DataFrame], pipeline: Pipeline, counts: Mapping[str, int]) -> None:
         """Take the staged tables by name. Raises AuditError for a table, column or count that is not there."""
         if pipeline.join is None:
             raise AuditError(f"asked for the join of {pipeline.name}, found none")
-        self.pipeline = pipeline
-        self.counts = counts
         self.names = pipeline.join.names
         self._join = pipeline.join
-        self._tables = tables
-        self._kept: dict[str, DataFrame] = {}
-        for table, names in self._columns.items():
-            if table not in tables:
-                raise AuditError(
-                    f"asked for the staged table {table}, found only {', '.join(sorted(tables)) or 'none'}"
-                )
-            if missing := [name for name in names if name not in tables[table].columns]:
-                raise AuditError(f"the staged table {table} has no column {', '.join(missing)}; stage the run again")
-        needed = [f"{fate}_of_{name}" for name in self.names for fate in _FATES]
-        if missing := [name for name in needed if name not in counts]:
-            raise AuditError(f"the replay reported no {' and no '.join(missing)}; run the replay step again")
+        super().__init__(tables, pipeline, counts)
 
     @cached_property
     def pairs(self) -> DataFrame:
@@ -70,23 +57,17 @@ class StagedJoin:
             told = {f"{_OURS}{side}_{name}": column for name, column in self._told(opened, number).items()}
             rows = opened.withColumns(told).select(*rows.columns, *told)
         left = [name for name in rows.columns if name not in {_OURS + side for side in SIDES}]
-        return self._reduced("pairs", rows.select(*(F.col(name).alias(name.removeprefix(_OURS)) for name in left)))
+        return self._keep(rows.select(*(F.col(name).alias(name.removeprefix(_OURS)) for name in left)))
 
     @cached_property
     def late_events(self) -> DataFrame:
         """Every row that was too late to join, with its source."""
-        return self._reduced("late_events", self._tables["late_events"].select(*self._columns["late_events"]))
+        return self._keep(self._tables["late_events"].select(*self._columns["late_events"]))
 
     @cached_property
     def invalid_events(self) -> DataFrame:
         """The source and the reason of every row without a usable time."""
-        return self._reduced("invalid_events", self._tables["invalid_events"].select(*self._columns["invalid_events"]))
-
-    def release(self) -> None:
-        """Let Spark forget what it kept."""
-        for table in self._kept.values():
-            table.unpersist()
-        self._kept.clear()
+        return self._keep(self._tables["invalid_events"].select(*self._columns["invalid_events"]))
 
     @property
     def _columns(self) -> Mapping[str, tuple[str, ...]]:
@@ -97,6 +78,10 @@ class StagedJoin:
             "late_events": late if by_interval else (*late, *WINDOW),
             "invalid_events": ("source", "reason"),
         }
+
+    @property
+    def _needed_counts(self) -> list[str]:
+        return [f"{fate}_of_{name}" for name in self.names for fate in _FATES]
 
     def _told(self, opened: DataFrame, number: int) -> dict[str, Column]:
         """What is told of the row of an input, whose columns `opened` has."""
@@ -109,10 +94,6 @@ class StagedJoin:
         if self._join.second_when is not None:
             told["is_second"] = F.coalesce(F.expr(self._join.second_when), F.lit(False))
         return told
-
-    def _reduced(self, table: str, rows: DataFrame) -> DataFrame:
-        self._kept[table] = rows.persist()
-        return self._kept[table]
 
 
 def _key(columns: tuple[str, ...]) -> Column:

@@ -12,7 +12,8 @@ from pyspark.sql import functions as F
 
 from expectations import lateness
 from expectations.law import Law, Suite
-from expectations.staged_join import FIRING, WINDOW, StagedJoin
+from expectations.staged_join import FIRING, StagedJoin
+from expectations.staged_tables import WINDOW
 from spark_jobs.pipeline.model import Accumulation, Pipeline
 
 _MOMENT = ("timing", "fired_at", "watermark")

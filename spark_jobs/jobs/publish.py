@@ -20,14 +20,12 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.tables import delta_log, ledger, publishing
-from spark_jobs.tables.lake import TABLES, Lake
+from spark_jobs.tables.lake import GATE_TABLE, TABLES, Lake
 from spark_jobs.tables.ledger import Run, Step
-from spark_jobs.tables.publishing import Interval, OvertakenError
+from spark_jobs.tables.publishing import Base, Interval, OvertakenError
 
 ROLLBACK = "rollback"
 
-# The table that every run publishes into.
-_GATE = "late_events"
 # As many runs may have to be finished first, or may come in between.
 _ATTEMPTS = 50
 
@@ -42,7 +40,7 @@ def publish(spark: SparkSession, lake: Lake, run: Run) -> dict[str, int]:
         known = next((earlier.versions for earlier in done if earlier.run_id == run.run_id), None)
         if known is not None:
             return known
-        base = done[-1].versions if done else {}
+        base = Base(done[-1].versions if done else {}, frozenset(earlier.run_id for earlier in done))
         try:
             return _committed(spark, lake, run, base)
         except OvertakenError as overtaken:
@@ -86,34 +84,34 @@ def going_back(target: Run, newest: Run) -> Run:
     )
 
 
-def _committed(spark: SparkSession, lake: Lake, run: Run, base: dict[str, int]) -> dict[str, int]:
+def _committed(spark: SparkSession, lake: Lake, run: Run, base: Base) -> dict[str, int]:
     """Commit to each table that the run has; give the versions of these, and of those that it leaves alone."""
     if run.kind == ROLLBACK:
         wanted = run.source_versions
 
         def back(table: str) -> int:
-            return publishing.restore(spark, lake, run.run_id, table, wanted.get(table), base[table])
+            return publishing.restore(spark, lake, run.run_id, table, wanted.get(table), base)
 
-        there = _side_by_side(back, base)
+        there = _side_by_side(back, [table for table in TABLES if table in wanted or table in base.versions])
         return {table: there[table] for table in wanted}
     interval = Interval(run.interval_start, run.interval_end)
     own = [t for t in TABLES if delta_log.file_exists(spark, f"{lake.staged(t, run.run_id)}/_delta_log")]
 
     def forth(table: str) -> int:
-        return publishing.publish(spark, lake, run.run_id, table, interval, base.get(table))
+        return publishing.publish(spark, lake, run.run_id, table, interval, base)
 
     replaced = _side_by_side(forth, [t for t in own if interval.whole or t != "invalid_events"])
-    return {**{table: version for table, version in base.items() if table in own}, **replaced}
+    return {**{table: version for table, version in base.versions.items() if table in own}, **replaced}
 
 
 def _side_by_side(one: Callable[[str], int], tables: Iterable[str]) -> dict[str, int]:
-    rest = [table for table in tables if table != _GATE]
-    passed = one(_GATE)
+    rest = [table for table in tables if table != GATE_TABLE]
+    passed = one(GATE_TABLE)
     with ThreadPoolExecutor(max_workers=len(rest)) as pool:
-        return {_GATE: passed, **dict(zip(rest, pool.map(one, rest), strict=True))}
+        return {GATE_TABLE: passed, **dict(zip(rest, pool.map(one, rest), strict=True))}
 
 
-def _finish(spark: SparkSession, lake: Lake, run_id: str, base: dict[str, int]) -> None:
+def _finish(spark: SparkSession, lake: Lake, run_id: str, base: Base) -> None:
     """Publish what another run has begun to, and enter it into the ledger."""
     began = datetime.now(UTC)
     other = ledger.find(spark, lake, run_id)

@@ -60,9 +60,9 @@ def stage(
     Raises InputError when most event times cannot be, which is a wrong unit and not bad rows, and when a watermark
     generator of the user's fails.
     """
-    if pipeline.join is not None:
-        return JoinStaging(spark, pipeline, lake, run, progress).write()
     try:
+        if pipeline.join is not None:
+            return JoinStaging(spark, pipeline, lake, run, progress).write()
         return _Staging(spark, pipeline, lake, run, progress).write(slices)
     except PythonException as problem:
         fault = generators.fault(problem)

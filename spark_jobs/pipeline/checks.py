@@ -13,8 +13,8 @@ from spark_jobs.pipeline.model import Expectation
 from spark_jobs.pipeline.records import Field, ListOf, Record, Rest
 from spark_jobs.pipeline.review import hint
 
-TABLES = ("panes", "window_results", "late_events", "invalid_events", "watermarks")
-#: Those of a join.
+RESULT_TABLES = ("watermarks", "panes", "window_results", "late_events", "invalid_events")
+#: What a join publishes in their place. It has no calendar to read: what fired a pair is told with the pair.
 JOIN_TABLES = ("pairs", "late_events", "invalid_events")
 
 
@@ -26,7 +26,7 @@ def _type(value: str) -> str:
 
 
 def _table(value: str) -> str:
-    known = tuple(dict.fromkeys((*TABLES, *JOIN_TABLES)))
+    known = tuple(dict.fromkeys((*RESULT_TABLES, *JOIN_TABLES)))
     if value not in known:
         raise RefusedError(hint(value, known))
     return value
@@ -38,7 +38,9 @@ EXPECTATIONS = ListOf(
         fields=(
             Field("type", "type", text("a type such as expect_column_values_to_be_between").then(_type), required=True),
             Field(
-                "table", "table", text(f"one of {', '.join(TABLES)}; of a join {', '.join(JOIN_TABLES)}").then(_table)
+                "table",
+                "table",
+                text(f"one of {', '.join(RESULT_TABLES)}; of a join {', '.join(JOIN_TABLES)}").then(_table),
             ),
         ),
         rest=Rest("arguments", Plain()),

@@ -10,27 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from spark_jobs.pipeline.checks import JOIN_TABLES, TABLES
+from spark_jobs.pipeline.checks import JOIN_TABLES, RESULT_TABLES
 from spark_jobs.pipeline.joins import NAMES, Declared
 from spark_jobs.pipeline.model import Accumulation, LatePanes, Order, Trigger, TriggerKind
-from spark_jobs.pipeline.names import RESULT_COLUMNS
+from spark_jobs.pipeline.names import FIRING_COLUMNS, RESULT_COLUMNS
 from spark_jobs.pipeline.review import Facts, hint
 
 Contradictions = Iterator[tuple[str, str]]
 
 #: The columns of pairs, by interval or by window, besides the key and the rows themselves.
-PAIR_COLUMNS = frozenset(
-    (
-        "event_time",
-        "window_start",
-        "window_end",
-        "pane_index",
-        "timing",
-        "fired_at",
-        "watermark",
-        "run_id",
-    )
-)
+PAIR_COLUMNS = FIRING_COLUMNS | {"event_time"}
 
 _OWN_KEY = {
     "key": "a join has a key of its own; write it as join.key",
@@ -172,7 +161,7 @@ def checks_are_about_tables_there(facts: Facts) -> Contradictions:
     joins = facts.written("join")
     if joins and not _is_readable(facts):
         return
-    there = JOIN_TABLES if joins else TABLES
+    there = JOIN_TABLES if joins else RESULT_TABLES
     for key in facts.items("quality.expectations"):
         table = facts.value(f"{key}.table")
         if isinstance(table, str) and table not in there:

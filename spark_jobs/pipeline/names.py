@@ -11,22 +11,10 @@ import re
 
 from spark_jobs.pipeline.errors import RefusedError
 
+#: The columns that tell of a firing, and of the run.
+FIRING_COLUMNS = frozenset(("window_start", "window_end", "pane_index", "timing", "fired_at", "watermark", "run_id"))
 #: The columns that `panes` and `window_results` have besides the declared ones.
-RESULT_COLUMNS = frozenset(
-    (
-        "window_start",
-        "window_end",
-        "pane_index",
-        "timing",
-        "fired_at",
-        "watermark",
-        "row_count",
-        "run_id",
-        "pane_count",
-        "too_late_count",
-        "last_fired_at",
-    )
-)
+RESULT_COLUMNS = FIRING_COLUMNS | {"row_count", "pane_count", "too_late_count", "last_fired_at"}
 INTERNAL_PREFIX = "__tm"
 
 _UNSTORABLE = re.compile(r"[ ,;{}()\n\t=.`]")

@@ -132,7 +132,8 @@ class Transaction:
     def commit(self, removed: Iterable[Any], added: Iterable[dict[str, Any]], application: str) -> int:
         """Remove `removed` (of `files`) and take up `added` (actions as read by `actions`); returns the new version.
 
-        `added` may hold protocol and metaData actions, which a new table needs. Raises CommitConflictError.
+        `added` may hold protocol and metaData actions, which a new table needs; a table that is there stays the same
+        one, whatever describes it. Raises CommitConflictError.
         """
         now = int(time.time() * 1000)
         listed = self._jvm.java.util.ArrayList()
@@ -141,8 +142,7 @@ class Transaction:
         marker = {"txn": {"appId": application, "version": 0, "lastUpdated": now}}
         for action in [*added, marker]:
             if "metaData" in action:
-                metadata = self._action(action)
-                self._transaction.updateMetadata(metadata, False)
+                self._transaction.updateMetadata(self._action(self._same_table(action)), False)
             elif "protocol" not in action:
                 listed.add(self._action(action))
         sequence = self._jvm.scala.jdk.javaapi.CollectionConverters.asScala(listed).toSeq()
@@ -152,6 +152,12 @@ class Transaction:
             if is_conflict(problem):
                 raise CommitConflictError(str(problem)) from problem
             raise
+
+    def _same_table(self, action: dict[str, Any]) -> dict[str, Any]:
+        """With the id that the table has, by which its readers know it."""
+        if self.read_version < 0:
+            return action
+        return {"metaData": {**action["metaData"], "id": self._transaction.metadata().id()}}
 
     def _action(self, action: dict[str, Any]) -> Any:
         return self._jvm.org.apache.spark.sql.delta.actions.Action.fromJson(json.dumps(action))

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
-from urllib.parse import unquote, urlsplit
 
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.publishing import Interval
@@ -145,10 +144,7 @@ def _holder(told: dict[str, str]) -> Holder:
 
 
 def _folder(lake: Lake) -> Path | None:
-    place = urlsplit(lake.home)
-    if place.scheme not in ("", "file"):
-        return None
-    return Path(unquote(place.path) if place.scheme else lake.home) / "_work" / "holds"
+    return None if lake.folder is None else lake.folder / "_work" / "holds"
 
 
 def _span(interval: Interval) -> str:

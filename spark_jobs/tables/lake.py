@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from spark_jobs.pipeline.checks import JOIN_TABLES, RESULT_TABLES
 from spark_jobs.pipeline.model import Pipeline
 
-RESULT_TABLES = ("watermarks", "panes", "window_results", "late_events", "invalid_events")
-#: What a join publishes in their place. It has no calendar to read: what fired a pair is told with the pair.
-JOIN_TABLES = ("pairs", "late_events", "invalid_events")
 #: Whatever a run may publish.
 TABLES = tuple(dict.fromkeys((*RESULT_TABLES, *JOIN_TABLES)))
+#: The one that every run publishes into, and before all others.
+GATE_TABLE = "late_events"
 
 
 def result_tables(pipeline: Pipeline) -> tuple[str, ...]:
@@ -46,6 +46,14 @@ class Lake:
         """The pipeline's folder."""
         return f"{self.root.rstrip('/')}/{self.pipeline}"
 
+    @property
+    def folder(self) -> Path | None:
+        """The pipeline's folder as one of this machine; None where the lake is elsewhere."""
+        place = urlsplit(self.home)
+        if place.scheme not in ("", "file"):
+            return None
+        return Path(unquote(place.path) if place.scheme else self.home)
+
     def path(self, table: str) -> str:
         """A published table."""
         return f"{self.home}/{table}"
@@ -60,10 +68,8 @@ class Lake:
 
     def report_file(self, run_id: str) -> Path:
         """The report of a run: in the lake, or for a lake that is no folder of this machine in `reports` here."""
-        place = urlsplit(self.home)
-        if place.scheme in ("", "file"):
-            return Path(unquote(place.path) if place.scheme else self.home) / "reports" / f"{run_id}.html"
-        return Path.cwd() / "reports" / self.pipeline / f"{run_id}.html"
+        folder = self.folder
+        return (Path.cwd() / "reports" / self.pipeline if folder is None else folder / "reports") / f"{run_id}.html"
 
 
 def staged_folder(run_id: str) -> str:

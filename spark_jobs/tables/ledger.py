@@ -1,7 +1,8 @@
 """The ledger: the table `runs`, a row a finished step of a run, only ever added to.
 
 The row of the step `publish` makes a run visible as a whole: it names the version of every table at that point.
-Versions only grow, so they tell which of two runs was published later, whatever clocks say.
+Versions only grow, so that of the table which every run publishes into tells which of two came later, whatever clocks
+say.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.tables import delta_log
-from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.lake import GATE_TABLE, Lake
 
 TABLE = "runs"
 
@@ -186,7 +187,7 @@ def runs(spark: SparkSession, lake: Lake) -> list[Run]:
 
 def published(spark: SparkSession, lake: Lake) -> list[Run]:
     """Give the runs that have been published, in the order in which they were."""
-    return sorted((run for run in runs(spark, lake) if run.versions), key=lambda run: sum(run.versions.values()))
+    return sorted((run for run in runs(spark, lake) if run.versions), key=lambda run: run.versions[GATE_TABLE])
 
 
 def find(spark: SparkSession, lake: Lake, run_id: str) -> Run | None:

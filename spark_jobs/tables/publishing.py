@@ -3,15 +3,15 @@
 Nothing is copied: staged files lie below the table they go into. Rows of a file that reaches beyond the replaced range
 are carried over into new files of the same commit. A run publishes into a table at most once, whatever is killed when.
 
-A run publishes on what the ledger names as published, the base. What another run has committed behind it belongs to a
-publishing that has not ended, since the ledger does not name it yet: whoever finds it has to finish that one first.
+A run publishes on what the ledger names as published, the base. What a run that the ledger does not name has committed
+behind it belongs to a publishing that has not ended: whoever finds it has to finish that one first.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 from urllib.parse import unquote
@@ -41,6 +41,17 @@ class OvertakenError(RuntimeError):
 
 
 @dataclass(frozen=True)
+class Base:
+    """What the ledger names: the runs that have been published, and the version of every table after the last of them.
+
+    A table may be there and have no version: the last run has none of this name, but an earlier one had.
+    """
+
+    versions: Mapping[str, int] = field(default_factory=dict)
+    runs: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
 class Interval:
     """Windows whose start is in `[start, end)`; None is without bound. Both None is the whole of time."""
 
@@ -67,21 +78,22 @@ class Interval:
         return held
 
 
-def publish(spark: SparkSession, lake: Lake, run_id: str, table: str, interval: Interval, base: int | None) -> int:
+def publish(spark: SparkSession, lake: Lake, run_id: str, table: str, interval: Interval, base: Base) -> int:
     """Replace the rows of `interval` in the published `table` by the run's staged ones and give its new version.
 
-    `base` is the table's version by the ledger, None if it is not there. Done already: nothing happens. Another
-    writer's commit in between: tried again. Raises OvertakenError when that writer is a run, PublishError when a part
-    of the table would be replaced by rows with other columns.
+    A table that the base has not is replaced whole. Done already: nothing happens. Another writer's commit in between:
+    tried again. Raises OvertakenError when that writer is a run, PublishError when a part of the table would be
+    replaced by rows with other columns.
     """
+    replaced = interval if table in base.versions else Interval()
 
     def commit(transaction: delta_log.Transaction, application: str) -> int:
-        return _commit(spark, transaction, lake, run_id, table, interval, application)
+        return _commit(spark, transaction, lake, run_id, table, replaced, application)
 
     return _once(spark, lake, run_id, table, base, commit)
 
 
-def restore(spark: SparkSession, lake: Lake, run_id: str, table: str, version: int | None, base: int) -> int:
+def restore(spark: SparkSession, lake: Lake, run_id: str, table: str, version: int | None, base: Base) -> int:
     """Make the published `table` what it was at `version`, None: empty; gives its new version.
 
     Otherwise as `publish`. Raises PublishError when files of that version are gone.
@@ -89,16 +101,16 @@ def restore(spark: SparkSession, lake: Lake, run_id: str, table: str, version: i
 
     def commit(transaction: delta_log.Transaction, application: str) -> int:
         path = lake.path(table)
-        now = {file.path(): file for file in transaction.files()}
+        held = {file.path(): file for file in transaction.files()}
         wanted, described = ([], []) if version is None else delta_log.state_at(spark, path, version)
-        missing = [action for action in wanted if action["add"]["path"] not in now]
+        missing = [action for action in wanted if action["add"]["path"] not in held]
         gone = [action["add"]["path"] for action in missing if not _is_there(spark, path, action["add"]["path"])]
         if gone:
             raise PublishError(
                 f"{table}: asked for version {version}, found {len(gone)} of its files deleted, {gone[0]} the first"
             )
         kept = {action["add"]["path"] for action in wanted}
-        removed = [file for path, file in now.items() if path not in kept]
+        removed = [file for name, file in held.items() if name not in kept]
         back = [{"add": {**action["add"], "dataChange": True}} for action in missing]
         return transaction.commit(removed, [*described, *back], application)
 
@@ -114,20 +126,21 @@ def _once(
     lake: Lake,
     run_id: str,
     table: str,
-    base: int | None,
+    base: Base,
     commit: Callable[[delta_log.Transaction, str], int],
 ) -> int:
     """Commit, unless the run has done so, on what the ledger names."""
     application = _APPLICATION + run_id
     for _ in range(_ATTEMPTS):
         transaction = delta_log.Transaction(spark, lake.path(table))
-        behind = delta_log.applications(spark, lake.path(table), -1 if base is None else base, transaction.read_version)
-        for version, applications in behind.items():
+        behind = base.versions.get(table, -1)
+        found = delta_log.applications(spark, lake.path(table), behind, transaction.read_version)
+        for version, applications in found.items():
             if application in applications:
                 return version
-            for other in applications:
-                if other.startswith(_APPLICATION):
-                    raise OvertakenError(table, other.removeprefix(_APPLICATION))
+            others = {name.removeprefix(_APPLICATION) for name in applications if name.startswith(_APPLICATION)}
+            if unended := others - base.runs:
+                raise OvertakenError(table, min(unended))
         try:
             return commit(transaction, application)
         except delta_log.CommitConflictError as conflict:

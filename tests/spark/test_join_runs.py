@@ -22,8 +22,8 @@ from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger, staging
 from spark_jobs.tables.lake import JOIN_TABLES, Lake
 from spark_jobs.tables.published import read_published
-from spark_jobs.tables.publishing import Interval
-from tests.spark import history
+from spark_jobs.tables.publishing import Interval, PublishError
+from tests.spark import history, whole_run
 from tests.spark.engine import frame_of, in_order, rows_of
 from tests.spark.joined_tables import JoinedTables
 
@@ -292,6 +292,39 @@ def test_a_step_that_broke_off_is_finished_by_the_same_command(
     assert [outcome.state for outcome in outcomes] == ["unchanged", "done", "done", "done"]
     for name, rows in JoinedTables(pipeline, orders(), payments()).tables():
         assert published(spark, lake)[name] == in_order(rows), name
+
+
+def test_a_fault_of_a_class_is_told_without_a_traceback(
+    spark: SparkSession, tables: dict[str, str], lake: Lake
+) -> None:
+    custom = {"strategy": "custom", "class": "tests.custom_watermarks:Marked"}
+    runner = Runner(spark, split(tables, watermark=custom), lake)
+    planned, _ = runner.plan(Interval())
+    with pytest.raises(InputError, match=r"^watermark\.class: .*Marked' failed in on_event: KeyError: 'mark'$"):
+        runner.step("replay", planned.run)
+
+
+@pytest.mark.soak
+def test_windows_may_become_a_join_and_windows_again(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
+    strict, lenient = (history.pipeline(tables["readings"], watermark__out_of_orderness=b) for b in ("10s", "1 hour"))
+    first, _ = whole_run.assert_publishes_the_references(spark, strict, lake, rows=readings())
+    before = whole_run.published(spark, lake)
+    joined = split(tables)
+    second = taken(spark, joined, lake, Interval())
+    assert [outcome.state for outcome in second] == ["done"] * 4
+    pairs = published(spark, lake)
+    with pytest.raises(ValueError, match="has invalid_events, late_events, pairs"):
+        read_published(spark, lake, "panes")
+    runner = Runner(spark, joined, lake)
+    assert runner.rollback(first.run_id).state == "done"
+    assert whole_run.published(spark, lake) == before
+    assert runner.rollback(second[0].run_id).state == "done"
+    assert published(spark, lake) == pairs
+    # Versions of other tables count from elsewhere: what was published last is still the last.
+    assert [run.kind for run in ledger.published(spark, lake)] == ["full", "full", "rollback", "rollback"]
+    with pytest.raises(PublishError, match="late_events: asked to replace the windows from 2024"):
+        taken(spark, strict, lake, Interval(history.START, history.START + timedelta(hours=1)))
+    whole_run.assert_publishes_the_references(spark, lenient, lake, rows=readings())
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from spark_jobs.tables import publishing as tables
 from spark_jobs.tables.lake import RESULT_TABLES, Lake
 from spark_jobs.tables.ledger import Run, Step
 from spark_jobs.tables.published import read_published
-from spark_jobs.tables.publishing import Interval
+from spark_jobs.tables.publishing import Base, Interval
 from tests.spark import history
 from tests.spark.engine import rows_of
 from tests.spark.test_runs import published
@@ -69,6 +69,12 @@ def enter(spark: SparkSession, lake: Lake, run: Run) -> None:
     ledger.record(spark, lake, run, Step("publish", "done", now, now, versions=versions))
 
 
+def named(spark: SparkSession, lake: Lake) -> Base:
+    """Give what the ledger names."""
+    done = ledger.published(spark, lake)
+    return Base(done[-1].versions, frozenset(run.run_id for run in done))
+
+
 @pytest.fixture(name="one_after_the_other", scope="module")
 def _one_after_the_other(spark: SparkSession, lakes: Lakes) -> dict[str, list[object]]:
     lake, first, second = lakes.staged("in order")
@@ -86,9 +92,8 @@ def test_a_publishing_that_died_is_finished_by_the_next(
 ) -> None:
     lake, first, second = lakes.staged("died")
     before = published(spark, lake)
-    base = ledger.published(spark, lake)[-1].versions
     for name in ("late_events", "panes"):
-        tables.publish(spark, lake, first.run_id, name, FIRST, base[name])
+        tables.publish(spark, lake, first.run_id, name, FIRST, named(spark, lake))
     assert published(spark, lake) == before, "what is not in the ledger is seen"
     enter(spark, lake, second)
     assert [run.run_id for run in ledger.published(spark, lake)][1:] == [first.run_id, second.run_id]
@@ -100,13 +105,13 @@ def test_a_slow_publishing_names_its_own_versions(
     spark: SparkSession, lakes: Lakes, one_after_the_other: dict[str, list[object]]
 ) -> None:
     lake, first, second = lakes.staged("slow")
-    base = ledger.published(spark, lake)[-1].versions
-    tables.publish(spark, lake, first.run_id, "late_events", FIRST, base["late_events"])
+    base = named(spark, lake)
+    tables.publish(spark, lake, first.run_id, "late_events", FIRST, base)
     enter(spark, lake, second)
     done = ledger.published(spark, lake)[1]
     # It has not seen that it was finished and that another run followed: it goes on from where it was.
     for name in ("panes", "window_results", "watermarks"):
-        assert tables.publish(spark, lake, first.run_id, name, FIRST, base[name]) == done.versions[name]
+        assert tables.publish(spark, lake, first.run_id, name, FIRST, base) == done.versions[name]
         assert delta_log.version(spark, lake.path(name)) > done.versions[name]  # type: ignore[operator]
     enter(spark, lake, first)
     assert ledger.published(spark, lake)[-1].run_id == second.run_id, "the later row of the earlier run counts"
@@ -166,7 +171,7 @@ def test_a_rollback_that_died_is_finished_by_the_next_run(spark: SparkSession, l
     assert now is not None
     ledger.record(spark, lake, back, Step("plan", "done", now, now, versions=whole.versions))
     for name in ("late_events", "panes"):
-        tables.restore(spark, lake, back.run_id, name, whole.versions[name], newest.versions[name])
+        tables.restore(spark, lake, back.run_id, name, whole.versions[name], named(spark, lake))
     assert published(spark, lake) == between, "what is not in the ledger is seen"
     enter(spark, lake, second)
     undone = [run for run in ledger.published(spark, lake) if run.run_id == back.run_id]

@@ -1,0 +1,59 @@
+"""What a run has staged, reduced to the columns that laws look at.
+
+The reduced tables are small beside the source and are read by several suites: Spark keeps them from the first look
+until `release`. A key is one struct column, so that a null in it is a value like any other wherever rows are grouped,
+and so that no name of the user's can meet a name of ours.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+
+from pyspark.sql import DataFrame
+
+from expectations.errors import AuditError
+from spark_jobs.pipeline.model import Pipeline
+
+WINDOW = ("window_start", "window_end")
+
+
+class StagedTables(ABC):
+    """The reduced tables of a run, its pipeline, and the counts that its steps reported."""
+
+    def __init__(self, tables: Mapping[str, DataFrame], pipeline: Pipeline, counts: Mapping[str, int]) -> None:
+        """Take the staged tables by name. Raises AuditError for a table, column or count that is not there."""
+        self.pipeline = pipeline
+        self.counts = counts
+        self._tables = tables
+        self._kept: list[DataFrame] = []
+        for table, names in self._columns.items():
+            if table not in tables:
+                raise AuditError(
+                    f"asked for the staged table {table}, found only {', '.join(sorted(tables)) or 'none'}"
+                )
+            there = {name.lower() for name in tables[table].columns}
+            if missing := [name for name in names if name.lower() not in there]:
+                raise AuditError(f"the staged table {table} has no column {', '.join(missing)}; stage the run again")
+        if missing := [name for name in self._needed_counts if name not in counts]:
+            raise AuditError(f"the replay reported no {' and no '.join(missing)}; run the replay step again")
+
+    @property
+    @abstractmethod
+    def _columns(self) -> Mapping[str, Sequence[str]]:
+        """The columns of each table that are looked at."""
+
+    @property
+    @abstractmethod
+    def _needed_counts(self) -> Iterable[str]:
+        """The counts that laws need."""
+
+    def release(self) -> None:
+        """Let Spark forget what it kept."""
+        for table in self._kept:
+            table.unpersist()
+        self._kept.clear()
+
+    def _keep(self, reduced: DataFrame) -> DataFrame:
+        self._kept.append(reduced.persist())
+        return self._kept[-1]
