@@ -42,6 +42,9 @@ _SPANS = {"full": "all", "rollback": "rolled back"}
 File = Annotated[str, typer.Argument(help="The pipeline file.", metavar="FILE")]
 From = Annotated[str, typer.Option("--from", help="Start of the first window, ISO 8601, UTC unless it has an offset.")]
 To = Annotated[str, typer.Option("--to", help="End of the last window, ISO 8601, UTC unless it has an offset.")]
+ArrivedTo = Annotated[
+    str, typer.Option("--arrived-to", help="Read what arrived before this; what is open then stays open. As --from.")
+]
 Override = Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="Override a setting of the file.")]
 Slices = Annotated[int, typer.Option(min=1, help="How many stretches of windows to write one after the other.")]
 Wait = Annotated[str, typer.Option(help="How long to wait for another process that works on these windows.")]
@@ -68,7 +71,14 @@ def check(file: File, override: Override = [], as_json: AsJson = False) -> None:
 
 
 @app.command()
-def plan(file: File, start: From = "", end: To = "", override: Override = [], as_json: AsJson = False) -> None:  # noqa: B006
+def plan(
+    file: File,
+    start: From = "",
+    end: To = "",
+    arrived_to: ArrivedTo = "",
+    override: Override = [],  # noqa: B006
+    as_json: AsJson = False,
+) -> None:
     """Show what a replay would read and replace; nothing is written."""
     with _answering(as_json):
         pipeline = _load(file, override)
@@ -77,7 +87,7 @@ def plan(file: File, start: From = "", end: To = "", override: Override = [], as
         from spark_jobs.session import open_session
 
         spark = open_session(f"tidemark plan {pipeline.name}")
-        planned = planning.plan(spark, pipeline, _lake(pipeline), asked)
+        planned = planning.plan(spark, pipeline, _lake(pipeline), asked, _moment(arrived_to))
         found = {
             "run_id": planned.run.run_id,
             "pipeline": pipeline.name,
@@ -88,6 +98,7 @@ def plan(file: File, start: From = "", end: To = "", override: Override = [], as
             "source_version": planned.run.source_version,
             "interval_start": planned.run.interval_start,
             "interval_end": planned.run.interval_end,
+            "arrived_to": planned.run.arrived_to,
             **asdict(planning.extent(spark, pipeline, planned)),
         }
         _answer(as_json, found, lambda: _print_pairs(f"Plan for {pipeline.name}", found))
@@ -98,6 +109,7 @@ def replay(
     file: File,
     start: From = "",
     end: To = "",
+    arrived_to: ArrivedTo = "",
     slices: Slices = 1,
     wait: Wait = "0s",
     override: Override = [],  # noqa: B006
@@ -108,7 +120,7 @@ def replay(
         pipeline = _load(file, override)
         asked = _interval(start, end)
         runner = _runner(pipeline, slices, _seconds(wait))
-        outcomes = runner.run(asked)
+        outcomes = runner.run(asked, _moment(arrived_to))
         _answer(as_json, _summary(outcomes), lambda: _print_outcomes(outcomes))
 
 
@@ -179,6 +191,12 @@ def _interval(start: str, end: str) -> Interval:
     from spark_jobs.jobs.step import interval
 
     return interval(start, end)
+
+
+def _moment(text: str) -> datetime | None:
+    from spark_jobs.jobs.step import moment
+
+    return moment(text) if text else None
 
 
 def _seconds(wait: str) -> float:
@@ -264,6 +282,7 @@ def _run_row(run: Run) -> dict[str, Any]:
         "source_version": run.source_version,
         "interval_start": run.interval_start,
         "interval_end": run.interval_end,
+        "arrived_to": run.arrived_to,
         "counts": run.counts,
         "versions": run.versions,
         "started_at": run.started_at,
@@ -297,6 +316,8 @@ def _print_runs(pipeline: Pipeline, lake: Lake, runs: list[Run], published: str 
     table.add_column("finished (UTC)", min_width=10)
     for run in runs:
         span = _SPANS.get(run.kind) or f"{_minute(run.interval_start)} to {_minute(run.interval_end)}"
+        if run.kind == "arrivals":
+            span = f"arrived by {_minute(run.arrived_to)}"
         counts = [f"{run.counts[n]:,}" if n in run.counts else "" for n in ("rows_read", "late", "too_late")]
         mark = " *" if run.run_id == published else ""
         table.add_row(run.run_id + mark, run.state, span, str(run.source_version), *counts, _minute(run.finished_at))

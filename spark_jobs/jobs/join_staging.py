@@ -15,6 +15,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.jobs import join_counting
+from spark_jobs.jobs.arrivals import arrived_inputs
 from spark_jobs.jobs.progress import Progress
 from spark_jobs.pipeline.joining import bounds, joining
 from spark_jobs.pipeline.model import Join, LateData, Pipeline, Windows
@@ -45,7 +46,7 @@ class JoinStaging:
         self._join: Join = pipeline.join
         self._interval = Interval(run.interval_start, run.interval_end)
         self._joining = joining(pipeline)
-        self._left, self._right = source.inputs(spark, pipeline, run.pinned)
+        self._left, self._right = arrived_inputs(*source.inputs(spark, pipeline, run.pinned), pipeline, run)
 
     def write(self) -> dict[str, int]:
         """Stage everything; returns the run's counts.
@@ -90,7 +91,8 @@ class JoinStaging:
             return interval_join(self._left, self._right, self._joining, bounds(self._pipeline))
         # What is dropped is counted, by source, and for that it has to be known.
         kept = LateData.SIDE_OUTPUT if self._drops else self._pipeline.windows.late_data
-        return window_join(self._left, self._right, self._joining, replace(self._pipeline.windows, late_data=kept))
+        windows = replace(self._pipeline.windows, late_data=kept)
+        return window_join(self._left, self._right, self._joining, windows, until=self._run.arrived_to)
 
     @property
     def _drops(self) -> bool:

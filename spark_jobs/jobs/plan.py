@@ -15,6 +15,7 @@ from functools import reduce
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.jobs.arrivals import arrived, arrived_inputs, require_slices
 from spark_jobs.jobs.check import check_source
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.join_check import check_join
@@ -27,7 +28,7 @@ from spark_jobs.semantics.custom import GeneratorError
 from spark_jobs.tables import ledger, source
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.ledger import Run
+from spark_jobs.tables.ledger import ROLLBACK, Run
 from spark_jobs.tables.publishing import Interval
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -56,8 +57,14 @@ class Plan:
         return Interval(self.run.interval_start, self.run.interval_end)
 
 
-def plan(spark: SparkSession, pipeline: Pipeline, lake: Lake, interval: Interval) -> Plan:
-    """Plan a run over the source's newest version. Raises InputError for a source that does not fit the pipeline."""
+def plan(
+    spark: SparkSession, pipeline: Pipeline, lake: Lake, interval: Interval, arrived_to: datetime | None = None
+) -> Plan:
+    """Plan a run over the source's newest version, of what arrived before `arrived_to` if that is given.
+
+    A part of time is replayed as of what is published: of the same arrivals. Of arrivals that are covered already the
+    run is that which has covered them. Raises InputError for a source that does not fit the pipeline.
+    """
     if interval.start and interval.end and interval.start >= interval.end:
         raise InputError(f"--from and --to: asked for [{interval.start}, {interval.end}), which holds no window")
     if pipeline.join is None:
@@ -68,19 +75,45 @@ def plan(spark: SparkSession, pipeline: Pipeline, lake: Lake, interval: Interval
         except GeneratorError as problem:
             raise InputError(f"watermark.class: {problem}") from problem
     _aligned(interval, pipeline)
+    shown = _shown(spark, lake)
+    if arrived_to is not None:
+        require_slices(pipeline, arrived_to)
+        if not interval.whole:
+            raise InputError("--arrived-to: asked for a part of arrivals and with --from or --to for one of windows")
+        if shown is not None and _covers(shown, pipeline, arrived_to):
+            return Plan(shown, _tables(pipeline))
+    elif not interval.whole and shown is not None:
+        arrived_to = shown.arrived_to
     versions = checked(spark, pipeline)
     run = Run(
-        run_id=_run_id(pipeline, versions, interval),
+        run_id=_run_id(pipeline, versions, interval, arrived_to),
         pipeline=pipeline.name,
         fingerprint=pipeline.fingerprint,
-        kind="full" if interval.whole else "backfill",
+        kind="backfill" if not interval.whole else "full" if arrived_to is None else "arrivals",
         source_version=next(iter(versions.values())),
         interval_start=interval.start,
         interval_end=interval.end,
         source_versions=versions if pipeline.sources else {},
+        arrived_to=arrived_to,
     )
-    tables = {united.name: united.source.table for united in pipeline.sources} or {"": pipeline.source.table}
-    return Plan(ledger.find(spark, lake, run.run_id) or run, tables)
+    return Plan(ledger.find(spark, lake, run.run_id) or run, _tables(pipeline))
+
+
+def _shown(spark: SparkSession, lake: Lake) -> Run | None:
+    """The run whose result is published: after a rollback the one that was gone back to."""
+    done = ledger.published(spark, lake)
+    if not done or done[-1].kind != ROLLBACK:
+        return done[-1] if done else None
+    return next(run for run in done if run.versions == done[-1].source_versions)
+
+
+def _covers(shown: Run, pipeline: Pipeline, arrived_to: datetime) -> bool:
+    known = shown.arrived_to is not None and shown.arrived_to >= arrived_to
+    return known and shown.fingerprint == pipeline.fingerprint
+
+
+def _tables(pipeline: Pipeline) -> dict[str, str]:
+    return {united.name: united.source.table for united in pipeline.sources} or {"": pipeline.source.table}
 
 
 def checked(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:
@@ -136,8 +169,8 @@ def _prepared(spark: SparkSession, pipeline: Pipeline, planned: Plan) -> DataFra
     """The rows of all sources, made ready: of those of a join the times alone."""
     versions = planned.run.pinned
     if pipeline.join is None:
-        return prepare(source.events(spark, pipeline, versions), pipeline)
-    frames = source.inputs(spark, pipeline, versions)
+        return prepare(arrived(source.events(spark, pipeline, versions), pipeline, planned.run), pipeline)
+    frames = arrived_inputs(*source.inputs(spark, pipeline, versions), pipeline, planned.run)
     alone = [pipeline.alone(united) for united in pipeline.sources] or [pipeline]
     timed = [
         prepare(rows, replace(one, windows=_grid(one.windows))).select(c.VALID, c.TS_MS, c.WINDOW_MS)
@@ -169,6 +202,8 @@ def _aligned(interval: Interval, pipeline: Pipeline) -> None:
             )
 
 
-def _run_id(pipeline: Pipeline, versions: Mapping[str, int], interval: Interval) -> str:
+def _run_id(pipeline: Pipeline, versions: Mapping[str, int], interval: Interval, arrived_to: datetime | None) -> str:
     asked = [pipeline.fingerprint, pipeline.source.table, *versions.values(), str(interval.start), str(interval.end)]
+    if arrived_to is not None:
+        asked.append(f"arrived before {arrived_to}")
     return "r" + hashlib.sha256("\n".join(map(str, asked)).encode()).hexdigest()[:15]

@@ -21,10 +21,8 @@ from pyspark.sql import SparkSession
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.tables import delta_log, ledger, publishing
 from spark_jobs.tables.lake import GATE_TABLE, TABLES, Lake
-from spark_jobs.tables.ledger import Run, Step
+from spark_jobs.tables.ledger import ROLLBACK, Run, Step
 from spark_jobs.tables.publishing import Base, Interval, OvertakenError
-
-ROLLBACK = "rollback"
 
 # As many runs may have to be finished first, or may come in between.
 _ATTEMPTS = 50
@@ -81,6 +79,7 @@ def going_back(target: Run, newest: Run) -> Run:
         interval_start=None,
         interval_end=None,
         source_versions=target.versions,
+        arrived_to=target.arrived_to,
     )
 
 

@@ -15,6 +15,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from spark_jobs.jobs import arrivals
 from spark_jobs.jobs.counting import Counting, windows_of
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.join_staging import JoinStaging
@@ -76,7 +77,8 @@ class _Staging:
         self._spark, self._pipeline, self._lake, self._run = spark, pipeline, lake, run
         self._progress = progress
         self._interval = Interval(run.interval_start, run.interval_end)
-        self._events = source.events(spark, pipeline, run.pinned)
+        self._until_us = arrivals.until_us(run)
+        self._events = arrivals.arrived(source.events(spark, pipeline, run.pinned), pipeline, run)
         self._prepared = prepare(self._events, pipeline)
         self._advances: DataFrame | None = None
 
@@ -122,7 +124,9 @@ class _Staging:
     def _stage_sessions(self, groups: DataFrame, invalid: int) -> int | None:
         """Stage everything; returns the late rows where a late pane may not be one."""
         filling = self._rows.where(fills_windows())
-        sessions = SessionStaging(self._pipeline, self._interval, filling, self._moving, self._kept, self._stage)
+        sessions = SessionStaging(
+            self._pipeline, self._interval, filling, self._moving, self._kept, self._stage, self._until_us
+        )
         late = sessions.write(groups)
         self._invalid(invalid)
         self._say("sessions staged")
@@ -133,12 +137,14 @@ class _Staging:
         advances = self._timeline(groups)
         self._advances = advances if timeline.tells_all(pipeline) else None
         book = self._kept(
-            calendar(groups, self._moving, pipeline, advances=self._advances), "calendar", groups.sparkSession
+            calendar(groups, self._moving, pipeline, until_us=self._until_us, advances=self._advances),
+            "calendar",
+            groups.sparkSession,
         )
         parts = self._slices(groups, slices)
         firing = None
         if not triggers.is_default(pipeline) and advances is not None:
-            firing = TriggerStaging(pipeline, groups, advances, self._kept, self._stage)
+            firing = TriggerStaging(pipeline, groups, advances, self._kept, self._stage, self._until_us)
         with ThreadPoolExecutor(max_workers=4) as pool:
             beside = [pool.submit(self._watermarks, book), pool.submit(self._invalid, invalid)]
             for i, part in enumerate(parts):
@@ -157,7 +163,7 @@ class _Staging:
         """The stored timeline, where it is all that tells the watermark, or what windows fire by."""
         if not timeline.tells_all(self._pipeline) and triggers.is_default(self._pipeline):
             return None
-        found = timeline.advances(moving(groups, self._pipeline), self._moving, self._pipeline)
+        found = timeline.advances(moving(groups, self._pipeline), self._moving, self._pipeline, until_us=self._until_us)
         return self._kept(found, "timeline", groups.sparkSession)
 
     def _kept(self, rows: DataFrame, name: str, reader: SparkSession | None = None) -> DataFrame:
@@ -218,7 +224,7 @@ class _Staging:
 
     def _emissions(self, late: DataFrame, groups: DataFrame) -> DataFrame:
         """When late rows that are gathered fire."""
-        return gathering.emissions(late_events.epochs_of(late), groups, self._pipeline)
+        return gathering.emissions(late_events.epochs_of(late), groups, self._pipeline, until_us=self._until_us)
 
     def _kept_pane(self, panes: DataFrame) -> DataFrame:
         return retractions.kept(panes) if retractions.retracts(self._pipeline) else panes

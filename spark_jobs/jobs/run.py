@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.jobs import publish as publishing
 from spark_jobs.jobs import replay as replaying
 from spark_jobs.jobs.alternatives import alternatives
+from spark_jobs.jobs.arrivals import taken
 from spark_jobs.jobs.errors import BlockedError, InputError
 from spark_jobs.jobs.plan import Plan, plan
 from spark_jobs.jobs.progress import Progress, silent
@@ -74,21 +75,21 @@ class Runner:
         self._clerk = ThreadPoolExecutor(max_workers=1)
         self._entry: Future[Run] | None = None
 
-    def plan(self, interval: Interval) -> tuple[Plan, Outcome]:
-        """Plan a run and enter it into the ledger. Raises InputError."""
-        return self._planned(interval, beside=False)
+    def plan(self, interval: Interval, arrived_to: datetime | None = None) -> tuple[Plan, Outcome]:
+        """Plan a run and enter it into the ledger; for `arrived_to` see `plan.plan`. Raises InputError."""
+        return self._planned(interval, arrived_to, beside=False)
 
-    def begin(self, interval: Interval) -> tuple[Plan, Outcome]:
+    def begin(self, interval: Interval, arrived_to: datetime | None = None) -> tuple[Plan, Outcome]:
         """Plan a run whose steps follow at once: it is entered into the ledger beside the first of them.
 
         A first entry takes seconds, most of them on one core. The step waits for it before it enters its own end, and
         fails if it failed. Raises InputError.
         """
-        return self._planned(interval, beside=True)
+        return self._planned(interval, arrived_to, beside=True)
 
-    def _planned(self, interval: Interval, *, beside: bool) -> tuple[Plan, Outcome]:
+    def _planned(self, interval: Interval, arrived_to: datetime | None, *, beside: bool) -> tuple[Plan, Outcome]:
         began = _Clock()
-        planned = plan(self._spark, self._pipeline, self._lake, interval)
+        planned = plan(self._spark, self._pipeline, self._lake, interval, arrived_to)
         run = planned.run
         known = run.done("plan") is not None
         if not known:
@@ -118,7 +119,7 @@ class Runner:
         published = ledger.published(self._spark, self._lake)
         if not published:
             raise InputError(f"run: asked for the one published last, found none in {self._lake.home}/runs")
-        if published[-1].kind == publishing.ROLLBACK:
+        if published[-1].kind == ledger.ROLLBACK:
             raise InputError("run: asked for the one published last, which is a rollback: give --run")
         return published[-1]
 
@@ -190,15 +191,15 @@ class Runner:
             self._record(run, began.step(name, "failed", error=first_line))
             raise
 
-    def run(self, interval: Interval) -> list[Outcome]:
+    def run(self, interval: Interval, arrived_to: datetime | None = None) -> list[Outcome]:
         """All steps, one after the other."""
-        planned, outcome = self.begin(interval)
+        planned, outcome = self.begin(interval, arrived_to)
         with self._holding(planned.run):
             return [outcome, *(self.step(name, self.find(planned.run.run_id)) for name in STEPS[1:])]
 
     def _replay(self, run: Run, began: _Clock) -> Outcome:
         counts = replaying.stage(
-            self._spark, self._pipeline, self._lake, run, slices=self._slices, progress=self._progress
+            self._spark, taken(self._pipeline, run), self._lake, run, slices=self._slices, progress=self._progress
         )
         self._record(run, began.step("replay", "done", counts=counts))
         there = [name for name in ("pairs", "windows", "panes") if name in counts]
@@ -210,13 +211,14 @@ class Runner:
         from spark_jobs.jobs import audit as auditing  # brings Great Expectations, which other steps do not wait for
 
         self._progress("audit", "checking what is staged")
-        checks = auditing.audit(self._spark, self._pipeline, self._lake, run.run_id, run.counts)
+        pipeline = taken(self._pipeline, run)
+        checks = auditing.audit(self._spark, pipeline, self._lake, run.run_id, run.counts)
         auditing.record(self._spark, self._lake, run.run_id, checks)
         failed = [c for c in checks if not c.success]
         counts = {"checks_passed": len(checks) - len(failed), "checks_failed": len(failed)}
         message = f"{len(checks) - len(failed)} checks passed, {len(failed)} failed"
         self._progress("audit", message)
-        if auditing.blocks(checks, self._pipeline):
+        if auditing.blocks(checks, pipeline):
             reason = auditing.failure_message(checks)
             self._record(run, began.step("audit", "blocked", counts=counts, error=reason))
             raise BlockedError(reason)
@@ -235,8 +237,9 @@ class Runner:
     def _report(self, run: Run, began: _Clock) -> Outcome:
         from spark_jobs.jobs import report as reporting  # brings the plotting library
 
-        others = alternatives(self._spark, self._pipeline, self._lake, run) if run.done("replay") else []
-        path = reporting.report(self._spark, self._pipeline, self._lake, run, others)
+        pipeline = taken(self._pipeline, run)
+        others = alternatives(self._spark, pipeline, self._lake, run) if run.done("replay") else []
+        path = reporting.report(self._spark, pipeline, self._lake, run, others)
         self._progress("report", str(path))
         return replace(self._outcome(run, "report", "done", f"report: {path}", began), report=str(path))
 

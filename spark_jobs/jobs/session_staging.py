@@ -31,13 +31,21 @@ Stage = Callable[[DataFrame, str, str], None]
 class SessionStaging:
     """Stages the panes, results and late events of one run.
 
-    `filling` and `moves` are the prepared rows with epoch that fill windows and that move the watermark.
+    `filling` and `moves` are the prepared rows with epoch that fill windows and that move the watermark; `until_us` is
+    how far the arrival clock went, if further than they.
     """
 
     def __init__(
-        self, pipeline: Pipeline, interval: Interval, filling: DataFrame, moves: DataFrame, keep: Keep, stage: Stage
+        self,
+        pipeline: Pipeline,
+        interval: Interval,
+        filling: DataFrame,
+        moves: DataFrame,
+        keep: Keep,
+        stage: Stage,
+        until_us: int | None,
     ) -> None:
-        self._pipeline, self._interval = pipeline, interval
+        self._pipeline, self._interval, self._until_us = pipeline, interval, until_us
         self._filling, self._moves = filling, moves
         self._keep, self._stage = keep, stage
         self._fires_otherwise = not triggers.is_default(pipeline)
@@ -48,10 +56,10 @@ class SessionStaging:
         `groups` is the run's census.
         """
         pipeline, moved_by = self._pipeline, moving(groups, self._pipeline)
-        advances = self._keep(timeline.advances(moved_by, self._moves, pipeline), "timeline")
+        advances = self._keep(timeline.advances(moved_by, self._moves, pipeline, until_us=self._until_us), "timeline")
         before = self._keep(timeline.before(moved_by, advances, pipeline), "before")
         components = self._keep(sessions.components(self._filling, before, pipeline), "components")
-        clean = session_panes.clean_panes(components, advances, moved_by, pipeline)
+        clean = session_panes.clean_panes(components, advances, moved_by, pipeline, until_us=self._until_us)
         with ThreadPoolExecutor(max_workers=4) as pool:
             beside = [
                 pool.submit(self._stage_panes, clean, "clean"),
@@ -59,7 +67,7 @@ class SessionStaging:
             ]
             ranked = self._ranked(components, before, groups, advances)
             scanned = self._keep(merging.scanned(ranked, pipeline), "scanned")
-            firings = session_panes.firings(scanned, advances, moved_by, pipeline)
+            firings = session_panes.firings(scanned, advances, moved_by, pipeline, until_us=self._until_us)
             panes = self._keep(session_panes.scanned_panes(firings, ranked, scanned, pipeline), "scanned_panes")
             too_late = session_panes.too_late_rows(ranked, scanned)
             results = session_panes.window_results(clean, panes, too_late, pipeline)

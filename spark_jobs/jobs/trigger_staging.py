@@ -27,8 +27,16 @@ class TriggerStaging:
     `groups` is the run's census, `advances` its stored timeline.
     """
 
-    def __init__(self, pipeline: Pipeline, groups: DataFrame, advances: DataFrame, keep: Keep, stage: Stage) -> None:
-        self._pipeline, self._keep, self._stage = pipeline, keep, stage
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        groups: DataFrame,
+        advances: DataFrame,
+        keep: Keep,
+        stage: Stage,
+        until_us: int | None,
+    ) -> None:
+        self._pipeline, self._keep, self._stage, self._until_us = pipeline, keep, stage, until_us
         self._moving, self._advances = moving(groups, pipeline), advances
 
     def panes(self, part: Slice, on_time: DataFrame, late: DataFrame) -> DataFrame:
@@ -39,7 +47,7 @@ class TriggerStaging:
         owned, pipeline = part.holds(F.col(c.WINDOW_MS)), self._pipeline
         accepted = triggers.accepted(on_time, late, self._moving, self._advances, pipeline)
         in_time, behind = (rows.where(owned) for rows in accepted)
-        fire = triggers.by_timeline(self._advances, self._moving, pipeline)
+        fire = triggers.by_timeline(self._advances, self._moving, pipeline, until_us=self._until_us)
         fired = self._keep(triggers.panes(in_time, behind, fire, pipeline), f"panes/{part.name}")
         # A file of panes holds one timing.
         for timing in Timing:

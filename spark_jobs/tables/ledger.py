@@ -20,6 +20,9 @@ from spark_jobs.tables.lake import GATE_TABLE, Lake
 
 TABLE = "runs"
 
+#: The kind of a run that gives back what an earlier one had published; its versions of sources are those of tables.
+ROLLBACK = "rollback"
+
 SCHEMA = T.StructType(
     [
         T.StructField("run_id", T.StringType(), False),
@@ -34,6 +37,7 @@ SCHEMA = T.StructType(
         T.StructField("counts", T.MapType(T.StringType(), T.LongType())),
         T.StructField("versions", T.MapType(T.StringType(), T.LongType())),
         T.StructField("error", T.StringType()),
+        T.StructField("arrived_to", T.TimestampType()),
         T.StructField("started_at", T.TimestampType(), False),
         T.StructField("finished_at", T.TimestampType(), False),
     ]
@@ -41,7 +45,7 @@ SCHEMA = T.StructType(
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ATTEMPTS = 10
-_TIMES = ("interval_start", "interval_end", "started_at", "finished_at")
+_TIMES = ("interval_start", "interval_end", "arrived_to", "started_at", "finished_at")
 
 # What a run has come to when its last row is this step in this state.
 _STATES = {
@@ -71,7 +75,8 @@ class Run:
     """A run as the ledger tells it; `steps` oldest first.
 
     `source_versions` are those of several sources by name, which the step `plan` has entered as its versions, and
-    `source_version` that of the first; empty where there is one source.
+    `source_version` that of the first; empty where there is one source. `arrived_to` is set where only what arrived
+    before then is read.
     """
 
     run_id: str
@@ -83,6 +88,7 @@ class Run:
     interval_end: datetime | None
     steps: tuple[Step, ...] = ()
     source_versions: Mapping[str, int] = field(default_factory=dict)
+    arrived_to: datetime | None = None
 
     @property
     def state(self) -> str:
@@ -147,6 +153,7 @@ def record(spark: SparkSession, lake: Lake, run: Run, step: Step) -> Run:
         "counts": step.counts,
         "versions": step.versions,
         "error": step.error,
+        "arrived_to": run.arrived_to,
         "started_at": step.started_at,
         "finished_at": step.finished_at,
     }
@@ -154,7 +161,7 @@ def record(spark: SparkSession, lake: Lake, run: Run, step: Step) -> Run:
     row = spark.range(1).coalesce(1).select(*(_literal(values[f.name]).cast(f.dataType).alias(f.name) for f in SCHEMA))
     for attempt in reversed(range(_ATTEMPTS)):
         try:
-            row.write.format("delta").mode("append").save(lake.path(TABLE))
+            row.write.format("delta").mode("append").option("mergeSchema", True).save(lake.path(TABLE))
             break
         except Exception as problem:
             # Several runs enter steps at once; a ledger that is new is theirs to make at once too.
@@ -177,7 +184,8 @@ def runs(spark: SparkSession, lake: Lake) -> list[Run]:
         return []
     table = spark.read.format("delta").load(lake.path(TABLE))
     # As numbers: PySpark hands out timestamps as naive local times, which an hour of the year makes ambiguous.
-    rows = table.withColumns({name: F.unix_micros(name) for name in _TIMES}).collect()
+    there = {name: F.col(name) if name in table.columns else F.lit(None).cast("timestamp") for name in _TIMES}
+    rows = table.withColumns({name: F.unix_micros(column) for name, column in there.items()}).collect()
     steps: dict[str, list[T.Row]] = {}
     for row in sorted(rows, key=lambda r: (r.finished_at, r.step)):
         steps.setdefault(row.run_id, []).append(row)
@@ -213,6 +221,7 @@ def _run(rows: list[T.Row]) -> Run:
         interval_start=_bound(last.interval_start),
         interval_end=_bound(last.interval_end),
         source_versions=planned,
+        arrived_to=_bound(last.arrived_to),
         steps=tuple(
             Step(
                 step=r.step,
