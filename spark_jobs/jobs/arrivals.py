@@ -10,16 +10,20 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import EndOfInput, Order, Pipeline, TimeField
 from spark_jobs.pipeline.sources import SOURCE
-from spark_jobs.replay import event_time, timestamps
+from spark_jobs.replay import event_time, resume, timestamps
+from spark_jobs.replay.resume import Resumption
 from spark_jobs.semantics.arrival_order import COMMIT_TIMESTAMP
+from spark_jobs.tables import source
+from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
+from spark_jobs.tables.published import read_published
 
 _CUT = (Order.ARRIVAL, Order.COMMIT)
 _BY_COMMIT = TimeField(COMMIT_TIMESTAMP)
@@ -51,18 +55,18 @@ def until_us(run: Run) -> int | None:
     return None if run.arrived_to is None else timestamps.literal_millis(run.arrived_to) * 1000
 
 
-def arrived(rows: DataFrame, pipeline: Pipeline, run: Run, source: int | None = None) -> DataFrame:
+def arrived(rows: DataFrame, pipeline: Pipeline, run: Run, number: int | None = None) -> DataFrame:
     """The source's rows that the run reads: those that arrived in time, and those that never say when they did.
 
-    `source` is the number of the only source that the rows are of; else the column `source` tells, if there are some.
+    `number` is that of the only source that the rows are of; else the column `source` tells, if there are some.
     """
     if run.arrived_to is None:
         return rows
     if pipeline.replay.order is Order.COMMIT:
         return rows.where(_before(rows, _BY_COMMIT, run.arrived_to))
     fields = [united.source.arrival_time for united in pipeline.sources] or [pipeline.source.arrival_time]
-    if source is not None or not pipeline.sources:
-        return rows.where(_before(rows, fields[source or 0], run.arrived_to))
+    if number is not None or not pipeline.sources:
+        return rows.where(_before(rows, fields[number or 0], run.arrived_to))
     of_each = [
         (F.col(SOURCE) == united.name) & _before(rows, field, run.arrived_to)
         for united, field in zip(pipeline.sources, fields, strict=True)
@@ -77,12 +81,69 @@ def arrived_inputs(
     return arrived(left, pipeline, run, 0), None if right is None else arrived(right, pipeline, run, 1)
 
 
+def resumption(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> Resumption | None:
+    """Where the run goes on; None for one that begins anew.
+
+    Raises InputError if what it goes on from is no longer what is published.
+    """
+    if run.arrived_from is None:
+        return None
+    covered_us = timestamps.literal_millis(run.arrived_from) * 1000
+    found = resume.resumption(read_published(spark, lake, "advances"), covered_us, pipeline)
+    start_ms = None if run.interval_start is None else timestamps.literal_millis(run.interval_start)
+    if found is None or found.oldest_ms != start_ms:
+        raise InputError(
+            f"run {run.run_id} goes on from {run.arrived_from:%Y-%m-%d %H:%M:%S} UTC, which is not where the "
+            f"published tables of {lake.home} end any more: plan again"
+        )
+    return found
+
+
+def mattering(rows: DataFrame, pipeline: Pipeline, resumed: Resumption) -> DataFrame:
+    """Those of the source's rows that can still matter to a run that goes on (`resume`)."""
+    event, arrival = pipeline.source.event_time, pipeline.source.arrival_time
+    if arrival is None:
+        raise ValueError(f"{pipeline.name}: asked which rows have arrived, found no source.arrival_time")
+    late_enough = _is_from(rows, arrival, resumed.since_us) | _is_missing(rows, arrival)
+    return rows.where(late_enough | F.coalesce(_is_from(rows, event, resumed.oldest_ms * 1000), F.lit(False)))
+
+
+def rewritten(spark: SparkSession, pipeline: Pipeline, since: int, until: int, covered: datetime) -> str | None:
+    """What has changed in the source, between two of its versions, of what had arrived before `covered`.
+
+    In words; None if nothing has: whatever came since arrived later, or never says when.
+    """
+    table, arrival = pipeline.source.table, pipeline.source.arrival_time
+    changed = source.changed(spark, table, since, until)
+    if changed is None:
+        return f"the log of the versions {since} to {until} is gone"
+    if changed.removed:
+        return f"{changed.removed} files of version {since} have been rewritten"
+    if not changed.added or arrival is None:
+        return None
+    came = source.of_files(spark, table, until, changed.added)
+    early = came.where(~_is_from(came, arrival, timestamps.literal_millis(covered) * 1000)).count()
+    return f"{early:,} rows that arrived before {covered:%Y-%m-%d %H:%M:%S} UTC came later" if early else None
+
+
 def _before(rows: DataFrame, field: TimeField | None, end: datetime) -> Column:
     if field is None:
         return F.lit(True)
+    return _is_missing(rows, field) | ~_is_from(rows, field, timestamps.literal_millis(end) * 1000)
+
+
+def _is_missing(rows: DataFrame, field: TimeField) -> Column:
     value = F.expr(field.expression)
-    if isinstance(rows.select(value.alias("value")).schema[0].dataType, T.TimestampType):
-        # As it is, so that Delta can leave files out.
-        return value.isNull() | (value < F.lit(end))
-    read = event_time.micros(rows, field)
-    return read.isNull() | (read < F.lit(timestamps.literal_millis(end) * 1000))
+    return value.isNull() if _is_plain(rows, field) else event_time.micros(rows, field).isNull()
+
+
+def _is_from(rows: DataFrame, field: TimeField, moment_us: int) -> Column:
+    """Whether a time is at a moment or later; null where it is missing."""
+    if _is_plain(rows, field):
+        return F.expr(field.expression) >= F.timestamp_micros(F.lit(moment_us))
+    return event_time.micros(rows, field) >= F.lit(moment_us)
+
+
+def _is_plain(rows: DataFrame, field: TimeField) -> bool:
+    """Whether a time is compared as it is, so that Delta can leave files out."""
+    return isinstance(rows.select(F.expr(field.expression).alias("value")).schema[0].dataType, T.TimestampType)

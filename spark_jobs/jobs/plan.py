@@ -7,7 +7,7 @@ that an earlier attempt began.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import reduce
@@ -15,7 +15,7 @@ from functools import reduce
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.jobs.arrivals import arrived, arrived_inputs, require_slices
+from spark_jobs.jobs.arrivals import arrived, arrived_inputs, require_slices, rewritten
 from spark_jobs.jobs.check import check_source
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.join_check import check_join
@@ -23,12 +23,14 @@ from spark_jobs.pipeline.model import Pipeline, Windows
 from spark_jobs.replay import columns as c
 from spark_jobs.replay import windows
 from spark_jobs.replay.events import prepare
+from spark_jobs.replay.resume import Resumption, can_resume, resumption
 from spark_jobs.replay.support import UnsupportedPipelineError, require_support
 from spark_jobs.semantics.custom import GeneratorError
 from spark_jobs.tables import ledger, source
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import ROLLBACK, Run
+from spark_jobs.tables.published import read_published
 from spark_jobs.tables.publishing import Interval
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -36,10 +38,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run will do: the run, and the tables that it reads, by the names in `run.pinned`."""
+    """What a run will do: the run, and the tables that it reads, by the names in `run.pinned`.
+
+    `note` says why everything is read, where a run over later arrivals could have gone on.
+    """
 
     run: Run
     tables: Mapping[str, str]
+    note: str = ""
 
     @property
     def table(self) -> str:
@@ -65,6 +71,37 @@ def plan(
     A part of time is replayed as of what is published: of the same arrivals. Of arrivals that are covered already the
     run is that which has covered them. Raises InputError for a source that does not fit the pipeline.
     """
+    _require(pipeline, interval, arrived_to)
+    shown = _shown(ledger.published(spark, lake))
+    kind = "backfill" if not interval.whole else "full" if arrived_to is None else "arrivals"
+    if arrived_to is not None:
+        if shown is not None and _covers(shown, pipeline, arrived_to):
+            return Plan(shown, _tables(pipeline))
+    elif not interval.whole and shown is not None:
+        arrived_to = shown.arrived_to
+    versions = checked(spark, pipeline)
+    goes_on, note = None, ""
+    if arrived_to is not None and interval.whole:
+        goes_on, note = _going_on(spark, pipeline, lake, versions)
+    if goes_on is not None:
+        interval = Interval(_EPOCH + timedelta(milliseconds=goes_on.oldest_ms), None)
+    run = Run(
+        run_id=_run_id(pipeline, versions, interval, arrived_to, shown if kind == "arrivals" else None),
+        pipeline=pipeline.name,
+        fingerprint=pipeline.fingerprint,
+        kind=kind,
+        source_version=next(iter(versions.values())),
+        interval_start=interval.start,
+        interval_end=interval.end,
+        source_versions=versions if pipeline.sources else {},
+        arrived_from=None if goes_on is None else _EPOCH + timedelta(microseconds=goes_on.covered_us),
+        arrived_to=arrived_to,
+    )
+    return Plan(ledger.find(spark, lake, run.run_id) or run, _tables(pipeline), note)
+
+
+def _require(pipeline: Pipeline, interval: Interval, arrived_to: datetime | None) -> None:
+    """Raise InputError for what cannot be replayed, whatever the source holds."""
     if interval.start and interval.end and interval.start >= interval.end:
         raise InputError(f"--from and --to: asked for [{interval.start}, {interval.end}), which holds no window")
     if pipeline.join is None:
@@ -75,33 +112,34 @@ def plan(
         except GeneratorError as problem:
             raise InputError(f"watermark.class: {problem}") from problem
     _aligned(interval, pipeline)
-    shown = _shown(spark, lake)
-    if arrived_to is not None:
-        require_slices(pipeline, arrived_to)
-        if not interval.whole:
-            raise InputError("--arrived-to: asked for a part of arrivals and with --from or --to for one of windows")
-        if shown is not None and _covers(shown, pipeline, arrived_to):
-            return Plan(shown, _tables(pipeline))
-    elif not interval.whole and shown is not None:
-        arrived_to = shown.arrived_to
-    versions = checked(spark, pipeline)
-    run = Run(
-        run_id=_run_id(pipeline, versions, interval, arrived_to),
-        pipeline=pipeline.name,
-        fingerprint=pipeline.fingerprint,
-        kind="backfill" if not interval.whole else "full" if arrived_to is None else "arrivals",
-        source_version=next(iter(versions.values())),
-        interval_start=interval.start,
-        interval_end=interval.end,
-        source_versions=versions if pipeline.sources else {},
-        arrived_to=arrived_to,
-    )
-    return Plan(ledger.find(spark, lake, run.run_id) or run, _tables(pipeline))
+    if arrived_to is None:
+        return
+    require_slices(pipeline, arrived_to)
+    if not interval.whole:
+        raise InputError("--arrived-to: asked for a part of arrivals and with --from or --to for one of windows")
 
 
-def _shown(spark: SparkSession, lake: Lake) -> Run | None:
-    """The run whose result is published: after a rollback the one that was gone back to."""
+def _going_on(
+    spark: SparkSession, pipeline: Pipeline, lake: Lake, versions: Mapping[str, int]
+) -> tuple[Resumption | None, str]:
+    """Where a run over later arrivals goes on; none with what stands in the way, if it is not a matter of course."""
     done = ledger.published(spark, lake)
+    shown = _shown(done)
+    if shown is None or shown.arrived_to is None or not can_resume(pipeline):
+        return None, ""
+    if shown.fingerprint != pipeline.fingerprint or "advances" not in shown.versions:
+        return None, "the pipeline is not the one whose results are published"
+    # A part of time may have been replayed on a later version than the rest.
+    since = [run for run in done[: done.index(shown) + 1] if run.kind in {"arrivals", "full"}][-1].source_version
+    changed = rewritten(spark, pipeline, since, versions[""], shown.arrived_to)
+    if changed is not None:
+        return None, f"{pipeline.source.table}: {changed}"
+    covered_us = (shown.arrived_to - _EPOCH) // timedelta(microseconds=1)
+    return resumption(read_published(spark, lake, "advances"), covered_us, pipeline), ""
+
+
+def _shown(done: Sequence[Run]) -> Run | None:
+    """Of the published runs that whose result is there: after a rollback the one that was gone back to."""
     if not done or done[-1].kind != ROLLBACK:
         return done[-1] if done else None
     return next(run for run in done if run.versions == done[-1].source_versions)
@@ -202,8 +240,14 @@ def _aligned(interval: Interval, pipeline: Pipeline) -> None:
             )
 
 
-def _run_id(pipeline: Pipeline, versions: Mapping[str, int], interval: Interval, arrived_to: datetime | None) -> str:
+def _run_id(
+    pipeline: Pipeline,
+    versions: Mapping[str, int],
+    interval: Interval,
+    arrived_to: datetime | None,
+    shown: Run | None,
+) -> str:
     asked = [pipeline.fingerprint, pipeline.source.table, *versions.values(), str(interval.start), str(interval.end)]
     if arrived_to is not None:
-        asked.append(f"arrived before {arrived_to}")
+        asked.append(f"arrived before {arrived_to}, on {shown.run_id if shown else 'nothing'}")
     return "r" + hashlib.sha256("\n".join(map(str, asked)).encode()).hexdigest()[:15]

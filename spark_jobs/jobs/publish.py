@@ -20,10 +20,12 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.tables import delta_log, ledger, publishing
-from spark_jobs.tables.lake import GATE_TABLE, TABLES, Lake
+from spark_jobs.tables.lake import GATE_TABLE, TABLES, Lake, behind_folder
 from spark_jobs.tables.ledger import ROLLBACK, Run, Step
 from spark_jobs.tables.publishing import Base, Interval, OvertakenError
 
+# Tables whose rows belong to no window: a run over a part of time adds to them at most.
+_TIMELESS = ("invalid_events", "advances")
 # As many runs may have to be finished first, or may come in between.
 _ATTEMPTS = 50
 
@@ -94,13 +96,23 @@ def _committed(spark: SparkSession, lake: Lake, run: Run, base: Base) -> dict[st
         there = _side_by_side(back, [table for table in TABLES if table in wanted or table in base.versions])
         return {table: there[table] for table in wanted}
     interval = Interval(run.interval_start, run.interval_end)
-    own = [t for t in TABLES if delta_log.file_exists(spark, f"{lake.staged(t, run.run_id)}/_delta_log")]
+    staged = {table: _folders(spark, lake, run, table) for table in TABLES}
 
     def forth(table: str) -> int:
-        return publishing.publish(spark, lake, run.run_id, table, interval, base)
+        own, behind = staged[table]
+        replaced = interval if own and (interval.whole or table not in _TIMELESS) else None
+        return publishing.publish(spark, lake, run.run_id, table, replaced, base, behind=behind)
 
-    replaced = _side_by_side(forth, [t for t in own if interval.whole or t != "invalid_events"])
-    return {**{table: version for table, version in base.versions.items() if table in own}, **replaced}
+    changed = [t for t, (own, behind) in staged.items() if behind or (own and (interval.whole or t not in _TIMELESS))]
+    kept = {} if interval.whole else base.versions
+    return {**kept, **_side_by_side(forth, changed)}
+
+
+def _folders(spark: SparkSession, lake: Lake, run: Run, table: str) -> tuple[bool, bool]:
+    """Whether the run has staged rows of a table for its windows, and for those behind them."""
+    there = (f"{lake.staged(table, folder)}/_delta_log" for folder in (run.run_id, behind_folder(run.run_id)))
+    own, behind = (delta_log.file_exists(spark, log) for log in there)
+    return own, behind
 
 
 def _side_by_side(one: Callable[[str], int], tables: Iterable[str]) -> dict[str, int]:

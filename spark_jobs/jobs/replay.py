@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.jobs import arrivals
+from spark_jobs.jobs.behind_staging import BehindStaging
 from spark_jobs.jobs.counting import Counting, windows_of
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.join_staging import JoinStaging
@@ -33,6 +34,7 @@ from spark_jobs.replay import (
     late_panes,
     lateness,
     panes,
+    resume,
     retractions,
     rounds,
     timeline,
@@ -78,7 +80,10 @@ class _Staging:
         self._progress = progress
         self._interval = Interval(run.interval_start, run.interval_end)
         self._until_us = arrivals.until_us(run)
+        self._resumed = arrivals.resumption(spark, pipeline, lake, run)
         self._events = arrivals.arrived(source.events(spark, pipeline, run.pinned), pipeline, run)
+        if self._resumed is not None:
+            self._events = arrivals.mattering(self._events, pipeline, self._resumed)
         self._prepared = prepare(self._events, pipeline)
         self._advances: DataFrame | None = None
 
@@ -109,11 +114,15 @@ class _Staging:
             counts = counting.of_interval(counts)
             return {**counts, **counting.staged(counts, [], late)}
         with shuffling(self._spark, counts["rows_read"]):
-            parts = self._stage_all(groups, slices, counts["invalid"])
-            return {**counts, **counting.staged(counts, parts)}
+            parts, behind = self._stage_all(groups, slices, counts["invalid"])
+            return {**counts, **counting.staged(counts, parts), **behind}
 
     def _census(self) -> DataFrame:
-        """The census, read in one piece by the session for small plans while it is small."""
+        """The census, and what is known of rows before it; small ones read in one piece, for small plans."""
+        groups = self._counted()
+        return groups if self._resumed is None else resume.with_known(groups, self._resumed, self._pipeline)
+
+    def _counted(self) -> DataFrame:
         groups = self._kept(census(self._rows, self._pipeline), "census", interpreting(self._spark))
         if not is_small(groups):
             return self._kept(groups, "census")
@@ -132,7 +141,8 @@ class _Staging:
         self._say("sessions staged")
         return late
 
-    def _stage_all(self, groups: DataFrame, slices: int, invalid: int) -> list[Slice]:
+    def _stage_all(self, groups: DataFrame, slices: int, invalid: int) -> tuple[list[Slice], dict[str, int]]:
+        """Stage everything; returns the slices, and what is counted of windows that were closed before."""
         pipeline = self._pipeline
         advances = self._timeline(groups)
         self._advances = advances if timeline.tells_all(pipeline) else None
@@ -155,9 +165,24 @@ class _Staging:
                 else:
                     beside.append(pool.submit(firing.results, part, fired, late))
                 self._say(f"slice {i + 1} of {len(parts)} staged")
+            behind = self._behind(book, groups)
             for future in beside:
                 future.result()
-        return parts
+        return parts, behind
+
+    def _behind(self, book: DataFrame, groups: DataFrame) -> dict[str, int]:
+        """Stage what a later run may go on from, and what has come for windows that were closed before this one."""
+        if self._run.arrived_to is None or not resume.can_resume(self._pipeline):
+            return {}
+        emissions = resume.emissions(groups, self._moving, self._pipeline, until_us=self._until_us)
+        if self._resumed is None:
+            self._stage(emissions, "advances", "all")
+            return {}
+        behind = BehindStaging(self._spark, self._pipeline, self._lake, self._run, self._resumed)
+        filling = self._rows.where(fills_windows() & behind.has_come())
+        came = filling.where(behind.slice.reaches(*windows_of(self._pipeline)))
+        late = self._late_rows(behind.slice, came, book, groups)
+        return behind.write(late, groups, self._prepared, emissions)
 
     def _timeline(self, groups: DataFrame) -> DataFrame | None:
         """The stored timeline, where it is all that tells the watermark, or what windows fire by."""

@@ -96,6 +96,10 @@ class Runner:
             run = self._record(run, began.step("plan", "done", versions=run.source_versions), beside=beside)
             planned = replace(planned, run=run)
         message = f"run {run.run_id}: {planned.reads}"
+        if run.arrived_from is not None:
+            message += f", going on from {run.arrived_from:%Y-%m-%d %H:%M:%S} UTC"
+        if planned.note and not known:
+            message += f"; everything is read again: {planned.note}"
         self._progress("plan", message)
         outcome = self._outcome(run, "plan", "unchanged" if known else "done", message, began)
         report = self._lake.report_file(run.run_id)

@@ -44,7 +44,7 @@ def calendar(
     if advances is None:
         clocked = _passed(groups, rows, pipeline, until_us)
     else:
-        clocked = _marked(_read_off(asked_windows(groups, pipeline), advances, pipeline), groups, pipeline)
+        clocked = marked(read_off(asked_windows(groups, pipeline), advances, pipeline), groups, pipeline)
     end = moves.agg(F.coalesce(F.lit(until_us).cast("long"), F.max("last_clock_us")).alias("end_us"))
     ends = F.col("end_us") if pipeline.replay.end_of_input is EndOfInput.CLOSE else F.lit(None).cast("long")
     return clocked.crossJoin(F.broadcast(end)).select(
@@ -96,10 +96,15 @@ def first_passages(moves: DataFrame, asked: DataFrame, pipeline: Pipeline, cells
 
 def asked_windows(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
     """The windows of the groups' slices, each once, and of a slice without windows the one before: `window_ms`."""
-    groups, spec = groups.where(F.col("reason").isNull() & F.col("kept")), pipeline.windows
-    if not windows.overlap(spec):
-        return groups.select("window_ms").distinct()
-    return _held(groups, pipeline).select("window_ms")
+    filling = _filling(groups)
+    if not windows.overlap(pipeline.windows):
+        return filling.select("window_ms").distinct()
+    return _held(filling, pipeline).select("window_ms")
+
+
+def _filling(groups: DataFrame) -> DataFrame:
+    """The groups of rows that fill windows; what is known of earlier ones (`resume`) has no window."""
+    return groups.where(F.col("reason").isNull() & F.col("kept") & F.col("window_ms").isNotNull())
 
 
 def _passed(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, until_us: int | None) -> DataFrame:
@@ -110,7 +115,7 @@ def _passed(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, until_us: in
     else:
         cells = {"fires_epoch": F.col(FIRE_CELL), "closes_epoch": F.col(CLOSE_CELL)}
         passed = passages(groups, pipeline, cells, until_us=until_us)
-    passed = _marked(passed, groups, pipeline).localCheckpoint()
+    passed = marked(passed, groups, pipeline).localCheckpoint()
     emissions = passed.where("fires_epoch is not null").select(F.col("fires_epoch").alias("epoch")).distinct()
     points = watermark.points_after(emissions, pipeline)
     reached = watermark.combined(points, moves, rows, pipeline).withColumnRenamed("epoch", "fires_epoch")
@@ -118,7 +123,7 @@ def _passed(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, until_us: in
     return emission.clocked(passed.join(reached, "fires_epoch", "left"), clocks, moves, pipeline)
 
 
-def _read_off(asked: DataFrame, advances: DataFrame, pipeline: Pipeline) -> DataFrame:
+def read_off(asked: DataFrame, advances: DataFrame, pipeline: Pipeline) -> DataFrame:
     """The same of the windows `asked`, by the advances of the combined watermark."""
     start, spec = F.col("window_ms"), pipeline.windows
     fired = timeline.first_reaching(asked.withColumn("threshold_ms", windows.last_ms(start, spec)), advances)
@@ -174,12 +179,11 @@ def _together(asked: DataFrame, first_of_cell: DataFrame, everyone: DataFrame, n
     return together.groupBy("window_ms").agg(*(epoch.alias(name) for name, epoch in passed.items()))
 
 
-def _marked(passed: DataFrame, groups: DataFrame, pipeline: Pipeline) -> DataFrame:
+def marked(passed: DataFrame, groups: DataFrame, pipeline: Pipeline) -> DataFrame:
     """`passed` with `holds`: whether the window is one of a row's."""
     if not windows.have_gaps(pipeline.windows):
         return passed.withColumn("holds", F.lit(True))
-    filling = groups.where(F.col("reason").isNull() & F.col("kept"))
-    return passed.join(_held(filling, pipeline), "window_ms")
+    return passed.join(_held(_filling(groups), pipeline), "window_ms")
 
 
 def _held(groups: DataFrame, pipeline: Pipeline) -> DataFrame:

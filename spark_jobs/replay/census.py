@@ -50,8 +50,12 @@ def census(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
         counted = grouped.agg(F.min(c.EPOCH).alias("first_epoch"), *(v.alias(n) for n, v in highest.items()))
         return counted.withColumn("window_ms", newest)
     summed = rows.groupBy(*(k.alias(n) for n, k in keys.items())).agg(*(v.alias(n) for n, v in highest.items()))
-    cells = _cells(strategy.of_group(pipeline), pipeline)
-    return summed.withColumns({"window_ms": newest, "first_epoch": F.col("bucket"), **cells})
+    return with_cells(summed.withColumns({"window_ms": newest, "first_epoch": F.col("bucket")}), pipeline)
+
+
+def with_cells(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Groups of ticks with the cells of their candidates."""
+    return groups.withColumns(_cells(strategy.of_group(pipeline), pipeline))
 
 
 def gathered(groups: DataFrame) -> DataFrame:

@@ -29,6 +29,7 @@ from spark_jobs.replay import (
     timeline,
     timestamps,
     triggers,
+    watermark,
     window_slices,
     windows,
 )
@@ -293,11 +294,5 @@ def watermarks(book: DataFrame, pipeline: Pipeline) -> DataFrame:
         F.timestamp_micros("fires_us").alias("fires_at"),
         F.coalesce(reached, at_end).alias("watermark_at_fire"),
         F.timestamp_micros("closes_us").alias("closes_at"),
-        F.transform(
-            "partition_watermarks",
-            lambda p: F.struct(
-                p.getField("source_partition").alias("source_partition"),
-                timestamps.from_millis(p.getField("watermark_ms")).alias("watermark"),
-            ),
-        ).alias("partition_watermarks"),
+        watermark.of_partitions(F.col("partition_watermarks")).alias("partition_watermarks"),
     )

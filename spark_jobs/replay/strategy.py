@@ -37,9 +37,12 @@ def side_by_side(pipelines: Sequence[Pipeline]) -> list[Pipeline]:
 
 def bounded_ms(ts_ms: Column, pipeline: Pipeline) -> Column:
     """The candidate of a highest event time: itself less the bound less 1 ms; monotonous timestamps have no bound."""
-    watermark = pipeline.watermark
-    bound_ms = 0 if watermark.strategy is Strategy.MONOTONOUS else watermark.out_of_orderness_ms
-    return ts_ms - F.lit(bound_ms + 1)
+    return ts_ms - F.lit(_behind_ms(pipeline))
+
+
+def highest_ms(candidate_ms: Column, pipeline: Pipeline) -> Column:
+    """The highest event time whose candidate this is: the inverse of `bounded_ms`."""
+    return candidate_ms + F.lit(_behind_ms(pipeline))
 
 
 def lagging_ms(clock_us: Column, pipeline: Pipeline) -> Column:
@@ -76,6 +79,11 @@ def of_row(pipeline: Pipeline) -> Column:
 def of_group(pipeline: Pipeline) -> Column:
     """The highest candidate of a moving census group."""
     return _candidate(pipeline, F.col("max_ts_ms"), F.col("last_clock_us"), "candidate_ms")
+
+
+def _behind_ms(pipeline: Pipeline) -> int:
+    rule = pipeline.watermark
+    return 1 if rule.strategy is Strategy.MONOTONOUS else rule.out_of_orderness_ms + 1
 
 
 def _candidate(pipeline: Pipeline, ts_ms: Column, clock_us: Column, carried: str) -> Column:

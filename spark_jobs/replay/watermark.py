@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline, Strategy
 from spark_jobs.replay import columns as c
-from spark_jobs.replay import emission, idleness, strategy
+from spark_jobs.replay import emission, idleness, strategy, timestamps
 from spark_jobs.replay.arrival_order import bucket, emission_clock_us
 from spark_jobs.replay.epochs import Axis, axis, falls_idle, follows_clock
 from spark_jobs.replay.events import declared_labels, moves_watermark
@@ -30,6 +30,17 @@ def partitions(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
         return spoken.withColumn("declared", F.lit(False))
     declared = groups.sparkSession.createDataFrame([(label,) for label in labels], "partition string")
     return spoken.union(declared).distinct().withColumn("declared", F.col("partition").isin(labels))
+
+
+def of_partitions(found: Column) -> Column:
+    """The `partition_watermarks` of `combined` as published tables have them."""
+    return F.transform(
+        found,
+        lambda p: F.struct(
+            p.getField("source_partition").alias("source_partition"),
+            timestamps.from_millis(p.getField("watermark_ms")).alias("watermark"),
+        ),
+    )
 
 
 def points_after(epochs: DataFrame, pipeline: Pipeline) -> DataFrame:

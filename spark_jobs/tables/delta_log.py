@@ -78,6 +78,18 @@ def applications(spark: SparkSession, path: str, after: int, newest: int) -> dic
     return found
 
 
+def changes(spark: SparkSession, path: str, after: int, newest: int) -> list[dict[str, Any]] | None:
+    """The actions of each version in `(after, newest]` of the table at `path`, oldest first.
+
+    None if the log of one of them has been cleaned away.
+    """
+    log = _log(spark, path)
+    versions = range(after + 1, newest + 1)
+    if not all(file_exists(spark, _commit_file(spark, log, version).toString()) for version in versions):
+        return None
+    return [action for version in versions for action in _read(spark, log, version)]
+
+
 def state_at(spark: SparkSession, path: str, version: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The table at `version`: the actions that add its files, and that which describes it. Costs a Spark job."""
     log = _log(spark, path)

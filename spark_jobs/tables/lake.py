@@ -18,8 +18,8 @@ from urllib.parse import unquote, urlsplit
 from spark_jobs.pipeline.checks import JOIN_TABLES, RESULT_TABLES
 from spark_jobs.pipeline.model import Pipeline
 
-#: Whatever a run may publish.
-TABLES = tuple(dict.fromkeys((*RESULT_TABLES, *JOIN_TABLES)))
+#: Whatever a run may publish; `advances` is what a run over later arrivals goes on from.
+TABLES = tuple(dict.fromkeys((*RESULT_TABLES, *JOIN_TABLES, "advances")))
 #: The one that every run publishes into, and before all others.
 GATE_TABLE = "late_events"
 
@@ -70,6 +70,11 @@ class Lake:
         """The report of a run: in the lake, or for a lake that is no folder of this machine in `reports` here."""
         folder = self.folder
         return (Path.cwd() / "reports" / self.pipeline if folder is None else folder / "reports") / f"{run_id}.html"
+
+
+def behind_folder(run_id: str) -> str:
+    """Where a run that goes on stages what it adds to windows that were closed before it, in place of its id."""
+    return f"{run_id}-behind"
 
 
 def staged_folder(run_id: str) -> str:

@@ -37,6 +37,7 @@ SCHEMA = T.StructType(
         T.StructField("counts", T.MapType(T.StringType(), T.LongType())),
         T.StructField("versions", T.MapType(T.StringType(), T.LongType())),
         T.StructField("error", T.StringType()),
+        T.StructField("arrived_from", T.TimestampType()),
         T.StructField("arrived_to", T.TimestampType()),
         T.StructField("started_at", T.TimestampType(), False),
         T.StructField("finished_at", T.TimestampType(), False),
@@ -45,7 +46,7 @@ SCHEMA = T.StructType(
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ATTEMPTS = 10
-_TIMES = ("interval_start", "interval_end", "arrived_to", "started_at", "finished_at")
+_TIMES = ("interval_start", "interval_end", "arrived_from", "arrived_to", "started_at", "finished_at")
 
 # What a run has come to when its last row is this step in this state.
 _STATES = {
@@ -76,7 +77,7 @@ class Run:
 
     `source_versions` are those of several sources by name, which the step `plan` has entered as its versions, and
     `source_version` that of the first; empty where there is one source. `arrived_to` is set where only what arrived
-    before then is read.
+    before then is read, `arrived_from` where the run goes on from one that had read what arrived before that.
     """
 
     run_id: str
@@ -88,6 +89,7 @@ class Run:
     interval_end: datetime | None
     steps: tuple[Step, ...] = ()
     source_versions: Mapping[str, int] = field(default_factory=dict)
+    arrived_from: datetime | None = None
     arrived_to: datetime | None = None
 
     @property
@@ -153,6 +155,7 @@ def record(spark: SparkSession, lake: Lake, run: Run, step: Step) -> Run:
         "counts": step.counts,
         "versions": step.versions,
         "error": step.error,
+        "arrived_from": run.arrived_from,
         "arrived_to": run.arrived_to,
         "started_at": step.started_at,
         "finished_at": step.finished_at,
@@ -221,6 +224,7 @@ def _run(rows: list[T.Row]) -> Run:
         interval_start=_bound(last.interval_start),
         interval_end=_bound(last.interval_end),
         source_versions=planned,
+        arrived_from=_bound(last.arrived_from),
         arrived_to=_bound(last.arrived_to),
         steps=tuple(
             Step(

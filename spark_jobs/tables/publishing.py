@@ -13,6 +13,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
 from uuid import uuid4
@@ -21,11 +22,12 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.tables import delta_log
-from spark_jobs.tables.lake import Lake, staged_folder
+from spark_jobs.tables.lake import Lake, behind_folder, staged_folder
 from spark_jobs.tables.staging import published_columns, staged
 
 _ATTEMPTS = 5
 _APPLICATION = "tidemark/"
+_FILE, _TOUCHED = "__tm_file", "__tm_touched"
 
 
 class PublishError(ValueError):
@@ -78,17 +80,27 @@ class Interval:
         return held
 
 
-def publish(spark: SparkSession, lake: Lake, run_id: str, table: str, interval: Interval, base: Base) -> int:
+def publish(
+    spark: SparkSession,
+    lake: Lake,
+    run_id: str,
+    table: str,
+    interval: Interval | None,
+    base: Base,
+    *,
+    behind: bool = False,
+) -> int:
     """Replace the rows of `interval` in the published `table` by the run's staged ones and give its new version.
 
-    A table that the base has not is replaced whole. Done already: nothing happens. Another writer's commit in between:
-    tried again. Raises OvertakenError when that writer is a run, PublishError when a part of the table would be
-    replaced by rows with other columns.
+    None: nothing is replaced, and only what the run has staged `behind` its windows is added (of `window_results`: is
+    put in place of all rows of its windows). A table that the base has not is replaced whole. Done already: nothing
+    happens. Another writer's commit in between: tried again. Raises OvertakenError when that writer is a run,
+    PublishError when a part of the table would be replaced by rows with other columns.
     """
-    replaced = interval if table in base.versions else Interval()
+    replaced = interval if table in base.versions or interval is None else Interval()
 
     def commit(transaction: delta_log.Transaction, application: str) -> int:
-        return _commit(spark, transaction, lake, run_id, table, replaced, application)
+        return _Publishing(spark, transaction, lake, run_id, table).commit(replaced, application, behind=behind)
 
     return _once(spark, lake, run_id, table, base, commit)
 
@@ -148,38 +160,79 @@ def _once(
     raise last
 
 
-def _commit(
-    spark: SparkSession,
-    transaction: delta_log.Transaction,
-    lake: Lake,
-    run_id: str,
-    table: str,
-    interval: Interval,
-    application: str,
-) -> int:
-    actions = delta_log.actions(spark, lake.staged(table, run_id))
-    added = _relative(delta_log.live_files(actions), staged_folder(run_id))
-    described = [_published(a) for a in actions if "metaData" in a or "protocol" in a]
-    if transaction.read_version < 0:
-        return transaction.commit([], [*described, *added], application)
-    staged_rows = staged(spark, lake, run_id, table)
-    published = spark.read.format("delta").option("versionAsOf", transaction.read_version).load(lake.path(table))
-    same = _columns(staged_rows) == _columns(published)
-    files = transaction.files()
-    if interval.whole:
-        return transaction.commit(files, [*([] if same else described), *added], application)
-    if not same:
-        raise PublishError(
-            f"{table}: asked to replace the windows from {interval.start} to {interval.end} by rows with the columns "
-            f"{_columns(staged_rows)}, found {_columns(published)}. "
-            "Replay without --from and --to to change the columns."
-        )
-    in_range = interval.holds(_begins(table, published))
-    touched = published.where(in_range).select("_metadata.file_name").distinct()
-    names = {row.file_name for row in touched.collect()}
-    carried = _carry_over(published, names, ~in_range, lake, run_id, table, transaction.read_version)
-    removed = [f for f in files if f.path().rsplit("/", 1)[-1] in names]
-    return transaction.commit(removed, [*carried, *added], application)
+class _Publishing:
+    """One attempt to publish what a run has staged for one table."""
+
+    def __init__(
+        self, spark: SparkSession, transaction: delta_log.Transaction, lake: Lake, run_id: str, table: str
+    ) -> None:
+        self._spark, self._transaction = spark, transaction
+        self._lake, self._run_id, self._table = lake, run_id, table
+
+    def commit(self, interval: Interval | None, application: str, *, behind: bool) -> int:
+        """Replace the rows of `interval` and take up what is staged."""
+        added, described = self._staged(self._run_id) if interval is not None else ([], [])
+        if behind:
+            more, of_these = self._staged(behind_folder(self._run_id))
+            added, described = [*added, *more], described or of_these
+        if self._transaction.read_version < 0:
+            return self._transaction.commit([], [*described, *added], application)
+        folder = self._run_id if interval is not None else behind_folder(self._run_id)
+        found = _columns(staged(self._spark, self._lake, folder, self._table))
+        same = found == _columns(self._published)
+        if interval is not None and interval.whole:
+            files = self._transaction.files()
+            return self._transaction.commit(files, [*([] if same else described), *added], application)
+        if not same:
+            span = interval or Interval()
+            raise PublishError(
+                f"{self._table}: asked to replace the windows from {span.start} to {span.end} by rows with the columns "
+                f"{found}, found {_columns(self._published)}. Replay without --from and --to to change the columns."
+            )
+        removed, carried = self._replaced(interval, behind=behind)
+        return self._transaction.commit(removed, [*carried, *added], application)
+
+    @cached_property
+    def _published(self) -> DataFrame:
+        reader = self._spark.read.format("delta").option("versionAsOf", self._transaction.read_version)
+        return reader.load(self._lake.path(self._table))
+
+    def _staged(self, folder: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """The files staged in a folder, as seen from the published table, and what describes the table."""
+        actions = delta_log.actions(self._spark, self._lake.staged(self._table, folder))
+        described = [_published(a) for a in actions if "metaData" in a or "protocol" in a]
+        return _relative(delta_log.live_files(actions), staged_folder(folder)), described
+
+    def _replaced(self, interval: Interval | None, *, behind: bool) -> tuple[list[Any], list[dict[str, Any]]]:
+        """The files that hold rows to be replaced, and new ones with what else is in them."""
+        rows, goes = self._published.withColumn(_FILE, F.col("_metadata.file_name")), F.lit(False)
+        if interval is not None:
+            goes = F.coalesce(interval.holds(_begins(self._table, rows)), F.lit(False))
+        if behind and self._table == "window_results":
+            windows = staged(self._spark, self._lake, behind_folder(self._run_id), self._table)
+            touched = windows.select("window_start").distinct().withColumn(_TOUCHED, F.lit(True))
+            rows = rows.join(F.broadcast(touched), "window_start", "left")
+            goes = goes | F.col(_TOUCHED).isNotNull()
+        elif interval is None:
+            return [], []
+        names = {row[_FILE] for row in rows.where(goes).select(_FILE).distinct().collect()}
+        if not names:
+            return [], []
+        left = rows.where(F.col(_FILE).isin(sorted(names)) & ~goes).select(self._published.columns)
+        removed = [file for file in self._transaction.files() if file.path().rsplit("/", 1)[-1] in names]
+        return removed, self._carried_over(left)
+
+    def _carried_over(self, left: DataFrame) -> list[dict[str, Any]]:
+        """Rows of removed files that stay, as new files.
+
+        Several processes may publish one run: each carries over into a folder of its own, and one of these is taken up.
+        """
+        if left.isEmpty():
+            return []
+        folder = f"{self._run_id}-carried-{self._transaction.read_version}-{uuid4().hex[:8]}"
+        target = self._lake.staged(self._table, folder)
+        left.write.format("delta").mode("append").save(target)
+        return _relative(delta_log.live_files(delta_log.actions(self._spark, target)), staged_folder(folder))
 
 
 def _begins(table: str, rows: DataFrame) -> Column:
@@ -191,22 +244,6 @@ def _begins(table: str, rows: DataFrame) -> Column:
         return F.col("event_time")
     start = F.col("window_start")
     return F.coalesce(start, F.col("event_time")) if table == "late_events" else start
-
-
-def _carry_over(
-    published: DataFrame, names: set[str], outside: Column, lake: Lake, run_id: str, table: str, version: int
-) -> list[dict[str, Any]]:
-    """The rows outside the replaced range, of files that also hold rows inside, as new files.
-
-    Several processes may publish one run: each carries over into a folder of its own, and one of these is taken up.
-    """
-    rows = published.where(F.col("_metadata.file_name").isin(sorted(names)) & outside) if names else None
-    if rows is None or rows.isEmpty():
-        return []
-    folder = f"{run_id}-carried-{version}-{uuid4().hex[:8]}"
-    target = lake.staged(table, folder)
-    rows.write.format("delta").mode("append").save(target)
-    return _relative(delta_log.live_files(delta_log.actions(published.sparkSession, target)), staged_folder(folder))
 
 
 def _published(action: dict[str, Any]) -> dict[str, Any]:

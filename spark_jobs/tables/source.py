@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial, reduce
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
@@ -127,6 +128,33 @@ def extent(spark: SparkSession, table: str) -> tuple[int, int]:
     name = f"delta.`{located(table)}`" if is_path(table) else table
     detail = spark.sql(f"DESCRIBE DETAIL {name}").head()
     return (0, 0) if detail is None else (int(detail["numFiles"]), int(detail["sizeInBytes"]))
+
+
+@dataclass(frozen=True)
+class Changed:
+    """What commits did to a table's rows: the files that they added, and how many they took away."""
+
+    added: list[str]
+    removed: int
+
+
+def changed(spark: SparkSession, table: str, since: int, until: int) -> Changed | None:
+    """What the commits behind the version `since`, up to `until`, did to the rows; None if their log is gone.
+
+    Files that hold the same rows as others before, as compaction writes them, are no change.
+    """
+    found = delta_log.changes(spark, _location(spark, table), since, until)
+    if found is None:
+        return None
+    meant = [action for action in found if next(iter(action.values())).get("dataChange")]
+    added = [action["add"]["path"] for action in meant if "add" in action]
+    return Changed(added, sum("remove" in action for action in meant))
+
+
+def of_files(spark: SparkSession, table: str, version: int, files: Sequence[str]) -> DataFrame:
+    """The rows of some of the table's files, which are named as in its log."""
+    names = [unquote(file).rsplit("/", 1)[-1] for file in files]
+    return read(spark, table, version).where(F.col("_metadata.file_name").isin(names))
 
 
 def _location(spark: SparkSession, table: str) -> str:

@@ -33,11 +33,15 @@ _STATISTICS = {
     "pairs": "window_start,event_time,timing",
     "invalid_events": "run_id",
     "drift": "source_partition",
+    "advances": "emitted_at",
 }
 
 
-def stage(rows: DataFrame, lake: Lake, run_id: str, table: str, part: str) -> None:
-    """Add `rows` (contract columns without `run_id`) to what the run stages for `table`, unless `part` is there."""
+def stage(rows: DataFrame, lake: Lake, run_id: str, table: str, part: str, *, folder: str | None = None) -> None:
+    """Add `rows` (contract columns without `run_id`) to what the run stages for `table`, unless `part` is there.
+
+    They go into the run's own folder, or into `folder`, which is published otherwise.
+    """
     looked_up = ",".join(name for name in _STATISTICS[table].split(",") if name in (*rows.columns, "run_id"))
     (
         rows.withColumn("run_id", F.lit(run_id))
@@ -46,7 +50,7 @@ def stage(rows: DataFrame, lake: Lake, run_id: str, table: str, part: str) -> No
         .option("txnAppId", part)
         .option("txnVersion", 0)
         .option("delta.dataSkippingStatsColumns", looked_up)
-        .save(lake.staged(table, run_id))
+        .save(lake.staged(table, folder or run_id))
     )
 
 

@@ -80,6 +80,7 @@ def test_slices_that_follow_each_other_publish_what_one_job_says(spark: SparkSes
     pipeline = history.pipeline(table)
     runs = assert_slices_follow(spark, pipeline, lake)
     assert [run.arrived_to for run in runs] == CUTS
+    assert [run.arrived_from for run in runs] == [None, None, *CUTS[1:-1]]
     assert min(runs[-1].counts["late"], runs[-1].counts["too_late"]) > 0
     # What is covered is not done again; a part of time is replayed as of what is published.
     before = published(spark, lake)
