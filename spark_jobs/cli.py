@@ -84,10 +84,11 @@ def plan(
         pipeline = _load(file, override)
         asked = _interval(start, end)
         from spark_jobs.jobs import plan as planning
+        from spark_jobs.jobs.extent import extent
         from spark_jobs.session import open_session
 
-        spark = open_session(f"tidemark plan {pipeline.name}")
-        planned = planning.plan(spark, pipeline, _lake(pipeline), asked, _moment(arrived_to))
+        spark, lake = open_session(f"tidemark plan {pipeline.name}"), _lake(pipeline)
+        planned = planning.plan(spark, pipeline, lake, asked, _moment(arrived_to))
         found = {
             "run_id": planned.run.run_id,
             "pipeline": pipeline.name,
@@ -98,8 +99,10 @@ def plan(
             "source_version": planned.run.source_version,
             "interval_start": planned.run.interval_start,
             "interval_end": planned.run.interval_end,
+            "arrived_from": planned.run.arrived_from,
             "arrived_to": planned.run.arrived_to,
-            **asdict(planning.extent(spark, pipeline, planned)),
+            **asdict(extent(spark, pipeline, lake, planned)),
+            **({"note": planned.note} if planned.note else {}),
         }
         _answer(as_json, found, lambda: _print_pairs(f"Plan for {pipeline.name}", found))
 

@@ -76,6 +76,7 @@ def rows(staged: Staged) -> DataFrame:
     if retracts(staged.pipeline):
         found = found.crossJoin(staged.retractions.agg(F.count("*").alias("retractions")))
     told = {name: F.lit(staged.counts[name]).cast("long") for name in ("rows_read", "filtered")}
+    told["too_late_behind"] = F.lit(staged.counts.get("too_late_behind", 0)).cast("long")
     if windows.overlap(staged.pipeline):
         found = found.withColumn("on_time_pairs", F.col("on_time"))
         told |= {name: F.lit(staged.counts.get(name)).cast("long") for name in _REPORTED}
@@ -126,7 +127,7 @@ def _of_pairs() -> tuple[Law, ...]:
 
 
 def _of_all(pipeline: Pipeline, accounted: str, without: str) -> tuple[Law, ...]:
-    differing = f"nullif(concat_ws('; ', {', '.join(_difference(name) for name in _COUNTED)}), '')"
+    differing = f"nullif(concat_ws('; ', {', '.join(_difference(name, pipeline) for name in _COUNTED)}), '')"
     always: tuple[Law, ...] = (
         Law(
             "every_row_is_accounted_for",
@@ -159,15 +160,17 @@ def _of_all(pipeline: Pipeline, accounted: str, without: str) -> tuple[Law, ...]
     limit = pipeline.quality.max_too_late_ratio
     if limit is None:
         return always
-    in_windows = "(on_time + late + too_late)"
+    # With those that wait in open windows, and those that came for windows closed before the run.
+    in_windows = "(greatest(on_time, coalesce(reported_on_time, on_time)) + late + too_late + too_late_behind)"
+    missed = "(too_late + too_late_behind)"
     too_late = Law(
         "not_too_many_rows_are_too_late",
         f"Of the rows that belong to a window at most {100 * limit:g} % are too late for it "
         "(quality.max_too_late_ratio). A larger allowed_lateness or out_of_orderness takes more of them in.",
-        f"too_late <= CAST({limit!r} AS DOUBLE) * {in_windows}",
+        f"{missed} <= CAST({limit!r} AS DOUBLE) * {in_windows}",
         observed=(
-            f"concat(too_late, ' of ', {in_windows}, ' rows (', "
-            f"round(coalesce(try_divide(100D * too_late, {in_windows}), 0), 3), ' %)')"
+            f"concat({missed}, ' of ', {in_windows}, ' rows (', "
+            f"round(coalesce(try_divide(100D * {missed}, {in_windows}), 0), 3), ' %)')"
         ),
     )
     return (*always, too_late)
@@ -189,9 +192,12 @@ def _may_be_open(found: DataFrame, pipeline: Pipeline) -> DataFrame:
     return found.withColumn("open_windows", F.lit(None).cast("long"))
 
 
-def _difference(name: str) -> str:
+def _difference(name: str, pipeline: Pipeline) -> str:
     """SQL for what is said of a count that the replay reported otherwise; null if it did not."""
     waiting = " AND NOT (open_windows > 0 AND reported_on_time > on_time)" if name == "on_time" else ""
+    if name == "late" and gathers(pipeline):
+        # Late rows that are gathered wait for the end of their epoch.
+        waiting = " AND NOT (open_windows IS NULL AND reported_late > late)"
     return (
         f"CASE WHEN reported_{name} <> {name}{waiting} "
         f"THEN concat('{name}: ', reported_{name}, ' reported, ', {name}, ' staged') END"

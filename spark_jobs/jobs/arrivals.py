@@ -99,13 +99,20 @@ def resumption(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) ->
     return found
 
 
-def mattering(rows: DataFrame, pipeline: Pipeline, resumed: Resumption) -> DataFrame:
+def read(spark: SparkSession, pipeline: Pipeline, run: Run, resumed: Resumption | None) -> DataFrame:
+    """The rows of the run's source, or of all its sources together, that it reads."""
+    rows = arrived(source.events(spark, pipeline, run.pinned), pipeline, run)
+    return rows if resumed is None else _mattering(rows, pipeline, resumed)
+
+
+def _mattering(rows: DataFrame, pipeline: Pipeline, resumed: Resumption) -> DataFrame:
     """Those of the source's rows that can still matter to a run that goes on (`resume`)."""
     event, arrival = pipeline.source.event_time, pipeline.source.arrival_time
     if arrival is None:
         raise ValueError(f"{pipeline.name}: asked which rows have arrived, found no source.arrival_time")
-    late_enough = _is_from(rows, arrival, resumed.since_us) | _is_missing(rows, arrival)
-    return rows.where(late_enough | F.coalesce(_is_from(rows, event, resumed.oldest_ms * 1000), F.lit(False)))
+    came = _is_from(rows, arrival, resumed.since_us) | _is_missing(rows, arrival)
+    # Null where a time is missing, which a filter takes for no; Delta could not look through anything around it.
+    return rows.where(came | _is_from(rows, event, resumed.oldest_ms * 1000))
 
 
 def rewritten(spark: SparkSession, pipeline: Pipeline, since: int, until: int, covered: datetime) -> str | None:

@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import reduce
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession
 
-from spark_jobs.jobs.arrivals import arrived, arrived_inputs, require_slices, rewritten
+from spark_jobs.jobs.arrivals import require_slices, rewritten
 from spark_jobs.jobs.check import check_source
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.join_check import check_join
-from spark_jobs.pipeline.model import Pipeline, Windows
-from spark_jobs.replay import columns as c
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import windows
-from spark_jobs.replay.events import prepare
 from spark_jobs.replay.resume import Resumption, can_resume, resumption
 from spark_jobs.replay.support import UnsupportedPipelineError, require_support
 from spark_jobs.semantics.custom import GeneratorError
@@ -165,60 +161,6 @@ def checked(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:
     except SourceError as problem:
         raise InputError(str(problem)) from problem
     return versions
-
-
-@dataclass(frozen=True)
-class Extent:
-    """How much a run has to do: the sources' rows, files and bytes, and the windows between their event times.
-
-    A join by interval has no windows.
-    """
-
-    source_rows: int
-    source_files: int
-    source_bytes: int
-    first_window: datetime | None
-    last_window: datetime | None
-
-
-def extent(spark: SparkSession, pipeline: Pipeline, planned: Plan) -> Extent:
-    """Look at the source for what the run would read. Costs one pass over its event times."""
-    extents = [source.extent(spark, table) for table in planned.tables.values()]
-    files, size = (sum(counted) for counted in zip(*extents, strict=True))
-    rows = _prepared(spark, pipeline, planned)
-    if pipeline.windows.kind == "none":
-        return Extent(rows.count(), files, size, None, None)
-    oldest, newest = windows.oldest_ms(F.col(c.TS_MS), pipeline.windows), F.col(c.WINDOW_MS)
-    held = F.col(c.VALID) & (oldest <= newest) & planned.interval.holds(F.timestamp_millis(newest))
-    found = rows.agg(
-        F.count("*").alias("rows"),
-        F.min(F.when(held, oldest)).alias("first"),
-        F.max(F.when(held, newest)).alias("last"),
-    ).collect()[0]
-    first, last = (
-        None if ms is None else _EPOCH + timedelta(milliseconds=ms) for ms in (found["first"], found["last"])
-    )
-    if first is not None and planned.interval.start is not None:
-        first = max(first, planned.interval.start)
-    return Extent(found["rows"], files, size, first, last)
-
-
-def _prepared(spark: SparkSession, pipeline: Pipeline, planned: Plan) -> DataFrame:
-    """The rows of all sources, made ready: of those of a join the times alone."""
-    versions = planned.run.pinned
-    if pipeline.join is None:
-        return prepare(arrived(source.events(spark, pipeline, versions), pipeline, planned.run), pipeline)
-    frames = arrived_inputs(*source.inputs(spark, pipeline, versions), pipeline, planned.run)
-    alone = [pipeline.alone(united) for united in pipeline.sources] or [pipeline]
-    timed = [
-        prepare(rows, replace(one, windows=_grid(one.windows))).select(c.VALID, c.TS_MS, c.WINDOW_MS)
-        for rows, one in zip((rows for rows in frames if rows is not None), alone, strict=True)
-    ]
-    return reduce(DataFrame.union, timed)
-
-
-def _grid(windows: Windows) -> Windows:
-    return Windows(size_ms=1) if windows.kind == "none" else windows
 
 
 def _aligned(interval: Interval, pipeline: Pipeline) -> None:

@@ -49,7 +49,7 @@ from spark_jobs.replay.engine import watermarks
 from spark_jobs.replay.epochs import Axis, axis
 from spark_jobs.replay.events import fills_windows, moves_watermark, prepare, quoted
 from spark_jobs.session import interpreting, shuffling
-from spark_jobs.tables import source, staging
+from spark_jobs.tables import staging
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.publishing import Interval
@@ -81,9 +81,7 @@ class _Staging:
         self._interval = Interval(run.interval_start, run.interval_end)
         self._until_us = arrivals.until_us(run)
         self._resumed = arrivals.resumption(spark, pipeline, lake, run)
-        self._events = arrivals.arrived(source.events(spark, pipeline, run.pinned), pipeline, run)
-        if self._resumed is not None:
-            self._events = arrivals.mattering(self._events, pipeline, self._resumed)
+        self._events = arrivals.read(spark, pipeline, run, self._resumed)
         self._prepared = prepare(self._events, pipeline)
         self._advances: DataFrame | None = None
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import EmitKind, LateData, Order, Pipeline, Strategy
@@ -112,12 +112,6 @@ def resumption(kept: DataFrame, covered_us: int, pipeline: Pipeline) -> Resumpti
         return None
     known = [(p.source_partition, p.watermark_ms) for p in row.partition_watermarks if p.watermark_ms is not None]
     return Resumption(covered_us, oldest_ms, row.clock_us, known)
-
-
-def matters(event_ms: Column, clock_us: Column, resumed: Resumption) -> Column:
-    """Whether a row can still matter; never null, also for rows that lack a time."""
-    open_windows = F.coalesce(event_ms >= F.lit(resumed.oldest_ms), F.lit(False))
-    return clock_us.isNull() | (clock_us >= F.lit(resumed.since_us)) | open_windows
 
 
 def with_known(groups: DataFrame, resumed: Resumption, pipeline: Pipeline) -> DataFrame:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 _PACKAGE = "org.apache.spark.sql.delta"
@@ -92,12 +92,17 @@ def changes(spark: SparkSession, path: str, after: int, newest: int) -> list[dic
 
 def state_at(spark: SparkSession, path: str, version: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The table at `version`: the actions that add its files, and that which describes it. Costs a Spark job."""
-    log = _log(spark, path)
-    _updated(log)
-    snapshot = log.getSnapshotAt(version, *(getattr(log, f"getSnapshotAt$default${i}")() for i in (2, 3, 4)))
+    snapshot = _snapshot(spark, path, version)
     files = snapshot.allFiles().collectAsList()
     added = [json.loads(files.get(i).json()) for i in range(files.size())]
     return added, [json.loads(snapshot.metadata().json())]
+
+
+def sizes(spark: SparkSession, path: str, version: int) -> dict[str, int]:
+    """The bytes of each file of the table at `version`. Costs a Spark job."""
+    snapshot = _snapshot(spark, path, version)
+    files = DataFrame(snapshot.allFiles().toDF(), spark).select("path", "size").collect()
+    return {row.path: row.size for row in files}
 
 
 def schema(spark: SparkSession, path: str) -> StructType:
@@ -190,6 +195,12 @@ def _commit_file(spark: SparkSession, log: Any, version: int) -> Any:
 
 def _log(spark: SparkSession, path: str) -> Any:
     return _jvm(spark).org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
+
+
+def _snapshot(spark: SparkSession, path: str, version: int) -> Any:
+    log = _log(spark, path)
+    _updated(log)
+    return log.getSnapshotAt(version, *(getattr(log, f"getSnapshotAt$default${i}")() for i in (2, 3, 4)))
 
 
 def _updated(log: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from pathlib import Path
@@ -128,6 +128,13 @@ def extent(spark: SparkSession, table: str) -> tuple[int, int]:
     name = f"delta.`{located(table)}`" if is_path(table) else table
     detail = spark.sql(f"DESCRIBE DETAIL {name}").head()
     return (0, 0) if detail is None else (int(detail["numFiles"]), int(detail["sizeInBytes"]))
+
+
+def size_of(spark: SparkSession, table: str, version: int, files: Collection[str]) -> int:
+    """Bytes of those of `files` (whole paths) that are the table's."""
+    names = {file.rsplit("/", 1)[-1] for file in files}
+    sizes = delta_log.sizes(spark, _location(spark, table), version)
+    return sum(size for path, size in sizes.items() if path.rsplit("/", 1)[-1] in names)
 
 
 @dataclass(frozen=True)

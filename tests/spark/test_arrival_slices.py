@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.extent import extent
+from spark_jobs.jobs.plan import plan
 from spark_jobs.jobs.run import Outcome, Runner
 from spark_jobs.pipeline import EndOfInput, Pipeline
 from spark_jobs.semantics import reference
@@ -18,6 +22,7 @@ from spark_jobs.tables.lake import RESULT_TABLES, Lake
 from spark_jobs.tables.publishing import Interval
 from tests.spark import history
 from tests.spark.engine import in_order
+from tests.spark.files_read import most_files_read
 from tests.spark.test_custom_runs import detecting
 from tests.spark.test_session_runs import sessions
 from tests.spark.test_sliding_runs import SHAPES, sliding
@@ -72,7 +77,7 @@ KINDS = {
     "no lateness": lambda table: history.pipeline(table, windows__allowed_lateness="0s"),
     "retracting": lambda table: history.pipeline(table, windows__accumulation="retracting"),
     "gathered": lambda table: history.pipeline(table, windows__late_panes="per_epoch"),
-    "early": lambda table: history.pipeline(table, windows__trigger="{kind: count, n: 5}"),
+    "early": lambda table: history.pipeline(table, windows__trigger="{count: 5}"),
 }
 
 
@@ -94,6 +99,44 @@ def test_slices_that_follow_each_other_publish_what_one_job_says(spark: SparkSes
 @pytest.mark.parametrize("kind", KINDS)
 def test_slices_of_every_kind(spark: SparkSession, table: str, lake: Lake, kind: str) -> None:
     assert_slices_follow(spark, KINDS[kind](table), lake)
+
+
+DAYS = 8
+
+
+def a_row_a_minute(spark: SparkSession, path: Path) -> str:
+    """Days of rows, a file a day; one row in fifty comes up to days late."""
+    start = F.unix_micros(F.lit(history.START.replace(hour=0)))
+    stored = start + F.col("id") * F.lit(60_000_000)
+    delay = F.when(F.pmod("id", F.lit(50)) == 7, F.pmod(F.col("id") * 7919, F.lit(200_000))).otherwise(F.col("id") % 7)
+    rows = spark.range(0, 1440 * DAYS, numPartitions=DAYS).select(
+        "id",
+        F.when(F.col("id") % 3 == 0, "north").otherwise("south").alias("site"),
+        F.when(F.col("id") % 4 > 0, (F.col("id") % 4).cast("string")).alias("device"),
+        F.timestamp_micros(stored - delay * F.lit(1_000_000)).alias("happened_at"),
+        F.timestamp_micros(stored).alias("stored_at"),
+        (F.col("id") % 50).cast("double").alias("reading"),
+    )
+    rows.write.format("delta").save(str(path))
+    return str(path)
+
+
+def test_a_run_reads_its_own_day_and_the_windows_still_open(spark: SparkSession, tmp_path: Path, lake: Lake) -> None:
+    path = a_row_a_minute(spark, tmp_path / "days")
+    pipeline = history.pipeline(path, windows__size="1 hour", windows__allowed_lateness="2 hours")
+    end = history.START.replace(hour=0) + timedelta(days=DAYS)
+    yesterday = end - timedelta(days=1)
+    assert most_files_read(spark, path, lambda: taken(spark, pipeline, lake, yesterday)) == DAYS - 1
+    planned = plan(spark, pipeline, lake, Interval(), end)
+    assert extent(spark, pipeline, lake, planned).source_files == 2
+    assert most_files_read(spark, path, lambda: taken(spark, pipeline, lake, end)) == 2
+    [*_, run] = ledger.published(spark, lake)
+    assert (run.arrived_from, run.interval_start) == (yesterday, yesterday - timedelta(hours=3))
+    assert run.counts["too_late_behind"] > 0
+    # What came for windows of earlier days is told as by a run that reads everything.
+    other = Lake(lake.root + "-whole", "readings")
+    taken(spark, pipeline, other, end)
+    assert published(spark, lake) == published(spark, other)
 
 
 def test_what_cannot_be_cut_is_refused(spark: SparkSession, table: str, lake: Lake) -> None:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from spark_jobs.cli import app
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.plan import extent
+from spark_jobs.jobs.extent import extent
 from spark_jobs.jobs.run import Outcome, Runner
 from spark_jobs.pipeline import Pipeline, from_mapping
 from spark_jobs.replay import UnsupportedPipelineError, replay
@@ -386,7 +386,7 @@ def test_a_bound_that_cuts_a_window_or_a_millisecond_is_refused(
 def test_a_plan_tells_rows_and_windows(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
     for pipeline, first in ((two(tables), False), (by_window(tables), True)):
         planned, _ = Runner(spark, pipeline, lake).plan(Interval())
-        found = extent(spark, pipeline, planned)
+        found = extent(spark, pipeline, lake, planned)
         assert (found.source_rows, found.source_files) == (ROWS, 2)
         assert (found.first_window is not None) is first
 
