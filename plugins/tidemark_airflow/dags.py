@@ -2,8 +2,9 @@
 
     [land ->] plan -> replay -> audit -> publish -> report
 
-A task is one step of a run and can be repeated: it finds what an earlier attempt did. A scheduled run answers for all
-that has arrived, not for its data interval alone, since a row may be late by more than an interval. One run at a time.
+A task is one step of a run and can be repeated: it finds what an earlier attempt did. One run at a time. A scheduled
+run of a pipeline with `end_of_input: keep_open` answers for what arrived by the end of its data interval, and goes on
+where the run before it has ended; of any other pipeline it answers for all that has arrived.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 from airflow.sdk import DAG, CronDataIntervalTimetable, chain, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 
-from spark_jobs.pipeline import Pipeline
+from spark_jobs.pipeline import EndOfInput, Order, Pipeline
 from tidemark_airflow.backfill_form import FormError, form, request_of
 from tidemark_airflow.links import dag_id
 from tidemark_airflow.operators import LandOperator, PlanOperator, Request, StepOperator
@@ -25,6 +26,8 @@ from tidemark_airflow.pipeline_files import RESERVED, read_folder
 STEPS = ("replay", "audit", "publish", "report")
 
 _TASKS = {"retries": 1, "retry_delay": timedelta(seconds=30)}
+# Filled in for each DAG run; one that is started by hand may have no data interval.
+_INTERVAL_END = "{{ data_interval_end.isoformat() if data_interval_end is defined and data_interval_end else '' }}"
 _SINCE = datetime(2024, 1, 1, tzinfo=UTC)
 
 
@@ -49,10 +52,18 @@ def pipeline_dag(pipeline: Pipeline, *, landing: str | None = None, application:
         is_paused_upon_creation=None if schedule else False,
         **_common(f"Made from `{pipeline.path}`."),
     ) as dag:
-        first = _steps(Request(pipeline_file=str(pipeline.path)), application)
+        first = _steps(_request(pipeline), application)
         if landing:
             LandOperator(script=landing) >> first
     return dag
+
+
+def _request(pipeline: Pipeline) -> Request:
+    request = Request(pipeline_file=str(pipeline.path))
+    by_arrival = pipeline.replay.order in {Order.ARRIVAL, Order.COMMIT}
+    if pipeline.schedule and by_arrival and pipeline.replay.end_of_input is EndOfInput.KEEP_OPEN:
+        request["arrived_to"] = _INTERVAL_END
+    return request
 
 
 def backfill_dag(folder: Path, *, application: str = "") -> DAG | None:

@@ -35,11 +35,12 @@ FAILURE = "failure"
 
 
 class Request(TypedDict):
-    """What a run is asked for, as it travels between tasks. `start` and `end` are ISO 8601, None is without bound."""
+    """What a run is asked for, as it travels between tasks. Moments are ISO 8601; None or empty is without bound."""
 
     pipeline_file: str
     start: NotRequired[str | None]
     end: NotRequired[str | None]
+    arrived_to: NotRequired[str | None]
     overrides: NotRequired[dict[str, str]]
 
 
@@ -147,10 +148,11 @@ class PlanOperator(SparkJobOperator):
         self.request = request
 
     def job_arguments(self) -> list[str]:
-        """`plan FILE [--from ISO] [--to ISO] [--set key=value ...]`."""
+        """`plan FILE [--from ISO] [--to ISO] [--arrived-to ISO] [--set key=value ...]`."""
         request: Request = self.request
         arguments = [PLAN, request["pipeline_file"]]
-        for option, moment in (("--from", request.get("start")), ("--to", request.get("end"))):
+        asked = {"--from": request.get("start"), "--to": request.get("end"), "--arrived-to": request.get("arrived_to")}
+        for option, moment in asked.items():
             arguments += [option, moment] if moment else []
         return arguments + _settings(request)
 

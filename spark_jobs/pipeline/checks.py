@@ -13,7 +13,7 @@ from spark_jobs.pipeline.model import Expectation
 from spark_jobs.pipeline.records import Field, ListOf, Record, Rest
 from spark_jobs.pipeline.review import hint
 
-RESULT_TABLES = ("watermarks", "panes", "window_results", "late_events", "invalid_events")
+RESULT_TABLES = ("panes", "window_results", "late_events", "invalid_events", "watermarks")
 #: What a join publishes in their place. It has no calendar to read: what fired a pair is told with the pair.
 JOIN_TABLES = ("pairs", "late_events", "invalid_events")
 

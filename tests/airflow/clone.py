@@ -50,6 +50,7 @@ print("PARSED" + json.dumps({
         "active_runs": dag.max_active_runs,
         "catchup": dag.catchup,
         "params": dag.params.dump(),
+        "request": dag.get_task("plan").request if isinstance(dag.get_task("plan").request, dict) else None,
     } for dag in bag.dags.values()},
 }))
 """

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from itertools import pairwise
 
 import pytest
+from jinja2 import Environment, StrictUndefined
 
 from tests.airflow.clone import PROJECT, Clone, parse
 
@@ -50,6 +52,21 @@ def test_a_schedule_is_data_intervals_in_utc_and_none_is_by_hand(clone: Clone) -
     assert (dags["tidemark_sales"]["expression"], dags["tidemark_sales"]["timezone"]) == ("30 6 * * *", "UTC")
     assert dags["tidemark_hourly"]["expression"] == "0 * * * *"
     assert dags["tidemark_visits"]["timetable"] == "NullTimetable"
+
+
+def test_a_schedule_over_open_windows_asks_for_arrivals_up_to_the_end_of_the_interval(clone: Clone) -> None:
+    still = "replay: {end_of_input: keep_open}\n"
+    clone.add("hourly", more='schedule: "@hourly"\n' + still)
+    clone.add("closing", more='schedule: "@hourly"\n')
+    clone.add("by_hand", more=still)
+    dags = clone.parse()["dags"]
+    request = dags["tidemark_hourly"]["request"]
+    assert "arrived_to" not in {**dags["tidemark_closing"]["request"], **dags["tidemark_by_hand"]["request"]}
+    template = Environment(undefined=StrictUndefined, autoescape=True).from_string(request["arrived_to"])
+    end = datetime(2024, 3, 30, 5, tzinfo=UTC)
+    assert template.render(data_interval_end=end) == "2024-03-30T05:00:00+00:00"
+    assert not template.render(data_interval_end=None)
+    assert not template.render()
 
 
 def test_a_broken_pipeline_file_is_an_import_error_that_names_it_and_takes_no_dag_with_it(clone: Clone) -> None:
