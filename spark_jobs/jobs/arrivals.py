@@ -20,7 +20,7 @@ from spark_jobs.pipeline.sources import SOURCE
 from spark_jobs.replay import event_time, resume, timestamps
 from spark_jobs.replay.resume import Resumption
 from spark_jobs.semantics.arrival_order import COMMIT_TIMESTAMP
-from spark_jobs.tables import source
+from spark_jobs.tables import ledger, source
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.published import read_published
@@ -82,21 +82,27 @@ def arrived_inputs(
 
 
 def resumption(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> Resumption | None:
-    """Where the run goes on; None for one that begins anew.
+    """Where the run goes on, or has; None for one that begins anew.
 
-    Raises InputError if what it goes on from is no longer what is published.
+    Raises InputError if what it would go on from is no longer what is published.
     """
     if run.arrived_from is None:
         return None
+    if not run.versions:
+        done = ledger.published(spark, lake)
+        require_end(lake, run, done[-1] if done else None)
     covered_us = timestamps.literal_millis(run.arrived_from) * 1000
-    found = resume.resumption(read_published(spark, lake, "advances"), covered_us, pipeline)
-    start_ms = None if run.interval_start is None else timestamps.literal_millis(run.interval_start)
-    if found is None or found.oldest_ms != start_ms:
-        raise InputError(
-            f"run {run.run_id} goes on from {run.arrived_from:%Y-%m-%d %H:%M:%S} UTC, which is not where the "
-            f"published tables of {lake.home} end any more: plan again"
-        )
-    return found
+    return resume.resumption(read_published(spark, lake, "advances"), covered_us, pipeline)
+
+
+def require_end(lake: Lake, run: Run, last: Run | None) -> None:
+    """Raise InputError unless a run that goes on begins where `last`, the run published last, has ended."""
+    if last is not None and (last.arrived_to, last.fingerprint) == (run.arrived_from, run.fingerprint):
+        return
+    raise InputError(
+        f"run {run.run_id} goes on from {run.arrived_from:%Y-%m-%d %H:%M:%S} UTC, which is not where the published "
+        f"tables of {lake.home} end any more: plan again"
+    )
 
 
 def read(spark: SparkSession, pipeline: Pipeline, run: Run, resumed: Resumption | None) -> DataFrame:

@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.jobs import arrivals
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.tables import delta_log, ledger, publishing
 from spark_jobs.tables.lake import GATE_TABLE, TABLES, Lake, behind_folder
@@ -40,6 +41,8 @@ def publish(spark: SparkSession, lake: Lake, run: Run) -> dict[str, int]:
         known = next((earlier.versions for earlier in done if earlier.run_id == run.run_id), None)
         if known is not None:
             return known
+        if run.arrived_from is not None:
+            arrivals.require_end(lake, run, done[-1] if done else None)
         base = Base(done[-1].versions if done else {}, frozenset(earlier.run_id for earlier in done))
         try:
             return _committed(spark, lake, run, base)

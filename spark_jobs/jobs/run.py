@@ -149,20 +149,20 @@ class Runner:
         """
         if name == "report":
             return self._taken(name, run)
-        with self._holding(run) as known:
+        with self._holding(run) as (known, _):
             return self._taken(name, known)
 
     @contextmanager
-    def _holding(self, run: Run) -> Iterator[Run]:
-        """Hold the run's windows, unless this is done already; gives the run as it is then."""
+    def _holding(self, run: Run) -> Iterator[tuple[Run, bool]]:
+        """Hold the run's windows, unless this is done already; gives the run as it is then, and whether it waited."""
         if self._held == run.run_id:
-            yield run
+            yield run, False
             return
         interval = Interval(run.interval_start, run.interval_end)
         with holds.hold(self._lake, run.run_id, interval, wait_s=self._wait_s) as waited:
             self._held = run.run_id
             try:
-                yield self._found_again(run) if waited else run
+                yield (self._found_again(run), True) if waited else (run, False)
             finally:
                 self._held = None
 
@@ -196,10 +196,15 @@ class Runner:
             raise
 
     def run(self, interval: Interval, arrived_to: datetime | None = None) -> list[Outcome]:
-        """All steps, one after the other."""
-        planned, outcome = self.begin(interval, arrived_to)
-        with self._holding(planned.run):
-            return [outcome, *(self.step(name, self.find(planned.run.run_id)) for name in STEPS[1:])]
+        """All steps, one after the other; for `arrived_to` see `plan.plan`.
+
+        Where a run had to wait for another that has taken up what arrived since, it is planned again.
+        """
+        while True:
+            planned, outcome = self.begin(interval, arrived_to)
+            with self._holding(planned.run) as (known, waited):
+                if not waited or known.arrived_from is None:
+                    return [outcome, *(self.step(name, self.find(planned.run.run_id)) for name in STEPS[1:])]
 
     def _replay(self, run: Run, began: _Clock) -> Outcome:
         counts = replaying.stage(
@@ -242,7 +247,9 @@ class Runner:
         from spark_jobs.jobs import report as reporting  # brings the plotting library
 
         pipeline = taken(self._pipeline, run)
-        others = alternatives(self._spark, pipeline, self._lake, run) if run.done("replay") else []
+        # The census of a run that goes on does not know the rows before it.
+        counted = run.done("replay") is not None and run.arrived_from is None
+        others = alternatives(self._spark, pipeline, self._lake, run) if counted else []
         path = reporting.report(self._spark, pipeline, self._lake, run, others)
         self._progress("report", str(path))
         return replace(self._outcome(run, "report", "done", f"report: {path}", began), report=str(path))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -137,6 +138,52 @@ def test_a_run_reads_its_own_day_and_the_windows_still_open(spark: SparkSession,
     other = Lake(lake.root + "-whole", "readings")
     taken(spark, pipeline, other, end)
     assert published(spark, lake) == published(spark, other)
+
+
+@pytest.mark.soak
+def test_a_run_does_not_go_on_from_what_is_no_longer_published(spark: SparkSession, table: str, lake: Lake) -> None:
+    pipeline = history.pipeline(table)
+    taken(spark, pipeline, lake, CUTS[1])
+    runner = Runner(spark, pipeline, lake)
+    stale, _ = runner.plan(Interval(), CUTS[2])
+    staged, _ = runner.plan(Interval(), CUTS[2] + timedelta(minutes=1))
+    for step in ("replay", "audit"):
+        runner.step(step, runner.find(staged.run.run_id))
+    taken(spark, pipeline, lake, CUTS[2] + timedelta(minutes=2))
+    before = published(spark, lake)
+    with pytest.raises(InputError, match=r"which is not where the published tables of .* end any more: plan again"):
+        runner.step("replay", runner.find(stale.run.run_id))
+    with pytest.raises(InputError, match="end any more: plan again"):
+        runner.step("publish", runner.find(staged.run.run_id))
+    assert published(spark, lake) == before
+
+
+@pytest.mark.soak
+def test_rows_that_come_after_their_time_are_read_with_all_others(
+    spark: SparkSession, tmp_path: Path, lake: Lake
+) -> None:
+    rows, path = history.events(900), tmp_path / "rows"
+    late, others = rows[100:110], rows[:100] + rows[110:]
+    pipeline = history.pipeline(str(path))
+    history.land(spark, others[:500], path)
+    taken(spark, pipeline, lake, CUTS[0] + timedelta(minutes=30))
+    history.land(spark, others[500:], path)
+    taken(spark, pipeline, lake, CUTS[1])
+    assert ledger.published(spark, lake)[-1].arrived_from is not None, "what came behind the cut is no change"
+    history.land(spark, late, path)
+    noted = plan(spark, pipeline, lake, Interval(), CUTS[2])
+    assert noted.note.endswith("10 rows that arrived before 2024-03-30 23:10:00 UTC came later")
+    taken(spark, pipeline, lake, CUTS[2])
+    expected, found = seen(rows, pipeline, CUTS[2]), published(spark, lake)
+    for name in RESULT_TABLES:
+        assert found[name] == in_order(getattr(expected, name)), name
+    DeltaTable.forPath(spark, str(path)).delete("id = 5")
+    assert "files of version 2 have been rewritten" in plan(spark, pipeline, lake, Interval(), CUTS[3]).note
+    # Compaction leaves the rows as they were.
+    DeltaTable.forPath(spark, str(path)).restoreToVersion(2)
+    taken(spark, pipeline, lake, CUTS[2] + timedelta(minutes=1))
+    DeltaTable.forPath(spark, str(path)).optimize().executeCompaction()
+    assert not plan(spark, pipeline, lake, Interval(), CUTS[3]).note
 
 
 def test_what_cannot_be_cut_is_refused(spark: SparkSession, table: str, lake: Lake) -> None:
