@@ -7,7 +7,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,33 +19,11 @@ from spark_jobs.jobs.run import Runner
 from spark_jobs.tables import delta_log, ledger
 from spark_jobs.tables.lake import RESULT_TABLES, Lake
 from spark_jobs.tables.publishing import Interval
+from tests.faults.drivers import PIPELINE, command, started
 from tests.spark import history
 from tests.spark.test_runs import publish, published
 
 pytestmark = [pytest.mark.spark, pytest.mark.faults]
-
-STEP = Path(__file__).parents[2] / "spark_jobs" / "jobs" / "step.py"
-PIPELINE = """
-name: readings
-source:
-  table: {table}
-  event_time: happened_at
-  arrival_time: stored_at
-  source_partition: [site]
-  tie_break: [id]
-  where: reading is null or reading <= 47
-watermark:
-  strategy: bounded_out_of_orderness
-  out_of_orderness: 10 seconds
-  emit: {{every: 30 seconds}}
-windows:
-  kind: tumbling
-  size: 10 minutes
-  key: [device]
-  allowed_lateness: 20 minutes
-  aggregates: {{readings: count(*), total: sum(reading), mean: avg(reading), most: max(reading)}}
-quality: {{max_too_late_ratio: 0.5}}
-"""
 
 MOMENTS: dict[str, str] = {
     "the census is written": "_work/{run}/census/_SUCCESS",
@@ -80,12 +57,11 @@ def test_the_same_command_finishes_what_a_killed_driver_began(
     file = tmp_path / "readings.yaml"
     file.write_text(PIPELINE.format(table=table))
     lake = Lake(str(tmp_path / "lake"), "readings")
-    environment = {**os.environ, "TIDEMARK_LAKE": lake.root}
     planned, _ = Runner(spark, history.pipeline(table), lake).plan(Interval())
     run_id = planned.run.run_id
-    command = [sys.executable, str(STEP), "replay", str(file), "--run-id", run_id, "--slices", "2"]
+    asked = command("replay", file, "--run-id", run_id, "--slices", "2")
 
-    killed = subprocess.Popen(command, env=environment, start_new_session=True, stderr=subprocess.DEVNULL)
+    killed = started(lake, asked)
     reached = Path(lake.home, moment.format(run=run_id))
     run_until(reached.exists, killed)
     os.killpg(killed.pid, signal.SIGKILL)
@@ -95,13 +71,13 @@ def test_the_same_command_finishes_what_a_killed_driver_began(
     assert ledger.find(spark, lake, run_id).done("replay") is None  # type: ignore[union-attr]
 
     result = tmp_path / "result.json"
-    subprocess.run([*command, "--result", str(result)], env=environment, check=True)
+    assert started(lake, [*asked, "--result", str(result)]).wait() == 0
     assert json.loads(result.read_text())["state"] == "done"
     assert publish(spark, history.pipeline(table), lake, Interval()) == run_id
     assert published(spark, lake) == undisturbed
 
 
-def run_until(condition: Callable[[], bool], process: subprocess.Popen[bytes], seconds: float = 300) -> None:
+def run_until(condition: Callable[[], bool], process: subprocess.Popen[str], seconds: float = 300) -> None:
     """Let the process run until the condition holds or it ends."""
     end = time.monotonic() + seconds
     while not condition() and process.poll() is None:

@@ -1,0 +1,83 @@
+"""Two drivers that start at once over the same windows: one works, the other waits or is refused; they never mix."""
+
+from __future__ import annotations
+
+import subprocess
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.tables import ledger
+from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.published import read_published
+from spark_jobs.tables.publishing import Interval
+from tests.faults.drivers import PIPELINE, command, started
+from tests.spark import history
+from tests.spark.engine import rows_of
+from tests.spark.test_runs import publish
+
+pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.soak]
+
+TIMES = 15
+HOUR = timedelta(hours=1)
+FIRST = Interval(history.START + HOUR, history.START + 3 * HOUR)
+SECOND = Interval(history.START + 2 * HOUR, history.START + 4 * HOUR)
+
+
+@pytest.fixture(name="file", scope="module")
+def _file(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("at-once")
+    file = folder / "readings.yaml"
+    file.write_text(PIPELINE.format(table=history.land(spark, history.events(), folder / "events")))
+    return file
+
+
+def over(interval: Interval, file: Path, *options: str) -> list[str]:
+    assert interval.start is not None
+    assert interval.end is not None
+    return command("run", file, "--from", interval.start.isoformat(), "--to", interval.end.isoformat(), *options)
+
+
+def published(spark: SparkSession, lake: Lake) -> dict[str, list[str]]:
+    """The rows of what a run over part of time publishes, without the run."""
+    names = ("watermarks", "panes", "window_results", "late_events")
+    rows = {name: rows_of(read_published(spark, lake, name).drop("run_id")) for name in names}
+    return {name: sorted(str(sorted(row.items())) for row in found) for name, found in rows.items()}
+
+
+@pytest.fixture(name="in_order", scope="module")
+def _in_order(spark: SparkSession, file: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What the runs publish one after the other: the same in either order."""
+    lake = Lake(str(tmp_path_factory.mktemp("in-order")), "readings")
+    for interval in (FIRST, SECOND):
+        publish(spark, history.pipeline(str(file.parent / "events")), lake, interval)
+    return published(spark, lake)
+
+
+@pytest.mark.parametrize("time", range(TIMES))
+def test_the_same_command_twice_publishes_once(spark: SparkSession, file: Path, tmp_path: Path, time: int) -> None:
+    lake = Lake(str(tmp_path), "readings")
+    both = [started(lake, over(FIRST, file, "--wait", "10 minutes")) for _ in range(2)]
+    assert [one.wait() for one in both] == [0, 0]
+    [run] = ledger.published(spark, lake)
+    assert (run.interval_start, run.interval_end) == (FIRST.start, FIRST.end)
+    assert set(run.versions.values()) == {0}
+
+
+@pytest.mark.parametrize("time", range(TIMES))
+def test_overlapping_ranges_are_published_one_after_the_other(
+    spark: SparkSession, file: Path, tmp_path: Path, in_order: dict[str, Any], time: int
+) -> None:
+    lake = Lake(str(tmp_path), "readings")
+    asked = [over(interval, file) for interval in (FIRST, SECOND)[:: 1 if time % 2 else -1]]
+    both = [started(lake, one, subprocess.PIPE) for one in asked]
+    told = [one.communicate()[1] for one in both]
+    for one, words, again in zip(both, told, asked, strict=True):
+        if one.returncode:
+            assert "at work on those from" in words, words
+            assert started(lake, again).wait() == 0
+    assert len(ledger.published(spark, lake)) == 2
+    assert published(spark, lake) == in_order
