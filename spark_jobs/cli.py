@@ -99,6 +99,28 @@ def advise(
 
 
 @app.command()
+def init(
+    table: Annotated[str, typer.Argument(help="A Delta path, or catalog.schema.table.", metavar="TABLE")],
+    file: Annotated[str, typer.Argument(help="The file to write; otherwise named after the table.")] = "",
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a first pipeline file for a table, with the reason for each guess in it."""
+    with _answering(as_json):
+        from spark_jobs.jobs import guesses, progress
+        from spark_jobs.jobs import init as drafting
+        from spark_jobs.session import open_session
+
+        target = file or f"{guesses.pipeline_name(table)}.yaml"
+        if not force:
+            drafting.refuse_existing(target)
+        drafted = drafting.draft(open_session("tidemark init"), table, progress=progress.to_stderr)
+        drafting.write(drafted, target, force=force)
+        found = {"file": target, **drafted.as_json()}
+        _answer(as_json, found, lambda: _out.print(f"{target}: written; look at what it guesses", soft_wrap=True))
+
+
+@app.command()
 def plan(file: File, start: From = "", end: To = "", override: Override = [], as_json: AsJson = False) -> None:  # noqa: B006
     """Show what a replay would read and replace; nothing is written."""
     with _answering(as_json):
