@@ -16,10 +16,11 @@ from spark_jobs.pipeline.model import TimeUnit
 from spark_jobs.pipeline.names import result_column, source_column
 
 _ARRIVAL = re.compile(
-    r"arriv|ingest|stored|land|receiv|load|written|insert|process|commit|append|record(ed)?_|logged|creat|updat"
+    r"arriv|ingest|stored|land|receiv|load|written|insert|process|commit|append|recorded|logged|creat|updat"
 )
-_EVENT = re.compile(r"event|happen|occur|start|depart|observ|measur|taken|sent|click|order(ed)?_|captur")
-_CLOCK = re.compile(r"time|date|epoch|stamp|(^|_)(ts|at|on|ms|millis|us|micros|ns|nanos|sec|seconds)($|_)")
+_EVENT = re.compile(r"event|happen|occur|start|depart|observ|measur|taken|sent|click|captur")
+_CLOCK = re.compile(r"time|date|epoch|stamp|\b(ts|at|on|ms|millis|us|micros|ns|nanos|sec|seconds)\b")
+_WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_")
 _SPLIT = re.compile(
     r"partition|shard|broker|site|region|zone|origin|source|topic|host|server|plant|country|store|tenant"
 )
@@ -74,7 +75,7 @@ class Guess:
 
 def epoch_unit(name: str, least: int | None, most: int | None) -> TimeUnit | None:
     """The unit in which integers are times of our days; None if there is none, or their name speaks of no time."""
-    if least is None or most is None or not _CLOCK.search(name.lower()):
+    if least is None or most is None or not _is_called(_CLOCK, name):
         return None
     return next(
         (u for u, n in _PER_SECOND.items() if _EARLIEST_S * n <= least and most <= _LATEST_S * n),
@@ -139,9 +140,9 @@ def source_partition(facts: Facts) -> Guess:
 def key(facts: Facts, taken: str | None) -> Guess:
     """What windows are grouped by: a column with some values, but not one for every few rows."""
     most = min(MANY, max(2, facts.rows // 10))
-    fit = [
-        n for n in _by_values(facts) if 2 <= facts.distinct[n] <= most and n != taken and _is_allowed(n, result=True)
-    ]
+    texts_first = sorted(_by_values(facts), key=lambda name: name not in facts.texts)
+    few = [name for name in texts_first if 2 <= facts.distinct[name] <= most and name != taken]
+    fit = [name for name in few if _is_allowed(name, result=True)]
     if not fit:
         return Guess(None, "no column has some values and many rows of each")
     return Guess(fit[0], f"about {facts.distinct[fit[0]]:,} values", tuple(fit[1:]))
@@ -167,7 +168,7 @@ def _by_values(facts: Facts) -> list[str]:
 
 
 def _is_called(names: re.Pattern[str], name: str) -> bool:
-    return names.search(name.lower()) is not None
+    return names.search(_WORDS.sub(" ", name).lower()) is not None
 
 
 def _is_allowed(name: str, *, result: bool = False) -> bool:

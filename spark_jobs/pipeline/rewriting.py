@@ -48,13 +48,13 @@ def rewritten(text: str, values: Mapping[str, str]) -> str:
     root = yaml.compose(text, Loader=yaml.BaseLoader)
     if not isinstance(root, yaml.MappingNode):
         raise RefusedError("the file is no mapping")
-    wanted = _values(text)
     blocks: dict[str, dict[str, str]] = {}
     for key, value in values.items():
         block, _, name = key.partition(".")
         blocks.setdefault(block, {})[name] = value
-        wanted.setdefault(block, {})[name] = value
     edits = [edit for block, told in blocks.items() for edit in _edits(text, root, block, told)]
+    before = _values(text)
+    wanted = {**before, **{block: {**before.get(block, {}), **told} for block, told in blocks.items()}}
     found = text
     for start, end, new in sorted(edits, reverse=True):
         found = found[:start] + new + found[end:]

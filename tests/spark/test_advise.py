@@ -49,7 +49,9 @@ WAYS = [(strategy, kind, idle) for strategy in BOUNDED for kind in EmitKind for 
 #: Ticks with silence, rows that are epochs, and ticks that count rows.
 QUICK = (0, 3, 11)
 SEEDS = [
-    pytest.param(way, seed, marks=[pytest.mark.soak] if seed or i not in QUICK else [], id="-".join(map(str, (*way, seed))))
+    pytest.param(
+        way, seed, marks=[pytest.mark.soak] if seed or i not in QUICK else [], id="-".join(map(str, (*way, seed)))
+    )
     for seed in range(6)
     for i, way in enumerate(WAYS)
 ]
