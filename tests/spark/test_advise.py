@@ -170,6 +170,7 @@ def test_the_history_s_candidates_come_true(session: SparkSession, table: str, o
     assert_disorder(found, history.events(), pipeline)
 
 
+@pytest.mark.soak
 def test_no_readable_delay_below_the_recommended_one_is_enough(session: SparkSession, table: str) -> None:
     """Asked one by one, each replayed by the reference."""
     pipeline = history.pipeline(table)

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from spark_jobs.cli import app
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.init import Drafted, draft, never_back, write
+from spark_jobs.jobs.plan import checked
 from spark_jobs.jobs.run import Runner
 from spark_jobs.pipeline import load
 from spark_jobs.pipeline.model import Order, TimeField, TimeUnit
@@ -28,18 +29,18 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(name="readings", scope="module")
-def _readings(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+def _readings(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The small history, landed in three commits, with every row's times usable or null."""
     rows = [row for row in history.events(600) if row["stored_at"] is not None]
     path = str(tmp_path_factory.mktemp("init") / "Site Readings")
     for first in range(0, len(rows), 200):
-        history.land(spark, rows[first : first + 200], path)
+        history.land(session, rows[first : first + 200], path)
     return path
 
 
 @pytest.fixture(name="drafted", scope="module")
-def _drafted(spark: SparkSession, readings: str) -> Drafted:
-    return draft(spark, readings)
+def _drafted(session: SparkSession, readings: str) -> Drafted:
+    return draft(session, readings)
 
 
 def test_columns_are_told_by_order_of_commits_values_and_names(drafted: Drafted) -> None:
@@ -58,9 +59,15 @@ def test_the_bound_is_that_of_the_history(drafted: Drafted) -> None:
     assert "For 99.99% of the rows" in drafted.text.replace("\n  # ", " ")
 
 
-def test_the_drafted_file_replays(spark: SparkSession, drafted: Drafted, lake: Lake, tmp_path: Path) -> None:
+def test_the_drafted_file_passes_the_check(session: SparkSession, drafted: Drafted, tmp_path: Path) -> None:
     write(drafted, tmp_path / "drafted.yaml", force=False)
-    outcomes = Runner(spark, load(tmp_path / "drafted.yaml"), lake).run(Interval())
+    assert checked(session, load(tmp_path / "drafted.yaml")) == {"": 2}
+
+
+@pytest.mark.soak
+def test_the_drafted_file_replays(session: SparkSession, drafted: Drafted, lake: Lake, tmp_path: Path) -> None:
+    write(drafted, tmp_path / "drafted.yaml", force=False)
+    outcomes = Runner(session, load(tmp_path / "drafted.yaml"), lake).run(Interval())
     assert [outcome.state for outcome in outcomes] == ["done"] * 5
 
 
@@ -94,12 +101,12 @@ def test_the_command_refuses_to_overwrite_before_it_looks_at_anything(folder: Pa
     assert (folder / "readings.yaml").read_text() == "mine\n"
 
 
-def landed(spark: SparkSession, path: Path, rows: list[dict[str, Any]], schema: list[tuple[str, pa.DataType]]) -> str:
-    frame_of(spark, rows, pa.schema(schema)).coalesce(1).write.format("delta").save(str(path))
+def landed(session: SparkSession, path: Path, rows: list[dict[str, Any]], schema: list[tuple[str, pa.DataType]]) -> str:
+    frame_of(session, rows, pa.schema(schema)).coalesce(1).write.format("delta").save(str(path))
     return str(path)
 
 
-def test_integers_are_read_in_their_unit_and_odd_names_are_quoted(spark: SparkSession, tmp_path: Path) -> None:
+def test_integers_are_read_in_their_unit_and_odd_names_are_quoted(session: SparkSession, tmp_path: Path) -> None:
     """Names that SQL and YAML would take for something else; no column is called a source partition or a key."""
     draw = random.Random(3)
     start = int(history.START.timestamp())
@@ -109,10 +116,10 @@ def test_integers_are_read_in_their_unit_and_odd_names_are_quoted(spark: SparkSe
     ]
     schema = [("event ts", pa.int64()), ("on", pa.int64()), ("window_start", pa.string())]
     path = tmp_path / "odd: #1"
-    frame = frame_of(spark, rows, pa.schema(schema)).coalesce(1)
+    frame = frame_of(session, rows, pa.schema(schema)).coalesce(1)
     # Delta stores blanks in names only where it maps them.
     frame.write.format("delta").option("delta.columnMapping.mode", "name").save(str(path))
-    drafted = draft(spark, str(path))
+    drafted = draft(session, str(path))
     source = drafted.pipeline.source
     assert source.event_time == TimeField("`event ts`", TimeUnit.MILLISECONDS)
     assert source.arrival_time == TimeField("on", TimeUnit.SECONDS)
@@ -120,10 +127,10 @@ def test_integers_are_read_in_their_unit_and_odd_names_are_quoted(spark: SparkSe
     assert source.table == str(path)
 
 
-def test_a_table_with_one_time_is_replayed_in_its_order(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_table_with_one_time_is_replayed_in_its_order(session: SparkSession, tmp_path: Path) -> None:
     rows = [{"day": history.START + timedelta(days=i % 9), "n": i} for i in range(50)]
-    table = landed(spark, tmp_path / "days", rows, [("day", pa.timestamp("us", tz="UTC")), ("n", pa.int64())])
-    pipeline = draft(spark, table).pipeline
+    table = landed(session, tmp_path / "days", rows, [("day", pa.timestamp("us", tz="UTC")), ("n", pa.int64())])
+    pipeline = draft(session, table).pipeline
     assert (pipeline.replay.order, pipeline.source.arrival_time) == (Order.EVENT_TIME, None)
     assert pipeline.watermark.out_of_orderness_ms == 0
 
@@ -134,15 +141,15 @@ def test_a_table_with_one_time_is_replayed_in_its_order(spark: SparkSession, tmp
     ids=["no time", "no row"],
 )
 def test_a_table_of_which_no_pipeline_can_be_made_is_refused(
-    spark: SparkSession, tmp_path: Path, rows: list[dict[str, Any]], kind: pa.DataType, told: str
+    session: SparkSession, tmp_path: Path, rows: list[dict[str, Any]], kind: pa.DataType, told: str
 ) -> None:
     with pytest.raises(InputError, match=told):
-        draft(spark, landed(spark, tmp_path / "table", rows, [("a", kind)]))
+        draft(session, landed(session, tmp_path / "table", rows, [("a", kind)]))
 
 
-def test_what_is_no_table_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_what_is_no_table_is_refused(session: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="asked for the Delta table"):
-        draft(spark, str(tmp_path))
+        draft(session, str(tmp_path))
 
 
 def test_ranges_never_go_back_if_each_begins_where_the_one_before_ended() -> None:
