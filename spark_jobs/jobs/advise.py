@@ -7,7 +7,7 @@ are, and where rows are epochs a third time, to judge each row. Nothing is writt
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -29,6 +29,7 @@ from spark_jobs.jobs.counting import IMPLAUSIBLE, refuse_wrong_unit
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import checked
 from spark_jobs.jobs.progress import Progress, silent
+from spark_jobs.pipeline import load, parse
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.errors import RefusedError
 from spark_jobs.pipeline.model import Order, Pipeline, Strategy
@@ -44,6 +45,10 @@ from spark_jobs.tables import source
 _BOUND, _LATENESS = "watermark.out_of_orderness", "windows.allowed_lateness"
 # Rows are judged by delays on a grid where they are epochs; it is no coarser than this.
 _FINEST_MS = 1_000
+# The slowest partition may be late for nobody: less than its rows' own disorder may do.
+_BELOW_THE_MEDIAN = 16
+# A table of passages beyond this length is joined by shuffling both sides.
+_BROADCAST = 500_000
 
 
 @dataclass(frozen=True)
@@ -166,10 +171,13 @@ class _Advising:
             F.coalesce(F.sum(F.when(valid | implausible, F.col("row_count"))), F.lit(0)).alias("timed"),
             F.max(F.when(valid, F.col("top_ms"))).alias("last"),
             F.min(F.when(valid, F.col("slice_ms"))).alias("first"),
+            F.coalesce(F.max(valid & F.col("kept")), F.lit(False)).alias("filled"),
         ).collect()[0]
         refuse_wrong_unit(self._prepared, self._pipeline, int(row["implausible"]), int(row["timed"]))
         if row["last"] is None:
             raise InputError(f"source.table: found no row with usable times in '{self._pipeline.source.table}'")
+        if not row["filled"]:
+            raise InputError(f"source.where: '{self._pipeline.source.where}' keeps no row, so there is none to weigh")
         return int(row["last"] - row["first"])
 
     def _spreads(self, groups: DataFrame) -> dict[str | None, dict[str, Spread]]:
@@ -187,9 +195,7 @@ class _Advising:
         self, spreads: dict[str | None, dict[str, Spread]], span_ms: int, grid_ms: int
     ) -> tuple[list[tuple[int, int]], list[int]]:
         """Bounds and latenesses to weigh, and the bounds among them that the data names."""
-        asked, behind = self._asked, spreads.get(None, {}).get(disorder.OUT_OF_ORDER)
-        if behind is None:
-            raise InputError("source.where: it drops every row, and only rows that it keeps move the watermark")
+        asked, behind = self._asked, spreads[None][disorder.OUT_OF_ORDER]
         # Of several partitions one that joins or speaks again may lie behind all others, whatever its own order.
         several = len(spreads) > 2
         rungs = {0, *(_on(grid_ms, rounded_up(ms)) for ms in (*behind.quantiles.values(), behind.max))}
@@ -197,7 +203,9 @@ class _Advising:
             latenesses = asked.latenesses or sorted({0, self._own[1]})
             bounds = asked.bounds or sorted(rungs)
             return [(bound, lateness) for bound in bounds for lateness in latenesses], list(bounds)
-        ladder = steps(behind.quantiles["0.5"], max(behind.max, span_ms if several else 0), grid_ms)
+        ladder = steps(
+            behind.quantiles["0.5"] // _BELOW_THE_MEDIAN, max(behind.max, span_ms if several else 0), grid_ms
+        )
         return pairs(sorted({*ladder, *rungs})), sorted(rungs)
 
     def _weighed(self, groups: DataFrame, wanted: Sequence[int]) -> dict[int, Delay]:
@@ -205,7 +213,8 @@ class _Advising:
         passed = delays.passed(groups, pipeline, wanted).localCheckpoint()
         by_group = axis(pipeline) is Axis.TICKS
         filling = delays.of_groups(groups, pipeline) if by_group else delays.of_rows(self._rows, pipeline)
-        judged = delays.judged(filling, passed, wanted)
+        near = F.broadcast(passed) if passed.count() * len(wanted) <= _BROADCAST or by_group else passed
+        judged = delays.judged(filling, near, wanted)
         waits = delays.waits(passed, groups, pipeline, wanted)
         return {
             row["delay_ms"]: Delay(
@@ -231,13 +240,23 @@ def write(pipeline: Pipeline, best: Candidate | None) -> bool:
             f"--write: {_BOUND} {format_duration(best.out_of_orderness)} is recommended, but watermark.strategy is "
             "monotonous, which has none: write bounded_out_of_orderness there first"
         )
+    before = load(pipeline.path)
+    after = replace(
+        before,
+        watermark=replace(before.watermark, out_of_orderness_ms=best.out_of_orderness),
+        windows=replace(before.windows, allowed_lateness_ms=best.allowed_lateness),
+    )
     values = {}
-    if best.out_of_orderness != pipeline.watermark.out_of_orderness_ms:
+    if after.watermark != before.watermark:
         values[_BOUND] = format_duration(best.out_of_orderness)
-    if best.allowed_lateness != pipeline.windows.allowed_lateness_ms:
+    if after.windows != before.windows:
         values[_LATENESS] = format_duration(best.allowed_lateness)
+
+    def says_so(text: str) -> bool:
+        return parse(text, origin=str(pipeline.path)) == after
+
     try:
-        return rewrite(pipeline.path, values) if values else False
+        return rewrite(pipeline.path, values, says_so) if values else False
     except (RefusedError, OSError) as problem:
         raise InputError(f"--write: {pipeline.path}: {problem}") from problem
 

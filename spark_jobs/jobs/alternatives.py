@@ -9,6 +9,7 @@ Where rows are epochs there are no such groups, and no alternatives; nor where o
 from __future__ import annotations
 
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline, Strategy
 from spark_jobs.replay import delays
@@ -30,7 +31,7 @@ def alternatives(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) 
     groups = gathered(staging.found(spark, lake, run.run_id, "census"))
     others = _others(pipeline)
     wanted = sorted({delay for bound, allowed in others for delay in (bound, bound + allowed)})
-    passed = delays.passed(groups, pipeline, wanted)
+    passed = F.broadcast(delays.passed(groups, pipeline, wanted))
     told = delays.judged(delays.of_groups(groups, pipeline), passed, wanted).collect()
     rows, behind = told[0]["rows"], {row["delay_ms"]: int(row["behind"]) for row in told}
     return [

@@ -1,7 +1,7 @@
 """Candidates are settings worth weighing, and the recommended one is that which reaches a target at the least delay.
 
 Law: rows are too late by the sum bound + lateness alone, and late by the bound alone. So the recommended sum is the
-least that is complete enough,
+least of those weighed that is complete enough,
 
     completeness = 1 - too late / rows in windows >= target
 
@@ -169,17 +169,20 @@ def in_words(best: Candidate, target: Fraction) -> str:
         f"Of {rows:,} rows {best.on_time:,} ({percent(best.on_time / rows if rows else 1)}) are on time",
     ]
     told[-1] += f", {best.late:,} revise results that have appeared" if best.late else ""
-    told[-1] += (
-        f", {best.too_late:,} are too late and missing from {best.windows_missing_rows:,} of {best.windows:,} windows."
-        if best.too_late
-        else ", none is too late."
-    )
+    if best.too_late:
+        are = "is" if best.too_late == 1 else "are"
+        missing = f"missing from {best.windows_missing_rows:,} of {best.windows:,} windows"
+        told[-1] += f", {best.too_late:,} {are} too late and {missing}."
+    else:
+        told[-1] += ", none is too late."
     if best.mean_wait is not None and best.max_wait is not None:
         mean, most = rough(best.mean_wait), rough(best.max_wait)
         told.append(f"A result appears {mean} after its window's end on average, {most} at most")
         if best.allowed_lateness:
             told[-1] += f"; rows are taken until the watermark is {lateness} further"
         told[-1] += "."
+    else:
+        told.append("The watermark passes no window's end before the input ends.")
     return " ".join(told)
 
 

@@ -1,6 +1,6 @@
 """A first pipeline file for a table: what its schema and statistics suggest, with the reasons as comments.
 
-The table is read once for its statistics, and once more as `advise` reads it, for the bound. What is written is a valid
+The table is read twice for its statistics, and then as `advise` reads it, for the bound. What is written is a valid
 pipeline that fits the table; a file that is there stays, unless the user says otherwise.
 """
 
@@ -140,7 +140,7 @@ def _fitting(text: str, table: str, events: DataFrame) -> Pipeline:
 
 
 def _facts(spark: SparkSession, table: str, events: DataFrame) -> Facts:
-    """Statistics of all columns, in one pass."""
+    """Statistics of all columns, and of how its times stand to each other."""
     named = [f for f in events.schema if not f.name.startswith(INTERNAL_PREFIX)]
     integers = [f.name for f in named if isinstance(f.dataType, T.IntegralType)]
     listed = [f.name for f in named if isinstance(f.dataType, (*_TIMES, T.DateType))]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,12 @@ from spark_jobs.pipeline.errors import Place, RefusedError
 from spark_jobs.pipeline.reader import Reader
 
 
-def rewrite(path: str | os.PathLike[str], values: Mapping[str, str]) -> bool:
+def rewrite(
+    path: str | os.PathLike[str], values: Mapping[str, str], is_meant: Callable[[str], bool] = lambda _: True
+) -> bool:
     """Set `values` (dotted key of two names -> plain text) in the file; returns whether that changed it.
 
-    Raises RefusedError if it cannot be done without a change of anything else.
+    Raises RefusedError if it cannot be done without a change of anything else, or the new text is not what `is_meant`.
     """
     target = Path(path).resolve()
     with target.open(encoding="utf-8", newline="") as file:
@@ -31,6 +33,8 @@ def rewrite(path: str | os.PathLike[str], values: Mapping[str, str]) -> bool:
     after = rewritten(before, values)
     if after == before:
         return False
+    if not is_meant(after):
+        raise _refused(values)
     handle, partial = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
@@ -63,8 +67,12 @@ def rewritten(text: str, values: Mapping[str, str]) -> str:
     except (RefusedError, yaml.YAMLError):
         same = False
     if not same:
-        raise RefusedError(f"{', '.join(values)} cannot be set without a change of something else: edit the file")
+        raise _refused(values)
     return found
+
+
+def _refused(values: Mapping[str, str]) -> RefusedError:
+    return RefusedError(f"{', '.join(values)} cannot be set without a change of something else: edit the file")
 
 
 Edit = tuple[int, int, str]

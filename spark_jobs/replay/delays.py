@@ -102,7 +102,7 @@ def judged(filling: DataFrame, passed: DataFrame, delays: Sequence[int]) -> Data
     `behind` are the rows that come too late for it, of `rows` in windows; `windows_missing` is how many windows lack a
     row if nothing is accepted after the delay. `filling` is `of_groups` or `of_rows`.
     """
-    told = filling.join(F.broadcast(passed), "window_ms")
+    told = filling.join(passed, "window_ms")
     counts, newest = F.col("row_count"), F.col("is_newest")
     sums: dict[str, Column] = {"rows": F.sum(F.when(newest, counts))}
     for delay in delays:

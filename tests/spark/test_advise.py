@@ -24,7 +24,7 @@ from spark_jobs.jobs.advise import Advice, Settings, advise, weigh
 from spark_jobs.jobs.candidates import LADDER, Candidate
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline import load
-from spark_jobs.pipeline.model import EmitKind, Pipeline, Strategy, Windows
+from spark_jobs.pipeline.model import EmitKind, Pipeline, SourcePartition, Strategy, Windows
 from spark_jobs.semantics import reference
 from spark_jobs.semantics.events import Event, event_reader
 from spark_jobs.semantics.instants import MAX, floor_to_ms
@@ -111,6 +111,26 @@ def test_every_candidate_comes_true(session: SparkSession, way: tuple[Strategy, 
     assert_disorder(found, rows, pipeline)
 
 
+def test_the_first_of_several_rows_of_one_time_passes_a_window(session: SparkSession) -> None:
+    """Between two rows of the same instant, each an epoch of its own, comes one that the first makes late.
+
+    arrival   1     2    3
+    ts        25    5    25
+    """
+    pipeline = drawn_pipeline(random.Random(0), BOUNDED[0], EmitKind.PER_EVENT, idle=False)
+    pipeline = replace(
+        pipeline,
+        source=replace(pipeline.source, source_partition=SourcePartition(), where=None),
+        windows=Windows(size_ms=10, allowed_lateness_ms=5),
+    )
+    told = {"partition": "a", "mark": None, "value": None, "counts": True}
+    rows = [{"id": i, "arrival_us": 10**9 + i, "ts": ts, **told} for i, ts in enumerate((25, 5, 25))]
+    found = weigh(frame_of(session, rows, SCHEMA), pipeline, Settings((0, 10, 15, 16), (0, 5)))
+    assert [one.on_time for one in found.candidates] == [2, 2, 2, 2, 2, 2, 3, 3]
+    for one in found.candidates:
+        assert_comes_true(one, rows, pipeline)
+
+
 def quantile(values: Sequence[int], share: float) -> int:
     return sorted(values)[max(0, ceil(len(values) * share - 1e-9) - 1)]
 
@@ -191,17 +211,26 @@ def test_no_readable_delay_below_the_recommended_one_is_enough(session: SparkSes
         ({"windows__late_data": "update", "windows__allowed_lateness": "null"}, "windows.late_data: found update"),
         ({"windows__kind": "sliding", "windows__slide": "1 hour"}, "windows.slide"),
         (
+            {"replay__order": "offset", "source__offset": "id", "source__arrival_time": "null"},
+            "replay.order: found offset",
+        ),
+        (
             {"watermark__strategy": "none", "watermark__out_of_orderness": "null", "watermark__emit": "null"},
             "watermark.strategy: found none",
         ),
     ],
-    ids=["session", "update", "gaps", "none"],
+    ids=["session", "update", "gaps", "offset", "none"],
 )
 def test_what_cannot_be_weighed_exactly_is_refused_by_name(
     spark: SparkSession, overrides: dict[str, str], named: str
 ) -> None:
     with pytest.raises(InputError, match=named):
         advise(spark, history.pipeline("/nowhere/at/all", **overrides), Settings())
+
+
+def test_a_condition_that_keeps_no_row_is_refused(session: SparkSession, table: str) -> None:
+    with pytest.raises(InputError, match="keeps no row"):
+        advise(session, history.pipeline(table, source__where="reading > 1000"), Settings())
 
 
 FILE = """\

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
 from datetime import timedelta
@@ -127,10 +128,13 @@ def test_integers_are_read_in_their_unit_and_odd_names_are_quoted(session: Spark
     assert source.table == str(path)
 
 
-def test_a_table_with_one_time_is_replayed_in_its_order(session: SparkSession, tmp_path: Path) -> None:
+def test_the_command_drafts_a_table_with_one_time_in_its_order(session: SparkSession, folder: Path) -> None:
     rows = [{"day": history.START + timedelta(days=i % 9), "n": i} for i in range(50)]
-    table = landed(session, tmp_path / "days", rows, [("day", pa.timestamp("us", tz="UTC")), ("n", pa.int64())])
-    pipeline = draft(session, table).pipeline
+    table = landed(session, folder / "days", rows, [("day", pa.timestamp("us", tz="UTC")), ("n", pa.int64())])
+    result = CliRunner().invoke(app, ["init", table, "--json"])
+    assert result.exit_code == 0, result.output
+    answer, pipeline = json.loads(result.stdout), load(folder / "days.yaml")
+    assert (answer["file"], answer["guesses"]["event_time"]["column"]) == ("days.yaml", "day")
     assert (pipeline.replay.order, pipeline.source.arrival_time) == (Order.EVENT_TIME, None)
     assert pipeline.watermark.out_of_orderness_ms == 0
 

@@ -106,7 +106,7 @@ def test_durations_stand_between_commas() -> None:
 def test_a_recommendation_is_told_with_its_cost() -> None:
     assert in_words(candidate(2 * HOUR, 4 * HOUR, DELAYS), Fraction(999, 1000)) == (
         "For 99.9% of the rows: out_of_orderness 2 hours, allowed_lateness 4 hours. Of 1,000 rows 991 (99.1%) are on "
-        "time, 8 revise results that have appeared, 1 are too late and missing from 0 of 600 windows. A result appears "
+        "time, 8 revise results that have appeared, 1 is too late and missing from 0 of 600 windows. A result appears "
         "2h after its window's end on average, 2h at most; rows are taken until the watermark is 4 hours further."
     )
     assert "none is too late" in in_words(candidate(8 * HOUR, 0, DELAYS), Fraction(1))
