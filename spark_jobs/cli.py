@@ -1,4 +1,4 @@
-"""The `tidemark` command: check, plan, replay, report, rollback, status of one pipeline file, without Airflow.
+"""The `tidemark` command: init, check, advise, plan, replay, report, rollback, status of one pipeline, without Airflow.
 
 Exit codes: 0 done, 1 failed, 2 wrong input, 3 blocked by quality. With `--json` the answer is one JSON object on
 standard output; what is being done goes to standard error either way.
@@ -68,6 +68,59 @@ def check(file: File, override: Override = [], as_json: AsJson = False) -> None:
         }
         fits = f"version {', '.join(map(str, versions.values()))} of {pipeline.source.table}"
         _answer(as_json, found, lambda: _out.print(f"{file}: valid, and fits {fits}"))
+
+
+@app.command()
+def advise(
+    file: File,
+    bounds: Annotated[str, typer.Option(help="Bounds to weigh, such as 5m,1h; otherwise the data names some.")] = "",
+    lateness: Annotated[str, typer.Option(help="Allowed latenesses to weigh, such as 0s,2h.")] = "",
+    target: Annotated[str, typer.Option(help="The share of the rows that results should have.")] = "99.99%",
+    write: Annotated[bool, typer.Option("--write", help="Put what is recommended into the file.")] = False,
+    override: Override = [],  # noqa: B006
+    as_json: AsJson = False,
+) -> None:
+    """Weigh bounds and latenesses by the source's history, to the row; nothing is replayed."""
+    with _answering(as_json):
+        from spark_jobs.jobs import advice_text, candidates, progress
+        from spark_jobs.jobs import advise as advising
+        from spark_jobs.session import open_session
+
+        pipeline = _load(file, override)
+        asked = advising.Settings(
+            bounds=candidates.parse_durations("--bounds", bounds),
+            latenesses=candidates.parse_durations("--lateness", lateness),
+            target=candidates.parse_target(target),
+        )
+        spark = open_session(f"tidemark advise {pipeline.name}")
+        advice = advising.advise(spark, pipeline, asked, progress=progress.to_stderr)
+        written = advising.write(pipeline, advice.recommended) if write else None
+        found = {**advice.as_json(), **({} if written is None else {"written": written})}
+        _answer(as_json, found, lambda: advice_text.show(_out, advice))
+        if written is not None and not as_json:
+            _out.print(f"{file}: {'written' if written else 'says so already'}", soft_wrap=True)
+
+
+@app.command()
+def init(
+    table: Annotated[str, typer.Argument(help="A Delta path, or catalog.schema.table.", metavar="TABLE")],
+    file: Annotated[str, typer.Argument(help="The file to write; otherwise named after the table.")] = "",
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a first pipeline file for a table, with the reason for each guess in it."""
+    with _answering(as_json):
+        from spark_jobs.jobs import guesses, progress
+        from spark_jobs.jobs import init as drafting
+        from spark_jobs.session import open_session
+
+        target = file or f"{guesses.pipeline_name(table)}.yaml"
+        if not force:
+            drafting.refuse_existing(target)
+        drafted = drafting.draft(open_session("tidemark init"), table, progress=progress.to_stderr)
+        drafting.write(drafted, target, force=force)
+        found = {"file": target, **drafted.as_json()}
+        _answer(as_json, found, lambda: _out.print(f"{target}: written; look at what it guesses", soft_wrap=True))
 
 
 @app.command()

@@ -66,6 +66,26 @@ def test_check_names_the_version_that_the_file_fits(file: Path, lake: Path) -> N
     assert (found["pipeline"], found["source_version"], found["valid"]) == ("readings", 0, True)
 
 
+def test_advise_weighs_what_is_asked_and_writes_it(file: Path, lake: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(file.read_text())
+    asked = ("--bounds", "10s,1h", "--lateness", "20m", "--target", "50%", "--write")
+    found = answer(run(lake, "advise", str(mine), *asked))
+    settings = [(one["out_of_orderness"], one["allowed_lateness"]) for one in found["candidates"]]
+    assert settings == [(10_000, 1_200_000), (3_600_000, 1_200_000)]
+    assert (found["now"], found["rows"], found["written"]) == (found["candidates"][0], 197, False)
+    assert {one["source_partition"] for one in found["spreads"]} == {None, ""}
+    assert mine.read_text() == file.read_text()
+
+
+def test_advice_fits_into_80_columns(file: Path, lake: Path) -> None:
+    asked = ["advise", str(file), "--bounds", "10s", "--lateness", "20m"]
+    shown = CliRunner().invoke(app, asked, env={"TIDEMARK_LAKE": str(lake), "COLUMNS": "80"})
+    assert shown.exit_code == 0
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+    assert "too late" in shown.stdout
+
+
 def test_plan_tells_what_would_be_read_and_writes_nothing(file: Path, tmp_path: Path) -> None:
     found = answer(run(tmp_path, "plan", str(file), "--from", "2024-03-30T22:10:00Z"))
     assert (found["kind"], found["state"], found["source_rows"]) == ("backfill", "new", 200)
@@ -134,6 +154,9 @@ def test_a_replay_that_its_checks_refuse_exits_with_3_and_publishes_nothing(
         (("replay", "{file}", "--from", "2024-03-30T22:05Z"), "cuts a window in two"),
         (("replay", "{file}", "--set", "windows.sise=1 hour"), "sise"),
         (("replay", "{file}", "--set", "source.table=/no/such/table"), "/no/such/table"),
+        (("advise", "{file}", "--target", "most"), "--target"),
+        (("advise", "{file}", "--set", "windows.late_data=update"), "windows.late_data: found update"),
+        (("init", "/no/such/table"), "/no/such/table"),
         (("report", "{file}"), "found none"),
         (("report", "{file}", "--run", "r0"), "r0"),
     ],
