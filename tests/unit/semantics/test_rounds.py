@@ -90,3 +90,15 @@ def test_every_chunk_is_read_once_and_in_order(seed: int) -> None:
     assert [number for *_, number in found] == sorted(number for *_, number in found)
     waited = {one.source_partition: one.rounds - one.paused_rounds for one in drift}
     assert waited == {partition: len(told) for partition, told in chunks.items() if told}
+
+
+def test_a_chunk_that_tells_less_does_not_take_its_partition_back() -> None:
+    # Behind its second chunk the fast one is still at 5: the slow one, at 4, does not wait for it.
+    read, _ = simulated({"fast": [5, 1, 9], "slow": [1, 4, 4, 6]}, 2)
+    rounds = {number: {(p, chunk) for p, chunk, n in read if n == number} for *_, number in read}
+    assert rounds == {
+        1: {("fast", 0), ("slow", 0)},
+        2: {("slow", 1)},
+        3: {("fast", 1), ("slow", 2)},
+        4: {("fast", 2), ("slow", 3)},
+    }

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from spark_jobs.pipeline.model import Windows
 from spark_jobs.semantics.instants import MIN
-from spark_jobs.semantics.windows import SlidingWindows, TimeWindow, TumblingWindows, assigner
+from spark_jobs.semantics.windows import MOST_WINDOWS, SlidingWindows, TimeWindow, TumblingWindows, assigner
 
 
 @given(ts=st.integers(-(2**60), 2**60), size=st.integers(1, 2**40), shift=st.integers(-(2**40), 2**40))
@@ -87,3 +87,9 @@ def test_no_sliding_grid_without_length_or_with_whole_shifts(size: int, slide: i
 def test_a_row_without_event_time_has_no_sliding_window() -> None:
     with pytest.raises(ValueError, match="without an event time"):
         SlidingWindows(10, 5).assign(MIN)
+
+
+def test_a_row_may_lie_in_as_many_windows_as_are_possible_and_in_no_more() -> None:
+    assert SlidingWindows(MOST_WINDOWS, 1).size_ms == MOST_WINDOWS
+    with pytest.raises(ValueError, match=f"a row may lie in at most {MOST_WINDOWS} windows"):
+        SlidingWindows(MOST_WINDOWS + 1, 1)
