@@ -1,4 +1,4 @@
-"""The `tidemark` command: init, check, advise, plan, replay, report, rollback, status of one pipeline, without Airflow.
+"""The `tidemark` command: one pipeline, without Airflow.
 
 Exit codes: 0 done, 1 failed, 2 wrong input, 3 blocked by quality. With `--json` the answer is one JSON object on
 standard output; what is being done goes to standard error either way.
@@ -14,20 +14,16 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
+from spark_jobs import console
 from spark_jobs.jobs.errors import BlockedError, InputError
 from spark_jobs.pipeline import Pipeline, PipelineError, load
-from spark_jobs.pipeline.durations import format_duration
-from spark_jobs.pipeline.model import LateData, Strategy
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from spark_jobs.jobs.run import Outcome, Runner
+    from spark_jobs.jobs.run import Runner
     from spark_jobs.tables.lake import Lake
-    from spark_jobs.tables.ledger import Run
     from spark_jobs.tables.publishing import Interval
 
 app = typer.Typer(
@@ -36,14 +32,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-_out, _err = Console(), Console(stderr=True)
-_SPANS = {"full": "all", "rollback": "rolled back"}
 
 File = Annotated[str, typer.Argument(help="The pipeline file.", metavar="FILE")]
 From = Annotated[str, typer.Option("--from", help="Start of the first window, ISO 8601, UTC unless it has an offset.")]
 To = Annotated[str, typer.Option("--to", help="End of the last window, ISO 8601, UTC unless it has an offset.")]
 ArrivedTo = Annotated[
     str, typer.Option("--arrived-to", help="Read what arrived before this; what is open then stays open. As --from.")
+]
+Restate = Annotated[
+    bool, typer.Option("--restate", help="Replace results of other settings, and leave those around them as they are.")
 ]
 Override = Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="Override a setting of the file.")]
 Slices = Annotated[int, typer.Option(min=1, help="How many stretches of windows to write one after the other.")]
@@ -67,7 +64,7 @@ def check(file: File, override: Override = [], as_json: AsJson = False) -> None:
             "valid": True,
         }
         fits = f"version {', '.join(map(str, versions.values()))} of {pipeline.source.table}"
-        _answer(as_json, found, lambda: _out.print(f"{file}: valid, and fits {fits}"))
+        _answer(as_json, found, lambda: console.OUT.print(f"{file}: valid, and fits {fits}"))
 
 
 @app.command()
@@ -96,9 +93,9 @@ def advise(
         advice = advising.advise(spark, pipeline, asked, progress=progress.to_stderr)
         written = advising.write(pipeline, advice.recommended) if write else None
         found = {**advice.as_json(), **({} if written is None else {"written": written})}
-        _answer(as_json, found, lambda: advice_text.show(_out, advice))
+        _answer(as_json, found, lambda: advice_text.show(console.OUT, advice))
         if written is not None and not as_json:
-            _out.print(f"{file}: {'written' if written else 'says so already'}", soft_wrap=True)
+            console.OUT.print(f"{file}: {'written' if written else 'says so already'}", soft_wrap=True)
 
 
 @app.command()
@@ -120,7 +117,9 @@ def init(
         drafted = drafting.draft(open_session("tidemark init"), table, progress=progress.to_stderr)
         drafting.write(drafted, target, force=force)
         found = {"file": target, **drafted.as_json()}
-        _answer(as_json, found, lambda: _out.print(f"{target}: written; look at what it guesses", soft_wrap=True))
+        _answer(
+            as_json, found, lambda: console.OUT.print(f"{target}: written; look at what it guesses", soft_wrap=True)
+        )
 
 
 @app.command()
@@ -129,6 +128,7 @@ def plan(
     start: From = "",
     end: To = "",
     arrived_to: ArrivedTo = "",
+    restate: Restate = False,
     override: Override = [],  # noqa: B006
     as_json: AsJson = False,
 ) -> None:
@@ -141,7 +141,7 @@ def plan(
         from spark_jobs.session import open_session
 
         spark, lake = open_session(f"tidemark plan {pipeline.name}"), _lake(pipeline)
-        planned = planning.plan(spark, pipeline, lake, asked, _moment(arrived_to))
+        planned = planning.plan(spark, pipeline, lake, asked, _moment(arrived_to), restate=restate)
         found = {
             "run_id": planned.run.run_id,
             "pipeline": pipeline.name,
@@ -157,7 +157,7 @@ def plan(
             **asdict(extent(spark, pipeline, lake, planned)),
             **({"note": planned.note} if planned.note else {}),
         }
-        _answer(as_json, found, lambda: _print_pairs(f"Plan for {pipeline.name}", found))
+        _answer(as_json, found, lambda: console.print_pairs(f"Plan for {pipeline.name}", found))
 
 
 @app.command()
@@ -166,6 +166,7 @@ def replay(
     start: From = "",
     end: To = "",
     arrived_to: ArrivedTo = "",
+    restate: Restate = False,
     slices: Slices = 1,
     wait: Wait = "0s",
     override: Override = [],  # noqa: B006
@@ -176,8 +177,8 @@ def replay(
         pipeline = _load(file, override)
         asked = _interval(start, end)
         runner = _runner(pipeline, slices, _seconds(wait))
-        outcomes = runner.run(asked, _moment(arrived_to))
-        _answer(as_json, _summary(outcomes), lambda: _print_outcomes(outcomes))
+        outcomes = runner.run(asked, _moment(arrived_to), restate=restate)
+        _answer(as_json, console.summary(outcomes), lambda: console.print_outcomes(outcomes))
 
 
 @app.command()
@@ -193,7 +194,7 @@ def report(
         runner = _runner(pipeline)
         known = runner.find(run) if run else runner.latest()
         outcome = runner.step("report", known)
-        _answer(as_json, _summary([outcome]), lambda: _out.print(outcome.report, soft_wrap=True))
+        _answer(as_json, console.summary([outcome]), lambda: console.OUT.print(outcome.report, soft_wrap=True))
 
 
 @app.command()
@@ -207,7 +208,26 @@ def rollback(
     """Publish again what was published when an earlier run had been."""
     with _answering(as_json):
         outcome = _runner(_load(file, override), wait_s=_seconds(wait)).rollback(run)
-        _answer(as_json, _summary([outcome]), lambda: _out.print(outcome.message, soft_wrap=True))
+        _answer(as_json, console.summary([outcome]), lambda: console.OUT.print(outcome.message, soft_wrap=True))
+
+
+@app.command()
+def compare(
+    file: File,
+    before: Annotated[str, typer.Option(help="A published run; otherwise the one before the other.")] = "",
+    after: Annotated[str, typer.Option(help="A published run; otherwise the one published last.")] = "",
+    override: Override = [],  # noqa: B006
+    as_json: AsJson = False,
+) -> None:
+    """Show which windows have other results after a run than after an earlier one."""
+    with _answering(as_json):
+        pipeline = _load(file, override)
+        from spark_jobs.jobs import comparison
+        from spark_jobs.session import open_session
+
+        spark = open_session(f"tidemark compare {pipeline.name}")
+        found = comparison.compare(spark, pipeline, _lake(pipeline), before, after)
+        _answer(as_json, asdict(found), lambda: console.print_comparison(found))
 
 
 @app.command()
@@ -221,9 +241,9 @@ def status(file: File, override: Override = [], as_json: AsJson = False) -> None
         lake = _lake(pipeline)
         found = ledger.runs(open_session(f"tidemark status {pipeline.name}"), lake)
         published = next((r.run_id for r in reversed(found) if r.versions), None)
-        rows = [_run_row(r) for r in found]
+        rows = [console.run_row(r) for r in found]
         answer = {"pipeline": pipeline.name, "lake": lake.home, "published_run": published, "runs": rows}
-        _answer(as_json, answer, lambda: _print_runs(pipeline, lake, found, published))
+        _answer(as_json, answer, lambda: console.print_runs(pipeline, lake, found, published))
 
 
 def main() -> None:
@@ -286,7 +306,7 @@ def _answering(as_json: bool) -> Iterator[None]:
 def _refuse(as_json: bool, code: int, message: str) -> None:
     if as_json:
         print(json.dumps({"error": message, "exit_code": code}))
-    _err.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
+    console.ERR.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
     sys.exit(code)
 
 
@@ -295,112 +315,6 @@ def _answer(as_json: bool, found: dict[str, Any], show: Callable[[], None]) -> N
         print(json.dumps(found, default=str))
     else:
         show()
-
-
-def _summary(outcomes: list[Outcome]) -> dict[str, Any]:
-    last = outcomes[-1]
-    merged: dict[str, Any] = {"run_id": last.run_id, "pipeline": last.pipeline, "state": last.state}
-    for part in ("counts", "checks", "versions"):
-        merged[part] = {k: v for o in outcomes for k, v in getattr(o, part).items()}
-    merged["report"] = last.report
-    merged["steps"] = [{"step": o.step, "state": o.state, "seconds": o.seconds} for o in outcomes]
-    merged["seconds"] = round(sum(o.seconds for o in outcomes), 3)
-    return merged
-
-
-def _print_outcomes(outcomes: list[Outcome]) -> None:
-    summary = _summary(outcomes)
-    table = Table(title=f"{summary['pipeline']}  run {summary['run_id']}", title_justify="left")
-    table.add_column("count")
-    table.add_column("rows", justify="right")
-    for name, n in summary["counts"].items():
-        table.add_row(name.replace("_", " "), f"{n:,}")
-    table.add_row("seconds", f"{summary['seconds']:,.1f}")
-    _out.print(table)
-    _out.print(f"report: {summary['report']}", markup=False, highlight=False, soft_wrap=True)
-
-
-def _print_pairs(title: str, pairs: dict[str, Any]) -> None:
-    table = Table(title=title, title_justify="left", show_header=False)
-    for name, value in pairs.items():
-        shown = (
-            f"{value:,}" if isinstance(value, int) and name != "source_version" else "" if value is None else str(value)
-        )
-        table.add_row(name.replace("_", " "), shown)
-    _out.print(table)
-
-
-def _run_row(run: Run) -> dict[str, Any]:
-    return {
-        "run_id": run.run_id,
-        "kind": run.kind,
-        "state": run.state,
-        "source_version": run.source_version,
-        "interval_start": run.interval_start,
-        "interval_end": run.interval_end,
-        "arrived_to": run.arrived_to,
-        "counts": run.counts,
-        "versions": run.versions,
-        "started_at": run.started_at,
-        "finished_at": run.finished_at,
-        "error": run.error,
-    }
-
-
-def _print_runs(pipeline: Pipeline, lake: Lake, runs: list[Run], published: str | None) -> None:
-    lateness = f"allowed lateness {format_duration(pipeline.windows.allowed_lateness_ms)}"
-    if pipeline.join is not None and pipeline.join.by_interval:
-        between = (format_duration(bound) for bound in (pipeline.join.lower_ms or 0, pipeline.join.upper_ms or 0))
-        lateness = f"pairs between {' and '.join(between)}"
-    if pipeline.windows.late_data is LateData.UPDATE:
-        lateness = "late rows update results without end"
-    _out.print(
-        f"{pipeline.name} in {lake.home}: {_watermark(pipeline)}, {lateness}",
-        markup=False,
-        soft_wrap=True,
-    )
-    if not runs:
-        _out.print("no run yet")
-        return
-    # Fits into 80 columns with every id whole, for ids are there to be copied.
-    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
-    for column in ("run", "state"):
-        table.add_column(column, no_wrap=True)
-    table.add_column("windows (UTC)", min_width=10)
-    for column in ("table\nversion", "rows", "late", "too\nlate"):
-        table.add_column(column, no_wrap=True, justify="right")
-    table.add_column("finished (UTC)", min_width=10)
-    for run in runs:
-        span = _SPANS.get(run.kind) or f"{_minute(run.interval_start)} to {_minute(run.interval_end)}"
-        if run.kind == "arrivals":
-            span = f"arrived by {_minute(run.arrived_to)}"
-        counts = [f"{run.counts[n]:,}" if n in run.counts else "" for n in ("rows_read", "late", "too_late")]
-        mark = " *" if run.run_id == published else ""
-        table.add_row(run.run_id + mark, run.state, span, str(run.source_version), *counts, _minute(run.finished_at))
-    _out.print(table)
-    if published:
-        _out.print("* published last")
-
-
-def _watermark(pipeline: Pipeline) -> str:
-    """The strategy in a few words, of several sources one after the other."""
-    if pipeline.sources:
-        return "; ".join(f"{united.name}: {_watermark(pipeline.alone(united))}" for united in pipeline.sources)
-    watermark = pipeline.watermark
-    told = {
-        Strategy.BOUNDED_OUT_OF_ORDERNESS: f"bound {format_duration(watermark.out_of_orderness_ms)}",
-        Strategy.MONOTONOUS: "monotonous watermark",
-        Strategy.PUNCTUATED: f"punctuated watermark when {watermark.when}",
-        Strategy.TIME_LAG: f"lag {format_duration(watermark.lag_ms)}",
-        Strategy.CUSTOM: f"watermark of {watermark.generator}",
-        Strategy.NONE: "no watermark",
-    }[watermark.strategy]
-    silent = watermark.idle_timeout_ms
-    return told if silent is None else f"{told}, idle after {format_duration(silent)}"
-
-
-def _minute(moment: datetime | None) -> str:
-    return f"{moment:%Y-%m-%d %H:%M}" if moment else ""
 
 
 if __name__ == "__main__":

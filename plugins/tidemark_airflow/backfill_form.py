@@ -25,6 +25,8 @@ _TIMES = "UTC unless it carries an offset. Empty: without bound."
 _AS_FILE = "Empty: as the file says."
 _SETTINGS = """By dotted key, written as in the file: {"windows.size": "2 hours"}; null takes a key away."""
 
+_RESTATE = "Replace results that the pipeline gave with other settings, and leave those around them as they are."
+
 #: A field of the form -> the key of the pipeline file that it replaces.
 SETTINGS = {
     "out_of_orderness": "watermark.out_of_orderness",
@@ -44,6 +46,7 @@ def form(pipelines: Mapping[str, Pipeline]) -> dict[str, Param]:
         "pipeline": Param(names[0], enum=names, title="Pipeline", description="The pipeline to compute again."),
         "from": _text("From", _TIME, f"Start of the first window to replace. {_TIMES}", format="date-time"),
         "to": _text("To", _TIME, f"End of the last window to replace. {_TIMES}", format="date-time"),
+        "restate": Param(False, type="boolean", title="Restate", description=_RESTATE),
         "out_of_orderness": _text("Out-of-orderness bound", _DURATION, f"Such as 6 hours. {_AS_FILE}"),
         "allowed_lateness": _text("Allowed lateness", _DURATION, f"Such as 2 hours. {_AS_FILE}"),
         "emit": _text("Emission", _EMIT, f"per_event, {{every: 1 minute}} or {{every_n: 1000}}. {_AS_FILE}"),
@@ -69,12 +72,15 @@ def request_of(filled: Mapping[str, Any], pipelines: Mapping[str, Pipeline]) -> 
         problems.append(str(error))
     if problems:
         raise FormError("\n".join(problems))
-    return Request(
+    request = Request(
         pipeline_file=pipeline.path,
         start=start.isoformat() if start else None,
         end=end.isoformat() if end else None,
         overrides=overrides,
     )
+    if filled.get("restate"):
+        request["restate"] = True
+    return request
 
 
 def _text(title: str, pattern: str, description: str, **more: Any) -> Param:

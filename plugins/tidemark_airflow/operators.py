@@ -42,6 +42,7 @@ class Request(TypedDict):
     end: NotRequired[str | None]
     arrived_to: NotRequired[str | None]
     overrides: NotRequired[dict[str, str]]
+    restate: NotRequired[bool]
 
 
 class SparkJobOperator(SparkSubmitOperator):
@@ -148,13 +149,13 @@ class PlanOperator(SparkJobOperator):
         self.request = request
 
     def job_arguments(self) -> list[str]:
-        """`plan FILE [--from ISO] [--to ISO] [--arrived-to ISO] [--set key=value ...]`."""
+        """`plan FILE [--from ISO] [--to ISO] [--arrived-to ISO] [--restate] [--set key=value ...]`."""
         request: Request = self.request
         arguments = [PLAN, request["pipeline_file"]]
         asked = {"--from": request.get("start"), "--to": request.get("end"), "--arrived-to": request.get("arrived_to")}
         for option, moment in asked.items():
             arguments += [option, moment] if moment else []
-        return arguments + _settings(request)
+        return arguments + (["--restate"] if request.get("restate") else []) + _settings(request)
 
     def execute(self, context: Context) -> Any:
         """Plan, and hand on what was asked."""

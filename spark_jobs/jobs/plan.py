@@ -30,6 +30,8 @@ from spark_jobs.tables.published import read_published
 from spark_jobs.tables.publishing import Interval
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# Kinds of runs that leave no result of earlier ones but what would be theirs.
+_WHOLE = ("arrivals", "full")
 
 
 @dataclass(frozen=True)
@@ -60,15 +62,25 @@ class Plan:
 
 
 def plan(
-    spark: SparkSession, pipeline: Pipeline, lake: Lake, interval: Interval, arrived_to: datetime | None = None
+    spark: SparkSession,
+    pipeline: Pipeline,
+    lake: Lake,
+    interval: Interval,
+    arrived_to: datetime | None = None,
+    *,
+    restate: bool = False,
 ) -> Plan:
     """Plan a run over the source's newest version, of what arrived before `arrived_to` if that is given.
 
     A part of time is replayed as of what is published: of the same arrivals. Of arrivals that are covered already the
-    run is that which has covered them. Raises InputError for a source that does not fit the pipeline.
+    run is that which has covered them. Raises InputError for a source that does not fit the pipeline, and for a part of
+    time beside results that the pipeline gave with other settings, unless that is asked for (`restate`).
     """
     _require(pipeline, interval, arrived_to)
-    shown = _shown(ledger.published(spark, lake))
+    done = ledger.published(spark, lake)
+    shown = _shown(done)
+    if not interval.whole and not restate:
+        _require_likeness(done, pipeline)
     kind = "backfill" if not interval.whole else "full" if arrived_to is None else "arrivals"
     if arrived_to is not None:
         if shown is not None and _covers(shown, pipeline, arrived_to):
@@ -78,7 +90,7 @@ def plan(
     versions = checked(spark, pipeline)
     goes_on, note = None, ""
     if arrived_to is not None and interval.whole:
-        goes_on, note = _going_on(spark, pipeline, lake, versions)
+        goes_on, note = _going_on(spark, pipeline, lake, done, versions)
     if goes_on is not None:
         interval = Interval(_EPOCH + timedelta(milliseconds=goes_on.oldest_ms), None)
     run = Run(
@@ -115,18 +127,27 @@ def _require(pipeline: Pipeline, interval: Interval, arrived_to: datetime | None
         raise InputError("--arrived-to: asked for a part of arrivals and with --from or --to for one of windows")
 
 
+def _require_likeness(done: Sequence[Run], pipeline: Pipeline) -> None:
+    whole = [run for run in done if run.kind in _WHOLE]
+    if whole and whole[-1].fingerprint != pipeline.fingerprint:
+        raise InputError(
+            f"--from and --to: asked for a part of the results of {pipeline.name} as it is now (fingerprint "
+            f"{pipeline.fingerprint}), found the others to be of other settings ({whole[-1].fingerprint}, run "
+            f"{whole[-1].run_id}): replay everything, or give --restate to have both side by side"
+        )
+
+
 def _going_on(
-    spark: SparkSession, pipeline: Pipeline, lake: Lake, versions: Mapping[str, int]
+    spark: SparkSession, pipeline: Pipeline, lake: Lake, done: Sequence[Run], versions: Mapping[str, int]
 ) -> tuple[Resumption | None, str]:
     """Where a run over later arrivals goes on; none with what stands in the way, if it is not a matter of course."""
-    done = ledger.published(spark, lake)
     shown = _shown(done)
     if shown is None or shown.arrived_to is None or not can_resume(pipeline):
         return None, ""
     if shown.fingerprint != pipeline.fingerprint or "advances" not in shown.versions:
         return None, "the pipeline is not the one whose results are published"
     # A part of time may have been replayed on a later version than the rest.
-    since = [run for run in done[: done.index(shown) + 1] if run.kind in {"arrivals", "full"}][-1].source_version
+    since = [run for run in done[: done.index(shown) + 1] if run.kind in _WHOLE][-1].source_version
     changed = rewritten(spark, pipeline, since, versions[""], shown.arrived_to)
     if changed is not None:
         return None, f"{pipeline.source.table}: {changed}"

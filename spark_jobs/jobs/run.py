@@ -75,21 +75,27 @@ class Runner:
         self._clerk = ThreadPoolExecutor(max_workers=1)
         self._entry: Future[Run] | None = None
 
-    def plan(self, interval: Interval, arrived_to: datetime | None = None) -> tuple[Plan, Outcome]:
-        """Plan a run and enter it into the ledger; for `arrived_to` see `plan.plan`. Raises InputError."""
-        return self._planned(interval, arrived_to, beside=False)
+    def plan(
+        self, interval: Interval, arrived_to: datetime | None = None, *, restate: bool = False
+    ) -> tuple[Plan, Outcome]:
+        """Plan a run, as `plan.plan`, and enter it into the ledger. Raises InputError."""
+        return self._planned(interval, arrived_to, restate=restate, beside=False)
 
-    def begin(self, interval: Interval, arrived_to: datetime | None = None) -> tuple[Plan, Outcome]:
+    def begin(
+        self, interval: Interval, arrived_to: datetime | None = None, *, restate: bool = False
+    ) -> tuple[Plan, Outcome]:
         """Plan a run whose steps follow at once: it is entered into the ledger beside the first of them.
 
         A first entry takes seconds, most of them on one core. The step waits for it before it enters its own end, and
         fails if it failed. Raises InputError.
         """
-        return self._planned(interval, arrived_to, beside=True)
+        return self._planned(interval, arrived_to, restate=restate, beside=True)
 
-    def _planned(self, interval: Interval, arrived_to: datetime | None, *, beside: bool) -> tuple[Plan, Outcome]:
+    def _planned(
+        self, interval: Interval, arrived_to: datetime | None, *, restate: bool, beside: bool
+    ) -> tuple[Plan, Outcome]:
         began = _Clock()
-        planned = plan(self._spark, self._pipeline, self._lake, interval, arrived_to)
+        planned = plan(self._spark, self._pipeline, self._lake, interval, arrived_to, restate=restate)
         run = planned.run
         known = run.done("plan") is not None
         if not known:
@@ -195,13 +201,13 @@ class Runner:
             self._record(run, began.step(name, "failed", error=first_line))
             raise
 
-    def run(self, interval: Interval, arrived_to: datetime | None = None) -> list[Outcome]:
-        """All steps, one after the other; for `arrived_to` see `plan.plan`.
+    def run(self, interval: Interval, arrived_to: datetime | None = None, *, restate: bool = False) -> list[Outcome]:
+        """All steps of a run that is asked for as in `plan.plan`, one after the other.
 
         Where a run had to wait for another that has taken up what arrived since, it is planned again.
         """
         while True:
-            planned, outcome = self.begin(interval, arrived_to)
+            planned, outcome = self.begin(interval, arrived_to, restate=restate)
             with self._holding(planned.run) as (known, waited):
                 if not waited or known.arrived_from is None:
                     return [outcome, *(self.step(name, self.find(planned.run.run_id)) for name in STEPS[1:])]

@@ -92,9 +92,9 @@ def _outcomes(asked: argparse.Namespace) -> list[Outcome]:
     lake, wait_s = Lake.of(pipeline.name), seconds("--wait", asked.wait)
     runner = Runner(spark, pipeline, lake, progress=progress.to_stderr, slices=asked.slices, wait_s=wait_s)
     if asked.step == "run":
-        return runner.run(*_asked(asked))
+        return runner.run(*_asked(asked), restate=asked.restate)
     if asked.step == "plan":
-        return [runner.plan(*_asked(asked))[1]]
+        return [runner.plan(*_asked(asked), restate=asked.restate)[1]]
     if not asked.run_id:
         raise InputError(f"{asked.step}: needs --run-id, which the step plan gives")
     return [runner.step(asked.step, runner.find(asked.run_id))]
@@ -118,6 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--from", dest="start", help="first window's start, ISO 8601")
     parser.add_argument("--to", dest="end", help="end of the last window, ISO 8601")
     parser.add_argument("--arrived-to", help="read what arrived before this, ISO 8601")
+    parser.add_argument("--restate", action="store_true", help="replace results of the pipeline with other settings")
     parser.add_argument("--slices", type=int, default=1, help="how many stretches of windows to write one by one")
     parser.add_argument("--wait", default="0s", help="how long to wait for another process on the same windows")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="override a pipeline setting")

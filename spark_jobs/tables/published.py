@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.tables import ledger
 from spark_jobs.tables.lake import TABLES, Lake
+from spark_jobs.tables.ledger import Run
 
 
 class NothingPublishedError(LookupError):
@@ -15,15 +16,36 @@ class NothingPublishedError(LookupError):
 def read_published(spark: SparkSession, lake: Lake, table: str, *, run_id: str | None = None) -> DataFrame:
     """The rows of `table` as of the newest published run, or of the published run `run_id`.
 
-    All tables read this way belong to one point, also while another run is publishing. Raises NothingPublishedError.
+    All tables read this way belong to one point, also while another run is publishing. Raises NothingPublishedError,
+    and ValueError for a table that is not there.
     """
     if table not in TABLES:
         raise ValueError(f"asked for the published table '{table}', there are {', '.join(TABLES)}")
-    runs = [r for r in ledger.published(spark, lake) if run_id in (None, r.run_id)]
+    run = _published(spark, lake, run_id)
+    if table not in run.versions:
+        raise ValueError(f"asked for the published table '{table}', run {run.run_id} has {', '.join(run.versions)}")
+    return _at(spark, lake, table, run.versions[table])
+
+
+def create_views(spark: SparkSession, lake: Lake, *, run_id: str | None = None, prefix: str = "") -> list[str]:
+    """Make a temporary SQL view of each published table, as of one published run; returns their names.
+
+    A view is named as its table behind `prefix`, and stays at its version whatever is published later; one that has
+    the name already is replaced. Raises NothingPublishedError.
+    """
+    run = _published(spark, lake, run_id)
+    for table, version in run.versions.items():
+        _at(spark, lake, table, version).createOrReplaceTempView(f"{prefix}{table}")
+    return [f"{prefix}{table}" for table in run.versions]
+
+
+def _published(spark: SparkSession, lake: Lake, run_id: str | None) -> Run:
+    """The run of this name, or the newest. Raises NothingPublishedError."""
+    runs = [run for run in ledger.published(spark, lake) if run_id in (None, run.run_id)]
     if not runs:
         raise NothingPublishedError(f"{lake.home}: no published run{'' if run_id is None else ' ' + run_id}")
-    versions = runs[-1].versions
-    if table not in versions:
-        raise ValueError(f"asked for the published table '{table}', run {runs[-1].run_id} has {', '.join(versions)}")
-    version = versions[table]
+    return runs[-1]
+
+
+def _at(spark: SparkSession, lake: Lake, table: str, version: int) -> DataFrame:
     return spark.read.format("delta").option("versionAsOf", version).load(lake.path(table))

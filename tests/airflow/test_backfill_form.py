@@ -65,6 +65,11 @@ def test_an_untouched_form_is_the_whole_of_a_pipeline_as_its_file_says(pipelines
     assert request == {"pipeline_file": pipelines["sales"].path, "start": None, "end": None, "overrides": {}}
 
 
+def test_restating_is_asked_for_only_where_the_form_says_so(pipelines: dict[str, Pipeline]) -> None:
+    assert request_of(filled(pipelines, restate=True), pipelines)["restate"] is True
+    assert "restate" not in request_of(filled(pipelines, restate=False), pipelines)
+
+
 def test_a_filled_form_becomes_utc_times_and_overrides_of_the_file(pipelines: dict[str, Pipeline]) -> None:
     fields = {
         "pipeline": "visits",

@@ -164,6 +164,15 @@ def test_a_plan_hands_on_what_was_asked(job: Callable[..., str], arguments: Call
     assert returned["request"] == request
 
 
+def test_a_plan_is_told_how_far_arrivals_go_and_that_results_are_restated(
+    job: Callable[..., str], arguments: Callable[[], list[str]]
+) -> None:
+    request = {**REQUEST, "arrived_to": "2013-07-02T00:00:00+00:00", "restate": True}
+    run(PlanOperator(request=request, application=job(0, {**RESULT, "step": "plan"})))
+    wanted = ["--arrived-to", request["arrived_to"], "--restate", "--set", "windows.size=2 hours"]
+    assert arguments() == ["plan", "/p/sales.yaml", *wanted]
+
+
 def test_landing_is_told_the_lake(
     job: Callable[..., str], arguments: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,6 +42,7 @@ def _told(spark: SparkSession, folder: Path) -> Mapping[str, Mapping[str, int]]:
 
 
 @pytest.mark.spark
+@pytest.mark.soak
 def test_the_number_of_tasks_does_not_change_the_events_and_the_seed_does(
     spark: SparkSession, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -53,6 +54,7 @@ def test_the_number_of_tasks_does_not_change_the_events_and_the_seed_does(
 
 
 @pytest.mark.spark
+@pytest.mark.soak
 def test_events_are_stored_in_arrival_order_over_one_day(spark: SparkSession, folder: Path) -> None:
     files = table(spark, folder / "events").groupBy("_metadata.file_name")
     spans = files.agg(F.min("event_id").alias("first"), F.max("event_id").alias("last"), F.count("*").alias("rows"))
@@ -64,12 +66,14 @@ def test_events_are_stored_in_arrival_order_over_one_day(spark: SparkSession, fo
 
 
 @pytest.mark.spark
+@pytest.mark.soak
 def test_the_two_plain_ways_count_every_row_and_say_the_same(told: Mapping[str, Mapping[str, int]]) -> None:
     assert told["plain"] == told["tuned"]
     assert told["plain"]["rows_counted"] == ROWS
 
 
 @pytest.mark.spark
+@pytest.mark.soak
 def test_ours_differs_from_plain_by_the_rows_that_it_reports_as_too_late(told: Mapping[str, Mapping[str, int]]) -> None:
     ours, plain = told["ours"], told["plain"]
     assert ours["in_no_result"] == ours["reported"] > 0
@@ -78,12 +82,14 @@ def test_ours_differs_from_plain_by_the_rows_that_it_reports_as_too_late(told: M
 
 
 @pytest.mark.spark
+@pytest.mark.soak
 def test_streaming_ends_without_its_last_windows_and_reports_no_row(told: Mapping[str, Mapping[str, int]]) -> None:
     assert told["streaming"]["missing"] > 0
     assert told["streaming"]["in_no_result"] > told["streaming"]["reported"] == 0
 
 
 @pytest.mark.spark
+@pytest.mark.soak
 def test_results_are_compared_by_key_and_window(spark: SparkSession) -> None:
     ours = spark.sql("select * from values ('a', 1, 2L), ('b', 1, 3L), ('c', 1, 1L) as t(key, window_start, events)")
     other = spark.sql("select * from values ('a', 1, 2L), ('b', 1, 5L), ('a', 2, 1L) as t(key, window_start, events)")
@@ -92,6 +98,7 @@ def test_results_are_compared_by_key_and_window(spark: SparkSession) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.soak
 def test_what_ours_publishes_without_waiting_for_the_audit_passes_it(spark: SparkSession, folder: Path) -> None:
     counts = audit(spark, folder / "events", folder / "lake" / "ours")
     assert counts["checks_failed"] == 0 < counts["checks_passed"]

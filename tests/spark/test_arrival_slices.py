@@ -82,6 +82,7 @@ KINDS = {
 }
 
 
+@pytest.mark.soak
 def test_slices_that_follow_each_other_publish_what_one_job_says(spark: SparkSession, table: str, lake: Lake) -> None:
     pipeline = history.pipeline(table)
     runs = assert_slices_follow(spark, pipeline, lake)

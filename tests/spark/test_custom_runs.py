@@ -36,7 +36,7 @@ def detecting(table: str, **overrides: str) -> Pipeline:
 @pytest.mark.parametrize(
     ("overrides", "slices"),
     [
-        pytest.param({}, 3, id="tumbling"),
+        pytest.param({}, 3, id="tumbling", marks=pytest.mark.soak),
         pytest.param(SESSIONS, 1, id="session", marks=pytest.mark.soak),
         pytest.param(EVERY_N, 2, id="sliding", marks=pytest.mark.soak),
     ],

@@ -31,7 +31,7 @@ def by_offset(table: str, **overrides: str) -> Pipeline:
 @pytest.mark.parametrize(
     ("overrides", "slices"),
     [
-        pytest.param(ALIGNED, 3, id="aligned"),
+        pytest.param(ALIGNED, 3, id="aligned", marks=pytest.mark.soak),
         pytest.param({}, 1, id="not aligned", marks=pytest.mark.soak),
         pytest.param({**ALIGNED, **SESSIONS}, 1, id="session", marks=pytest.mark.soak),
     ],

@@ -50,7 +50,7 @@ class Lakes:
 
     def _replayed(self, pipeline: Pipeline, lake: Lake, interval: Interval) -> Run:
         runner = Runner(self._spark, pipeline, lake)
-        planned, _ = runner.plan(interval)
+        planned, _ = runner.plan(interval, restate=True)
         runner.step("replay", planned.run)
         return runner.find(planned.run.run_id)
 
@@ -134,6 +134,7 @@ def test_runs_that_publish_at_once_never_mix(
         assert versions == sorted(set(versions)), "two runs have a version of a table in common"
 
 
+@pytest.mark.soak
 def test_a_rollback_gives_back_what_was_published(spark: SparkSession, lakes: Lakes) -> None:
     lake, first, second = lakes.staged("back")
     runner, [whole] = Runner(spark, lakes.whole, lake), ledger.published(spark, lake)

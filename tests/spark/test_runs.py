@@ -24,10 +24,12 @@ from tests.spark.engine import rows_of
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 
-def publish(spark: SparkSession, pipeline: Pipeline, lake: Lake, interval: Interval, slices: int = 1) -> str:
+def publish(
+    spark: SparkSession, pipeline: Pipeline, lake: Lake, interval: Interval, slices: int = 1, *, restate: bool = False
+) -> str:
     """Everything but the checks, which have tests of their own: replay, then publish what is staged."""
     runner = Runner(spark, pipeline, lake, slices=slices)
-    planned, _ = runner.plan(interval)
+    planned, _ = runner.plan(interval, restate=restate)
     runner.step("replay", runner.find(planned.run.run_id))
     run = runner.find(planned.run.run_id)
     versions = publishing.publish(spark, lake, run)
@@ -85,7 +87,9 @@ def test_a_range_replaces_only_its_windows(spark: SparkSession, table: str, lake
     start = history.START + timedelta(hours=1)
     interval = Interval(start, start + timedelta(hours=1))
     lenient = history.pipeline(table, watermark__out_of_orderness="1 hour")
-    publish(spark, lenient, lake, interval)
+    with pytest.raises(InputError, match=r"found the others to be of other settings .* or give --restate"):
+        publish(spark, lenient, lake, interval)
+    publish(spark, lenient, lake, interval, restate=True)
     expected = reference.replay(history.events(), lenient)
     after = published(spark, lake)
     for name in ("panes", "window_results", "late_events", "watermarks"):

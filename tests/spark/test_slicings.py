@@ -25,10 +25,9 @@ from tests.spark.engine import in_order
 from tests.spark.test_arrival_slices import seen, taken
 from tests.spark.whole_run import published
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
+pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.usefixtures("session")]
 
-QUICK = (1,)
-SEEDS = [pytest.param(n, marks=[] if n in QUICK else [pytest.mark.soak]) for n in range(40)]
+SEEDS = range(60)
 ROWS = 260
 
 

@@ -84,6 +84,7 @@ def test_a_sliced_run_over_two_tables_publishes_what_the_reference_gives(
     assert run.pinned == {"inland": 1, "coast": 2}
 
 
+@pytest.mark.soak
 def test_a_sliced_run_over_sources_that_may_be_idle_publishes_what_the_reference_gives(
     spark: SparkSession, tables: dict[str, str], lake: Lake
 ) -> None:

@@ -1,0 +1,202 @@
+"""Comparison: what the published results of two runs say of the same windows, and where they differ.
+
+A window of a key is gone or added if only one of the runs has a result of it, and changed if a value that both runs
+tell has become another: an aggregate or the number of rows. When it fired does not count, nor which run told it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import reduce
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from spark_jobs.jobs.errors import InputError
+from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.replay.events import quoted
+from spark_jobs.tables import ledger
+from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.ledger import Run
+from spark_jobs.tables.published import read_published
+
+_TABLE = "window_results"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_BEFORE, _AFTER, _SIZE = "__tm_before", "__tm_after", "__tm_size"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A (key, window) whose values differ; `before` and `after` by name, None if the run has no such result."""
+
+    key: Mapping[str, Any]
+    window_start: datetime
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Results of two runs, by what has become of them.
+
+    `values` are the changed results by the value that differs; `dropped` and `new` are values that only one run tells;
+    `largest` the changes with the greatest share of a value, at first those of results that are gone or added.
+    """
+
+    before: str
+    after: str
+    same: int
+    changed: int
+    added: int
+    gone: int
+    first_window: datetime | None
+    last_window: datetime | None
+    values: Mapping[str, int]
+    dropped: Sequence[str]
+    new: Sequence[str]
+    largest: Sequence[Change]
+
+
+def compare(
+    spark: SparkSession, pipeline: Pipeline, lake: Lake, before: str = "", after: str = "", *, largest: int = 20
+) -> Comparison:
+    """Compare the results that were published with two runs: without names, with the last and with the one before it.
+
+    Raises InputError for a run that was never published, a join, and runs whose results have no key in common.
+    """
+    if pipeline.join is not None:
+        raise InputError("compare: asked for the results of windows, found a join, which has pairs")
+    runs = _runs(ledger.published(spark, lake), before, after)
+    tables = [read_published(spark, lake, _TABLE, run_id=run.run_id) for run in runs]
+    names = [*pipeline.windows.key, "window_start"]
+    for run, table in zip(runs, tables, strict=True):
+        if missing := [name for name in names if name not in table.columns]:
+            raise InputError(f"compare: the results of run {run.run_id} have no column {', '.join(missing)}")
+    return _Comparing(runs, tables, names).comparison(largest)
+
+
+def _runs(done: Sequence[Run], before: str, after: str) -> tuple[Run, Run]:
+    known = {run.run_id: run for run in done}
+    for option, asked in (("--before", before), ("--after", after)):
+        if asked and asked not in known:
+            raise InputError(f"{option}: asked for {asked}, found the published runs {', '.join(known) or 'none'}")
+    later = known[after] if after else done[-1] if done else None
+    earlier = [run for run in done if later is not None and run.versions != later.versions]
+    if later is None or not (before or earlier):
+        raise InputError(f"compare: asked for two published runs, found {len(done)}; give --before and --after")
+    if before:
+        return known[before], later
+    if after:
+        earlier = [run for run in done[: done.index(later)] if run.versions != later.versions]
+        if not earlier:
+            raise InputError(f"compare: found no run that was published before {after}; give --before")
+    return earlier[-1], later
+
+
+class _Comparing:
+    def __init__(self, runs: tuple[Run, Run], tables: Sequence[DataFrame], names: Sequence[str]) -> None:
+        self._runs, self._names = runs, names
+        told = [[name for name in _values(table) if name not in names] for table in tables]
+        kinds = [{name: table.schema[name].dataType for name in of} for table, of in zip(tables, told, strict=True)]
+        # A value of another type is another value.
+        self._common = [name for name, kind in kinds[0].items() if kinds[1].get(name) == kind]
+        self._dropped = [name for name in told[0] if name not in self._common]
+        self._new = [name for name in told[1] if name not in self._common]
+        self._numbers = [name for name in self._common if isinstance(kinds[0][name], T.NumericType)]
+        self._maps = {name for name in self._common if "map<" in kinds[0][name].simpleString()}
+        self._told = self._side_by_side(tables)
+
+    def comparison(self, largest: int) -> Comparison:
+        both = F.col(_BEFORE).isNotNull() & F.col(_AFTER).isNotNull()
+        differs = {name: both & ~self._equal(name) for name in self._common}
+        changed = reduce(Column.__or__, differs.values(), F.lit(False))
+        gone, added = F.col(_AFTER).isNull(), F.col(_BEFORE).isNull()
+        other = changed | gone | added
+        row = self._told.agg(
+            F.count_if(both & ~changed).alias("same"),
+            F.count_if(changed).alias("changed"),
+            F.count_if(added).alias("added"),
+            F.count_if(gone).alias("gone"),
+            F.min(F.when(other, _start_us())).alias("first"),
+            F.max(F.when(other, _start_us())).alias("last"),
+            *(F.count_if(differ).alias(f"value_{i}") for i, differ in enumerate(differs.values())),
+        ).collect()[0]
+        size = F.when(gone | added, F.lit(float("inf"))).otherwise(self._share())
+        most = self._told.where(other).withColumn(_SIZE, size)
+        keys = [F.to_json(F.struct(quoted(name))) for name in self._names]
+        shown = (
+            most.orderBy(F.col(_SIZE).desc(), F.col("window_start"), *keys)
+            .limit(largest)
+            .withColumn("window_start", _start_us())
+            .collect()
+        )
+        return Comparison(
+            before=self._runs[0].run_id,
+            after=self._runs[1].run_id,
+            same=row["same"],
+            changed=row["changed"],
+            added=row["added"],
+            gone=row["gone"],
+            first_window=_moment(row["first"]),
+            last_window=_moment(row["last"]),
+            values={name: row[f"value_{i}"] for i, name in enumerate(self._common)},
+            dropped=self._dropped,
+            new=self._new,
+            largest=[self._change(found) for found in shown],
+        )
+
+    def _side_by_side(self, tables: Sequence[DataFrame]) -> DataFrame:
+        """A row a (key, window): what each run tells of it. Grouped and not joined: null in a key is a value."""
+        names = [F.col(quoted(name)) for name in self._names]
+        told = [
+            table.select(*names, F.struct(*(F.col(quoted(name)) for name in self._common)).alias(side))
+            for table, side in zip(tables, (_BEFORE, _AFTER), strict=True)
+        ]
+        rows = told[0].unionByName(told[1], allowMissingColumns=True)
+        sides = (F.first(side, ignorenulls=True).alias(side) for side in (_BEFORE, _AFTER))
+        return rows.groupBy(*names).agg(*sides)
+
+    def _share(self) -> Column:
+        """The greatest change of a number, as a share of its greater value."""
+        none = F.lit(0.0)
+        shares = []
+        for name in self._numbers:
+            before, after = (_of(side, name).cast("double") for side in (_BEFORE, _AFTER))
+            share = F.try_divide(F.abs(after - before), F.greatest(F.abs(before), F.abs(after)))
+            shares.append(F.coalesce(share, none))
+        return F.greatest(none, none, *shares)
+
+    def _equal(self, name: str) -> Column:
+        before, after = (_of(side, name) for side in (_BEFORE, _AFTER))
+        if name in self._maps:
+            # Maps have no equality in Spark.
+            before, after = F.to_json(F.struct(before)), F.to_json(F.struct(after))
+        return before.eqNullSafe(after)
+
+    def _change(self, row: T.Row) -> Change:
+        before, after = (None if row[side] is None else row[side].asDict() for side in (_BEFORE, _AFTER))
+        key = {name: row[name] for name in self._names if name != "window_start"}
+        return Change(key, _EPOCH + timedelta(microseconds=row["window_start"]), before, after)
+
+
+def _values(table: DataFrame) -> list[str]:
+    """The aggregates of results, and the number of rows."""
+    own = ("window_start", "window_end", "pane_count", "too_late_count", "last_fired_at", "run_id")
+    return [name for name in table.columns if name not in own]
+
+
+def _start_us() -> Column:
+    """As a number: PySpark hands out timestamps as naive local times."""
+    return F.unix_micros("window_start")
+
+
+def _moment(micros: int | None) -> datetime | None:
+    return None if micros is None else _EPOCH + timedelta(microseconds=micros)
+
+
+def _of(side: str, name: str) -> Column:
+    return F.col(side).getField(name)
