@@ -21,7 +21,7 @@ from spark_jobs.replay import columns as c
 from spark_jobs.replay.engine import watermarks
 from spark_jobs.replay.events import quoted
 from spark_jobs.replay.resume import Resumption
-from spark_jobs.tables import staging
+from spark_jobs.tables import pruning, staging
 from spark_jobs.tables.lake import Lake, behind_folder
 from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.published import read_published
@@ -63,8 +63,9 @@ class BehindStaging:
         came = groups.where(F.col("last_clock_us") >= F.lit(self._resumed.covered_us))
         asked = calendar.asked_windows(came, self._pipeline).where(self.slice.holds(F.col("window_ms")))
         book = calendar.marked(calendar.read_off(asked, kept, self._pipeline), came, self._pipeline)
-        found = watermarks(book, self._pipeline)
-        return found.join(self._published("watermarks").select("window_start"), "window_start", "left_anti")
+        found = watermarks(book, self._pipeline).localCheckpoint()
+        known = pruning.matching(self._published("watermarks"), "window_start", found)
+        return found.join(known.select("window_start"), "window_start", "left_anti")
 
     def _results(self, late: DataFrame) -> None:
         """All results of the closed windows that have missed a row more."""
@@ -73,8 +74,7 @@ class BehindStaging:
         start = timestamps.from_millis(F.col(c.WINDOW_MS)).alias("window_start")
         more = missed.select(*keys.key_columns(self._pipeline), start, "too_late_count")
         counts = more.groupBy(*map(quoted, names)).agg(F.sum("too_late_count").alias(_COUNT)).localCheckpoint()
-        touched = F.broadcast(counts.select("window_start").distinct())
-        shown = self._published("window_results").join(touched, "window_start", "left_semi")
+        shown = pruning.matching(self._published("window_results"), "window_start", counts)
         columns = [name for name in shown.columns if name != "run_id"]
         count = F.col("too_late_count") + F.coalesce(F.col(_COUNT), F.lit(0))
         updated = keys.beside(shown, counts, names).withColumn("too_late_count", count)

@@ -21,7 +21,7 @@ from uuid import uuid4
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.tables import delta_log
+from spark_jobs.tables import delta_log, pruning
 from spark_jobs.tables.lake import Lake, behind_folder, staged_folder
 from spark_jobs.tables.staging import published_columns, staged
 
@@ -207,18 +207,21 @@ class _Publishing:
         """The files that hold rows to be replaced, and new ones with what else is in them."""
         rows, goes = self._published.withColumn(_FILE, F.col("_metadata.file_name")), F.lit(False)
         if interval is not None:
-            goes = F.coalesce(interval.holds(_begins(self._table, rows)), F.lit(False))
+            goes = interval.holds(_begins(self._table, rows))
         if behind and self._table == "window_results":
-            windows = staged(self._spark, self._lake, behind_folder(self._run_id), self._table)
-            touched = windows.select("window_start").distinct().withColumn(_TOUCHED, F.lit(True))
-            rows = rows.join(F.broadcast(touched), "window_start", "left")
-            goes = goes | F.col(_TOUCHED).isNotNull()
+            touched = staged(self._spark, self._lake, behind_folder(self._run_id), self._table)
+            condition = pruning.among("window_start", touched)
+            if condition is None:
+                marked = touched.select("window_start").distinct().withColumn(_TOUCHED, F.lit(True))
+                rows, condition = rows.join(F.broadcast(marked), "window_start", "left"), F.col(_TOUCHED).isNotNull()
+            goes = goes | condition
         elif interval is None:
             return [], []
         names = {row[_FILE] for row in rows.where(goes).select(_FILE).distinct().collect()}
         if not names:
             return [], []
-        left = rows.where(F.col(_FILE).isin(sorted(names)) & ~goes).select(self._published.columns)
+        stays = ~F.coalesce(goes, F.lit(False))
+        left = rows.where(F.col(_FILE).isin(sorted(names)) & stays).select(self._published.columns)
         removed = [file for file in self._transaction.files() if file.path().rsplit("/", 1)[-1] in names]
         return removed, self._carried_over(left)
 
