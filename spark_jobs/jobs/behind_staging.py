@@ -11,6 +11,8 @@ All other windows it replaces, as a replay of a part of time does. No law of the
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -47,12 +49,17 @@ class BehindStaging:
         `late` are the late rows of `slice` that have come, `groups` is the census, `emissions` are `resume.emissions`.
         """
         missed = late.where(self.slice.holds(F.col(c.WINDOW_MS)))
-        self._stage(late_events.late_events(missed, self._pipeline), "late_events")
-        self._stage(self._windows(groups), "watermarks")
-        self._results(late)
-        self._stage(self._invalid(prepared), "invalid_events")
         later = F.col("emitted_at") > F.timestamp_micros(F.lit(self._resumed.covered_us))
-        self._stage(emissions.where(later), "advances")
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            beside = [
+                pool.submit(self._results, late),
+                pool.submit(lambda: self._stage(self._windows(groups), "watermarks")),
+                pool.submit(lambda: self._stage(self._invalid(prepared), "invalid_events")),
+                pool.submit(self._stage, late_events.late_events(missed, self._pipeline), "late_events"),
+                pool.submit(self._stage, emissions.where(later), "advances"),
+            ]
+            for future in beside:
+                future.result()
         too_late = missed.where(c.TOO_LATE).count()
         invalid = staging.row_count(self._spark, self._lake, behind_folder(self._run.run_id), "invalid_events")
         return {"too_late_behind": too_late, "invalid_behind": invalid}

@@ -155,6 +155,7 @@ class _Staging:
             firing = TriggerStaging(pipeline, groups, advances, self._kept, self._stage, self._until_us)
         with ThreadPoolExecutor(max_workers=4) as pool:
             beside = [pool.submit(self._watermarks, book), pool.submit(self._invalid, invalid)]
+            behind = pool.submit(self._behind, book, groups)
             for i, part in enumerate(parts):
                 late, fired = self._panes(part, book, groups, pool, firing)
                 # While the results of a slice are written, the next slice's panes are computed.
@@ -163,10 +164,9 @@ class _Staging:
                 else:
                     beside.append(pool.submit(firing.results, part, fired, late))
                 self._say(f"slice {i + 1} of {len(parts)} staged")
-            behind = self._behind(book, groups)
             for future in beside:
                 future.result()
-        return parts, behind
+            return parts, behind.result()
 
     def _behind(self, book: DataFrame, groups: DataFrame) -> dict[str, int]:
         """Stage what a later run may go on from, and what has come for windows that were closed before this one."""
