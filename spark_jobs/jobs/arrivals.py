@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import reduce
 
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -21,8 +22,9 @@ from spark_jobs.replay import event_time, resume, timestamps
 from spark_jobs.replay.resume import Resumption
 from spark_jobs.semantics.arrival_order import COMMIT_TIMESTAMP
 from spark_jobs.tables import ledger, source
+from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.ledger import Run
+from spark_jobs.tables.ledger import ARRIVALS, BACKFILL, Run
 from spark_jobs.tables.published import read_published
 
 _CUT = (Order.ARRIVAL, Order.COMMIT)
@@ -96,13 +98,29 @@ def resumption(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) ->
 
 
 def require_end(lake: Lake, run: Run, last: Run | None) -> None:
-    """Raise InputError unless a run that goes on begins where `last`, the run published last, has ended."""
-    if last is not None and (last.arrived_to, last.fingerprint) == (run.arrived_from, run.fingerprint):
+    """Raise InputError unless `run` fits behind `last`, the run published last.
+
+    One that goes on begins where that has ended; one over a part of time tells of the same arrivals; and none takes
+    back arrivals that are covered, as one might that was planned before they were.
+    """
+    ended = None if last is None else last.arrived_to
+    like = last is not None and last.fingerprint == run.fingerprint
+    if run.arrived_from is not None:
+        fits = like and ended == run.arrived_from
+    elif run.kind == ARRIVALS:
+        fits = not like or ended is None or run.arrived_to is None or ended <= run.arrived_to
+    else:
+        fits = run.kind != BACKFILL or last is None or ended == run.arrived_to
+    if fits:
         return
     raise InputError(
-        f"run {run.run_id} goes on from {run.arrived_from:%Y-%m-%d %H:%M:%S} UTC, which is not where the published "
-        f"tables of {lake.home} end any more: plan again"
+        f"run {run.run_id} was planned on {_until(run.arrived_from or run.arrived_to)}, which is not where the "
+        f"published tables of {lake.home} end any more ({_until(ended)}): plan again"
     )
+
+
+def _until(moment: datetime | None) -> str:
+    return "all arrivals" if moment is None else f"arrivals until {moment:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def read(spark: SparkSession, pipeline: Pipeline, run: Run, resumed: Resumption | None) -> DataFrame:
@@ -124,7 +142,7 @@ def _mattering(rows: DataFrame, pipeline: Pipeline, resumed: Resumption) -> Data
 def rewritten(spark: SparkSession, pipeline: Pipeline, since: int, until: int, covered: datetime) -> str | None:
     """What has changed in the source, between two of its versions, of what had arrived before `covered`.
 
-    In words; None if nothing has: whatever came since arrived later, or never says when.
+    In words; None if nothing has: whatever came since arrived later, or never says when, and has the same columns.
     """
     table, arrival = pipeline.source.table, pipeline.source.arrival_time
     changed = source.changed(spark, table, since, until)
@@ -132,10 +150,17 @@ def rewritten(spark: SparkSession, pipeline: Pipeline, since: int, until: int, c
         return f"the log of the versions {since} to {until} is gone"
     if changed.removed:
         return f"{changed.removed} files of version {since} have been rewritten"
-    if not changed.added or arrival is None:
-        return None
-    came = source.of_files(spark, table, until, changed.added)
-    early = came.where(~_is_from(came, arrival, timestamps.literal_millis(covered) * 1000)).count()
+    try:
+        if source.read(spark, table, since).schema != source.read(spark, table, until).schema:
+            return f"its columns are others than at version {since}"
+        early = 0
+        for version, files in changed.added.items():
+            came = source.of_files(spark, table, version, files)
+            if arrival is not None:
+                early += came.where(~_is_from(came, arrival, timestamps.literal_millis(covered) * 1000)).count()
+    except (SourceError, PySparkException):
+        # Files that compaction has replaced are deleted some time.
+        return f"rows that came behind version {since} can no longer be told from others"
     return f"{early:,} rows that arrived before {covered:%Y-%m-%d %H:%M:%S} UTC came later" if early else None
 
 

@@ -25,13 +25,13 @@ from spark_jobs.semantics.custom import GeneratorError
 from spark_jobs.tables import ledger, source
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.ledger import ROLLBACK, Run
+from spark_jobs.tables.ledger import ARRIVALS, BACKFILL, FULL, ROLLBACK, Run
 from spark_jobs.tables.published import read_published
 from spark_jobs.tables.publishing import Interval
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # Kinds of runs that leave no result of earlier ones but what would be theirs.
-_WHOLE = ("arrivals", "full")
+_WHOLE = (ARRIVALS, FULL)
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def plan(
     shown = _shown(done)
     if not interval.whole and not restate:
         _require_likeness(done, pipeline)
-    kind = "backfill" if not interval.whole else "full" if arrived_to is None else "arrivals"
+    kind = BACKFILL if not interval.whole else FULL if arrived_to is None else ARRIVALS
     if arrived_to is not None:
         if shown is not None and _covers(shown, pipeline, arrived_to):
             return Plan(shown, _tables(pipeline))
@@ -94,7 +94,7 @@ def plan(
     if goes_on is not None:
         interval = Interval(_EPOCH + timedelta(milliseconds=goes_on.oldest_ms), None)
     run = Run(
-        run_id=_run_id(pipeline, versions, interval, arrived_to, shown if kind == "arrivals" else None),
+        run_id=_run_id(pipeline, versions, interval, arrived_to, shown if kind == ARRIVALS else None),
         pipeline=pipeline.name,
         fingerprint=pipeline.fingerprint,
         kind=kind,

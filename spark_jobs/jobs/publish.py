@@ -41,8 +41,7 @@ def publish(spark: SparkSession, lake: Lake, run: Run) -> dict[str, int]:
         known = next((earlier.versions for earlier in done if earlier.run_id == run.run_id), None)
         if known is not None:
             return known
-        if run.arrived_from is not None:
-            arrivals.require_end(lake, run, done[-1] if done else None)
+        arrivals.require_end(lake, run, done[-1] if done else None)
         base = Base(done[-1].versions if done else {}, frozenset(earlier.run_id for earlier in done))
         try:
             return _committed(spark, lake, run, base)

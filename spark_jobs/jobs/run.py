@@ -164,7 +164,9 @@ class Runner:
         if self._held == run.run_id:
             yield run, False
             return
-        interval = Interval(run.interval_start, run.interval_end)
+        # A run that goes on adds to windows that were closed before those that it replaces.
+        goes_on = run.arrived_from is not None
+        interval = Interval() if goes_on else Interval(run.interval_start, run.interval_end)
         with holds.hold(self._lake, run.run_id, interval, wait_s=self._wait_s) as waited:
             self._held = run.run_id
             try:
@@ -209,7 +211,7 @@ class Runner:
         while True:
             planned, outcome = self.begin(interval, arrived_to, restate=restate)
             with self._holding(planned.run) as (known, waited):
-                if not waited or known.arrived_from is None:
+                if not waited or known.arrived_to is None or known.versions:
                     return [outcome, *(self.step(name, self.find(planned.run.run_id)) for name in STEPS[1:])]
 
     def _replay(self, run: Run, began: _Clock) -> Outcome:

@@ -78,8 +78,8 @@ def applications(spark: SparkSession, path: str, after: int, newest: int) -> dic
     return found
 
 
-def changes(spark: SparkSession, path: str, after: int, newest: int) -> list[dict[str, Any]] | None:
-    """The actions of each version in `(after, newest]` of the table at `path`, oldest first.
+def changes(spark: SparkSession, path: str, after: int, newest: int) -> dict[int, list[dict[str, Any]]] | None:
+    """The actions of each version in `(after, newest]` of the table at `path`, by version, oldest first.
 
     None if the log of one of them has been cleaned away.
     """
@@ -87,7 +87,7 @@ def changes(spark: SparkSession, path: str, after: int, newest: int) -> list[dic
     versions = range(after + 1, newest + 1)
     if not all(file_exists(spark, _commit_file(spark, log, version).toString()) for version in versions):
         return None
-    return [action for version in versions for action in _read(spark, log, version)]
+    return {version: _read(spark, log, version) for version in versions}
 
 
 def state_at(spark: SparkSession, path: str, version: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -20,6 +20,8 @@ from spark_jobs.tables.lake import GATE_TABLE, Lake
 
 TABLE = "runs"
 
+#: Kinds of runs: over everything, over what arrived before a moment, over a part of time.
+FULL, ARRIVALS, BACKFILL = "full", "arrivals", "backfill"
 #: The kind of a run that gives back what an earlier one had published; its versions of sources are those of tables.
 ROLLBACK = "rollback"
 

@@ -139,9 +139,12 @@ def size_of(spark: SparkSession, table: str, version: int, files: Collection[str
 
 @dataclass(frozen=True)
 class Changed:
-    """What commits did to a table's rows: the files that they added, and how many they took away."""
+    """What commits did to a table's rows: the files that they added, and how many they took away.
 
-    added: list[str]
+    `added` has the files by the last version that still has them: compaction may have written their rows anew since.
+    """
+
+    added: Mapping[int, Sequence[str]]
     removed: int
 
 
@@ -153,13 +156,25 @@ def changed(spark: SparkSession, table: str, since: int, until: int) -> Changed 
     found = delta_log.changes(spark, _location(spark, table), since, until)
     if found is None:
         return None
-    meant = [action for action in found if next(iter(action.values())).get("dataChange")]
-    added = [action["add"]["path"] for action in meant if "add" in action]
-    return Changed(added, sum("remove" in action for action in meant))
+    last_seen: dict[str, int] = {}
+    removed = 0
+    for version, actions in found.items():
+        for action in actions:
+            if "remove" in action:
+                if action["remove"]["dataChange"]:
+                    removed += 1
+                elif action["remove"]["path"] in last_seen:
+                    last_seen[action["remove"]["path"]] = version - 1
+            elif "add" in action and action["add"]["dataChange"]:
+                last_seen[action["add"]["path"]] = until
+    added: dict[int, list[str]] = {}
+    for path, version in last_seen.items():
+        added.setdefault(version, []).append(path)
+    return Changed(added, removed)
 
 
 def of_files(spark: SparkSession, table: str, version: int, files: Sequence[str]) -> DataFrame:
-    """The rows of some of the table's files, which are named as in its log."""
+    """The rows of some of the table's files at a version, which are named as in its log."""
     names = [unquote(file).rsplit("/", 1)[-1] for file in files]
     return read(spark, table, version).where(F.col("_metadata.file_name").isin(names))
 

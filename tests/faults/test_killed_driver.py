@@ -21,9 +21,8 @@ from spark_jobs.tables.lake import RESULT_TABLES, Lake
 from spark_jobs.tables.publishing import Interval
 from tests.faults.drivers import PIPELINE, command, started
 from tests.spark import history
-from tests.spark.engine import in_order
 from tests.spark.test_runs import publish
-from tests.spark.whole_run import published
+from tests.spark.whole_run import assert_published
 
 pytestmark = [pytest.mark.spark, pytest.mark.faults]
 
@@ -68,9 +67,7 @@ def test_the_same_command_finishes_what_a_killed_driver_began(
     assert started(lake, [*asked, "--result", str(result)]).wait() == 0
     assert json.loads(result.read_text())["state"] == "done"
     assert publish(spark, history.pipeline(table), lake, Interval()) == run_id
-    expected, found = reference.replay(history.events(), history.pipeline(table)), published(spark, lake)
-    for name in RESULT_TABLES:
-        assert found[name] == in_order(getattr(expected, name)), name
+    assert_published(spark, lake, reference.replay(history.events(), history.pipeline(table)))
 
 
 def run_until(condition: Callable[[], bool], process: subprocess.Popen[str], seconds: float = 300) -> None:

@@ -15,19 +15,21 @@ from pyspark.sql import functions as F
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.extent import extent
 from spark_jobs.jobs.plan import plan
-from spark_jobs.jobs.run import Outcome, Runner
+from spark_jobs.jobs.publish import publish
+from spark_jobs.jobs.run import Runner
 from spark_jobs.pipeline import EndOfInput, Pipeline
 from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger
-from spark_jobs.tables.lake import RESULT_TABLES, Lake
+from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.published import read_published
 from spark_jobs.tables.publishing import Interval
 from tests.spark import history
-from tests.spark.engine import in_order
+from tests.spark.engine import in_order, rows_of
 from tests.spark.files_read import most_files_read
 from tests.spark.test_custom_runs import detecting
 from tests.spark.test_session_runs import sessions
 from tests.spark.test_sliding_runs import SHAPES, sliding
-from tests.spark.whole_run import published
+from tests.spark.whole_run import assert_published, published, taken
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
@@ -38,14 +40,6 @@ CUTS = [
     history.START + timedelta(minutes=131, seconds=17, milliseconds=250),
     history.START + timedelta(hours=9),
 ]
-
-
-def taken(spark: SparkSession, pipeline: Pipeline, lake: Lake, arrived_to: datetime) -> list[Outcome]:
-    """The steps of a run but its report."""
-    runner = Runner(spark, pipeline, lake)
-    planned, outcome = runner.begin(Interval(), arrived_to)
-    steps = ("replay", "audit", "publish")
-    return [outcome, *(runner.step(step, runner.find(planned.run.run_id)) for step in steps)]
 
 
 def seen(rows: list[dict[str, Any]], pipeline: Pipeline, arrived_to: datetime) -> reference.Replay:
@@ -60,11 +54,9 @@ def assert_slices_follow(
 ) -> list[ledger.Run]:
     rows = history.events()
     for cut in cuts:
-        outcomes = taken(spark, pipeline, lake, cut)
+        outcomes = taken(spark, pipeline, lake, arrived_to=cut)
         assert [outcome.state for outcome in outcomes] == ["done"] * 4
-        expected, found = seen(rows, pipeline, cut), published(spark, lake)
-        for name in RESULT_TABLES:
-            assert found[name] == in_order(getattr(expected, name)), (name, cut)
+        assert_published(spark, lake, seen(rows, pipeline, cut), cut)
     return ledger.published(spark, lake)
 
 
@@ -91,7 +83,7 @@ def test_slices_that_follow_each_other_publish_what_one_job_says(spark: SparkSes
     assert min(runs[-1].counts["late"], runs[-1].counts["too_late"]) > 0
     # What is covered is not done again; a part of time is replayed as of what is published.
     before = published(spark, lake)
-    assert {outcome.state for outcome in taken(spark, pipeline, lake, CUTS[1])} == {"unchanged"}
+    assert {outcome.state for outcome in taken(spark, pipeline, lake, arrived_to=CUTS[1])} == {"unchanged"}
     hour = Interval(history.START, history.START + timedelta(hours=1))
     assert [outcome.state for outcome in Runner(spark, pipeline, lake).run(hour)] == ["done"] * 5
     assert published(spark, lake) == before
@@ -128,34 +120,45 @@ def test_a_run_reads_its_own_day_and_the_windows_still_open(spark: SparkSession,
     pipeline = history.pipeline(path, windows__size="1 hour", windows__allowed_lateness="2 hours")
     end = history.START.replace(hour=0) + timedelta(days=DAYS)
     yesterday = end - timedelta(days=1)
-    assert most_files_read(spark, path, lambda: taken(spark, pipeline, lake, yesterday)) == DAYS - 1
+    assert most_files_read(spark, path, lambda: taken(spark, pipeline, lake, arrived_to=yesterday)) == DAYS - 1
     planned = plan(spark, pipeline, lake, Interval(), end)
     assert extent(spark, pipeline, lake, planned).source_files == 2
-    assert most_files_read(spark, path, lambda: taken(spark, pipeline, lake, end)) == 2
+    assert most_files_read(spark, path, lambda: taken(spark, pipeline, lake, arrived_to=end)) == 2
     [*_, run] = ledger.published(spark, lake)
     assert (run.arrived_from, run.interval_start) == (yesterday, yesterday - timedelta(hours=3))
     assert run.counts["too_late_behind"] > 0
     # What came for windows of earlier days is told as by a run that reads everything.
     other = Lake(lake.root + "-whole", "readings")
-    taken(spark, pipeline, other, end)
+    taken(spark, pipeline, other, arrived_to=end)
     assert published(spark, lake) == published(spark, other)
+    kept = [read_published(spark, of, "advances").drop("run_id") for of in (lake, other)]
+    assert in_order(rows_of(kept[0])) == in_order(rows_of(kept[1]))
 
 
 @pytest.mark.soak
 def test_a_run_does_not_go_on_from_what_is_no_longer_published(spark: SparkSession, table: str, lake: Lake) -> None:
     pipeline = history.pipeline(table)
-    taken(spark, pipeline, lake, CUTS[1])
+    taken(spark, pipeline, lake, arrived_to=CUTS[1])
     runner = Runner(spark, pipeline, lake)
     stale, _ = runner.plan(Interval(), CUTS[2])
     staged, _ = runner.plan(Interval(), CUTS[2] + timedelta(minutes=1))
     for step in ("replay", "audit"):
         runner.step(step, runner.find(staged.run.run_id))
-    taken(spark, pipeline, lake, CUTS[2] + timedelta(minutes=2))
+    hour = Interval(history.START, history.START + timedelta(hours=1))
+    part, _ = runner.plan(hour)
+    anew, _ = Runner(spark, pipeline, Lake(lake.root, "other")).plan(Interval(), CUTS[2])
+    for step in ("replay", "audit"):
+        runner.step(step, runner.find(part.run.run_id))
+    taken(spark, pipeline, lake, arrived_to=CUTS[2] + timedelta(minutes=2))
     before = published(spark, lake)
-    with pytest.raises(InputError, match=r"which is not where the published tables of .* end any more: plan again"):
+    with pytest.raises(InputError, match=r"which is not where the published tables of .* end any more .*: plan again"):
         runner.step("replay", runner.find(stale.run.run_id))
-    with pytest.raises(InputError, match="end any more: plan again"):
+    with pytest.raises(InputError, match=r"end any more .*: plan again"):
         runner.step("publish", runner.find(staged.run.run_id))
+    with pytest.raises(InputError, match=r"planned on arrivals until 2024-03-30 23:10:00 UTC, .*: plan again"):
+        runner.step("publish", runner.find(part.run.run_id))
+    with pytest.raises(InputError, match=r"end any more .*: plan again"):
+        publish(spark, lake, anew.run)
     assert published(spark, lake) == before
 
 
@@ -167,24 +170,33 @@ def test_rows_that_come_after_their_time_are_read_with_all_others(
     late, others = rows[100:110], rows[:100] + rows[110:]
     pipeline = history.pipeline(str(path))
     history.land(spark, others[:500], path)
-    taken(spark, pipeline, lake, CUTS[0] + timedelta(minutes=30))
+    taken(spark, pipeline, lake, arrived_to=CUTS[0] + timedelta(minutes=30))
     history.land(spark, others[500:], path)
-    taken(spark, pipeline, lake, CUTS[1])
+    taken(spark, pipeline, lake, arrived_to=CUTS[1])
     assert ledger.published(spark, lake)[-1].arrived_from is not None, "what came behind the cut is no change"
     history.land(spark, late, path)
+    # Compaction writes them anew, among rows that were known.
+    DeltaTable.forPath(spark, str(path)).optimize().executeCompaction()
     noted = plan(spark, pipeline, lake, Interval(), CUTS[2])
     assert noted.note.endswith("10 rows that arrived before 2024-03-30 23:10:00 UTC came later")
-    taken(spark, pipeline, lake, CUTS[2])
-    expected, found = seen(rows, pipeline, CUTS[2]), published(spark, lake)
-    for name in RESULT_TABLES:
-        assert found[name] == in_order(getattr(expected, name)), name
-    DeltaTable.forPath(spark, str(path)).delete("id = 5")
-    assert "files of version 2 have been rewritten" in plan(spark, pipeline, lake, Interval(), CUTS[3]).note
-    # Compaction leaves the rows as they were.
-    DeltaTable.forPath(spark, str(path)).restoreToVersion(2)
-    taken(spark, pipeline, lake, CUTS[2] + timedelta(minutes=1))
+    taken(spark, pipeline, lake, arrived_to=CUTS[2])
+    assert_published(spark, lake, seen(rows, pipeline, CUTS[2]))
     DeltaTable.forPath(spark, str(path)).optimize().executeCompaction()
-    assert not plan(spark, pipeline, lake, Interval(), CUTS[3]).note
+    assert not plan(spark, pipeline, lake, Interval(), CUTS[3]).note, "compaction is no change"
+    DeltaTable.forPath(spark, str(path)).delete("id = 5")
+    assert "files of version 3 have been rewritten" in plan(spark, pipeline, lake, Interval(), CUTS[3]).note
+
+
+@pytest.mark.soak
+def test_a_column_more_is_read_with_all_rows(spark: SparkSession, tmp_path: Path, lake: Lake) -> None:
+    path = tmp_path / "rows"
+    pipeline = history.pipeline(history.land(spark, history.events(700), path))
+    taken(spark, pipeline, lake, arrived_to=CUTS[0] + timedelta(minutes=30))
+    more = spark.read.format("delta").load(str(path)).limit(0).withColumn("unit", F.lit("m"))
+    more.write.format("delta").mode("append").option("mergeSchema", value=True).save(str(path))
+    assert plan(spark, pipeline, lake, Interval(), CUTS[1]).note.endswith("its columns are others than at version 0")
+    taken(spark, pipeline, lake, arrived_to=CUTS[1])
+    assert "unit" in read_published(spark, lake, "late_events").columns
 
 
 def test_what_cannot_be_cut_is_refused(spark: SparkSession, table: str, lake: Lake) -> None:

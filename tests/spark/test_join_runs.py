@@ -15,17 +15,18 @@ from typer.testing import CliRunner
 from spark_jobs.cli import app
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.extent import extent
-from spark_jobs.jobs.run import Outcome, Runner
+from spark_jobs.jobs.run import Runner
 from spark_jobs.pipeline import Pipeline, from_mapping
 from spark_jobs.replay import UnsupportedPipelineError, replay
 from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger, staging
 from spark_jobs.tables.lake import JOIN_TABLES, Lake
 from spark_jobs.tables.published import read_published
-from spark_jobs.tables.publishing import Interval, PublishError
-from tests.spark import history, whole_run
+from spark_jobs.tables.publishing import Interval
+from tests.spark import history
 from tests.spark.engine import frame_of, in_order, rows_of
 from tests.spark.joined_tables import JoinedTables
+from tests.spark.whole_run import taken
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
@@ -148,21 +149,13 @@ def published(spark: SparkSession, lake: Lake) -> dict[str, list[Any]]:
     return {name: in_order(rows_of(read_published(spark, lake, name).drop("run_id"))) for name in JOIN_TABLES}
 
 
-STEPS = ("replay", "audit", "publish")
 START = history.START.replace(minute=30, second=30)
 HALF_AN_HOUR = Interval(START, START + timedelta(minutes=30))
 
 
-def taken(spark: SparkSession, pipeline: Pipeline, lake: Lake, interval: Interval) -> list[Outcome]:
-    """The steps of a run but its report."""
-    runner = Runner(spark, pipeline, lake, slices=3)
-    planned, outcome = runner.begin(interval)
-    return [outcome, *(runner.step(step, runner.find(planned.run.run_id)) for step in STEPS)]
-
-
 def assert_publishes(spark: SparkSession, pipeline: Pipeline, lake: Lake, expected: JoinedTables) -> ledger.Run:
     """Run a pipeline whole: what is published and counted is the reference's answer."""
-    outcomes = taken(spark, pipeline, lake, Interval())
+    outcomes = taken(spark, pipeline, lake, slices=3)
     assert [outcome.state for outcome in outcomes] == ["done"] * 4
     found = published(spark, lake)
     for name, rows in expected.tables():
@@ -176,8 +169,8 @@ def assert_publishes(spark: SparkSession, pipeline: Pipeline, lake: Lake, expect
 def assert_stays(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> None:
     """Run a pipeline again, then over a part of time: what is published stays the same."""
     before = published(spark, lake)
-    assert [outcome.state for outcome in taken(spark, pipeline, lake, Interval())] == ["unchanged"] * 4
-    part = taken(spark, pipeline, lake, HALF_AN_HOUR)
+    assert [outcome.state for outcome in taken(spark, pipeline, lake, slices=3)] == ["unchanged"] * 4
+    part = taken(spark, pipeline, lake, HALF_AN_HOUR, slices=3)
     assert [outcome.state for outcome in part] == ["done"] * 4
     assert 0 < part[1].counts["pairs"] < len(before["pairs"])
     assert 0 < part[1].counts["too_late"] < len(before["late_events"])
@@ -287,8 +280,8 @@ def test_a_step_that_broke_off_is_finished_by_the_same_command(
     with monkeypatch.context() as broken:
         broken.setattr(staging, "stage", breaks)
         with pytest.raises(OSError, match="went away"):
-            taken(spark, pipeline, lake, Interval())
-    outcomes = taken(spark, pipeline, lake, Interval())
+            taken(spark, pipeline, lake, slices=3)
+    outcomes = taken(spark, pipeline, lake, slices=3)
     assert [outcome.state for outcome in outcomes] == ["unchanged", "done", "done", "done"]
     for name, rows in JoinedTables(pipeline, orders(), payments()).tables():
         assert published(spark, lake)[name] == in_order(rows), name
@@ -302,29 +295,6 @@ def test_a_fault_of_a_class_is_told_without_a_traceback(
     planned, _ = runner.plan(Interval())
     with pytest.raises(InputError, match=r"^watermark\.class: .*Marked' failed in on_event: KeyError: 'mark'$"):
         runner.step("replay", planned.run)
-
-
-@pytest.mark.soak
-def test_windows_may_become_a_join_and_windows_again(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
-    strict, lenient = (history.pipeline(tables["readings"], watermark__out_of_orderness=b) for b in ("10s", "1 hour"))
-    first, _ = whole_run.assert_publishes_the_references(spark, strict, lake, rows=readings())
-    before = whole_run.published(spark, lake)
-    joined = split(tables)
-    second = taken(spark, joined, lake, Interval())
-    assert [outcome.state for outcome in second] == ["done"] * 4
-    pairs = published(spark, lake)
-    with pytest.raises(ValueError, match="has invalid_events, late_events, pairs"):
-        read_published(spark, lake, "panes")
-    runner = Runner(spark, joined, lake)
-    assert runner.rollback(first.run_id).state == "done"
-    assert whole_run.published(spark, lake) == before
-    assert runner.rollback(second[0].run_id).state == "done"
-    assert published(spark, lake) == pairs
-    # Versions of other tables count from elsewhere: what was published last is still the last.
-    assert [run.kind for run in ledger.published(spark, lake)] == ["full", "full", "rollback", "rollback"]
-    with pytest.raises(PublishError, match="late_events: asked to replace the windows from 2024"):
-        taken(spark, strict, lake, Interval(history.START, history.START + timedelta(hours=1)))
-    whole_run.assert_publishes_the_references(spark, lenient, lake, rows=readings())
 
 
 @pytest.mark.parametrize(

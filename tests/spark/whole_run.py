@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.jobs.run import Runner
+from spark_jobs.jobs.run import Outcome, Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger
@@ -25,6 +26,29 @@ def published(spark: SparkSession, lake: Lake) -> dict[str, list[Any]]:
     return {name: in_order(rows_of(read_published(spark, lake, name).drop("run_id"))) for name in RESULT_TABLES}
 
 
+def assert_published(spark: SparkSession, lake: Lake, expected: reference.Replay, told: object = "") -> None:
+    """What is published is the reference's answer, row for row; `told` says of what."""
+    found = published(spark, lake)
+    for name in RESULT_TABLES:
+        assert found[name] == in_order(getattr(expected, name)), (name, told)
+
+
+def taken(
+    spark: SparkSession,
+    pipeline: Pipeline,
+    lake: Lake,
+    interval: Interval | None = None,
+    arrived_to: datetime | None = None,
+    *,
+    slices: int = 1,
+) -> list[Outcome]:
+    """The steps of a run but its report."""
+    runner = Runner(spark, pipeline, lake, slices=slices)
+    planned, outcome = runner.begin(interval or Interval(), arrived_to)
+    steps = ("replay", "audit", "publish")
+    return [outcome, *(runner.step(step, runner.find(planned.run.run_id)) for step in steps)]
+
+
 def assert_publishes_the_references(
     spark: SparkSession,
     pipeline: Pipeline,
@@ -37,9 +61,8 @@ def assert_publishes_the_references(
     outcomes = Runner(spark, pipeline, lake, slices=slices).run(Interval())
     assert [outcome.state for outcome in outcomes] == ["done"] * 5
     assert Path(str(outcomes[-1].report)).stat().st_size > 10_000
-    expected, found = reference.replay(history.events() if rows is None else rows, pipeline), published(spark, lake)
-    for name in RESULT_TABLES:
-        assert found[name] == in_order(getattr(expected, name)), name
+    expected = reference.replay(history.events() if rows is None else rows, pipeline)
+    assert_published(spark, lake, expected)
     run = ledger.find(spark, lake, outcomes[0].run_id)
     assert run is not None
     assert {name: run.counts[name] for name in expected.counts} == expected.counts
