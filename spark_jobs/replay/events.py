@@ -25,9 +25,8 @@ def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
     Times of invalid rows are computed too, and mean nothing: that costs less than to ask each time. Raises
     TimeFieldError for a time column of the wrong type. In commit order `events` also has the columns `_commit_version`
     and `_commit_timestamp`, as Delta's change data feed gives them; they are no columns of the source. With several
-    sources `events` has the column `source`, and rows of any other name are not read.
-    and `_commit_timestamp`, as Delta's change data feed gives them; they are no columns of the source. In the order of
-    offsets rows have no clock before `rounds.placed` gives them one.
+    sources `events` has the column `source`, and rows of any other name are not read. In the order of offsets rows have
+    no clock before `rounds.placed` gives them one.
     """
     if pipeline.sources:
         return _prepared_alone(events, pipeline)

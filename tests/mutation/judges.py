@@ -23,6 +23,8 @@ _REPLAY = "spark_jobs/replay"
 _SPARK = (
     "tests/worked",
     "tests/unit/replay",
+    "tests/spark/test_advise.py",
+    "tests/spark/test_arrival_slices.py",
     "tests/spark/test_commit_order.py",
     "tests/spark/test_custom_watermarks.py",
     "tests/spark/test_event_time.py",
@@ -31,6 +33,7 @@ _SPARK = (
     "tests/spark/test_joins.py",
     "tests/spark/test_late_data.py",
     "tests/spark/test_offset_order.py",
+    "tests/spark/test_resume.py",
     "tests/spark/test_scenarios.py",
     "tests/spark/test_sessions.py",
     "tests/spark/test_silence.py",
