@@ -25,7 +25,7 @@ from spark_jobs.tables import ledger, source
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import ARRIVALS, BACKFILL, Run
-from spark_jobs.tables.published import read_published
+from spark_jobs.tables.published import read_as_of
 
 _CUT = (Order.ARRIVAL, Order.COMMIT)
 _BY_COMMIT = TimeField(COMMIT_TIMESTAMP)
@@ -83,18 +83,26 @@ def arrived_inputs(
     return arrived(left, pipeline, run, 0), None if right is None else arrived(right, pipeline, run, 1)
 
 
-def resumption(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> Resumption | None:
-    """Where the run goes on, or has; None for one that begins anew.
+def base(spark: SparkSession, lake: Lake, run: Run) -> Run | None:
+    """The published run that `run` goes on from; None for one that begins anew.
 
     Raises InputError if what it would go on from is no longer what is published.
     """
     if run.arrived_from is None:
         return None
+    done = ledger.published(spark, lake)
+    last = done[-1] if done else None
     if not run.versions:
-        done = ledger.published(spark, lake)
-        require_end(lake, run, done[-1] if done else None)
+        require_end(lake, run, last)
+    return last
+
+
+def resumption(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run, base: Run | None) -> Resumption | None:
+    """Where the run goes on from what `base` has published, or has; None for one that begins anew."""
+    if run.arrived_from is None or base is None:
+        return None
     covered_us = timestamps.literal_millis(run.arrived_from) * 1000
-    return resume.resumption(read_published(spark, lake, "advances"), covered_us, pipeline)
+    return resume.resumption(read_as_of(spark, lake, base, "advances"), covered_us, pipeline)
 
 
 def require_end(lake: Lake, run: Run, last: Run | None) -> None:

@@ -11,14 +11,16 @@ All other windows it replaces, as a replay of a part of time does. No law of the
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.jobs.counting import windows_of
 from spark_jobs.jobs.slices import Slice
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import calendar, keys, late_events, resume, timestamps, window_slices
+from spark_jobs.replay import calendar, keys, late_events, resume, timestamps, window_slices, windows
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.engine import watermarks
 from spark_jobs.replay.events import quoted
@@ -26,7 +28,7 @@ from spark_jobs.replay.resume import Resumption
 from spark_jobs.tables import pruning, staging
 from spark_jobs.tables.lake import Lake, behind_folder
 from spark_jobs.tables.ledger import Run
-from spark_jobs.tables.published import read_published
+from spark_jobs.tables.published import read_as_of
 
 _COUNT = c.PREFIX + "missed"
 
@@ -34,41 +36,64 @@ _COUNT = c.PREFIX + "missed"
 class BehindStaging:
     """Stages what a run that goes on adds to closed windows."""
 
-    def __init__(self, spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run, resumed: Resumption) -> None:
+    def __init__(
+        self, spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run, base: Run, resumed: Resumption
+    ) -> None:
         self._spark, self._pipeline, self._lake, self._run = spark, pipeline, lake, run
-        self._resumed = resumed
-        self.slice = Slice("behind", None, resumed.oldest_ms)
+        self._base, self._resumed = base, resumed
+        self._slice = Slice("behind", None, resumed.oldest_ms)
 
-    def has_come(self) -> Column:
+    def reached(self) -> Column:
+        """Whether a prepared row that fills windows has come for one of the closed ones."""
+        return self._has_come() & self._slice.reaches(*windows_of(self._pipeline))
+
+    def reached_by_groups(self) -> Column:
+        """Whether a group of the census may hold such a row."""
+        return self._slice.reaches(windows.oldest_ms(F.col("slice_ms"), self._pipeline.windows), F.col("window_ms"))
+
+    def _has_come(self) -> Column:
         """Whether a prepared row had not been read by the run before."""
         return F.col(c.CLOCK_US) >= F.lit(self._resumed.covered_us)
 
-    def write(self, late: DataFrame, groups: DataFrame, prepared: DataFrame, emissions: DataFrame) -> dict[str, int]:
-        """Stage everything; returns how many rows came too late for closed windows, and how many are invalid.
+    def write(
+        self, pool: ThreadPoolExecutor, groups: DataFrame, prepared: DataFrame, emissions: Callable[[], DataFrame]
+    ) -> list[Future[None]]:
+        """Stage, in `pool`, what does not wait for late rows.
 
-        `late` are the late rows of `slice` that have come, `groups` is the census, `emissions` are `resume.emissions`.
+        `groups` is the census, `prepared` are the rows made ready, `emissions` gives `resume.emissions`.
         """
-        missed = late.where(self.slice.holds(F.col(c.WINDOW_MS)))
         later = F.col("emitted_at") > F.timestamp_micros(F.lit(self._resumed.covered_us))
-        with ThreadPoolExecutor(max_workers=4) as pool:
-            beside = [
-                pool.submit(self._results, late),
-                pool.submit(lambda: self._stage(self._windows(groups), "watermarks")),
-                pool.submit(lambda: self._stage(self._invalid(prepared), "invalid_events")),
-                pool.submit(self._stage, late_events.late_events(missed, self._pipeline), "late_events"),
-                pool.submit(self._stage, emissions.where(later), "advances"),
-            ]
-            for future in beside:
-                future.result()
-        too_late = missed.where(c.TOO_LATE).count()
+        return [
+            pool.submit(lambda: self._stage(self._windows(groups), "watermarks")),
+            pool.submit(lambda: self._stage(self._invalid(prepared), "invalid_events")),
+            pool.submit(lambda: self._stage(emissions().where(later), "advances")),
+        ]
+
+    def write_late(self, pool: ThreadPoolExecutor, late: DataFrame) -> list[Future[None]]:
+        """Stage, in `pool`, what late rows say of the closed windows; `late` may hold others too."""
+        return [
+            pool.submit(self._stage, late_events.late_events(self._told(late), self._pipeline), "late_events"),
+            pool.submit(self._results, late.where(self._has_come())),
+        ]
+
+    def late_counts(self, late: DataFrame) -> dict[str, int]:
+        """How many of the rows of `write_late` came too late for closed windows."""
+        return {"too_late_behind": self._told(late).where(c.TOO_LATE).count()}
+
+    def counts(self) -> dict[str, int]:
+        """How many rows that have come are invalid, when they are staged."""
         invalid = staging.row_count(self._spark, self._lake, behind_folder(self._run.run_id), "invalid_events")
-        return {"too_late_behind": too_late, "invalid_behind": invalid}
+        return {"invalid_behind": invalid}
+
+    def _told(self, late: DataFrame) -> DataFrame:
+        """Those of the late rows that have come, and whose newest window is a closed one."""
+        return late.where(self._has_come() & self._slice.holds(F.col(c.WINDOW_MS)))
 
     def _windows(self, groups: DataFrame) -> DataFrame:
         """The calendar of closed windows that rows have come for, and none before."""
         kept = resume.advances(self._published("advances"))
         came = groups.where(F.col("last_clock_us") >= F.lit(self._resumed.covered_us))
-        asked = calendar.asked_windows(came, self._pipeline).where(self.slice.holds(F.col("window_ms")))
+        asked = calendar.asked_windows(came, self._pipeline).where(self._slice.holds(F.col("window_ms")))
         book = calendar.marked(calendar.read_off(asked, kept, self._pipeline), came, self._pipeline)
         found = watermarks(book, self._pipeline).localCheckpoint()
         known = pruning.matching(self._published("watermarks"), "window_start", found)
@@ -77,7 +102,7 @@ class BehindStaging:
     def _results(self, late: DataFrame) -> None:
         """All results of the closed windows that have missed a row more."""
         names = [*self._pipeline.windows.key, "window_start"]
-        missed = window_slices.missed(late, self._pipeline).where(self.slice.holds(F.col(c.WINDOW_MS)))
+        missed = window_slices.missed(late, self._pipeline).where(self._slice.holds(F.col(c.WINDOW_MS)))
         start = timestamps.from_millis(F.col(c.WINDOW_MS)).alias("window_start")
         more = missed.select(*keys.key_columns(self._pipeline), start, "too_late_count")
         counts = more.groupBy(*map(quoted, names)).agg(F.sum("too_late_count").alias(_COUNT)).localCheckpoint()
@@ -89,7 +114,7 @@ class BehindStaging:
 
     def _invalid(self, prepared: DataFrame) -> DataFrame:
         """Rows without a usable time that have come; of those that never say when, those that are new."""
-        invalid = late_events.invalid_events(prepared.where(self.has_come()), self._pipeline)
+        invalid = late_events.invalid_events(prepared.where(self._has_come()), self._pipeline)
         never = late_events.invalid_events(prepared.where(F.col(c.CLOCK_US).isNull()), self._pipeline)
         if never.isEmpty():
             return invalid
@@ -97,7 +122,7 @@ class BehindStaging:
         return invalid.unionByName(never.exceptAll(known))
 
     def _published(self, table: str) -> DataFrame:
-        return read_published(self._spark, self._lake, table)
+        return read_as_of(self._spark, self._lake, self._base, table)
 
     def _stage(self, rows: DataFrame, table: str) -> None:
         folder = behind_folder(self._run.run_id)

@@ -132,7 +132,8 @@ class Counting:
         sums: Counter[str] = Counter()
         for part in parts:
             rows = staging.found(self._spark, self._lake, self._run.run_id, f"late_rows/{part.name}")
-            owned = part.holds(newest)
+            # Those of the first slice may have others beside them, of windows that were closed before.
+            rows, owned = rows.where(part.reaches(oldest, newest)), part.holds(newest)
             late = owned & ~F.col(c.TOO_LATE) & (newest < lateness.oldest_on_time_ms(watermark, spec))
             row = rows.agg(
                 F.count_if(late).alias("late"),

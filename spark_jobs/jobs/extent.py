@@ -63,7 +63,8 @@ def _read(spark: SparkSession, pipeline: Pipeline, lake: Lake, planned: Plan) ->
     if pipeline.join is not None:
         both = arrivals.arrived_inputs(*source.inputs(spark, pipeline, run.pinned), pipeline, run)
         return [rows for rows in both if rows is not None]
-    return [arrivals.read(spark, pipeline, run, arrivals.resumption(spark, pipeline, lake, run))]
+    resumed = arrivals.resumption(spark, pipeline, lake, run, arrivals.base(spark, lake, run))
+    return [arrivals.read(spark, pipeline, run, resumed)]
 
 
 def _files(spark: SparkSession, pipeline: Pipeline, planned: Plan, frames: list[DataFrame]) -> tuple[int, int]:

@@ -7,7 +7,7 @@ that an earlier attempt began.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -25,13 +25,12 @@ from spark_jobs.semantics.custom import GeneratorError
 from spark_jobs.tables import ledger, source
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.ledger import ARRIVALS, BACKFILL, FULL, ROLLBACK, Run
-from spark_jobs.tables.published import read_published
+from spark_jobs.tables.ledger import ARRIVALS, BACKFILL, FULL, Run
+from spark_jobs.tables.published import read_as_of
 from spark_jobs.tables.publishing import Interval
+from spark_jobs.tables.standing import Standing, standing_of
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# Kinds of runs that leave no result of earlier ones but what would be theirs.
-_WHOLE = (ARRIVALS, FULL)
 
 
 @dataclass(frozen=True)
@@ -78,9 +77,10 @@ def plan(
     """
     _require(pipeline, interval, arrived_to)
     done = ledger.published(spark, lake)
-    shown = _shown(done)
+    standing = standing_of(done)
+    shown = standing.shown
     if not interval.whole and not restate:
-        _require_likeness(done, pipeline)
+        _require_likeness(standing, pipeline)
     kind = BACKFILL if not interval.whole else FULL if arrived_to is None else ARRIVALS
     if arrived_to is not None:
         if shown is not None and _covers(shown, pipeline, arrived_to):
@@ -90,7 +90,7 @@ def plan(
     versions = checked(spark, pipeline)
     goes_on, note = None, ""
     if arrived_to is not None and interval.whole:
-        goes_on, note = _going_on(spark, pipeline, lake, done, versions)
+        goes_on, note = _going_on(spark, pipeline, lake, standing, versions)
     if goes_on is not None:
         interval = Interval(_EPOCH + timedelta(milliseconds=goes_on.oldest_ms), None)
     run = Run(
@@ -127,39 +127,31 @@ def _require(pipeline: Pipeline, interval: Interval, arrived_to: datetime | None
         raise InputError("--arrived-to: asked for a part of arrivals and with --from or --to for one of windows")
 
 
-def _require_likeness(done: Sequence[Run], pipeline: Pipeline) -> None:
-    whole = [run for run in done if run.kind in _WHOLE]
-    if whole and whole[-1].fingerprint != pipeline.fingerprint:
+def _require_likeness(standing: Standing, pipeline: Pipeline) -> None:
+    whole = standing.whole
+    if whole is not None and whole.fingerprint != pipeline.fingerprint:
         raise InputError(
             f"--from and --to: asked for a part of the results of {pipeline.name} as it is now (fingerprint "
-            f"{pipeline.fingerprint}), found the others to be of other settings ({whole[-1].fingerprint}, run "
-            f"{whole[-1].run_id}): replay everything, or give --restate to have both side by side"
+            f"{pipeline.fingerprint}), found the others to be of other settings ({whole.fingerprint}, run "
+            f"{whole.run_id}): replay everything, or give --restate to have both side by side"
         )
 
 
 def _going_on(
-    spark: SparkSession, pipeline: Pipeline, lake: Lake, done: Sequence[Run], versions: Mapping[str, int]
+    spark: SparkSession, pipeline: Pipeline, lake: Lake, standing: Standing, versions: Mapping[str, int]
 ) -> tuple[Resumption | None, str]:
     """Where a run over later arrivals goes on; none with what stands in the way, if it is not a matter of course."""
-    shown = _shown(done)
-    if shown is None or shown.arrived_to is None or not can_resume(pipeline):
+    shown, whole = standing.shown, standing.whole
+    if shown is None or whole is None or shown.arrived_to is None or not can_resume(pipeline):
         return None, ""
     if shown.fingerprint != pipeline.fingerprint or "advances" not in shown.versions:
         return None, "the pipeline is not the one whose results are published"
     # A part of time may have been replayed on a later version than the rest.
-    since = [run for run in done[: done.index(shown) + 1] if run.kind in _WHOLE][-1].source_version
-    changed = rewritten(spark, pipeline, since, versions[""], shown.arrived_to)
+    changed = rewritten(spark, pipeline, whole.source_version, versions[""], shown.arrived_to)
     if changed is not None:
         return None, f"{pipeline.source.table}: {changed}"
     covered_us = (shown.arrived_to - _EPOCH) // timedelta(microseconds=1)
-    return resumption(read_published(spark, lake, "advances"), covered_us, pipeline), ""
-
-
-def _shown(done: Sequence[Run]) -> Run | None:
-    """Of the published runs that whose result is there: after a rollback the one that was gone back to."""
-    if not done or done[-1].kind != ROLLBACK:
-        return done[-1] if done else None
-    return next(run for run in done if run.versions == done[-1].source_versions)
+    return resumption(read_as_of(spark, lake, shown, "advances"), covered_us, pipeline), ""
 
 
 def _covers(shown: Run, pipeline: Pipeline, arrived_to: datetime) -> bool:

@@ -6,7 +6,7 @@ begins. A killed step is finished by the same command: what was written is found
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from itertools import pairwise
 
@@ -80,7 +80,11 @@ class _Staging:
         self._progress = progress
         self._interval = Interval(run.interval_start, run.interval_end)
         self._until_us = arrivals.until_us(run)
-        self._resumed = arrivals.resumption(spark, pipeline, lake, run)
+        base = arrivals.base(spark, lake, run)
+        self._resumed = arrivals.resumption(spark, pipeline, lake, run, base)
+        self._behind: BehindStaging | None = None
+        if base is not None and self._resumed is not None:
+            self._behind = BehindStaging(spark, pipeline, lake, run, base, self._resumed)
         self._events = arrivals.read(spark, pipeline, run, self._resumed)
         self._prepared = prepare(self._events, pipeline)
         self._advances: DataFrame | None = None
@@ -155,9 +159,15 @@ class _Staging:
             firing = TriggerStaging(pipeline, groups, advances, self._kept, self._stage, self._until_us)
         with ThreadPoolExecutor(max_workers=4) as pool:
             beside = [pool.submit(self._watermarks, book), pool.submit(self._invalid, invalid)]
-            behind = pool.submit(self._behind, book, groups)
+            beside += self._emitted(groups, pool)
+            behind: dict[str, int] = {}
             for i, part in enumerate(parts):
-                late, fired = self._panes(part, book, groups, pool, firing)
+                # Late rows of closed windows are found together with those of the first slice.
+                closed = None if i else self._behind
+                late, fired = self._panes(part, book, groups, pool, firing, closed)
+                if closed is not None:
+                    beside += closed.write_late(pool, late)
+                    behind = closed.late_counts(late)
                 # While the results of a slice are written, the next slice's panes are computed.
                 if firing is None or fired is None:
                     beside.append(pool.submit(self._results, part, late))
@@ -166,21 +176,21 @@ class _Staging:
                 self._say(f"slice {i + 1} of {len(parts)} staged")
             for future in beside:
                 future.result()
-            return parts, behind.result()
+        if self._behind is not None:
+            behind |= self._behind.counts()
+        return parts, behind
 
-    def _behind(self, book: DataFrame, groups: DataFrame) -> dict[str, int]:
-        """Stage what a later run may go on from, and what has come for windows that were closed before this one."""
+    def _emitted(self, groups: DataFrame, pool: ThreadPoolExecutor) -> list[Future[None]]:
+        """Stage, in `pool`, what a later run may go on from, and what was closed before this one but for late rows."""
         if self._run.arrived_to is None or not resume.can_resume(self._pipeline):
-            return {}
-        emissions = resume.emissions(groups, self._moving, self._pipeline, until_us=self._until_us)
-        if self._resumed is None:
-            self._stage(emissions, "advances", "all")
-            return {}
-        behind = BehindStaging(self._spark, self._pipeline, self._lake, self._run, self._resumed)
-        filling = self._rows.where(fills_windows() & behind.has_come())
-        came = filling.where(behind.slice.reaches(*windows_of(self._pipeline)))
-        late = self._late_rows(behind.slice, came, book, groups)
-        return behind.write(late, groups, self._prepared, emissions)
+            return []
+
+        def emissions() -> DataFrame:
+            return resume.emissions(groups, self._moving, self._pipeline, until_us=self._until_us)
+
+        if self._behind is None:
+            return [pool.submit(lambda: self._stage(emissions(), "advances", "all"))]
+        return self._behind.write(pool, groups, self._prepared, emissions)
 
     def _timeline(self, groups: DataFrame) -> DataFrame | None:
         """The stored timeline, where it is all that tells the watermark, or what windows fire by."""
@@ -212,16 +222,25 @@ class _Staging:
         return [Slice(f"slice-{i}-of-{len(cuts) + 1}", a, b) for i, (a, b) in enumerate(pairwise(edges))]
 
     def _panes(
-        self, part: Slice, book: DataFrame, groups: DataFrame, pool: ThreadPoolExecutor, firing: TriggerStaging | None
+        self,
+        part: Slice,
+        book: DataFrame,
+        groups: DataFrame,
+        pool: ThreadPoolExecutor,
+        firing: TriggerStaging | None,
+        closed: BehindStaging | None,
     ) -> tuple[DataFrame, DataFrame | None]:
-        """Stage the slice's panes and late events; returns its late rows and, if `firing` has made them, its panes."""
+        """Stage the slice's panes and late events.
+
+        Returns its late rows, with those of `closed` windows, and its panes if `firing` has made them.
+        """
         pipeline, name, owned = self._pipeline, part.name, part.holds(F.col(c.WINDOW_MS))
         filling = self._filling(part)
         on_time = lateness.on_time(filling, book, pipeline.windows)
         # A row that is late for one window may be on time for another: then late rows come first, else side by side.
         several = windows.overlap(pipeline.windows)
         beside = None if several or firing else pool.submit(self._on_time, part, on_time, None, book)
-        late = self._late_rows(part, filling, book, groups)
+        late = self._late_rows(part, filling, book, groups, closed)
         untaken = late_events.late_events(late.where(owned), pipeline)
         missed = pool.submit(self._stage, untaken, "late_events", name)
         if firing is not None:
@@ -283,11 +302,20 @@ class _Staging:
         rows = arrival_order.with_epoch(prepare(read, pipeline), pipeline)
         return rows.where(fills_windows() & part.reaches(*windows_of(pipeline)))
 
-    def _late_rows(self, part: Slice, filling: DataFrame, book: DataFrame, groups: DataFrame) -> DataFrame:
-        """The slice's rows behind a window of theirs; nothing is read where the census knows that there are none."""
+    def _late_rows(
+        self, part: Slice, filling: DataFrame, book: DataFrame, groups: DataFrame, closed: BehindStaging | None
+    ) -> DataFrame:
+        """The rows of the slice, and of `closed` windows, that are behind a window of theirs.
+
+        Nothing is read where the census knows that there are none.
+        """
         pipeline, name = self._pipeline, part.name
-        behind = late_events.behind(filling, book, pipeline)
         reached = part.reaches(windows.oldest_ms(F.col("slice_ms"), pipeline.windows), F.col("window_ms"))
+        if closed is not None:
+            came = part.reaches(*windows_of(pipeline)) | closed.reached()
+            filling = self._rows.where(fills_windows() & came)
+            reached = reached | closed.reached_by_groups()
+        behind = late_events.behind(filling, book, pipeline)
         epochs = late_events.epochs(groups.where(reached), book, pipeline)
         told = (groups, pipeline, self._moving)
         if epochs is None:

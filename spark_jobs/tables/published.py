@@ -21,10 +21,14 @@ def read_published(spark: SparkSession, lake: Lake, table: str, *, run_id: str |
     """
     if table not in TABLES:
         raise ValueError(f"asked for the published table '{table}', there are {', '.join(TABLES)}")
-    run = _published(spark, lake, run_id)
+    return read_as_of(spark, lake, _published(spark, lake, run_id), table)
+
+
+def read_as_of(spark: SparkSession, lake: Lake, run: Run, table: str) -> DataFrame:
+    """The rows of `table` as of the published `run`. Raises ValueError for a table that it does not have."""
     if table not in run.versions:
         raise ValueError(f"asked for the published table '{table}', run {run.run_id} has {', '.join(run.versions)}")
-    return _at(spark, lake, table, run.versions[table])
+    return spark.read.format("delta").option("versionAsOf", run.versions[table]).load(lake.path(table))
 
 
 def create_views(spark: SparkSession, lake: Lake, *, run_id: str | None = None, prefix: str = "") -> list[str]:
@@ -34,8 +38,8 @@ def create_views(spark: SparkSession, lake: Lake, *, run_id: str | None = None, 
     the name already is replaced. Raises NothingPublishedError.
     """
     run = _published(spark, lake, run_id)
-    for table, version in run.versions.items():
-        _at(spark, lake, table, version).createOrReplaceTempView(f"{prefix}{table}")
+    for table in run.versions:
+        read_as_of(spark, lake, run, table).createOrReplaceTempView(f"{prefix}{table}")
     return [f"{prefix}{table}" for table in run.versions]
 
 
@@ -45,7 +49,3 @@ def _published(spark: SparkSession, lake: Lake, run_id: str | None) -> Run:
     if not runs:
         raise NothingPublishedError(f"{lake.home}: no published run{'' if run_id is None else ' ' + run_id}")
     return runs[-1]
-
-
-def _at(spark: SparkSession, lake: Lake, table: str, version: int) -> DataFrame:
-    return spark.read.format("delta").option("versionAsOf", version).load(lake.path(table))

@@ -98,7 +98,9 @@ class SparkEngine:
     def prepare(self) -> bool:
         """See `Judge`."""
         target = self._tree / "reach.json"
-        if not self._asked({"tests": _SPARK, "reach": (_REPLAY, str(target))}):
+        said: list[str] = []
+        if not self._asked({"tests": _SPARK, "reach": (_REPLAY, str(target))}, said):
+            sys.stderr.writelines(said)
             return False
         told = json.loads(target.read_text(encoding="utf-8"))
         lines = {name: {int(n): tests for n, tests in of.items()} for name, of in told["modules"].items()}
@@ -120,7 +122,9 @@ class SparkEngine:
             self._process.wait()
             self._process = None
 
-    def _asked(self, what: dict[str, Any]) -> bool:
+    def _asked(self, what: dict[str, Any], said: list[str] | None = None) -> bool:
+        """Say whether the tests that are asked for pass; what is written meanwhile is added to `said`."""
+        lines = [] if said is None else said
         process = self._process or self._started()
         watch = Timer(LONGEST_OF_SPARK_S, process.kill)
         watch.start()
@@ -129,7 +133,12 @@ class SparkEngine:
             assert process.stdout is not None
             process.stdin.write(json.dumps(what) + "\n")
             process.stdin.flush()
-            answer = next((line for line in process.stdout if line.startswith("verdict ")), None)
+            answer = None
+            for line in process.stdout:
+                lines.append(line)
+                if line.startswith("verdict "):
+                    answer = line
+                    break
         finally:
             watch.cancel()
         if answer is None:

@@ -38,6 +38,7 @@ def test_windows_may_become_a_join_and_windows_again(spark: SparkSession, tmp_pa
     assert published(spark, lake) == pairs
     # Versions of other tables count from elsewhere: what was published last is still the last.
     assert [run.kind for run in ledger.published(spark, lake)] == ["full", "full", "rollback", "rollback"]
+    hour = Interval(history.START, history.START + timedelta(hours=1))
     with pytest.raises(PublishError, match="late_events: asked to replace the windows from 2024"):
-        whole_run.taken(spark, strict, lake, Interval(history.START, history.START + timedelta(hours=1)))
+        whole_run.taken(spark, strict, lake, hour, restate=True)
     whole_run.assert_publishes_the_references(spark, lenient, lake, rows=readings())

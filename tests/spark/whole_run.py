@@ -41,10 +41,11 @@ def taken(
     arrived_to: datetime | None = None,
     *,
     slices: int = 1,
+    restate: bool = False,
 ) -> list[Outcome]:
     """The steps of a run but its report."""
     runner = Runner(spark, pipeline, lake, slices=slices)
-    planned, outcome = runner.begin(interval or Interval(), arrived_to)
+    planned, outcome = runner.begin(interval or Interval(), arrived_to, restate=restate)
     steps = ("replay", "audit", "publish")
     return [outcome, *(runner.step(step, runner.find(planned.run.run_id)) for step in steps)]
 
