@@ -22,6 +22,8 @@ reported, and the rows that are shown, each counted once, are no more than those
 
 from __future__ import annotations
 
+from functools import reduce
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -76,6 +78,7 @@ def rows(staged: Staged) -> DataFrame:
     if retracts(staged.pipeline):
         found = found.crossJoin(staged.retractions.agg(F.count("*").alias("retractions")))
     told = {name: F.lit(staged.counts[name]).cast("long") for name in ("rows_read", "filtered")}
+    found = found.crossJoin(_of_another_run(staged))
     told["too_late_behind"] = F.lit(staged.counts.get("too_late_behind", 0)).cast("long")
     if windows.overlap(staged.pipeline):
         found = found.withColumn("on_time_pairs", F.col("on_time"))
@@ -84,6 +87,14 @@ def rows(staged: Staged) -> DataFrame:
         told |= {name: F.lit(staged.counts.get(name)).cast("long") for name in ("on_time", "late")}
     reported = {f"reported_{name}": F.lit(staged.counts.get(name)).cast("long") for name in _COUNTED}
     return found.withColumns({**told, **reported})
+
+
+def _of_another_run(staged: Staged) -> DataFrame:
+    """One row, `of_another_run`: how many rows of all tables do not name the run, if it is known."""
+    tables = (staged.watermarks, staged.panes, staged.window_results, staged.late_events, staged.invalid_events)
+    named = reduce(DataFrame.unionAll, (rows.select("run_id") for rows in tables))
+    differs = F.lit(False) if staged.run_id is None else ~F.col("run_id").eqNullSafe(F.lit(staged.run_id))
+    return named.agg(F.count_if(differs).alias("of_another_run"))
 
 
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:
@@ -147,6 +158,12 @@ def _of_all(pipeline: Pipeline, accounted: str, without: str) -> tuple[Law, ...]
             "more rows may be on time than panes hold.",
             f"{differing} IS NULL",
             observed=f"coalesce({differing}, 'all equal')",
+        ),
+        Law(
+            "every_row_is_of_this_run",
+            "Every row of every staged table names the run that has staged it.",
+            "of_another_run = 0",
+            observed="concat(of_another_run, ' rows of another run')",
         ),
     )
     if retracts(pipeline):

@@ -41,7 +41,7 @@ def audit(spark: SparkSession, pipeline: Pipeline, lake: Lake, run_id: str, coun
     """
     tables = {table: staging.staged(spark, lake, run_id, table) for table in result_tables(pipeline)}
     try:
-        return check(tables, pipeline, counts)
+        return check(tables, pipeline, counts, run_id)
     except AuditError as problem:
         raise InputError(str(problem)) from problem
 
