@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from functools import reduce
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from expectations import firings, windows
@@ -59,13 +59,20 @@ def rows(staged: Staged) -> DataFrame:
         late.alias("late_panes"),
         F.count_if(F.col("timing") == "early").alias("early_panes"),
         F.count("*").alias("panes"),
+        _strangers(staged).alias("panes_of_another_run"),
     )
     missed = F.lit(staged.counts.get("too_late")).cast("long") if drops(staged.pipeline) else F.count("*")
+
+    def counted(table: DataFrame, name: str, *sums: Column) -> DataFrame:
+        return table.agg(*sums, _strangers(staged).alias(f"{name}_of_another_run"))
+
     found = (
-        panes.crossJoin(staged.window_results.agg(F.count("*").alias("windows"), shown.alias("in_results")))
-        .crossJoin(staged.late_events.agg(missed.alias("too_late")))
-        .crossJoin(staged.invalid_events.agg(F.count("*").alias("invalid")))
-        .crossJoin(staged.watermarks.agg(F.count_if(F.col("fires_at").isNull()).alias("open_windows")))
+        panes.crossJoin(
+            counted(staged.window_results, "results", F.count("*").alias("windows"), shown.alias("in_results"))
+        )
+        .crossJoin(counted(staged.late_events, "late", missed.alias("too_late")))
+        .crossJoin(counted(staged.invalid_events, "invalid", F.count("*").alias("invalid")))
+        .crossJoin(counted(staged.watermarks, "calendar", F.count_if(F.col("fires_at").isNull()).alias("open_windows")))
     )
     found = found.withColumn("shown_once", F.col("in_panes" if discards else "in_results"))
     if not firings.are_default(staged.pipeline) and windows.are_sessions(staged.pipeline):
@@ -76,9 +83,10 @@ def rows(staged: Staged) -> DataFrame:
         found = _of_gathered(found, staged.pipeline)
     found = found.withColumn("late_pairs", F.col("late"))
     if retracts(staged.pipeline):
-        found = found.crossJoin(staged.retractions.agg(F.count("*").alias("retractions")))
+        found = found.crossJoin(counted(staged.retractions, "retractions", F.count("*").alias("retractions")))
+    strangers = [F.col(name) for name in found.columns if name.endswith("_of_another_run")]
+    found = found.withColumn("of_another_run", reduce(Column.__add__, strangers))
     told = {name: F.lit(staged.counts[name]).cast("long") for name in ("rows_read", "filtered")}
-    found = found.crossJoin(_of_another_run(staged))
     told["too_late_behind"] = F.lit(staged.counts.get("too_late_behind", 0)).cast("long")
     if windows.overlap(staged.pipeline):
         found = found.withColumn("on_time_pairs", F.col("on_time"))
@@ -89,12 +97,10 @@ def rows(staged: Staged) -> DataFrame:
     return found.withColumns({**told, **reported})
 
 
-def _of_another_run(staged: Staged) -> DataFrame:
-    """One row, `of_another_run`: how many rows of all tables do not name the run, if it is known."""
-    tables = (staged.watermarks, staged.panes, staged.window_results, staged.late_events, staged.invalid_events)
-    named = reduce(DataFrame.unionAll, (rows.select("run_id") for rows in tables))
+def _strangers(staged: Staged) -> Column:
+    """How many rows of a table do not name the run; none where the run is not known."""
     differs = F.lit(False) if staged.run_id is None else ~F.col("run_id").eqNullSafe(F.lit(staged.run_id))
-    return named.agg(F.count_if(differs).alias("of_another_run"))
+    return F.count_if(differs)
 
 
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:
