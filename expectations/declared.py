@@ -38,9 +38,9 @@ _LIBRARY_ONLY = (
     "severity",
     "windows",
 )
-# What a law about a single row says of it.
-_LAWS_ONLY = ("observed",)
-_NOT_FOR_USERS = frozenset((*_LIBRARY_ONLY, *_LAWS_ONLY))
+_NOT_FOR_USERS = frozenset(_LIBRARY_ONLY)
+# It is about what was measured, which no staged table holds.
+_LAWS = "expect_law_to_hold"
 _COLUMN_ARGUMENTS = ("column", "column_A", "column_B", "column_list")
 _ASKS_FOR_A_COLUMN = "expect_column_to_exist"
 
@@ -114,7 +114,7 @@ def _refuse_uncomputed(results: Iterable[tuple[Declared, ExpectationValidationRe
 def _resolved(written: model.Expectation, tables: Mapping[str, DataFrame]) -> Expectation:
     if written.table not in tables:
         raise AuditError(f"asked for the table '{written.table}', {_instead(written.table, tables)}")
-    types = [t for t in registry.list_registered_expectation_implementations() if t.islower()]
+    types = [t for t in registry.list_registered_expectation_implementations() if t.islower() and t != _LAWS]
     if written.type not in types:
         raise AuditError(f"Great Expectations has no type '{written.type}'{_nearest(written.type, types)}")
     kind = registry.get_expectation_impl(written.type)

@@ -1,6 +1,6 @@
-"""Expect every row of a batch to satisfy a SQL condition: a law as Great Expectations knows it.
+"""Expect every row of a batch to satisfy a SQL condition, which a pipeline may declare.
 
-Importing this module imports Great Expectations, which takes seconds: only `check` does, when it is called.
+Importing this module imports Great Expectations, which takes seconds.
 
 All conditions of a batch are counted by one Spark aggregation, whatever their number: each is a partial aggregate that
 the execution engine bundles with the others. `UnexpectedRowsExpectation`, which says the same with a query, takes two
@@ -23,8 +23,7 @@ from pyspark.sql import functions as F
 #: An aggregate, the rows that it is about, and what distinguishes it on them: nothing.
 Partial = tuple[Column, dict[str, Any], dict[str, Any]]
 
-NO_OBSERVATION = "CAST(NULL AS STRING)"
-_BREAKING, _OBSERVED, _ROWS = "table.rows_breaking", "table.observation", "table.row_count"
+_BREAKING, _ROWS = "table.rows_breaking", "table.row_count"
 
 
 class RowsBreaking(TableMetricProvider):
@@ -50,45 +49,21 @@ class RowsBreaking(TableMetricProvider):
         return F.count_if(~satisfied), metric_domain_kwargs, {}
 
 
-class Observation(TableMetricProvider):
-    """What the SQL expression `observed` says of a batch of one row."""
-
-    metric_name = _OBSERVED
-    value_keys = ("observed",)
-
-    @metric_partial(
-        engine=SparkDFExecutionEngine,
-        partial_fn_type=MetricPartialFunctionTypes.AGGREGATE_FN,
-        domain_type=MetricDomainTypes.TABLE,
-    )
-    def _spark(
-        cls,  # noqa: N805 - the library makes it a class method
-        execution_engine: SparkDFExecutionEngine,
-        metric_domain_kwargs: dict[str, Any],
-        metric_value_kwargs: dict[str, Any],
-        metrics: dict[str, Any],
-        runtime_configuration: dict[str, Any],
-    ) -> Partial:
-        return F.first(F.expr(metric_value_kwargs["observed"])), metric_domain_kwargs, {}
-
-
 class ExpectRowsToSatisfy(BatchExpectation):
     """Expect `condition` to be true of every row of the batch.
 
     Args:
         condition: a Spark SQL condition over the batch's columns; null counts as not satisfied.
-        observed: for a batch of one row, Spark SQL for the text that tells what was found.
     """
 
     condition: str
-    observed: str = NO_OBSERVATION
 
-    metric_dependencies: ClassVar[tuple[str, ...]] = (_BREAKING, _OBSERVED, _ROWS)
-    success_keys: ClassVar[tuple[str, ...]] = ("condition", "observed")
+    metric_dependencies: ClassVar[tuple[str, ...]] = (_BREAKING, _ROWS)
+    success_keys: ClassVar[tuple[str, ...]] = ("condition",)
 
     def _validate(
         self, metrics: dict[str, Any], runtime_configuration: dict[str, Any] | None = None, execution_engine: Any = None
     ) -> dict[str, Any]:
-        breaking, told = metrics[_BREAKING], metrics[_OBSERVED]
-        result = {"unexpected_count": breaking, "element_count": metrics[_ROWS], "observed_value": told}
+        breaking = metrics[_BREAKING]
+        result = {"unexpected_count": breaking, "element_count": metrics[_ROWS], "observed_value": None}
         return {"success": breaking == 0, "result": result}

@@ -1,38 +1,50 @@
 """What a run of windows has staged, reduced to the columns that laws look at.
 
-Of the source's own columns nothing but the key is kept, as `key`.
+Of the source's own columns nothing but the key is kept, as `key`. Panes and results tell their aggregates in one
+number, `shown`, which is equal where all of them are.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from expectations.own_columns import invalid_rows_told_truly, late_rows_told_truly
 from expectations.staged_tables import WINDOW, StagedTables
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.retractions import IS_RETRACTION, left_out, retracts
 
-#: The columns of each table that laws look at, besides the key.
+#: The columns of each table that laws look at, besides the key and the aggregates.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "watermarks": (*WINDOW, "fires_at", "watermark_at_fire", "closes_at", "partition_watermarks"),
-    "panes": (*WINDOW, "pane_index", "timing", "fired_at", "watermark", "row_count"),
-    "window_results": (*WINDOW, "pane_count", "row_count", "too_late_count", "last_fired_at"),
-    "late_events": (*WINDOW, "event_time", "arrival_time", "watermark", "late_by_ms"),
-    "invalid_events": ("reason",),
+    "watermarks": (*WINDOW, "fires_at", "watermark_at_fire", "closes_at", "partition_watermarks", "run_id"),
+    "panes": (*WINDOW, "pane_index", "timing", "fired_at", "watermark", "row_count", "run_id"),
+    "window_results": (*WINDOW, "pane_count", "row_count", "too_late_count", "last_fired_at", "run_id"),
+    "late_events": (*WINDOW, "event_time", "arrival_time", "watermark", "late_by_ms", "run_id"),
+    "invalid_events": ("reason", "run_id"),
 }
 _KEYED = ("panes", "window_results", "late_events")
+_SHOWING = ("panes", "window_results")
+_COUNTS_ALL = re.compile(r"count\s*\(\s*(\*|1)\s*\)", re.IGNORECASE)
 _COUNTS = ("rows_read", "filtered")
+_TOLD_TRULY = "told_truly"
+_UNHASHABLE = re.compile(r"\b(map<|variant)")
 
 
 class Staged(StagedTables):
-    """The reduced tables of a run, its pipeline, and the counts that its steps reported."""
+    """The reduced tables of a run, its pipeline, and the counts that its steps reported.
+
+    The largest, `panes` and `window_results`, are read from their files by each that looks at them, only the columns
+    that it looks at: to keep them would cost more.
+    """
 
     @cached_property
     def watermarks(self) -> DataFrame:
         """The window calendar."""
-        return self._reduced("watermarks")
+        return self._keep(self._reduced("watermarks"))
 
     @cached_property
     def calendar(self) -> DataFrame:
@@ -42,33 +54,43 @@ class Staged(StagedTables):
 
     @cached_property
     def panes(self) -> DataFrame:
-        """Every firing, with `key`; without retractions."""
-        return left_out(self._every_pane, self.pipeline)
+        """Every firing, with `key`, `shown` and `counts_rows` (see `count_all_rows`); without retractions."""
+        return left_out(self._reduced("panes"), self.pipeline)
+
+    @cached_property
+    def later_panes(self) -> DataFrame:
+        """The panes with another number than 0; few where only late rows fire again."""
+        return self._keep(self.panes.where("NOT coalesce(pane_index = 0, false)"))
 
     @cached_property
     def retractions(self) -> DataFrame:
-        """What is withdrawn, with `key`, of a pipeline that retracts."""
-        return self._every_pane.where(IS_RETRACTION).drop(IS_RETRACTION)
+        """What is withdrawn, as `panes`, of a pipeline that retracts."""
+        return self._reduced("panes").where(IS_RETRACTION).drop(IS_RETRACTION)
 
     @cached_property
     def window_results(self) -> DataFrame:
-        """Every result, with `key`."""
+        """Every result, with `key` and `shown`."""
         return self._reduced("window_results")
 
     @cached_property
     def late_events(self) -> DataFrame:
-        """Every row that no window took, with the `key` of the window it missed."""
-        return self._reduced("late_events")
+        """Every row that no window took, with the `key` of the window it missed, and `told_truly`."""
+        told = late_rows_told_truly(self._tables["late_events"], self.pipeline, _TOLD_TRULY)
+        return self._keep(self._reduced("late_events", told, _TOLD_TRULY))
 
     @cached_property
     def invalid_events(self) -> DataFrame:
-        """The reason of every row without a usable time."""
-        return self._reduced("invalid_events")
+        """The reason of every row without a usable time, and `told_truly`."""
+        told = invalid_rows_told_truly(self._tables["invalid_events"], self.pipeline, _TOLD_TRULY)
+        return self._keep(self._reduced("invalid_events", told, _TOLD_TRULY))
 
     @property
     def _columns(self) -> Mapping[str, tuple[str, ...]]:
-        key = self.pipeline.windows.key
-        return {table: (*(key if table in _KEYED else ()), *self._own(table)) for table in COLUMNS}
+        key, aggregates = self.pipeline.windows.key, tuple(a.name for a in self.pipeline.windows.aggregates)
+        return {
+            table: (*(key if table in _KEYED else ()), *self._own(table), *(aggregates if table in _SHOWING else ()))
+            for table in COLUMNS
+        }
 
     @property
     def _needed_counts(self) -> tuple[str, ...]:
@@ -78,16 +100,32 @@ class Staged(StagedTables):
         marked = (IS_RETRACTION,) if table == "panes" and retracts(self.pipeline) else ()
         return (*COLUMNS[table], *marked)
 
-    def _reduced(self, table: str) -> DataFrame:
-        key = [self._key().alias("key")] if table in _KEYED else []
-        return self._keep(self._tables[table].select(*key, *self._own(table)))
-
-    @cached_property
-    def _every_pane(self) -> DataFrame:
-        """Firings, and what is withdrawn."""
-        return self._reduced("panes")
+    def _reduced(self, table: str, rows: DataFrame | None = None, *more: str) -> DataFrame:
+        there = self._tables[table] if rows is None else rows
+        made = [self._key().alias("key")] if table in _KEYED else []
+        if table in _SHOWING:
+            made.append(self._shown(there).alias("shown"))
+        if table == "panes":
+            made.append(self._counts_rows().alias("counts_rows"))
+        return there.select(*made, *self._own(table), *more)
 
     def _key(self) -> Column:
         names = self.pipeline.windows.key
         # Spark groups by no empty struct: one group for all is the key null.
         return F.struct(*(F.col(f"`{name}`").alias(name) for name in names)) if names else F.lit(None).cast("string")
+
+    def _shown(self, rows: DataFrame) -> Column:
+        names = [a.name for a in self.pipeline.windows.aggregates]
+        kinds = {field.name.lower(): field.dataType.simpleString() for field in rows.schema}
+        # Spark has no hash of a map, but of the text that shows it.
+        texts = {n: F.to_json(F.struct(F.col(f"`{n}`"))) for n in names if _UNHASHABLE.search(kinds[n.lower()])}
+        return F.xxhash64(*(texts.get(n, F.col(f"`{n}`")) for n in names)) if names else F.lit(0)
+
+    def _counts_rows(self) -> Column:
+        counting = [F.col(f"`{name}`") == F.col("row_count") for name in count_all_rows(self.pipeline)]
+        return F.coalesce(reduce(Column.__and__, counting, F.lit(True)), F.lit(False))
+
+
+def count_all_rows(pipeline: Pipeline) -> list[str]:
+    """The aggregates that are plainly the number of rows: of each pane they are its `row_count`."""
+    return [a.name for a in pipeline.windows.aggregates if _COUNTS_ALL.fullmatch(a.expression.strip())]

@@ -29,13 +29,19 @@ _FATES = ("rows_read", "filtered", "on_time", "late")
 class StagedJoin(StagedTables):
     """The reduced tables of a run, its pipeline, and the counts that its steps reported."""
 
-    def __init__(self, tables: Mapping[str, DataFrame], pipeline: Pipeline, counts: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        tables: Mapping[str, DataFrame],
+        pipeline: Pipeline,
+        counts: Mapping[str, int],
+        run_id: str | None = None,
+    ) -> None:
         """Take the staged tables by name. Raises AuditError for a table, column or count that is not there."""
         if pipeline.join is None:
             raise AuditError(f"asked for the join of {pipeline.name}, found none")
         self.names = pipeline.join.names
         self._join = pipeline.join
-        super().__init__(tables, pipeline, counts)
+        super().__init__(tables, pipeline, counts, run_id)
 
     @cached_property
     def pairs(self) -> DataFrame:

@@ -1,7 +1,7 @@
 """What a run has staged, reduced to the columns that laws look at.
 
-The reduced tables are small beside the source and are read by several suites: Spark keeps them from the first look
-until `release`. A key is one struct column, so that a null in it is a value like any other wherever rows are grouped,
+Those of the reduced tables that are small and read by several suites Spark keeps, from the first look until `release`.
+A key is one struct column, so that a null in it is a value like any other wherever rows are grouped,
 and so that no name of the user's can meet a name of ours.
 """
 
@@ -21,10 +21,20 @@ WINDOW = ("window_start", "window_end")
 class StagedTables(ABC):
     """The reduced tables of a run, its pipeline, and the counts that its steps reported."""
 
-    def __init__(self, tables: Mapping[str, DataFrame], pipeline: Pipeline, counts: Mapping[str, int]) -> None:
-        """Take the staged tables by name. Raises AuditError for a table, column or count that is not there."""
+    def __init__(
+        self,
+        tables: Mapping[str, DataFrame],
+        pipeline: Pipeline,
+        counts: Mapping[str, int],
+        run_id: str | None = None,
+    ) -> None:
+        """Take the staged tables by name, and the run that has staged them, if it is known.
+
+        Raises AuditError for a table, column or count that is not there.
+        """
         self.pipeline = pipeline
         self.counts = counts
+        self.run_id = run_id
         self._tables = tables
         self._kept: list[DataFrame] = []
         for table, names in self._columns.items():

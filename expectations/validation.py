@@ -12,12 +12,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import great_expectations as gx
+import pandas as pd
 from great_expectations.core.expectation_validation_result import ExpectationValidationResult
 from great_expectations.data_context.types.base import (
     DataContextConfig,
     InMemoryStoreBackendDefaults,
     ProgressBarsConfig,
 )
+from great_expectations.datasource.fluent.interfaces import Batch
 from great_expectations.expectations.expectation import Expectation
 from pyspark.sql import DataFrame
 
@@ -48,6 +50,7 @@ class Validation:
         context = gx.get_context(mode="ephemeral", project_config=config)
         # Spark keeps what is worth keeping (`Staged`); a second copy made by the library would be one too many.
         self._source = context.data_sources.add_or_update_spark("staged", persist=False)
+        self._told = context.data_sources.add_or_update_pandas("told")
         self._names = (f"batch_{n}" for n in itertools.count())
 
     def validate(
@@ -57,11 +60,26 @@ class Validation:
         name = next(self._names)
         definition = self._source.add_dataframe_asset(name).add_batch_definition_whole_dataframe(name)
         batch = definition.get_batch(batch_parameters={"dataframe": rows})
-        # The library answers in an order of its own.
-        numbered = [e.copy(update={"meta": {**(e.meta or {}), _NUMBER: i}}) for i, e in enumerate(expectations)]
-        found = batch.validate(gx.ExpectationSuite(name=name, expectations=numbered), result_format=result_format)
-        by_number = {_meta(result)[_NUMBER]: result for result in found.results}
-        return [by_number[i] for i in range(len(expectations))]
+        return _validated(name, batch, expectations, result_format)
+
+    def validate_told(
+        self, rows: Sequence[tuple[Any, ...]], columns: Sequence[str], expectations: Sequence[Expectation]
+    ) -> list[ExpectationValidationResult]:
+        """Results of `expectations`, in their order, about a few rows that this process holds."""
+        name = next(self._names)
+        definition = self._told.add_dataframe_asset(name).add_batch_definition_whole_dataframe(name)
+        batch = definition.get_batch(batch_parameters={"dataframe": pd.DataFrame(rows, columns=list(columns))})
+        return _validated(name, batch, expectations, SUMMARY)
+
+
+def _validated(
+    name: str, batch: Batch, expectations: Sequence[Expectation], result_format: dict[str, Any]
+) -> list[ExpectationValidationResult]:
+    # The library answers in an order of its own.
+    numbered = [e.copy(update={"meta": {**(e.meta or {}), _NUMBER: i}}) for i, e in enumerate(expectations)]
+    found = batch.validate(gx.ExpectationSuite(name=name, expectations=numbered), result_format=result_format)
+    by_number = {_meta(result)[_NUMBER]: result for result in found.results}
+    return [by_number[i] for i in range(len(expectations))]
 
 
 def _meta(result: ExpectationValidationResult) -> dict[str, Any]:

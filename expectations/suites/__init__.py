@@ -1,18 +1,21 @@
 """The built-in suites, one a module, in the order in which they are checked and shown.
 
-To add a law, add it to its suite's `laws`; to add a suite, write a module like these and name it here.
+To add a law, add it to its suite's `laws`; to add a suite, write a module like these and name it here. Suites with the
+same `rows` look at them together.
 """
 
 from expectations.law import Suite
 from expectations.staged import Staged
 from expectations.staged_join import StagedJoin
 from expectations.suites import (
+    clock,
     join_run,
     late_events,
     late_join_rows,
     pair_firings,
     pairs,
     panes,
+    retractions,
     run,
     source,
     watermarks,
@@ -22,7 +25,10 @@ from expectations.suites import (
 SUITES: tuple[Suite[Staged], ...] = (
     source.SUITE,
     watermarks.SUITE,
+    clock.SUITE,
     panes.SUITE,
+    window_results.OF_PANES,
+    retractions.SUITE,
     window_results.SUITE,
     late_events.SUITE,
     run.SUITE,

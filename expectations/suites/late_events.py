@@ -21,7 +21,7 @@ def rows(staged: Staged) -> DataFrame:
 
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     """The laws of late events."""
-    always = of_rows(pipeline)
+    always = (*of_rows(pipeline), _as_read())
     # Sessions have no calendar. In another order an arrival time, where there is one, says nothing of a row's place.
     if pipeline.replay.order is not Order.ARRIVAL or windows.are_sessions(pipeline):
         return always
@@ -31,6 +31,15 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
         f"NOT ({_assigned(pipeline)}) OR arrival_time >= closes_at",
     )
     return (*always, after)
+
+
+def _as_read() -> Law:
+    return Law(
+        "late_events_are_as_their_columns_say",
+        "The columns of a late event, read again, give a valid row that `where` keeps, with the same event time and "
+        "arrival time.",
+        "told_truly",
+    )
 
 
 def of_rows(pipeline: Pipeline) -> tuple[Law, ...]:

@@ -12,30 +12,32 @@ from pyspark.sql import functions as F
 
 from expectations import firings, lateness, windows
 from expectations.law import Law, Suite
-from expectations.staged import Staged
+from expectations.staged import Staged, count_all_rows
 from spark_jobs.pipeline.model import Accumulation, LatePanes, Pipeline
+from spark_jobs.replay import keys
+
+_BEFORE = ("pane_index", "timing", "row_count", "fired_at", "watermark")
 
 
 def rows(staged: Staged) -> DataFrame:
     """The panes, each with what came before it and with its window in the calendar.
 
-    `place` counts from 1 along the (key, window); `first_panes` is how many of its panes have number 0; `previous_*`
-    are values of the pane before.
+    `place` counts from 1 along the (key, window); `previous_*` are values of the pane before. Nothing is before pane 0:
+    only windows that fire again are put in order.
     """
-    of_window = Window.partitionBy("key", *windows.bounds(staged.pipeline))
-    in_order = of_window.orderBy("pane_index", "fired_at", "row_count")
-    before = {
-        f"previous_{name}": F.lag(name).over(in_order)
-        for name in ("pane_index", "timing", "row_count", "fired_at", "watermark")
-    }
-    placed = staged.panes.withColumns(
-        {
-            "place": F.row_number().over(in_order),
-            "first_panes": F.count_if(F.col("pane_index") == 0).over(of_window),
-            **before,
-        }
-    )
-    return placed.join(staged.calendar, "window_start", "left")
+    of_window = ["key", *windows.bounds(staged.pipeline)]
+    later = staged.later_panes
+    later.count()  # Spark joins what it keeps by how much it is.
+    first = staged.panes.where("pane_index = 0")
+    in_order = Window.partitionBy(*of_window).orderBy("pane_index", "fired_at", "row_count")
+    before = {f"previous_{name}": F.lag(name).over(in_order) for name in _BEFORE}
+    fired_again = keys.matching(first, later, of_window).unionByName(later)
+    placed = fired_again.withColumns({"place": F.row_number().over(in_order), **before})
+    kinds = {field.name: field.dataType for field in first.schema}
+    nothing = {f"previous_{name}": F.lit(None).cast(kinds[name]) for name in _BEFORE}
+    alone = first.withColumns({"place": F.lit(1), **nothing})
+    every = alone.unionByName(placed.where("NOT coalesce(pane_index = 0, false)"))
+    return every.join(staged.calendar, "window_start", "left")
 
 
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:
@@ -43,11 +45,6 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     own = _waiting(pipeline) if firings.are_default(pipeline) else firings.laws(pipeline)
     return (
         *windows.laws(pipeline),
-        Law(
-            "every_window_has_one_pane_0",
-            "Every key and window has exactly one pane with number 0.",
-            "place > 1 OR first_panes = 1",
-        ),
         Law(
             "pane_numbers_have_no_gap_and_no_duplicate",
             "After pane 0 each pane of a key and window has the number of the pane before it plus 1.",
@@ -63,8 +60,21 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
             "From one pane of a key and window to the next, neither the clock nor the watermark goes back.",
             f"place = 1 OR (fired_at >= previous_fired_at AND {_no_lower_watermark(pipeline)})",
         ),
+        *_counting(pipeline),
         *own,
     )
+
+
+def _counting(pipeline: Pipeline) -> tuple[Law, ...]:
+    names = count_all_rows(pipeline)
+    if not names:
+        return ()
+    counts = Law(
+        "counts_of_all_rows_are_row_counts",
+        f"What counts the rows of a pane, {' and '.join(names)}, is its row_count.",
+        "counts_rows",
+    )
+    return (counts,)
 
 
 def _no_lower_watermark(pipeline: Pipeline) -> str:

@@ -22,7 +22,9 @@ reported, and the rows that are shown, each counted once, are no more than those
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from expectations import firings, windows
@@ -57,13 +59,20 @@ def rows(staged: Staged) -> DataFrame:
         late.alias("late_panes"),
         F.count_if(F.col("timing") == "early").alias("early_panes"),
         F.count("*").alias("panes"),
+        _strangers(staged).alias("panes_of_another_run"),
     )
     missed = F.lit(staged.counts.get("too_late")).cast("long") if drops(staged.pipeline) else F.count("*")
+
+    def counted(table: DataFrame, name: str, *sums: Column) -> DataFrame:
+        return table.agg(*sums, _strangers(staged).alias(f"{name}_of_another_run"))
+
     found = (
-        panes.crossJoin(staged.window_results.agg(F.count("*").alias("windows"), shown.alias("in_results")))
-        .crossJoin(staged.late_events.agg(missed.alias("too_late")))
-        .crossJoin(staged.invalid_events.agg(F.count("*").alias("invalid")))
-        .crossJoin(staged.watermarks.agg(F.count_if(F.col("fires_at").isNull()).alias("open_windows")))
+        panes.crossJoin(
+            counted(staged.window_results, "results", F.count("*").alias("windows"), shown.alias("in_results"))
+        )
+        .crossJoin(counted(staged.late_events, "late", missed.alias("too_late")))
+        .crossJoin(counted(staged.invalid_events, "invalid", F.count("*").alias("invalid")))
+        .crossJoin(counted(staged.watermarks, "calendar", F.count_if(F.col("fires_at").isNull()).alias("open_windows")))
     )
     found = found.withColumn("shown_once", F.col("in_panes" if discards else "in_results"))
     if not firings.are_default(staged.pipeline) and windows.are_sessions(staged.pipeline):
@@ -74,7 +83,9 @@ def rows(staged: Staged) -> DataFrame:
         found = _of_gathered(found, staged.pipeline)
     found = found.withColumn("late_pairs", F.col("late"))
     if retracts(staged.pipeline):
-        found = found.crossJoin(staged.retractions.agg(F.count("*").alias("retractions")))
+        found = found.crossJoin(counted(staged.retractions, "retractions", F.count("*").alias("retractions")))
+    strangers = [F.col(name) for name in found.columns if name.endswith("_of_another_run")]
+    found = found.withColumn("of_another_run", reduce(Column.__add__, strangers))
     told = {name: F.lit(staged.counts[name]).cast("long") for name in ("rows_read", "filtered")}
     told["too_late_behind"] = F.lit(staged.counts.get("too_late_behind", 0)).cast("long")
     if windows.overlap(staged.pipeline):
@@ -84,6 +95,12 @@ def rows(staged: Staged) -> DataFrame:
         told |= {name: F.lit(staged.counts.get(name)).cast("long") for name in ("on_time", "late")}
     reported = {f"reported_{name}": F.lit(staged.counts.get(name)).cast("long") for name in _COUNTED}
     return found.withColumns({**told, **reported})
+
+
+def _strangers(staged: Staged) -> Column:
+    """How many rows of a table do not name the run; none where the run is not known."""
+    differs = F.lit(False) if staged.run_id is None else ~F.col("run_id").eqNullSafe(F.lit(staged.run_id))
+    return F.count_if(differs)
 
 
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:
@@ -147,6 +164,12 @@ def _of_all(pipeline: Pipeline, accounted: str, without: str) -> tuple[Law, ...]
             "more rows may be on time than panes hold.",
             f"{differing} IS NULL",
             observed=f"coalesce({differing}, 'all equal')",
+        ),
+        Law(
+            "every_row_is_of_this_run",
+            "Every row of every staged table names the run that has staged it.",
+            "of_another_run = 0",
+            observed="concat(of_another_run, ' rows of another run')",
         ),
     )
     if retracts(pipeline):

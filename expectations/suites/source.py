@@ -41,14 +41,24 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
         f"The reason of an invalid row is one of {', '.join(every)}.",
         f"reason IN ({_listed(every)})",
     )
+    # Rows of a join have the columns of both inputs.
+    always = (known,) if pipeline.join is not None else (known, _as_read())
     if not impossible:
-        return (known,)
+        return always
     declared = Law(
         "reasons_are_about_what_is_declared",
         f"Without an arrival time or a future guard to compare with, no row is invalid as {' or '.join(impossible)}.",
         f"coalesce(reason NOT IN ({_listed(impossible)}), true)",
     )
-    return (known, declared)
+    return (*always, declared)
+
+
+def _as_read() -> Law:
+    return Law(
+        "invalid_rows_are_as_their_columns_say",
+        "The columns of an invalid row, read again, give the same reason.",
+        "told_truly",
+    )
 
 
 def _listed(names: tuple[str, ...] | list[str]) -> str:

@@ -14,10 +14,14 @@ from pyspark.sql import types as T
 from expectations import AuditError, Check, check
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import OnFailure, Pipeline
+from spark_jobs.session import shuffling
 from spark_jobs.tables import staging
 from spark_jobs.tables.lake import Lake, result_tables
 
 TABLE = "quality"
+
+# Counts of the rows that are put in order or in groups.
+_LARGE = ("panes", "windows", "pairs")
 
 #: A row a check.
 QUALITY = T.StructType(
@@ -41,7 +45,8 @@ def audit(spark: SparkSession, pipeline: Pipeline, lake: Lake, run_id: str, coun
     """
     tables = {table: staging.staged(spark, lake, run_id, table) for table in result_tables(pipeline)}
     try:
-        return check(tables, pipeline, counts)
+        with shuffling(spark, sum(counts.get(name, 0) for name in _LARGE)):
+            return check(tables, pipeline, counts, run_id)
     except AuditError as problem:
         raise InputError(str(problem)) from problem
 

@@ -44,7 +44,7 @@ def stage(spark: SparkSession, lake: Lake, run_id: str, fault: Fault) -> None:
 
 def test_answers_stand_once_a_run_in_the_table_quality(spark: SparkSession, lake: Lake) -> None:
     stage(spark, lake, "r1", both())
-    stage(spark, lake, "r2", change("window_results", 0, row_count=4))
+    stage(spark, lake, "r2", change("window_results", 0, pane_count=4))
     right = audit.audit(spark, PIPELINE, lake, "r1", COUNTS)
     wrong = audit.audit(spark, PIPELINE, lake, "r2", COUNTS)
     for run_id, checks in (("r1", right), ("r2", wrong), ("r2", wrong)):
@@ -64,7 +64,7 @@ def test_answers_stand_once_a_run_in_the_table_quality(spark: SparkSession, lake
         ("r2", len(wrong)),
     }
     failed = [tuple(row)[:6] for row in told.where("not success").collect()]
-    law = "results_hold_the_rows_of_the_latest_pane"
+    law = "results_count_their_panes"
     assert failed == [("r2", "window_results", law, False, "1 of 5 rows", 1)]
     assert not audit.blocks(right, PIPELINE)
     assert audit.blocks(wrong, PIPELINE)

@@ -117,7 +117,7 @@ FAULTS: dict[str, tuple[Fault, set[str]]] = {
     ),
     "two panes 0": (
         both(change("panes", 1, pane_index=0), change("panes", 2, pane_index=1)),
-        {"panes.every_window_has_one_pane_0"},
+        {"panes.every_window_has_one_pane_0", "panes.late_panes_add_one_row"},
     ),
     "no pane 0": (
         change("panes", 3, pane_index=1),
@@ -181,7 +181,18 @@ FAULTS: dict[str, tuple[Fault, set[str]]] = {
     ),
     "a result of an older pane": (
         change("window_results", 0, row_count=4),
-        {"window_results.results_hold_the_rows_of_the_latest_pane"},
+        {
+            "window_results.results_hold_the_rows_of_the_latest_pane",
+            "window_results.results_show_what_the_latest_pane_shows",
+        },
+    ),
+    "a result that shows another value": (
+        change("window_results", 0, flights=4),
+        {"window_results.results_show_what_the_latest_pane_shows"},
+    ),
+    "a pane that counts other rows than it holds": (
+        change("panes", 0, flights=4),
+        {"panes.counts_of_all_rows_are_row_counts"},
     ),
     "a result that miscounts its panes": (
         change("window_results", 0, pane_count=2),
@@ -294,4 +305,6 @@ def test_where_partitions_fall_idle_windows_fire_at_the_watermark_of_one(
 
 def test_every_law_about_rows_has_a_fault() -> None:
     laws = {f"{s.name}.{law.name}" for s in SUITES if s.name not in {"source", "run"} for law in s.laws(PIPELINE)}
+    # The drawn late events have no columns of their source: the catalogue of corruptions has some that do.
+    laws -= {"late_events.late_events_are_as_their_columns_say"}
     assert laws == set().union(*(broken for _, broken in FAULTS.values()))
