@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from expectations.staged_tables import WINDOW, StagedTables
+from spark_jobs.pipeline.checks import COMPLETE_TABLE
 from spark_jobs.replay.retractions import IS_RETRACTION, left_out, retracts
 
 #: The columns of each table that laws look at, besides the key.
@@ -22,6 +23,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "late_events": (*WINDOW, "event_time", "arrival_time", "watermark", "late_by_ms"),
     "invalid_events": ("reason",),
 }
+#: Those of the complete results.
+COMPLETE = (*WINDOW, "row_count", "missed_rows", "is_shown", "faithful")
 _KEYED = ("panes", "window_results", "late_events")
 _COUNTS = ("rows_read", "filtered")
 
@@ -61,6 +64,15 @@ class Staged(StagedTables):
         return self._reduced("late_events")
 
     @cached_property
+    def complete_results(self) -> DataFrame:
+        """Every complete result, with `key`, if there are any; `faithful_rows` are those that it says are shown."""
+        faithful = F.col("faithful.row_count")
+        if self.pipeline.windows.kind == "session":
+            faithful = F.aggregate(faithful, F.lit(0).cast("long"), Column.__add__)
+        told = self._tables[COMPLETE_TABLE].withColumn("faithful_rows", faithful)
+        return self._keep(told.select(self._key().alias("key"), *COMPLETE[:-1], "faithful_rows"))
+
+    @cached_property
     def invalid_events(self) -> DataFrame:
         """The reason of every row without a usable time."""
         return self._reduced("invalid_events")
@@ -68,7 +80,8 @@ class Staged(StagedTables):
     @property
     def _columns(self) -> Mapping[str, tuple[str, ...]]:
         key = self.pipeline.windows.key
-        return {table: (*(key if table in _KEYED else ()), *self._own(table)) for table in COLUMNS}
+        looked_at = {table: (*(key if table in _KEYED else ()), *self._own(table)) for table in COLUMNS}
+        return {**looked_at, COMPLETE_TABLE: (*key, *COMPLETE)} if self.pipeline.is_complete else looked_at
 
     @property
     def _needed_counts(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from expectations.law import Suite
 from expectations.staged import Staged
 from expectations.staged_join import StagedJoin
 from expectations.suites import (
+    complete_results,
     join_run,
     late_events,
     late_join_rows,
@@ -25,6 +26,7 @@ SUITES: tuple[Suite[Staged], ...] = (
     panes.SUITE,
     window_results.SUITE,
     late_events.SUITE,
+    complete_results.SUITE,
     run.SUITE,
 )
 
