@@ -276,7 +276,7 @@ CONTRADICTIONS = [
     ),
     (
         SOURCES + INTERVAL + "replay: {mode: complete}",
-        ("16:16: replay.mode: found complete with a join, whose pairs are told as the job told them; take it away"),
+        ("16:10: replay.mode: found complete with a join, whose pairs are told as the job told them; take it away"),
     ),
     (
         SOURCES + "windows: {kind: none}",
