@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 
 from expectations.own_columns import invalid_rows_told_truly, late_rows_told_truly
 from expectations.staged_tables import WINDOW, StagedTables
+from spark_jobs.pipeline.checks import COMPLETE_TABLE
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.retractions import IS_RETRACTION, left_out, retracts
 
@@ -26,6 +27,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "late_events": (*WINDOW, "event_time", "arrival_time", "watermark", "late_by_ms", "run_id"),
     "invalid_events": ("reason", "run_id"),
 }
+#: Those of the complete results.
+COMPLETE = (*WINDOW, "row_count", "missed_rows", "is_shown", "faithful")
 _KEYED = ("panes", "window_results", "late_events")
 _SHOWING = ("panes", "window_results")
 _COUNTS_ALL = re.compile(r"count\s*\(\s*(\*|1)\s*\)", re.IGNORECASE)
@@ -79,6 +82,15 @@ class Staged(StagedTables):
         return self._keep(self._reduced("late_events", told, _TOLD_TRULY))
 
     @cached_property
+    def complete_results(self) -> DataFrame:
+        """Every complete result, with `key`, if there are any; `faithful_rows` are those that it says are shown."""
+        faithful = F.col("faithful.row_count")
+        if self.pipeline.windows.kind == "session":
+            faithful = F.aggregate(faithful, F.lit(0).cast("long"), Column.__add__)
+        told = self._tables[COMPLETE_TABLE].withColumn("faithful_rows", faithful)
+        return self._keep(told.select(self._key().alias("key"), *COMPLETE[:-1], "faithful_rows"))
+
+    @cached_property
     def invalid_events(self) -> DataFrame:
         """The reason of every row without a usable time, and `told_truly`."""
         told = invalid_rows_told_truly(self._tables["invalid_events"], self.pipeline, _TOLD_TRULY)
@@ -87,10 +99,11 @@ class Staged(StagedTables):
     @property
     def _columns(self) -> Mapping[str, tuple[str, ...]]:
         key, aggregates = self.pipeline.windows.key, tuple(a.name for a in self.pipeline.windows.aggregates)
-        return {
+        looked_at = {
             table: (*(key if table in _KEYED else ()), *self._own(table), *(aggregates if table in _SHOWING else ()))
             for table in COLUMNS
         }
+        return {**looked_at, COMPLETE_TABLE: (*key, *COMPLETE)} if self.pipeline.is_complete else looked_at
 
     @property
     def _needed_counts(self) -> tuple[str, ...]:

@@ -42,7 +42,10 @@ ArrivedTo = Annotated[
 Restate = Annotated[
     bool, typer.Option("--restate", help="Replace results of other settings, and leave those around them as they are.")
 ]
-Override = Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="Override a setting of the file.")]
+Override = Annotated[
+    list[str],
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a setting of the file, such as replay.mode=complete."),
+]
 Slices = Annotated[int, typer.Option(min=1, help="How many stretches of windows to write one after the other.")]
 Wait = Annotated[str, typer.Option(help="How long to wait for another process that works on these windows.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Answer with one JSON object.")]

@@ -9,6 +9,7 @@ from expectations.staged import Staged
 from expectations.staged_join import StagedJoin
 from expectations.suites import (
     clock,
+    complete_results,
     join_run,
     late_events,
     late_join_rows,
@@ -31,6 +32,7 @@ SUITES: tuple[Suite[Staged], ...] = (
     retractions.SUITE,
     window_results.SUITE,
     late_events.SUITE,
+    complete_results.SUITE,
     run.SUITE,
 )
 

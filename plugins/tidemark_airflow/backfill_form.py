@@ -13,7 +13,7 @@ from typing import Any
 
 from airflow.sdk import Param
 
-from spark_jobs.pipeline import Pipeline, PipelineError, load
+from spark_jobs.pipeline import Mode, Pipeline, PipelineError, load
 from tidemark_airflow.operators import Request
 
 _TIME = r"^$|^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})?)?$"
@@ -27,12 +27,19 @@ _SETTINGS = """By dotted key, written as in the file: {"windows.size": "2 hours"
 
 _RESTATE = "Replace results that the pipeline gave with other settings, and leave those around them as they are."
 
+_COMPLETE = (
+    "Tell besides what all rows say, as if none had come too late, and what each result lacks (complete_results)."
+)
+
 #: A field of the form -> the key of the pipeline file that it replaces.
 SETTINGS = {
     "out_of_orderness": "watermark.out_of_orderness",
     "allowed_lateness": "windows.allowed_lateness",
     "emit": "watermark.emit",
 }
+
+
+_MODE = "replay.mode"
 
 
 class FormError(ValueError):
@@ -47,6 +54,7 @@ def form(pipelines: Mapping[str, Pipeline]) -> dict[str, Param]:
         "from": _text("From", _TIME, f"Start of the first window to replace. {_TIMES}", format="date-time"),
         "to": _text("To", _TIME, f"End of the last window to replace. {_TIMES}", format="date-time"),
         "restate": Param(False, type="boolean", title="Restate", description=_RESTATE),
+        "complete": Param(False, type="boolean", title="Complete", description=_COMPLETE),
         "out_of_orderness": _text("Out-of-orderness bound", _DURATION, f"Such as 6 hours. {_AS_FILE}"),
         "allowed_lateness": _text("Allowed lateness", _DURATION, f"Such as 2 hours. {_AS_FILE}"),
         "emit": _text("Emission", _EMIT, f"per_event, {{every: 1 minute}} or {{every_n: 1000}}. {_AS_FILE}"),
@@ -107,6 +115,10 @@ def _overrides(filled: Mapping[str, Any], problems: list[str]) -> dict[str, str]
         if key in overrides:
             problems.append(f"settings: {key} is also the field {name}; fill one of them")
         overrides[key] = value.strip()
+    if filled.get("complete"):
+        if overrides.get(_MODE, Mode.COMPLETE) != Mode.COMPLETE:
+            problems.append(f"settings: {_MODE} is also the field complete; fill one of them")
+        overrides[_MODE] = Mode.COMPLETE.value
     return overrides
 
 

@@ -129,7 +129,8 @@ def _require(pipeline: Pipeline, interval: Interval, arrived_to: datetime | None
 
 def _require_likeness(standing: Standing, pipeline: Pipeline) -> None:
     whole = standing.whole
-    if whole is not None and whole.fingerprint != pipeline.fingerprint:
+    # Complete results change no faithful one: a part of time may have them, or lack them.
+    if whole is not None and whole.fingerprint not in pipeline.same_results:
         raise InputError(
             f"--from and --to: asked for a part of the results of {pipeline.name} as it is now (fingerprint "
             f"{pipeline.fingerprint}), found the others to be of other settings ({whole.fingerprint}, run "
@@ -144,6 +145,8 @@ def _going_on(
     shown, whole = standing.shown, standing.whole
     if shown is None or whole is None or shown.arrived_to is None or not can_resume(pipeline):
         return None, ""
+    if pipeline.is_complete:
+        return None, "replay.mode complete asks for all rows of windows that were closed"
     if shown.fingerprint != pipeline.fingerprint or "advances" not in shown.versions:
         return None, "the pipeline is not the one whose results are published"
     # A part of time may have been replayed on a later version than the rest.

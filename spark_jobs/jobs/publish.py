@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.jobs import arrivals
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.tables import delta_log, ledger, publishing
-from spark_jobs.tables.lake import GATE_TABLE, TABLES, Lake, behind_folder
+from spark_jobs.tables.lake import DERIVED_TABLES, GATE_TABLE, TABLES, Lake, behind_folder
 from spark_jobs.tables.ledger import ROLLBACK, Run, Step
 from spark_jobs.tables.publishing import Base, Interval, OvertakenError
 
@@ -106,7 +106,8 @@ def _committed(spark: SparkSession, lake: Lake, run: Run, base: Base) -> dict[st
         return publishing.publish(spark, lake, run.run_id, table, replaced, base, behind=behind)
 
     changed = [t for t, (own, behind) in staged.items() if behind or (own and (interval.whole or t not in _TIMELESS))]
-    kept = {} if interval.whole else base.versions
+    # Of a table that tells of others, a run that has none of it leaves nothing: it would tell of what is gone.
+    kept = {} if interval.whole else {t: v for t, v in base.versions.items() if t not in DERIVED_TABLES}
     return {**kept, **_side_by_side(forth, changed)}
 
 

@@ -17,6 +17,7 @@ from pyspark.sql import types as T
 
 from spark_jobs.jobs import arrivals
 from spark_jobs.jobs.behind_staging import BehindStaging
+from spark_jobs.jobs.complete_staging import CompleteStaging, cost
 from spark_jobs.jobs.counting import Counting, windows_of
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.join_staging import JoinStaging
@@ -114,10 +115,13 @@ class _Staging:
             with shuffling(self._spark, counts["rows_read"]):
                 late = self._stage_sessions(groups, counts["invalid"])
             counts = counting.of_interval(counts)
-            return {**counts, **counting.staged(counts, [], late)}
+            return {**counts, **counting.staged(counts, [], late), **self._cost()}
         with shuffling(self._spark, counts["rows_read"]):
             parts, behind = self._stage_all(groups, slices, counts["invalid"])
-            return {**counts, **counting.staged(counts, parts), **behind}
+            return {**counts, **counting.staged(counts, parts), **behind, **self._cost()}
+
+    def _cost(self) -> dict[str, int]:
+        return cost(self._spark, self._lake, self._run.run_id) if self._pipeline.is_complete else {}
 
     def _census(self) -> DataFrame:
         """The census, and what is known of rows before it; small ones read in one piece, for small plans."""
@@ -157,6 +161,7 @@ class _Staging:
         firing = None
         if not triggers.is_default(pipeline) and advances is not None:
             firing = TriggerStaging(pipeline, groups, advances, self._kept, self._stage, self._until_us)
+        complete = CompleteStaging(pipeline, book, self._kept, self._stage, self._staged_part)
         with ThreadPoolExecutor(max_workers=4) as pool:
             beside = [pool.submit(self._watermarks, book), pool.submit(self._invalid, invalid)]
             beside += self._emitted(groups, pool)
@@ -169,10 +174,7 @@ class _Staging:
                     beside += closed.write_late(pool, late)
                     behind = closed.late_counts(late)
                 # While the results of a slice are written, the next slice's panes are computed.
-                if firing is None or fired is None:
-                    beside.append(pool.submit(self._results, part, late))
-                else:
-                    beside.append(pool.submit(firing.results, part, fired, late))
+                beside.append(pool.submit(self._told, part, late, fired, firing, complete))
                 self._say(f"slice {i + 1} of {len(parts)} staged")
             for future in beside:
                 future.result()
@@ -275,6 +277,22 @@ class _Staging:
         fired = panes.on_time_panes(on_time, late, book, self._pipeline)
         self._stage(self._kept_pane(fired.where(part.holds(_start_ms()))), "panes", f"{part.name}/on-time")
 
+    def _told(
+        self,
+        part: Slice,
+        late: DataFrame,
+        fired: DataFrame | None,
+        firing: TriggerStaging | None,
+        complete: CompleteStaging,
+    ) -> None:
+        """Stage the slice's results, and what all rows say beside them."""
+        if firing is None or fired is None:
+            self._results(part, late)
+        else:
+            firing.results(part, fired, late)
+        if self._pipeline.is_complete:
+            complete.write(part, self._of_slice(part), late, fired)
+
     def _results(self, part: Slice, late: DataFrame) -> None:
         first, more = (self._staged_part("panes", f"{part.name}/{timing}") for timing in ("on-time", "late"))
         missed = window_slices.missed(late, self._pipeline).where(part.holds(F.col(c.WINDOW_MS)))
@@ -285,21 +303,23 @@ class _Staging:
         return staging.part(self._spark, self._lake, self._run.run_id, table, name)
 
     def _filling(self, part: Slice) -> DataFrame:
-        """The rows that fill the slice's windows; of a plain timestamp column only the files that can hold them."""
+        """The rows that fill the slice's windows, with epoch: of rows that are numbered all have to be read."""
         pipeline = self._pipeline
-        event_time, size = pipeline.source.event_time.expression, pipeline.windows.size_ms
-        kinds = {f.name: f.dataType for f in self._events.schema}
-        # Epochs and rounds counted in rows need every row; an expression has no statistics.
-        numbered = arrival_order.is_numbered(pipeline) or rounds.are_made(pipeline)
-        prunable = not numbered and isinstance(kinds.get(event_time), T.TimestampType)
-        if not prunable or (part.start_ms is None and part.end_ms is None):
+        if arrival_order.is_numbered(pipeline) or rounds.are_made(pipeline):
             return self._rows.where(fills_windows() & part.reaches(*windows_of(pipeline)))
-        read = self._events
-        if part.start_ms is not None:
-            read = read.where(F.col(quoted(event_time)) >= F.timestamp_millis(F.lit(part.start_ms)))
-        if part.end_ms is not None:
-            read = read.where(F.col(quoted(event_time)) < F.timestamp_millis(F.lit(part.end_ms + size)))
-        rows = arrival_order.with_epoch(prepare(read, pipeline), pipeline)
+        return arrival_order.with_epoch(self._of_slice(part), pipeline)
+
+    def _of_slice(self, part: Slice) -> DataFrame:
+        """The prepared rows that fill the slice's windows; of a plain timestamp only files that can hold them."""
+        pipeline, read = self._pipeline, self._events
+        event_time, size = pipeline.source.event_time.expression, pipeline.windows.size_ms
+        # An expression has no statistics.
+        if isinstance({f.name: f.dataType for f in read.schema}.get(event_time), T.TimestampType):
+            if part.start_ms is not None:
+                read = read.where(F.col(quoted(event_time)) >= F.timestamp_millis(F.lit(part.start_ms)))
+            if part.end_ms is not None:
+                read = read.where(F.col(quoted(event_time)) < F.timestamp_millis(F.lit(part.end_ms + size)))
+        rows = self._prepared if read is self._events else prepare(read, pipeline)
         return rows.where(fills_windows() & part.reaches(*windows_of(pipeline)))
 
     def _late_rows(

@@ -20,11 +20,12 @@ from pyspark.sql import functions as F
 from spark_jobs import __version__
 from spark_jobs.jobs import join_report
 from spark_jobs.jobs.errors import InputError
+from spark_jobs.pipeline.checks import COMPLETE_TABLE
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.model import LateData, Pipeline
-from spark_jobs.replay import gathering, late_events, retractions, triggers, windows
+from spark_jobs.replay import complete, gathering, late_events, retractions, triggers, windows
 from spark_jobs.report import data as d
-from spark_jobs.report import reduced
+from spark_jobs.report import lacking, reduced
 from spark_jobs.report.bins import bins
 from spark_jobs.report.page import render
 from spark_jobs.report.settings import settings
@@ -104,6 +105,7 @@ def collect(
             results = pool.submit(_results, tables["window_results"], pipeline)
             heaviest = pool.submit(_too_late_windows, tables["late_events"])
             keys = pool.submit(_too_late_keys, tables["late_events"], pipeline)
+            cost = pool.submit(_cost, tables.get(COMPLETE_TABLE), pipeline)
             reasons = pool.submit(reduced.reasons(tables["invalid_events"]).collect)
             closes = pipeline.windows.late_data is not LateData.UPDATE
             allowed_ms = pipeline.windows.allowed_lateness_ms if closes else 0
@@ -135,6 +137,7 @@ def collect(
                 too_late_keys=keys.result(),
                 invalid_reasons={row.reason: row.rows for row in reasons.result()},
                 alternatives=tuple(_alternative(a) for a in alternatives),
+                cost=cost.result(),
             )
     finally:
         marks.unpersist()
@@ -252,6 +255,20 @@ def _too_late_keys(late_events: DataFrame, pipeline: Pipeline) -> tuple[d.TooLat
     keys = range(len(pipeline.windows.key))
     found = reduced.heaviest_keys(late_events, pipeline).collect()
     return tuple(d.TooLateKey(tuple(row[f"k{i}"] for i in keys), row.rows, row.late_by_ms) for row in found)
+
+
+def _cost(told: DataFrame | None, pipeline: Pipeline) -> d.Cost | None:
+    if told is None:
+        return None
+    total = complete.totals(told).collect()[0]
+    keys = range(len(pipeline.windows.key))
+    worst = tuple(
+        d.LackingWindow(
+            tuple(row[f"k{i}"] for i in keys), row.start_ms, row.end_ms, row.row_count, row.missed_rows, row.is_shown
+        )
+        for row in lacking.worst(told, pipeline).collect()
+    )
+    return d.Cost(total.windows, total.lacking, total.not_shown, total.missed, worst)
 
 
 def _facts(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> d.RunFacts:

@@ -222,6 +222,8 @@ class Runner:
         there = [name for name in ("pairs", "windows", "panes") if name in counts]
         told = ", ".join(f"{counts[name]:,} {name}" for name in there)
         message = f"{told}, {counts['too_late']:,} rows too late"
+        if "missed_rows" in counts:
+            message += f"; {counts['windows_missing_rows']:,} windows lack {counts['missed_rows']:,} rows"
         return self._outcome(run, "replay", "done", message, began, counts=counts)
 
     def _audit(self, run: Run, began: _Clock) -> Outcome:

@@ -13,9 +13,19 @@ from concurrent.futures import ThreadPoolExecutor
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.pipeline.checks import COMPLETE_TABLE
 from spark_jobs.pipeline.model import Accumulation, Pipeline
 from spark_jobs.replay import columns as c
-from spark_jobs.replay import late_events, merging, retractions, session_panes, sessions, timeline, triggers
+from spark_jobs.replay import (
+    complete_sessions,
+    late_events,
+    merging,
+    retractions,
+    session_panes,
+    sessions,
+    timeline,
+    triggers,
+)
 from spark_jobs.replay.census import moving
 from spark_jobs.replay.engine import no_watermarks
 from spark_jobs.semantics.panes import Timing
@@ -65,7 +75,8 @@ class SessionStaging:
                 pool.submit(self._stage_panes, clean, "clean"),
                 pool.submit(self._stage, no_watermarks(groups.sparkSession), "watermarks", "all"),
             ]
-            ranked = self._ranked(components, before, groups, advances)
+            unclean = self._keep(sessions.unclean(components, pipeline), "unclean")
+            ranked = self._ranked(unclean, before, groups, advances)
             scanned = self._keep(merging.scanned(ranked, pipeline), "scanned")
             firings = session_panes.firings(scanned, advances, moved_by, pipeline, until_us=self._until_us)
             panes = self._keep(session_panes.scanned_panes(firings, ranked, scanned, pipeline), "scanned_panes")
@@ -83,13 +94,16 @@ class SessionStaging:
             if retractions.retracts(pipeline):
                 withdrawn = session_panes.retracted(panes)
                 beside.append(pool.submit(self._stage_inside, withdrawn, "panes", f"scanned/{staging.RETRACTIONS}"))
+            if pipeline.is_complete:
+                fire = triggers.by_timeline(advances, moved_by, pipeline, until_us=self._until_us)
+                found = complete_sessions.results(self._filling, components, unclean, panes, fire, pipeline)
+                beside.append(pool.submit(self._stage_inside, found, COMPLETE_TABLE, "all"))
             for future in beside:
                 future.result()
         return late_rows(panes, scanned, self._interval, pipeline) if self._fires_otherwise else None
 
-    def _ranked(self, components: DataFrame, before: DataFrame, groups: DataFrame, advances: DataFrame) -> DataFrame:
+    def _ranked(self, unclean: DataFrame, before: DataFrame, groups: DataFrame, advances: DataFrame) -> DataFrame:
         pipeline = self._pipeline
-        unclean = self._keep(sessions.unclean(components, pipeline), "unclean")
         rows = self._keep(sessions.rows_of(unclean, self._filling, pipeline), "unclean_rows")
         if timeline.tells_single_rows(pipeline):
             judged = timeline.judged(rows, before, pipeline)

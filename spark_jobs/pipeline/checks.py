@@ -14,6 +14,8 @@ from spark_jobs.pipeline.records import Field, ListOf, Record, Rest
 from spark_jobs.pipeline.review import hint
 
 RESULT_TABLES = ("panes", "window_results", "late_events", "invalid_events", "watermarks")
+#: What a run in the mode complete publishes besides them.
+COMPLETE_TABLE = "complete_results"
 #: What a join publishes in their place. It has no calendar to read: what fired a pair is told with the pair.
 JOIN_TABLES = ("pairs", "late_events", "invalid_events")
 
@@ -26,7 +28,7 @@ def _type(value: str) -> str:
 
 
 def _table(value: str) -> str:
-    known = tuple(dict.fromkeys((*RESULT_TABLES, *JOIN_TABLES)))
+    known = tuple(dict.fromkeys((*RESULT_TABLES, *JOIN_TABLES, COMPLETE_TABLE)))
     if value not in known:
         raise RefusedError(hint(value, known))
     return value
@@ -40,7 +42,10 @@ EXPECTATIONS = ListOf(
             Field(
                 "table",
                 "table",
-                text(f"one of {', '.join(RESULT_TABLES)}; of a join {', '.join(JOIN_TABLES)}").then(_table),
+                text(
+                    f"one of {', '.join(RESULT_TABLES)}; of a join {', '.join(JOIN_TABLES)}; "
+                    f"with replay.mode complete {COMPLETE_TABLE}"
+                ).then(_table),
             ),
         ),
         rest=Rest("arguments", Plain()),

@@ -23,6 +23,7 @@ from spark_jobs.pipeline.model import (
     EndOfInput,
     LateData,
     LatePanes,
+    Mode,
     OnFailure,
     Order,
     Pipeline,
@@ -103,6 +104,7 @@ _REPLAY = Record(
         Field("order", "order", choice(Order)),
         Field("end_of_input", "end_of_input", choice(EndOfInput)),
         Field("rows_per_round", "rows_per_round", whole_number("a number of rows, at least 1", least=1)),
+        Field("mode", "mode", choice(Mode)),
     ),
 )
 
@@ -244,6 +246,7 @@ PIPELINE = Record(
         rules.future_guard_needs_arrival_time,
         rules.offsets_belong_to_their_order,
         rules.alignment_belongs_to_offset_order,
+        rules.complete_results_have_columns_of_their_own,
         *join_rules.RULES,
     ),
 )

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from spark_jobs.pipeline.checks import JOIN_TABLES, RESULT_TABLES
+from spark_jobs.pipeline.checks import COMPLETE_TABLE, JOIN_TABLES, RESULT_TABLES
 from spark_jobs.pipeline.joins import NAMES, Declared
-from spark_jobs.pipeline.model import Accumulation, LatePanes, Order, Trigger, TriggerKind
+from spark_jobs.pipeline.model import Accumulation, LatePanes, Mode, Order, Trigger, TriggerKind
 from spark_jobs.pipeline.names import FIRING_COLUMNS, RESULT_COLUMNS
 from spark_jobs.pipeline.review import Facts, hint
 
@@ -135,6 +135,12 @@ def nothing_else_belongs_to_none(facts: Facts) -> Contradictions:
             yield f"windows.{name}", _OWN_KEY.get(name, "belongs to windows, and windows.kind is none; take it away")
 
 
+def a_join_is_faithful(facts: Facts) -> Contradictions:
+    """Ask for complete results of windows alone."""
+    if _is_readable(facts) and facts.value("replay.mode") is Mode.COMPLETE:
+        yield "replay.mode", "found complete with a join, whose pairs are told as the job told them; take it away"
+
+
 def names_of_a_join_differ(facts: Facts) -> Contradictions:
     """Tell the columns of pairs from one another, in any case of letters."""
     declared, named = facts.value("join"), names(facts)
@@ -161,11 +167,14 @@ def checks_are_about_tables_there(facts: Facts) -> Contradictions:
     joins = facts.written("join")
     if joins and not _is_readable(facts):
         return
-    there = JOIN_TABLES if joins else RESULT_TABLES
+    complete = facts.value("replay.mode") is Mode.COMPLETE
+    there = JOIN_TABLES if joins else (*RESULT_TABLES, COMPLETE_TABLE) if complete else RESULT_TABLES
     for key in facts.items("quality.expectations"):
         table = facts.value(f"{key}.table")
         if isinstance(table, str) and table not in there:
             what = "a join" if joins else "a pipeline without a join"
+            if table == COMPLETE_TABLE and not joins:
+                what = f"replay.mode {Mode.FAITHFUL}"
             yield f"{key}.table", f"found {table}, and {what} has {', '.join(there)}"
 
 
@@ -175,6 +184,7 @@ RULES = (
     a_join_has_bounds_or_windows,
     windows_of_a_join_fire_by_default,
     nothing_else_belongs_to_none,
+    a_join_is_faithful,
     names_of_a_join_differ,
     checks_are_about_tables_there,
 )

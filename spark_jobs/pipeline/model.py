@@ -28,6 +28,13 @@ class Order(StrEnum):
     OFFSET = "offset"
 
 
+class Mode(StrEnum):
+    """Whether a run tells what the job said, or besides it what all rows say, as if none had been too late."""
+
+    FAITHFUL = "faithful"
+    COMPLETE = "complete"
+
+
 class EndOfInput(StrEnum):
     """Whether the end of a bounded replay counts as the end of time (rule 5) or as a pause."""
 
@@ -157,11 +164,15 @@ class Source:
 
 @dataclass(frozen=True)
 class ReplayOrder:
-    """The declared arrival order and what its end means; `rows_per_round` belongs to the order OFFSET."""
+    """The declared arrival order and what its end means; `rows_per_round` belongs to the order OFFSET.
+
+    `mode` says what is told besides the faithful results, and changes none of them.
+    """
 
     order: Order = Order.ARRIVAL
     end_of_input: EndOfInput = EndOfInput.CLOSE
     rows_per_round: int = 1_000
+    mode: Mode = Mode.FAITHFUL
 
 
 @dataclass(frozen=True)
@@ -335,11 +346,23 @@ class Pipeline:
         return replace(self, source=united.source, watermark=own, sources=())
 
     @property
+    def is_complete(self) -> bool:
+        """Whether a run tells complete results besides the faithful ones."""
+        return self.replay.mode is Mode.COMPLETE
+
+    @property
+    def same_results(self) -> frozenset[str]:
+        """The fingerprints of all pipelines that give the faithful results of this one."""
+        return frozenset(replace(self, replay=replace(self.replay, mode=mode)).fingerprint for mode in Mode)
+
+    @property
     def fingerprint(self) -> str:
         """16 hex digits that name everything which can change a result row: all but quality, schedule and path."""
         meaning = {k: v for k, v in asdict(self).items() if k not in ("quality", "schedule", "path")}
+        # A pipeline without a join or complete results is what it was before there were any.
         if self.join is None:
-            # A pipeline without one is what it was before there were any.
             del meaning["join"]
+        if self.replay.mode is Mode.FAITHFUL:
+            del meaning["replay"]["mode"]
         text = json.dumps([__version__, meaning], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:16]

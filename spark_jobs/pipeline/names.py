@@ -15,6 +15,8 @@ from spark_jobs.pipeline.errors import RefusedError
 FIRING_COLUMNS = frozenset(("window_start", "window_end", "pane_index", "timing", "fired_at", "watermark", "run_id"))
 #: The columns that `panes` and `window_results` have besides the declared ones.
 RESULT_COLUMNS = FIRING_COLUMNS | {"row_count", "pane_count", "too_late_count", "last_fired_at"}
+#: The columns that `complete_results` has besides those.
+COMPLETE_COLUMNS = frozenset(("missed_rows", "is_shown", "faithful"))
 INTERNAL_PREFIX = "__tm"
 
 _UNSTORABLE = re.compile(r"[ ,;{}()\n\t=.`]")

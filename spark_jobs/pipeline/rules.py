@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 
 from spark_jobs.pipeline import join_rules
 from spark_jobs.pipeline.durations import format_duration
-from spark_jobs.pipeline.model import LatePanes, Order, Strategy, Trigger, TriggerKind
+from spark_jobs.pipeline.model import LatePanes, Mode, Order, Strategy, Trigger, TriggerKind
+from spark_jobs.pipeline.names import COMPLETE_COLUMNS
 from spark_jobs.pipeline.review import UNREADABLE, Facts
 from spark_jobs.semantics.windows import MOST_WINDOWS
 
@@ -153,6 +154,17 @@ def alignment_belongs_to_offset_order(facts: Facts) -> Contradictions:
     if facts.written("watermark.idle_timeout"):
         meaning = "a partition that waits for the others is not idle, and the clock of rounds cannot tell the two apart"
         yield name, f"contradicts idle_timeout: {meaning}; keep one"
+
+
+def complete_results_have_columns_of_their_own(facts: Facts) -> Contradictions:
+    """Leave the names of its own columns to the table of complete results, where there is one."""
+    if facts.value("replay.mode") is not Mode.COMPLETE:
+        return
+    for key in ("windows.key", "windows.aggregates"):
+        for name in facts.names(key):
+            if name.lower() in COMPLETE_COLUMNS:
+                place = f"{key}.{name}" if key == "windows.aggregates" else key
+                yield place, f"found the name '{name}', and complete_results has a column of it; use another name"
 
 
 def future_guard_needs_arrival_time(facts: Facts) -> Contradictions:

@@ -78,6 +78,19 @@ def state_columns(aggregates: list[Continued]) -> list[str]:
     return [f"{STATE}{i}_{k}" for i, a in enumerate(aggregates) for k in range(len(a.parts))]
 
 
+def at_once(aggregates: list[Continued]) -> dict[str, Column]:
+    """Aggregates of rows that give all states, by name (`state_columns`), and `ROW_COUNT`."""
+    parts = [part.at_once for a in aggregates for part in a.parts]
+    return {**dict(zip(state_columns(aggregates), parts, strict=True)), ROW_COUNT: F.count("*")}
+
+
+def merged(aggregates: list[Continued]) -> list[Column]:
+    """Aggregates of states, and of `ROW_COUNT`, that merge them under their own names."""
+    parts = [part for a in aggregates for part in a.parts]
+    states = [part.merge(F.col(n)).alias(n) for n, part in zip(state_columns(aggregates), parts, strict=True)]
+    return [*states, F.sum(ROW_COUNT).alias(ROW_COUNT)]
+
+
 def stored_columns(aggregates: list[Continued]) -> list[str]:
     """Those of `state_columns` that a pane has to keep beside its results."""
     return [f"{STATE}{i}_{k}" for i, a in enumerate(aggregates) if len(a.parts) > 1 for k in range(len(a.parts))]

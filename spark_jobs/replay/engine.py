@@ -15,6 +15,8 @@ from pyspark.sql import functions as F
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import (
     arrival_order,
+    complete,
+    complete_sessions,
     gathering,
     late_events,
     late_panes,
@@ -36,7 +38,7 @@ from spark_jobs.replay import (
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.calendar import calendar
 from spark_jobs.replay.census import census, gathered, moving
-from spark_jobs.replay.events import fills_windows, moves_watermark, prepare
+from spark_jobs.replay.events import fills_windows, moves_watermark, prepare, source_columns
 from spark_jobs.replay.support import require_firing, require_support
 
 _CALENDAR_TIMES = ("window_start", "window_end", "fires_at", "watermark_at_fire", "closes_at")
@@ -150,6 +152,17 @@ class Replay:
         return panes.window_results(self._on_time_panes, self._late_panes, missed, self._pipeline)
 
     @cached_property
+    def complete_results(self) -> DataFrame:
+        """What all rows of each window say, and what its result lacks (see `complete`); whatever `replay.mode` is."""
+        book, results, pipeline = self.calendar, self.window_results, self._pipeline
+        rows = self._prepared.where(fills_windows())
+        if complete.results_lack_only_dropped_rows(source_columns(rows), pipeline):
+            dropping = complete.dropping(self.late_rows, pipeline).localCheckpoint()
+            return complete.of_dropping(rows, dropping, results, book, pipeline)
+        shown = self.panes if showings.discards(pipeline) else None
+        return complete.of_all(rows, results, shown, book, pipeline)
+
+    @cached_property
     def late_events(self) -> DataFrame:
         """The rows that no window took; none where they are dropped."""
         return late_events.late_events(self.late_rows, self._pipeline)
@@ -213,9 +226,12 @@ class SessionReplay(Replay):
         return sessions.components(self._filling, self._before, self._pipeline).localCheckpoint()
 
     @cached_property
+    def _unclean(self) -> DataFrame:
+        return sessions.unclean(self.components, self._pipeline).localCheckpoint()
+
+    @cached_property
     def _ranked(self) -> DataFrame:
-        unclean = sessions.unclean(self.components, self._pipeline).localCheckpoint()
-        rows = sessions.rows_of(unclean, self._filling, self._pipeline).localCheckpoint()
+        rows = sessions.rows_of(self._unclean, self._filling, self._pipeline).localCheckpoint()
         if timeline.tells_single_rows(self._pipeline):
             return merging.ranked(timeline.judged(rows, self._before, self._pipeline)).localCheckpoint()
         missed = self._missed(late_events.epochs_of(rows))
@@ -253,6 +269,14 @@ class SessionReplay(Replay):
     def window_results(self) -> DataFrame:
         """The latest pane of every session that no other has swallowed."""
         return session_panes.window_results(self._clean_panes, self._scanned_panes, self.late_rows, self._pipeline)
+
+    @cached_property
+    def complete_results(self) -> DataFrame:
+        """What all rows of each session say, and what its results lack (see `complete_sessions`)."""
+        rows = self._prepared.where(fills_windows())
+        fire = triggers.by_timeline(self.timeline, self._census_moving, self._pipeline, until_us=self._until_us)
+        told = (rows, self.components, self._unclean, self._scanned_panes)
+        return complete_sessions.results(*told, fire, self._pipeline)
 
     @cached_property
     def watermarks(self) -> DataFrame:

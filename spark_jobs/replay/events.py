@@ -120,6 +120,11 @@ def fills_windows() -> Column:
     return F.col(c.VALID) & F.col(c.KEPT)
 
 
+def source_columns(prepared: DataFrame) -> list[str]:
+    """The source's own columns of prepared rows."""
+    return [name for name in prepared.columns if not name.startswith(c.PREFIX)]
+
+
 def partition_label(columns: tuple[str, ...]) -> Column:
     """The source partition as text: its values joined by '|', 'null' for a null, '' where there is one partition."""
     if not columns:

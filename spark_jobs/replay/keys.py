@@ -23,6 +23,12 @@ def matching(rows: DataFrame, others: DataFrame, names: Sequence[str]) -> DataFr
     return rows.join(renamed.distinct(), _same(names), "left_semi")
 
 
+def among(rows: DataFrame, few: DataFrame, names: Sequence[str], *, are: bool = True) -> DataFrame:
+    """Those of `rows` whose values under `names` are among those of `few`, or are not; `few` are sent to all tasks."""
+    renamed = _apart(few.select(*map(quoted, names)), names)
+    return rows.join(F.broadcast(renamed), _same(names), "left_semi" if are else "left_anti")
+
+
 def beside(left: DataFrame, right: DataFrame, names: Sequence[str]) -> DataFrame:
     """All of `left`, with what `right` has where `names` are equal; each of these once."""
     renamed = _apart(right, names)

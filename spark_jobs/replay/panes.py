@@ -42,13 +42,9 @@ def on_time_panes(
     if going_on is None:
         pane = _of_rows(window_slices.on_time_pairs(on_time, late_rows, pipeline), fires, pipeline)
     else:
-        names = aggregates.state_columns(going_on)
-        parts = dict(zip(names, (part for a in going_on for part in a.parts), strict=True))
-        at_once = {**{name: part.at_once for name, part in parts.items()}, ROW_COUNT: F.count("*")}
-        pane = window_slices.on_time_states(on_time, late_rows, at_once, pipeline)
+        pane = window_slices.on_time_states(on_time, late_rows, aggregates.at_once(going_on), pipeline)
         if late_rows is not None:
-            merged = (part.merge(F.col(name)).alias(name) for name, part in parts.items())
-            pane = pane.groupBy(*by_window).agg(*merged, F.sum(ROW_COUNT).alias(ROW_COUNT))
+            pane = pane.groupBy(*by_window).agg(*aggregates.merged(going_on))
         pane = pane.withColumns(finished(going_on))
     fired = pane.join(F.broadcast(fires), c.WINDOW_MS)
     states = aggregates.stored_columns(going_on or [])

@@ -17,7 +17,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline, TriggerKind
-from spark_jobs.replay import arrival_order, firing, lateness, timeline
+from spark_jobs.replay import arrival_order, firing, lateness, timeline, timestamps
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.aggregates import aggregated
 from spark_jobs.replay.keys import key_columns
@@ -38,12 +38,7 @@ def components(rows: DataFrame, before: DataFrame, pipeline: Pipeline) -> DataFr
     within their key: one shuffle, the only one of all events.
     """
     gap = F.lit(pipeline.windows.gap_ms)
-    ts = F.col(c.TS_MS)
-    by_key = Window.partitionBy(*(key_columns(pipeline) or [F.lit(0)])).orderBy(c.TS_MS)
-    beside = timeline.judged(rows, before, pipeline).withColumn(_BEFORE, F.lag(c.TS_MS).over(by_key))
-    apart = F.col(_BEFORE).isNull() | (ts - F.col(_BEFORE) > gap)
-    cut = beside.withColumn(_CUT, F.when(apart, ts))
-    started = cut.withColumn(c.WINDOW_MS, F.max(_CUT).over(by_key.rowsBetween(Window.unboundedPreceding, 0)))
+    started = _started(timeline.judged(rows, before, pipeline), pipeline)
     nearest = F.coalesce(_CUT, _BEFORE)
     fired_before = lateness.is_complete(F.col(c.WATERMARK_MS), nearest + gap - F.lit(1))
     together = started.groupBy(*key_columns(pipeline), c.WINDOW_MS)
@@ -52,6 +47,30 @@ def components(rows: DataFrame, before: DataFrame, pipeline: Pipeline) -> DataFr
     waits = pipeline.windows.trigger.kind is TriggerKind.EVENT_TIME
     scanned = fired_before if waits else F.lit(True)
     return together.agg(F.max(c.TS_MS).alias(LAST_TS_MS), F.max(scanned).alias(UNCLEAN), *aggregated(pipeline))
+
+
+def _started(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """`rows` with the start of their component as `WINDOW_MS`; `_CUT` is null in all rows but its first."""
+    ts = F.col(c.TS_MS)
+    by_key = Window.partitionBy(*(key_columns(pipeline) or [F.lit(0)])).orderBy(c.TS_MS)
+    beside = rows.withColumn(_BEFORE, F.lag(c.TS_MS).over(by_key))
+    apart = F.col(_BEFORE).isNull() | (ts - F.col(_BEFORE) > F.lit(pipeline.windows.gap_ms))
+    cut = beside.withColumn(_CUT, F.when(apart, ts))
+    return cut.withColumn(c.WINDOW_MS, F.max(_CUT).over(by_key.rowsBetween(Window.unboundedPreceding, 0)))
+
+
+def retold(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """`components` of aggregates that ask for their firing, as if the end of the input had fired all rows of each.
+
+    `rows` are prepared and fill windows; they need no epoch.
+    """
+    together = Window.partitionBy(*key_columns(pipeline), c.WINDOW_MS)
+    ended = _started(rows, pipeline).withColumn(LAST_TS_MS, F.max(c.TS_MS).over(together))
+    length_ms = F.col(LAST_TS_MS) + F.lit(pipeline.windows.gap_ms) - F.col(c.WINDOW_MS)
+    told = firing.beside(ended, firing.told(F.col(c.WINDOW_MS), length_ms, timestamps.end_of_input()), pipeline)
+    asked = firing.asked(rows.columns, pipeline)
+    found = told.groupBy(*key_columns(pipeline), c.WINDOW_MS, LAST_TS_MS, *asked).agg(*aggregated(pipeline))
+    return found.drop(*asked).withColumn(UNCLEAN, F.lit(True))
 
 
 def _untold(rows: DataFrame, pipeline: Pipeline) -> list[Column]:

@@ -26,6 +26,16 @@ from spark_jobs.replay.events import quoted
 _SLICE = c.PREFIX + "slice_ms"
 
 
+def pairs(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """A row for each of the prepared `rows` and window of it, on time or not: the source's columns and `WINDOW_MS`."""
+    spec = pipeline.windows
+    names = [quoted(name) for name in rows.columns if not name.startswith(c.PREFIX)]
+    if not windows.overlap(spec):
+        return rows.select(*names, c.WINDOW_MS)
+    oldest = windows.oldest_ms(F.col(c.TS_MS), spec).alias(c.OLDEST_MS)
+    return _expanded(rows.select(*names, oldest, c.WINDOW_MS), spec)
+
+
 def on_time_pairs(
     on_time: DataFrame, late_rows: DataFrame | None, pipeline: Pipeline, *, more: Sequence[str] = ()
 ) -> DataFrame:
@@ -55,11 +65,24 @@ def on_time_states(
     found = [column.alias(name) for name, column in states.items()]
     if late_rows is None:
         return on_time.groupBy(*key, c.WINDOW_MS).agg(*found)
-    at, names = F.col(_SLICE), [*key, c.OLDEST_MS, c.WINDOW_MS, *states]
-    whole = on_time.groupBy(*key, windows.slice_ms(F.col(c.TS_MS), spec).alias(_SLICE)).agg(*found)
-    whole = whole.withColumns({c.OLDEST_MS: windows.oldest_ms(at, spec), c.WINDOW_MS: windows.start_ms(at, spec)})
+    names = [*key, c.OLDEST_MS, c.WINDOW_MS, *states]
     partly = _open_part(late_rows, spec).groupBy(*key, c.OLDEST_MS, c.WINDOW_MS).agg(*found)
-    return _expanded(whole.select(*names).unionByName(partly.select(*names)), spec)
+    return _expanded(_by_slice(on_time, states, pipeline).select(*names).unionByName(partly.select(*names)), spec)
+
+
+def states(rows: DataFrame, states: Mapping[str, Column], pipeline: Pipeline) -> DataFrame:
+    """Partial states of the prepared `rows` in all of their windows, on time or not; as in `on_time_states`."""
+    return _expanded(_by_slice(rows, states, pipeline), pipeline.windows)
+
+
+def _by_slice(rows: DataFrame, states: Mapping[str, Column], pipeline: Pipeline) -> DataFrame:
+    """States by key and window slice, with the oldest and the newest window of the slice."""
+    spec, at = pipeline.windows, F.col(_SLICE)
+    key = [quoted(name) for name in pipeline.windows.key]
+    found = [column.alias(name) for name, column in states.items()]
+    whole = rows.groupBy(*key, windows.slice_ms(F.col(c.TS_MS), spec).alias(_SLICE)).agg(*found)
+    bounds = {c.OLDEST_MS: windows.oldest_ms(at, spec), c.WINDOW_MS: windows.start_ms(at, spec)}
+    return whole.withColumns(bounds).drop(_SLICE)
 
 
 def late_pairs(late_rows: DataFrame, pipeline: Pipeline) -> DataFrame:
@@ -72,6 +95,16 @@ def late_pairs(late_rows: DataFrame, pipeline: Pipeline) -> DataFrame:
     first = F.greatest(oldest, lateness.oldest_accepting_ms(F.col(c.WATERMARK_MS), spec))
     last = F.least(newest, lateness.oldest_on_time_ms(F.col(c.WATERMARK_MS), spec) - F.lit(spec.period_ms))
     return _expanded(accepted.withColumns({c.OLDEST_MS: first, c.WINDOW_MS: last}), spec)
+
+
+def dropped_pairs(late_rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The rows of `late_rows` that a window has dropped, once for each such window, which is their `WINDOW_MS`."""
+    spec = pipeline.windows
+    if not windows.overlap(spec):
+        return late_rows.where(c.TOO_LATE)
+    closed = lateness.oldest_accepting_ms(F.col(c.WATERMARK_MS), spec) - F.lit(spec.period_ms)
+    bounds = {c.OLDEST_MS: windows.oldest_ms(F.col(c.TS_MS), spec), c.WINDOW_MS: F.least(F.col(c.WINDOW_MS), closed)}
+    return _expanded(late_rows.withColumns(bounds), spec)
 
 
 def missed(late_rows: DataFrame, pipeline: Pipeline) -> DataFrame:

@@ -166,6 +166,32 @@ class TooLateKey:
 
 
 @dataclass(frozen=True)
+class LackingWindow:
+    """A (key, window) of `rows` rows, of which the job has shown `missed` in no pane; a null in the key is None."""
+
+    key: tuple[str | None, ...]
+    window_start_ms: int
+    window_end_ms: int
+    rows: int
+    missed: int
+    is_shown: bool
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the watermark cost: of `windows` windows of a key `lacking` lack a row, `not_shown` have no result at all.
+
+    They lack `missed` rows together; `worst` are some of them, those that lack the largest share of their rows first.
+    """
+
+    windows: int = 0
+    lacking: int = 0
+    not_shown: int = 0
+    missed: int = 0
+    worst: tuple[LackingWindow, ...] = ()
+
+
+@dataclass(frozen=True)
 class Alternative:
     """What the same rows give with another bound and another lateness."""
 
@@ -201,7 +227,7 @@ class ReportData:
     late. `waits`: windows fire at their end, and not before. `late_rows_fire`: each late row fires its window, so that
     late marks are late rows; otherwise they are late firings. `closes`: a window has an end, behind which rows are too
     late for it. `keeps_late`: those rows are in `late_events`; otherwise they are counted alone. `join`: results are
-    pairs.
+    pairs. `cost` is there in the mode complete alone.
     """
 
     pipeline: str
@@ -226,3 +252,4 @@ class ReportData:
     too_late_keys: tuple[TooLateKey, ...] = ()
     invalid_reasons: Mapping[str, int] = field(default_factory=dict)
     alternatives: tuple[Alternative, ...] = ()
+    cost: Cost | None = None

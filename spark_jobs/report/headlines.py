@@ -105,6 +105,7 @@ def headlines(data: ReportData) -> tuple[Headline, ...]:
             for name, label, role in _fates(data)
         ),
         *_results(data),
+        *_cost(data),
         Headline(
             "checks passed", number(passed), "Expectations that what was computed fulfils.", role="good" * (passed > 0)
         ),
@@ -142,6 +143,28 @@ def _results(data: ReportData) -> tuple[Headline, ...]:
     first, second = data.join.names
     meaning = f"Rows of {first} and {second} of one key that {near}."
     return (Headline("pairs", number(data.counts.get("pairs")), meaning),)
+
+
+def _cost(data: ReportData) -> tuple[Headline, ...]:
+    if data.cost is None:
+        return ()
+    lacking, windows = data.cost.lacking, data.cost.windows
+    meaning = f"What the watermark cost: they lack {number(data.cost.missed)} rows; see below."
+    return (Headline("windows that lack rows", number(lacking), meaning, share(lacking, windows), "too-late"),)
+
+
+def cost(data: ReportData) -> str | None:
+    """Say in a sentence what the watermark cost; None if the run did not ask."""
+    if data.cost is None:
+        return None
+    told = data.cost
+    if not told.lacking:
+        return f"Nothing: the results of all {number(told.windows)} windows are those of all of their rows."
+    return (
+        f"Of {number(told.windows)} windows of a key {number(told.lacking)} ({share(told.lacking, told.windows)}) lack "
+        f"{number(told.missed)} rows that were too late or that no firing showed; {number(told.not_shown)} of them "
+        "have no result at all. What all rows say is in complete_results."
+    )
 
 
 def _late(data: ReportData, allowed: str) -> str:

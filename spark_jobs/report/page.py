@@ -42,6 +42,7 @@ def render(data: ReportData) -> str:
         headlines=headlines.headlines(data),
         parts=headlines.parts(data),
         conservation=headlines.conservation(data),
+        cost=headlines.cost(data),
         pictures=pictures,
         drawn=frozenset(drawn),
         checks=_failing_first(data.checks)[:_CHECKS],

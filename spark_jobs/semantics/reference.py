@@ -17,14 +17,19 @@ Late rows that are dropped are counted, and `late_events` is empty.
 An aggregate may ask for the `window_start`, `window_end` and `watermark` of its firing, as for columns of each row; a
 column of the source with such a name comes first.
 
+In the mode complete `complete_results` says besides what all rows of each window say (`complete`): the aggregates,
+`row_count`, `missed_rows`, `is_shown`, and `faithful`, what `window_results` says of the window: its aggregates and
+`row_count`; of sessions a list of those that lie in it, with their bounds; None if it says nothing. The watermark that
+an aggregate of all rows asks for is the end of the input.
+
 Timestamps in the result are aware, UTC; the watermark MIN is None and MAX is `instants.END_OF_INPUT`. Columns are those
 of the published tables, in their order, without `run_id`.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -32,13 +37,14 @@ from typing import TYPE_CHECKING, Any
 from spark_jobs.semantics.aggregates import Aggregation, aggregation
 from spark_jobs.semantics.arrival_order import Comparable
 from spark_jobs.semantics.calendar import Advance
+from spark_jobs.semantics.complete import complete_windows
 from spark_jobs.semantics.events import Event, Predicate, Row, event_reader
 from spark_jobs.semantics.expressions import column
-from spark_jobs.semantics.instants import floor_to_ms, micros, table_time, table_time_us
+from spark_jobs.semantics.instants import MAX, floor_to_ms, micros, table_time, table_time_us
 from spark_jobs.semantics.lateness import Lateness, fate
-from spark_jobs.semantics.panes import Timing
+from spark_jobs.semantics.panes import Pane, Timing
 from spark_jobs.semantics.rounds import Rounds
-from spark_jobs.semantics.streaming_job import Fired, Judged, StreamingJob
+from spark_jobs.semantics.streaming_job import Fired, Judged, StreamingJob, group_key
 from spark_jobs.semantics.windows import TimeWindow
 
 if TYPE_CHECKING:
@@ -59,6 +65,7 @@ class Replay:
     unassigned_events: list[TableRow]
     counts: dict[str, int]
     drift: list[TableRow]
+    complete_results: list[TableRow]
 
 
 def replay(
@@ -116,6 +123,7 @@ def replay(
             "late_panes": sum(fired.pane.timing is Timing.LATE for fired in job.fired),
         },
         drift=[] if rounds is None else [asdict(drift) for drift in rounds.drift],
+        complete_results=tables.complete_results(job) if pipeline.replay.mode.value == "complete" else [],
     )
 
 
@@ -123,6 +131,7 @@ class _Tables:
     """What happened, as rows of the published tables."""
 
     def __init__(self, pipeline: Pipeline, aggregates: Mapping[str, Aggregation]) -> None:
+        self._windows = pipeline.windows
         self._key = pipeline.windows.key
         self._has_sessions = pipeline.windows.kind == "session"
         self._retracts = pipeline.windows.accumulation.value == "retracting"
@@ -155,28 +164,50 @@ class _Tables:
             "timing": pane.timing.value,
             "fired_at": table_time_us(by.clock_us),
             "watermark": table_time(by.pane.watermark),
-            **self._values(told),
+            **self._values(pane.rows, pane.window, pane.watermark),
             "row_count": len(pane.rows),
         }
 
     def window_results(self, fired: list[Fired], too_late: list[Judged]) -> list[TableRow]:
-        latest = _Latest()
-        for f in fired:
-            latest.withdrawn_by(f)
         missed: Counter[tuple[Comparable, TimeWindow]] = Counter()
         for judged in too_late:
             missed.update((verdict.key, verdict.window) for verdict in judged.verdicts)
         return [
             {
                 **self._window(f),
-                **self._values(f),
+                **self._values(f.pane.rows, f.pane.window, f.pane.watermark),
                 "pane_count": f.pane.index + 1,
                 "row_count": len(f.pane.rows),
                 "too_late_count": missed[group],
                 "last_fired_at": table_time_us(f.clock_us),
             }
-            for group, f in latest.panes.items()
+            for group, f in _Latest.of(fired).panes.items()
         ]
+
+    def complete_results(self, job: StreamingJob) -> list[TableRow]:
+        panes, results = _by_key(job.fired), _by_key(_Latest.of(job.fired).panes.values())
+        rows = ((group_key(judged.event.row, self._key), judged.event.ts, judged.event) for judged in job.judged)
+        return [
+            {
+                **self._group(complete.rows[0], complete.window),
+                **self._values(complete.rows, complete.window, MAX),
+                "row_count": len(complete.rows),
+                "missed_rows": complete.missed(panes[complete.key]),
+                **self._faithful(complete.shown(results[complete.key])),
+            }
+            for complete in complete_windows(rows, self._windows, job.watermark)
+        ]
+
+    def _faithful(self, shown: list[Pane[Comparable, Event]]) -> TableRow:
+        told = [
+            {
+                **(_bounds(pane.window) if self._has_sessions else {}),
+                **self._values(pane.rows, pane.window, pane.watermark),
+                "row_count": len(pane.rows),
+            }
+            for pane in shown
+        ]
+        return {"is_shown": bool(shown), "faithful": (told or None) if self._has_sessions else next(iter(told), None)}
 
     def watermarks(self, job: StreamingJob) -> list[TableRow]:
         # A session is its key's own: there is no calendar of windows that all keys share.
@@ -196,15 +227,16 @@ class _Tables:
         }
 
     def _window(self, fired: Fired) -> TableRow:
-        first = fired.pane.rows[0].row
-        return {**{name: column(first, name) for name in self._key}, **_bounds(fired.pane.window)}
+        return self._group(fired.pane.rows[0], fired.pane.window)
 
-    def _values(self, fired: Fired) -> TableRow:
-        pane = fired.pane
-        told = {**_bounds(pane.window), "watermark": table_time(pane.watermark)}
-        own = {name.lower() for name in pane.rows[0].row}
+    def _group(self, first: Event, window: TimeWindow) -> TableRow:
+        return {**{name: column(first.row, name) for name in self._key}, **_bounds(window)}
+
+    def _values(self, held: Sequence[Event], window: TimeWindow, watermark: int) -> TableRow:
+        told = {**_bounds(window), "watermark": table_time(watermark)}
+        own = {name.lower() for name in held[0].row}
         beside = {name: value for name, value in told.items() if name not in own}
-        rows = [{**event.row, **beside} for event in pane.rows]
+        rows = [{**event.row, **beside} for event in held]
         return {name: aggregate(rows) for name, aggregate in self._aggregates.items()}
 
 
@@ -214,6 +246,14 @@ class _Latest:
     def __init__(self) -> None:
         self.panes: dict[tuple[Comparable, TimeWindow], Fired] = {}
 
+    @classmethod
+    def of(cls, fired: Iterable[Fired]) -> _Latest:
+        """Take all panes, in firing order."""
+        latest = cls()
+        for f in fired:
+            latest.withdrawn_by(f)
+        return latest
+
     def withdrawn_by(self, fired: Fired) -> list[Fired]:
         """Take a pane in firing order; give those whose place it takes."""
         pane = fired.pane
@@ -221,6 +261,13 @@ class _Latest:
         withdrawn = [*(self.panes.pop(group, None) for group in absorbed), self.panes.get((pane.key, pane.window))]
         self.panes[pane.key, pane.window] = fired
         return [f for f in withdrawn if f is not None]
+
+
+def _by_key(fired: Iterable[Fired]) -> defaultdict[Comparable, list[Pane[Comparable, Event]]]:
+    found = defaultdict(list)
+    for f in fired:
+        found[f.pane.key].append(f.pane)
+    return found
 
 
 def _clock_end(until: datetime | None, arrived: list[Event]) -> int | None:

@@ -20,7 +20,7 @@ from spark_jobs.semantics.arrival_order import Comparable, comparable
 from spark_jobs.semantics.calendar import Advance, WindowCalendar
 from spark_jobs.semantics.clock import ArrivalClock
 from spark_jobs.semantics.emission import emission_clock
-from spark_jobs.semantics.events import Event
+from spark_jobs.semantics.events import Event, Row
 from spark_jobs.semantics.expressions import column
 from spark_jobs.semantics.instants import MAX
 from spark_jobs.semantics.panes import Pane, Verdict, WindowOperator
@@ -76,6 +76,11 @@ class StreamingJob:
         self._closes = pipeline.replay.end_of_input.value == "close"
         self._rows_emit = any(emits_at_rows(watermark) for watermark in watermarks)
 
+    @property
+    def watermark(self) -> int:
+        """The watermark now; behind the end of a bounded input MAX."""
+        return self._operator.watermark
+
     def run(self, events: Iterable[Event], until_us: int | None) -> None:
         """Process the events, which are in arrival order, then the end of the input at `until_us` or the last row."""
         end_us = None
@@ -95,7 +100,7 @@ class StreamingJob:
 
     def _process(self, event: Event) -> None:
         watermark = self._operator.watermark
-        key = tuple(comparable(column(event.row, name)) for name in self._key)
+        key = group_key(event.row, self._key)
         verdicts = self._operator.on_row(key, event.ts, event)
         self.judged.append(Judged(event, watermark, verdicts))
         self.fired += [Fired(verdict.pane, event.clock_us) for verdict in verdicts if verdict.pane is not None]
@@ -157,6 +162,11 @@ def _sources(
         )
         for united, channel in zip(pipeline.sources, channels, strict=True)
     }
+
+
+def group_key(row: Row, names: Iterable[str]) -> Comparable:
+    """Give the key of a row: the values of its columns `names`, as what can be compared."""
+    return tuple(comparable(column(row, name)) for name in names)
 
 
 def operator(declared: Windows) -> Operator:

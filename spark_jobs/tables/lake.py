@@ -15,18 +15,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from spark_jobs.pipeline.checks import JOIN_TABLES, RESULT_TABLES
+from spark_jobs.pipeline.checks import COMPLETE_TABLE, JOIN_TABLES, RESULT_TABLES
 from spark_jobs.pipeline.model import Pipeline
 
 #: Whatever a run may publish; `advances` is what a run over later arrivals goes on from.
-TABLES = tuple(dict.fromkeys((*RESULT_TABLES, *JOIN_TABLES, "advances")))
+TABLES = tuple(dict.fromkeys((*RESULT_TABLES, *JOIN_TABLES, "advances", COMPLETE_TABLE)))
+#: What tells of other tables of its run: it is published with these or not at all.
+DERIVED_TABLES = (COMPLETE_TABLE,)
 #: The one that every run publishes into, and before all others.
 GATE_TABLE = "late_events"
 
 
 def result_tables(pipeline: Pipeline) -> tuple[str, ...]:
     """The tables that a run of the pipeline publishes."""
-    return RESULT_TABLES if pipeline.join is None else JOIN_TABLES
+    if pipeline.join is not None:
+        return JOIN_TABLES
+    return (*RESULT_TABLES, COMPLETE_TABLE) if pipeline.is_complete else RESULT_TABLES
 
 
 @dataclass(frozen=True)

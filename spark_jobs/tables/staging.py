@@ -29,6 +29,7 @@ _STATISTICS = {
     "watermarks": "window_start",
     "panes": "window_start,timing",
     "window_results": "window_start",
+    "complete_results": "window_start,missed_rows",
     "late_events": "window_start,event_time",
     "pairs": "window_start,event_time,timing",
     "invalid_events": "run_id",

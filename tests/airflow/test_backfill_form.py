@@ -70,6 +70,12 @@ def test_restating_is_asked_for_only_where_the_form_says_so(pipelines: dict[str,
     assert "restate" not in request_of(filled(pipelines, restate=False), pipelines)
 
 
+def test_complete_results_are_a_setting_of_the_file(pipelines: dict[str, Pipeline]) -> None:
+    assert request_of(filled(pipelines, complete=True), pipelines)["overrides"] == {"replay.mode": "complete"}
+    with pytest.raises(FormError, match=r"settings: replay.mode is also the field complete"):
+        request_of(filled(pipelines, complete=True, settings={"replay.mode": "faithful"}), pipelines)
+
+
 def test_a_filled_form_becomes_utc_times_and_overrides_of_the_file(pipelines: dict[str, Pipeline]) -> None:
     fields = {
         "pipeline": "visits",

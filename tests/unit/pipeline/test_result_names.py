@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from spark_jobs.pipeline import Problem
+from spark_jobs.pipeline import PipelineError, Problem, parse
 
 # Each row: a change of one place in the file, and its only problem, as it is printed after 'flights.yaml:'.
 NAMES = [
@@ -104,3 +104,17 @@ def test_every_column_that_the_tables_have_anyway_is_taken(
         f"flights.yaml:22:9: windows.key[0]: found '{name}', expected a column; {taken}",
         f"flights.yaml:27:5: windows.aggregates.{name.upper()}: found the name '{name.upper()}'; {taken}",
     ]
+
+
+def test_complete_results_take_names_where_there_are_any(flights: str, environ: dict[str, str]) -> None:
+    named = flights.replace("    flights:", "    Missed_Rows:")
+    assert parse(named, environ=environ).windows.aggregates[0].name == "Missed_Rows"
+    with pytest.raises(
+        PipelineError, match=r"aggregates.Missed_Rows: .* complete_results has a column of it; use anoth"
+    ):
+        parse(named, environ=environ, overrides={"replay.mode": "complete"})
+    checked = flights.replace("table: panes", "table: complete_results")
+    with pytest.raises(PipelineError, match=r"found complete_results, and replay.mode faithful has panes"):
+        parse(checked, environ=environ)
+    told = parse(checked, environ=environ, overrides={"replay.mode": "complete"})
+    assert "complete_results" in {one.table for one in told.quality.expectations}

@@ -36,7 +36,7 @@ UNKNOWN = [
         "  out_of_orderness: 1 h\n",
         (
             "11:3: replay.out_of_orderness: unknown key here; it belongs to watermark; known keys: order, "
-            "end_of_input, rows_per_round"
+            "end_of_input, rows_per_round, mode"
         ),
     ),
     (

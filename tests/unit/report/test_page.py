@@ -17,7 +17,9 @@ from spark_jobs.report.data import (
     Alternative,
     CheckResult,
     Combined,
+    Cost,
     JoinFacts,
+    LackingWindow,
     LateMark,
     LateMarks,
     Lateness,
@@ -354,3 +356,19 @@ def test_the_page_of_a_join_has_a_table_of_its_inputs_and_says_what_is_drawn(run
     empty = render(nothing)
     assert "There are no results: no two rows have joined." in empty
     assert "Nothing to draw: the tables of a join tell the watermark of late rows, and none came late." in empty
+
+
+def test_the_page_says_what_the_watermark_cost_where_the_run_has_told(run: ReportData, parsed: Parsed) -> None:
+    assert "cost" not in render(run).split("<nav")[1].split("</nav>")[0]
+    worst = (LackingWindow((None,), 0, 3_600_000, 4, 4, False), LackingWindow((HOSTILE,), 0, 3_600_000, 4, 1, True))
+    told = replace(run, cost=Cost(windows=20, lacking=2, not_shown=1, missed=5, worst=worst))
+    page = parsed(render(told))
+    words = " ".join(section(page, "cost").words().split())
+    assert "Of 20 windows of a key 2 (10%) lack 5 rows" in words
+    assert "1 of them have no result at all" in words
+    first, second = section(page, "cost").all("tbody")[0].all("tr")
+    assert ("not shown" in first.words(), "25%" in second.words()) == (True, True)
+    assert not section(page, "cost").all("script")
+    assert "windows that lack rows" in section(page, "numbers").words()
+    nothing = parsed(render(replace(run, cost=Cost(windows=20))))
+    assert "Nothing: the results of all 20 windows" in section(nothing, "cost").words()
