@@ -78,7 +78,7 @@ def plan(
     """
     _require(pipeline, interval, arrived_to)
     done = ledger.published(spark, lake)
-    shown = _shown(done)
+    shown = shown_last(done)
     if not interval.whole and not restate:
         _require_likeness(done, pipeline)
     kind = BACKFILL if not interval.whole else FULL if arrived_to is None else ARRIVALS
@@ -93,8 +93,14 @@ def plan(
         goes_on, note = _going_on(spark, pipeline, lake, done, versions)
     if goes_on is not None:
         interval = Interval(_EPOCH + timedelta(milliseconds=goes_on.oldest_ms), None)
-    run = Run(
-        run_id=_run_id(pipeline, versions, interval, arrived_to, shown if kind == ARRIVALS else None),
+    run_id = _run_id(pipeline, versions, interval, arrived_to, shown if kind == ARRIVALS else None)
+    known = ledger.find(spark, lake, run_id)
+    while known is not None and known.versions and known.discarded:
+        # What it had published is gone, and cannot be published twice under one name.
+        run_id = _hashed(f"{run_id}\ndiscarded {known.steps[-1].finished_at}")
+        known = ledger.find(spark, lake, run_id)
+    run = known or Run(
+        run_id=run_id,
         pipeline=pipeline.name,
         fingerprint=pipeline.fingerprint,
         kind=kind,
@@ -105,7 +111,7 @@ def plan(
         arrived_from=None if goes_on is None else _EPOCH + timedelta(microseconds=goes_on.covered_us),
         arrived_to=arrived_to,
     )
-    return Plan(ledger.find(spark, lake, run.run_id) or run, _tables(pipeline), note)
+    return Plan(run, _tables(pipeline), note)
 
 
 def _require(pipeline: Pipeline, interval: Interval, arrived_to: datetime | None) -> None:
@@ -141,13 +147,13 @@ def _going_on(
     spark: SparkSession, pipeline: Pipeline, lake: Lake, done: Sequence[Run], versions: Mapping[str, int]
 ) -> tuple[Resumption | None, str]:
     """Where a run over later arrivals goes on; none with what stands in the way, if it is not a matter of course."""
-    shown = _shown(done)
+    shown = shown_last(done)
     if shown is None or shown.arrived_to is None or not can_resume(pipeline):
         return None, ""
     if shown.fingerprint != pipeline.fingerprint or "advances" not in shown.versions:
         return None, "the pipeline is not the one whose results are published"
     # A part of time may have been replayed on a later version than the rest.
-    since = [run for run in done[: done.index(shown) + 1] if run.kind in _WHOLE][-1].source_version
+    since = read_last(done, shown).source_version
     changed = rewritten(spark, pipeline, since, versions[""], shown.arrived_to)
     if changed is not None:
         return None, f"{pipeline.source.table}: {changed}"
@@ -155,11 +161,16 @@ def _going_on(
     return resumption(read_published(spark, lake, "advances"), covered_us, pipeline), ""
 
 
-def _shown(done: Sequence[Run]) -> Run | None:
+def shown_last(done: Sequence[Run]) -> Run | None:
     """Of the published runs that whose result is there: after a rollback the one that was gone back to."""
     if not done or done[-1].kind != ROLLBACK:
         return done[-1] if done else None
     return next(run for run in done if run.versions == done[-1].source_versions)
+
+
+def read_last(done: Sequence[Run], shown: Run) -> Run:
+    """Of the published runs the last, up to `shown`, that has read whatever had arrived."""
+    return [run for run in done[: done.index(shown) + 1] if run.kind in _WHOLE][-1]
 
 
 def _covers(shown: Run, pipeline: Pipeline, arrived_to: datetime) -> bool:
@@ -213,4 +224,8 @@ def _run_id(
     asked = [pipeline.fingerprint, pipeline.source.table, *versions.values(), str(interval.start), str(interval.end)]
     if arrived_to is not None:
         asked.append(f"arrived before {arrived_to}, on {shown.run_id if shown else 'nothing'}")
-    return "r" + hashlib.sha256("\n".join(map(str, asked)).encode()).hexdigest()[:15]
+    return _hashed("\n".join(map(str, asked)))
+
+
+def _hashed(asked: str) -> str:
+    return "r" + hashlib.sha256(asked.encode()).hexdigest()[:15]

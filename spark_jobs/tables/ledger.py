@@ -137,7 +137,7 @@ class Run:
     @property
     def error(self) -> str | None:
         """Why the last step failed or was blocked."""
-        return self.steps[-1].error if self.steps else None
+        return self._own[-1].error if self._own else None
 
     @property
     def started_at(self) -> datetime | None:
@@ -146,8 +146,13 @@ class Run:
 
     @property
     def finished_at(self) -> datetime | None:
-        """When its last step ended."""
-        return max((s.finished_at for s in self.steps), default=None)
+        """When its last own step ended."""
+        return max((s.finished_at for s in self._own), default=None)
+
+    @property
+    def _own(self) -> list[Step]:
+        """Its steps, without what maintenance has done to it since."""
+        return [s for s in self.steps if s.step not in (MAINTAIN, DISCARD)]
 
     def after(self, step: Step) -> Run:
         """The run when this step has ended too."""

@@ -53,7 +53,7 @@ def let_die(patch: pytest.MonkeyPatch, owner: Any, name: str, after: int) -> Non
     patch.setattr(owner, name, counted)
 
 
-def shown(worn: WornLake) -> dict[str, Any]:
+def shown(worn: WornLake) -> dict[str, list[str]]:
     """The rows of every run that is kept."""
     return {run: worn.shown(run) for run in worn.runs[-KEPT:]}
 

@@ -13,11 +13,11 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
-from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from spark_jobs.jobs.run import Runner
 from spark_jobs.pipeline import Pipeline
@@ -27,12 +27,12 @@ from spark_jobs.tables.published import read_published
 from spark_jobs.tables.publishing import Interval
 from spark_jobs.tables.retention import Retention
 from tests.spark import history
-from tests.spark.engine import in_order, rows_of
 from tests.spark.test_runs import publish
 
 HOUR = timedelta(hours=1)
 ROWS = 1500
 CUTS = (history.START + timedelta(minutes=50), history.START + timedelta(minutes=95, seconds=12))
+SECOND = Interval(history.START + HOUR, history.START + 2 * HOUR)
 END = history.START + timedelta(hours=9)
 
 
@@ -43,19 +43,24 @@ def strictly(runs: int = 1, *, retain: timedelta = timedelta(0)) -> Retention:
 
 @dataclass(frozen=True)
 class WornLake:
-    """A copy of it: the lake, the pipeline, its published runs in their order, and the one that was not."""
+    """A copy of it: the lake, the pipeline and that of the third run, the published runs in order, and the dead one."""
 
     spark: SparkSession
     lake: Lake
     pipeline: Pipeline
+    other: Pipeline
     runs: Sequence[str]
     dead: str
 
-    def shown(self, run_id: str | None = None) -> dict[str, Any]:
-        """The rows of all tables as of a run."""
-        [run] = [one for one in ledger.published(self.spark, self.lake) if one.run_id == (run_id or self.runs[-1])]
-        tables = (read_published(self.spark, self.lake, table, run_id=run_id) for table in run.versions)
-        return {name: in_order(rows_of(rows)) for name, rows in zip(run.versions, tables, strict=True)}
+    def shown(self, run_id: str | None = None) -> list[str]:
+        """The rows of all tables as of a run, of the newest without a name; as JSON, in one order, and in one job."""
+        done = {run.run_id: run for run in ledger.published(self.spark, self.lake)}
+        run = done[run_id or self.runs[-1]]
+        told = []
+        for table in run.versions:
+            rows = read_published(self.spark, self.lake, table, run_id=run_id)
+            told.append(rows.select(F.lit(table).alias("table"), F.to_json(F.struct("*")).alias("row")))
+        return sorted(f"{row.table} {row.row}" for row in reduce(DataFrame.unionAll, told).collect())
 
     @cached_property
     def files(self) -> dict[str, int]:
@@ -73,11 +78,10 @@ class WornLakes:
         self.rows = history.events(ROWS)
         table = history.land(spark, self.rows, folder / "source")
         self.pipeline = history.pipeline(table, quality__max_too_late_ratio="1")
-        other = history.pipeline(table, watermark__out_of_orderness="1 hour")
+        self.other = history.pipeline(table, watermark__out_of_orderness="1 hour")
         lake = Lake(str(folder / "first"), "readings")
-        second = Interval(history.START + HOUR, history.START + 2 * HOUR)
         runs = [publish(spark, self.pipeline, lake, Interval(), arrived_to=cut) for cut in CUTS]
-        runs.append(publish(spark, other, lake, second, restate=True))
+        runs.append(publish(spark, self.other, lake, SECOND, restate=True))
         runs.append(Runner(spark, self.pipeline, lake).rollback(runs[1]).run_id)
         self.runs = runs
         runner = Runner(spark, self.pipeline, lake)
@@ -88,4 +92,6 @@ class WornLakes:
     def copy(self, name: str) -> WornLake:
         """One of one's own."""
         shutil.copytree(self._folder / "first", self._folder / name)
-        return WornLake(self._spark, Lake(str(self._folder / name), "readings"), self.pipeline, self.runs, self.dead)
+        return WornLake(
+            self._spark, Lake(str(self._folder / name), "readings"), self.pipeline, self.other, self.runs, self.dead
+        )
