@@ -234,6 +234,41 @@ def compare(
 
 
 @app.command()
+def maintain(
+    file: File,
+    retain: Annotated[
+        str,
+        typer.Option(help="Keep all that readers saw within this time, and what blocked and unfinished runs staged."),
+    ] = "30 days",
+    keep_runs: Annotated[int, typer.Option(min=1, help="Keep at least so many of the last published runs.")] = 1,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and change nothing.")] = False,
+    wait: Wait = "0s",
+    override: Override = [],  # noqa: B006
+    as_json: AsJson = False,
+) -> None:
+    """Put small files of the published tables together, and remove what nothing needs any more."""
+    with _answering(as_json):
+        pipeline = _load(file, override)
+        from datetime import UTC, datetime, timedelta
+
+        from spark_jobs.jobs import maintenance, maintenance_text, progress
+        from spark_jobs.jobs.step import seconds
+        from spark_jobs.session import open_session
+        from spark_jobs.tables.retention import Retention
+
+        kept = Retention(datetime.now(UTC), timedelta(seconds=seconds("--retain", retain)), keep_runs)
+        found = maintenance.maintain(
+            open_session(f"tidemark maintain {pipeline.name}"),
+            _lake(pipeline),
+            kept,
+            dry_run=dry_run,
+            wait_s=_seconds(wait),
+            progress=progress.to_stderr,
+        )
+        _answer(as_json, maintenance_text.as_json(found), lambda: maintenance_text.show(console.OUT, found))
+
+
+@app.command()
 def status(file: File, override: Override = [], as_json: AsJson = False) -> None:  # noqa: B006
     """Show the pipeline's runs, the newest last, and what is published."""
     with _answering(as_json):

@@ -67,6 +67,7 @@ def run_row(run: Run) -> dict[str, Any]:
         "run_id": run.run_id,
         "kind": run.kind,
         "state": run.state,
+        "discarded": run.discarded,
         "source_version": run.source_version,
         "interval_start": run.interval_start,
         "interval_end": run.interval_end,
@@ -109,7 +110,8 @@ def print_runs(pipeline: Pipeline, lake: Lake, runs: list[Run], published: str |
             span = f"arrived by {_minute(run.arrived_to)}"
         counts = [f"{run.counts[n]:,}" if n in run.counts else "" for n in ("rows_read", "late", "too_late")]
         mark = " *" if run.run_id == published else ""
-        table.add_row(run.run_id + mark, run.state, span, str(run.source_version), *counts, _minute(run.finished_at))
+        state = "discarded" if run.discarded else run.state
+        table.add_row(run.run_id + mark, state, span, str(run.source_version), *counts, _minute(run.finished_at))
     OUT.print(table)
     if published:
         OUT.print("* published last")

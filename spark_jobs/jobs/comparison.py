@@ -71,6 +71,10 @@ def compare(
     if pipeline.join is not None:
         raise InputError("compare: asked for the results of windows, found a join, which has pairs")
     runs = _runs(ledger.published(spark, lake), before, after)
+    if lost := [run.run_id for run in runs if run.discarded]:
+        raise InputError(
+            f"compare: maintenance has removed the files of run {', '.join(lost)}; name runs that are kept"
+        )
     tables = [read_published(spark, lake, _TABLE, run_id=run.run_id) for run in runs]
     names = [*pipeline.windows.key, "window_start"]
     for run, table in zip(runs, tables, strict=True):

@@ -26,7 +26,7 @@ from spark_jobs.tables import ledger, source
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import ARRIVALS, BACKFILL, FULL, Run
-from spark_jobs.tables.published import read_as_of
+from spark_jobs.tables.published import read_published
 from spark_jobs.tables.publishing import Interval
 from spark_jobs.tables.standing import Standing, standing_of
 
@@ -93,8 +93,14 @@ def plan(
         goes_on, note = _going_on(spark, pipeline, lake, standing, versions)
     if goes_on is not None:
         interval = Interval(_EPOCH + timedelta(milliseconds=goes_on.oldest_ms), None)
-    run = Run(
-        run_id=_run_id(pipeline, versions, interval, arrived_to, shown if kind == ARRIVALS else None),
+    run_id = _run_id(pipeline, versions, interval, arrived_to, shown if kind == ARRIVALS else None)
+    known = ledger.find(spark, lake, run_id)
+    while known is not None and known.versions and known.discarded:
+        # What it had published is gone, and cannot be published twice under one name.
+        run_id = _hashed(f"{run_id}\ndiscarded {known.steps[-1].finished_at}")
+        known = ledger.find(spark, lake, run_id)
+    run = known or Run(
+        run_id=run_id,
         pipeline=pipeline.name,
         fingerprint=pipeline.fingerprint,
         kind=kind,
@@ -105,7 +111,7 @@ def plan(
         arrived_from=None if goes_on is None else _EPOCH + timedelta(microseconds=goes_on.covered_us),
         arrived_to=arrived_to,
     )
-    return Plan(ledger.find(spark, lake, run.run_id) or run, _tables(pipeline), note)
+    return Plan(run, _tables(pipeline), note)
 
 
 def _require(pipeline: Pipeline, interval: Interval, arrived_to: datetime | None) -> None:
@@ -154,7 +160,7 @@ def _going_on(
     if changed is not None:
         return None, f"{pipeline.source.table}: {changed}"
     covered_us = (shown.arrived_to - _EPOCH) // timedelta(microseconds=1)
-    return resumption(read_as_of(spark, lake, shown, "advances"), covered_us, pipeline), ""
+    return resumption(read_published(spark, lake, "advances"), covered_us, pipeline), ""
 
 
 def _covers(shown: Run, pipeline: Pipeline, arrived_to: datetime) -> bool:
@@ -208,4 +214,8 @@ def _run_id(
     asked = [pipeline.fingerprint, pipeline.source.table, *versions.values(), str(interval.start), str(interval.end)]
     if arrived_to is not None:
         asked.append(f"arrived before {arrived_to}, on {shown.run_id if shown else 'nothing'}")
-    return "r" + hashlib.sha256("\n".join(map(str, asked)).encode()).hexdigest()[:15]
+    return _hashed("\n".join(map(str, asked)))
+
+
+def _hashed(asked: str) -> str:
+    return "r" + hashlib.sha256(asked.encode()).hexdigest()[:15]

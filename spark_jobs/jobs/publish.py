@@ -12,7 +12,7 @@ A rollback publishes nothing new: it gives every table what it held when an earl
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.jobs import arrivals
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.tables import delta_log, ledger, publishing
+from spark_jobs.tables import files, ledger, publishing
 from spark_jobs.tables.lake import DERIVED_TABLES, GATE_TABLE, TABLES, Lake, behind_folder
 from spark_jobs.tables.ledger import ROLLBACK, Run, Step
 from spark_jobs.tables.publishing import Base, Interval, OvertakenError
@@ -42,7 +42,7 @@ def publish(spark: SparkSession, lake: Lake, run: Run) -> dict[str, int]:
         if known is not None:
             return known
         arrivals.require_end(lake, run, done[-1] if done else None)
-        base = Base(done[-1].versions if done else {}, frozenset(earlier.run_id for earlier in done))
+        base = _base(done)
         try:
             return _committed(spark, lake, run, base)
         except OvertakenError as overtaken:
@@ -51,10 +51,31 @@ def publish(spark: SparkSession, lake: Lake, run: Run) -> dict[str, int]:
     raise last
 
 
+def settle(spark: SparkSession, lake: Lake) -> list[Run]:
+    """Finish a publishing that has not ended, if there is one; returns the published runs, in their order."""
+    for _ in range(_ATTEMPTS):
+        done = ledger.published(spark, lake)
+        run_id = unended(spark, lake, done)
+        if run_id is None:
+            return done
+        last = OvertakenError(GATE_TABLE, run_id)
+        _finish(spark, lake, run_id, _base(done))
+    raise last
+
+
+def unended(spark: SparkSession, lake: Lake, done: Sequence[Run]) -> str | None:
+    """The run that has begun to publish behind `done`, the published runs, and has not ended; if there is one."""
+    return publishing.unended(spark, lake, GATE_TABLE, _base(done))
+
+
+def _base(done: Sequence[Run]) -> Base:
+    return Base(done[-1].versions if done else {}, frozenset(run.run_id for run in done))
+
+
 def rollback(spark: SparkSession, lake: Lake, run_id: str) -> Run:
     """Make the tables again what they were when `run_id` was published; returns the run that does so, published.
 
-    Raises InputError for a run that never was.
+    Raises InputError for a run that never was, and for one whose files are gone.
     """
     began = datetime.now(UTC)
     done = ledger.published(spark, lake)
@@ -64,11 +85,24 @@ def rollback(spark: SparkSession, lake: Lake, run_id: str) -> Run:
         raise InputError(f"--run: asked to go back to {run_id}, found the published runs {known}")
     if target is done[-1]:
         return target
+    _require_files(spark, lake, target, done)
     run = going_back(target, done[-1])
     if ledger.find(spark, lake, run.run_id) is None:
         ledger.record(spark, lake, run, Step("plan", "done", began, datetime.now(UTC), versions=target.versions))
     versions = publish(spark, lake, run)
     return ledger.record(spark, lake, run, Step("publish", "done", began, datetime.now(UTC), versions=versions))
+
+
+def _require_files(spark: SparkSession, lake: Lake, target: Run, done: Sequence[Run]) -> None:
+    """Raise InputError unless every table can be given back, before any is."""
+    gone = {} if target.discarded else publishing.gone(spark, lake, target.versions)
+    if not gone and not target.discarded:
+        return
+    found = "that maintenance has removed its files"
+    if gone:
+        found = ", ".join(f"{n} files of {table} deleted" for table, n in gone.items())
+    others = ", ".join(run.run_id for run in done if run is not target and not run.discarded)
+    raise InputError(f"--run: asked to go back to {target.run_id}, found {found}; the runs that are kept: {others}")
 
 
 def going_back(target: Run, newest: Run) -> Run:
@@ -114,7 +148,7 @@ def _committed(spark: SparkSession, lake: Lake, run: Run, base: Base) -> dict[st
 def _folders(spark: SparkSession, lake: Lake, run: Run, table: str) -> tuple[bool, bool]:
     """Whether the run has staged rows of a table for its windows, and for those behind them."""
     there = (f"{lake.staged(table, folder)}/_delta_log" for folder in (run.run_id, behind_folder(run.run_id)))
-    own, behind = (delta_log.file_exists(spark, log) for log in there)
+    own, behind = (files.exists(spark, log) for log in there)
     return own, behind
 
 

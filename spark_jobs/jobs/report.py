@@ -29,7 +29,7 @@ from spark_jobs.report import lacking, reduced
 from spark_jobs.report.bins import bins
 from spark_jobs.report.page import render
 from spark_jobs.report.settings import settings
-from spark_jobs.tables import delta_log, staging
+from spark_jobs.tables import delta_log, files, staging
 from spark_jobs.tables.lake import Lake, result_tables
 from spark_jobs.tables.ledger import Run
 
@@ -70,13 +70,21 @@ def report(
 ) -> Path:
     """Write the report of a run that has been replayed, whether or not it was published; returns where it is.
 
-    Raises InputError for a run that has not been replayed.
+    Raises InputError for a run that has not been replayed, or of which maintenance has removed what it staged.
     """
     if run.done("replay") is None:
         raise InputError(f"report: run {run.run_id} is {run.state}; take its step replay before its report")
+    if not can_be_made(spark, pipeline, lake, run):
+        raise InputError(f"report: asked for that of run {run.run_id}, found what it had staged removed by maintenance")
     tables = {table: staging.staged(spark, lake, run.run_id, table) for table in result_tables(pipeline)}
     data = collect(spark, pipeline, lake, run, tables, _checks(spark, lake, run), alternatives)
     return write_report(data, lake.report_file(run.run_id))
+
+
+def can_be_made(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> bool:
+    """Whether all that the run has staged is still there."""
+    staged = (lake.staged(table, run.run_id) for table in result_tables(pipeline))
+    return all(files.exists(spark, f"{path}/_delta_log") for path in staged)
 
 
 def collect(

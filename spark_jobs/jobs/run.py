@@ -27,7 +27,7 @@ from spark_jobs.jobs.plan import Plan, plan
 from spark_jobs.jobs.progress import Progress, silent
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.session import interpreting
-from spark_jobs.tables import holds, ledger
+from spark_jobs.tables import files, holds, ledger
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run, Step
 from spark_jobs.tables.publishing import Interval
@@ -227,6 +227,8 @@ class Runner:
         return self._outcome(run, "replay", "done", message, began, counts=counts)
 
     def _audit(self, run: Run, began: _Clock) -> Outcome:
+        if run.done("replay") is None:
+            raise InputError(f"audit: run {run.run_id} is {run.state}; take its step replay before it is checked")
         from spark_jobs.jobs import audit as auditing  # brings Great Expectations, which other steps do not wait for
 
         self._progress("audit", "checking what is staged")
@@ -257,8 +259,13 @@ class Runner:
         from spark_jobs.jobs import report as reporting  # brings the plotting library
 
         pipeline = taken(self._pipeline, run)
+        written = self._lake.report_file(run.run_id)
+        if written.is_file() and not reporting.can_be_made(self._spark, pipeline, self._lake, run):
+            message = f"report: {written}, written before maintenance has removed what it was made of"
+            return replace(self._outcome(run, "report", "unchanged", message, began), report=str(written))
         # The census of a run that goes on does not know the rows before it.
         counted = run.done("replay") is not None and run.arrived_from is None
+        counted = counted and files.exists(self._spark, self._lake.work(run.run_id, "census"))
         others = alternatives(self._spark, pipeline, self._lake, run) if counted else []
         path = reporting.report(self._spark, pipeline, self._lake, run, others)
         self._progress("report", str(path))

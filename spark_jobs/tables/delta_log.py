@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from datetime import timedelta
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
+
+from spark_jobs.tables import files
 
 _PACKAGE = "org.apache.spark.sql.delta"
 _CONFLICTS = ("CONCURRENT", "METADATA_CHANGED", "PROTOCOL_CHANGED")
@@ -46,12 +49,6 @@ def version(spark: SparkSession, path: str) -> int | None:
     return newest if newest >= 0 else None
 
 
-def file_exists(spark: SparkSession, path: str) -> bool:
-    """Whether there is a file or folder at `path`, in whatever file system the path names."""
-    hadoop = _jvm(spark).org.apache.hadoop.fs.Path(path)
-    return bool(hadoop.getFileSystem(spark._jsparkSession.sessionState().newHadoopConf()).exists(hadoop))
-
-
 def actions(spark: SparkSession, path: str) -> list[dict[str, Any]]:
     """Every action of the table at `path`, oldest first: for tables of a few commits, read without a Spark job."""
     return [action for commit in reversed([*commits(spark, path)]) for action in commit]
@@ -72,7 +69,7 @@ def applications(spark: SparkSession, path: str, after: int, newest: int) -> dic
     log = _log(spark, path)
     found: dict[int, list[str]] = {}
     for version in range(after + 1, newest + 1):
-        if file_exists(spark, _commit_file(spark, log, version).toString()):
+        if files.exists(spark, _commit_file(spark, log, version).toString()):
             actions = _read(spark, log, version)
             found[version] = [action["txn"]["appId"] for action in actions if "txn" in action]
     return found
@@ -85,7 +82,7 @@ def changes(spark: SparkSession, path: str, after: int, newest: int) -> dict[int
     """
     log = _log(spark, path)
     versions = range(after + 1, newest + 1)
-    if not all(file_exists(spark, _commit_file(spark, log, version).toString()) for version in versions):
+    if not all(files.exists(spark, _commit_file(spark, log, version).toString()) for version in versions):
         return None
     return {version: _read(spark, log, version) for version in versions}
 
@@ -93,16 +90,41 @@ def changes(spark: SparkSession, path: str, after: int, newest: int) -> dict[int
 def state_at(spark: SparkSession, path: str, version: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """The table at `version`: the actions that add its files, and that which describes it. Costs a Spark job."""
     snapshot = _snapshot(spark, path, version)
-    files = snapshot.allFiles().collectAsList()
-    added = [json.loads(files.get(i).json()) for i in range(files.size())]
+    found = snapshot.allFiles().collectAsList()
+    added = [json.loads(found.get(i).json()) for i in range(found.size())]
     return added, [json.loads(snapshot.metadata().json())]
 
 
 def sizes(spark: SparkSession, path: str, version: int) -> dict[str, int]:
     """The bytes of each file of the table at `version`. Costs a Spark job."""
     snapshot = _snapshot(spark, path, version)
-    files = DataFrame(snapshot.allFiles().toDF(), spark).select("path", "size").collect()
-    return {row.path: row.size for row in files}
+    found = DataFrame(snapshot.allFiles().toDF(), spark).select("path", "size").collect()
+    return {row.path: row.size for row in found}
+
+
+def held(spark: SparkSession, path: str, versions: Collection[int]) -> set[str] | None:
+    """The files (as the log writes their names) of the newest version of the table at `path` and of all `versions`.
+
+    None if the log no longer tells one of these versions. Costs a Spark job, whatever the number of versions.
+    """
+    newest = int(_updated(_log(spark, path)).version())
+    oldest = min(versions, default=newest)
+    told = changes(spark, path, oldest - 1, newest)
+    if told is None:
+        return None
+    live = set(sizes(spark, path, oldest))
+    found = set(live)
+    for version, actions in list(told.items())[1:]:
+        live -= {action["remove"]["path"] for action in actions if "remove" in action}
+        live |= {action["add"]["path"] for action in actions if "add" in action}
+        if version in versions or version == newest:
+            found |= live
+    return found
+
+
+def rearranged(actions: Iterable[dict[str, Any]]) -> bool:
+    """Whether commits of these actions have left the rows as they were."""
+    return not any(action[kind]["dataChange"] for action in actions for kind in ("add", "remove") if kind in action)
 
 
 def schema(spark: SparkSession, path: str) -> StructType:
@@ -113,13 +135,25 @@ def schema(spark: SparkSession, path: str) -> StructType:
 
 def live_files(actions: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The files that a table of these actions holds, as they were added."""
-    files: dict[str, dict[str, Any]] = {}
+    live: dict[str, dict[str, Any]] = {}
     for action in actions:
         if "remove" in action:
-            files.pop(action["remove"]["path"], None)
+            live.pop(action["remove"]["path"], None)
         elif "add" in action:
-            files[action["add"]["path"]] = action["add"]
-    return list(files.values())
+            live[action["add"]["path"]] = action["add"]
+    return list(live.values())
+
+
+def optimize(spark: SparkSession, path: str, retain: timedelta) -> None:
+    """Compact the table at `path`, and delete what its newest version has not named for `retain`, by Delta's own means.
+
+    For tables that are read at their newest version alone.
+    """
+    from delta.tables import DeltaTable
+
+    table = DeltaTable.forPath(spark, path)
+    table.optimize().executeCompaction()
+    table.vacuum(retain / timedelta(hours=1))
 
 
 class Transaction:
@@ -146,16 +180,24 @@ class Transaction:
         found = self._transaction.filterFiles()
         return [found.apply(i) for i in range(found.size())]
 
-    def commit(self, removed: Iterable[Any], added: Iterable[dict[str, Any]], application: str) -> int:
+    def described(self) -> dict[str, Any]:
+        """The action that describes the table, which must be there."""
+        told: dict[str, Any] = json.loads(self._transaction.metadata().json())
+        return told
+
+    def commit(
+        self, removed: Iterable[Any], added: Iterable[dict[str, Any]], application: str, *, data_change: bool = True
+    ) -> int:
         """Remove `removed` (of `files`) and take up `added` (actions as read by `actions`); returns the new version.
 
         `added` may hold protocol and metaData actions, which a new table needs; a table that is there stays the same
-        one, whatever describes it. Raises CommitConflictError.
+        one, whatever describes it. Without `data_change` the rows stay the same, and so say the actions in `added`.
+        Raises CommitConflictError.
         """
         now = int(time.time() * 1000)
         listed = self._jvm.java.util.ArrayList()
         for file in removed:
-            listed.add(file.removeWithTimestamp(now, True))
+            listed.add(file.removeWithTimestamp(now, data_change))
         marker = {"txn": {"appId": application, "version": 0, "lastUpdated": now}}
         for action in [*added, marker]:
             if "metaData" in action:

@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
-from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.lake import WORK, Lake
 from spark_jobs.tables.publishing import Interval
 
 _POLL_S = 0.2
@@ -144,7 +144,7 @@ def _holder(told: dict[str, str]) -> Holder:
 
 
 def _folder(lake: Lake) -> Path | None:
-    return None if lake.folder is None else lake.folder / "_work" / "holds"
+    return None if lake.folder is None else lake.folder / WORK / "holds"
 
 
 def _span(interval: Interval) -> str:

@@ -22,6 +22,8 @@ from spark_jobs.pipeline.model import Pipeline
 TABLES = tuple(dict.fromkeys((*RESULT_TABLES, *JOIN_TABLES, "advances", COMPLETE_TABLE)))
 #: What tells of other tables of its run: it is published with these or not at all.
 DERIVED_TABLES = (COMPLETE_TABLE,)
+#: The folder of what runs keep for their own steps.
+WORK = "_work"
 #: The one that every run publishes into, and before all others.
 GATE_TABLE = "late_events"
 
@@ -68,17 +70,26 @@ class Lake:
 
     def work(self, run_id: str, name: str) -> str:
         """Something a run keeps for its own later steps."""
-        return f"{self.home}/_work/{run_id}/{name}"
+        return f"{self.home}/{WORK}/{run_id}/{name}"
 
     def report_file(self, run_id: str) -> Path:
         """The report of a run: in the lake, or for a lake that is no folder of this machine in `reports` here."""
         folder = self.folder
-        return (Path.cwd() / "reports" / self.pipeline if folder is None else folder / "reports") / f"{run_id}.html"
+        return (self._here if folder is None else folder / "reports") / f"{run_id}.html"
+
+    @property
+    def _here(self) -> Path:
+        return Path.cwd() / "reports" / self.pipeline
 
 
 def behind_folder(run_id: str) -> str:
     """Where a run that goes on stages what it adds to windows that were closed before it, in place of its id."""
     return f"{run_id}-behind"
+
+
+def compacted_folder(name: str) -> str:
+    """Where a compaction called `name` writes, in place of a run's id."""
+    return f"compacted-{name}"
 
 
 def staged_folder(run_id: str) -> str:

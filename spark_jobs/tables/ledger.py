@@ -25,6 +25,9 @@ FULL, ARRIVALS, BACKFILL = "full", "arrivals", "backfill"
 #: The kind of a run that gives back what an earlier one had published; its versions of sources are those of tables.
 ROLLBACK = "rollback"
 
+#: Steps that are not a run's own: its tables hold the same rows in other files; the files that only it has are removed.
+MAINTAIN, DISCARD = "maintain", "discard"
+
 SCHEMA = T.StructType(
     [
         T.StructField("run_id", T.StringType(), False),
@@ -57,6 +60,7 @@ _STATES = {
     ("audit", "done"): "audited",
     ("audit", "blocked"): "blocked",
     ("publish", "done"): "published",
+    (DISCARD, "done"): "discarded",
 }
 
 
@@ -113,15 +117,27 @@ class Run:
         return {name: n for s in self.steps for name, n in s.counts.items()}
 
     @property
+    def named(self) -> tuple[Step, ...]:
+        """The steps that name a version of every table, all with the same rows; the newest versions last."""
+        found = (s for s in self.steps if s.step in ("publish", MAINTAIN) and s.state == "done")
+        # Versions only grow, whichever process entered which of them when.
+        return tuple(sorted(found, key=lambda step: sum(step.versions.values())))
+
+    @property
     def versions(self) -> dict[str, int]:
-        """The version of every table when the run was published; empty if it was not."""
-        published = [s.versions for s in self.steps if s.step == "publish" and s.state == "done"]
-        return dict(published[-1]) if published else {}
+        """The newest version of every table with what the run has published; empty if it was not published."""
+        return dict(self.named[-1].versions) if self.named else {}
+
+    @property
+    def discarded(self) -> bool:
+        """Whether maintenance has removed what the run had staged or published."""
+        ended = [s.step for s in self.steps if s.step != "report"]
+        return bool(ended) and ended[-1] == DISCARD
 
     @property
     def error(self) -> str | None:
         """Why the last step failed or was blocked."""
-        return self.steps[-1].error if self.steps else None
+        return self._own[-1].error if self._own else None
 
     @property
     def started_at(self) -> datetime | None:
@@ -130,16 +146,26 @@ class Run:
 
     @property
     def finished_at(self) -> datetime | None:
-        """When its last step ended."""
-        return max((s.finished_at for s in self.steps), default=None)
+        """When its last own step ended."""
+        return max((s.finished_at for s in self._own), default=None)
+
+    @property
+    def _own(self) -> list[Step]:
+        """Its steps, without what maintenance has done to it since."""
+        return [s for s in self.steps if s.step not in (MAINTAIN, DISCARD)]
 
     def after(self, step: Step) -> Run:
         """The run when this step has ended too."""
         return replace(self, steps=(*self.steps, step))
 
     def done(self, step: str) -> Step | None:
-        """The step, if it has been done."""
-        return next((s for s in reversed(self.steps) if s.step == step and s.state == "done"), None)
+        """The step, if it has been done; of a run that was discarded unpublished, if it has been done since."""
+        for one in reversed(self.steps):
+            if one.step == step and one.state == "done":
+                return one
+            if one.step == DISCARD and not self.versions:
+                return None
+        return None
 
 
 def record(spark: SparkSession, lake: Lake, run: Run, step: Step) -> Run:

@@ -10,14 +10,14 @@ from spark_jobs.tables.ledger import Run
 
 
 class NothingPublishedError(LookupError):
-    """No run has published anything yet."""
+    """No run has published anything yet, or the files of the one that was asked for have been removed."""
 
 
 def read_published(spark: SparkSession, lake: Lake, table: str, *, run_id: str | None = None) -> DataFrame:
     """The rows of `table` as of the newest published run, or of the published run `run_id`.
 
-    All tables read this way belong to one point, also while another run is publishing. Raises NothingPublishedError,
-    and ValueError for a table that is not there.
+    All tables read this way belong to one point, also while another run is publishing. Raises NothingPublishedError
+    where no such run is kept, and ValueError for a table that is not there.
     """
     if table not in TABLES:
         raise ValueError(f"asked for the published table '{table}', there are {', '.join(TABLES)}")
@@ -48,4 +48,6 @@ def _published(spark: SparkSession, lake: Lake, run_id: str | None) -> Run:
     runs = [run for run in ledger.published(spark, lake) if run_id in (None, run.run_id)]
     if not runs:
         raise NothingPublishedError(f"{lake.home}: no published run{'' if run_id is None else ' ' + run_id}")
+    if runs[-1].discarded:
+        raise NothingPublishedError(f"{lake.home}: maintenance has removed the files of the published run {run_id}")
     return runs[-1]

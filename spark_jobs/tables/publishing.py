@@ -9,7 +9,6 @@ behind it belongs to a publishing that has not ended: whoever finds it has to fi
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -21,9 +20,9 @@ from uuid import uuid4
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.tables import delta_log, pruning
+from spark_jobs.tables import delta_log, description, files, pruning
 from spark_jobs.tables.lake import Lake, behind_folder, staged_folder
-from spark_jobs.tables.staging import published_columns, staged
+from spark_jobs.tables.staging import staged
 
 _ATTEMPTS = 5
 _APPLICATION = "tidemark/"
@@ -69,6 +68,11 @@ class Interval:
         """Whether some window is meant by both."""
         begins = other.end is None or self.start is None or self.start < other.end
         return begins and (self.end is None or other.start is None or other.start < self.end)
+
+    def contains(self, other: Interval) -> bool:
+        """Whether every window of the other is meant."""
+        begins = self.start is None or (other.start is not None and self.start <= other.start)
+        return begins and (self.end is None or (other.end is not None and other.end <= self.end))
 
     def holds(self, window_start: Column) -> Column:
         """Whether a window is meant."""
@@ -116,21 +120,45 @@ def restore(spark: SparkSession, lake: Lake, run_id: str, table: str, version: i
         held = {file.path(): file for file in transaction.files()}
         wanted, described = ([], []) if version is None else delta_log.state_at(spark, path, version)
         missing = [action for action in wanted if action["add"]["path"] not in held]
-        gone = [action["add"]["path"] for action in missing if not _is_there(spark, path, action["add"]["path"])]
-        if gone:
+        if deleted := _deleted(spark, path, missing):
             raise PublishError(
-                f"{table}: asked for version {version}, found {len(gone)} of its files deleted, {gone[0]} the first"
+                f"{table}: asked for version {version}, found {len(deleted)} of its files deleted, {deleted[0]} first"
             )
         kept = {action["add"]["path"] for action in wanted}
         removed = [file for name, file in held.items() if name not in kept]
         back = [{"add": {**action["add"], "dataChange": True}} for action in missing]
-        return transaction.commit(removed, [*described, *back], application)
+        return transaction.commit(removed, [*map(description.lasting, described), *back], application)
 
     return _once(spark, lake, run_id, table, base, commit)
 
 
-def _is_there(spark: SparkSession, path: str, file: str) -> bool:
-    return delta_log.file_exists(spark, f"{path}/{unquote(file)}")
+def gone(spark: SparkSession, lake: Lake, versions: Mapping[str, int]) -> dict[str, int]:
+    """How many files of these versions of published tables are deleted, of each table that lacks some."""
+    found = {}
+    for table, version in versions.items():
+        wanted, _ = delta_log.state_at(spark, lake.path(table), version)
+        if deleted := _deleted(spark, lake.path(table), wanted):
+            found[table] = len(deleted)
+    return found
+
+
+def _deleted(spark: SparkSession, path: str, added: list[dict[str, Any]]) -> list[str]:
+    names = [action["add"]["path"] for action in added]
+    return [name for name in names if not files.exists(spark, f"{path}/{unquote(name)}")]
+
+
+def unended(spark: SparkSession, lake: Lake, table: str, base: Base) -> str | None:
+    """The run that has committed to a table behind what the ledger names, if there is one."""
+    newest = delta_log.version(spark, lake.path(table))
+    if newest is None:
+        return None
+    found = delta_log.applications(spark, lake.path(table), base.versions.get(table, -1), newest)
+    return min((run for applications in found.values() for run in _others(applications, base)), default=None)
+
+
+def _others(applications: list[str], base: Base) -> set[str]:
+    """Of the writers of a commit the runs that the ledger does not name as published."""
+    return {name.removeprefix(_APPLICATION) for name in applications if name.startswith(_APPLICATION)} - base.runs
 
 
 def _once(
@@ -150,9 +178,8 @@ def _once(
         for version, applications in found.items():
             if application in applications:
                 return version
-            others = {name.removeprefix(_APPLICATION) for name in applications if name.startswith(_APPLICATION)}
-            if unended := others - base.runs:
-                raise OvertakenError(table, min(unended))
+            if others := _others(applications, base):
+                raise OvertakenError(table, min(others))
         try:
             return commit(transaction, application)
         except delta_log.CommitConflictError as conflict:
@@ -181,8 +208,8 @@ class _Publishing:
         found = _columns(staged(self._spark, self._lake, folder, self._table))
         same = found == _columns(self._published)
         if interval is not None and interval.whole:
-            files = self._transaction.files()
-            return self._transaction.commit(files, [*([] if same else described), *added], application)
+            replaced = self._transaction.files()
+            return self._transaction.commit(replaced, [*([] if same else described), *added], application)
         if not same:
             span = interval or Interval()
             raise PublishError(
@@ -200,7 +227,7 @@ class _Publishing:
     def _staged(self, folder: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """The files staged in a folder, as seen from the published table, and what describes the table."""
         actions = delta_log.actions(self._spark, self._lake.staged(self._table, folder))
-        described = [_published(a) for a in actions if "metaData" in a or "protocol" in a]
+        described = [description.of_staged(a) for a in actions if "metaData" in a or "protocol" in a]
         return _relative(delta_log.live_files(actions), staged_folder(folder)), described
 
     def _replaced(self, interval: Interval | None, *, behind: bool) -> tuple[list[Any], list[dict[str, Any]]]:
@@ -247,16 +274,6 @@ def _begins(table: str, rows: DataFrame) -> Column:
         return F.col("event_time")
     start = F.col("window_start")
     return F.coalesce(start, F.col("event_time")) if table == "late_events" else start
-
-
-def _published(action: dict[str, Any]) -> dict[str, Any]:
-    """A staged table's metadata without its working columns: Delta reads by the schema and passes them over."""
-    if "metaData" not in action:
-        return action
-    metadata = action["metaData"]
-    schema = json.loads(metadata["schemaString"])
-    schema["fields"] = [f for f in schema["fields"] if published_columns([f["name"]])]
-    return {"metaData": {**metadata, "schemaString": json.dumps(schema)}}
 
 
 def _relative(added: list[dict[str, Any]], folder: str) -> list[dict[str, Any]]:

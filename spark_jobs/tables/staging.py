@@ -14,7 +14,7 @@ from urllib.parse import unquote
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.tables import delta_log
+from spark_jobs.tables import delta_log, files
 from spark_jobs.tables.lake import Lake
 
 # Columns of this prefix serve the run itself: they are staged, and no published table has them.
@@ -72,8 +72,8 @@ def part(spark: SparkSession, lake: Lake, run_id: str, table: str, name: str) ->
     if commit is None:
         raise LookupError(f"{home}: asked for the part {name}, which no commit has added")
     schema = delta_log.schema(spark, home)
-    files = [f"{home}/{unquote(action['add']['path'])}" for action in commit if "add" in action]
-    return spark.read.schema(schema).parquet(*files) if files else spark.createDataFrame([], schema)
+    names = [f"{home}/{unquote(action['add']['path'])}" for action in commit if "add" in action]
+    return spark.read.schema(schema).parquet(*names) if names else spark.createDataFrame([], schema)
 
 
 def _is_part(commit: list[dict[str, Any]], name: str) -> bool:
@@ -100,8 +100,8 @@ def panes_by_timing(spark: SparkSession, lake: Lake, run_id: str) -> Counter[str
 
 
 def _statistics(spark: SparkSession, lake: Lake, run_id: str, table: str) -> list[dict[str, Any]]:
-    files = delta_log.live_files(delta_log.actions(spark, lake.staged(table, run_id)))
-    return [json.loads(file["stats"]) for file in files]
+    live = delta_log.live_files(delta_log.actions(spark, lake.staged(table, run_id)))
+    return [json.loads(file["stats"]) for file in live]
 
 
 def published_columns(names: list[str]) -> list[str]:
@@ -118,6 +118,6 @@ def kept(rows: DataFrame, lake: Lake, run_id: str, name: str, *, reader: SparkSe
     """`rows`, computed once for the run and read from storage from then on, by `reader` if it is another session."""
     path = lake.work(run_id, name)
     spark = reader or rows.sparkSession
-    if not delta_log.file_exists(spark, f"{path}/_SUCCESS"):
+    if not files.exists(spark, f"{path}/_SUCCESS"):
         rows.write.mode("overwrite").parquet(path)
     return spark.read.schema(rows.schema).parquet(path)

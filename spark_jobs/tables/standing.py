@@ -30,5 +30,6 @@ def standing_of(published: Iterable[Run]) -> Standing:
             now = then[frozenset(run.source_versions.items())]
         else:
             now = Standing(run, run if run.kind in _WHOLE else now.whole)
-        then[frozenset(run.versions.items())] = now
+        # Maintenance gives a run other versions with the same rows.
+        then |= dict.fromkeys((frozenset(step.versions.items()) for step in run.named), now)
     return now

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +25,22 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 
 def publish(
-    spark: SparkSession, pipeline: Pipeline, lake: Lake, interval: Interval, slices: int = 1, *, restate: bool = False
+    spark: SparkSession,
+    pipeline: Pipeline,
+    lake: Lake,
+    interval: Interval,
+    slices: int = 1,
+    *,
+    arrived_to: datetime | None = None,
+    restate: bool = False,
 ) -> str:
     """Everything but the checks, which have tests of their own: replay, then publish what is staged."""
     runner = Runner(spark, pipeline, lake, slices=slices)
-    planned, _ = runner.plan(interval, restate=restate)
+    planned, _ = runner.plan(interval, arrived_to, restate=restate)
     runner.step("replay", runner.find(planned.run.run_id))
     run = runner.find(planned.run.run_id)
     versions = publishing.publish(spark, lake, run)
-    now = run.finished_at
-    assert now is not None
+    now = datetime.now(UTC)
     ledger.record(spark, lake, run, ledger.Step("publish", "done", now, now, versions=versions))
     return run.run_id
 
