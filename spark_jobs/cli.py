@@ -269,6 +269,21 @@ def maintain(
 
 
 @app.command()
+def handover(file: File, override: Override = [], as_json: AsJson = False) -> None:  # noqa: B006
+    """Tell from where a live job has to take over what is published, and write that to handover.json in the lake."""
+    with _answering(as_json):
+        pipeline = _load(file, override)
+        from spark_jobs.jobs import handover as handing
+        from spark_jobs.jobs import handover_text
+        from spark_jobs.session import open_session
+
+        lake = _lake(pipeline)
+        found = handing.handover(open_session(f"tidemark handover {pipeline.name}"), pipeline, lake)
+        written = handing.write(lake, found)
+        _answer(as_json, {**found.as_json(), "file": written}, lambda: handover_text.show(console.OUT, found, written))
+
+
+@app.command()
 def status(file: File, override: Override = [], as_json: AsJson = False) -> None:  # noqa: B006
     """Show the pipeline's runs, the newest last, and what is published."""
     with _answering(as_json):

@@ -76,6 +76,11 @@ def arrived(rows: DataFrame, pipeline: Pipeline, run: Run, number: int | None = 
     return rows.where(reduce(Column.__or__, of_each))
 
 
+def arrived_from(rows: DataFrame, pipeline: Pipeline, moment: datetime) -> DataFrame:
+    """Those of the rows of the pipeline's only source that arrived at `moment` or later."""
+    return rows.where(_is_from(rows, _arrival_time(pipeline), timestamps.literal_millis(moment) * 1000))
+
+
 def arrived_inputs(
     left: DataFrame, right: DataFrame | None, pipeline: Pipeline, run: Run
 ) -> tuple[DataFrame, DataFrame | None]:
@@ -139,12 +144,16 @@ def read(spark: SparkSession, pipeline: Pipeline, run: Run, resumed: Resumption 
 
 def _mattering(rows: DataFrame, pipeline: Pipeline, resumed: Resumption) -> DataFrame:
     """Those of the source's rows that can still matter to a run that goes on (`resume`)."""
-    event, arrival = pipeline.source.event_time, pipeline.source.arrival_time
-    if arrival is None:
-        raise ValueError(f"{pipeline.name}: asked which rows have arrived, found no source.arrival_time")
+    event, arrival = pipeline.source.event_time, _arrival_time(pipeline)
     came = _is_from(rows, arrival, resumed.since_us) | _is_missing(rows, arrival)
     # Null where a time is missing, which a filter takes for no; Delta could not look through anything around it.
     return rows.where(came | _is_from(rows, event, resumed.oldest_ms * 1000))
+
+
+def _arrival_time(pipeline: Pipeline) -> TimeField:
+    if pipeline.source.arrival_time is None:
+        raise ValueError(f"{pipeline.name}: asked which rows have arrived, found no source.arrival_time")
+    return pipeline.source.arrival_time
 
 
 def rewritten(spark: SparkSession, pipeline: Pipeline, since: int, until: int, covered: datetime) -> str | None:

@@ -52,12 +52,27 @@ def can_resume(pipeline: Pipeline) -> bool:
 
     And windows that close, and fire by the watermark alone.
     """
+    return obstacle(pipeline) is None
+
+
+def obstacle(pipeline: Pipeline) -> str | None:
+    """What of the pipeline does not fit the law, in words; None if everything does."""
     spec, rule = pipeline.windows, pipeline.watermark
-    plain = not pipeline.sources and pipeline.join is None and pipeline.replay.order is Order.ARRIVAL
-    by_clock = axis(pipeline) is Axis.TICKS and rule.emit.kind is EmitKind.EVERY
-    by_rows = rule.strategy in _RISING and not falls_idle(pipeline) and rule.alignment is None
-    closing = spec.kind != windows.SESSION and spec.late_data is not LateData.UPDATE and triggers.is_default(pipeline)
-    return plain and by_clock and by_rows and closing
+    obstacles = {
+        "a join": pipeline.join is not None,
+        "several sources": bool(pipeline.sources),
+        f"replay.order {pipeline.replay.order}": pipeline.replay.order is not Order.ARRIVAL,
+        f"watermark.strategy {rule.strategy}": rule.strategy not in _RISING,
+        "an idle timeout": falls_idle(pipeline),
+        "alignment": rule.alignment is not None,
+        "sessions": spec.kind == windows.SESSION,
+        "late_data update": spec.late_data is LateData.UPDATE,
+        "another trigger than event_time": not triggers.is_default(pipeline),
+    }
+    found = next((told for told, there in obstacles.items() if there), None)
+    if found is None and not (axis(pipeline) is Axis.TICKS and rule.emit.kind is EmitKind.EVERY):
+        return "emissions other than emit: {every}"
+    return found
 
 
 def emissions(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us: int | None) -> DataFrame:

@@ -37,12 +37,12 @@ def side_by_side(pipelines: Sequence[Pipeline]) -> list[Pipeline]:
 
 def bounded_ms(ts_ms: Column, pipeline: Pipeline) -> Column:
     """The candidate of a highest event time: itself less the bound less 1 ms; monotonous timestamps have no bound."""
-    return ts_ms - F.lit(_behind_ms(pipeline))
+    return ts_ms - F.lit(behind_ms(pipeline))
 
 
 def highest_ms(candidate_ms: Column, pipeline: Pipeline) -> Column:
     """The highest event time whose candidate this is: the inverse of `bounded_ms`."""
-    return candidate_ms + F.lit(_behind_ms(pipeline))
+    return candidate_ms + F.lit(behind_ms(pipeline))
 
 
 def lagging_ms(clock_us: Column, pipeline: Pipeline) -> Column:
@@ -81,7 +81,8 @@ def of_group(pipeline: Pipeline) -> Column:
     return _candidate(pipeline, F.col("max_ts_ms"), F.col("last_clock_us"), "candidate_ms")
 
 
-def _behind_ms(pipeline: Pipeline) -> int:
+def behind_ms(pipeline: Pipeline) -> int:
+    """How many milliseconds a bounded or monotonous watermark is behind the highest event time (rules 10, 11)."""
     rule = pipeline.watermark
     return 1 if rule.strategy is Strategy.MONOTONOUS else rule.out_of_orderness_ms + 1
 

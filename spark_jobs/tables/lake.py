@@ -78,6 +78,11 @@ class Lake:
         return (self._here if folder is None else folder / "reports") / f"{run_id}.html"
 
     @property
+    def handover_file(self) -> Path:
+        """Where it is written from where a live job takes over: in the lake, or where reports are."""
+        return (self.folder or self._here) / "handover.json"
+
+    @property
     def _here(self) -> Path:
         return Path.cwd() / "reports" / self.pipeline
 

@@ -173,6 +173,25 @@ def changed(spark: SparkSession, table: str, since: int, until: int) -> Changed 
     return Changed(added, removed)
 
 
+def first_to_bring(spark: SparkSession, table: str, version: int, rows: DataFrame) -> int | None:
+    """The first version of the table that has brought one of `rows`, which are some of `read` at `version`.
+
+    A file that was written in place of others counts from the first of those. The version after this one if there are
+    no rows, None if the log no longer tells.
+    """
+    names = {row.name for row in rows.select(F.col("_metadata.file_name").alias("name")).distinct().collect()}
+    if not names:
+        return version + 1
+    commits_made = delta_log.changes(spark, _location(spark, table), -1, version)
+    if commits_made is None:
+        return None
+    since: dict[str, int] = {}
+    for number, actions in commits_made.items():
+        replaced = [since[a["remove"]["path"]] for a in actions if "remove" in a and a["remove"]["path"] in since]
+        since |= {a["add"]["path"]: min([number, *replaced]) for a in actions if "add" in a}
+    return min(number for path, number in since.items() if unquote(path).rsplit("/", 1)[-1] in names)
+
+
 def of_files(spark: SparkSession, table: str, version: int, files: Sequence[str]) -> DataFrame:
     """The rows of some of the table's files at a version, which are named as in its log."""
     names = [unquote(file).rsplit("/", 1)[-1] for file in files]
