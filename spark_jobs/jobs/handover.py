@@ -20,7 +20,6 @@ from pyspark.sql import functions as F
 
 from spark_jobs.jobs import arrivals
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.plan import read_last, shown_last
 from spark_jobs.pipeline.model import EndOfInput, Order, Pipeline
 from spark_jobs.replay import columns as c
 from spark_jobs.replay import resume
@@ -31,6 +30,7 @@ from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.published import read_published
+from spark_jobs.tables.standing import standing_of
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -86,9 +86,9 @@ class Handover:
 
 def handover(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> Handover:
     """Tell where a live job takes over. Raises InputError where nothing is published that one could go on from."""
-    done = ledger.published(spark, lake)
-    shown = shown_last(done)
-    if shown is None:
+    standing = standing_of(ledger.published(spark, lake))
+    shown, whole = standing.shown, standing.whole
+    if shown is None or whole is None:
         raise InputError(f"handover: asked where {lake.home} ends, found nothing published")
     if shown.fingerprint != pipeline.fingerprint:
         raise InputError(
@@ -101,7 +101,7 @@ def handover(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> Handover:
             "rows are still to come for: replay with --arrived-to"
         )
     try:
-        return _Handing(spark, pipeline, lake, read_last(done, shown), shown).over()
+        return _Handing(spark, pipeline, lake, whole, shown).over()
     except SourceError as problem:
         raise InputError(f"handover: {problem}") from problem
 
