@@ -353,7 +353,9 @@ def _answering(as_json: bool) -> Iterator[None]:
     except BlockedError as problem:
         _refuse(as_json, 3, str(problem))
     except Exception as problem:
-        _refuse(as_json, 1, str(problem).splitlines()[0] if str(problem) else repr(problem))
+        from spark_jobs.jobs import failures
+
+        _refuse(as_json, 1, failures.told(problem))
 
 
 def _refuse(as_json: bool, code: int, message: str) -> None:

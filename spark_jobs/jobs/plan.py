@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.jobs import source_changes
 from spark_jobs.jobs.arrivals import require_slices, rewritten
 from spark_jobs.jobs.check import check_source
 from spark_jobs.jobs.errors import InputError
@@ -31,13 +32,15 @@ from spark_jobs.tables.publishing import Interval
 from spark_jobs.tables.standing import Standing, standing_of
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ANEW = "everything is read again"
 
 
 @dataclass(frozen=True)
 class Plan:
     """What a run will do: the run, and the tables that it reads, by the names in `run.pinned`.
 
-    `note` says why everything is read, where a run over later arrivals could have gone on.
+    `note` says why everything is read, where a run over later arrivals could have gone on; and of a part of time what
+    has changed in the source since the results around it were made.
     """
 
     run: Run
@@ -84,13 +87,16 @@ def plan(
     kind = BACKFILL if not interval.whole else FULL if arrived_to is None else ARRIVALS
     if arrived_to is not None:
         if shown is not None and _covers(shown, pipeline, arrived_to):
-            return Plan(shown, _tables(pipeline))
+            return Plan(shown, source.tables_of(pipeline))
     elif not interval.whole and shown is not None:
         arrived_to = shown.arrived_to
     versions = checked(spark, pipeline)
     goes_on, note = None, ""
     if arrived_to is not None and interval.whole:
         goes_on, note = _going_on(spark, pipeline, lake, standing, versions)
+    elif kind == BACKFILL and standing.shown is not None:
+        source_changes.require_types(spark, pipeline, lake, standing.shown, versions)
+        note = source_changes.note(spark, pipeline, standing.whole, versions)
     if goes_on is not None:
         interval = Interval(_EPOCH + timedelta(milliseconds=goes_on.oldest_ms), None)
     run_id = _run_id(pipeline, versions, interval, arrived_to, shown if kind == ARRIVALS else None)
@@ -111,7 +117,7 @@ def plan(
         arrived_from=None if goes_on is None else _EPOCH + timedelta(microseconds=goes_on.covered_us),
         arrived_to=arrived_to,
     )
-    return Plan(run, _tables(pipeline), note)
+    return Plan(run, source.tables_of(pipeline), note)
 
 
 def _require(pipeline: Pipeline, interval: Interval, arrived_to: datetime | None) -> None:
@@ -152,13 +158,13 @@ def _going_on(
     if shown is None or whole is None or shown.arrived_to is None or not can_resume(pipeline):
         return None, ""
     if pipeline.is_complete:
-        return None, "replay.mode complete asks for all rows of windows that were closed"
+        return None, f"{_ANEW}: replay.mode complete asks for all rows of windows that were closed"
     if shown.fingerprint != pipeline.fingerprint or "advances" not in shown.versions:
-        return None, "the pipeline is not the one whose results are published"
+        return None, f"{_ANEW}: the pipeline is not the one whose results are published"
     # A part of time may have been replayed on a later version than the rest.
     changed = rewritten(spark, pipeline, whole.source_version, versions[""], shown.arrived_to)
     if changed is not None:
-        return None, f"{pipeline.source.table}: {changed}"
+        return None, f"{_ANEW}: {pipeline.source.table}: {changed}"
     covered_us = (shown.arrived_to - _EPOCH) // timedelta(microseconds=1)
     return resumption(read_published(spark, lake, "advances"), covered_us, pipeline), ""
 
@@ -166,10 +172,6 @@ def _going_on(
 def _covers(shown: Run, pipeline: Pipeline, arrived_to: datetime) -> bool:
     known = shown.arrived_to is not None and shown.arrived_to >= arrived_to
     return known and shown.fingerprint == pipeline.fingerprint
-
-
-def _tables(pipeline: Pipeline) -> dict[str, str]:
-    return {united.name: united.source.table for united in pipeline.sources} or {"": pipeline.source.table}
 
 
 def checked(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:
@@ -182,6 +184,9 @@ def checked(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:
             check_join(*source.inputs(spark, pipeline, versions), pipeline)
     except SourceError as problem:
         raise InputError(str(problem)) from problem
+    except InputError as problem:
+        read = (f"version {versions[name]} of {table}" for name, table in source.tables_of(pipeline).items())
+        raise InputError(f"{problem}\n(looked at {', '.join(read)})") from problem
     return versions
 
 

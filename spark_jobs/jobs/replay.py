@@ -10,7 +10,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from itertools import pairwise
 
-from pyspark.errors import PythonException
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException, PythonException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -50,7 +51,8 @@ from spark_jobs.replay.engine import watermarks
 from spark_jobs.replay.epochs import Axis, axis
 from spark_jobs.replay.events import fills_windows, moves_watermark, prepare, quoted
 from spark_jobs.session import interpreting, shuffling
-from spark_jobs.tables import staging
+from spark_jobs.tables import staging, vanished
+from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.publishing import Interval
@@ -61,18 +63,21 @@ def stage(
 ) -> dict[str, int]:
     """Write what `run` would publish to its staging area; returns its counts.
 
-    Raises InputError when most event times cannot be, which is a wrong unit and not bad rows, and when a watermark
-    generator of the user's fails.
+    Raises InputError when most event times cannot be, which is a wrong unit and not bad rows, when a watermark
+    generator of the user's fails, and when the source can no longer be read as it was planned.
     """
     try:
         if pipeline.join is not None:
             return JoinStaging(spark, pipeline, lake, run, progress).write()
         return _Staging(spark, pipeline, lake, run, progress).write(slices)
-    except PythonException as problem:
-        fault = generators.fault(problem)
-        if fault is None:
+    except SourceError as problem:
+        raise InputError(str(problem)) from problem
+    except (PySparkException, Py4JError) as problem:
+        fault = generators.fault(problem) if isinstance(problem, PythonException) else None
+        told = f"watermark.class: {fault}" if fault else vanished.told(spark, pipeline, run.pinned, problem)
+        if told is None:
             raise
-        raise InputError(f"watermark.class: {fault}") from problem
+        raise InputError(told) from problem
 
 
 class _Staging:

@@ -18,6 +18,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.jobs import failures
 from spark_jobs.jobs import publish as publishing
 from spark_jobs.jobs import replay as replaying
 from spark_jobs.jobs.alternatives import alternatives
@@ -105,7 +106,7 @@ class Runner:
         if run.arrived_from is not None:
             message += f", going on from {run.arrived_from:%Y-%m-%d %H:%M:%S} UTC"
         if planned.note and not known:
-            message += f"; everything is read again: {planned.note}"
+            message += f"; {planned.note}"
         self._progress("plan", message)
         outcome = self._outcome(run, "plan", "unchanged" if known else "done", message, began)
         report = self._lake.report_file(run.run_id)
@@ -199,8 +200,7 @@ class Runner:
         except BlockedError:
             raise
         except Exception as problem:
-            first_line = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-            self._record(run, began.step(name, "failed", error=first_line))
+            self._record_failure(run, began.step(name, "failed", error=failures.told(problem, self._lake)))
             raise
 
     def run(self, interval: Interval, arrived_to: datetime | None = None, *, restate: bool = False) -> list[Outcome]:
@@ -280,6 +280,14 @@ class Runner:
             self._entry.result()
         self._latest[run.run_id] = run.after(step)
         return self._latest[run.run_id]
+
+    def _record_failure(self, run: Run, step: Step) -> None:
+        """Enter that a step has failed, if that can be entered: what it failed of may stand in the way of this too."""
+        try:
+            self._record(run, step)
+        except Exception as problem:  # noqa: BLE001  what is raised is what the step failed of
+            self._entry = None
+            self._progress(step.step, f"the failure is not in the ledger: {failures.told(problem, self._lake)}")
 
     def _outcome(
         self,

@@ -16,7 +16,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from spark_jobs.jobs import progress
+from spark_jobs.jobs import failures, progress
 from spark_jobs.jobs.errors import BlockedError, InputError
 from spark_jobs.jobs.overrides import parse_overrides
 from spark_jobs.jobs.run import STEPS, Outcome, Runner
@@ -35,14 +35,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     began = monotonic()
     code, result = _take(asked)
     result["seconds"] = round(monotonic() - began, 3)
-    if asked.result:
-        target = Path(asked.result)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        partial = target.with_suffix(".partial")
-        partial.write_text(json.dumps(result, indent=1, default=str))
-        partial.replace(target)
     progress.to_stderr(asked.step, result["error"] or result["message"])
+    try:
+        if asked.result:
+            _write(Path(asked.result), result)
+    except OSError as problem:
+        progress.to_stderr(asked.step, f"--result: {asked.result} could not be written: {problem}")
+        return code or FAILED
     return code
+
+
+def _write(target: Path, result: dict[str, Any]) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_suffix(".partial")
+    partial.write_text(json.dumps(result, indent=1, default=str))
+    partial.replace(target)
 
 
 def moment(text: str) -> datetime:
@@ -78,7 +85,7 @@ def _take(asked: argparse.Namespace) -> tuple[int, dict[str, Any]]:
         import traceback
 
         traceback.print_exc()
-        return FAILED, _failed(asked, "failed", str(problem).splitlines()[0] if str(problem) else repr(problem))
+        return FAILED, _failed(asked, "failed", failures.told(problem))
     result = asdict(outcomes[-1])
     for outcome in outcomes:
         for part in ("counts", "checks", "versions"):

@@ -9,6 +9,7 @@ behind it belongs to a publishing that has not ended: whoever finds it has to fi
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,13 +20,15 @@ from uuid import uuid4
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
-from spark_jobs.tables import delta_log, description, files, pruning
+from spark_jobs.tables import columns, delta_log, description, files, pruning
 from spark_jobs.tables.lake import Lake, behind_folder, staged_folder
 from spark_jobs.tables.staging import staged
 
 _ATTEMPTS = 5
 _APPLICATION = "tidemark/"
+_WITH_SOURCE_COLUMNS = ("late_events", "pairs", "invalid_events")
 _FILE, _TOUCHED = "__tm_file", "__tm_touched"
 
 
@@ -97,9 +100,10 @@ def publish(
     """Replace the rows of `interval` in the published `table` by the run's staged ones and give its new version.
 
     None: nothing is replaced, and only what the run has staged `behind` its windows is added (of `window_results`: is
-    put in place of all rows of its windows). A table that the base has not is replaced whole. Done already: nothing
-    happens. Another writer's commit in between: tried again. Raises OvertakenError when that writer is a run,
-    PublishError when a part of the table would be replaced by rows with other columns.
+    put in place of all rows of its windows). A table that the base has not is replaced whole. One with the source's
+    columns has those of both, if they differ. Done already: nothing happens. Another writer's commit in between: tried
+    again. Raises OvertakenError when that writer is a run, PublishError when a part of the table would be replaced by
+    rows with columns that do not go with it.
     """
     replaced = interval if table in base.versions or interval is None else Interval()
 
@@ -205,19 +209,29 @@ class _Publishing:
         if self._transaction.read_version < 0:
             return self._transaction.commit([], [*described, *added], application)
         folder = self._run_id if interval is not None else behind_folder(self._run_id)
-        found = _columns(staged(self._spark, self._lake, folder, self._table))
-        same = found == _columns(self._published)
+        same = _columns(staged(self._spark, self._lake, folder, self._table).schema) == _columns(self._published.schema)
         if interval is not None and interval.whole:
             replaced = self._transaction.files()
             return self._transaction.commit(replaced, [*([] if same else described), *added], application)
-        if not same:
-            span = interval or Interval()
-            raise PublishError(
-                f"{self._table}: asked to replace the windows from {span.start} to {span.end} by rows with the columns "
-                f"{found}, found {_columns(self._published)}. Replay without --from and --to to change the columns."
-            )
+        widened = [] if same else [self._widened(described, interval or Interval())]
         removed, carried = self._replaced(interval, behind=behind)
-        return self._transaction.commit(removed, [*carried, *added], application)
+        return self._transaction.commit(removed, [*widened, *carried, *added], application)
+
+    def _widened(self, described: list[dict[str, Any]], span: Interval) -> dict[str, Any]:
+        """What describes the table with the columns of both what is in it and what goes in, null where rows lack them.
+
+        Only tables that have the source's columns change with these. Raises PublishError.
+        """
+        metadata = next(action["metaData"] for action in described if "metaData" in action)
+        before, after = self._published.schema, T.StructType.fromJson(json.loads(metadata["schemaString"]))
+        others = columns.clashes(before, after)
+        if others or self._table not in _WITH_SOURCE_COLUMNS:
+            told = "; ".join(map(str, others)) or f"found {_columns(before)}, not {_columns(after)}"
+            raise PublishError(
+                f"{self._table}: asked to replace the windows from {span.start} to {span.end} by rows with other "
+                f"columns: {told}. Replay without --from and --to to change the columns."
+            )
+        return {"metaData": {**metadata, "schemaString": columns.united(before, after).json()}}
 
     @cached_property
     def _published(self) -> DataFrame:
@@ -281,5 +295,5 @@ def _relative(added: list[dict[str, Any]], folder: str) -> list[dict[str, Any]]:
     return [{"add": {**entry, "path": f"{folder}/{entry['path']}", "dataChange": True}} for entry in added]
 
 
-def _columns(rows: DataFrame) -> list[str]:
-    return [f"{f.name} {f.dataType.simpleString()}" for f in rows.schema]
+def _columns(schema: T.StructType) -> list[str]:
+    return [f"{f.name} {f.dataType.simpleString()}" for f in schema]

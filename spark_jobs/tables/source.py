@@ -60,11 +60,14 @@ def read(spark: SparkSession, table: str, version: int) -> DataFrame:
         ) from problem
 
 
+def tables_of(pipeline: Pipeline) -> dict[str, str]:
+    """The table of each source by its name, of one that is alone by no name."""
+    return {united.name: united.source.table for united in pipeline.sources} or {"": pipeline.source.table}
+
+
 def pinned(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:
     """The newest version of each source by its name, of one that is alone by no name. Raises as `pinned_version`."""
-    if not pipeline.sources:
-        return {"": pinned_version(spark, pipeline.source.table)}
-    return {united.name: pinned_version(spark, united.source.table) for united in pipeline.sources}
+    return {name: pinned_version(spark, table) for name, table in tables_of(pipeline).items()}
 
 
 def events(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]) -> DataFrame:
@@ -78,7 +81,7 @@ def events(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int])
     table, version = pipeline.source.table, versions[""]
     if pipeline.replay.order is not Order.COMMIT:
         return read(spark, table, version)
-    return commits.read(spark, table, _location(spark, table), version)
+    return commits.read(spark, table, location(spark, table), version)
 
 
 def inputs(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]) -> tuple[DataFrame, DataFrame | None]:
@@ -133,7 +136,7 @@ def extent(spark: SparkSession, table: str) -> tuple[int, int]:
 def size_of(spark: SparkSession, table: str, version: int, files: Collection[str]) -> int:
     """Bytes of those of `files` (whole paths) that are the table's."""
     names = {file.rsplit("/", 1)[-1] for file in files}
-    sizes = delta_log.sizes(spark, _location(spark, table), version)
+    sizes = delta_log.sizes(spark, location(spark, table), version)
     return sum(size for path, size in sizes.items() if path.rsplit("/", 1)[-1] in names)
 
 
@@ -153,7 +156,7 @@ def changed(spark: SparkSession, table: str, since: int, until: int) -> Changed 
 
     Files that hold the same rows as others before, as compaction writes them, are no change.
     """
-    found = delta_log.changes(spark, _location(spark, table), since, until)
+    found = delta_log.changes(spark, location(spark, table), since, until)
     if found is None:
         return None
     last_seen: dict[str, int] = {}
@@ -182,7 +185,7 @@ def first_to_bring(spark: SparkSession, table: str, version: int, rows: DataFram
     names = {row.name for row in rows.select(F.col("_metadata.file_name").alias("name")).distinct().collect()}
     if not names:
         return version + 1
-    commits_made = delta_log.changes(spark, _location(spark, table), -1, version)
+    commits_made = delta_log.changes(spark, location(spark, table), -1, version)
     if commits_made is None:
         return None
     since: dict[str, int] = {}
@@ -198,7 +201,8 @@ def of_files(spark: SparkSession, table: str, version: int, files: Sequence[str]
     return read(spark, table, version).where(F.col("_metadata.file_name").isin(names))
 
 
-def _location(spark: SparkSession, table: str) -> str:
+def location(spark: SparkSession, table: str) -> str:
+    """The folder of a table."""
     if is_path(table):
         return located(table)
     return str(spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]["location"])

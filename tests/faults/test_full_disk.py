@@ -1,0 +1,56 @@
+"""A disk that fills up: one line says which, nothing is half published; with more room the same command finishes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from spark_jobs.jobs import failures
+from spark_jobs.jobs.run import Runner
+from spark_jobs.semantics import reference
+from spark_jobs.tables import ledger
+from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.publishing import Interval
+from tests.faults.small_disk import small_disk
+from tests.spark import history
+from tests.spark.whole_run import assert_published
+
+pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.usefixtures("session")]
+
+ROOMY_KIB = 64 * 1024
+
+
+@pytest.fixture(name="table", scope="module")
+def _table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return history.land(spark, history.events(), tmp_path_factory.mktemp("source") / "events")
+
+
+@pytest.mark.parametrize("more_kib", [pytest.param(240, id="few"), pytest.param(40, id="many", marks=pytest.mark.soak)])
+def test_the_same_run_goes_on_when_there_is_room(
+    spark: SparkSession, table: str, tmp_path: Path, more_kib: int
+) -> None:
+    """The disk fills up before the plan is written down, then further and further on, at last behind publishing."""
+    pipeline, kib, failed = history.pipeline(table), 8, 0
+    expected = reference.replay(history.events(), pipeline)
+    with small_disk(tmp_path / "disk", kib) as disk:
+        lake = Lake(str(disk.folder), "readings")
+        while True:
+            try:
+                outcomes = Runner(spark, pipeline, lake).run(Interval())
+                break
+            except (OSError, PySparkException, Py4JError) as problem:
+                told = failures.told(problem, lake)
+            assert told.startswith(f"the disk of {disk.folder} is full ("), (kib, told)
+            assert "make room, then the same command goes on" in told
+            if ledger.published(spark, lake):
+                assert_published(spark, lake, expected, kib)
+            failed, kib = failed + 1, kib + more_kib
+            disk.resize(kib)
+        assert failed > 1
+        assert Path(str(outcomes[-1].report)).is_file()
+        assert_published(spark, lake, expected)
+        assert len(ledger.runs(spark, lake)) == 1

@@ -1,0 +1,62 @@
+"""What an exception says down its causes: Py4J's first line tells who called whom, the last cause what happened."""
+
+from __future__ import annotations
+
+import errno
+
+import pytest
+
+from spark_jobs.jobs import failures
+from spark_jobs.tables.causes import causes, first_line, is_full_disk
+from spark_jobs.tables.lake import Lake
+
+
+class JavaError(Exception):
+    """As Py4J brings one: a line that says nothing, and the exception behind it."""
+
+    def __init__(self, *told: str) -> None:
+        super().__init__("An error occurred while calling o1.save.")
+        self.java_exception = Told(*told)
+
+
+class Told:
+    def __init__(self, mine: str, *causes: str) -> None:
+        self._mine, self._causes = mine, causes
+
+    def toString(self) -> str:  # noqa: N802  as Java has it
+        return self._mine
+
+    def getCause(self) -> Told | None:  # noqa: N802
+        return Told(*self._causes) if self._causes else None
+
+
+def test_the_innermost_cause_is_told() -> None:
+    problem = JavaError(
+        "org.apache.spark.SparkException: Job aborted", "java.io.IOException: /lake: not a folder\n at x"
+    )
+    assert first_line(problem) == "IOException: /lake: not a folder"
+    worker = "x.PythonException: Traceback (most recent call last):\n  at x\nKeyError: 'unit'\n"
+    assert first_line(JavaError("java.lang.Error: x", worker)) == "KeyError: 'unit'"
+    assert first_line(ValueError("one\ntwo")) == "one"
+    assert first_line(ValueError()) == "ValueError()"
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_found_down_the_chain(code: int) -> None:
+    problem = ValueError("could not")
+    problem.__cause__ = OSError(code, "x")
+    assert is_full_disk(problem)
+    assert is_full_disk(JavaError("java.lang.Error: x", "java.io.IOException: No space left on device"))
+    assert not is_full_disk(JavaError("java.lang.Error: x", "java.io.IOException: Permission denied"))
+
+
+def test_a_chain_that_ends_in_itself_ends() -> None:
+    problem = ValueError("round")
+    problem.__context__ = problem
+    assert set(causes(problem)) == {"round"}
+
+
+def test_a_full_disk_that_is_not_here_is_one_of_the_workers() -> None:
+    told = failures.told(OSError(errno.ENOSPC, "x"), Lake("s3a://bucket/lake", "readings"))
+    assert told.startswith(("a disk that Spark's workers write to is full", "the disk of /"))
+    assert "the same command goes on" in told
