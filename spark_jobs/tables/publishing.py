@@ -246,25 +246,39 @@ class _Publishing:
 
     def _replaced(self, interval: Interval | None, *, behind: bool) -> tuple[list[Any], list[dict[str, Any]]]:
         """The files that hold rows to be replaced, and new ones with what else is in them."""
-        rows, goes = self._published.withColumn(_FILE, F.col("_metadata.file_name")), F.lit(False)
-        if interval is not None:
-            goes = interval.holds(_begins(self._table, rows))
+        touched = None
         if behind and self._table == "window_results":
             touched = staged(self._spark, self._lake, behind_folder(self._run_id), self._table)
-            condition = pruning.among("window_start", touched)
-            if condition is None:
-                marked = touched.select("window_start").distinct().withColumn(_TOUCHED, F.lit(True))
-                rows, condition = rows.join(F.broadcast(marked), "window_start", "left"), F.col(_TOUCHED).isNotNull()
-            goes = goes | condition
-        elif interval is None:
+        if interval is None and touched is None:
             return [], []
+        among = None if touched is None else pruning.among("window_start", touched)
+        named = self._published.withColumn(_FILE, F.col("_metadata.file_name"))
+        rows, goes = self._going(named, interval, touched, among)
         names = {row[_FILE] for row in rows.where(goes).select(_FILE).distinct().collect()}
         if not names:
             return [], []
-        stays = ~F.coalesce(goes, F.lit(False))
-        left = rows.where(F.col(_FILE).isin(sorted(names)) & stays).select(self._published.columns)
         removed = [file for file in self._transaction.files() if file.path().rsplit("/", 1)[-1] in names]
+        # Delta would look through all files for those of a name.
+        paths = [f"{self._lake.path(self._table)}/{unquote(file.path())}" for file in removed]
+        held = self._spark.read.schema(self._published.schema).parquet(*paths)
+        rows, goes = self._going(held, interval, touched, among)
+        left = rows.where(~F.coalesce(goes, F.lit(False))).select(self._published.columns)
         return removed, self._carried_over(left)
+
+    def _going(
+        self, rows: DataFrame, interval: Interval | None, touched: DataFrame | None, among: Column | None
+    ) -> tuple[DataFrame, Column]:
+        """Published rows, and which of them are replaced: those of `interval`, and all of the windows of `touched`.
+
+        `among` tells the latter, unless they are too many for a condition.
+        """
+        goes = F.lit(False) if interval is None else interval.holds(_begins(self._table, rows))
+        if touched is None:
+            return rows, goes
+        if among is not None:
+            return rows, goes | among
+        marked = touched.select("window_start").distinct().withColumn(_TOUCHED, F.lit(True))
+        return rows.join(F.broadcast(marked), "window_start", "left"), goes | F.col(_TOUCHED).isNotNull()
 
     def _carried_over(self, left: DataFrame) -> list[dict[str, Any]]:
         """Rows of removed files that stay, as new files.
