@@ -34,11 +34,11 @@ def told(problem: BaseException, lake: Lake | None = None) -> str:
 def _written(lake: Lake) -> list[Path]:
     """The folders of this machine that are written to: the lake's, Spark's for what it spills, Python's."""
     spark = SparkContext._active_spark_context  # noqa: SLF001  to ask for the active context would not start one either
-    asked = [tempfile.gettempdir(), *([] if spark is None else [SparkFiles.getRootDirectory()])]
+    # Spark's folder for files is in one of its own, and that in the first of `spark.local.dir`.
+    spilled = [] if spark is None else [Path(SparkFiles.getRootDirectory()).parents[1]]
     place = urlsplit(lake.root)
-    if place.scheme in ("", "file"):
-        asked.insert(0, place.path)
-    return [_nearest(Path(folder).absolute()) for folder in asked]
+    kept = [Path(place.path)] if place.scheme in ("", "file") else []
+    return [_nearest(folder.absolute()) for folder in (*kept, *spilled, Path(tempfile.gettempdir()))]
 
 
 def _nearest(folder: Path) -> Path:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,10 +15,12 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.jobs import failures
 from spark_jobs.jobs.run import Runner
+from spark_jobs.pipeline import load
 from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.publishing import Interval
+from tests.faults.drivers import PIPELINE
 from tests.faults.small_disk import small_disk
 from tests.spark import history
 from tests.spark.whole_run import assert_published
@@ -54,3 +60,21 @@ def test_the_same_run_goes_on_when_there_is_room(
         assert Path(str(outcomes[-1].report)).is_file()
         assert_published(spark, lake, expected)
         assert len(ledger.runs(spark, lake)) == 1
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("full", ["TIDEMARK_LAKE", "SPARK_LOCAL_DIRS"])
+def test_the_command_says_which_disk_is_full(spark: SparkSession, table: str, tmp_path: Path, full: str) -> None:
+    file = tmp_path / "readings.yaml"
+    file.write_text(PIPELINE.format(table=table))
+    with small_disk(tmp_path / "disk", 24) as disk:
+        environment = {**os.environ, "TIDEMARK_LAKE": str(tmp_path / "lake"), full: str(disk.folder)}
+        asked = [sys.executable, "-m", "spark_jobs.cli", "replay", str(file), "--json"]
+        failed = subprocess.run(asked, env=environment, check=False, capture_output=True, text=True)
+        assert failed.returncode == 1
+        assert f"the disk of {disk.folder} is full" in json.loads(failed.stdout)["error"]
+        lake = Lake(environment["TIDEMARK_LAKE"], "readings")
+        assert ledger.published(spark, lake) == []
+        disk.resize(ROOMY_KIB)
+        assert subprocess.run(asked, env=environment, check=False, capture_output=True).returncode == 0
+        assert_published(spark, lake, reference.replay(history.events(), load(file)))

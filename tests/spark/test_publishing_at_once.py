@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
+from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
 from spark_jobs.jobs import publish as publishing
@@ -132,6 +135,31 @@ def test_runs_that_publish_at_once_never_mix(
     for name in set(RESULT_TABLES) - {"invalid_events"}:
         versions = [run.versions[name] for run in begun]
         assert versions == sorted(set(versions)), "two runs have a version of a table in common"
+
+
+@pytest.mark.soak
+def test_anothers_commit_in_between_is_built_upon(
+    spark: SparkSession,
+    lakes: Lakes,
+    one_after_the_other: dict[str, list[object]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Another writer replaces every file of a table, by files of the same rows, when a run is about to commit to it."""
+    lake, *runs = lakes.staged("in between")
+    commit, met = delta_log.Transaction.commit, Counter[str]()
+
+    def overtaken(transaction: delta_log.Transaction, *given: Any) -> int:
+        path = transaction._log.dataPath().toUri().getPath()
+        met[path] += 1
+        if met[path] == 1:
+            DeltaTable.forPath(spark, path).update(set={"run_id": "run_id"})
+        return commit(transaction, *given)
+
+    monkeypatch.setattr(delta_log.Transaction, "commit", overtaken)
+    for run in runs:
+        enter(spark, lake, run)
+    assert set(met.values()) == {3}, "no commit was tried again"
+    assert published(spark, lake) == one_after_the_other
 
 
 @pytest.mark.soak

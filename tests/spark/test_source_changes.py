@@ -23,7 +23,7 @@ from spark_jobs.tables.publishing import Interval
 from tests.spark import history
 from tests.spark.engine import rows_of
 from tests.spark.test_runs import publish
-from tests.spark.whole_run import assert_published, taken
+from tests.spark.whole_run import assert_published
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
@@ -80,7 +80,7 @@ def test_a_version_that_was_vacuumed_is_planned_again(
     assert ledger.runs(spark, lake)[-1].state == "failed"
     with pytest.raises(NothingPublishedError):
         read_published(spark, lake, "panes")
-    taken(spark, history.pipeline(str(path)), lake)
+    publish(spark, history.pipeline(str(path)), lake, Interval())
     left = [row for row in ROWS if row["id"] != 5]
     assert_published(spark, lake, reference.replay(left, history.pipeline(str(path))))
 
@@ -99,6 +99,7 @@ def test_a_file_that_the_newest_version_lacks_too_is_to_be_restored(
     assert runner.step("replay", runner.find(planned.run.run_id)).state == "done"
 
 
+@pytest.mark.soak
 def test_a_version_whose_log_is_cleaned_away_is_planned_again(spark: SparkSession, path: Path, lake: Lake) -> None:
     pipeline = history.pipeline(str(path))
     planned, _ = Runner(spark, pipeline, lake).plan(Interval())
@@ -133,7 +134,6 @@ def test_a_column_more_is_null_in_rows_from_before(spark: SparkSession, path: Pa
 
 
 def test_a_column_that_is_used_and_gone_is_named_with_the_version(spark: SparkSession, path: Path, lake: Lake) -> None:
-    publish(spark, history.pipeline(str(path)), lake, Interval())
     rewrite(now(spark, path).withColumnRenamed("device", "device_id"), path)
     for asked in (Interval(), PART):
         with pytest.raises(
@@ -142,6 +142,7 @@ def test_a_column_that_is_used_and_gone_is_named_with_the_version(spark: SparkSe
             plan(spark, history.pipeline(str(path)), lake, asked)
 
 
+@pytest.mark.soak
 def test_columns_of_another_type_are_replayed_whole(spark: SparkSession, path: Path, lake: Lake) -> None:
     publish(spark, history.pipeline(str(path)), lake, Interval())
     rewrite(now(spark, path).withColumn("device", F.ascii("device")), path)
@@ -156,6 +157,7 @@ def test_columns_of_another_type_are_replayed_whole(spark: SparkSession, path: P
     assert_published(spark, lake, reference.replay(numbered, history.pipeline(str(path))))
 
 
+@pytest.mark.soak
 def test_a_part_of_time_is_of_the_newest_version_and_says_what_has_changed(
     spark: SparkSession, path: Path, lake: Lake
 ) -> None:

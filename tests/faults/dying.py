@@ -1,0 +1,135 @@
+"""A driver that ends itself at a moment, with its JVM: `python -m tests.faults.dying MOMENT STEP FILE [options]`.
+
+A moment is a phase of a work that writes into the lake, such as `during stage panes slice-0-of-2/late`:
+
+    before    the work is about to begin
+    during    the first file that was not there before is seen where the work writes to
+    after     the work has returned, and nothing has followed
+
+Works are known by what they write and not by a clock, so a moment is the same one in every run.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+from spark_jobs.jobs import audit, report
+from spark_jobs.tables import delta_log, ledger, publishing, staging
+from spark_jobs.tables.lake import Lake
+
+PHASES = ("before", "during", "after")
+
+#: Takes part in a work: its name, the folder that it writes to, and the work itself.
+Witness = Callable[[str, Path, Callable[[], Any]], Any]
+
+
+@contextmanager
+def witnessed(witness: Witness) -> Iterator[None]:
+    """Let `witness` do every work that writes into a lake."""
+    patched = [
+        (staging, "stage", _staged),
+        (staging, "kept", _kept),
+        (ledger, "record", _entered),
+        (audit, "record", _judged),
+        (report, "report", _reported),
+        (publishing._Publishing, "_carried_over", _carried),
+        (delta_log.Transaction, "commit", _committed),
+    ]
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in patched]
+    for (owner, name, told), (_, _, work) in zip(patched, before, strict=True):
+        setattr(owner, name, _through(witness, told, work))
+    try:
+        yield
+    finally:
+        for owner, name, work in before:
+            setattr(owner, name, work)
+
+
+def _through(witness: Witness, told: Callable[..., tuple[str, str]], work: Callable[..., Any]) -> Callable[..., Any]:
+    def taken(*given: Any, **named: Any) -> Any:
+        name, folder = told(*given, **named)
+        return witness(name, Path(folder), lambda: work(*given, **named))
+
+    return taken
+
+
+def _staged(rows: Any, lake: Lake, run_id: str, table: str, part: str, *, folder: str | None = None) -> tuple[str, str]:
+    where = " behind" if folder else ""
+    return f"stage {table} {part}{where}", lake.staged(table, folder or run_id)
+
+
+def _kept(rows: Any, lake: Lake, run_id: str, name: str, **_: Any) -> tuple[str, str]:
+    return f"keep {name}", lake.work(run_id, name)
+
+
+def _entered(spark: Any, lake: Lake, run: Any, step: Any) -> tuple[str, str]:
+    return f"enter {step.step}", lake.path(ledger.TABLE)
+
+
+def _judged(spark: Any, lake: Lake, *_: Any) -> tuple[str, str]:
+    return "write quality", lake.path(audit.TABLE)
+
+
+def _reported(spark: Any, pipeline: Any, lake: Lake, *_: Any) -> tuple[str, str]:
+    return "write report", f"{lake.home}/reports"
+
+
+def _carried(one: Any, _: Any) -> tuple[str, str]:
+    return f"carry {one._table}", f"{one._lake.path(one._table)}/staged"
+
+
+def _committed(transaction: Any, *_: Any) -> tuple[str, str]:
+    path = transaction._log.dataPath().toUri().getPath()
+    return f"commit {path.rsplit('/', 1)[-1]}", path
+
+
+def killing(moment: str, kill: Callable[[], None]) -> Witness:
+    """What calls `kill` at the moment."""
+    phase, _, wanted = moment.partition(" ")
+
+    def witness(name: str, folder: Path, work: Callable[[], Any]) -> Any:
+        if name != wanted:
+            return work()
+        if phase == "before":
+            kill()
+        if phase == "during":
+            over = Event()
+            watcher = Thread(target=_watch, args=(folder, _files(folder), over, kill), daemon=True)
+            watcher.start()
+            done = work()
+            over.set()
+            watcher.join()
+            return done
+        done = work()
+        kill()
+        return done
+
+    return witness
+
+
+def _watch(folder: Path, there: set[Path], over: Event, kill: Callable[[], None]) -> None:
+    while not over.is_set() and _files(folder) <= there:
+        pass
+    kill()
+
+
+def _files(folder: Path) -> set[Path]:
+    return {file for file in folder.rglob("*") if file.is_file()}
+
+
+def _die() -> None:
+    os.killpg(os.getpgrp(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    from spark_jobs.jobs import step
+
+    with witnessed(killing(sys.argv[1], _die)):
+        sys.exit(step.main(sys.argv[2:]))
