@@ -75,7 +75,7 @@ NAMED = {
     "full-0": "during stage panes slice-1-of-2/on-time",
     "join-0": "before enter publish",
 }
-QUICK = ("part-0", "arrivals-0")
+QUICK = ("arrivals-0",)
 NUMBERS = {"full": 18, "part": 16, "arrivals": 16, "join": 10}
 CASES = [
     pytest.param(name, number, id=f"{name}-{number}", marks=[] if f"{name}-{number}" in QUICK else [pytest.mark.soak])

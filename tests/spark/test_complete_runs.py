@@ -72,7 +72,8 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", [pytest.param(k, marks=[] if k == "sessions" else [pytest.mark.soak]) for k in KINDS])
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", KINDS)
 def test_runs_of_every_kind(spark: SparkSession, table: str, lake: Lake, kind: str) -> None:
     pipeline = KINDS[kind](table)
     run, expected = assert_publishes_the_references(spark, pipeline, lake, slices=2)
@@ -90,6 +91,7 @@ def test_slices_of_arrivals_read_everything_and_say_why(spark: SparkSession, tab
         assert "asks for all rows" in plan(spark, pipeline, lake, Interval(), CUTS[3]).note
 
 
+@pytest.mark.soak
 def test_complete_results_go_with_the_run_that_has_told_them(
     spark: SparkSession, table: str, lake: Lake, tmp_path: Path
 ) -> None:

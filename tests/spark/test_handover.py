@@ -126,6 +126,7 @@ def assert_watermark(found: Handover, rows: Rows, pipeline: Pipeline, cut: datet
     assert found.watermark is not None
 
 
+@pytest.mark.soak
 def test_reading_begins_with_the_commit_of_the_first_row_that_matters(
     spark: SparkSession, tmp_path: Path, lake: Lake
 ) -> None:

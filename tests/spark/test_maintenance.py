@@ -102,6 +102,7 @@ def test_a_dead_run_is_forgotten_and_may_begin_anew(spark: SparkSession, lakes: 
     assert but_runs(now_shown(worn)) == but_runs(before)
 
 
+@pytest.mark.soak
 def test_what_is_lost_is_refused_by_name_and_runs_go_on(spark: SparkSession, lakes: WornLakes) -> None:
     worn = lakes.copy("lost")
     shown = worn.shown()
