@@ -11,10 +11,12 @@ command goes on. A compaction that the ledger does not name is seen by no reader
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
@@ -30,7 +32,9 @@ from spark_jobs.tables.leftovers import Leftovers, Removal
 from spark_jobs.tables.publishing import Interval
 from spark_jobs.tables.retention import Retention
 
+T = TypeVar("T")
 HOLDER = "maintenance"
+_AT_ONCE = 4
 #: Without holds nobody knows who is at work: what is younger than this may be somebody's.
 _LEAST_UNHELD = timedelta(days=1)
 # Delta's own least retention, without which its vacuum refuses.
@@ -96,71 +100,77 @@ class _Maintaining:
 
     def foreseen(self) -> Maintenance:
         """What would be done to what lies there now."""
-        published = ledger.published(self._spark, self._lake)
-        tables = published[-1].versions if published else {}
-        found = (compaction.foreseen(self._spark, self._lake, table) for table in tables)
-        compacted = [one for one in (*found, *map(self._many, _OWN_TABLES)) if one is not None]
-        busy = unended(self._spark, self._lake, published)
-        told = self._told(self._leftovers(busy), compacted, dry_run=True)
+        runs = ledger.runs(self._spark, self._lake)
+        done = ledger.in_order(runs)
+        compacted = self._side_by_side(compaction.foreseen, done[-1].versions if done else {})
+        busy = unended(self._spark, self._lake, done)
+        told = self._told(self._leftovers(runs, busy), [*compacted, *map(self._many, _OWN_TABLES)], runs, dry_run=True)
         return told if busy is None else replace(told, notes=[*told.notes, f"the publishing of run {busy} is finished"])
 
     def done(self) -> Maintenance:
         """Do everything, one after the other."""
         settle(self._writer, self._lake)
-        dead = self._leftovers()
-        for removal in (*dead.hidden, *dead.dead):
-            run = ledger.find(self._spark, self._lake, removal.run_id) if removal.run_id else None
+        runs = ledger.runs(self._spark, self._lake)
+        first = self._leftovers(runs)
+        known = {run.run_id: run for run in runs}
+        for removal in (*first.hidden, *first.dead):
+            run = known.get(removal.run_id)
             if run is not None and not run.discarded:
                 self._enter(run, DISCARD)
             self._say(f"removing what run {removal.run_id} has left: {removal.why}" if removal.run_id else removal.why)
             leftovers.remove(self._spark, self._lake, removal)
-        compacted = [*self._compacted(), *self._of_delta()]
-        rest = self._leftovers()
-        told = replace(self._told(rest, compacted), dead=dead.dead)
-        for run in self._lost():
+        compacted = [*self._compacted(ledger.in_order(runs)), *map(self._of_delta, _OWN_TABLES)]
+        runs = ledger.runs(self._spark, self._lake)
+        rest = self._leftovers(runs)
+        told = replace(self._told(rest, compacted, runs), dead=first.dead)
+        for run in self._lost(runs):
             self._enter(run, DISCARD)
         for removal in rest.unneeded:
             self._say(f"removing {removal.files:,} files of {removal.table}")
             leftovers.remove(self._spark, self._lake, removal)
         return told
 
-    def _told(self, found: Leftovers, compacted: Sequence[Compaction], *, dry_run: bool = False) -> Maintenance:
-        published, lost = ledger.published(self._spark, self._lake), [run.run_id for run in self._lost()]
+    def _told(
+        self, found: Leftovers, compacted: Sequence[Compaction | None], runs: Sequence[Run], *, dry_run: bool = False
+    ) -> Maintenance:
+        lost = [run.run_id for run in self._lost(runs)]
         dead, unneeded = found.dead, found.unneeded
         return Maintenance(
             pipeline=self._lake.pipeline,
             dry_run=dry_run,
             dead=dead,
-            compacted=compacted,
+            compacted=[one for one in compacted if one is not None],
             lost=lost,
             unneeded=unneeded,
-            kept=[run.run_id for run in published if run.run_id not in lost and not run.discarded],
+            kept=[run.run_id for run in ledger.in_order(runs) if run.run_id not in lost and not run.discarded],
             notes=[f"{table}: nothing is removed, for its log no longer tells what is kept" for table in found.unknown],
         )
 
-    def _leftovers(self, busy: str | None = None) -> Leftovers:
-        runs = ledger.runs(self._spark, self._lake)
-        states = retention.kept(ledger.published(self._spark, self._lake), self._kept)
+    def _leftovers(self, runs: Sequence[Run], busy: str | None = None) -> Leftovers:
+        states = retention.kept(ledger.in_order(runs), self._kept)
         return Leftovers(self._spark, self._lake, runs, states, self._kept, busy=busy)
 
-    def _lost(self) -> list[Run]:
-        published = ledger.published(self._spark, self._lake)
-        return retention.lost(published, retention.kept(published, self._kept))
+    def _lost(self, runs: Sequence[Run]) -> list[Run]:
+        done = ledger.in_order(runs)
+        return retention.lost(done, retention.kept(done, self._kept))
 
-    def _compacted(self) -> list[Compaction]:
+    def _compacted(self, done: Sequence[Run]) -> list[Compaction | None]:
         """Compact the published tables, and enter their new versions as those of the run published last."""
-        published = settle(self._writer, self._lake)
-        if not published:
+        if not done:
             return []
-        newest, told, versions = published[-1], [], {}
+        newest = done[-1]
+        self._say(f"compacting {', '.join(newest.versions)}")
+        found = self._side_by_side(compaction.compact, newest.versions)
+        versions = {table: version for table, (version, _) in zip(newest.versions, found, strict=True)}
         for table, version in newest.versions.items():
-            self._say(f"compacting {table}")
-            versions[table], done = compaction.compact(self._writer, self._lake, table)
             self._require_same_rows(table, version, versions[table])
-            told += [done] if done is not None else []
         if versions != newest.versions:
             self._enter(newest, MAINTAIN, versions)
-        return told
+        return [one for _, one in found]
+
+    def _side_by_side(self, work: Callable[[SparkSession, Lake, str], T], tables: Iterable[str]) -> list[T]:
+        with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+            return list(pool.map(lambda table: work(self._writer, self._lake, table), tables))
 
     def _require_same_rows(self, table: str, version: int, newest: int) -> None:
         found = delta_log.changes(self._spark, self._lake.path(table), version, newest) or {}
@@ -171,15 +181,12 @@ class _Maintaining:
                     "knows: readers go on reading what the ledger names; publish again to put that in its place"
                 )
 
-    def _of_delta(self) -> list[Compaction]:
+    def _of_delta(self, table: str) -> Compaction | None:
         """Compact what is read at its newest version alone."""
-        told = []
-        for table in _OWN_TABLES:
-            many = self._many(table)
-            if many is not None:
-                delta_log.optimize(self._spark, self._lake.path(table), max(self._kept.retain, _LEAST_VACUUM))
-                told.append(many)
-        return told
+        many = self._many(table)
+        if many is not None:
+            delta_log.optimize(self._writer, self._lake.path(table), max(self._kept.retain, _LEAST_VACUUM))
+        return many
 
     def _many(self, table: str) -> Compaction | None:
         path = self._lake.path(table)

@@ -20,7 +20,10 @@ def as_json(found: Maintenance) -> dict[str, Any]:
         "pipeline": found.pipeline,
         "dry_run": found.dry_run,
         "staging": [_removal(one) for one in found.dead],
-        "compacted": [vars(one) for one in found.compacted],
+        "compacted": [
+            {"table": one.table, "files_before": one.before, "files_after": one.after, "bytes": one.size}
+            for one in found.compacted
+        ],
         "lost_runs": list(found.lost),
         "kept_runs": list(found.kept),
         "unneeded": [_removal(one) for one in found.unneeded],

@@ -7,7 +7,7 @@ say.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
@@ -226,7 +226,12 @@ def runs(spark: SparkSession, lake: Lake) -> list[Run]:
 
 def published(spark: SparkSession, lake: Lake) -> list[Run]:
     """Give the runs that have been published, in the order in which they were."""
-    return sorted((run for run in runs(spark, lake) if run.versions), key=lambda run: run.versions[GATE_TABLE])
+    return in_order(runs(spark, lake))
+
+
+def in_order(known: Iterable[Run]) -> list[Run]:
+    """Those of the runs that have been published, in the order in which they were."""
+    return sorted((run for run in known if run.versions), key=lambda run: run.versions[GATE_TABLE])
 
 
 def find(spark: SparkSession, lake: Lake, run_id: str) -> Run | None:

@@ -11,6 +11,7 @@ A folder that holds one such file is never removed as a whole, whatever the ledg
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -24,6 +25,7 @@ from spark_jobs.tables.lake import TABLES, WORK, Lake
 from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.retention import Retention, State
 
+_AT_ONCE = 4
 _UNNAMED = "no kept version names it"
 _STAGED, _HOLDS, _LOG = "staged", "holds", "_delta_log"
 
@@ -159,17 +161,17 @@ class Leftovers:
     @cached_property
     def _needed(self) -> Mapping[str, Collection[str]]:
         """Of each published table the files, as seen from it, that a kept version or the newest names."""
-        found = {}
-        for table in TABLES:
-            if delta_log.version(self._spark, self._lake.path(table)) is None:
-                continue
+        paths = {table: self._lake.path(table) for table in TABLES}
+        there = [table for table, path in paths.items() if delta_log.version(self._spark, path) is not None]
+
+        def held(table: str) -> set[str] | None:
             versions = {state.versions[table] for state in self._states if table in state.versions}
-            held = delta_log.held(self._spark, self._lake.path(table), versions)
-            if held is None:
-                self.unknown.append(table)
-            else:
-                found[table] = frozenset(unquote(name) for name in held)
-        return found
+            return delta_log.held(self._spark, paths[table], versions)
+
+        with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
+            found = dict(zip(there, pool.map(held, there), strict=True))
+        self.unknown += [table for table, names in found.items() if names is None]
+        return {table: frozenset(map(unquote, names)) for table, names in found.items() if names is not None}
 
     @cached_property
     def _tables(self) -> list[str]:

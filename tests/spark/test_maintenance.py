@@ -19,13 +19,14 @@ from spark_jobs.jobs.run import Runner
 from spark_jobs.tables import delta_log, ledger
 from spark_jobs.tables import publishing as tables
 from spark_jobs.tables.holds import HeldError, hold
+from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import NothingPublishedError, read_published
 from spark_jobs.tables.publishing import Interval
 from tests.spark import history
 from tests.spark.test_arrival_slices import seen
 from tests.spark.test_publishing_at_once import named
 from tests.spark.test_runs import publish
-from tests.spark.whole_run import assert_published
+from tests.spark.whole_run import assert_published, published
 from tests.spark.worn_lake import END, HOUR, SECOND, WornLake, WornLakes, strictly
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
@@ -42,6 +43,22 @@ def live_files(spark: SparkSession, worn: WornLake) -> dict[str, int]:
     return {name: len(delta_log.sizes(spark, worn.lake.path(name), version)) for name, version in versions.items()}
 
 
+def test_a_lake_is_read_as_before_from_fewer_files(spark: SparkSession, tmp_path: Path, lake: Lake) -> None:
+    table = history.land(spark, history.events(200), tmp_path / "rows")
+    strict, lenient = (history.pipeline(table, watermark__out_of_orderness=bound) for bound in ("10s", "1 hour"))
+    first = publish(spark, strict, lake, Interval())
+    publish(spark, lenient, lake, Interval(history.START, history.START + HOUR / 2), restate=True)
+    before = published(spark, lake)
+    done = maintain(spark, lake, strictly())
+    assert (done.lost, len(done.kept)) == ([first], 1)
+    assert {one.after for one in done.compacted} == {1}
+    assert sum(one.files for one in done.unneeded) > 0
+    assert published(spark, lake) == before
+    with pytest.raises(InputError, match=f"go back to {first}, found that maintenance has removed its files"):
+        Runner(spark, strict, lake).rollback(first)
+
+
+@pytest.mark.soak
 def test_nothing_kept_is_lost_and_what_nobody_needs_goes(spark: SparkSession, lakes: WornLakes) -> None:
     worn = lakes.copy("kept")
     before, kept = worn.files, strictly(len(worn.runs))
@@ -137,7 +154,8 @@ def test_it_waits_for_others_and_finishes_what_they_have_begun(spark: SparkSessi
     hour = Interval(history.START, history.START + HOUR)
     tables.publish(spark, worn.lake, worn.dead, "late_events", hour, named(spark, worn.lake))
     done = maintain(spark, worn.lake, strictly())
-    assert (done.dead, done.kept) == ([], [worn.dead])
+    # The rollback was what readers saw when it began.
+    assert (done.dead, done.kept) == ([], [worn.runs[-1], worn.dead])
     assert ledger.published(spark, worn.lake)[-1].run_id == worn.dead
 
 
