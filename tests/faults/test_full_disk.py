@@ -35,7 +35,8 @@ def _table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str
     return history.land(spark, history.events(), tmp_path_factory.mktemp("source") / "events")
 
 
-@pytest.mark.parametrize("more_kib", [pytest.param(800, id="few"), pytest.param(40, id="many", marks=pytest.mark.soak)])
+@pytest.mark.soak
+@pytest.mark.parametrize("more_kib", [pytest.param(240, id="few"), pytest.param(40, id="many")])
 def test_the_same_run_goes_on_when_there_is_room(
     spark: SparkSession, table: str, tmp_path: Path, more_kib: int
 ) -> None:

@@ -33,7 +33,7 @@ from tests.faults.dying import PHASES, killing, witnessed
 from tests.spark import history
 from tests.spark.engine import in_order, rows_of
 
-pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.usefixtures("session")]
+pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.soak, pytest.mark.usefixtures("session")]
 
 ROWS, HOUR = history.events(900), timedelta(hours=1)
 START, SLICES = history.START, 2
@@ -75,12 +75,9 @@ NAMED = {
     "full-0": "during stage panes slice-1-of-2/on-time",
     "join-0": "before enter publish",
 }
-QUICK = ("arrivals-0",)
 NUMBERS = {"full": 18, "part": 16, "arrivals": 16, "join": 10}
 CASES = [
-    pytest.param(name, number, id=f"{name}-{number}", marks=[] if f"{name}-{number}" in QUICK else [pytest.mark.soak])
-    for name, count in NUMBERS.items()
-    for number in range(count)
+    pytest.param(name, number, id=f"{name}-{number}") for name, count in NUMBERS.items() for number in range(count)
 ]
 
 

@@ -43,6 +43,7 @@ def live_files(spark: SparkSession, worn: WornLake) -> dict[str, int]:
     return {name: len(delta_log.sizes(spark, worn.lake.path(name), version)) for name, version in versions.items()}
 
 
+@pytest.mark.soak
 def test_a_lake_is_read_as_before_from_fewer_files(spark: SparkSession, tmp_path: Path, lake: Lake) -> None:
     table = history.land(spark, history.events(200), tmp_path / "rows")
     strict, lenient = (history.pipeline(table, watermark__out_of_orderness=bound) for bound in ("10s", "1 hour"))
