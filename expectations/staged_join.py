@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from expectations.errors import AuditError
 from expectations.staged_tables import WINDOW, StagedTables
 from spark_jobs.pipeline.joining import joining
-from spark_jobs.pipeline.model import Order, Pipeline
+from spark_jobs.pipeline.model import Join, Order
 from spark_jobs.replay import event_time
 
 FIRING = ("pane_index", "timing", "watermark")
@@ -29,19 +29,10 @@ _FATES = ("rows_read", "filtered", "on_time", "late")
 class StagedJoin(StagedTables):
     """The reduced tables of a run, its pipeline, and the counts that its steps reported."""
 
-    def __init__(
-        self,
-        tables: Mapping[str, DataFrame],
-        pipeline: Pipeline,
-        counts: Mapping[str, int],
-        run_id: str | None = None,
-    ) -> None:
-        """Take the staged tables by name. Raises AuditError for a table, column or count that is not there."""
-        if pipeline.join is None:
-            raise AuditError(f"asked for the join of {pipeline.name}, found none")
-        self.names = pipeline.join.names
-        self._join = pipeline.join
-        super().__init__(tables, pipeline, counts, run_id)
+    @property
+    def names(self) -> tuple[str, str]:
+        """The names of both inputs."""
+        return self._join.names
 
     @cached_property
     def pairs(self) -> DataFrame:
@@ -88,6 +79,12 @@ class StagedJoin(StagedTables):
     @property
     def _needed_counts(self) -> list[str]:
         return [f"{fate}_of_{name}" for name in self.names for fate in _FATES]
+
+    @cached_property
+    def _join(self) -> Join:
+        if self.pipeline.join is None:
+            raise AuditError(f"asked for the join of {self.pipeline.name}, found none")
+        return self.pipeline.join
 
     def _told(self, opened: DataFrame, number: int) -> dict[str, Column]:
         """What is told of the row of an input, whose columns `opened` has."""

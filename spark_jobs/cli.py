@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from spark_jobs.jobs.run import Runner
+    from spark_jobs.tables.interval import Interval
     from spark_jobs.tables.lake import Lake
-    from spark_jobs.tables.publishing import Interval
 
 app = typer.Typer(
     help="What a streaming job would have said, from the table that its events were stored in.",

@@ -20,9 +20,9 @@ from spark_jobs.replay import columns as c
 from spark_jobs.replay import gathering, late_events, lateness, retractions, session_panes, triggers, windows
 from spark_jobs.semantics import event_time as rule
 from spark_jobs.tables import staging
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
-from spark_jobs.tables.publishing import Interval
 
 IMPLAUSIBLE = (rule.EVENT_TIME_IN_FUTURE, rule.EVENT_TIME_OUT_OF_RANGE)
 

@@ -17,7 +17,7 @@ from spark_jobs.jobs.slices import whole
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.sources import SOURCE
 from spark_jobs.replay import columns as c
-from spark_jobs.tables.publishing import Interval
+from spark_jobs.tables.interval import Interval
 
 #: Counts of one input, by the name of the count.
 Counts = dict[str, int]

@@ -27,9 +27,9 @@ from spark_jobs.replay.late_events import drops
 from spark_jobs.replay.window_join import WindowJoined, window_join
 from spark_jobs.session import shuffling
 from spark_jobs.tables import source, staging
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
-from spark_jobs.tables.publishing import Interval
 
 #: What the tables tell of a row besides its source's columns; it stands behind them.
 _TOLD = ("event_time", "arrival_time", "watermark", "late_by_ms", "window_start", "window_end", "reason")

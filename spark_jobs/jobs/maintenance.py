@@ -26,10 +26,10 @@ from spark_jobs.jobs.publish import settle, unended
 from spark_jobs.session import interpreting
 from spark_jobs.tables import compaction, delta_log, holds, ledger, leftovers, retention
 from spark_jobs.tables.compaction import Compaction
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import DISCARD, MAINTAIN, Run, Step
 from spark_jobs.tables.leftovers import Leftovers, Removal
-from spark_jobs.tables.publishing import Interval
 from spark_jobs.tables.retention import Retention
 
 T = TypeVar("T")

@@ -25,10 +25,10 @@ from spark_jobs.replay.support import UnsupportedPipelineError, require_support
 from spark_jobs.semantics.custom import GeneratorError
 from spark_jobs.tables import ledger, source
 from spark_jobs.tables.errors import SourceError
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import ARRIVALS, BACKFILL, FULL, Run
 from spark_jobs.tables.published import read_published
-from spark_jobs.tables.publishing import Interval
 from spark_jobs.tables.standing import Standing, standing_of
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

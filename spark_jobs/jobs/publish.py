@@ -21,9 +21,10 @@ from pyspark.sql import SparkSession
 from spark_jobs.jobs import arrivals
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.tables import files, ledger, publishing
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import DERIVED_TABLES, GATE_TABLE, TABLES, Lake, behind_folder
 from spark_jobs.tables.ledger import ROLLBACK, Run, Step
-from spark_jobs.tables.publishing import Base, Interval, OvertakenError
+from spark_jobs.tables.publishing import Base, OvertakenError
 
 # Tables whose rows belong to no window: a run over a part of time adds to them at most.
 _TIMELESS = ("invalid_events", "advances")

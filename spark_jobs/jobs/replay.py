@@ -53,9 +53,9 @@ from spark_jobs.replay.events import fills_windows, moves_watermark, prepare, qu
 from spark_jobs.session import interpreting, shuffling
 from spark_jobs.tables import staging, vanished
 from spark_jobs.tables.errors import SourceError
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
-from spark_jobs.tables.publishing import Interval
 
 
 def stage(

@@ -29,9 +29,9 @@ from spark_jobs.jobs.progress import Progress, silent
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.session import interpreting
 from spark_jobs.tables import files, holds, ledger
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run, Step
-from spark_jobs.tables.publishing import Interval
 
 STEPS = ("plan", "replay", "audit", "publish", "report")
 

@@ -30,7 +30,7 @@ from spark_jobs.replay.census import moving
 from spark_jobs.replay.engine import no_watermarks
 from spark_jobs.semantics.panes import Timing
 from spark_jobs.tables import staging
-from spark_jobs.tables.publishing import Interval
+from spark_jobs.tables.interval import Interval
 
 #: Computes rows once for the run and reads them from storage from then on.
 Keep = Callable[[DataFrame, str], DataFrame]

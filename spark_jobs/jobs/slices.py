@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Windows
 from spark_jobs.replay import timestamps, windows
-from spark_jobs.tables.publishing import Interval
+from spark_jobs.tables.interval import Interval
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from spark_jobs.jobs.run import STEPS, Outcome, Runner
 from spark_jobs.pipeline import PipelineError, load
 from spark_jobs.pipeline.durations import parse_duration
 from spark_jobs.session import open_session
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.publishing import Interval
 
 DONE, FAILED, WRONG_INPUT, BLOCKED = 0, 1, 2, 3
 

@@ -21,8 +21,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import WORK, Lake
-from spark_jobs.tables.publishing import Interval
 
 _POLL_S = 0.2
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
@@ -23,6 +22,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.tables import columns, delta_log, description, files, pruning
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake, behind_folder, staged_folder
 from spark_jobs.tables.staging import staged
 
@@ -53,38 +53,6 @@ class Base:
 
     versions: Mapping[str, int] = field(default_factory=dict)
     runs: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class Interval:
-    """Windows whose start is in `[start, end)`; None is without bound. Both None is the whole of time."""
-
-    start: datetime | None = None
-    end: datetime | None = None
-
-    @property
-    def whole(self) -> bool:
-        """Whether every window is meant."""
-        return self.start is None and self.end is None
-
-    def overlaps(self, other: Interval) -> bool:
-        """Whether some window is meant by both."""
-        begins = other.end is None or self.start is None or self.start < other.end
-        return begins and (self.end is None or other.start is None or other.start < self.end)
-
-    def contains(self, other: Interval) -> bool:
-        """Whether every window of the other is meant."""
-        begins = self.start is None or (other.start is not None and self.start <= other.start)
-        return begins and (self.end is None or (other.end is not None and other.end <= self.end))
-
-    def holds(self, window_start: Column) -> Column:
-        """Whether a window is meant."""
-        held = F.lit(True)
-        if self.start is not None:
-            held = held & (window_start >= F.lit(self.start))
-        if self.end is not None:
-            held = held & (window_start < F.lit(self.end))
-        return held
 
 
 def publish(

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.ledger import ARRIVALS, BACKFILL, FULL, Run
-from spark_jobs.tables.publishing import Interval
 
 _GRACE = timedelta(days=1)
 

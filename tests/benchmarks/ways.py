@@ -28,9 +28,9 @@ from spark_jobs.pipeline import load
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.session import interpreting, open_session
 from spark_jobs.tables import ledger
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Step
-from spark_jobs.tables.publishing import Interval
 
 PIPELINE_FILE = Path(__file__).parent / "bench.yaml"
 

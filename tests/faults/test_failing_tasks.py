@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.jobs.run import Runner
 from spark_jobs.tables import ledger
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.publishing import Interval
 from tests.faults.drivers import PIPELINE
 from tests.spark import history
 from tests.spark.whole_run import published

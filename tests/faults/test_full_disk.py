@@ -18,8 +18,8 @@ from spark_jobs.jobs.run import Runner
 from spark_jobs.pipeline import load
 from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.publishing import Interval
 from tests.faults.drivers import PIPELINE
 from tests.faults.small_disk import small_disk
 from tests.spark import history

@@ -25,9 +25,9 @@ from pyspark.sql import SparkSession
 from spark_jobs.jobs.run import Runner
 from spark_jobs.pipeline import Pipeline, load
 from spark_jobs.tables import ledger
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import TABLES, Lake
 from spark_jobs.tables.published import read_published
-from spark_jobs.tables.publishing import Interval
 from tests.faults.drivers import PIPELINE
 from tests.faults.dying import PHASES, killing, witnessed
 from tests.spark import history

@@ -11,9 +11,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.tables import ledger
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
-from spark_jobs.tables.publishing import Interval
 from tests.faults.drivers import PIPELINE, command, started
 from tests.spark import history
 from tests.spark.engine import rows_of

@@ -20,9 +20,9 @@ from spark_jobs.jobs.run import Runner
 from spark_jobs.pipeline import EndOfInput, Pipeline
 from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
-from spark_jobs.tables.publishing import Interval
 from tests.spark import history
 from tests.spark.engine import in_order, rows_of
 from tests.spark.files_read import most_files_read

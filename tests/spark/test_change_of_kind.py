@@ -10,9 +10,10 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.jobs.run import Runner
 from spark_jobs.tables import ledger
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
-from spark_jobs.tables.publishing import Interval, PublishError
+from spark_jobs.tables.publishing import PublishError
 from tests.spark import history, whole_run
 from tests.spark.test_join_runs import published, readings, split
 

@@ -20,8 +20,8 @@ from spark_jobs.jobs.errors import BlockedError, InputError
 from spark_jobs.jobs.run import Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.semantics import reference
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.publishing import Interval
 from tests.spark import history
 from tests.spark.corruptions import CATALOGUE, Corruption
 from tests.spark.drawn_run import SCHEMAS, Rows, failed_of, interpreted

@@ -9,8 +9,8 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.run import Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.tables import ledger
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.publishing import Interval
 from tests.spark import history
 from tests.spark.whole_run import assert_publishes_the_references
 

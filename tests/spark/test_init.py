@@ -21,8 +21,8 @@ from spark_jobs.jobs.plan import checked
 from spark_jobs.jobs.run import Runner
 from spark_jobs.pipeline import load
 from spark_jobs.pipeline.model import Order, TimeField, TimeUnit
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.publishing import Interval
 from tests.spark import history
 from tests.spark.engine import frame_of
 

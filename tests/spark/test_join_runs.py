@@ -20,9 +20,9 @@ from spark_jobs.pipeline import Pipeline, from_mapping
 from spark_jobs.replay import UnsupportedPipelineError, replay
 from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger, staging
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import JOIN_TABLES, Lake
 from spark_jobs.tables.published import read_published
-from spark_jobs.tables.publishing import Interval
 from tests.spark import history
 from tests.spark.engine import frame_of, in_order, rows_of
 from tests.spark.joined_tables import JoinedTables

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.publishing import Interval
 from tests.spark import history
 from tests.spark.test_session_runs import sessions
 from tests.spark.whole_run import assert_a_range_changes_nothing, assert_publishes_the_references

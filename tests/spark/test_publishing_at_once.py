@@ -19,10 +19,11 @@ from spark_jobs.jobs.run import Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.tables import delta_log, ledger
 from spark_jobs.tables import publishing as tables
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import RESULT_TABLES, Lake
 from spark_jobs.tables.ledger import Run, Step
 from spark_jobs.tables.published import read_published
-from spark_jobs.tables.publishing import Base, Interval
+from spark_jobs.tables.publishing import Base
 from tests.spark import history
 from tests.spark.engine import rows_of
 from tests.spark.test_runs import published

@@ -18,9 +18,9 @@ from spark_jobs.jobs.run import Runner
 from spark_jobs.pipeline.model import Aggregate, Pipeline
 from spark_jobs.report import reduced, render
 from spark_jobs.report.data import Combined, LateMark, ReportData, TooLateKey, TooLateWindow
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run, Step
-from spark_jobs.tables.publishing import Interval
 from tests.spark import drawn_run, history
 
 pytestmark = pytest.mark.spark

@@ -15,9 +15,9 @@ from spark_jobs.jobs.run import Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.semantics import reference
 from spark_jobs.tables import delta_log, ledger
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import RESULT_TABLES, Lake
 from spark_jobs.tables.published import NothingPublishedError, read_published
-from spark_jobs.tables.publishing import Interval
 from tests.spark import history
 from tests.spark.engine import rows_of
 

@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.pipeline import Pipeline
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.publishing import Interval
 from tests.spark import history
 from tests.spark.whole_run import assert_a_range_changes_nothing, assert_publishes_the_references
 

@@ -17,8 +17,8 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.tables import ledger
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.publishing import Interval
 from tests.spark import history
 from tests.spark.test_arrival_slices import seen
 from tests.spark.whole_run import assert_published, taken

@@ -17,9 +17,9 @@ from spark_jobs.jobs.plan import plan
 from spark_jobs.jobs.run import Runner
 from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import NothingPublishedError, read_published
-from spark_jobs.tables.publishing import Interval
 from tests.spark import history
 from tests.spark.engine import rows_of
 from tests.spark.test_runs import publish

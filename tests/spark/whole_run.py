@@ -13,10 +13,10 @@ from spark_jobs.jobs.run import Outcome, Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import DERIVED_TABLES, RESULT_TABLES, Lake
 from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.published import read_published
-from spark_jobs.tables.publishing import Interval
 from tests.spark import history
 from tests.spark.engine import in_order, rows_of
 

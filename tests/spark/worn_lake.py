@@ -22,9 +22,9 @@ from pyspark.sql import functions as F
 from spark_jobs.jobs.run import Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.tables import ledger
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
-from spark_jobs.tables.publishing import Interval
 from spark_jobs.tables.retention import Retention
 from tests.spark import history
 from tests.spark.test_runs import publish

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.tables.holds import HeldError, hold, holders
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.publishing import Interval
 
 FORK = multiprocessing.get_context("fork")
 
