@@ -6,9 +6,9 @@ begins. A killed step is finished by the same command: what was written is found
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
-from itertools import pairwise
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, PythonException
@@ -24,7 +24,7 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.join_staging import JoinStaging
 from spark_jobs.jobs.progress import Progress
 from spark_jobs.jobs.session_staging import SessionStaging
-from spark_jobs.jobs.slices import Slice
+from spark_jobs.jobs.slices import Slice, slices_of
 from spark_jobs.jobs.slices import whole as whole_of
 from spark_jobs.jobs.trigger_staging import TriggerStaging
 from spark_jobs.pipeline.model import Pipeline
@@ -56,6 +56,11 @@ from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
+
+#: A first run of more rows gives windows that are still open a slice of their own.
+WORTH_A_SLICE = 1_000_000
+#: About as many results are in a file that a later run may have to change.
+RESULTS_OF_A_FILE = 100_000
 
 
 def stage(
@@ -122,7 +127,7 @@ class _Staging:
             counts = counting.of_interval(counts)
             return {**counts, **counting.staged(counts, [], late), **self._cost()}
         with shuffling(self._spark, counts["rows_read"]):
-            parts, behind = self._stage_all(groups, slices, counts["invalid"])
+            parts, behind = self._stage_all(groups, slices, counts)
             return {**counts, **counting.staged(counts, parts), **behind, **self._cost()}
 
     def _cost(self) -> dict[str, int]:
@@ -152,7 +157,9 @@ class _Staging:
         self._say("sessions staged")
         return late
 
-    def _stage_all(self, groups: DataFrame, slices: int, invalid: int) -> tuple[list[Slice], dict[str, int]]:
+    def _stage_all(
+        self, groups: DataFrame, slices: int, counts: Mapping[str, int]
+    ) -> tuple[list[Slice], dict[str, int]]:
         """Stage everything; returns the slices, and what is counted of windows that were closed before."""
         pipeline = self._pipeline
         advances = self._timeline(groups)
@@ -162,13 +169,13 @@ class _Staging:
             "calendar",
             groups.sparkSession,
         )
-        parts = self._slices(groups, slices)
+        parts = self._slices(groups, book, slices, counts["rows_read"])
         firing = None
         if not triggers.is_default(pipeline) and advances is not None:
             firing = TriggerStaging(pipeline, groups, advances, self._kept, self._stage, self._until_us)
         complete = CompleteStaging(pipeline, book, self._kept, self._stage, self._staged_part)
         with ThreadPoolExecutor(max_workers=4) as pool:
-            beside = [pool.submit(self._watermarks, book), pool.submit(self._invalid, invalid)]
+            beside = [pool.submit(self._watermarks, book), pool.submit(self._invalid, counts["invalid"])]
             beside += self._emitted(groups, pool)
             behind: dict[str, int] = {}
             for i, part in enumerate(parts):
@@ -189,7 +196,7 @@ class _Staging:
 
     def _emitted(self, groups: DataFrame, pool: ThreadPoolExecutor) -> list[Future[None]]:
         """Stage, in `pool`, what a later run may go on from, and what was closed before this one but for late rows."""
-        if self._run.arrived_to is None or not resume.can_resume(self._pipeline):
+        if not self._can_be_gone_on_from:
             return []
 
         def emissions() -> DataFrame:
@@ -212,21 +219,21 @@ class _Staging:
     def _say(self, text: str) -> None:
         self._progress("replay", text)
 
-    def _slices(self, groups: DataFrame, wanted: int) -> list[Slice]:
-        """The interval cut into `wanted` stretches of windows with about as many rows each."""
-        whole = whole_of(self._interval)
-        if wanted <= 1:
-            return [whole]
-        inside = groups.where(F.col("reason").isNull() & F.col("kept") & whole.holds(F.col("window_ms")))
-        sizes = inside.groupBy("window_ms").agg(F.sum("row_count").alias("n")).orderBy("window_ms").collect()
-        total, filled = sum(r.n for r in sizes), 0
-        cuts: list[int] = []
-        for row in sizes:
-            if filled >= total * (len(cuts) + 1) / wanted and len(cuts) < wanted - 1:
-                cuts.append(row.window_ms)
-            filled += row.n
-        edges = [whole.start_ms, *cuts, whole.end_ms]
-        return [Slice(f"slice-{i}-of-{len(cuts) + 1}", a, b) for i, (a, b) in enumerate(pairwise(edges))]
+    def _slices(self, groups: DataFrame, book: DataFrame, wanted: int, rows: int) -> list[Slice]:
+        """The interval cut as asked, and before the windows that a later run will replace.
+
+        Those are then in files of their own: publishing the later run need not carry over what else is in them.
+        """
+        also: list[int] = []
+        if rows > WORTH_A_SLICE and self._resumed is None and self._can_be_gone_on_from:
+            open_ms = F.min(F.when(F.col("closes_us").isNull(), F.col("window_ms")))
+            told = book.agg(open_ms.alias("open"), F.min("window_ms").alias("first")).collect()[0]
+            also = [] if told.open in (None, told.first) else [told.open]
+        return slices_of(groups, whole_of(self._interval), wanted, also)
+
+    @property
+    def _can_be_gone_on_from(self) -> bool:
+        return self._run.arrived_to is not None and resume.can_resume(self._pipeline)
 
     def _panes(
         self,
@@ -302,6 +309,10 @@ class _Staging:
         first, more = (self._staged_part("panes", f"{part.name}/{timing}") for timing in ("on-time", "late"))
         missed = window_slices.missed(late, self._pipeline).where(part.holds(F.col(c.WINDOW_MS)))
         results = panes.window_results(first, more, missed, self._pipeline)
+        if self._can_be_gone_on_from:
+            # A row that comes too late changes a result, and publishing writes the file that it is in anew.
+            pieces = staging.row_count(self._spark, self._lake, self._run.run_id, "panes") // RESULTS_OF_A_FILE
+            results = results.repartitionByRange(pieces, "window_start") if pieces > 1 else results
         self._stage(results, "window_results", part.name)
 
     def _staged_part(self, table: str, name: str) -> DataFrame:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Windows
@@ -53,3 +55,28 @@ def whole(interval: Interval) -> Slice:
     """The one slice of a run's interval."""
     edges = (interval.start, interval.end)
     return Slice("slice-0", *(None if moment is None else timestamps.literal_millis(moment) for moment in edges))
+
+
+def slices_of(groups: DataFrame, of: Slice, wanted: int, also: Sequence[int] = ()) -> list[Slice]:
+    """`of` cut into `wanted` stretches of windows with about as many rows each, and before the windows `also`.
+
+    `groups` is the census.
+    """
+    edges = [of.start_ms, *sorted({*_even(groups, of, wanted), *also}), of.end_ms]
+    if len(edges) == 2:
+        return [of]
+    return [Slice(f"slice-{i}-of-{len(edges) - 1}", a, b) for i, (a, b) in enumerate(pairwise(edges))]
+
+
+def _even(groups: DataFrame, of: Slice, wanted: int) -> list[int]:
+    if wanted <= 1:
+        return []
+    inside = groups.where(F.col("reason").isNull() & F.col("kept") & of.holds(F.col("window_ms")))
+    sizes = inside.groupBy("window_ms").agg(F.sum("row_count").alias("n")).orderBy("window_ms").collect()
+    total, filled = sum(r.n for r in sizes), 0
+    cuts: list[int] = []
+    for row in sizes:
+        if filled >= total * (len(cuts) + 1) / wanted and len(cuts) < wanted - 1:
+            cuts.append(row.window_ms)
+        filled += row.n
+    return cuts

@@ -12,6 +12,7 @@ from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.jobs import replay as replaying
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.extent import extent
 from spark_jobs.jobs.plan import plan
@@ -115,7 +116,10 @@ def a_row_a_minute(spark: SparkSession, path: Path) -> str:
     return str(path)
 
 
-def test_a_run_reads_its_own_day_and_the_windows_still_open(spark: SparkSession, tmp_path: Path, lake: Lake) -> None:
+def test_a_run_reads_and_writes_its_own_day_and_the_windows_still_open(
+    spark: SparkSession, tmp_path: Path, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replaying, "WORTH_A_SLICE", 1000)
     path = a_row_a_minute(spark, tmp_path / "days")
     pipeline = history.pipeline(path, windows__size="1 hour", windows__allowed_lateness="2 hours")
     end = history.START.replace(hour=0) + timedelta(days=DAYS)
@@ -127,12 +131,20 @@ def test_a_run_reads_its_own_day_and_the_windows_still_open(spark: SparkSession,
     [*_, run] = ledger.published(spark, lake)
     assert (run.arrived_from, run.interval_start) == (yesterday, yesterday - timedelta(hours=3))
     assert run.counts["too_late_behind"] > 0
+    # The windows that were open had files of their own: nothing else is written anew with them.
+    assert rows_written_anew(spark, lake, "panes") == 0
     # What came for windows of earlier days is told as by a run that reads everything.
     other = Lake(lake.root + "-whole", "readings")
     taken(spark, pipeline, other, arrived_to=end)
     assert published(spark, lake) == published(spark, other)
     kept = [read_published(spark, of, "advances").drop("run_id") for of in (lake, other)]
     assert in_order(rows_of(kept[0])) == in_order(rows_of(kept[1]))
+
+
+def rows_written_anew(spark: SparkSession, lake: Lake, table: str) -> int:
+    """Published rows that publishing has carried over from files that it has removed."""
+    rows = spark.read.format("delta").load(lake.path(table))
+    return rows.where(F.col("_metadata.file_path").contains("-carried-")).count()
 
 
 @pytest.mark.soak
