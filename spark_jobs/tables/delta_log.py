@@ -175,10 +175,15 @@ class Transaction:
         """Whether a transaction of this id has been committed before."""
         return int(self._transaction.txnVersion(application)) >= 0
 
-    def files(self) -> list[Any]:
-        """All files of the table; the transaction then conflicts with every concurrent change of them."""
-        found = self._transaction.filterFiles()
-        return [found.apply(i) for i in range(found.size())]
+    def files(self, condition: str | None = None) -> list[Any]:
+        """All files of the table, or those whose `path` and `stats` meet a condition in SQL. Costs a Spark job.
+
+        The transaction then conflicts with every concurrent change of any file.
+        """
+        self._transaction.readWholeTable()
+        held = self._transaction.snapshot().allFiles()
+        found = (held if condition is None else held.filter(condition)).collectAsList()
+        return [found.get(i) for i in range(found.size())]
 
     def described(self) -> dict[str, Any]:
         """The action that describes the table, which must be there."""

@@ -10,7 +10,7 @@ behind it belongs to a publishing that has not ended: whoever finds it has to fi
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -21,7 +21,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs.tables import columns, delta_log, description, files, pruning
+from spark_jobs.tables import columns, delta_log, description, files, pruning, staging
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake, behind_folder, staged_folder
 from spark_jobs.tables.staging import staged
@@ -214,24 +214,35 @@ class _Publishing:
 
     def _replaced(self, interval: Interval | None, *, behind: bool) -> tuple[list[Any], list[dict[str, Any]]]:
         """The files that hold rows to be replaced, and new ones with what else is in them."""
-        touched = None
+        touched, reached = None, []
+        if interval is not None:
+            reached.append(pruning.reaching(_begin_columns(self._table, self._published), interval.start, interval.end))
         if behind and self._table == "window_results":
             touched = staged(self._spark, self._lake, behind_folder(self._run_id), self._table)
-        if interval is None and touched is None:
+            actions = delta_log.actions(self._spark, self._lake.staged(self._table, behind_folder(self._run_id)))
+            reached += [pruning.reaching(["window_start"], *span) for span in pruning.spans("window_start", actions)]
+        if not reached:
+            return [], []
+        # Delta would take several jobs to find the rows, and look through all files for those of a name.
+        held = {_file_name(file): file for file in self._transaction.files(" or ".join(reached))}
+        if not held:
             return [], []
         among = None if touched is None else pruning.among("window_start", touched)
-        named = self._published.withColumn(_FILE, F.col("_metadata.file_name"))
-        rows, goes = self._going(named, interval, touched, among)
-        names = {row[_FILE] for row in rows.where(goes).select(_FILE).distinct().collect()}
-        if not names:
-            return [], []
-        removed = [file for file in self._transaction.files() if file.path().rsplit("/", 1)[-1] in names]
-        # Delta would look through all files for those of a name.
-        paths = [f"{self._lake.path(self._table)}/{unquote(file.path())}" for file in removed]
-        held = self._spark.read.schema(self._published.schema).parquet(*paths)
-        rows, goes = self._going(held, interval, touched, among)
+        rows, goes = self._going(self._rows_of(held.values()), interval, touched, among)
+        counted = rows.groupBy(_FILE).agg(F.count_if(goes).alias("going"), F.count(F.lit(1)).alias("rows")).collect()
+        removed = [held[row[_FILE]] for row in counted if row.going]
+        partly = [held[row[_FILE]] for row in counted if 0 < row.going < row["rows"]]
+        if not partly:
+            return removed, []
+        rows, goes = self._going(self._rows_of(partly), interval, touched, among)
         left = rows.where(~F.coalesce(goes, F.lit(False))).select(self._published.columns)
         return removed, self._carried_over(left)
+
+    def _rows_of(self, held: Iterable[Any]) -> DataFrame:
+        """The rows of files of the table, each with the name of its file."""
+        paths = [f"{self._lake.path(self._table)}/{unquote(file.path())}" for file in held]
+        rows = self._spark.read.schema(self._published.schema).parquet(*paths)
+        return rows.withColumn(_FILE, F.col("_metadata.file_name"))
 
     def _going(
         self, rows: DataFrame, interval: Interval | None, touched: DataFrame | None, among: Column | None
@@ -253,11 +264,10 @@ class _Publishing:
 
         Several processes may publish one run: each carries over into a folder of its own, and one of these is taken up.
         """
-        if left.isEmpty():
-            return []
         folder = f"{self._run_id}-carried-{self._transaction.read_version}-{uuid4().hex[:8]}"
         target = self._lake.staged(self._table, folder)
-        left.write.format("delta").mode("append").save(target)
+        looked_up = staging.looked_up(self._table, left.columns)
+        left.write.format("delta").mode("append").option(*looked_up).save(target)
         return _relative(delta_log.live_files(delta_log.actions(self._spark, target)), staged_folder(folder))
 
 
@@ -266,10 +276,18 @@ def _begins(table: str, rows: DataFrame) -> Column:
 
     That is a late event between two windows, and whatever a join by interval gives.
     """
+    return F.coalesce(*map(F.col, _begin_columns(table, rows)))
+
+
+def _begin_columns(table: str, rows: DataFrame) -> list[str]:
     if "window_start" not in rows.columns:
-        return F.col("event_time")
-    start = F.col("window_start")
-    return F.coalesce(start, F.col("event_time")) if table == "late_events" else start
+        return ["event_time"]
+    return ["window_start", "event_time"] if table == "late_events" else ["window_start"]
+
+
+def _file_name(file: Any) -> str:
+    """As Spark names a file of the log to its rows."""
+    return unquote(file.path()).rsplit("/", 1)[-1]
 
 
 def _relative(added: list[dict[str, Any]], folder: str) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Collection
 from typing import Any
 from urllib.parse import unquote
 
@@ -43,16 +44,20 @@ def stage(rows: DataFrame, lake: Lake, run_id: str, table: str, part: str, *, fo
 
     They go into the run's own folder, or into `folder`, which is published otherwise.
     """
-    looked_up = ",".join(name for name in _STATISTICS[table].split(",") if name in (*rows.columns, "run_id"))
     (
         rows.withColumn("run_id", F.lit(run_id))
         .write.format("delta")
         .mode("append")
         .option("txnAppId", part)
         .option("txnVersion", 0)
-        .option("delta.dataSkippingStatsColumns", looked_up)
+        .option(*looked_up(table, (*rows.columns, "run_id")))
         .save(lake.staged(table, folder or run_id))
     )
+
+
+def looked_up(table: str, columns: Collection[str]) -> tuple[str, str]:
+    """Of which columns of `table` Delta keeps the minima and maxima: the option of a new table, and its value."""
+    return "delta.dataSkippingStatsColumns", ",".join(n for n in _STATISTICS[table].split(",") if n in columns)
 
 
 def staged(spark: SparkSession, lake: Lake, run_id: str, table: str) -> DataFrame:

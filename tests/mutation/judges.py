@@ -16,6 +16,8 @@ from tests.mutation.reach import Reach
 
 #: Longer than all tests of a judge take, in seconds; a mutant that takes longer does not end.
 LONGEST_OF_REFERENCE_S, LONGEST_OF_SPARK_S = 400, 1_500
+#: Before anything is broken all tests run, which is told from a hang only by much more time.
+LONGEST_AT_FIRST_S = 5_000
 
 _QUIET = ("-x", "-q", "--no-header", "-p", "no:cacheprovider", "-m", "not soak and not spark")
 _REFERENCE = ("tests/unit/semantics", "tests/worked", "tests/vectors")
@@ -126,7 +128,7 @@ class SparkEngine:
         """Say whether the tests that are asked for pass; what is written meanwhile is added to `said`."""
         lines = [] if said is None else said
         process = self._process or self._started()
-        watch = Timer(LONGEST_OF_SPARK_S, process.kill)
+        watch = Timer(LONGEST_OF_SPARK_S if said is None else LONGEST_AT_FIRST_S, process.kill)
         watch.start()
         try:
             assert process.stdin is not None
