@@ -21,6 +21,8 @@ _ROWS_A_PIECE = 5_000_000
 _INTERPRETED = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # Planned again after every shuffle, each a job of its own: there is one piece, whatever is found.
+    "spark.sql.adaptive.enabled": "false",
     _SHUFFLE: "1",
 }
 

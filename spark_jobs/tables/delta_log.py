@@ -49,6 +49,17 @@ def version(spark: SparkSession, path: str) -> int | None:
     return newest if newest >= 0 else None
 
 
+def state(spark: SparkSession, path: str) -> tuple[str, int, int] | None:
+    """What tells one state of the Delta table at `path` from others: its id, newest version and when that was written.
+
+    None if there is no table. Read without a Spark job.
+    """
+    newest = _updated(_log(spark, path))
+    if int(newest.version()) < 0:
+        return None
+    return str(newest.metadata().id()), int(newest.version()), int(newest.timestamp())
+
+
 def actions(spark: SparkSession, path: str) -> list[dict[str, Any]]:
     """Every action of the table at `path`, oldest first: for tables of a few commits, read without a Spark job."""
     return [action for commit in reversed([*commits(spark, path)]) for action in commit]

@@ -53,6 +53,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ATTEMPTS = 10
 _TIMES = ("interval_start", "interval_end", "arrived_from", "arrived_to", "started_at", "finished_at")
 
+# By path: what the ledger said when it was read last, and in which state of its table.
+_READ: dict[str, tuple[tuple[str, int, int], list[Run]]] = {}
+
 # What a run has come to when its last row is this step in this state.
 _STATES = {
     ("plan", "done"): "planned",
@@ -210,10 +213,23 @@ def _literal(value: object) -> Column:
 
 
 def runs(spark: SparkSession, lake: Lake) -> list[Run]:
-    """All runs of the pipeline, in the order in which they were last worked on."""
-    if not delta_log.exists(spark, lake.path(TABLE)):
+    """All runs of the pipeline, in the order in which they were last worked on.
+
+    A step asks several times; what a version of the ledger says is read once.
+    """
+    path = lake.path(TABLE)
+    state = delta_log.state(spark, path)
+    if state is None:
         return []
-    table = spark.read.format("delta").load(lake.path(TABLE))
+    known = _READ.get(path)
+    if known is None or known[0] != state:
+        known = state, _read(spark, path, state[1])
+        _READ[path] = known
+    return list(known[1])
+
+
+def _read(spark: SparkSession, path: str, version: int) -> list[Run]:
+    table = spark.read.format("delta").option("versionAsOf", version).load(path)
     # As numbers: PySpark hands out timestamps as naive local times, which an hour of the year makes ambiguous.
     there = {name: F.col(name) if name in table.columns else F.lit(None).cast("timestamp") for name in _TIMES}
     rows = table.withColumns({name: F.unix_micros(column) for name, column in there.items()}).collect()
