@@ -21,6 +21,7 @@ from spark_jobs.pipeline.sources import SOURCE
 from spark_jobs.replay import event_time, resume, timestamps
 from spark_jobs.replay.resume import Resumption
 from spark_jobs.semantics.arrival_order import COMMIT_TIMESTAMP
+from spark_jobs.session import interpreting
 from spark_jobs.tables import ledger, source
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
@@ -107,7 +108,7 @@ def resumption(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run, ba
     if run.arrived_from is None or base is None:
         return None
     covered_us = timestamps.literal_millis(run.arrived_from) * 1000
-    return resume.resumption(read_as_of(spark, lake, base, "advances"), covered_us, pipeline)
+    return resume.resumption(read_as_of(interpreting(spark), lake, base, "advances"), covered_us, pipeline)
 
 
 def require_end(lake: Lake, run: Run, last: Run | None) -> None:

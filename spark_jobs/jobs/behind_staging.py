@@ -25,6 +25,7 @@ from spark_jobs.replay import columns as c
 from spark_jobs.replay.engine import watermarks
 from spark_jobs.replay.events import quoted
 from spark_jobs.replay.resume import Resumption
+from spark_jobs.session import interpreting
 from spark_jobs.tables import pruning, staging
 from spark_jobs.tables.lake import Lake, behind_folder
 from spark_jobs.tables.ledger import Run
@@ -91,7 +92,7 @@ class BehindStaging:
 
     def _windows(self, groups: DataFrame) -> DataFrame:
         """The calendar of closed windows that rows have come for, and none before."""
-        kept = resume.advances(self._published("advances"))
+        kept = resume.advances(read_as_of(interpreting(self._spark), self._lake, self._base, "advances"))
         came = groups.where(F.col("last_clock_us") >= F.lit(self._resumed.covered_us))
         asked = calendar.asked_windows(came, self._pipeline).where(self._slice.holds(F.col("window_ms")))
         book = calendar.marked(calendar.read_off(asked, kept, self._pipeline), came, self._pipeline)

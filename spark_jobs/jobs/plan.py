@@ -23,6 +23,7 @@ from spark_jobs.replay import windows
 from spark_jobs.replay.resume import Resumption, can_resume, resumption
 from spark_jobs.replay.support import UnsupportedPipelineError, require_support
 from spark_jobs.semantics.custom import GeneratorError
+from spark_jobs.session import interpreting
 from spark_jobs.tables import ledger, source
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.interval import Interval
@@ -166,7 +167,7 @@ def _going_on(
     if changed is not None:
         return None, f"{_ANEW}: {pipeline.source.table}: {changed}"
     covered_us = (shown.arrived_to - _EPOCH) // timedelta(microseconds=1)
-    return resumption(read_published(spark, lake, "advances"), covered_us, pipeline), ""
+    return resumption(read_published(interpreting(spark), lake, "advances"), covered_us, pipeline), ""
 
 
 def _covers(shown: Run, pipeline: Pipeline, arrived_to: datetime) -> bool:

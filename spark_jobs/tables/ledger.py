@@ -15,6 +15,7 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from spark_jobs.session import interpreting
 from spark_jobs.tables import delta_log
 from spark_jobs.tables.lake import GATE_TABLE, Lake
 
@@ -229,7 +230,7 @@ def runs(spark: SparkSession, lake: Lake) -> list[Run]:
 
 
 def _read(spark: SparkSession, path: str, version: int) -> list[Run]:
-    table = spark.read.format("delta").option("versionAsOf", version).load(path)
+    table = interpreting(spark).read.format("delta").option("versionAsOf", version).load(path)
     # As numbers: PySpark hands out timestamps as naive local times, which an hour of the year makes ambiguous.
     there = {name: F.col(name) if name in table.columns else F.lit(None).cast("timestamp") for name in _TIMES}
     rows = table.withColumns({name: F.unix_micros(column) for name, column in there.items()}).collect()
