@@ -7,7 +7,7 @@ that an earlier attempt began.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -83,8 +83,10 @@ def plan(
     done = ledger.published(spark, lake)
     standing = standing_of(done)
     shown = standing.shown
-    if not interval.whole and not restate:
-        _require_likeness(standing, pipeline)
+    if not interval.whole:
+        _require_kind(standing, pipeline)
+        if not restate:
+            _require_likeness(standing, pipeline)
     kind = BACKFILL if not interval.whole else FULL if arrived_to is None else ARRIVALS
     if arrived_to is not None:
         if shown is not None and _covers(shown, pipeline, arrived_to):
@@ -102,9 +104,10 @@ def plan(
         interval = Interval(_EPOCH + timedelta(milliseconds=goes_on.oldest_ms), None)
     run_id = _run_id(pipeline, versions, interval, arrived_to, shown if kind == ARRIVALS else None)
     known = ledger.find(spark, lake, run_id)
-    while known is not None and known.versions and known.discarded:
-        # What it had published is gone, and cannot be published twice under one name.
-        run_id = _hashed(f"{run_id}\ndiscarded {known.steps[-1].finished_at}")
+    while known is not None and known.versions and (known.discarded or not standing.holds(known)):
+        # Its files are gone, or others have taken its place since; nothing is published twice under one name.
+        since = known.steps[-1].finished_at if known.discarded else _next(done, known).run_id
+        run_id = _hashed(f"{run_id}\nagain after {since}")
         known = ledger.find(spark, lake, run_id)
     run = known or Run(
         run_id=run_id,
@@ -138,6 +141,17 @@ def _require(pipeline: Pipeline, interval: Interval, arrived_to: datetime | None
     require_slices(pipeline, arrived_to)
     if not interval.whole:
         raise InputError("--arrived-to: asked for a part of arrivals and with --from or --to for one of windows")
+
+
+def _require_kind(standing: Standing, pipeline: Pipeline) -> None:
+    """Pairs of a join and results of windows are told in other tables, and beside a part of one there is no other."""
+    whole = standing.whole
+    if whole is not None and ("pairs" in whole.versions) != (pipeline.join is not None):
+        asked, found = ("windows", "a join") if pipeline.join is None else ("a join", "windows")
+        raise InputError(
+            f"--from and --to: asked for a part of the results of {asked}, "
+            f"found those of {found} (run {whole.run_id}): replay everything"
+        )
 
 
 def _require_likeness(standing: Standing, pipeline: Pipeline) -> None:
@@ -221,6 +235,11 @@ def _run_id(
     if arrived_to is not None:
         asked.append(f"arrived before {arrived_to}, on {shown.run_id if shown else 'nothing'}")
     return _hashed("\n".join(map(str, asked)))
+
+
+def _next(done: Sequence[Run], run: Run) -> Run:
+    """The run that was published next after a run, which does not stand any more."""
+    return done[[one.run_id for one in done].index(run.run_id) + 1]
 
 
 def _hashed(asked: str) -> str:

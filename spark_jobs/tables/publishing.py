@@ -193,7 +193,8 @@ class _Publishing:
         metadata = next(action["metaData"] for action in described if "metaData" in action)
         before, after = self._published.schema, T.StructType.fromJson(json.loads(metadata["schemaString"]))
         others = columns.clashes(before, after)
-        if others or self._table not in _WITH_SOURCE_COLUMNS:
+        by_window = ["window_start" in names for names in (before.names, after.names)]
+        if others or by_window[0] != by_window[1] or self._table not in _WITH_SOURCE_COLUMNS:
             told = "; ".join(map(str, others)) or f"found {_columns(before)}, not {_columns(after)}"
             raise PublishError(
                 f"{self._table}: asked to replace the windows from {span.start} to {span.end} by rows with other "

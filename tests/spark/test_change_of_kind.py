@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.run import Runner
+from spark_jobs.pipeline import Pipeline
 from spark_jobs.tables import ledger
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
-from spark_jobs.tables.publishing import PublishError
 from tests.spark import history, whole_run
 from tests.spark.test_join_runs import published, readings, split
 
@@ -40,6 +41,30 @@ def test_windows_may_become_a_join_and_windows_again(spark: SparkSession, tmp_pa
     # Versions of other tables count from elsewhere: what was published last is still the last.
     assert [run.kind for run in ledger.published(spark, lake)] == ["full", "full", "rollback", "rollback"]
     hour = Interval(history.START, history.START + timedelta(hours=1))
-    with pytest.raises(PublishError, match="late_events: asked to replace the windows from 2024"):
+    with pytest.raises(InputError, match=r"asked for a part of the results of windows, found those of a join \(run r"):
         whole_run.taken(spark, strict, lake, hour, restate=True)
     whole_run.assert_publishes_the_references(spark, lenient, lake, rows=readings())
+
+
+@pytest.mark.soak
+def test_a_run_is_taken_anew_where_others_have_taken_its_place(spark: SparkSession, tmp_path: Path, lake: Lake) -> None:
+    table = history.land(spark, readings(), tmp_path / "readings")
+    strict, lenient = (history.pipeline(table, watermark__out_of_orderness=b) for b in ("10s", "1 hour"))
+
+    def states(pipeline: Pipeline, interval: Interval | None = None) -> set[str]:
+        return {outcome.state for outcome in whole_run.taken(spark, pipeline, lake, interval, restate=True)}
+
+    assert states(strict) == {"done"}
+    before = whole_run.published(spark, lake)
+    assert states(lenient) == {"done"}
+    assert (states(strict), states(strict)) == ({"done"}, {"unchanged"})
+    assert whole_run.published(spark, lake) == before
+    hour = Interval(history.START, history.START + timedelta(hours=1))
+    assert states(strict, hour) == {"done"}
+    assert states(strict) == {"unchanged"}, "the hour is as it was"
+    assert states(lenient, hour) == {"done"}
+    assert (states(strict), states(strict)) == ({"done"}, {"unchanged"})
+    assert whole_run.published(spark, lake) == before
+    Runner(spark, lenient, lake).rollback(ledger.published(spark, lake)[1].run_id)
+    assert states(strict) == {"done"}
+    assert whole_run.published(spark, lake) == before
