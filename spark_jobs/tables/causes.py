@@ -14,6 +14,7 @@ from typing import Any
 # As many as no chain of ours has: a chain in Java may end in itself.
 _DEEPEST = 50
 _FULL = (errno.ENOSPC, errno.EDQUOT)
+_TRACEBACK = "Traceback (most recent call last)"
 _FULL_WORDS = ("No space left on device", "Disk quota exceeded", *(os.strerror(code) for code in _FULL))
 
 
@@ -27,14 +28,30 @@ def causes(problem: BaseException) -> list[str]:
 
 
 def first_line(problem: BaseException) -> str:
-    """One line of what went wrong: of an exception that Py4J has brought from Java the innermost cause's."""
-    if not hasattr(problem, "java_exception"):
-        return (str(problem).strip() or repr(problem)).splitlines()[0]
-    lines = [line for line in [*_in_java(problem)][-1].splitlines() if line.strip()]
-    if "Traceback (most recent call last)" in lines[0]:
-        return lines[-1].strip()  # a worker's Python, which says what happened at the end
+    """One line of what went wrong: of an exception that Py4J has brought from Java the innermost cause's.
+
+    Of one in a worker's Python that which was raised there, behind its traceback.
+    """
+    from_java = hasattr(problem, "java_exception")
+    told = [*_in_java(problem)][-1] if from_java else str(problem).strip() or repr(problem)
+    lines = [line for line in told.splitlines() if line.strip()]
+    if raised := _raised(lines):
+        return raised
+    if not from_java:
+        return lines[0]
     name, colon, message = lines[0].partition(": ")
     return f"{name.rsplit('.', 1)[-1]}{colon}{message}"
+
+
+def _raised(lines: list[str]) -> str | None:
+    """What the last traceback among the lines ends with, if there is one."""
+    found, inside = None, False
+    for line in lines:
+        if _TRACEBACK in line:
+            inside = True
+        elif inside and not line.startswith(" "):
+            found, inside = line.strip(), False
+    return found
 
 
 def says(problem: BaseException, *words: str) -> bool:

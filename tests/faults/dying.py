@@ -99,6 +99,7 @@ def killing(moment: str, kill: Callable[[], None]) -> Witness:
             return work()
         if phase == "before":
             kill()
+            return work()
         if phase == "during":
             over = Event()
             watcher = Thread(target=_watch, args=(folder, _files(folder), over, kill), daemon=True)

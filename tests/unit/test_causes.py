@@ -37,6 +37,9 @@ def test_the_innermost_cause_is_told() -> None:
     assert first_line(problem) == "IOException: /lake: not a folder"
     worker = "x.PythonException: Traceback (most recent call last):\n  at x\nKeyError: 'unit'\n"
     assert first_line(JavaError("java.lang.Error: x", worker)) == "KeyError: 'unit'"
+    worker = "A worker:\nTraceback (most recent call last):\n  File\n    x\nOSError: 1\n\nDuring that:\n\n"
+    worker += "Traceback (most recent call last):\n  File\nRuntimeError: no unit\nof any kind"
+    assert first_line(ValueError(worker)) == "RuntimeError: no unit"
     assert first_line(ValueError("one\ntwo")) == "one"
     assert first_line(ValueError()) == "ValueError()"
 
