@@ -139,27 +139,11 @@ def plan(
     with _answering(as_json):
         pipeline = _load(file, override)
         asked = _interval(start, end)
-        from spark_jobs.jobs import plan as planning
-        from spark_jobs.jobs.extent import extent
+        from spark_jobs.jobs.foreseen import foreseen
         from spark_jobs.session import open_session
 
-        spark, lake = open_session(f"tidemark plan {pipeline.name}"), _lake(pipeline)
-        planned = planning.plan(spark, pipeline, lake, asked, _moment(arrived_to), restate=restate)
-        found = {
-            "run_id": planned.run.run_id,
-            "pipeline": pipeline.name,
-            "fingerprint": pipeline.fingerprint,
-            "kind": planned.run.kind,
-            "state": planned.run.state if planned.run.steps else "new",
-            "source": planned.table,
-            "source_version": planned.run.source_version,
-            "interval_start": planned.run.interval_start,
-            "interval_end": planned.run.interval_end,
-            "arrived_from": planned.run.arrived_from,
-            "arrived_to": planned.run.arrived_to,
-            **asdict(extent(spark, pipeline, lake, planned)),
-            **({"note": planned.note} if planned.note else {}),
-        }
+        spark = open_session(f"tidemark plan {pipeline.name}")
+        found = foreseen(spark, pipeline, _lake(pipeline), asked, _moment(arrived_to), restate=restate)
         _answer(as_json, found, lambda: console.print_pairs(f"Plan for {pipeline.name}", found))
 
 

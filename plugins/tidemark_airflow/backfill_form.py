@@ -31,6 +31,10 @@ _COMPLETE = (
     "Tell besides what all rows say, as if none had come too late, and what each result lacks (complete_results)."
 )
 
+_SLICES = "How many stretches of windows are computed one after the other, each written before the next begins."
+_DRY_RUN = "Only show what would be read and replaced, and stop."
+_APPROVE = "Wait for a person's yes between the checks and publishing."
+
 #: A field of the form -> the key of the pipeline file that it replaces.
 SETTINGS = {
     "out_of_orderness": "watermark.out_of_orderness",
@@ -55,6 +59,9 @@ def form(pipelines: Mapping[str, Pipeline]) -> dict[str, Param]:
         "to": _text("To", _TIME, f"End of the last window to replace. {_TIMES}", format="date-time"),
         "restate": Param(False, type="boolean", title="Restate", description=_RESTATE),
         "complete": Param(False, type="boolean", title="Complete", description=_COMPLETE),
+        "dry_run": Param(False, type="boolean", title="Dry run", description=_DRY_RUN),
+        "approve": Param(False, type="boolean", title="Ask before publishing", description=_APPROVE),
+        "slices": Param(1, type="integer", minimum=1, maximum=1000, title="Slices", description=_SLICES),
         "out_of_orderness": _text("Out-of-orderness bound", _DURATION, f"Such as 6 hours. {_AS_FILE}"),
         "allowed_lateness": _text("Allowed lateness", _DURATION, f"Such as 2 hours. {_AS_FILE}"),
         "emit": _text("Emission", _EMIT, f"per_event, {{every: 1 minute}} or {{every_n: 1000}}. {_AS_FILE}"),
@@ -88,6 +95,12 @@ def request_of(filled: Mapping[str, Any], pipelines: Mapping[str, Pipeline]) -> 
     )
     if filled.get("restate"):
         request["restate"] = True
+    if filled.get("dry_run"):
+        request["dry_run"] = True
+    if filled.get("approve"):
+        request["approve"] = True
+    if (filled.get("slices") or 1) > 1:
+        request["slices"] = filled["slices"]
     return request
 
 

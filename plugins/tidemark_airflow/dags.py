@@ -1,10 +1,11 @@
 """DAGs made from pipeline files: one for each pipeline, and one that computes any of them again by hand.
 
-    [land ->] plan -> replay -> audit -> publish -> report
+    [land ->] plan -> replay -> audit -> [approve ->] publish -> report
 
-A task is one step of a run and can be repeated: it finds what an earlier attempt did. One run at a time. A scheduled
-run of a pipeline with `end_of_input: keep_open` answers for what arrived by the end of its data interval, and goes on
-where the run before it has ended; of any other pipeline it answers for all that has arrived.
+A task is one step of a run and can be repeated: it finds what an earlier attempt did. One run at a time. A backfill by
+hand may ask a person before it publishes, or show its plan and stop. A scheduled run of a pipeline with
+`end_of_input: keep_open` answers for what arrived by the end of its data interval, and goes on where the run before it
+has ended; of any other pipeline it answers for all that has arrived.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from airflow.sdk import DAG, CronDataIntervalTimetable, chain, get_current_context, task
+from airflow.sdk import DAG, BaseOperator, CronDataIntervalTimetable, chain, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 
 from spark_jobs.pipeline import EndOfInput, Order, Pipeline
+from tidemark_airflow.approval import ApproveOperator
 from tidemark_airflow.backfill_form import FormError, form, request_of
 from tidemark_airflow.links import dag_id
 from tidemark_airflow.operators import LandOperator, PlanOperator, Request, StepOperator
@@ -88,13 +90,16 @@ def backfill_dag(folder: Path, *, application: str = "") -> DAG | None:
             except FormError as error:
                 raise AirflowFailException(str(error)) from None
 
-        _steps(check(), application)
+        _steps(check(), application, asks=True)
     return dag
 
 
-def _steps(request: Any, application: str) -> PlanOperator:
+def _steps(request: Any, application: str, *, asks: bool = False) -> PlanOperator:
     plan = PlanOperator(request=request, application=application)
-    chain(plan, *(StepOperator(step=step, application=application) for step in STEPS))
+    steps: list[BaseOperator] = [StepOperator(step=step, application=application) for step in STEPS]
+    if asks:
+        steps.insert(STEPS.index("publish"), ApproveOperator())
+    chain(plan, *steps)
     return plan
 
 

@@ -18,7 +18,7 @@ from typing import Any, NotRequired, TypedDict
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import Context
-from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 import spark_jobs
 from spark_jobs.pipeline import lake_folder
@@ -43,6 +43,9 @@ class Request(TypedDict):
     arrived_to: NotRequired[str | None]
     overrides: NotRequired[dict[str, str]]
     restate: NotRequired[bool]
+    slices: NotRequired[int]
+    dry_run: NotRequired[bool]
+    approve: NotRequired[bool]
 
 
 class SparkJobOperator(SparkSubmitOperator):
@@ -149,13 +152,14 @@ class PlanOperator(SparkJobOperator):
         self.request = request
 
     def job_arguments(self) -> list[str]:
-        """`plan FILE [--from ISO] [--to ISO] [--arrived-to ISO] [--restate] [--set key=value ...]`."""
+        """`plan FILE [--from ISO] [--to ISO] [--arrived-to ISO] [--restate] [--dry-run] [--set key=value ...]`."""
         request: Request = self.request
         arguments = [PLAN, request["pipeline_file"]]
         asked = {"--from": request.get("start"), "--to": request.get("end"), "--arrived-to": request.get("arrived_to")}
         for option, moment in asked.items():
             arguments += [option, moment] if moment else []
-        return arguments + (["--restate"] if request.get("restate") else []) + _settings(request)
+        flags = {"--restate": request.get("restate"), "--dry-run": request.get("dry_run")}
+        return [*arguments, *(flag for flag, asked in flags.items() if asked), *_settings(request)]
 
     def execute(self, context: Context) -> Any:
         """Plan, and hand on what was asked."""
@@ -166,6 +170,7 @@ class StepOperator(SparkJobOperator):
     """Takes a later step of the run that the task `plan` has planned: replay, audit, publish or report.
 
     A run that is published already is answered from its plan: Spark is not started to say that there is nothing to do.
+    Of a dry run it is skipped.
     """
 
     template_fields: Sequence[str] = ("application",)
@@ -178,12 +183,15 @@ class StepOperator(SparkJobOperator):
     def execute(self, context: Context) -> Any:
         """Take the step of the planned run."""
         self.plan = context["ti"].xcom_pull(task_ids=PLAN)
+        if self.plan["request"].get("dry_run"):
+            raise AirflowSkipException(f"a dry run: {self.plan['message']}")
         return super().execute(context)
 
     def job_arguments(self) -> list[str]:
-        """`STEP FILE --run-id ID [--set key=value ...]`."""
+        """`STEP FILE --run-id ID [--slices N] [--set key=value ...]`."""
         request: Request = self.plan["request"]
-        return [self.step, request["pipeline_file"], "--run-id", self.plan["run_id"], *_settings(request)]
+        slices = ["--slices", str(request["slices"])] if self.step == "replay" and request.get("slices") else []
+        return [self.step, request["pipeline_file"], "--run-id", self.plan["run_id"], *slices, *_settings(request)]
 
     def answered(self) -> Outcome | None:
         """The outcome of a step of a run whose plan says that it is published, and where its report is."""

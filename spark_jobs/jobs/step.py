@@ -16,11 +16,14 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from pyspark.sql import SparkSession
+
 from spark_jobs.jobs import failures, progress
 from spark_jobs.jobs.errors import BlockedError, InputError
+from spark_jobs.jobs.foreseen import foreseen, in_words
 from spark_jobs.jobs.overrides import parse_overrides
 from spark_jobs.jobs.run import STEPS, Outcome, Runner
-from spark_jobs.pipeline import PipelineError, load
+from spark_jobs.pipeline import Pipeline, PipelineError, load
 from spark_jobs.pipeline.durations import parse_duration
 from spark_jobs.session import open_session
 from spark_jobs.tables.interval import Interval
@@ -100,11 +103,20 @@ def _outcomes(asked: argparse.Namespace) -> list[Outcome]:
     runner = Runner(spark, pipeline, lake, progress=progress.to_stderr, slices=asked.slices, wait_s=wait_s)
     if asked.step == "run":
         return runner.run(*_asked(asked), restate=asked.restate)
+    if asked.step == "plan" and asked.dry_run:
+        return [_foreseen(asked, spark, pipeline, lake)]
     if asked.step == "plan":
         return [runner.plan(*_asked(asked), restate=asked.restate)[1]]
     if not asked.run_id:
         raise InputError(f"{asked.step}: needs --run-id, which the step plan gives")
     return [runner.step(asked.step, runner.find(asked.run_id))]
+
+
+def _foreseen(asked: argparse.Namespace, spark: SparkSession, pipeline: Pipeline, lake: Lake) -> Outcome:
+    """What the plan would be."""
+    found = foreseen(spark, pipeline, lake, *_asked(asked), restate=asked.restate)
+    counts = {name: found[name] for name in ("source_rows", "source_files", "source_bytes")}
+    return Outcome("plan", found["run_id"], pipeline.name, "foreseen", in_words(found), counts)
 
 
 def _asked(asked: argparse.Namespace) -> tuple[Interval, datetime | None]:
@@ -126,6 +138,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--to", dest="end", help="end of the last window, ISO 8601")
     parser.add_argument("--arrived-to", help="read what arrived before this, ISO 8601")
     parser.add_argument("--restate", action="store_true", help="replace results of the pipeline with other settings")
+    parser.add_argument("--dry-run", action="store_true", help="of the step plan: only say what it would be")
     parser.add_argument("--slices", type=int, default=1, help="how many stretches of windows to write one by one")
     parser.add_argument("--wait", default="0s", help="how long to wait for another process on the same windows")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="override a pipeline setting")

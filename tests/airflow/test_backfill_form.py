@@ -34,6 +34,8 @@ def filled(pipelines: dict[str, Pipeline], **fields: Any) -> dict[str, Any]:
         ("out_of_orderness", [None, "6 hours", "1h 30m", "PT6H", "0s"]),
         ("allowed_lateness", ["2 days", "500 ms"]),
         ("emit", [None, "per_event", "{every: 1 minute}", "{every: 1 min, phase: 10 s}", "{every_n: 1000}"]),
+        ("slices", [1, 24]),
+        ("dry_run", [True, False]),
         ("settings", [{}, {"windows.size": "2 hours", "quality.max_too_late_ratio": 0.5, "source.where": None}]),
     ],
 )
@@ -51,6 +53,8 @@ def test_a_field_takes(pipelines: dict[str, Pipeline], field: str, values: list[
         ("out_of_orderness", ["-1 hour", "6", "soon", 6]),
         ("allowed_lateness", ["hours 2", "- 2 h"]),
         ("emit", ["every minute", "{sometimes: 1}", "per_row"]),
+        ("slices", [0, 1001, 1.5, "2", None]),
+        ("approve", ["yes"]),
         ("settings", ["windows.size", {"size": "1 hour"}, {"--set": "x"}, {"windows.size; rm": "1 hour"}]),
     ],
 )
@@ -68,6 +72,11 @@ def test_an_untouched_form_is_the_whole_of_a_pipeline_as_its_file_says(pipelines
 def test_restating_is_asked_for_only_where_the_form_says_so(pipelines: dict[str, Pipeline]) -> None:
     assert request_of(filled(pipelines, restate=True), pipelines)["restate"] is True
     assert "restate" not in request_of(filled(pipelines, restate=False), pipelines)
+
+
+def test_how_a_run_is_done_is_asked_for_only_where_the_form_says_so(pipelines: dict[str, Pipeline]) -> None:
+    request = request_of(filled(pipelines, dry_run=True, approve=True, slices=4), pipelines)
+    assert (request["dry_run"], request["approve"], request["slices"]) == (True, True, 4)
 
 
 def test_complete_results_are_a_setting_of_the_file(pipelines: dict[str, Pipeline]) -> None:

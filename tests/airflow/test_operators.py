@@ -14,11 +14,12 @@ from typing import Any
 import psutil
 import pytest
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
-from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 from spark_jobs.runtime import RuntimeSetupError
 from tests.airflow.waiting import until
 from tidemark_airflow import operators
+from tidemark_airflow.approval import ApproveOperator, asked
 from tidemark_airflow.operators import LandOperator, PlanOperator, SparkJobOperator, StepOperator
 
 pytestmark = pytest.mark.airflow
@@ -284,6 +285,41 @@ def test_a_published_run_without_its_report_gets_it_made(
     plan = {**PLAN, "versions": {"panes": 3}, "report": str(tmp_path / "gone.html")}
     run(StepOperator(step="report", application=job(0, RESULT)), plan)
     assert arguments()[0] == "report"
+
+
+def test_a_dry_run_is_planned_and_nothing_else(job: Callable[..., str], arguments: Callable[[], list[str]]) -> None:
+    request = {**REQUEST, "dry_run": True}
+    said = {**RESULT, "step": "plan", "message": "would read 3 rows"}
+    returned, _ = run(PlanOperator(request=request, application=job(0, said)))
+    assert arguments() == ["plan", "/p/sales.yaml", "--dry-run", "--set", "windows.size=2 hours"]
+    for step in ("replay", "audit", "publish", "report"):
+        with pytest.raises(AirflowSkipException, match="a dry run: would read 3 rows"):
+            run(StepOperator(step=step, application="/nowhere/step.py"), returned)
+
+
+def test_slices_are_the_replays(job: Callable[..., str], arguments: Callable[[], list[str]]) -> None:
+    for step, told in (("replay", ["--slices", "4"]), ("audit", [])):
+        plan = {**PLAN, "request": {**REQUEST, "slices": 4}}
+        run(StepOperator(step=step, application=job(0, RESULT)), plan)
+        assert arguments() == [step, "/p/sales.yaml", "--run-id", RUN, *told, "--set", "windows.size=2 hours"]
+
+
+@pytest.mark.parametrize("plan", [PLAN, {**PLAN, "request": {**REQUEST, "approve": True}, "versions": {"panes": 3}}])
+def test_nobody_is_asked_where_nobody_has_to_be(plan: Mapping[str, Any]) -> None:
+    ApproveOperator().execute({"ti": Task(plan)})  # type: ignore[typeddict-item]
+
+
+def test_a_person_is_asked_with_what_would_be_published() -> None:
+    request = {**REQUEST, "start": "2013-07-01T00:00:00+00:00"}
+    text = asked({**PLAN, "request": request}, {"rows_read": 12_000, "too_late": 1, "checks_failed": 0})
+    assert text.splitlines() == [
+        "Windows: 2013-07-01T00:00:00+00:00 to without bound. All of its checks have passed.",
+        "",
+        "| | |",
+        "|---|---:|",
+        "| rows read | 12,000 |",
+        "| too late | 1 |",
+    ]
 
 
 def test_a_machine_without_java_is_told_so_at_once(job: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
