@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import cached_property
 
 from py4j.protocol import Py4JError
@@ -71,6 +72,18 @@ def stage(
     Raises InputError when most event times cannot be, which is a wrong unit and not bad rows, when a watermark
     generator of the user's fails, and when the source can no longer be read as it was planned.
     """
+    try:
+        return _staged(spark, pipeline, lake, run, slices, progress)
+    except Exception:
+        # What it failed of may stand in the way of this too.
+        with suppress(Exception):
+            staging.tidy(spark, lake, run.run_id)
+        raise
+
+
+def _staged(
+    spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run, slices: int, progress: Progress
+) -> dict[str, int]:
     try:
         if pipeline.join is not None:
             return JoinStaging(spark, pipeline, lake, run, progress).write()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -268,7 +269,12 @@ class _Publishing:
         folder = f"{self._run_id}-carried-{self._transaction.read_version}-{uuid4().hex[:8]}"
         target = self._lake.staged(self._table, folder)
         looked_up = staging.looked_up(self._table, left.columns)
-        left.write.format("delta").mode("append").option(*looked_up).save(target)
+        try:
+            left.write.format("delta").mode("append").option(*looked_up).save(target)
+        except Exception:
+            with suppress(Exception):
+                files.remove(self._spark, target)
+            raise
         return _relative(delta_log.live_files(delta_log.actions(self._spark, target)), staged_folder(folder))
 
 

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.tables import delta_log, files
-from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.lake import Lake, behind_folder
 
 # Columns of this prefix serve the run itself: they are staged, and no published table has them.
 WORKING_PREFIX = "__tm_"
@@ -83,6 +83,23 @@ def part(spark: SparkSession, lake: Lake, run_id: str, table: str, name: str) ->
 
 def _is_part(commit: list[dict[str, Any]], name: str) -> bool:
     return any(action["txn"]["appId"] == name for action in commit if "txn" in action)
+
+
+def tidy(spark: SparkSession, lake: Lake, run_id: str) -> None:
+    """Delete what a failed attempt has written of parts that it has not staged: room that the next one may need."""
+    for table in _STATISTICS:
+        for folder in (run_id, behind_folder(run_id)):
+            home = lake.staged(table, folder)
+            found = [file.path for file in files.below(spark, home)]
+            if not found:
+                continue
+            kept = {unquote(file["path"]) for file in delta_log.live_files(delta_log.actions(spark, home))}
+            files.delete(spark, [f"{home}/{path}" for path in found if path not in kept and not _is_logged(path)])
+
+
+def _is_logged(path: str) -> bool:
+    """Whether a file of a staged table is part of its log, and no commit that has failed."""
+    return path.startswith("_delta_log/") and not path.endswith(".tmp")
 
 
 def row_count(spark: SparkSession, lake: Lake, run_id: str, table: str) -> int:

@@ -1,0 +1,31 @@
+"""What a failed attempt leaves in the staging area of its run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.tables import staging
+from spark_jobs.tables.lake import Lake
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
+
+
+def test_what_no_commit_names_is_tidied_away_and_nothing_else(spark: SparkSession, lake: Lake) -> None:
+    rows = spark.range(3).select(F.timestamp_seconds("id").alias("window_start"), F.lit("late").alias("timing"))
+    for folder in ("r1", "r1-behind", "r2"):
+        staging.stage(rows, lake, "r1", "panes", "a part", folder=folder)
+    home = Path(lake.staged("panes", "r1"))
+    before = {file for file in Path(lake.home).rglob("*") if file.is_file()}
+    of_others = Path(lake.staged("panes", "r2"), "part-1.parquet")
+    log = home / "_delta_log" / ".00000000000000000001.json.a.tmp"
+    never = Path(lake.staged("late_events", "r1"), "part-1.parquet")
+    never.parent.mkdir(parents=True)
+    for stray in (home / "part-1.parquet", home.with_name("r1-behind") / "part-1.parquet", log, never, of_others):
+        stray.touch()
+    staging.tidy(spark, lake, "r1")
+    assert {file for file in Path(lake.home).rglob("*") if file.is_file()} == {*before, of_others}
+    assert staging.part(spark, lake, "r1", "panes", "a part").count() == 3
