@@ -104,9 +104,8 @@ def plan(
         interval = Interval(_EPOCH + timedelta(milliseconds=goes_on.oldest_ms), None)
     run_id = _run_id(pipeline, versions, interval, arrived_to, shown if kind == ARRIVALS else None)
     known = ledger.find(spark, lake, run_id)
-    while known is not None and known.versions and (known.discarded or not standing.holds(known)):
-        # Its files are gone, or others have taken its place since; nothing is published twice under one name.
-        since = known.steps[-1].finished_at if known.discarded else _next(done, known).run_id
+    while known is not None and (since := _gone_since(known, done, standing)) is not None:
+        # Nothing is published twice under one name.
         run_id = _hashed(f"{run_id}\nagain after {since}")
         known = ledger.find(spark, lake, run_id)
     run = known or Run(
@@ -237,9 +236,12 @@ def _run_id(
     return _hashed("\n".join(map(str, asked)))
 
 
-def _next(done: Sequence[Run], run: Run) -> Run:
-    """The run that was published next after a run, which does not stand any more."""
-    return done[[one.run_id for one in done].index(run.run_id) + 1]
+def _gone_since(run: Run, done: Sequence[Run], standing: Standing) -> str | None:
+    """Since when the tables do not hold what a run of the published ones, `done`, has published; None if they do."""
+    names = [one.run_id for one in done]
+    if run.run_id not in names or (not run.discarded and standing.holds(run)):
+        return None
+    return f"{run.steps[-1].finished_at}" if run.discarded else names[names.index(run.run_id) + 1]
 
 
 def _hashed(asked: str) -> str:

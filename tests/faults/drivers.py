@@ -38,7 +38,14 @@ def command(step: str, file: Path, *options: str) -> list[str]:
     return [sys.executable, str(STEP), step, str(file), *options]
 
 
+#: Settings of a small driver whose work is not worth compiling: the options of spark-submit, in the environment.
+INTERPRETED = (
+    "--conf spark.sql.codegen.wholeStage=false --conf spark.sql.codegen.factoryMode=NO_CODEGEN "
+    "--conf spark.sql.shuffle.partitions=2 pyspark-shell"
+)
+
+
 def started(lake: Lake, asked: list[str], errors: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
     """The process of a command, the leader of a group with its JVM."""
-    environment = {**os.environ, "TIDEMARK_LAKE": lake.root}
+    environment = {**os.environ, "TIDEMARK_LAKE": lake.root, "PYSPARK_SUBMIT_ARGS": INTERPRETED}
     return subprocess.Popen(asked, env=environment, start_new_session=True, stderr=errors, text=True)

@@ -28,7 +28,7 @@ from spark_jobs.tables import ledger
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import TABLES, Lake
 from spark_jobs.tables.published import read_published
-from tests.faults.drivers import PIPELINE
+from tests.faults.drivers import INTERPRETED, PIPELINE
 from tests.faults.dying import PHASES, killing, witnessed
 from tests.spark import history
 from tests.spark.engine import in_order, rows_of
@@ -174,13 +174,11 @@ def watched(spark: SparkSession, lake: Lake, over: Event) -> list[Tables]:
 def dying(ready: Prepared, root: Path, moment: str) -> subprocess.Popen[bytes]:
     """The driver of the run, which ends at the moment."""
     told = ["run", str(ready.file), "--slices", str(SLICES), *ready.scenario.options]
-    interpreted = "spark.sql.codegen.wholeStage=false", "spark.sql.codegen.factoryMode=NO_CODEGEN"
-    settings = (*interpreted, "spark.sql.shuffle.partitions=2")
     environment = {
         **os.environ,
         "TIDEMARK_LAKE": str(root),
         "TIDEMARK_DRIVER_MEMORY": "1g",
-        "PYSPARK_SUBMIT_ARGS": " ".join([*(f"--conf {one}" for one in settings), "pyspark-shell"]),
+        "PYSPARK_SUBMIT_ARGS": INTERPRETED,
     }
     asked = [sys.executable, "-m", "tests.faults.dying", moment, *told]
     here = Path(__file__).parents[2]

@@ -96,7 +96,7 @@ def test_slices_of_every_kind(spark: SparkSession, table: str, lake: Lake, kind:
     assert_slices_follow(spark, KINDS[kind](table), lake)
 
 
-DAYS = 8
+DAYS = 5
 
 
 def a_row_a_minute(spark: SparkSession, path: Path) -> str:

@@ -99,6 +99,7 @@ def test_complete_results_are_those_of_the_reference(session: SparkSession, grid
     assert in_order(rows_of(found)) == in_order(expected.complete_results)
 
 
+@pytest.mark.soak
 def test_few_and_many_windows_that_dropped_rows_give_the_same(
     session: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:

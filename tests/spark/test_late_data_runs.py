@@ -14,7 +14,7 @@ from tests.spark import history
 from tests.spark.test_session_runs import sessions
 from tests.spark.whole_run import assert_a_range_changes_nothing, assert_publishes_the_references
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
+pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.usefixtures("session")]
 
 SLIDING = {"windows__kind": "sliding", "windows__slide": "4 minutes"}
 EPOCHS = {"windows__late_panes": "per_epoch", "watermark__emit": "{every: 2 minutes}"}
@@ -27,10 +27,7 @@ WAYS = {
 }
 
 
-LONG = ("dropping", "gathering", "sessions", "updating")
-
-
-@pytest.mark.parametrize("way", [pytest.param(w, marks=[pytest.mark.soak] if w in LONG else []) for w in WAYS])
+@pytest.mark.parametrize("way", WAYS)
 def test_a_sliced_run_passes_its_checks_and_publishes_what_the_reference_gives(
     spark: SparkSession, table: str, lake: Lake, way: str
 ) -> None:

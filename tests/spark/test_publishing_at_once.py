@@ -91,6 +91,7 @@ def _one_after_the_other(spark: SparkSession, lakes: Lakes) -> dict[str, list[ob
     return after
 
 
+@pytest.mark.soak
 def test_a_publishing_that_died_is_finished_by_the_next(
     spark: SparkSession, lakes: Lakes, one_after_the_other: dict[str, list[object]]
 ) -> None:

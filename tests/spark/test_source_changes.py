@@ -117,6 +117,7 @@ def test_a_version_whose_log_is_cleaned_away_is_planned_again(spark: SparkSessio
     assert runner.step("replay", again.run).state == "done"
 
 
+@pytest.mark.soak
 def test_a_column_more_is_null_in_rows_from_before(spark: SparkSession, path: Path, lake: Lake) -> None:
     publish(spark, history.pipeline(str(path)), lake, Interval())
     before = {row["id"]: row for row in late(spark, lake)}

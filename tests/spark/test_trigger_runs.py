@@ -12,7 +12,7 @@ from spark_jobs.tables.lake import Lake
 from tests.spark import history
 from tests.spark.whole_run import assert_a_range_changes_nothing, assert_publishes_the_references
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
+pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.usefixtures("session")]
 
 CONTINUOUS, COUNT = {"windows__trigger": "{continuous: 3 minutes}"}, {"windows__trigger": "{count: 7}"}
 DISCARDING = {"windows__accumulation": "discarding"}
@@ -27,19 +27,17 @@ OPEN = {"replay__end_of_input": "keep_open"}
 
 CASES = [
     pytest.param({**CONTINUOUS}, 3, id="continuous tumbling"),
-    pytest.param({**COUNT, **SLIDING}, 3, id="count sliding", marks=pytest.mark.soak),
-    pytest.param(
-        {**SESSION, "windows__trigger": "{continuous: 10 seconds}"}, 1, id="continuous session", marks=pytest.mark.soak
-    ),
-    pytest.param({**CONTINUOUS, **DISCARDING, **OPEN}, 2, id="continuous discarding open", marks=pytest.mark.soak),
-    pytest.param({**CONTINUOUS, **SLIDING, **DISCARDING}, 2, id="continuous sliding", marks=pytest.mark.soak),
-    pytest.param({**COUNT, **DISCARDING}, 2, id="count discarding", marks=pytest.mark.soak),
-    pytest.param({**COUNT, **OPEN}, 2, id="count open", marks=pytest.mark.soak),
-    pytest.param({**COUNT, **SESSION}, 1, id="count session", marks=pytest.mark.soak),
-    pytest.param({**CONTINUOUS, **SESSION, **DISCARDING}, 1, id="discarding session", marks=pytest.mark.soak),
-    pytest.param({**COUNT, **SESSION, **DISCARDING}, 1, id="count discarding session", marks=pytest.mark.soak),
-    pytest.param({**CONTINUOUS, "watermark__emit": "per_event"}, 2, id="continuous per event", marks=pytest.mark.soak),
-    pytest.param({**COUNT, "watermark__emit": "per_event"}, 2, id="count per event", marks=pytest.mark.soak),
+    pytest.param({**COUNT, **SLIDING}, 3, id="count sliding"),
+    pytest.param({**SESSION, "windows__trigger": "{continuous: 10 seconds}"}, 1, id="continuous session"),
+    pytest.param({**CONTINUOUS, **DISCARDING, **OPEN}, 2, id="continuous discarding open"),
+    pytest.param({**CONTINUOUS, **SLIDING, **DISCARDING}, 2, id="continuous sliding"),
+    pytest.param({**COUNT, **DISCARDING}, 2, id="count discarding"),
+    pytest.param({**COUNT, **OPEN}, 2, id="count open"),
+    pytest.param({**COUNT, **SESSION}, 1, id="count session"),
+    pytest.param({**CONTINUOUS, **SESSION, **DISCARDING}, 1, id="discarding session"),
+    pytest.param({**COUNT, **SESSION, **DISCARDING}, 1, id="count discarding session"),
+    pytest.param({**CONTINUOUS, "watermark__emit": "per_event"}, 2, id="continuous per event"),
+    pytest.param({**COUNT, "watermark__emit": "per_event"}, 2, id="count per event"),
 ]
 
 
@@ -55,11 +53,11 @@ def test_a_run_passes_its_checks_and_publishes_what_the_reference_gives(
 @pytest.mark.parametrize(
     "settings",
     [
-        pytest.param({**SESSION, **CONTINUOUS}, id="session", marks=pytest.mark.soak),
-        pytest.param({**SESSION, **CONTINUOUS, **DISCARDING}, id="discarding session", marks=pytest.mark.soak),
-        pytest.param({**SESSION, **COUNT}, id="session count", marks=pytest.mark.soak),
-        pytest.param({**CONTINUOUS}, id="tumbling", marks=pytest.mark.soak),
-        pytest.param({**COUNT, **SLIDING}, id="count sliding", marks=pytest.mark.soak),
+        pytest.param({**SESSION, **CONTINUOUS}, id="session"),
+        pytest.param({**SESSION, **CONTINUOUS, **DISCARDING}, id="discarding session"),
+        pytest.param({**SESSION, **COUNT}, id="session count"),
+        pytest.param({**CONTINUOUS}, id="tumbling"),
+        pytest.param({**COUNT, **SLIDING}, id="count sliding"),
     ],
 )
 def test_a_range_of_the_same_pipeline_changes_nothing(
