@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 _SHUFFLE = "spark.sql.shuffle.partitions"
 _ROWS_A_PIECE = 5_000_000
+_INTERPRETS = "tidemark.interprets"
 _INTERPRETED = {
+    _INTERPRETS: "true",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     # Planned again after every shuffle, each a job of its own: there is one piece, whatever is found.
@@ -46,9 +48,16 @@ def open_session(app_name: str) -> SparkSession:
     return builder.getOrCreate()
 
 
-@lru_cache(maxsize=1)
 def interpreting(spark: SparkSession) -> SparkSession:
-    """A session beside `spark`, for plans over a few thousand rows: to compile these takes longer than to run them."""
+    """A session beside `spark`, for plans over a few thousand rows: to compile these takes longer than to run them.
+
+    Of such a session it is the session itself.
+    """
+    return spark if spark.conf.get(_INTERPRETS, None) else _beside(spark)
+
+
+@lru_cache(maxsize=1)
+def _beside(spark: SparkSession) -> SparkSession:
     session = spark.newSession()
     for name, value in _INTERPRETED.items():
         session.conf.set(name, value)

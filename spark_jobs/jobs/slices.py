@@ -35,6 +35,10 @@ class Slice:
             held = held & (window_ms < F.lit(self.end_ms))
         return held
 
+    def cuts_at(self, window_ms: int) -> bool:
+        """Whether there are two parts, before the window that starts at `window_ms` and from it on."""
+        return (self.start_ms is None or self.start_ms < window_ms) and (self.end_ms is None or window_ms < self.end_ms)
+
     def reaches(self, oldest_ms: Column, newest_ms: Column) -> Column:
         """Whether one of a row's windows is in the slice, or the one before a row that has none."""
         reached = F.lit(True)
@@ -58,11 +62,12 @@ def whole(interval: Interval) -> Slice:
 
 
 def slices_of(groups: DataFrame, of: Slice, wanted: int, also: Sequence[int] = ()) -> list[Slice]:
-    """`of` cut into `wanted` stretches of windows with about as many rows each, and before the windows `also`.
+    """`of` cut into `wanted` stretches of windows with about as many rows each, and before the windows `also` in it.
 
     `groups` is the census.
     """
-    edges = [of.start_ms, *sorted({*_even(groups, of, wanted), *also}), of.end_ms]
+    inside = (ms for ms in also if of.cuts_at(ms))
+    edges = [of.start_ms, *sorted({*_even(groups, of, wanted), *inside}), of.end_ms]
     if len(edges) == 2:
         return [of]
     return [Slice(f"slice-{i}-of-{len(edges) - 1}", a, b) for i, (a, b) in enumerate(pairwise(edges))]

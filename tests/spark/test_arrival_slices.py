@@ -120,6 +120,7 @@ def test_a_run_reads_and_writes_its_own_day_and_the_windows_still_open(
     spark: SparkSession, tmp_path: Path, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replaying, "WORTH_A_SLICE", 1000)
+    monkeypatch.setattr(replaying, "RESULTS_OF_A_FILE", 20)
     path = a_row_a_minute(spark, tmp_path / "days")
     pipeline = history.pipeline(path, windows__size="1 hour", windows__allowed_lateness="2 hours")
     end = history.START.replace(hour=0) + timedelta(days=DAYS)
@@ -133,12 +134,19 @@ def test_a_run_reads_and_writes_its_own_day_and_the_windows_still_open(
     assert run.counts["too_late_behind"] > 0
     # The windows that were open had files of their own: nothing else is written anew with them.
     assert rows_written_anew(spark, lake, "panes") == 0
+    # Rows that came too late change results of few files.
+    anew = rows_written_anew(spark, lake, "window_results")
+    assert 0 < anew < rows_published(spark, lake, "window_results") / 2
     # What came for windows of earlier days is told as by a run that reads everything.
     other = Lake(lake.root + "-whole", "readings")
     taken(spark, pipeline, other, arrived_to=end)
     assert published(spark, lake) == published(spark, other)
     kept = [read_published(spark, of, "advances").drop("run_id") for of in (lake, other)]
     assert in_order(rows_of(kept[0])) == in_order(rows_of(kept[1]))
+
+
+def rows_published(spark: SparkSession, lake: Lake, table: str) -> int:
+    return spark.read.format("delta").load(lake.path(table)).count()
 
 
 def rows_written_anew(spark: SparkSession, lake: Lake, table: str) -> int:

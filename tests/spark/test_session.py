@@ -33,4 +33,5 @@ def test_a_plan_may_be_interpreted_beside_a_session_that_compiles(spark: SparkSe
     name = "spark.sql.codegen.wholeStage"
     before = spark.conf.get(name)
     assert interpreting(spark).conf.get(name) == "false"
+    assert interpreting(interpreting(spark)) is interpreting(spark), "one session beside, whoever asks"
     assert spark.conf.get(name) == before

@@ -1,0 +1,94 @@
+"""Which files may hold a moment, by what Delta has written down of them."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.tables.pruning import reaching, spans
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
+
+TEN = datetime(2024, 3, 4, 10, tzinfo=UTC)
+MILLISECOND = timedelta(milliseconds=1)
+
+
+def at(moment: datetime) -> str:
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def stats(rows: int = 9, nulls: int = 0, **columns: tuple[datetime, datetime]) -> str:
+    bounds = [{name: at(pair[i]) for name, pair in columns.items()} for i in (0, 1)]
+    counts = dict.fromkeys(("window_start", "event_time"), nulls)
+    return json.dumps({"numRecords": rows, "minValues": bounds[0], "maxValues": bounds[1], "nullCount": counts})
+
+
+def hour(first: int, last: int | None = None) -> tuple[datetime, datetime]:
+    return TEN + timedelta(hours=first), TEN + timedelta(hours=first if last is None else last)
+
+
+FILES = {
+    "before": stats(window_start=hour(-3, -1)),
+    "up to the start": stats(window_start=hour(-3, 0)),
+    "finer than a millisecond": stats(window_start=(TEN - timedelta(hours=3), TEN - MILLISECOND)),
+    "inside": stats(window_start=hour(1)),
+    "around": stats(window_start=hour(-3, 9)),
+    "just before the end": stats(window_start=(TEN + timedelta(hours=2) - MILLISECOND, TEN + timedelta(hours=9))),
+    "from the end on": stats(window_start=hour(2, 9)),
+    "told nothing": None,
+    "told of no time": json.dumps({"numRecords": 9}),
+    "without a window": stats(nulls=9),
+}
+KEPT = {
+    "up to the start",
+    "finer than a millisecond",
+    "inside",
+    "around",
+    "just before the end",
+    "told nothing",
+    "told of no time",
+}
+
+
+def found(spark: SparkSession, files: dict[str, Any], condition: str) -> set[str]:
+    rows = spark.createDataFrame([*files.items()], "path string, stats string")
+    return {row.path for row in rows.where(condition).collect()}
+
+
+def test_a_file_is_left_out_only_where_it_says_that_it_holds_none(spark: SparkSession) -> None:
+    start, end = hour(0, 2)
+    assert found(spark, FILES, reaching(["window_start"], start, end)) == KEPT
+    assert found(spark, FILES, reaching(["window_start"], start, None)) == {*KEPT, "from the end on"}
+    assert found(spark, FILES, reaching(["window_start"], None, end)) == {*KEPT, "before"}
+    assert found(spark, FILES, reaching(["window_start"], None, None)) == {*FILES}
+
+
+def test_each_of_several_columns_may_tell(spark: SparkSession) -> None:
+    files = {
+        "by its event time": stats(window_start=hour(-3), event_time=hour(1)),
+        "by its window": stats(window_start=hour(1), event_time=hour(9)),
+        "by neither": stats(window_start=hour(-3), event_time=hour(-2)),
+        "between the two": stats(window_start=hour(-3), event_time=hour(9)),
+        "of one column nothing": stats(event_time=hour(9)),
+        "of one column none": stats(nulls=9, event_time=hour(9)),
+    }
+    kept = found(spark, files, reaching(["window_start", "event_time"], *hour(0, 2)))
+    assert kept == {*files} - {"by neither", "of one column none"}
+
+
+def test_spans_hold_what_files_say_and_no_bound_where_they_say_nothing() -> None:
+    added = [{"add": {"path": path, **({} if told is None else {"stats": told})}} for path, told in FILES.items()]
+    empty = {"add": {"path": "empty", "stats": json.dumps({"numRecords": 0, "minValues": {}, "maxValues": {}})}}
+    told = spans("window_start", [*added[3:5], {"commitInfo": {}}, empty, added[7], added[8]])
+    starts, ends = zip(*told, strict=True)
+    assert starts == (TEN + timedelta(hours=1), TEN - timedelta(hours=3), None, None)
+    assert [end and end > bound for end, bound in zip(ends, (hour(1)[1], hour(9)[1], TEN, TEN), strict=True)] == [
+        True,
+        True,
+        None,
+        None,
+    ]
