@@ -5,7 +5,8 @@
 A task is one step of a run and can be repeated: it finds what an earlier attempt did. One run at a time. A backfill by
 hand may ask a person before it publishes, or show its plan and stop. A scheduled run of a pipeline with
 `end_of_input: keep_open` answers for what arrived by the end of its data interval, and goes on where the run before it
-has ended; of any other pipeline it answers for all that has arrived.
+has ended; of any other pipeline it answers for all that has arrived. A pipeline that is scheduled by assets runs when
+they have been updated, and answers for what has arrived by then. What is published is an asset itself (`assets`).
 """
 
 from __future__ import annotations
@@ -15,21 +16,21 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from airflow.sdk import DAG, BaseOperator, CronDataIntervalTimetable, chain, get_current_context, task
+from airflow.sdk import DAG, Asset, CronDataIntervalTimetable, chain, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 
-from spark_jobs.pipeline import EndOfInput, Order, Pipeline
+from spark_jobs.pipeline import AssetSchedule, EndOfInput, Order, Pipeline
 from tidemark_airflow.approval import ApproveOperator
 from tidemark_airflow.backfill_form import FormError, form, request_of
 from tidemark_airflow.links import dag_id
-from tidemark_airflow.operators import LandOperator, PlanOperator, Request, StepOperator
+from tidemark_airflow.operators import LandOperator, PlanOperator, PublishOperator, Request, StepOperator
 from tidemark_airflow.pipeline_files import RESERVED, read_folder
-
-STEPS = ("replay", "audit", "publish", "report")
 
 _TASKS = {"retries": 1, "retry_delay": timedelta(seconds=30)}
 # Filled in for each DAG run; one that is started by hand may have no data interval.
 _INTERVAL_END = "{{ data_interval_end.isoformat() if data_interval_end is defined and data_interval_end else '' }}"
+# A run that an asset has started has no data interval; its arrivals are counted in whole milliseconds.
+_TRIGGERED = "{{ dag_run.run_after.isoformat(timespec='milliseconds') }}"
 _SINCE = datetime(2024, 1, 1, tzinfo=UTC)
 
 
@@ -45,7 +46,7 @@ def pipeline_dags(folder: Path, landing: Mapping[str, str] | None = None) -> dic
 
 def pipeline_dag(pipeline: Pipeline, *, landing: str | None = None, application: str = "") -> DAG:
     """The DAG of a pipeline, on the schedule of its file, or started by hand where it has none."""
-    schedule = CronDataIntervalTimetable(pipeline.schedule, timezone="UTC") if pipeline.schedule else None
+    schedule = _schedule(pipeline.schedule)
     with DAG(
         dag_id(pipeline.name),
         description=f"Replay {pipeline.source.table}",
@@ -60,11 +61,17 @@ def pipeline_dag(pipeline: Pipeline, *, landing: str | None = None, application:
     return dag
 
 
+def _schedule(schedule: str | AssetSchedule | None) -> Any:
+    if isinstance(schedule, AssetSchedule):
+        return [Asset(asset) for asset in schedule.assets]
+    return CronDataIntervalTimetable(schedule, timezone="UTC") if schedule else None
+
+
 def _request(pipeline: Pipeline) -> Request:
     request = Request(pipeline_file=str(pipeline.path))
     by_arrival = pipeline.replay.order in {Order.ARRIVAL, Order.COMMIT}
     if pipeline.schedule and by_arrival and pipeline.replay.end_of_input is EndOfInput.KEEP_OPEN:
-        request["arrived_to"] = _INTERVAL_END
+        request["arrived_to"] = _TRIGGERED if isinstance(pipeline.schedule, AssetSchedule) else _INTERVAL_END
     return request
 
 
@@ -96,10 +103,9 @@ def backfill_dag(folder: Path, *, application: str = "") -> DAG | None:
 
 def _steps(request: Any, application: str, *, asks: bool = False) -> PlanOperator:
     plan = PlanOperator(request=request, application=application)
-    steps: list[BaseOperator] = [StepOperator(step=step, application=application) for step in STEPS]
-    if asks:
-        steps.insert(STEPS.index("publish"), ApproveOperator())
-    chain(plan, *steps)
+    replay, audit, report = (StepOperator(step=step, application=application) for step in ("replay", "audit", "report"))
+    approve = [ApproveOperator()] if asks else []
+    chain(plan, replay, audit, *approve, PublishOperator(application=application), report)
     return plan
 
 

@@ -24,6 +24,7 @@ import spark_jobs
 from spark_jobs.pipeline import lake_folder
 from spark_jobs.pipeline.environment import LAKE
 from spark_jobs.runtime import RuntimeSetupError, driver_conf, process_environment, spark_conf
+from tidemark_airflow.assets import PUBLISHED, event_extra, results_of
 from tidemark_airflow.links import ReportLink
 from tidemark_airflow.outcome import Outcome
 from tidemark_airflow.progress import MARK
@@ -202,6 +203,27 @@ class StepOperator(SparkJobOperator):
         said = {"step": self.step, "state": "unchanged", "seconds": 0.0, "message": message}
         known = ("run_id", "pipeline", "counts", "checks", "versions", "report")
         return Outcome(self.task_id, 0, {**said, **{name: plan.get(name) for name in known}})
+
+
+class PublishOperator(StepOperator):
+    """Takes the step publish; an event of the pipeline's asset tells of results that are new.
+
+    One that this DAG run has found to be published already tells nothing. An attempt after one that died behind its
+    publishing tells it, as nobody has.
+    """
+
+    def __init__(self, *, application: str = "", **kwargs: Any) -> None:
+        super().__init__(step="publish", application=application, **{"outlets": [PUBLISHED], **kwargs})
+
+    def execute(self, context: Context) -> Any:
+        """Publish, and tell."""
+        result = super().execute(context)
+        if not self.plan.get("versions"):
+            before = [context["ti"].xcom_pull(task_ids=step) or {} for step in ("replay", "audit")]
+            counts = {name: n for said in (*before, result) for name, n in (said.get("counts") or {}).items()}
+            extra = event_extra(self.plan, {**result, "counts": counts})
+            context["outlet_events"][PUBLISHED].add(results_of(self.plan["pipeline"]), extra=extra)
+        return result
 
 
 class LandOperator(SparkJobOperator):

@@ -39,7 +39,7 @@ from spark_jobs.pipeline.model import (
 from spark_jobs.pipeline.names import argument, result_column
 from spark_jobs.pipeline.partitions import COLUMNS, SOURCE_PARTITION
 from spark_jobs.pipeline.records import Either, Field, ListOf, Record, Rest
-from spark_jobs.pipeline.schedules import PRESETS, schedule
+from spark_jobs.pipeline.schedules import SCHEDULE
 from spark_jobs.pipeline.sources import together
 from spark_jobs.pipeline.time_fields import TIME_FIELD
 from spark_jobs.pipeline.triggers import TRIGGER
@@ -205,7 +205,6 @@ _QUALITY = Record(
 _NAME = pattern(
     "a name of lower-case letters, digits and _, a letter first, at most 100 characters", r"[a-z][a-z0-9_]{0,99}"
 )
-_SCHEDULE = text(f"five cron fields such as '0 6 * * *', or one of {', '.join(PRESETS)}").then(schedule)
 
 #: What is the same for all sources of a pipeline, or belongs to an order that several do not have.
 _OF_ONE_CLOCK = (*rules.OF_ALL_SOURCES, "alignment")
@@ -235,7 +234,7 @@ PIPELINE = Record(
         Field("join", "join", JOIN),
         Field("windows", "windows", _WINDOWS),
         Field("quality", "quality", _QUALITY),
-        Field("schedule", "schedule", _SCHEDULE),
+        Field("schedule", "schedule", SCHEDULE),
     ),
     rules=(
         rules.windows_or_a_join(_WINDOWS.expected),

@@ -321,6 +321,13 @@ class Join:
 
 
 @dataclass(frozen=True)
+class AssetSchedule:
+    """Runs whenever each of these assets of Airflow, by name or URI, has been updated since the last run."""
+
+    assets: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Pipeline:
     """A whole pipeline.
 
@@ -335,7 +342,7 @@ class Pipeline:
     watermark: Watermark = Watermark()
     replay: ReplayOrder = ReplayOrder()
     quality: Quality = Quality()
-    schedule: str | None = None
+    schedule: str | AssetSchedule | None = None
     path: str | None = field(default=None, compare=False)
     sources: tuple[UnitedSource, ...] = ()
     join: Join | None = None

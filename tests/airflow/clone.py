@@ -45,6 +45,8 @@ print("PARSED" + json.dumps({
         "retries": {task.task_id: task.retries for task in dag.tasks},
         "serialized": bool(json.dumps(DagSerialization.to_dict(dag))),
         "timetable": type(dag.timetable).__name__,
+        "assets": sorted(asset.uri for asset in getattr(dag.timetable.asset_condition, "objects", ())),
+        "outlets": {task.task_id: [outlet.name for outlet in task.outlets] for task in dag.tasks if task.outlets},
         "expression": getattr(dag.timetable, "expression", None),
         "timezone": str(getattr(dag.timetable, "timezone", None)),
         "active_runs": dag.max_active_runs,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 from jinja2 import Environment, StrictUndefined
@@ -68,6 +69,29 @@ def test_a_schedule_over_open_windows_asks_for_arrivals_up_to_the_end_of_the_int
     assert template.render(data_interval_end=end) == "2024-03-30T05:00:00+00:00"
     assert not template.render(data_interval_end=None)
     assert not template.render()
+
+
+def test_assets_start_a_pipeline_when_all_of_them_have_been_updated(clone: Clone) -> None:
+    both = "schedule: {assets: [s3://events/clicks, tidemark://sales/results]}\n"
+    clone.add("sales")
+    clone.add("clicks", more=both)
+    clone.add("still", more="replay: {end_of_input: keep_open}\n" + both)
+    dags = clone.parse()["dags"]
+    assert dags["tidemark_clicks"]["timetable"] == "AssetTriggeredTimetable"
+    assert dags["tidemark_clicks"]["assets"] == ["s3://events/clicks", "tidemark://sales/results"]
+    assert dags["tidemark_clicks"]["serialized"]
+    assert "arrived_to" not in dags["tidemark_clicks"]["request"]
+    template = Environment(undefined=StrictUndefined, autoescape=True).from_string(
+        dags["tidemark_still"]["request"]["arrived_to"]
+    )
+    triggered = SimpleNamespace(run_after=datetime(2024, 3, 30, 5, 0, 1, 123_987, tzinfo=UTC))
+    assert template.render(dag_run=triggered) == "2024-03-30T05:00:01.123+00:00"
+
+
+def test_only_publishing_tells_of_an_asset(clone: Clone) -> None:
+    clone.add("sales", more='schedule: "@hourly"\n')
+    for dag in clone.parse()["dags"].values():
+        assert dag["outlets"] == {"publish": ["tidemark"]}
 
 
 def test_a_broken_pipeline_file_is_an_import_error_that_names_it_and_takes_no_dag_with_it(clone: Clone) -> None:

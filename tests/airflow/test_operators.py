@@ -14,13 +14,15 @@ from typing import Any
 import psutil
 import pytest
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+from airflow.sdk import Asset, AssetAlias
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 from spark_jobs.runtime import RuntimeSetupError
 from tests.airflow.waiting import until
 from tidemark_airflow import operators
 from tidemark_airflow.approval import ApproveOperator, asked
-from tidemark_airflow.operators import LandOperator, PlanOperator, SparkJobOperator, StepOperator
+from tidemark_airflow.assets import PUBLISHED, results_of
+from tidemark_airflow.operators import LandOperator, PlanOperator, PublishOperator, SparkJobOperator, StepOperator
 
 pytestmark = pytest.mark.airflow
 
@@ -61,16 +63,15 @@ sys.exit({code})
 class Task:
     """The task instance that a task pushes its results to and pulls the plan from."""
 
-    def __init__(self, plan: Mapping[str, Any]) -> None:
+    def __init__(self, plan: Mapping[str, Any], **said: Mapping[str, Any]) -> None:
         self.pushed: dict[str, Any] = {}
-        self._plan = plan
+        self._said = {"plan": plan, **said}
 
     def xcom_push(self, key: str, value: Any) -> None:
         self.pushed[key] = value
 
-    def xcom_pull(self, *, task_ids: str) -> Mapping[str, Any]:
-        assert task_ids == "plan"
-        return self._plan
+    def xcom_pull(self, *, task_ids: str) -> Mapping[str, Any] | None:
+        return self._said.get(task_ids)
 
 
 @pytest.fixture(name="job")
@@ -267,6 +268,56 @@ def test_what_a_job_leaves_running_ends_with_it(job: Callable[..., str], tmp_pat
     child = f"p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'], {silent})"
     run(replay(job(0, RESULT, then=f"import subprocess\n{child}\npathlib.Path({str(pid)!r}).write_text(str(p.pid))")))
     until(lambda: not psutil.pid_exists(int(pid.read_text())) or _is_zombie(int(pid.read_text())))
+
+
+class Events(dict[Any, Any]):
+    """Takes the events that a task tells of its outlets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[tuple[str, Any]] = []
+
+    def __missing__(self, outlet: AssetAlias) -> Events:
+        assert outlet == PUBLISHED
+        return self
+
+    def add(self, asset: Asset, extra: Any) -> None:
+        self.told.append((asset.uri, extra))
+
+
+def published(plan: Mapping[str, Any], application: str, **said: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """What publishing tells of assets, behind a plan and what the steps between have said."""
+    events = Events()
+    context: Any = {"ti": Task(plan, **said), "outlet_events": events}
+    PublishOperator(application=application).execute(context)
+    return events.told
+
+
+def test_publishing_tells_which_results_are_new(job: Callable[..., str]) -> None:
+    plan = {**PLAN, "pipeline": "sales", "request": {**REQUEST, "start": "2024-03-04T00:00:00+00:00"}}
+    said = {"replay": {"counts": {"rows_read": 9, "windows": 3}}, "audit": {"counts": {"checks_passed": 7}}}
+    script = job(0, {**RESULT, "step": "publish", "counts": {}, "versions": {"panes": 4}})
+    ((asset, extra),) = published(plan, script, **said)
+    assert asset == results_of("sales").uri == "tidemark://sales/results"
+    assert extra == {
+        "pipeline": "sales",
+        "run_id": RUN,
+        "from": "2024-03-04T00:00:00+00:00",
+        "to": None,
+        "arrived_to": None,
+        "counts": {"rows_read": 9, "windows": 3},
+        "checks": {"passed": 7, "failed": None},
+        "versions": {"panes": 4},
+    }
+
+
+def test_what_an_attempt_before_has_published_is_told_by_the_next(job: Callable[..., str]) -> None:
+    plan, unchanged = {**PLAN, "pipeline": "sales"}, {**RESULT, "step": "publish", "state": "unchanged"}
+    assert len(published(plan, job(0, unchanged))) == 1
+
+
+def test_what_was_published_before_the_plan_is_not_told_again() -> None:
+    assert published({**PLAN, "pipeline": "sales", "versions": {"panes": 3}}, "/nowhere/step.py") == []
 
 
 @pytest.mark.parametrize("step", ["replay", "audit", "publish", "report"])

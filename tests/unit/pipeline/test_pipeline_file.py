@@ -13,6 +13,7 @@ from spark_jobs.pipeline import (
     Accumulation,
     Aggregate,
     Alignment,
+    AssetSchedule,
     Emit,
     EmitKind,
     EndOfInput,
@@ -233,6 +234,7 @@ def test_an_emission_follows_a_clock_a_row_or_a_number_of_rows(
         ("ratio: 0.01", "ratio: 0", "quality.max_too_late_ratio", 0.0),
         ('"@daily"', "0  6 * * mon-fri", "schedule", "0 6 * * mon-fri"),
         ('"@daily"', '"*/15 * * * *"', "schedule", "*/15 * * * *"),
+        ('"@daily"', "{assets: [s3://a/b, orders]}", "schedule", AssetSchedule(("s3://a/b", "orders"))),
     ],
 )
 def test_each_alternative_is_understood(

@@ -178,7 +178,7 @@ WRONG = [
         '"@dayly"',
         (
             "37:11: schedule: found '@dayly', expected five cron fields such as '0 6 * * *', or one of @hourly, "
-            "@daily, @weekly, @monthly, @quarterly, @yearly; did you mean '@daily'?"
+            "@daily, @weekly, @monthly, @quarterly, @yearly, or {assets: [name or URI]}; did you mean '@daily'?"
         ),
     ),
     (
@@ -186,7 +186,7 @@ WRONG = [
         "0 6 * *",
         (
             "37:11: schedule: found '0 6 * *', expected five cron fields such as '0 6 * * *', or one of @hourly, "
-            "@daily, @weekly, @monthly, @quarterly, @yearly; it has 4 fields instead of 5"
+            "@daily, @weekly, @monthly, @quarterly, @yearly, or {assets: [name or URI]}; it has 4 fields instead of 5"
         ),
     ),
     (
@@ -194,7 +194,8 @@ WRONG = [
         "R 6 * * *",
         (
             "37:11: schedule: found 'R 6 * * *', expected five cron fields such as '0 6 * * *', or one of "
-            "@hourly, @daily, @weekly, @monthly, @quarterly, @yearly; R and H stand for no fixed time"
+            "@hourly, @daily, @weekly, @monthly, @quarterly, @yearly, or {assets: [name or URI]}; "
+            "R and H stand for no fixed time"
         ),
     ),
     (
@@ -202,9 +203,45 @@ WRONG = [
         "0 6 31 2 *",
         (
             "37:11: schedule: found '0 6 31 2 *', expected five cron fields such as '0 6 * * *', or one of "
-            "@hourly, @daily, @weekly, @monthly, @quarterly, @yearly; failed to find next date"
+            "@hourly, @daily, @weekly, @monthly, @quarterly, @yearly, or {assets: [name or URI]}; "
+            "failed to find next date"
         ),
     ),
+    (
+        '"@daily"',
+        "[s3://events]",
+        (
+            "37:11: schedule: found a list, expected five cron fields such as '0 6 * * *', or one of @hourly, @daily, "
+            "@weekly, @monthly, @quarterly, @yearly, or {assets: [name or URI]}"
+        ),
+    ),
+    (
+        '"@daily"',
+        "{assets: s3://events}",
+        (
+            "37:20: schedule.assets: found 's3://events', expected a list of names or URIs of assets of Airflow; "
+            "write [s3://events]"
+        ),
+    ),
+    (
+        '"@daily"',
+        "{assets: []}",
+        "37:12: schedule.assets: is empty: name an asset, or take schedule away to start the pipeline by hand",
+    ),
+    (
+        '"@daily"',
+        "{assets: [a, a]}",
+        "37:24: schedule.assets[1]: found 'a' for the second time; keep one",
+    ),
+    (
+        '"@daily"',
+        "{assets: [self]}",
+        (
+            "37:21: schedule.assets[0]: found 'self', expected the name or URI of an asset of Airflow, such as "
+            "s3://events/clicks; Airflow keeps this name for itself"
+        ),
+    ),
+    ('"@daily"', "{}", "37:1: schedule.assets: missing, expected a list of names or URIs of assets of Airflow"),
 ]
 
 
