@@ -27,8 +27,8 @@ def results_of(pipeline: str) -> Asset:
 def event_extra(plan: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
     """What an event tells of the run: its id, the windows and arrivals that were asked for, counts, checks, versions.
 
-    `plan` is what the task `plan` has returned, `said` what later steps have, together. Moments are ISO 8601, None
-    is without bound.
+    `plan` is what the task `plan` has returned, `said` what publishing has, with the counts of the steps before it.
+    Moments are ISO 8601, None is without bound.
     """
     request = plan["request"]
     asked = {name: request.get(key) or None for name, key in _BOUNDS.items()}
@@ -36,7 +36,7 @@ def event_extra(plan: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, A
     checks = {name: counts.pop(f"checks_{name}", None) for name in ("passed", "failed")}
     return {
         "pipeline": plan["pipeline"],
-        "run_id": plan["run_id"],
+        "run_id": said["run_id"],
         **asked,
         "counts": counts,
         "checks": checks,

@@ -1,7 +1,8 @@
 """An Airflow for one person, from the clone: `python -m tidemark_airflow.embedded up` starts it, `down` ends all of it.
 
-It is Airflow's own four parts with SQLite, each with a log file of its own, and listens on this machine alone. `up`
-says it is up when every part says so of itself; `down` says it is down when no process carries its mark.
+It is Airflow's own four parts with SQLite, or a PostgreSQL given by environment, each with a log file of its own, and
+listens on this machine alone. `up` says it is up when every part says so of itself; `down` says it is down when no
+process carries its mark.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -48,14 +50,16 @@ def up(installation: Installation) -> int:
     if prepared:
         return _gave_up(installation, f"its database could not be prepared (exit code {prepared})", ["database"])
     _say("starting " + ", ".join(PARTS))
-    started = {
-        name: _run(installation, name, (sys.executable, "-m", "airflow", *arguments), variables)
-        for name, arguments in PARTS.items()
-    }
+    started = {name: start(installation, name, variables) for name in PARTS}
     try:
         return _await(installation, started)
     except KeyboardInterrupt:
         return _gave_up(installation, "interrupted", [])
+
+
+def start(installation: Installation, part: str, variables: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Start one of its parts, and do not wait until it is healthy."""
+    return _run(installation, part, (sys.executable, "-m", "airflow", *PARTS[part]), variables)
 
 
 def down(installation: Installation) -> int:
@@ -73,7 +77,7 @@ def down(installation: Installation) -> int:
 
 
 def _already(installation: Installation, running: list[psutil.Process]) -> int:
-    there = Installation(installation.root, installation.home, processes.port_of(running) or installation.port)
+    there = replace(installation, port=processes.port_of(running) or installation.port)
     missing = unhealthy(there.health)
     if missing:
         _complain(

@@ -1,4 +1,6 @@
-"""The embedded Airflow is one folder of the clone: SQLite, passwords, logs. This says where, and with which settings.
+"""The embedded Airflow is one folder of the clone: database, passwords, logs. This says where, and with which settings.
+
+Its database is SQLite in that folder, or the PostgreSQL that TIDEMARK_AIRFLOW_DATABASE names by URL.
 
 Every setting is an environment variable, so nothing of another Airflow on the machine is read or changed. Standard
 library only: the variables must be set before Airflow is imported.
@@ -11,14 +13,19 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 PORT = "TIDEMARK_AIRFLOW_PORT"
+DATABASE = "TIDEMARK_AIRFLOW_DATABASE"
 MARK = "TIDEMARK_AIRFLOW_HOME"
 USERS = {"admin": "admin", "viewer": "viewer"}
 
+_POSTGRESQL = ("postgresql://", "postgresql+psycopg2://")
+
 # By command and not by value, which would be in the environment of every process that Airflow starts.
+_DATABASE_URL = "database.url"
+_SQL_ALCHEMY_CONN = "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"
 _KEYS = {"CORE__FERNET_KEY": "fernet.key", "API__SECRET_KEY": "session.key", "API_AUTH__JWT_SECRET": "token.key"}
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -31,20 +38,25 @@ class InstallationError(Exception):
 
 @dataclass(frozen=True)
 class Installation:
-    """An embedded Airflow: the clone it serves, its own folder, and its port on this machine."""
+    """An embedded Airflow: the clone it serves, its folder, its port on this machine; its database if not SQLite."""
 
     root: Path
     home: Path
     port: int
+    database: str | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, environ: Mapping[str, str], name: str = "airflow") -> Installation:
-        """The clone's Airflow called `name`. Raises InstallationError for a port that is none."""
+        """The clone's Airflow called `name`. Raises InstallationError for a port or a database that is none."""
         text = environ.get(PORT) or "8080"
         port = int(text) if text.isascii() and text.isdigit() else 0
         if not 0 < port < 65_536:
             raise InstallationError(f"{PORT} is '{text}'; a port is a whole number from 1 to 65535")
-        return cls(_ROOT, _ROOT / ".tidemark" / name, port)
+        database = environ.get(DATABASE) or None
+        if database and not database.startswith(_POSTGRESQL):
+            found = f"{DATABASE} begins with '{database.partition('://')[0][:20]}'"
+            raise InstallationError(f"{found}; give a URL such as postgresql://user:password@host:5432/airflow")
+        return cls(_ROOT, _ROOT / ".tidemark" / name, port, database)
 
     @property
     def url(self) -> str:
@@ -76,11 +88,16 @@ class Installation:
         for file in _KEYS.values():
             if not self._key(file).is_file():
                 self._key(file).write_bytes(base64.urlsafe_b64encode(os.urandom(32)))
+        if self.database:
+            # By the driver that is in the lock file: SQLAlchemy would take another.
+            url = f"postgresql+psycopg2://{self.database.partition('://')[2]}"
+            self._key(_DATABASE_URL).write_text(url, encoding="utf-8")
 
     def variables(self, base: Mapping[str, str]) -> dict[str, str]:
         """The variables that its processes are started with, from those of this one."""
+        files = {**_KEYS, "DATABASE__SQL_ALCHEMY_CONN": _DATABASE_URL} if self.database else _KEYS
         return {
-            **base,
+            **{name: value for name, value in base.items() if name not in (DATABASE, _SQL_ALCHEMY_CONN)},
             "TIDEMARK_LAKE": base.get("TIDEMARK_LAKE") or str(self.root / "lake"),
             "AIRFLOW_CONN_SPARK_DEFAULT": base.get("AIRFLOW_CONN_SPARK_DEFAULT") or _LOCAL_SPARK,
             "PATH": _joined(str(Path(sys.executable).parent), base.get("PATH", os.defpath)),
@@ -92,15 +109,16 @@ class Installation:
             "AIRFLOW_HOME": str(self.home),
             "AIRFLOW_CONFIG": str(self.home / "airflow.cfg"),
             **{f"AIRFLOW__{name}": value for name, value in self._settings().items()},
-            **{f"AIRFLOW__{option}_CMD": f"cat {shlex.quote(str(self._key(file)))}" for option, file in _KEYS.items()},
+            **{f"AIRFLOW__{option}_CMD": f"cat {shlex.quote(str(self._key(file)))}" for option, file in files.items()},
         }
 
     def _key(self, file: str) -> Path:
         return self.home / file
 
     def _settings(self) -> dict[str, str]:
+        embedded = {} if self.database else {"DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{self.home / 'airflow.db'}"}
         return {
-            "DATABASE__SQL_ALCHEMY_CONN": f"sqlite:///{self.home / 'airflow.db'}",
+            **embedded,
             "CORE__DAGS_FOLDER": str(self.root / "dags"),
             "CORE__PLUGINS_FOLDER": str(self.root / "plugins"),
             "CORE__LOAD_EXAMPLES": "False",

@@ -32,7 +32,11 @@ from tidemark_airflow.progress import MARK
 JOBS = Path(spark_jobs.__file__).parent / "jobs"
 STEP_SCRIPT = str(JOBS / "step.py")
 PLAN = "plan"
+#: How long a step waits for another run that works on the same windows, at most.
+WAIT = "1 hour"
 FAILURE = "failure"
+# What a job says of a run that can be taken only after it has been planned again.
+_STALE = "stale"
 
 
 class Request(TypedDict):
@@ -154,13 +158,8 @@ class PlanOperator(SparkJobOperator):
 
     def job_arguments(self) -> list[str]:
         """`plan FILE [--from ISO] [--to ISO] [--arrived-to ISO] [--restate] [--dry-run] [--set key=value ...]`."""
-        request: Request = self.request
-        arguments = [PLAN, request["pipeline_file"]]
-        asked = {"--from": request.get("start"), "--to": request.get("end"), "--arrived-to": request.get("arrived_to")}
-        for option, moment in asked.items():
-            arguments += [option, moment] if moment else []
-        flags = {"--restate": request.get("restate"), "--dry-run": request.get("dry_run")}
-        return [*arguments, *(flag for flag, asked in flags.items() if asked), *_settings(request)]
+        dry_run = ["--dry-run"] if self.request.get("dry_run") else []
+        return [PLAN, *_asked(self.request), *dry_run, *_settings(self.request)]
 
     def execute(self, context: Context) -> Any:
         """Plan, and hand on what was asked."""
@@ -171,7 +170,8 @@ class StepOperator(SparkJobOperator):
     """Takes a later step of the run that the task `plan` has planned: replay, audit, publish or report.
 
     A run that is published already is answered from its plan: Spark is not started to say that there is nothing to do.
-    Of a dry run it is skipped.
+    Of a dry run it is skipped. Where another run over arrivals was published since the plan, so that this one cannot go
+    on from it, all of it is taken again at once, and the steps behind find it done.
     """
 
     template_fields: Sequence[str] = ("application",)
@@ -180,6 +180,7 @@ class StepOperator(SparkJobOperator):
         super().__init__(application=application or STEP_SCRIPT, name=f"tidemark {step}", **{"task_id": step, **kwargs})
         self.step = step
         self.plan: dict[str, Any] = {}
+        self.anew = False
 
     def execute(self, context: Context) -> Any:
         """Take the step of the planned run."""
@@ -189,10 +190,21 @@ class StepOperator(SparkJobOperator):
         return super().execute(context)
 
     def job_arguments(self) -> list[str]:
-        """`STEP FILE --run-id ID [--slices N] [--set key=value ...]`."""
+        """`STEP FILE --run-id ID --wait TIME [--slices N] [--set key=value ...]`, or as for a plan, with `run`."""
         request: Request = self.plan["request"]
         slices = ["--slices", str(request["slices"])] if self.step == "replay" and request.get("slices") else []
-        return [self.step, request["pipeline_file"], "--run-id", self.plan["run_id"], *slices, *_settings(request)]
+        if self.anew:
+            return ["run", *_asked(request), "--wait", WAIT, *_settings(request)]
+        run = ["--run-id", self.plan["run_id"], "--wait", WAIT]
+        return [self.step, request["pipeline_file"], *run, *slices, *_settings(request)]
+
+    def _run_job(self) -> Outcome:
+        outcome = super()._run_job()
+        if outcome.said.get("state") == _STALE and self.plan["request"].get("arrived_to"):
+            self.log.info("%s %s: %s", MARK, self.task_id, outcome.said["message"])
+            self.anew = True
+            outcome = super()._run_job()
+        return outcome
 
     def answered(self) -> Outcome | None:
         """The outcome of a step of a run whose plan says that it is published, and where its report is."""
@@ -208,7 +220,7 @@ class StepOperator(SparkJobOperator):
 class PublishOperator(StepOperator):
     """Takes the step publish; an event of the pipeline's asset tells of results that are new.
 
-    One that this DAG run has found to be published already tells nothing. An attempt after one that died behind its
+    What was published before this DAG run, or by another, is not told. An attempt after one that died behind its
     publishing tells it, as nobody has.
     """
 
@@ -218,9 +230,10 @@ class PublishOperator(StepOperator):
     def execute(self, context: Context) -> Any:
         """Publish, and tell."""
         result = super().execute(context)
-        if not self.plan.get("versions"):
-            before = [context["ti"].xcom_pull(task_ids=step) or {} for step in ("replay", "audit")]
-            counts = {name: n for said in (*before, result) for name, n in (said.get("counts") or {}).items()}
+        steps = [*(context["ti"].xcom_pull(task_ids=step) or {} for step in ("replay", "audit")), result]
+        done = [said["run_id"] for said in steps if said.get("state") == "done"]
+        if not self.plan.get("versions") and result["run_id"] in (self.plan["run_id"], *done):
+            counts = {name: n for said in steps for name, n in (said.get("counts") or {}).items()}
             extra = event_extra(self.plan, {**result, "counts": counts})
             context["outlet_events"][PUBLISHED].add(results_of(self.plan["pipeline"]), extra=extra)
         return result
@@ -235,6 +248,12 @@ class LandOperator(SparkJobOperator):
     def job_arguments(self) -> list[str]:
         """`--lake DIR`."""
         return ["--lake", lake_folder()]
+
+
+def _asked(request: Request) -> list[str]:
+    bounds = {"--from": request.get("start"), "--to": request.get("end"), "--arrived-to": request.get("arrived_to")}
+    given = [part for option, moment in bounds.items() if moment for part in (option, moment)]
+    return [request["pipeline_file"], *given, *(["--restate"] if request.get("restate") else [])]
 
 
 def _settings(request: Request) -> list[str]:

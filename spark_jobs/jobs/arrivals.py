@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.errors import InputError, StaleError
 from spark_jobs.pipeline.model import EndOfInput, Order, Pipeline, TimeField
 from spark_jobs.pipeline.sources import SOURCE
 from spark_jobs.replay import event_time, resume, timestamps
@@ -92,7 +92,7 @@ def arrived_inputs(
 def base(spark: SparkSession, lake: Lake, run: Run) -> Run | None:
     """The published run that `run` goes on from; None for one that begins anew.
 
-    Raises InputError if what it would go on from is no longer what is published.
+    Raises StaleError if what it would go on from is no longer what is published.
     """
     if run.arrived_from is None:
         return None
@@ -112,7 +112,7 @@ def resumption(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run, ba
 
 
 def require_end(lake: Lake, run: Run, last: Run | None) -> None:
-    """Raise InputError unless `run` fits behind `last`, the run published last.
+    """Raise StaleError unless `run` fits behind `last`, the run published last.
 
     One that goes on begins where that has ended; one over a part of time tells of the same arrivals; and none takes
     back arrivals that are covered, as one might that was planned before they were.
@@ -127,7 +127,7 @@ def require_end(lake: Lake, run: Run, last: Run | None) -> None:
         fits = run.kind != BACKFILL or last is None or ended == run.arrived_to
     if fits:
         return
-    raise InputError(
+    raise StaleError(
         f"run {run.run_id} was planned on {_until(run.arrived_from or run.arrived_to)}, which is not where the "
         f"published tables of {lake.home} end any more ({_until(ended)}): plan again"
     )

@@ -9,3 +9,7 @@ class InputError(ValueError):
 
 class BlockedError(RuntimeError):
     """A quality gate that did not open: which checks failed. Exit code 3."""
+
+
+class StaleError(InputError):
+    """The run was planned on results that are no longer the published ones; the same asked for again is a new run."""

@@ -89,7 +89,7 @@ def plan(
             _require_likeness(standing, pipeline)
     kind = BACKFILL if not interval.whole else FULL if arrived_to is None else ARRIVALS
     if arrived_to is not None:
-        if shown is not None and _covers(shown, pipeline, arrived_to):
+        if shown is not None and covers(shown, pipeline, arrived_to):
             return Plan(shown, source.tables_of(pipeline))
     elif not interval.whole and shown is not None:
         arrived_to = shown.arrived_to
@@ -183,7 +183,8 @@ def _going_on(
     return resumption(read_published(interpreting(spark), lake, "advances"), covered_us, pipeline), ""
 
 
-def _covers(shown: Run, pipeline: Pipeline, arrived_to: datetime) -> bool:
+def covers(shown: Run, pipeline: Pipeline, arrived_to: datetime) -> bool:
+    """Whether what `shown` has published tells all that the pipeline would say by `arrived_to`."""
     known = shown.arrived_to is not None and shown.arrived_to >= arrived_to
     return known and shown.fingerprint == pipeline.fingerprint
 

@@ -24,7 +24,7 @@ from spark_jobs.jobs import replay as replaying
 from spark_jobs.jobs.alternatives import alternatives
 from spark_jobs.jobs.arrivals import taken
 from spark_jobs.jobs.errors import BlockedError, InputError
-from spark_jobs.jobs.plan import Plan, plan
+from spark_jobs.jobs.plan import Plan, covers, plan
 from spark_jobs.jobs.progress import Progress, silent
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.session import interpreting
@@ -32,6 +32,7 @@ from spark_jobs.tables import files, holds, ledger
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run, Step
+from spark_jobs.tables.standing import standing_of
 
 STEPS = ("plan", "replay", "audit", "publish", "report")
 
@@ -149,22 +150,35 @@ class Runner:
         return self._outcome(done, "rollback", state, message, began, versions=done.versions)
 
     def step(self, name: str, run: Run) -> Outcome:
-        """Take one step of a planned run.
+        """Take one step of a planned run; nothing of one over arrivals that another has published since its plan.
 
         Raises BlockedError when a gate does not open, InputError for the user's mistakes; both are in the ledger then.
         Raises HeldError when another process works on the run's windows.
         """
-        if name == "report":
+        if self._held == run.run_id:
             return self._taken(name, run)
+        if name == "report":
+            return self._overtaken(name, run) or self._taken(name, run)
         with self._holding(run) as (known, _):
-            return self._taken(name, known)
+            return self._overtaken(name, known) or self._taken(name, known)
+
+    def _overtaken(self, name: str, run: Run) -> Outcome | None:
+        """The outcome of the run that has published what this one was to add, where one has: nothing is left to do."""
+        if run.kind != ledger.ARRIVALS or run.arrived_to is None or run.versions:
+            return None
+        shown = standing_of(ledger.published(self._spark, self._lake)).shown
+        if shown is None or not covers(shown, self._pipeline, run.arrived_to):
+            return None
+        until = f"arrivals until {run.arrived_to:%Y-%m-%d %H:%M:%S} UTC"
+        message = f"run {run.run_id}: {until} are published already, by run {shown.run_id}"
+        self._progress(name, message)
+        report = self._lake.report_file(shown.run_id)
+        outcome = self._outcome(shown, name, "unchanged", message, _Clock(), shown.counts, shown.versions)
+        return replace(outcome, report=str(report) if name == "report" and report.is_file() else None)
 
     @contextmanager
     def _holding(self, run: Run) -> Iterator[tuple[Run, bool]]:
-        """Hold the run's windows, unless this is done already; gives the run as it is then, and whether it waited."""
-        if self._held == run.run_id:
-            yield run, False
-            return
+        """Hold the run's windows; gives the run as it is then, and whether it waited."""
         # A run that goes on adds to windows that were closed before those that it replaces.
         goes_on = run.arrived_from is not None
         interval = Interval() if goes_on else Interval(run.interval_start, run.interval_end)

@@ -19,7 +19,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from spark_jobs.jobs import failures, progress
-from spark_jobs.jobs.errors import BlockedError, InputError
+from spark_jobs.jobs.errors import BlockedError, InputError, StaleError
 from spark_jobs.jobs.foreseen import foreseen, in_words
 from spark_jobs.jobs.overrides import parse_overrides
 from spark_jobs.jobs.run import STEPS, Outcome, Runner
@@ -81,7 +81,7 @@ def _take(asked: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     try:
         outcomes = _outcomes(asked)
     except (PipelineError, InputError) as problem:
-        return WRONG_INPUT, _failed(asked, "failed", str(problem))
+        return WRONG_INPUT, _failed(asked, "stale" if isinstance(problem, StaleError) else "failed", str(problem))
     except BlockedError as problem:
         return BLOCKED, _failed(asked, "blocked", str(problem), getattr(problem, "checks", {}))
     except Exception as problem:

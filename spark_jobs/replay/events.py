@@ -16,6 +16,7 @@ from spark_jobs.pipeline.sources import SOURCE
 from spark_jobs.replay import columns as c
 from spark_jobs.replay import event_time, strategy, windows
 from spark_jobs.semantics import event_time as rule
+from spark_jobs.semantics import partitions
 from spark_jobs.semantics.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
 
 
@@ -135,8 +136,7 @@ def partition_label(columns: tuple[str, ...]) -> Column:
 
 def declared_labels(pipeline: Pipeline) -> list[str]:
     """Labels of the partitions that exist from the beginning, as `partition_label` writes them."""
-    declared = pipeline.source.source_partition.declared
-    return ["|".join("null" if v is None else str(v) for v in values) for values in declared]
+    return [partitions.label(values) for values in pipeline.source.source_partition.declared]
 
 
 def quoted(name: str) -> str:

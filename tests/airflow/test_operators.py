@@ -155,7 +155,16 @@ def test_the_counts_stand_in_the_log_as_a_block(job: Callable[..., str], logged:
 
 def test_a_step_is_asked_for_by_argument(job: Callable[..., str], arguments: Callable[[], list[str]]) -> None:
     run(replay(job(0, RESULT)))
-    assert arguments() == ["replay", "/p/sales.yaml", "--run-id", RUN, "--set", "windows.size=2 hours"]
+    assert arguments() == [
+        "replay",
+        "/p/sales.yaml",
+        "--run-id",
+        RUN,
+        "--wait",
+        "1 hour",
+        "--set",
+        "windows.size=2 hours",
+    ]
 
 
 def test_a_plan_hands_on_what_was_asked(job: Callable[..., str], arguments: Callable[[], list[str]]) -> None:
@@ -316,6 +325,41 @@ def test_what_an_attempt_before_has_published_is_told_by_the_next(job: Callable[
     assert len(published(plan, job(0, unchanged))) == 1
 
 
+STALE = {**RESULT, "state": "stale", "error": "plan again", "message": "plan again"}
+# Says so of each step, and takes a whole run.
+_STALE_BUT_RUN = """
+if sys.argv[1] == "run":
+    pathlib.Path(sys.argv[-1]).write_text({result!r})
+    sys.exit(0)
+"""
+
+
+def test_a_run_over_arrivals_that_cannot_go_on_from_its_plan_is_taken_anew(
+    job: Callable[..., str], arguments: Callable[[], list[str]]
+) -> None:
+    new = {**RESULT, "run_id": "r00000000000000f", "versions": {"panes": 4}}
+    script = job(2, STALE, then=_STALE_BUT_RUN.format(result=json.dumps(new)))
+    until = "2013-07-02T00:00:00+00:00"
+    plan = {**PLAN, "pipeline": "sales", "request": {**REQUEST, "arrived_to": until}}
+    returned, task = run(replay(script), plan)
+    options = ["--arrived-to", until, "--wait", "1 hour", "--set", "windows.size=2 hours"]
+    assert arguments() == ["run", "/p/sales.yaml", *options]
+    assert (returned["run_id"], task.pushed["run_id"]) == (new["run_id"], new["run_id"])
+    unchanged = job(0, {**new, "step": "publish", "state": "unchanged"})
+    ((_, extra),) = published(plan, unchanged, replay=returned)
+    assert (extra["run_id"], extra["arrived_to"]) == (new["run_id"], until)
+
+
+def test_any_other_run_that_cannot_go_on_from_its_plan_is_for_a_person_to_plan_again(job: Callable[..., str]) -> None:
+    with pytest.raises(AirflowFailException, match="replay was given wrong input: plan again"):
+        run(replay(job(2, STALE)))
+
+
+def test_what_another_run_has_published_is_told_by_that_one(job: Callable[..., str]) -> None:
+    other = {**RESULT, "step": "publish", "state": "unchanged", "run_id": "r00000000000000f"}
+    assert published({**PLAN, "pipeline": "sales"}, job(0, other)) == []
+
+
 def test_what_was_published_before_the_plan_is_not_told_again() -> None:
     assert published({**PLAN, "pipeline": "sales", "versions": {"panes": 3}}, "/nowhere/step.py") == []
 
@@ -352,7 +396,17 @@ def test_slices_are_the_replays(job: Callable[..., str], arguments: Callable[[],
     for step, told in (("replay", ["--slices", "4"]), ("audit", [])):
         plan = {**PLAN, "request": {**REQUEST, "slices": 4}}
         run(StepOperator(step=step, application=job(0, RESULT)), plan)
-        assert arguments() == [step, "/p/sales.yaml", "--run-id", RUN, *told, "--set", "windows.size=2 hours"]
+        assert arguments() == [
+            step,
+            "/p/sales.yaml",
+            "--run-id",
+            RUN,
+            "--wait",
+            "1 hour",
+            *told,
+            "--set",
+            "windows.size=2 hours",
+        ]
 
 
 @pytest.mark.parametrize("plan", [PLAN, {**PLAN, "request": {**REQUEST, "approve": True}, "versions": {"panes": 3}}])

@@ -174,7 +174,7 @@ def assert_disorder(found: Advice, rows: Rows, pipeline: Pipeline) -> None:
     [
         {},
         pytest.param({"windows__kind": "sliding", "windows__slide": "4 minutes"}, marks=pytest.mark.soak),
-        pytest.param({"watermark__emit": "per_event"}, marks=pytest.mark.soak),
+        pytest.param({"watermark__emit": "per_event", "windows__offset": "-3300 ms"}, marks=pytest.mark.soak),
         pytest.param({"watermark__placement": "after_where", "watermark__idle_timeout": "90s"}, marks=pytest.mark.soak),
     ],
     ids=["tumbling", "sliding", "per_event", "idle"],

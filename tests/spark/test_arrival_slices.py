@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.jobs import replay as replaying
-from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.errors import InputError, StaleError
 from spark_jobs.jobs.extent import extent
 from spark_jobs.jobs.plan import plan
 from spark_jobs.jobs.publish import publish
@@ -125,7 +125,12 @@ def test_a_run_reads_and_writes_its_own_day_and_the_windows_still_open(
     pipeline = history.pipeline(path, windows__size="1 hour", windows__allowed_lateness="2 hours")
     end = history.START.replace(hour=0) + timedelta(days=DAYS)
     yesterday = end - timedelta(days=1)
+    behind, _ = Runner(spark, pipeline, lake).plan(Interval(), yesterday - timedelta(days=1))
     assert most_files_read(spark, path, lambda: taken(spark, pipeline, lake, arrived_to=yesterday)) == DAYS - 1
+    # What another has published since the plan is not done.
+    for step in ("replay", "audit", "publish", "report"):
+        outcome = Runner(spark, pipeline, lake).step(step, behind.run)
+        assert (outcome.state, outcome.run_id) == ("unchanged", ledger.published(spark, lake)[-1].run_id)
     planned = plan(spark, pipeline, lake, Interval(), end)
     assert extent(spark, pipeline, lake, planned).source_files == 2
     assert most_files_read(spark, path, lambda: taken(spark, pipeline, lake, arrived_to=end)) == 2
@@ -166,18 +171,18 @@ def test_a_run_does_not_go_on_from_what_is_no_longer_published(spark: SparkSessi
         runner.step(step, runner.find(staged.run.run_id))
     hour = Interval(history.START, history.START + timedelta(hours=1))
     part, _ = runner.plan(hour)
-    anew, _ = Runner(spark, pipeline, Lake(lake.root, "other")).plan(Interval(), CUTS[2])
+    anew, _ = Runner(spark, pipeline, Lake(lake.root, "other")).plan(Interval(), CUTS[1] + timedelta(minutes=1))
     for step in ("replay", "audit"):
         runner.step(step, runner.find(part.run.run_id))
-    taken(spark, pipeline, lake, arrived_to=CUTS[2] + timedelta(minutes=2))
+    taken(spark, pipeline, lake, arrived_to=CUTS[2] - timedelta(minutes=1))
     before = published(spark, lake)
-    with pytest.raises(InputError, match=r"which is not where the published tables of .* end any more .*: plan again"):
+    with pytest.raises(StaleError, match=r"which is not where the published tables of .* end any more .*: plan again"):
         runner.step("replay", runner.find(stale.run.run_id))
-    with pytest.raises(InputError, match=r"end any more .*: plan again"):
+    with pytest.raises(StaleError, match=r"end any more .*: plan again"):
         runner.step("publish", runner.find(staged.run.run_id))
-    with pytest.raises(InputError, match=r"planned on arrivals until 2024-03-30 23:10:00 UTC, .*: plan again"):
+    with pytest.raises(StaleError, match=r"planned on arrivals until 2024-03-30 23:10:00 UTC, .*: plan again"):
         runner.step("publish", runner.find(part.run.run_id))
-    with pytest.raises(InputError, match=r"end any more .*: plan again"):
+    with pytest.raises(StaleError, match=r"end any more .*: plan again"):
         publish(spark, lake, anew.run)
     assert published(spark, lake) == before
 

@@ -1,0 +1,167 @@
+"""A person's backfill, through a real API server, scheduler and PostgreSQL, with real Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.pipeline import load
+from spark_jobs.semantics import reference
+from spark_jobs.tables import ledger
+from spark_jobs.tables.lake import Lake
+from tests.airflow.clone import Clone
+from tests.airflow.waiting import until
+from tests.airflow.whole import Whole, whole
+from tests.faults import drivers
+from tests.spark import history
+from tests.spark.whole_run import assert_published
+
+pytestmark = [pytest.mark.airflow, pytest.mark.spark, pytest.mark.soak]
+
+BACKFILL, READINGS = "tidemark_backfill", "tidemark_readings"
+LATER = ["replay", "audit", "approve", "publish", "report"]
+
+
+@pytest.fixture(name="clone", scope="module")
+def _clone(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Clone:
+    clone = Clone.make(tmp_path_factory.mktemp("by-hand") / "clone")
+    table = history.land(spark, history.events(), clone.lake / "events")
+    clone.write("readings.yaml", drivers.PIPELINE.format(table=table))
+    return clone
+
+
+@pytest.fixture(name="airflow", scope="module")
+def _airflow(clone: Clone) -> Iterator[Whole]:
+    with whole(clone) as airflow:
+        until(lambda: airflow.knows(BACKFILL) and airflow.knows(READINGS))
+        yield airflow
+
+
+@pytest.fixture(name="lake")
+def _lake(clone: Clone) -> Lake:
+    return Lake(str(clone.lake), "readings")
+
+
+def asked(airflow: Whole, **form: Any) -> str:
+    """The id of a run of the backfill DAG with this form."""
+    answer = airflow.trigger(BACKFILL, {"pipeline": "readings", **form})
+    assert answer.status_code == httpx.codes.OK, answer.text
+    return str(answer.json()["dag_run_id"])
+
+
+def waiting(airflow: Whole, run: str) -> None:
+    """Wait until the run waits for a person."""
+    until(lambda: airflow.tasks(BACKFILL, run)["approve"] == "awaiting_input", 300, every_s=0.5)
+
+
+def answered(airflow: Whole, run: str, option: str, user: str = "admin") -> int:
+    """The status of an answer to the question of a run."""
+    path = f"/api/v2/dags/{BACKFILL}/dagRuns/{run}/taskInstances/approve/-1/hitlDetails"
+    with airflow.client(user) as client:
+        return client.patch(path, json={"chosen_options": [option], "params_input": {}}).status_code
+
+
+def published(spark: SparkSession, lake: Lake) -> list[str]:
+    return [run.run_id for run in ledger.published(spark, lake)]
+
+
+def test_whoever_is_not_logged_in_sees_nothing_and_a_viewer_starts_nothing(airflow: Whole) -> None:
+    with airflow.client(None) as nobody:
+        for path in (f"/api/v2/dags/{BACKFILL}", f"/tidemark/reports/{READINGS}/r0123456789abcde"):
+            assert nobody.get(path).status_code == httpx.codes.UNAUTHORIZED
+    assert airflow.trigger(BACKFILL, {"pipeline": "readings"}, user="viewer").status_code == httpx.codes.FORBIDDEN
+    with airflow.client("viewer") as viewer:
+        assert viewer.get(f"/api/v2/dags/{BACKFILL}").status_code == httpx.codes.OK
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        ({"pipeline": "sales"}, "readings"),
+        ({"from": "yesterday"}, "from"),
+        ({"slices": 0}, "slices"),
+        ({"emit": "now and then"}, "emit"),
+    ],
+)
+def test_a_form_that_is_wrong_is_refused_at_once(airflow: Whole, form: dict[str, Any], said: str) -> None:
+    answer = airflow.trigger(BACKFILL, {"pipeline": "readings", **form})
+    assert answer.status_code == httpx.codes.BAD_REQUEST
+    assert said in answer.text
+
+
+def test_a_form_that_cannot_be_fulfilled_fails_in_its_first_task_which_says_why(airflow: Whole) -> None:
+    run = asked(airflow, **{"from": "2024-03-31", "to": "2024-03-30"})
+    assert airflow.ended(BACKFILL, run) == "failed"
+    assert airflow.tasks(BACKFILL, run) == {"check": "failed", "plan": "upstream_failed"} | dict.fromkeys(
+        LATER, "upstream_failed"
+    )
+    assert "which holds no window" in airflow.log(BACKFILL, run, "check")
+
+
+def test_a_dry_run_shows_what_would_be_done_and_does_nothing(airflow: Whole, spark: SparkSession, lake: Lake) -> None:
+    run = asked(airflow, dry_run=True)
+    assert airflow.ended(BACKFILL, run) == "success"
+    assert airflow.tasks(BACKFILL, run) == {"check": "success", "plan": "success"} | dict.fromkeys(LATER, "skipped")
+    said = airflow.said(BACKFILL, run, "plan")
+    assert said["message"].startswith("would read 3,000 rows in 1 files")
+    assert said["message"] in airflow.log(BACKFILL, run, "replay")
+    assert ledger.find(spark, lake, said["run_id"]) is None
+
+
+def test_nothing_is_published_until_a_person_says_yes(
+    airflow: Whole, spark: SparkSession, lake: Lake, clone: Clone
+) -> None:
+    run = asked(airflow, approve=True, slices=2)
+    waiting(airflow, run)
+    assert published(spark, lake) == []
+    assert answered(airflow, run, "Approve", user="viewer") == httpx.codes.FORBIDDEN
+    assert answered(airflow, run, "Approve") == httpx.codes.OK
+    assert airflow.ended(BACKFILL, run) == "success"
+    pipeline = load(clone.root / "dags/pipelines/readings.yaml")
+    expected = reference.replay(history.events(), pipeline)
+    assert_published(spark, lake, expected)
+
+    (event,) = airflow.get("assets/events")["asset_events"]
+    (run_id,) = published(spark, lake)
+    assert (event["uri"], event["extra"]["run_id"]) == ("tidemark://readings/results", run_id)
+    assert event["extra"]["counts"] == {**event["extra"]["counts"], **expected.counts}
+    assert event["extra"]["checks"]["failed"] == 0
+
+    page = f"/tidemark/reports/{READINGS}/{run_id}"
+    with airflow.client("viewer") as viewer, airflow.client(None) as nobody:
+        assert run_id in viewer.get(page).text
+        assert nobody.get(page).status_code == httpx.codes.UNAUTHORIZED
+
+
+def test_after_a_no_nothing_is_published(airflow: Whole, spark: SparkSession, lake: Lake) -> None:
+    before = published(spark, lake)
+    run = asked(airflow, approve=True, allowed_lateness="5 minutes")
+    waiting(airflow, run)
+    assert answered(airflow, run, "Reject") == httpx.codes.OK
+    assert airflow.ended(BACKFILL, run) == "success"
+    ended = airflow.tasks(BACKFILL, run)
+    assert (ended["approve"], ended["publish"], ended["report"]) == ("success", "skipped", "skipped")
+    assert published(spark, lake) == before
+    staged = ledger.find(spark, lake, airflow.said(BACKFILL, run, "plan")["run_id"])
+    assert staged is not None
+    assert staged.done("audit") is not None
+
+
+def test_a_cancelled_run_leaves_no_spark_and_is_finished_after_clearing(
+    airflow: Whole, spark: SparkSession, lake: Lake
+) -> None:
+    run = asked(airflow, allowed_lateness="30 minutes")
+    until(lambda: airflow.tasks(BACKFILL, run)["replay"] == "running" and bool(airflow.spark()), 300, every_s=0.5)
+    with airflow.client() as client:
+        path = f"/api/v2/dags/{BACKFILL}/dagRuns/{run}"
+        assert client.patch(path, json={"state": "failed"}).status_code == httpx.codes.OK
+        until(lambda: not airflow.spark())
+        assert airflow.tasks(BACKFILL, run)["publish"] != "success"
+        assert client.post(f"{path}/clear", json={"dry_run": False, "only_failed": False}).status_code == httpx.codes.OK
+    until(lambda: airflow.state(BACKFILL, run) != "failed")
+    assert airflow.ended(BACKFILL, run) == "success"
+    assert published(spark, lake)[-1] == airflow.said(BACKFILL, run, "plan")["run_id"]

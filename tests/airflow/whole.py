@@ -1,0 +1,133 @@
+"""A whole Airflow for tests: its API server, scheduler, DAG processor and triggerer as processes, spoken to by REST."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import httpx
+import psutil
+
+from tests.airflow.clone import Clone
+from tests.airflow.postgres import postgresql
+from tests.airflow.waiting import until
+from tidemark_airflow import processes
+from tidemark_airflow.installation import DATABASE, Installation
+
+#: A run is three to five Spark applications, one after the other.
+RUN_WITHIN_S = 400.0
+_ENDED = ("success", "failed")
+_COMMAND = """
+import os, sys
+from pathlib import Path
+from tidemark_airflow import embedded
+from tidemark_airflow.installation import DATABASE, Installation
+there = Installation(Path("{root}"), Path("{home}"), {port}, os.environ[DATABASE])
+{what}
+"""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """An Airflow that is up."""
+
+    installation: Installation
+
+    def client(self, user: str | None = "admin") -> httpx.Client:
+        """A client with the token of a user; None: without one."""
+        address = f"http://127.0.0.1:{self.installation.port}"
+        if user is None:
+            return httpx.Client(base_url=address, timeout=60)
+        password = json.loads(self.installation.passwords.read_text(encoding="utf-8"))[user]
+        answer = httpx.post(f"{address}/auth/token", json={"username": user, "password": password}, timeout=60)
+        answer.raise_for_status()
+        return httpx.Client(
+            base_url=address, timeout=60, headers={"Authorization": f"Bearer {answer.json()['access_token']}"}
+        )
+
+    @cached_property
+    def _admin(self) -> httpx.Client:
+        return self.client()
+
+    def get(self, path: str, **asked: Any) -> Any:
+        """What the API says to the admin."""
+        return _said(self._admin.get(f"/api/v2/{path}", params=asked))
+
+    def knows(self, dag: str) -> bool:
+        """Whether the DAG processor has read this DAG."""
+        return self._admin.get(f"/api/v2/dags/{dag}").status_code == httpx.codes.OK
+
+    def trigger(self, dag: str, conf: dict[str, Any] | None = None, user: str = "admin") -> httpx.Response:
+        """Ask for a run, as the form does."""
+        with self.client(user) as client:
+            return client.post(f"/api/v2/dags/{dag}/dagRuns", json={"logical_date": None, "conf": conf or {}})
+
+    def state(self, dag: str, run: str) -> str:
+        """The state of a run."""
+        return str(self.get(f"dags/{dag}/dagRuns/{run}")["state"])
+
+    def tasks(self, dag: str, run: str) -> dict[str, str | None]:
+        """The state of each task of a run."""
+        found = self.get(f"dags/{dag}/dagRuns/{run}/taskInstances", limit=100)["task_instances"]
+        return {task["task_id"]: task["state"] for task in found}
+
+    def ended(self, dag: str, run: str, within_s: float = RUN_WITHIN_S) -> str:
+        """The state of a run when it has ended."""
+        until(lambda: self.state(dag, run) in _ENDED, within_s, every_s=0.5)
+        return self.state(dag, run)
+
+    def said(self, dag: str, run: str, task: str, key: str = "return_value") -> Any:
+        """What a task of a run has pushed."""
+        return self.get(f"dags/{dag}/dagRuns/{run}/taskInstances/{task}/xcomEntries/{key}")["value"]
+
+    def restart(self, part: str) -> None:
+        """Kill a part of it, and start it again."""
+        for process in processes.carrying(self.installation.home):
+            with suppress(psutil.Error):
+                if process.environ().get(processes.PART) == part:
+                    process.kill()
+        self.command(f"embedded.start(there, {part!r}, there.variables(os.environ))")
+
+    def command(self, what: str) -> None:
+        """Do something with the embedded Airflow that is `there`, in a process of its own, as `make up` does."""
+        there = self.installation
+        script = _COMMAND.format(root=there.root, home=there.home, port=there.port, what=what)
+        foreign = ("AIRFLOW", "TIDEMARK", "PYSPARK")
+        environment = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+        environment[DATABASE] = str(there.database)
+        subprocess.run([sys.executable, "-c", script], env=environment, check=True)
+
+    def spark(self) -> list[psutil.Process]:
+        """The drivers of Spark that its tasks have started."""
+        return [process for process in processes.carrying(self.installation.home) if process.name() == "java"]
+
+    def log(self, dag: str, run: str, task: str, attempt: int = 1) -> str:
+        """The log of an attempt of a task, a line of JSON each."""
+        found = self.get(f"dags/{dag}/dagRuns/{run}/taskInstances/{task}/logs/{attempt}", full_content=True)
+        return "\n".join(json.dumps(line) for line in found["content"])
+
+
+@contextmanager
+def whole(clone: Clone) -> Iterator[Whole]:
+    """Start an Airflow for the clone on a PostgreSQL of its own; no process of it is left at the end."""
+    with postgresql() as url:
+        airflow = Whole(replace(clone.installation(), database=url))
+        try:
+            airflow.command("sys.exit(embedded.up(there))")
+            yield airflow
+            airflow._admin.close()
+        finally:
+            left = processes.end(airflow.installation.home)
+        assert not left
+
+
+def _said(answer: httpx.Response) -> Any:
+    answer.raise_for_status()
+    return answer.json()

@@ -1,0 +1,49 @@
+"""The name of a source partition is its columns' values as text, and that of a declared one is written the same."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.pipeline import from_mapping
+from spark_jobs.replay.events import declared_labels, partition_label
+from spark_jobs.semantics.partitions import label
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
+
+ROWS = [("north", 1, True), ("north", None, None), (None, None, False), ("a|b", 2, True)]
+LABELS = {
+    (): ["", "", "", ""],
+    ("site",): ["north", "north", "null", "a|b"],
+    ("site", "shard no"): ["north|1", "north|null", "null|null", "a|b|2"],
+    ("shard no", "site"): ["1|north", "null|north", "null|null", "2|a|b"],
+    ("spare",): ["true", "null", "false", "true"],
+}
+
+
+@pytest.mark.parametrize("columns", LABELS)
+def test_a_partition_is_named_by_all_of_its_columns(spark: SparkSession, columns: tuple[str, ...]) -> None:
+    rows = spark.createDataFrame(ROWS, "site string, `shard no` int, spare boolean").coalesce(1)
+    assert [row.label for row in rows.select(partition_label(columns).alias("label")).collect()] == LABELS[columns]
+    by_reference = [label(row[name] for name in columns) for row in rows.collect()]
+    assert by_reference == LABELS[columns]
+
+
+def test_declared_partitions_are_named_as_their_rows_are() -> None:
+    pipeline = from_mapping(
+        {
+            "name": "p",
+            "source": {
+                "table": "t",
+                "event_time": "at",
+                "arrival_time": "known_at",
+                "source_partition": {
+                    "columns": ["site", "shard"],
+                    "declared": [["north", 1], ["null", True], ["1.50", 1.5]],
+                },
+            },
+            "watermark": {"out_of_orderness": "1s"},
+            "windows": {"size": "1s", "key": [], "aggregates": {"n": "count(*)"}},
+        }
+    )
+    assert declared_labels(pipeline) == ["north|1", "null|true", "1.50|1.5"]
