@@ -61,12 +61,12 @@ def _shown(scanned: DataFrame, pipeline: Pipeline) -> DataFrame:
     latest = session_panes.latest(scanned)
     told = F.collect_list(complete.faithful(pipeline, *_BOUNDS))
     if not session_panes.discards(pipeline):
-        return latest.groupBy(c.COMPONENT).agg(_by_start(told).alias(FAITHFUL), F.sum("row_count").alias(SHOWN_ROWS))
+        return latest.groupBy(c.COMPONENT).agg(by_start(told).alias(FAITHFUL), F.sum("row_count").alias(SHOWN_ROWS))
     rows = scanned.groupBy(c.COMPONENT).agg(F.sum("row_count").alias(SHOWN_ROWS))
-    return latest.groupBy(c.COMPONENT).agg(_by_start(told).alias(FAITHFUL)).join(rows, c.COMPONENT)
+    return latest.groupBy(c.COMPONENT).agg(by_start(told).alias(FAITHFUL)).join(rows, c.COMPONENT)
 
 
-def _by_start(results: Column) -> Column:
+def by_start(results: Column) -> Column:
     """An array of results in the order of their bounds; they may hold what has no order, such as maps."""
 
     def order(first: Column, second: Column) -> Column:

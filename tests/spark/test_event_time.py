@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import Source, TimeField
+from spark_jobs.pipeline.model import Source, TimeField, TimeUnit
 from spark_jobs.replay import event_time
 from spark_jobs.semantics import event_time as rule
 
@@ -60,3 +60,30 @@ def test_every_pair_of_times_is_judged_as_by_the_reference(
         event, arrival = pairs[number][0], pairs[number][1] if declared else None
         expected = rule.invalid_reason(event, arrival, arrival_is_declared=declared, future_guard_ms=guard_ms)
         assert (reason, valid) == (expected, expected is None), pairs[number]
+
+
+COLUMNS = "text string, n long, amount decimal(10, 2), at timestamp, day date, flag boolean"
+TEXT, NUMBER = "a text time needs {column, format, timezone}", "a numeric time needs {column, unit: s|ms|us|ns}"
+PLAIN, ANY = "a TIMESTAMP or DATE is given by its name alone", "a time is a TIMESTAMP, a DATE, a number with a unit or"
+
+
+@pytest.mark.parametrize(
+    ("field", "said"),
+    [
+        (TimeField("text"), f"'text' is STRING, declared with no unit: {TEXT}"),
+        (TimeField("text", unit=TimeUnit.SECONDS), f"'text' is STRING, declared with unit: s: {TEXT}"),
+        (TimeField("n"), f"'n' is BIGINT, declared with no unit: {NUMBER}"),
+        (TimeField("n", format="yyyy"), f"'n' is BIGINT, declared with format: yyyy: {NUMBER}"),
+        (TimeField("amount"), f"'amount' is DECIMAL(10,2), declared with no unit: {NUMBER}"),
+        (TimeField("at", unit=TimeUnit.MILLISECONDS), f"'at' is TIMESTAMP, declared with unit: ms: {PLAIN}"),
+        (TimeField("day", format="yyyy"), f"'day' is DATE, declared with format: yyyy: {PLAIN}"),
+        (TimeField("flag"), f"'flag' is BOOLEAN, declared with no unit: {ANY}"),
+        (TimeField("flag", unit=TimeUnit.SECONDS), f"'flag' is BOOLEAN, declared with unit: s: {ANY}"),
+    ],
+)
+def test_a_time_that_is_not_what_it_is_declared_to_be_is_refused(
+    spark: SparkSession, field: TimeField, said: str
+) -> None:
+    with pytest.raises(event_time.TimeFieldError) as raised:
+        event_time.micros(spark.createDataFrame([], COLUMNS), field)
+    assert str(raised.value).startswith(said)

@@ -168,6 +168,38 @@ def test_turning_points_hold_every_advance(
     assert timeline(session, rows, pipeline, until) == advances(rows, pipeline, until)
 
 
+def test_a_partition_that_speaks_again_takes_nothing_back(session: SparkSession) -> None:
+    """The late row at 11 is behind what the others had reached while `b` was idle; `b` has spoken since."""
+    told = [(1, "a", 57), (1, "b", 12), (3, "a", 57), (5, "a", 57), (7, "a", 57), (9, "b", 52), (11, "a", 15)]
+    rows = [
+        {
+            "id": number,
+            "partition": partition,
+            "arrival_us": (START_MS + clock) * 1000,
+            "ts": START_MS + ts,
+            "mark": None,
+            "value": None,
+            "counts": True,
+        }
+        for number, (clock, partition, ts) in enumerate(told)
+    ]
+    pipeline = drawn_pipeline(random.Random(0), Strategy.BOUNDED_OUT_OF_ORDERNESS, EmitKind.EVERY, idle=True)
+    mark = replace(
+        pipeline.watermark,
+        out_of_orderness_ms=0,
+        placement=Placement.SOURCE,
+        emit=Emit(EmitKind.EVERY, interval_ms=1),
+        idle_timeout_ms=4,
+    )
+    windows = replace(pipeline.windows, size_ms=10, offset_ms=START_MS % 10, allowed_lateness_ms=0)
+    source = replace(pipeline.source, source_partition=SourcePartition(("partition",)), where=None)
+    pipeline = replace(pipeline, source=source, watermark=mark, windows=windows)
+    expected = reference.replay(rows, pipeline)
+    (late,) = expected.late_events
+    assert (late["watermark"] - late["event_time"]) / timedelta(milliseconds=1) == 56 - 15
+    assert_same_tables(spark_replay(session, rows, pipeline, schema=SCHEMA), expected)
+
+
 def timeline(
     session: SparkSession, rows: list[dict[str, Any]], pipeline: Pipeline, until: datetime | None
 ) -> list[tuple[int, int, dict[str, int]]]:

@@ -1,0 +1,33 @@
+"""What complete results say together, and in which order they name what is shown of them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.replay import complete
+from spark_jobs.replay.complete_sessions import by_start
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
+
+AT = datetime(2024, 3, 4, tzinfo=UTC)
+
+
+def test_totals_count_windows_that_lack_rows_and_those_that_nobody_has_seen(spark: SparkSession) -> None:
+    told = spark.createDataFrame([(0, True), (2, True), (5, False), (0, True)], "missed_rows long, is_shown boolean")
+    assert complete.totals(told).collect()[0].asDict() == {"windows": 4, "lacking": 2, "not_shown": 1, "missed": 7}
+    nothing = complete.totals(told.where("false")).collect()[0].asDict()
+    assert nothing == {"windows": 0, "lacking": 0, "not_shown": 0, "missed": 0}
+
+
+def test_sessions_that_are_shown_stand_in_the_order_of_their_bounds(spark: SparkSession) -> None:
+    bounds = [(0, 9), (-5, 2), (0, 4), (-5, 1), (3, 4), (-90, 0)]
+    shown = [(AT + timedelta(seconds=a), AT + timedelta(seconds=b), {f"{a}": b}) for a, b in bounds]
+    kind = "shown array<struct<window_start timestamp, window_end timestamp, counts map<string, int>>>"
+    frame = spark.createDataFrame([(shown,)], kind).select(by_start(F.col("shown")).alias("shown"))
+    found = [(part.window_start, part.window_end, part.counts) for part in frame.collect()[0].shown]
+    in_order = sorted(shown, key=lambda part: part[:2])
+    assert [(a.replace(tzinfo=UTC), b.replace(tzinfo=UTC), counts) for a, b, counts in found] == in_order
