@@ -76,6 +76,36 @@ def test_backfill_and_live_results_meet_without_gap_or_overlap(
     spark: SparkSession, tmp_path: Path, lake: Lake, number: int
 ) -> None:
     rows, pipeline, cut = drawn(spark, tmp_path / "rows", number)
+    assert_meets(spark, lake, rows, pipeline, cut)
+
+
+def test_a_row_at_the_very_start_of_the_first_window_is_read_again(
+    spark: SparkSession, tmp_path: Path, lake: Lake
+) -> None:
+    """A row a minute, each a second late: that at a window's start lets the window before fire and close."""
+    minutes = [history.START + timedelta(minutes=i) for i in range(40)]
+    rows = [
+        {
+            "id": i,
+            "site": "north",
+            "device": "a",
+            "happened_at": minute,
+            "stored_at": minute + timedelta(seconds=1),
+            "reading": 1.0,
+        }
+        for i, minute in enumerate(minutes)
+    ]
+    table = history.land(spark, rows, tmp_path / "rows")
+    pipeline = history.pipeline(table, watermark__out_of_orderness="0s", windows__allowed_lateness="0s")
+    # Nothing is ever late: the job may read all of the last window.
+    found = assert_meets(spark, lake, rows, pipeline, minutes[25])
+    assert found.live_from_window == minutes[20]
+    assert found.read_from_arrival is not None
+    assert minutes[10] < found.read_from_arrival <= minutes[20] + timedelta(seconds=1)
+
+
+def assert_meets(spark: SparkSession, lake: Lake, rows: Rows, pipeline: Pipeline, cut: datetime) -> Handover:
+    """What is published of arrivals before `cut` and what a live job says from the handover on is one job's answer."""
     publish(spark, pipeline, lake, Interval(), arrived_to=cut)
     published = {
         name: rows_of(read_published(spark, lake, name).drop("run_id"))
@@ -104,6 +134,7 @@ def test_backfill_and_live_results_meet_without_gap_or_overlap(
     assert in_order(published["late_events"] + late) == in_order(whole.late_events)
     assert_open(found, published["watermarks"])
     assert_watermark(found, rows, pipeline, cut)
+    return found
 
 
 def assert_open(found: Handover, watermarks: Rows) -> None:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from itertools import product
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
@@ -115,6 +116,20 @@ def test_spark_treats_late_rows_as_the_reference_does(
     expected = reference.replay(rows, pipeline, aggregates=BY_HAND)
     found = spark_replay(session, rows[::-1], pipeline, schema=SCHEMA)
     assert_same_tables(found, expected)
+
+
+def test_a_column_of_the_source_is_its_own_whatever_it_is_called(session: SparkSession) -> None:
+    """The aggregate cannot be told beside all late rows at once, as those are that ask for their firing."""
+    rows, pipeline = drawn(WAYS[0], 0)
+    named = [{**row, "watermark": row["id"] % 3} for row in rows]
+    windows = replace(pipeline.windows, aggregates=(Aggregate("kinds", "count(distinct watermark)"),))
+    pipeline = replace(pipeline, windows=windows)
+    expected = reference.replay(
+        named, pipeline, aggregates={"kinds": lambda held: len({row["watermark"] for row in held})}
+    )
+    assert any(pane["timing"] == "late" and pane["kinds"] > 1 for pane in expected.panes)
+    schema = SCHEMA.append(pa.field("watermark", pa.int64()))
+    assert_same_tables(spark_replay(session, named[::-1], pipeline, schema=schema), expected)
 
 
 def test_a_check_knows_what_an_aggregate_may_ask_for(session: SparkSession) -> None:
