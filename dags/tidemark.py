@@ -1,8 +1,8 @@
-"""One DAG for each file in dags/pipelines, and `tidemark_backfill` to compute any of them again by hand."""
+"""One DAG for each file in dags/pipelines, and for all of them `tidemark_backfill` and `tidemark_accept`."""
 
 from pathlib import Path
 
-from tidemark_airflow.dags import backfill_dag, pipeline_dags
+from tidemark_airflow.dags import accept_dag, backfill_dag, pipeline_dags
 
 PIPELINES = Path(__file__).parent / "pipelines"
 
@@ -11,3 +11,4 @@ LANDING = {"departures_by_carrier": "land_flights.py"}
 
 globals().update(pipeline_dags(PIPELINES, landing=LANDING))
 backfill = backfill_dag(PIPELINES)
+accept = accept_dag(PIPELINES)

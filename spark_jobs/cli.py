@@ -199,6 +199,43 @@ def rollback(
 
 
 @app.command()
+def repair(
+    file: File,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say which windows are due, and change nothing.")] = False,
+    wait: Wait = "0s",
+    override: Override = [],  # noqa: B006
+    as_json: AsJson = False,
+) -> None:
+    """Compute closed windows again that missed more rows than the pipeline allows, with these rows."""
+    with _answering(as_json):
+        pipeline = _load(file, override)
+        from spark_jobs.jobs import repair as repairing
+
+        runner = _runner(pipeline, wait_s=_seconds(wait))
+        due = repairing.find(runner.spark, pipeline, _lake(pipeline))
+        outcome = repairing.foreseen(due, pipeline) if dry_run else repairing.repair(runner, due, pipeline)
+        found = {**console.summary([outcome]), "due": due.as_json()}
+        _answer(as_json, found, lambda: console.OUT.print(outcome.message, soft_wrap=True))
+
+
+@app.command()
+def accept(
+    file: File,
+    run: Annotated[str, typer.Option(help="The blocked run, as status names it.")],
+    because: Annotated[str, typer.Option(help="Who accepts what has failed, and why; the ledger keeps it.")],
+    wait: Wait = "0s",
+    override: Override = [],  # noqa: B006
+    as_json: AsJson = False,
+) -> None:
+    """Publish a run that its checks have blocked all the same, without computing it again."""
+    with _answering(as_json):
+        runner = _runner(_load(file, override), wait_s=_seconds(wait))
+        accepted = runner.accept(runner.find(run), because)
+        outcomes = [runner.step(name, runner.find(accepted.run_id)) for name in ("publish", "report")]
+        _answer(as_json, console.summary(outcomes), lambda: console.print_outcomes(outcomes))
+
+
+@app.command()
 def compare(
     file: File,
     before: Annotated[str, typer.Option(help="A published run; otherwise the one before the other.")] = "",

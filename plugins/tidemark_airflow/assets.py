@@ -24,6 +24,11 @@ def results_of(pipeline: str) -> Asset:
     return Asset(f"tidemark://{pipeline}/results")
 
 
+def is_repair(extra: Mapping[str, Any]) -> bool:
+    """Whether an event tells of windows that were repaired, and of nothing else."""
+    return bool((extra.get("counts") or {}).get("repaired_windows"))
+
+
 def event_extra(plan: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
     """What an event tells of the run: its id, the windows and arrivals that were asked for, counts, checks, versions.
 

@@ -65,30 +65,22 @@ def form(pipelines: Mapping[str, Pipeline]) -> dict[str, Param]:
         "out_of_orderness": _text("Out-of-orderness bound", _DURATION, f"Such as 6 hours. {_AS_FILE}"),
         "allowed_lateness": _text("Allowed lateness", _DURATION, f"Such as 2 hours. {_AS_FILE}"),
         "emit": _text("Emission", _EMIT, f"per_event, {{every: 1 minute}} or {{every_n: 1000}}. {_AS_FILE}"),
-        "settings": Param(
-            {}, title="Other settings", description=_SETTINGS, type="object", propertyNames={"pattern": _KEY}
-        ),
+        "settings": settings(_SETTINGS),
     }
 
 
 def request_of(filled: Mapping[str, Any], pipelines: Mapping[str, Pipeline]) -> Request:
     """What a filled form asks for. Raises FormError with everything that is wrong with it."""
-    pipeline = pipelines.get(str(filled.get("pipeline")))
-    if pipeline is None or pipeline.path is None:
-        raise FormError(f"pipeline: asked for '{filled.get('pipeline')}'; there are: {', '.join(sorted(pipelines))}")
+    _, path = pipeline_of(filled, pipelines)
     problems: list[str] = []
     start, end = (_moment(name, filled.get(name), problems) for name in ("from", "to"))
     if start and end and start >= end:
         problems.append(f"from and to: asked for [{start.isoformat()}, {end.isoformat()}), which holds no window")
-    overrides = _overrides(filled, problems)
-    try:
-        load(pipeline.path, overrides=overrides)
-    except PipelineError as error:
-        problems.append(str(error))
+    overrides = overrides_of(filled, path, problems)
     if problems:
         raise FormError("\n".join(problems))
     request = Request(
-        pipeline_file=pipeline.path,
+        pipeline_file=path,
         start=start.isoformat() if start else None,
         end=end.isoformat() if end else None,
         overrides=overrides,
@@ -102,6 +94,29 @@ def request_of(filled: Mapping[str, Any], pipelines: Mapping[str, Pipeline]) -> 
     if (filled.get("slices") or 1) > 1:
         request["slices"] = filled["slices"]
     return request
+
+
+def settings(description: str) -> Param:
+    """The field of settings to replace."""
+    return Param({}, title="Other settings", description=description, type="object", propertyNames={"pattern": _KEY})
+
+
+def pipeline_of(filled: Mapping[str, Any], pipelines: Mapping[str, Pipeline]) -> tuple[Pipeline, str]:
+    """The pipeline that a form asks for, and its file. Raises FormError where there is none."""
+    pipeline = pipelines.get(str(filled.get("pipeline")))
+    if pipeline is None or pipeline.path is None:
+        raise FormError(f"pipeline: asked for '{filled.get('pipeline')}'; there are: {', '.join(sorted(pipelines))}")
+    return pipeline, pipeline.path
+
+
+def overrides_of(filled: Mapping[str, Any], path: str, problems: list[str]) -> dict[str, str]:
+    """The settings that a form replaces, by key; what is wrong with them is added to `problems`."""
+    overrides = _overrides(filled, problems)
+    try:
+        load(path, overrides=overrides)
+    except PipelineError as error:
+        problems.append(str(error))
+    return overrides
 
 
 def _text(title: str, pattern: str, description: str, **more: Any) -> Param:

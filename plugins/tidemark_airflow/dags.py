@@ -1,6 +1,9 @@
-"""DAGs made from pipeline files: one for each pipeline, and one that computes any of them again by hand.
+"""DAGs made from pipeline files.
 
-    [land ->] plan -> replay -> audit -> [approve ->] publish -> report
+    a pipeline         [land ->] plan -> replay -> audit -> [approve ->] publish -> report
+    its repair         look -> [approve ->] repair                                           where the file has `repair`
+    backfill           check -> plan -> replay -> audit -> approve -> publish -> report      of any pipeline, by a form
+    accept             plan -> publish -> report                                             of a run that was blocked
 
 A task is one step of a run and can be repeated: it finds what an earlier attempt did. One run at a time. A backfill by
 hand may ask a person before it publishes, or show its plan and stop. A scheduled run of a pipeline with
@@ -19,12 +22,15 @@ from typing import Any
 from airflow.sdk import DAG, Asset, CronDataIntervalTimetable, chain, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 
-from spark_jobs.pipeline import AssetSchedule, EndOfInput, Order, Pipeline
-from tidemark_airflow.approval import ApproveOperator
+from spark_jobs.pipeline import AssetSchedule, EndOfInput, OnFailure, Order, Pipeline
+from tidemark_airflow import acceptance
+from tidemark_airflow.approval import ApproveOperator, ApproveRepairOperator
+from tidemark_airflow.assets import results_of
 from tidemark_airflow.backfill_form import FormError, form, request_of
-from tidemark_airflow.links import dag_id
-from tidemark_airflow.operators import LandOperator, PlanOperator, PublishOperator, Request, StepOperator
-from tidemark_airflow.pipeline_files import RESERVED, read_folder
+from tidemark_airflow.links import dag_id, repair_dag_id
+from tidemark_airflow.operators import PLAN, LandOperator, PlanOperator, PublishOperator, Request, StepOperator
+from tidemark_airflow.pipeline_files import ACCEPT, BACKFILL, read_folder
+from tidemark_airflow.repair import LookOperator, RepairOperator
 
 _TASKS = {"retries": 1, "retry_delay": timedelta(seconds=30)}
 # Filled in for each DAG run; one that is started by hand may have no data interval.
@@ -35,12 +41,13 @@ _SINCE = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 def pipeline_dags(folder: Path, landing: Mapping[str, str] | None = None) -> dict[str, DAG]:
-    """A DAG for every good pipeline file of a folder, by DAG id.
+    """A DAG for every good pipeline file of a folder, and one for its repairs if it has some, by DAG id.
 
     `landing` names the script in spark_jobs/jobs that brings a pipeline's source table, by the pipeline's name.
     """
     pipelines = read_folder(folder).good.values()
     dags = [pipeline_dag(pipeline, landing=(landing or {}).get(pipeline.name)) for pipeline in pipelines]
+    dags += [repair_dag(pipeline) for pipeline in pipelines if pipeline.repair is not None]
     return {dag.dag_id: dag for dag in dags}
 
 
@@ -55,9 +62,26 @@ def pipeline_dag(pipeline: Pipeline, *, landing: str | None = None, application:
         is_paused_upon_creation=None if schedule else False,
         **_common(f"Made from `{pipeline.path}`."),
     ) as dag:
-        first = _steps(_request(pipeline), application)
+        first = _steps(_request(pipeline), application, asks=pipeline.quality.on_failure is OnFailure.ASK)
         if landing:
             LandOperator(script=landing) >> first
+    return dag
+
+
+def repair_dag(pipeline: Pipeline, *, application: str = "") -> DAG:
+    """The DAG that looks, whenever the pipeline has published something, which of its windows are to be repaired."""
+    if pipeline.repair is None or pipeline.path is None:
+        raise ValueError(f"{pipeline.name}: asked for a DAG of repairs, found no repair, or no file")
+    with DAG(
+        repair_dag_id(pipeline.name),
+        description=f"Compute windows of {pipeline.name} again that missed too many rows",
+        schedule=[results_of(pipeline.name)],
+        **_common(f"By `repair` in `{pipeline.path}`."),
+    ) as dag:
+        look, repair = (
+            kind(pipeline_file=pipeline.path, application=application) for kind in (LookOperator, RepairOperator)
+        )
+        chain(look, *([ApproveRepairOperator()] if pipeline.repair.ask else []), repair)
     return dag
 
 
@@ -81,7 +105,7 @@ def backfill_dag(folder: Path, *, application: str = "") -> DAG | None:
     if not pipelines:
         return None
     with DAG(
-        dag_id(RESERVED),
+        dag_id(BACKFILL),
         description="Compute windows of a pipeline again, with other settings if need be",
         schedule=None,
         is_paused_upon_creation=False,
@@ -98,6 +122,34 @@ def backfill_dag(folder: Path, *, application: str = "") -> DAG | None:
                 raise AirflowFailException(str(error)) from None
 
         _steps(check(), application, asks=True)
+    return dag
+
+
+def accept_dag(folder: Path, *, application: str = "") -> DAG | None:
+    """The DAG with a form that publishes a run which its checks have blocked; None where there is no pipeline."""
+    pipelines = read_folder(folder).good
+    if not pipelines:
+        return None
+    with DAG(
+        dag_id(ACCEPT),
+        description="Publish a run that its checks have blocked, without computing it again",
+        schedule=None,
+        is_paused_upon_creation=False,
+        params=acceptance.form(pipelines),
+        **_common("Nothing is computed: what the run has staged is published as it is, and the reason is kept."),
+    ) as dag:
+
+        @task(task_id=PLAN, retries=0)
+        def plan() -> dict[str, Any]:
+            """Refuse a form that cannot be fulfilled."""
+            context = get_current_context()
+            user = getattr(context["dag_run"], "triggering_user_name", None) or "somebody in Airflow"
+            try:
+                return acceptance.plan_of(context["params"], read_folder(folder).good, user)
+            except FormError as error:
+                raise AirflowFailException(str(error)) from None
+
+        chain(plan(), PublishOperator(application=application), StepOperator(step="report", application=application))
     return dag
 
 

@@ -40,3 +40,8 @@ def report_page(said: Mapping[str, Any]) -> str:
 def dag_id(pipeline: str) -> str:
     """The DAG of a pipeline."""
     return f"tidemark_{pipeline}"
+
+
+def repair_dag_id(pipeline: str) -> str:
+    """The DAG that repairs a pipeline's windows; no name of a pipeline has a dot."""
+    return f"{dag_id(pipeline)}.repair"

@@ -11,7 +11,8 @@ import os
 import signal
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
@@ -26,7 +27,7 @@ from spark_jobs.pipeline.environment import LAKE
 from spark_jobs.runtime import RuntimeSetupError, driver_conf, process_environment, spark_conf
 from tidemark_airflow.assets import PUBLISHED, event_extra, results_of
 from tidemark_airflow.links import ReportLink
-from tidemark_airflow.outcome import Outcome
+from tidemark_airflow.outcome import ExitCode, Outcome
 from tidemark_airflow.progress import MARK
 
 JOBS = Path(spark_jobs.__file__).parent / "jobs"
@@ -35,8 +36,12 @@ PLAN = "plan"
 #: How long a step waits for another run that works on the same windows, at most.
 WAIT = "1 hour"
 FAILURE = "failure"
-# What a job says of a run that can be taken only after it has been planned again.
-_STALE = "stale"
+#: The task that asks a person.
+APPROVE = "approve"
+#: The task that looks which windows a repair is due for.
+LOOK = "look"
+#: What a job says where checks have failed and a person is to be asked, and where there is nothing to do.
+ASKS, NOTHING = "asks", "unchanged"
 
 
 class Request(TypedDict):
@@ -51,6 +56,7 @@ class Request(TypedDict):
     slices: NotRequired[int]
     dry_run: NotRequired[bool]
     approve: NotRequired[bool]
+    because: NotRequired[str]
 
 
 class SparkJobOperator(SparkSubmitOperator):
@@ -170,8 +176,9 @@ class StepOperator(SparkJobOperator):
     """Takes a later step of the run that the task `plan` has planned: replay, audit, publish or report.
 
     A run that is published already is answered from its plan: Spark is not started to say that there is nothing to do.
-    Of a dry run it is skipped. Where another run over arrivals was published since the plan, so that this one cannot go
-    on from it, all of it is taken again at once, and the steps behind find it done.
+    Of a dry run it is skipped. Where checks have failed and the pipeline asks a person, audit ends all the same,
+    with the state `asks`: an `ApproveOperator` behind it asks. Where another run over arrivals was published since the
+    plan, so that this one cannot go on from it, all of it is taken again at once, and the steps behind find it done.
     """
 
     template_fields: Sequence[str] = ("application",)
@@ -200,10 +207,13 @@ class StepOperator(SparkJobOperator):
 
     def _run_job(self) -> Outcome:
         outcome = super()._run_job()
-        if outcome.said.get("state") == _STALE and self.plan["request"].get("arrived_to"):
+        if outcome.is_stale and self.plan["request"].get("arrived_to"):
             self.log.info("%s %s: %s", MARK, self.task_id, outcome.said["message"])
             self.anew = True
             outcome = super()._run_job()
+        if outcome.exit_code == ExitCode.BLOCKED and outcome.said.get("state") == ASKS:
+            self.log.warning("%s %s: %s", MARK, self.task_id, outcome.failure())
+            return replace(outcome, exit_code=ExitCode.DONE)
         return outcome
 
     def answered(self) -> Outcome | None:
@@ -221,14 +231,25 @@ class PublishOperator(StepOperator):
     """Takes the step publish; an event of the pipeline's asset tells of results that are new.
 
     What was published before this DAG run, or by another, is not told. An attempt after one that died behind its
-    publishing tells it, as nobody has.
+    publishing tells it, as nobody has. A run whose checks have failed is accepted first, where a person has said yes.
     """
 
     def __init__(self, *, application: str = "", **kwargs: Any) -> None:
         super().__init__(step="publish", application=application, **{"outlets": [PUBLISHED], **kwargs})
+        self.because = ""
+
+    def job_arguments(self) -> list[str]:
+        """As of any step, with `--because TEXT` where checks have failed and a person has accepted that."""
+        because = self.because or self.plan["request"].get("because")
+        accepted = ["--because", because] if because and not self.anew else []
+        return [*super().job_arguments(), *accepted]
 
     def execute(self, context: Context) -> Any:
         """Publish, and tell."""
+        audit = context["ti"].xcom_pull(task_ids="audit") or {}
+        answer = context["ti"].xcom_pull(task_ids=APPROVE)
+        if audit.get("state") == ASKS and answer:
+            self.because = f"approved in Airflow by {_name(answer)}"
         result = super().execute(context)
         steps = [*(context["ti"].xcom_pull(task_ids=step) or {} for step in ("replay", "audit")), result]
         done = [said["run_id"] for said in steps if said.get("state") == "done"]
@@ -237,6 +258,12 @@ class PublishOperator(StepOperator):
             extra = event_extra(self.plan, {**result, "counts": counts})
             context["outlet_events"][PUBLISHED].add(results_of(self.plan["pipeline"]), extra=extra)
         return result
+
+
+def _name(answer: Mapping[str, Any]) -> str:
+    """Who has answered a task that asks."""
+    user = answer.get("responded_by_user") or {}
+    return str(user.get("name") or user.get("id") or "somebody")
 
 
 class LandOperator(SparkJobOperator):

@@ -75,6 +75,11 @@ class Outcome:
         """Whether another attempt would end the same way."""
         return self.exit_code in list(ExitCode) and ExitCode(self.exit_code).is_final
 
+    @property
+    def is_stale(self) -> bool:
+        """Whether what was planned can be done only after it has been planned again."""
+        return self.said.get("state") == "stale"
+
     def lines(self) -> list[str]:
         """The outcome as a block of lines for people."""
         said = self.said

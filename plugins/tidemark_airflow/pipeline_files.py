@@ -12,8 +12,9 @@ from pathlib import Path
 
 from spark_jobs.pipeline import Pipeline, PipelineError, load
 
-#: `tidemark_backfill` is the DAG of all pipelines.
-RESERVED = "backfill"
+#: DAGs of all pipelines: `tidemark_backfill` and `tidemark_accept`.
+BACKFILL, ACCEPT = "backfill", "accept"
+_RESERVED = {BACKFILL: "the DAG of backfills", ACCEPT: "the DAG that publishes blocked runs"}
 
 
 class BrokenPipelinesError(Exception):
@@ -48,8 +49,8 @@ def read_folder(folder: Path) -> PipelineFiles:
         except PipelineError as problem:
             broken[path] = str(problem)
             continue
-        if pipeline.name == RESERVED:
-            broken[path] = f"{path}: name: '{RESERVED}' is the DAG of backfills; take another name"
+        if pipeline.name in _RESERVED:
+            broken[path] = f"{path}: name: '{pipeline.name}' is {_RESERVED[pipeline.name]}; take another name"
         elif pipeline.name in good:
             first = good[pipeline.name].path
             broken[path] = f"{path}: name: '{pipeline.name}' is the name of {first}; take another name"

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.jobs.errors import InputError, StaleError
-from spark_jobs.pipeline.model import EndOfInput, Order, Pipeline, TimeField
+from spark_jobs.pipeline.model import EndOfInput, LateData, Order, Pipeline, TimeField
 from spark_jobs.pipeline.sources import SOURCE
 from spark_jobs.replay import event_time, resume, timestamps
 from spark_jobs.replay.resume import Resumption
@@ -25,7 +25,7 @@ from spark_jobs.session import interpreting
 from spark_jobs.tables import ledger, source
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.ledger import ARRIVALS, BACKFILL, Run
+from spark_jobs.tables.ledger import ARRIVALS, PARTS, REPAIR, Run
 from spark_jobs.tables.published import read_as_of
 
 _CUT = (Order.ARRIVAL, Order.COMMIT)
@@ -47,7 +47,12 @@ def require_slices(pipeline: Pipeline, arrived_to: datetime) -> None:
 
 
 def taken(pipeline: Pipeline, run: Run) -> Pipeline:
-    """The pipeline as the run takes it: where arrivals are cut off, the input has not ended."""
+    """The pipeline as the run takes it.
+
+    Where arrivals are cut off, the input has not ended. A repair takes rows for its windows however late they came.
+    """
+    if run.kind == REPAIR:
+        pipeline = replace(pipeline, windows=replace(pipeline.windows, late_data=LateData.UPDATE))
     if run.arrived_to is None:
         return pipeline
     return replace(pipeline, replay=replace(pipeline.replay, end_of_input=EndOfInput.KEEP_OPEN))
@@ -124,7 +129,7 @@ def require_end(lake: Lake, run: Run, last: Run | None) -> None:
     elif run.kind == ARRIVALS:
         fits = not like or ended is None or run.arrived_to is None or ended <= run.arrived_to
     else:
-        fits = run.kind != BACKFILL or last is None or ended == run.arrived_to
+        fits = run.kind not in PARTS or last is None or ended == run.arrived_to
     if fits:
         return
     raise StaleError(

@@ -76,7 +76,7 @@ def failed(checks: Sequence[Check]) -> list[Check]:
 
 def blocks(checks: Sequence[Check], pipeline: Pipeline) -> bool:
     """Whether nothing may be published."""
-    return pipeline.quality.on_failure is OnFailure.BLOCK and bool(failed(checks))
+    return pipeline.quality.on_failure is not OnFailure.WARN and bool(failed(checks))
 
 
 def failure_message(checks: Sequence[Check]) -> str:

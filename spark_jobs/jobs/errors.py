@@ -8,7 +8,14 @@ class InputError(ValueError):
 
 
 class BlockedError(RuntimeError):
-    """A quality gate that did not open: which checks failed. Exit code 3."""
+    """A quality gate that did not open: which checks failed. Exit code 3.
+
+    `asks`: the pipeline wants a person to be asked whether to publish all the same.
+    """
+
+    def __init__(self, reason: str, *, asks: bool = False) -> None:
+        super().__init__(reason)
+        self.asks = asks
 
 
 class StaleError(InputError):

@@ -28,7 +28,7 @@ from spark_jobs.tables import ledger, source
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.ledger import ARRIVALS, BACKFILL, FULL, Run
+from spark_jobs.tables.ledger import ARRIVALS, BACKFILL, FULL, PARTS, REPAIR, Run
 from spark_jobs.tables.published import read_published
 from spark_jobs.tables.standing import Standing, standing_of
 
@@ -72,12 +72,14 @@ def plan(
     arrived_to: datetime | None = None,
     *,
     restate: bool = False,
+    repair: bool = False,
 ) -> Plan:
     """Plan a run over the source's newest version, of what arrived before `arrived_to` if that is given.
 
-    A part of time is replayed as of what is published: of the same arrivals. Of arrivals that are covered already the
-    run is that which has covered them. Raises InputError for a source that does not fit the pipeline, and for a part of
-    time beside results that the pipeline gave with other settings, unless that is asked for (`restate`).
+    A part of time is replayed as of what is published: of the same arrivals; a `repair` takes rows for its windows
+    however late they came. Of arrivals that are covered already the run is that which has covered them. Raises
+    InputError for a source that does not fit the pipeline, and for a part of time beside results that the pipeline gave
+    with other settings, unless that is asked for (`restate`).
     """
     _require(pipeline, interval, arrived_to)
     done = ledger.published(spark, lake)
@@ -87,7 +89,7 @@ def plan(
         _require_kind(standing, pipeline)
         if not restate:
             _require_likeness(standing, pipeline)
-    kind = BACKFILL if not interval.whole else FULL if arrived_to is None else ARRIVALS
+    kind = _kind(interval, arrived_to, repair=repair)
     if arrived_to is not None:
         if shown is not None and covers(shown, pipeline, arrived_to):
             return Plan(shown, source.tables_of(pipeline))
@@ -97,12 +99,12 @@ def plan(
     goes_on, note = None, ""
     if arrived_to is not None and interval.whole:
         goes_on, note = _going_on(spark, pipeline, lake, standing, versions)
-    elif kind == BACKFILL and standing.shown is not None:
+    elif kind in PARTS and standing.shown is not None:
         source_changes.require_types(spark, pipeline, lake, standing.shown, versions)
         note = source_changes.note(spark, pipeline, standing.whole, versions)
     if goes_on is not None:
         interval = Interval(_EPOCH + timedelta(milliseconds=goes_on.oldest_ms), None)
-    run_id = _run_id(pipeline, versions, interval, arrived_to, shown if kind == ARRIVALS else None)
+    run_id = _run_id(pipeline, versions, interval, arrived_to, shown if kind == ARRIVALS else None, kind)
     known = ledger.find(spark, lake, run_id)
     while known is not None and (since := _gone_since(known, done, standing)) is not None:
         # Nothing is published twice under one name.
@@ -121,6 +123,12 @@ def plan(
         arrived_to=arrived_to,
     )
     return Plan(run, source.tables_of(pipeline), note)
+
+
+def _kind(interval: Interval, arrived_to: datetime | None, *, repair: bool) -> str:
+    if not interval.whole:
+        return REPAIR if repair else BACKFILL
+    return FULL if arrived_to is None else ARRIVALS
 
 
 def _require(pipeline: Pipeline, interval: Interval, arrived_to: datetime | None) -> None:
@@ -230,10 +238,13 @@ def _run_id(
     interval: Interval,
     arrived_to: datetime | None,
     shown: Run | None,
+    kind: str,
 ) -> str:
     asked = [pipeline.fingerprint, pipeline.source.table, *versions.values(), str(interval.start), str(interval.end)]
     if arrived_to is not None:
         asked.append(f"arrived before {arrived_to}, on {shown.run_id if shown else 'nothing'}")
+    if kind == REPAIR:
+        asked.append("with rows that came too late")
     return _hashed("\n".join(map(str, asked)))
 
 

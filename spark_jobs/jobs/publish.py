@@ -23,7 +23,7 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.tables import files, ledger, publishing
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import DERIVED_TABLES, GATE_TABLE, TABLES, Lake, behind_folder
-from spark_jobs.tables.ledger import ROLLBACK, Run, Step
+from spark_jobs.tables.ledger import REPAIR, ROLLBACK, Run, Step
 from spark_jobs.tables.publishing import Base, OvertakenError
 
 # Tables whose rows belong to no window: a run over a part of time adds to them at most.
@@ -35,7 +35,8 @@ _ATTEMPTS = 50
 def publish(spark: SparkSession, lake: Lake, run: Run) -> dict[str, int]:
     """Publish what `run` has staged, or goes back to; returns the version of every table.
 
-    A run over part of time leaves `invalid_events` alone: rows without a usable time belong to no window.
+    A run over part of time leaves `invalid_events` alone: rows without a usable time belong to no window. A repair
+    leaves `watermarks` alone: they are what the job's were.
     """
     for _ in range(_ATTEMPTS):
         done = ledger.published(spark, lake)
@@ -137,10 +138,11 @@ def _committed(spark: SparkSession, lake: Lake, run: Run, base: Base) -> dict[st
 
     def forth(table: str) -> int:
         own, behind = staged[table]
-        replaced = interval if own and (interval.whole or table not in _TIMELESS) else None
+        replaced = interval if own and table not in left else None
         return publishing.publish(spark, lake, run.run_id, table, replaced, base, behind=behind)
 
-    changed = [t for t, (own, behind) in staged.items() if behind or (own and (interval.whole or t not in _TIMELESS))]
+    left = () if interval.whole else (*_TIMELESS, "watermarks") if run.kind == REPAIR else _TIMELESS
+    changed = [t for t, (own, behind) in staged.items() if behind or (own and t not in left)]
     # Of a table that tells of others, a run that has none of it leaves nothing: it would tell of what is gone.
     kept = {} if interval.whole else {t: v for t, v in base.versions.items() if t not in DERIVED_TABLES}
     return {**kept, **_side_by_side(forth, changed)}

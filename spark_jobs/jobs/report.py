@@ -301,6 +301,7 @@ def _facts(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> d.R
         finished_at=max((s.finished_at for s in run.steps if s.step != "report"), default=None),
         seconds=sum(step.seconds for step in steps),
         error=next((s.error for s in reversed(run.steps) if s.step != "report"), None),
+        accepted=run.accepted,
         steps=steps,
         versions=run.versions,
         software={**software, "Python": platform.python_version()},

@@ -26,7 +26,7 @@ from spark_jobs.jobs.arrivals import taken
 from spark_jobs.jobs.errors import BlockedError, InputError
 from spark_jobs.jobs.plan import Plan, covers, plan
 from spark_jobs.jobs.progress import Progress, silent
-from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.model import OnFailure, Pipeline
 from spark_jobs.session import interpreting
 from spark_jobs.tables import files, holds, ledger
 from spark_jobs.tables.interval import Interval
@@ -77,6 +77,11 @@ class Runner:
         self._clerk = ThreadPoolExecutor(max_workers=1)
         self._entry: Future[Run] | None = None
 
+    @property
+    def spark(self) -> SparkSession:
+        """The session that it works in."""
+        return self._spark
+
     def plan(
         self, interval: Interval, arrived_to: datetime | None = None, *, restate: bool = False
     ) -> tuple[Plan, Outcome]:
@@ -84,24 +89,37 @@ class Runner:
         return self._planned(interval, arrived_to, restate=restate, beside=False)
 
     def begin(
-        self, interval: Interval, arrived_to: datetime | None = None, *, restate: bool = False
+        self,
+        interval: Interval,
+        arrived_to: datetime | None = None,
+        *,
+        restate: bool = False,
+        repair: Mapping[str, int] | None = None,
     ) -> tuple[Plan, Outcome]:
         """Plan a run whose steps follow at once: it is entered into the ledger beside the first of them.
 
         A first entry takes seconds, most of them on one core. The step waits for it before it enters its own end, and
         fails if it failed. Raises InputError.
         """
-        return self._planned(interval, arrived_to, restate=restate, beside=True)
+        return self._planned(interval, arrived_to, restate=restate, repair=repair, beside=True)
 
     def _planned(
-        self, interval: Interval, arrived_to: datetime | None, *, restate: bool, beside: bool
+        self,
+        interval: Interval,
+        arrived_to: datetime | None,
+        *,
+        restate: bool,
+        beside: bool,
+        repair: Mapping[str, int] | None = None,
     ) -> tuple[Plan, Outcome]:
         began = _Clock()
-        planned = plan(self._spark, self._pipeline, self._lake, interval, arrived_to, restate=restate)
+        asked = (interval, arrived_to)
+        planned = plan(self._spark, self._pipeline, self._lake, *asked, restate=restate, repair=repair is not None)
         run = planned.run
         known = run.done("plan") is not None
         if not known:
-            run = self._record(run, began.step("plan", "done", versions=run.source_versions), beside=beside)
+            done = began.step("plan", "done", counts=repair, versions=run.source_versions)
+            run = self._record(run, done, beside=beside)
             planned = replace(planned, run=run)
         message = f"run {run.run_id}: {planned.reads}"
         if run.arrived_from is not None:
@@ -148,6 +166,23 @@ class Runner:
         self._progress("rollback", message)
         state = "done" if changed else "unchanged"
         return self._outcome(done, "rollback", state, message, began, versions=done.versions)
+
+    def accept(self, run: Run, because: str) -> Run:
+        """Take a run that its checks have blocked all the same, for the reason given by a person; returns it.
+
+        Its step publish may follow. Raises InputError for a run that is not blocked, and without a reason.
+        """
+        if not because.strip():
+            raise InputError("--because: found no reason, expected who accepts what has failed, and why")
+        with self._holding(run) as (known, _):
+            if known.accepted is not None or known.versions:
+                return known
+            if known.state != "blocked":
+                raise InputError(
+                    f"accept: asked for run {run.run_id}, found it {known.state}: only a blocked one can be accepted"
+                )
+            self._progress("accept", f"run {run.run_id}: {because.strip()}")
+            return self._record(known, replace(_Clock().step("accept", "done"), note=because.strip()))
 
     def step(self, name: str, run: Run) -> Outcome:
         """Take one step of a planned run; nothing of one over arrivals that another has published since its plan.
@@ -217,13 +252,22 @@ class Runner:
             self._record_failure(run, began.step(name, "failed", error=failures.told(problem, self._lake)))
             raise
 
-    def run(self, interval: Interval, arrived_to: datetime | None = None, *, restate: bool = False) -> list[Outcome]:
+    def run(
+        self,
+        interval: Interval,
+        arrived_to: datetime | None = None,
+        *,
+        restate: bool = False,
+        repair: Mapping[str, int] | None = None,
+    ) -> list[Outcome]:
         """All steps of a run that is asked for as in `plan.plan`, one after the other.
+
+        Of a repair `repair` counts what the run is to take in (`repair.Stretch`).
 
         Where a run had to wait for another that has taken up what arrived since, it is planned again.
         """
         while True:
-            planned, outcome = self.begin(interval, arrived_to, restate=restate)
+            planned, outcome = self.begin(interval, arrived_to, restate=restate, repair=repair)
             with self._holding(planned.run) as (known, waited):
                 if not waited or known.arrived_to is None or known.versions:
                     return [outcome, *(self.step(name, self.find(planned.run.run_id)) for name in STEPS[1:])]
@@ -256,13 +300,14 @@ class Runner:
         if auditing.blocks(checks, pipeline):
             reason = auditing.failure_message(checks)
             self._record(run, began.step("audit", "blocked", counts=counts, error=reason))
-            raise BlockedError(reason)
+            raise BlockedError(reason, asks=pipeline.quality.on_failure is OnFailure.ASK)
         self._record(run, began.step("audit", "done", counts=counts))
         return self._outcome(run, "audit", "done", message, began, counts=counts)
 
     def _publish(self, run: Run, began: _Clock) -> Outcome:
-        if run.done("audit") is None:
-            raise InputError(f"publish: run {run.run_id} is {run.state}; only what has passed its checks is published")
+        if run.done("audit") is None and run.accepted is None:
+            rule = "only what has passed its checks, or was accepted, is published"
+            raise InputError(f"publish: run {run.run_id} is {run.state}; {rule}")
         versions = publishing.publish(self._spark, self._lake, run)
         self._record(run, began.step("publish", "done", versions=versions))
         message = f"published to {self._lake.home}"

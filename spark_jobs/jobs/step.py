@@ -19,6 +19,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from spark_jobs.jobs import failures, progress
+from spark_jobs.jobs import repair as repairing
 from spark_jobs.jobs.errors import BlockedError, InputError, StaleError
 from spark_jobs.jobs.foreseen import foreseen, in_words
 from spark_jobs.jobs.overrides import parse_overrides
@@ -28,6 +29,7 @@ from spark_jobs.pipeline.durations import parse_duration
 from spark_jobs.session import open_session
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.ledger import REPAIR
 
 DONE, FAILED, WRONG_INPUT, BLOCKED = 0, 1, 2, 3
 
@@ -83,7 +85,7 @@ def _take(asked: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     except (PipelineError, InputError) as problem:
         return WRONG_INPUT, _failed(asked, "stale" if isinstance(problem, StaleError) else "failed", str(problem))
     except BlockedError as problem:
-        return BLOCKED, _failed(asked, "blocked", str(problem), getattr(problem, "checks", {}))
+        return BLOCKED, _failed(asked, "asks" if problem.asks else "blocked", str(problem))
     except Exception as problem:
         import traceback
 
@@ -107,9 +109,15 @@ def _outcomes(asked: argparse.Namespace) -> list[Outcome]:
         return [_foreseen(asked, spark, pipeline, lake)]
     if asked.step == "plan":
         return [runner.plan(*_asked(asked), restate=asked.restate)[1]]
+    if asked.step == REPAIR:
+        due = repairing.find(spark, pipeline, lake)
+        return [repairing.foreseen(due, pipeline) if asked.dry_run else repairing.repair(runner, due, pipeline)]
     if not asked.run_id:
         raise InputError(f"{asked.step}: needs --run-id, which the step plan gives")
-    return [runner.step(asked.step, runner.find(asked.run_id))]
+    run = runner.find(asked.run_id)
+    if asked.step == "publish" and asked.because:
+        run = runner.accept(run, asked.because)
+    return [runner.step(asked.step, run)]
 
 
 def _foreseen(asked: argparse.Namespace, spark: SparkSession, pipeline: Pipeline, lake: Lake) -> Outcome:
@@ -123,22 +131,24 @@ def _asked(asked: argparse.Namespace) -> tuple[Interval, datetime | None]:
     return interval(asked.start, asked.end), moment(asked.arrived_to) if asked.arrived_to else None
 
 
-def _failed(asked: argparse.Namespace, state: str, error: str, checks: dict[str, Any] | None = None) -> dict[str, Any]:
+def _failed(asked: argparse.Namespace, state: str, error: str) -> dict[str, Any]:
     message = error.splitlines()[0]
-    blank = Outcome(asked.step, asked.run_id or "", asked.pipeline, state, message, checks=checks or {}, error=error)
-    return asdict(blank)
+    return asdict(Outcome(asked.step, asked.run_id or "", asked.pipeline, state, message, error=error))
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="step.py", description=__doc__.splitlines()[0])
-    parser.add_argument("step", choices=[*STEPS, "run"])
+    parser.add_argument("step", choices=[*STEPS, "run", REPAIR])
     parser.add_argument("pipeline", help="the pipeline file")
-    parser.add_argument("--run-id", help="the planned run; for every step but plan and run")
+    parser.add_argument("--run-id", help="the planned run; for every step but plan, run and repair")
+    parser.add_argument("--because", help="of the step publish: why a run is published that its checks have blocked")
     parser.add_argument("--from", dest="start", help="first window's start, ISO 8601")
     parser.add_argument("--to", dest="end", help="end of the last window, ISO 8601")
     parser.add_argument("--arrived-to", help="read what arrived before this, ISO 8601")
     parser.add_argument("--restate", action="store_true", help="replace results of the pipeline with other settings")
-    parser.add_argument("--dry-run", action="store_true", help="of the step plan: only say what it would be")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="of the steps plan and repair: only say what it would be"
+    )
     parser.add_argument("--slices", type=int, default=1, help="how many stretches of windows to write one by one")
     parser.add_argument("--wait", default="0s", help="how long to wait for another process on the same windows")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="override a pipeline setting")

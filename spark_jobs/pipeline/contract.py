@@ -14,7 +14,7 @@ from spark_jobs.pipeline import join_rules, rules
 from spark_jobs.pipeline.checks import EXPECTATIONS
 from spark_jobs.pipeline.document import Scalar, join
 from spark_jobs.pipeline.emission import EMISSION
-from spark_jobs.pipeline.forms import Form, Leaf, Plain, choice, duration, pattern, ratio, text, whole_number
+from spark_jobs.pipeline.forms import Form, Leaf, Plain, choice, duration, flag, pattern, ratio, text, whole_number
 from spark_jobs.pipeline.joins import JOIN, Declared
 from spark_jobs.pipeline.model import (
     Accumulation,
@@ -29,6 +29,7 @@ from spark_jobs.pipeline.model import (
     Pipeline,
     Placement,
     Quality,
+    Repair,
     ReplayOrder,
     Source,
     Strategy,
@@ -202,6 +203,15 @@ _QUALITY = Record(
     ),
 )
 
+_REPAIR = Record(
+    Repair,
+    fields=(
+        Field("max_too_late_rows", "max_too_late_rows", whole_number("a number of rows, at least 0", least=0)),
+        Field("max_too_late_ratio", "max_too_late_ratio", ratio("a share between 0 and 1, such as 0.01")),
+        Field("ask", "ask", flag("true or false")),
+    ),
+)
+
 _NAME = pattern(
     "a name of lower-case letters, digits and _, a letter first, at most 100 characters", r"[a-z][a-z0-9_]{0,99}"
 )
@@ -234,6 +244,7 @@ PIPELINE = Record(
         Field("join", "join", JOIN),
         Field("windows", "windows", _WINDOWS),
         Field("quality", "quality", _QUALITY),
+        Field("repair", "repair", _REPAIR),
         Field("schedule", "schedule", SCHEDULE),
     ),
     rules=(
@@ -246,6 +257,7 @@ PIPELINE = Record(
         rules.offsets_belong_to_their_order,
         rules.alignment_belongs_to_offset_order,
         rules.complete_results_have_columns_of_their_own,
+        rules.repairs_are_of_windows_that_close,
         *join_rules.RULES,
     ),
 )

@@ -147,6 +147,17 @@ def whole_number(expected: str, *, least: int) -> Leaf:
     return Leaf(expected, parse)
 
 
+def flag(expected: str) -> Leaf:
+    """Make the form of a boolean."""
+
+    def parse(node: Scalar) -> bool:
+        if not isinstance(node.value, bool):
+            raise RefusedError
+        return node.value
+
+    return Leaf(expected, parse)
+
+
 def ratio(expected: str) -> Leaf:
     """Make the form of a share between 0 and 1, both included."""
 

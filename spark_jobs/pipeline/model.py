@@ -103,10 +103,11 @@ class LatePanes(StrEnum):
 
 
 class OnFailure(StrEnum):
-    """What a failed check does to the run."""
+    """What a failed check does to the run; in Airflow `ask` lets a person decide, anywhere else it blocks."""
 
     BLOCK = "block"
     WARN = "warn"
+    ASK = "ask"
 
 
 class TimeUnit(StrEnum):
@@ -286,6 +287,19 @@ class Quality:
 
 
 @dataclass(frozen=True)
+class Repair:
+    """How many rows a closed window may have missed before it is computed again with them; None: any number.
+
+    `max_too_late_rows` over all keys, `max_too_late_ratio` of all rows that came for the window. `ask`: in Airflow a
+    person is asked first.
+    """
+
+    max_too_late_rows: int | None = None
+    max_too_late_ratio: float | None = None
+    ask: bool = False
+
+
+@dataclass(frozen=True)
 class UnitedSource:
     """One of several sources: its name, what it reads, and how its watermark moves.
 
@@ -346,6 +360,7 @@ class Pipeline:
     path: str | None = field(default=None, compare=False)
     sources: tuple[UnitedSource, ...] = ()
     join: Join | None = None
+    repair: Repair | None = None
 
     def alone(self, united: UnitedSource) -> Pipeline:
         """Give the pipeline that reads one of the sources and no other."""
@@ -364,8 +379,8 @@ class Pipeline:
 
     @property
     def fingerprint(self) -> str:
-        """16 hex digits that name everything which can change a result row: all but quality, schedule and path."""
-        meaning = {k: v for k, v in asdict(self).items() if k not in ("quality", "schedule", "path")}
+        """16 hex digits that name everything which can change a result row: all but quality, repair, schedule, path."""
+        meaning = {k: v for k, v in asdict(self).items() if k not in ("quality", "repair", "schedule", "path")}
         # A pipeline without a join or complete results is what it was before there were any.
         if self.join is None:
             del meaning["join"]

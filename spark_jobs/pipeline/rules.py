@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from spark_jobs.pipeline import join_rules
 from spark_jobs.pipeline.durations import format_duration
-from spark_jobs.pipeline.model import LatePanes, Mode, Order, Strategy, Trigger, TriggerKind
+from spark_jobs.pipeline.model import LateData, LatePanes, Mode, Order, Strategy, Trigger, TriggerKind
 from spark_jobs.pipeline.names import COMPLETE_COLUMNS
 from spark_jobs.pipeline.review import UNREADABLE, Facts
 from spark_jobs.semantics.windows import MOST_WINDOWS
@@ -165,6 +165,22 @@ def complete_results_have_columns_of_their_own(facts: Facts) -> Contradictions:
             if name.lower() in COMPLETE_COLUMNS:
                 place = f"{key}.{name}" if key == "windows.aggregates" else key
                 yield place, f"found the name '{name}', and complete_results has a column of it; use another name"
+
+
+def repairs_are_of_windows_that_close(facts: Facts) -> Contradictions:
+    """Say from how many missed rows on a window is repaired, where it can miss any and is replaced alone."""
+    if not facts.written("repair"):
+        return
+    if not facts.written("repair.max_too_late_rows") and not facts.written("repair.max_too_late_ratio"):
+        asked = "set max_too_late_rows, max_too_late_ratio or both"
+        yield "repair", f"says nothing of how many rows a window may miss; {asked}"
+    if facts.value("windows.late_data") is LateData.UPDATE:
+        yield "repair", "windows.late_data update takes every row, however late: no window misses one; take it away"
+    if facts.value("windows.kind") == "session":
+        meaning = "a row that came too late may bridge sessions that no part of time holds alone"
+        yield "repair", f"windows.kind session has none: {meaning}; take it away"
+    if facts.written("join"):
+        yield "repair", "a join has none: its rows fill no windows that are told apart; take it away"
 
 
 def future_guard_needs_arrival_time(facts: Facts) -> Contradictions:

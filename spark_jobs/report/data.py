@@ -24,7 +24,10 @@ class StepFacts:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What was run, and where it went; `interval_*` None is without bound, `versions` are those of published tables."""
+    """What was run, and where it went; `interval_*` None is without bound, `versions` are those of published tables.
+
+    `accepted`: who has taken it although checks have failed, and why; None if nobody has.
+    """
 
     run_id: str
     fingerprint: str
@@ -39,6 +42,7 @@ class RunFacts:
     finished_at: datetime | None = None
     seconds: float = 0.0
     error: str | None = None
+    accepted: str | None = None
     steps: tuple[StepFacts, ...] = ()
     versions: Mapping[str, int] = field(default_factory=dict)
     software: Mapping[str, str] = field(default_factory=dict)

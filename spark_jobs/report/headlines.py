@@ -24,6 +24,7 @@ _STATES = {
     "staged": ("Staged", "warn", "computed, but not yet checked"),
     "audited": ("Checked", "warn", "checked, but not yet published"),
     "blocked": ("Blocked", "bad", "checks failed, and nothing was published"),
+    "accepted": ("Accepted", "warn", "checks failed, a person has accepted that, and it is not yet published"),
     "published": ("Published", "good", "readers see these results"),
     "failed": ("Failed", "bad", "a step failed, and nothing was published"),
 }
@@ -70,7 +71,19 @@ def state(data: ReportData) -> State:
 def verdict(data: ReportData) -> str:
     """Say in a sentence or two what came out."""
     failed = sum(not check.success for check in data.checks)
-    return _rows_told(data) + (f" {number(failed)} of {number(len(data.checks))} checks failed." if failed else "")
+    told = _repaired(data) + _rows_told(data)
+    if failed:
+        told += f" {number(failed)} of {number(len(data.checks))} checks failed."
+    return told
+
+
+def _repaired(data: ReportData) -> str:
+    """What a repair has taken in."""
+    windows, rows = (data.counts.get(f"repaired_{name}", 0) for name in ("windows", "rows"))
+    if not windows:
+        return ""
+    closed = "a closed window" if windows == 1 else f"{number(windows)} closed windows"
+    return f"A repair: {closed} had missed {number(rows)} {'row' if rows == 1 else 'rows'}, taken in now. "
 
 
 def _rows_told(data: ReportData) -> str:

@@ -23,9 +23,14 @@ TABLE = "runs"
 
 #: Kinds of runs: over everything, over what arrived before a moment, over a part of time.
 FULL, ARRIVALS, BACKFILL = "full", "arrivals", "backfill"
+#: The kind of a run over a part of time that takes the rows which had come too late for its windows.
+REPAIR = "repair"
+PARTS = (BACKFILL, REPAIR)
 #: The kind of a run that gives back what an earlier one had published; its versions of sources are those of tables.
 ROLLBACK = "rollback"
 
+#: The step of a person who takes a run although checks of it have failed.
+ACCEPT = "accept"
 #: Steps that are not a run's own: its tables hold the same rows in other files; the files that only it has are removed.
 MAINTAIN, DISCARD = "maintain", "discard"
 
@@ -43,6 +48,7 @@ SCHEMA = T.StructType(
         T.StructField("counts", T.MapType(T.StringType(), T.LongType())),
         T.StructField("versions", T.MapType(T.StringType(), T.LongType())),
         T.StructField("error", T.StringType()),
+        T.StructField("note", T.StringType()),
         T.StructField("arrived_from", T.TimestampType()),
         T.StructField("arrived_to", T.TimestampType()),
         T.StructField("started_at", T.TimestampType(), False),
@@ -63,6 +69,7 @@ _STATES = {
     ("replay", "done"): "staged",
     ("audit", "done"): "audited",
     ("audit", "blocked"): "blocked",
+    (ACCEPT, "done"): "accepted",
     ("publish", "done"): "published",
     (DISCARD, "done"): "discarded",
 }
@@ -70,7 +77,7 @@ _STATES = {
 
 @dataclass(frozen=True)
 class Step:
-    """One row of the ledger: a step that has ended. `state` is done, blocked or failed."""
+    """One row of the ledger: a step that has ended. `state` is done, blocked or failed; `note` is a person's word."""
 
     step: str
     state: str
@@ -79,6 +86,7 @@ class Step:
     counts: Mapping[str, int] = field(default_factory=dict)
     versions: Mapping[str, int] = field(default_factory=dict)
     error: str | None = None
+    note: str | None = None
 
 
 @dataclass(frozen=True)
@@ -104,7 +112,10 @@ class Run:
 
     @property
     def state(self) -> str:
-        """planned, staged, audited, blocked, published or failed; what came last. A published run stays published."""
+        """planned, staged, audited, blocked, accepted, published or failed; what came last.
+
+        A published run stays published.
+        """
         if self.versions:
             return "published"
         ended = [s for s in self.steps if s.step != "report"]
@@ -142,6 +153,12 @@ class Run:
     def error(self) -> str | None:
         """Why the last step failed or was blocked."""
         return self._own[-1].error if self._own else None
+
+    @property
+    def accepted(self) -> str | None:
+        """Who has taken the run although checks of it have failed, and why; None if nobody had to, or has."""
+        step = self.done(ACCEPT)
+        return None if step is None else step.note or ""
 
     @property
     def started_at(self) -> datetime | None:
@@ -187,6 +204,7 @@ def record(spark: SparkSession, lake: Lake, run: Run, step: Step) -> Run:
         "counts": step.counts,
         "versions": step.versions,
         "error": step.error,
+        "note": step.note,
         "arrived_from": run.arrived_from,
         "arrived_to": run.arrived_to,
         "started_at": step.started_at,
@@ -233,7 +251,10 @@ def _read(spark: SparkSession, path: str, version: int) -> list[Run]:
     table = interpreting(spark).read.format("delta").option("versionAsOf", version).load(path)
     # As numbers: PySpark hands out timestamps as naive local times, which an hour of the year makes ambiguous.
     there = {name: F.col(name) if name in table.columns else F.lit(None).cast("timestamp") for name in _TIMES}
-    rows = table.withColumns({name: F.unix_micros(column) for name, column in there.items()}).collect()
+    times = {name: F.unix_micros(column) for name, column in there.items()}
+    # Columns that earlier versions did not write.
+    texts = {"note": F.lit(None).cast("string")} if "note" not in table.columns else {}
+    rows = table.withColumns({**times, **texts}).collect()
     steps: dict[str, list[T.Row]] = {}
     for row in sorted(rows, key=lambda r: (r.finished_at, r.step)):
         steps.setdefault(row.run_id, []).append(row)
@@ -285,6 +306,7 @@ def _run(rows: list[T.Row]) -> Run:
                 counts=r.counts or {},
                 versions=r.versions or {},
                 error=r.error,
+                note=r.note,
             )
             for r in rows
         ),

@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from spark_jobs.tables.interval import Interval
-from spark_jobs.tables.ledger import ARRIVALS, BACKFILL, FULL, Run
+from spark_jobs.tables.ledger import ARRIVALS, FULL, PARTS, Run
 
 _GRACE = timedelta(days=1)
 
@@ -87,4 +87,4 @@ def _replaces(other: Run, run: Run, worked_on: datetime) -> bool:
     if other.kind in (FULL, ARRIVALS):
         return True
     theirs, own = (Interval(one.interval_start, one.interval_end) for one in (other, run))
-    return other.kind == BACKFILL == run.kind and theirs.contains(own)
+    return other.kind in PARTS and run.kind in PARTS and theirs.contains(own)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from spark_jobs.tables.interval import Interval
-from spark_jobs.tables.ledger import ARRIVALS, FULL, ROLLBACK, Run
+from spark_jobs.tables.ledger import ARRIVALS, FULL, REPAIR, ROLLBACK, Run
 
 # Kinds of runs that leave no result of earlier ones but what would be theirs.
 _WHOLE = (ARRIVALS, FULL)
@@ -51,5 +51,5 @@ def standing_of(published: Iterable[Run]) -> Standing:
 def _replaces(later: Run, run: Run) -> bool:
     """Whether a later run has put other results in place of some of the run's."""
     intervals = (Interval(one.interval_start, one.interval_end) for one in (later, run))
-    same = (later.fingerprint, later.pinned, later.arrived_to) == (run.fingerprint, run.pinned, run.arrived_to)
-    return not same and next(intervals).overlaps(next(intervals))
+    told, own = ((one.fingerprint, one.kind == REPAIR, one.pinned, one.arrived_to) for one in (later, run))
+    return told != own and next(intervals).overlaps(next(intervals))

@@ -52,7 +52,7 @@ print("PARSED" + json.dumps({
         "active_runs": dag.max_active_runs,
         "catchup": dag.catchup,
         "params": dag.params.dump(),
-        "request": dag.get_task("plan").request if isinstance(dag.get_task("plan").request, dict) else None,
+        "request": found if isinstance(found := getattr(dag.task_dict.get("plan"), "request", None), dict) else None,
     } for dag in bag.dags.values()},
 }))
 """

@@ -53,18 +53,6 @@ def asked(airflow: Whole, **form: Any) -> str:
     return str(answer.json()["dag_run_id"])
 
 
-def waiting(airflow: Whole, run: str) -> None:
-    """Wait until the run waits for a person."""
-    until(lambda: airflow.tasks(BACKFILL, run)["approve"] == "awaiting_input", 300, every_s=0.5)
-
-
-def answered(airflow: Whole, run: str, option: str, user: str = "admin") -> int:
-    """The status of an answer to the question of a run."""
-    path = f"/api/v2/dags/{BACKFILL}/dagRuns/{run}/taskInstances/approve/-1/hitlDetails"
-    with airflow.client(user) as client:
-        return client.patch(path, json={"chosen_options": [option], "params_input": {}}).status_code
-
-
 def published(spark: SparkSession, lake: Lake) -> list[str]:
     return [run.run_id for run in ledger.published(spark, lake)]
 
@@ -116,10 +104,10 @@ def test_nothing_is_published_until_a_person_says_yes(
     airflow: Whole, spark: SparkSession, lake: Lake, clone: Clone
 ) -> None:
     run = asked(airflow, approve=True, slices=2)
-    waiting(airflow, run)
+    airflow.waiting(BACKFILL, run)
     assert published(spark, lake) == []
-    assert answered(airflow, run, "Approve", user="viewer") == httpx.codes.FORBIDDEN
-    assert answered(airflow, run, "Approve") == httpx.codes.OK
+    assert airflow.answered(BACKFILL, run, "Approve", user="viewer") == httpx.codes.FORBIDDEN
+    assert airflow.answered(BACKFILL, run, "Approve") == httpx.codes.OK
     assert airflow.ended(BACKFILL, run) == "success"
     pipeline = load(clone.root / "dags/pipelines/readings.yaml")
     expected = reference.replay(history.events(), pipeline)
@@ -140,8 +128,8 @@ def test_nothing_is_published_until_a_person_says_yes(
 def test_after_a_no_nothing_is_published(airflow: Whole, spark: SparkSession, lake: Lake) -> None:
     before = published(spark, lake)
     run = asked(airflow, approve=True, allowed_lateness="5 minutes")
-    waiting(airflow, run)
-    assert answered(airflow, run, "Reject") == httpx.codes.OK
+    airflow.waiting(BACKFILL, run)
+    assert airflow.answered(BACKFILL, run, "Reject") == httpx.codes.OK
     assert airflow.ended(BACKFILL, run) == "success"
     ended = airflow.tasks(BACKFILL, run)
     assert (ended["approve"], ended["publish"], ended["report"]) == ("success", "skipped", "skipped")

@@ -14,6 +14,8 @@ from tests.airflow.clone import PROJECT, Clone, parse
 pytestmark = pytest.mark.airflow
 
 STEPS = ["plan", "replay", "audit", "publish", "report"]
+ASKING = [*STEPS[:3], "approve", *STEPS[3:]]
+OF_ALL = {"tidemark_backfill", "tidemark_accept"}
 
 
 def chain(*tasks: str) -> list[list[str]]:
@@ -27,22 +29,41 @@ def test_the_projects_dag_files_parse_without_errors_and_without_spark(clone: Cl
     assert not {"pyspark", "py4j", "delta", "great_expectations", "pandas"} & set(found["modules"])
     flights = found["dags"]["tidemark_departures_by_carrier"]
     assert flights["edges"] == chain("land", *STEPS)
-    asking = [*STEPS[:3], "approve", *STEPS[3:]]
-    assert found["dags"]["tidemark_backfill"]["edges"] == chain("check", *asking)
+    assert found["dags"]["tidemark_backfill"]["edges"] == chain("check", *ASKING)
+    assert found["dags"]["tidemark_accept"]["edges"] == chain("plan", "publish", "report")
 
 
 def test_every_pipeline_file_is_a_dag_of_repeatable_steps_one_run_at_a_time(clone: Clone) -> None:
     clone.add("sales")
     clone.add("visits")
     dags = clone.parse()["dags"]
-    assert set(dags) == {"tidemark_sales", "tidemark_visits", "tidemark_backfill"}
+    assert set(dags) == {"tidemark_sales", "tidemark_visits", *OF_ALL}
     for dag in dags.values():
         assert dag["active_runs"] == 1
         assert not dag["catchup"]
         assert dag["serialized"]
-        assert all(dag["retries"][step] == 1 for step in STEPS)
+        assert {dag["retries"][step] for step in STEPS[1:] if step in dag["retries"]} == {1}
     assert dags["tidemark_sales"]["edges"] == chain(*STEPS)
-    assert dags["tidemark_backfill"]["retries"]["check"] == 0
+    # What a person has filled in wrong does not become right.
+    assert dags["tidemark_backfill"]["retries"]["check"] == dags["tidemark_accept"]["retries"]["plan"] == 0
+
+
+def test_a_pipeline_that_asks_a_person_has_a_task_for_it(clone: Clone) -> None:
+    clone.add("sales", more="quality: {on_failure: ask}\n")
+    assert clone.parse()["dags"]["tidemark_sales"]["edges"] == chain(*ASKING)
+
+
+def test_what_a_pipeline_has_published_starts_its_repair(clone: Clone) -> None:
+    clone.add("sales", more="repair: {max_too_late_rows: 10}\n")
+    clone.add("visits", more="repair: {max_too_late_ratio: 0.1, ask: true}\n")
+    dags = clone.parse()["dags"]
+    sales, visits = (dags[f"tidemark_{name}.repair"] for name in ("sales", "visits"))
+    assert sales["assets"] == ["tidemark://sales/results"]
+    assert sales["edges"] == chain("look", "repair")
+    assert visits["edges"] == chain("look", "approve", "repair")
+    assert sales["active_runs"] == 1
+    assert sales["serialized"]
+    assert visits["serialized"]
 
 
 def test_a_schedule_is_data_intervals_in_utc_and_none_is_by_hand(clone: Clone) -> None:
@@ -90,7 +111,10 @@ def test_assets_start_a_pipeline_when_all_of_them_have_been_updated(clone: Clone
 
 def test_only_publishing_tells_of_an_asset(clone: Clone) -> None:
     clone.add("sales", more='schedule: "@hourly"\n')
-    for dag in clone.parse()["dags"].values():
+    clone.add("visits", more="repair: {max_too_late_rows: 10}\n")
+    dags = clone.parse()["dags"]
+    assert dags.pop("tidemark_visits.repair")["outlets"] == {"repair": ["tidemark"]}
+    for dag in dags.values():
         assert dag["outlets"] == {"publish": ["tidemark"]}
 
 
@@ -99,7 +123,7 @@ def test_a_broken_pipeline_file_is_an_import_error_that_names_it_and_takes_no_da
     broken = clone.write("visits.yaml", "name: visits\nsource: {tabel: x}\n")
     torn = clone.write("torn.yml", "name: [\n")
     found = clone.parse()
-    assert set(found["dags"]) == {"tidemark_sales", "tidemark_backfill"}
+    assert set(found["dags"]) == {"tidemark_sales", *OF_ALL}
     # An error of the file that the good DAGs come from would take them out of service.
     (file, text), *others = found["errors"].items()
     assert file.endswith("broken_pipelines.py")
@@ -113,7 +137,7 @@ def test_of_two_files_with_one_name_the_first_runs_and_the_other_is_the_error(cl
     first = clone.add("sales")
     second = clone.write("sales_again.yaml", first.read_text(encoding="utf-8"))
     found = clone.parse()
-    assert set(found["dags"]) == {"tidemark_sales", "tidemark_backfill"}
+    assert set(found["dags"]) == {"tidemark_sales", *OF_ALL}
     (text,) = found["errors"].values()
     assert f"{second}: name: 'sales' is the name of {first}" in text
 

@@ -87,6 +87,18 @@ class Whole:
         """What a task of a run has pushed."""
         return self.get(f"dags/{dag}/dagRuns/{run}/taskInstances/{task}/xcomEntries/{key}")["value"]
 
+    def waiting(self, dag: str, run: str) -> str:
+        """What a run asks a person, when its task `approve` does."""
+        until(lambda: self.tasks(dag, run).get("approve") == "awaiting_input", RUN_WITHIN_S, every_s=0.5)
+        details = self.get(f"dags/{dag}/dagRuns/{run}/taskInstances/approve/-1/hitlDetails")
+        return f"{details['subject']}\n{details['body']}"
+
+    def answered(self, dag: str, run: str, option: str, user: str = "admin") -> int:
+        """The status of an answer to the question of a run."""
+        path = f"/api/v2/dags/{dag}/dagRuns/{run}/taskInstances/approve/-1/hitlDetails"
+        with self.client(user) as client:
+            return client.patch(path, json={"chosen_options": [option], "params_input": {}}).status_code
+
     def restart(self, part: str) -> None:
         """Kill a part of it, and start it again."""
         for process in processes.carrying(self.installation.home):

@@ -28,6 +28,7 @@ from tests.spark import history
 from tests.spark.engine import in_order, rows_of
 from tests.spark.files_read import most_files_read
 from tests.spark.test_custom_runs import detecting
+from tests.spark.test_runs import publish as unchecked
 from tests.spark.test_session_runs import sessions
 from tests.spark.test_sliding_runs import SHAPES, sliding
 from tests.spark.whole_run import assert_published, published, taken
@@ -126,14 +127,17 @@ def test_a_run_reads_and_writes_its_own_day_and_the_windows_still_open(
     end = history.START.replace(hour=0) + timedelta(days=DAYS)
     yesterday = end - timedelta(days=1)
     behind, _ = Runner(spark, pipeline, lake).plan(Interval(), yesterday - timedelta(days=1))
-    assert most_files_read(spark, path, lambda: taken(spark, pipeline, lake, arrived_to=yesterday)) == DAYS - 1
+    assert (
+        most_files_read(spark, path, lambda: unchecked(spark, pipeline, lake, Interval(), arrived_to=yesterday))
+        == DAYS - 1
+    )
     # What another has published since the plan is not done.
     for step in ("replay", "audit", "publish", "report"):
         outcome = Runner(spark, pipeline, lake).step(step, behind.run)
         assert (outcome.state, outcome.run_id) == ("unchanged", ledger.published(spark, lake)[-1].run_id)
     planned = plan(spark, pipeline, lake, Interval(), end)
     assert extent(spark, pipeline, lake, planned).source_files == 2
-    assert most_files_read(spark, path, lambda: taken(spark, pipeline, lake, arrived_to=end)) == 2
+    assert most_files_read(spark, path, lambda: unchecked(spark, pipeline, lake, Interval(), arrived_to=end)) == 2
     [*_, run] = ledger.published(spark, lake)
     assert (run.arrived_from, run.interval_start) == (yesterday, yesterday - timedelta(hours=3))
     assert run.counts["too_late_behind"] > 0
@@ -144,7 +148,7 @@ def test_a_run_reads_and_writes_its_own_day_and_the_windows_still_open(
     assert 0 < anew < rows_published(spark, lake, "window_results") / 2
     # What came for windows of earlier days is told as by a run that reads everything.
     other = Lake(lake.root + "-whole", "readings")
-    taken(spark, pipeline, other, arrived_to=end)
+    unchecked(spark, pipeline, other, Interval(), arrived_to=end)
     assert published(spark, lake) == published(spark, other)
     kept = [read_published(spark, of, "advances").drop("run_id") for of in (lake, other)]
     assert in_order(rows_of(kept[0])) == in_order(rows_of(kept[1]))

@@ -35,6 +35,7 @@ def complete(table: str, **overrides: str) -> Pipeline:
     return history.pipeline(table, replay__mode="complete", windows__allowed_lateness="0s", **overrides)
 
 
+@pytest.mark.soak
 def test_a_whole_run_tells_what_the_watermark_has_cost(spark: SparkSession, table: str, lake: Lake) -> None:
     pipeline = complete(table)
     run, expected = assert_publishes_the_references(spark, pipeline, lake, slices=2)

@@ -20,6 +20,7 @@ from spark_jobs.tables.lake import RESULT_TABLES, Lake
 from spark_jobs.tables.published import NothingPublishedError, read_published
 from tests.spark import history
 from tests.spark.engine import rows_of
+from tests.spark.whole_run import assert_published
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
@@ -130,8 +131,9 @@ def test_what_is_staged_is_not_visible(spark: SparkSession, table: str, lake: La
 def test_a_failed_check_blocks_publishing_and_says_why(spark: SparkSession, table: str, lake: Lake) -> None:
     pipeline = history.pipeline(table, quality__max_too_late_ratio="0.0001")
     runner = Runner(spark, pipeline, lake)
-    with pytest.raises(BlockedError, match=r"too.late"):
+    with pytest.raises(BlockedError, match=r"too.late") as blocked:
         runner.run(Interval())
+    assert not blocked.value.asks
     assert not delta_log.exists(spark, lake.path("panes"))
     run = ledger.runs(spark, lake)[-1]
     assert run.state == "blocked"
@@ -139,6 +141,37 @@ def test_a_failed_check_blocks_publishing_and_says_why(spark: SparkSession, tabl
     with pytest.raises(InputError, match="only what has passed"):
         runner.step("publish", run)
     assert spark.read.format("delta").load(lake.path("quality")).where("not success").count() == 1
+
+
+def written(lake: Lake) -> dict[str, int]:
+    """When each file of rows was written."""
+    return {str(path): path.stat().st_mtime_ns for path in Path(lake.home).rglob("*.parquet")}
+
+
+def test_what_was_blocked_is_published_without_computing_it_again_when_a_person_takes_it(
+    spark: SparkSession, table: str, lake: Lake
+) -> None:
+    pipeline = history.pipeline(table, quality__max_too_late_ratio="0.0001", quality__on_failure="ask")
+    runner = Runner(spark, pipeline, lake)
+    with pytest.raises(BlockedError) as blocked:
+        runner.run(Interval())
+    assert blocked.value.asks
+    (run,) = ledger.runs(spark, lake)
+    with pytest.raises(InputError, match="no reason"):
+        runner.accept(run, " ")
+    staged = written(lake)
+    accepted = runner.accept(run, "ada: the outage of May")
+    assert (accepted.state, accepted.accepted) == ("accepted", "ada: the outage of May")
+    runner.step("publish", accepted)
+    assert_published(spark, lake, reference.replay(history.events(), pipeline))
+    assert staged.items() <= written(lake).items()
+    told = runner.step("report", runner.find(run.run_id)).report
+    assert "ada: the outage of May" in Path(str(told)).read_text(encoding="utf-8")
+    # Once is enough, and what is not blocked needs nobody.
+    assert runner.accept(runner.find(run.run_id), "again").accepted == "ada: the outage of May"
+    planned, _ = runner.plan(Interval(history.START, history.START + timedelta(hours=1)))
+    with pytest.raises(InputError, match="found it planned: only a blocked one"):
+        runner.accept(planned.run, "ada: why not")
 
 
 def test_a_whole_run_publishes_with_its_checks_and_report(spark: SparkSession, table: str, lake: Lake) -> None:

@@ -11,6 +11,14 @@ from spark_jobs.pipeline import Problem
 # Each row: a change of one place in the file, and its only problem, as it is printed after 'flights.yaml:'.
 CONTRADICTIONS = [
     (
+        "quality:\n",
+        "repair: {ask: true}\nquality:\n",
+        (
+            "29:1: repair: says nothing of how many rows a window may miss; set max_too_late_rows, "
+            "max_too_late_ratio or both"
+        ),
+    ),
+    (
         "  kind: tumbling\n  size: 1 hour\n  offset: -15 min\n",
         "  kind: session\n",
         "18:1: windows.gap: missing, expected a duration longer than 0, such as '30 minutes'",
@@ -257,6 +265,29 @@ CONTRADICTIONS = [
         "26:3: windows.aggregates: found no aggregate, expected at least one, such as 'flights: count(*)'",
     ),
 ]
+
+
+REPAIRS = [
+    (
+        ("late_data: side_output", "late_data: update"),
+        "29:1: repair: windows.late_data update takes every row, however late: no window misses one; take it away",
+    ),
+    (
+        ("  kind: tumbling\n  size: 1 hour\n  offset: -15 min\n", "  kind: session\n  gap: 30 min\n"),
+        (
+            "28:1: repair: windows.kind session has none: a row that came too late may bridge sessions that no part of "
+            "time holds alone; take it away"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), REPAIRS)
+def test_windows_that_cannot_be_repaired_alone_are_named(
+    edit: Callable[..., str], problems_of: Callable[..., list[Problem]], change: tuple[str, str], message: str
+) -> None:
+    text = edit(change, ("quality:\n", "repair: {max_too_late_rows: 3}\nquality:\n"))
+    assert [str(problem) for problem in problems_of(text)] == [f"flights.yaml:{message}"]
 
 
 @pytest.mark.parametrize(("old", "new", "message"), CONTRADICTIONS)

@@ -24,6 +24,7 @@ from spark_jobs.pipeline import (
     Placement,
     Problem,
     Quality,
+    Repair,
     ReplayOrder,
     Source,
     SourcePartition,
@@ -230,6 +231,9 @@ def test_an_emission_follows_a_clock_a_row_or_a_number_of_rows(
         ("key: [carrier]", "key: []", "windows.key", ()),
         ("accumulation: accumulating", "accumulation: discarding", "windows.accumulation", Accumulation.DISCARDING),
         ("on_failure: block", "on_failure: warn", "quality.on_failure", OnFailure.WARN),
+        ("on_failure: block", "on_failure: ask", "quality.on_failure", OnFailure.ASK),
+        ('schedule: "@daily"', "repair: {max_too_late_rows: 0, ask: true}", "repair", Repair(0, None, True)),
+        ('schedule: "@daily"', "repair: {max_too_late_ratio: 0.5}", "repair", Repair(None, 0.5, False)),
         ("ratio: 0.01", "ratio: 1e-3", "quality.max_too_late_ratio", 0.001),
         ("ratio: 0.01", "ratio: 0", "quality.max_too_late_ratio", 0.0),
         ('"@daily"', "0  6 * * mon-fri", "schedule", "0 6 * * mon-fri"),
@@ -325,6 +329,8 @@ def test_a_loaded_pipeline_knows_its_file_but_is_the_same_without(tmp_path: Path
 
 def test_the_fingerprint_changes_with_meaning_alone() -> None:
     pipeline = parse(MINIMAL)
-    same = parse(MINIMAL + "schedule: '@daily'\nquality: {on_failure: warn}\n# a comment\n")
+    same = parse(
+        MINIMAL + "schedule: '@daily'\nquality: {on_failure: warn}\nrepair: {max_too_late_rows: 3}\n# a comment\n"
+    )
     other = parse(MINIMAL.replace("5 s", "6 s"))
     assert same.fingerprint == pipeline.fingerprint != other.fingerprint

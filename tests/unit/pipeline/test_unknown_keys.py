@@ -104,7 +104,7 @@ LATER = [
         "joins: []",
         (
             "37:1: joins: unknown key; did you mean 'join'? known keys: name, source, sources, replay, watermark, "
-            "join, windows, quality, schedule"
+            "join, windows, quality, repair, schedule"
         ),
     ),
     (
@@ -112,7 +112,7 @@ LATER = [
         "trigger: {count: 3}",
         (
             "37:1: trigger: unknown key here; it belongs to windows; known keys: name, source, sources, replay, "
-            "watermark, join, windows, quality, schedule"
+            "watermark, join, windows, quality, repair, schedule"
         ),
     ),
 ]

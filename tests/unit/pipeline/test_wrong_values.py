@@ -131,9 +131,19 @@ WRONG = [
         "27:13: windows.aggregates.flights: found nothing, expected a SQL aggregate such as count(*)",
     ),
     (
+        "quality:\n",
+        "repair: {max_too_late_rows: -1}\nquality:\n",
+        "29:29: repair.max_too_late_rows: found the number -1, expected a number of rows, at least 0",
+    ),
+    (
+        "quality:\n",
+        "repair: {max_too_late_rows: 1, ask: yes}\nquality:\n",
+        "29:37: repair.ask: found the YAML boolean yes, expected true or false",
+    ),
+    (
         "on_failure: block",
         "on_failure: stop",
-        "30:15: quality.on_failure: found 'stop', expected block or warn",
+        "30:15: quality.on_failure: found 'stop', expected block, warn or ask",
     ),
     (
         "ratio: 0.01",
