@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import cached_property
+from time import monotonic
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException, PythonException
@@ -23,7 +24,7 @@ from spark_jobs.jobs.complete_staging import CompleteStaging, cost
 from spark_jobs.jobs.counting import Counting, windows_of
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.join_staging import JoinStaging
-from spark_jobs.jobs.progress import Progress
+from spark_jobs.jobs.progress import Progress, staged
 from spark_jobs.jobs.session_staging import SessionStaging
 from spark_jobs.jobs.slices import Slice, slices_of
 from spark_jobs.jobs.slices import whole as whole_of
@@ -187,6 +188,7 @@ class _Staging:
         if not triggers.is_default(pipeline) and advances is not None:
             firing = TriggerStaging(pipeline, groups, advances, self._kept, self._stage, self._until_us)
         complete = CompleteStaging(pipeline, book, self._kept, self._stage, self._staged_part)
+        began = monotonic()
         with ThreadPoolExecutor(max_workers=4) as pool:
             beside = [pool.submit(self._watermarks, book), pool.submit(self._invalid, counts["invalid"])]
             beside += self._emitted(groups, pool)
@@ -200,7 +202,7 @@ class _Staging:
                     behind = closed.late_counts(late)
                 # While the results of a slice are written, the next slice's panes are computed.
                 beside.append(pool.submit(self._told, part, late, fired, firing, complete))
-                self._say(f"slice {i + 1} of {len(parts)} staged")
+                self._say(staged(i + 1, len(parts), monotonic() - began))
             for future in beside:
                 future.result()
         if self._behind is not None:
