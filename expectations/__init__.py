@@ -6,5 +6,6 @@
 from expectations.check import Check
 from expectations.checking import check
 from expectations.errors import AuditError
+from expectations.staged import LIVE
 
-__all__ = ["AuditError", "Check", "check"]
+__all__ = ["LIVE", "AuditError", "Check", "check"]

@@ -10,11 +10,15 @@ import re
 from collections.abc import Mapping
 from functools import cached_property, reduce
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from expectations.disclosure import first_line
+from expectations.errors import AuditError
 from expectations.own_columns import invalid_rows_told_truly, late_rows_told_truly
 from expectations.staged_tables import WINDOW, StagedTables
+from expectations.windows import bounds
 from spark_jobs.pipeline.checks import COMPLETE_TABLE
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.retractions import IS_RETRACTION, left_out, retracts
@@ -27,6 +31,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "late_events": (*WINDOW, "event_time", "arrival_time", "watermark", "late_by_ms", "run_id"),
     "invalid_events": ("reason", "run_id"),
 }
+#: The table of a live job's results, among the staged ones, if there is one to compare with.
+LIVE = "live"
 #: Those of the complete results.
 COMPLETE = (*WINDOW, "row_count", "missed_rows", "is_shown", "faithful")
 _KEYED = ("panes", "window_results", "late_events")
@@ -89,6 +95,41 @@ class Staged(StagedTables):
             faithful = F.aggregate(faithful, F.lit(0).cast("long"), Column.__add__)
         told = self._tables[COMPLETE_TABLE].withColumn("faithful_rows", faithful)
         return self._keep(told.select(self._key().alias("key"), *COMPLETE[:-1], "faithful_rows"))
+
+    @cached_property
+    def told_live(self) -> tuple[str, ...]:
+        """The aggregates that the live job tells as well, by their names here. Raises AuditError if there are none."""
+        there = {name.lower() for name in self._tables[LIVE].columns}
+        needed = [*self.pipeline.windows.key, *bounds(self.pipeline)]
+        told = tuple(a.name for a in self.pipeline.windows.aggregates if a.name.lower() in there)
+        missing = [name for name in needed if name.lower() not in there] or ([] if told else ["for any aggregate"])
+        if missing:
+            found = ", ".join(self._tables[LIVE].columns)
+            raise AuditError(f"quality.compare_with: the table has no column {', '.join(missing)}; found {found}")
+        return told
+
+    @cached_property
+    def own_beside_live(self) -> DataFrame:
+        """Every result, with `key`, and the aggregates `told_live`."""
+        return self._beside_live(self._tables["window_results"])
+
+    @cached_property
+    def live(self) -> DataFrame:
+        """The live job's results as `own_beside_live`, each value as the type that it has here.
+
+        Raises AuditError for a value that cannot be.
+        """
+        own = {field.name.lower(): field.dataType for field in self._tables["window_results"].schema}
+        names = [*self.pipeline.windows.key, *bounds(self.pipeline), *self.told_live]
+        try:
+            told = self._tables[LIVE].select(*(F.col(f"`{n}`").cast(own[n.lower()]).alias(n) for n in names))
+        except AnalysisException as problem:
+            raise AuditError(f"quality.compare_with: {first_line(str(problem))}") from problem
+        return self._keep(self._beside_live(told))
+
+    def _beside_live(self, rows: DataFrame) -> DataFrame:
+        told = (F.col(f"`{name}`").alias(name) for name in self.told_live)
+        return rows.select(self._key().alias("key"), *bounds(self.pipeline), *told)
 
     @cached_property
     def invalid_events(self) -> DataFrame:

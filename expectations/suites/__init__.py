@@ -13,6 +13,7 @@ from expectations.suites import (
     join_run,
     late_events,
     late_join_rows,
+    live,
     pair_firings,
     pairs,
     panes,
@@ -33,6 +34,7 @@ SUITES: tuple[Suite[Staged], ...] = (
     window_results.SUITE,
     late_events.SUITE,
     complete_results.SUITE,
+    live.SUITE,
     run.SUITE,
 )
 

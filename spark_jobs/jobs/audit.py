@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from expectations import AuditError, Check, check
+from expectations import LIVE, AuditError, Check, check
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import OnFailure, Pipeline
 from spark_jobs.session import shuffling
-from spark_jobs.tables import staging
+from spark_jobs.tables import source, staging
+from spark_jobs.tables.errors import SourceError
+from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake, result_tables
 
 TABLE = "quality"
@@ -37,18 +40,37 @@ QUALITY = T.StructType(
 )
 
 
-def audit(spark: SparkSession, pipeline: Pipeline, lake: Lake, run_id: str, counts: Mapping[str, int]) -> list[Check]:
-    """Check what the run has staged.
+def audit(
+    spark: SparkSession,
+    pipeline: Pipeline,
+    lake: Lake,
+    run_id: str,
+    counts: Mapping[str, int],
+    interval: Interval = Interval(),  # noqa: B008
+) -> list[Check]:
+    """Check what the run over `interval` has staged.
 
     `counts` are the run's, as the replay step reported them. Raises InputError for an expectation of the pipeline's
-    that cannot be asked, and for staged tables that are not a whole run's.
+    that cannot be asked, for a live job's table that cannot be compared with, and for staged tables that are not a
+    whole run's.
     """
     tables = {table: staging.staged(spark, lake, run_id, table) for table in result_tables(pipeline)}
     try:
+        if pipeline.quality.compare_with is not None:
+            tables[LIVE] = _live(spark, pipeline.quality.compare_with.table, interval)
         with shuffling(spark, sum(counts.get(name, 0) for name in _LARGE)):
             return check(tables, pipeline, counts, run_id)
     except AuditError as problem:
         raise InputError(str(problem)) from problem
+
+
+def _live(spark: SparkSession, table: str, interval: Interval) -> DataFrame:
+    """The newest results of a live job, of the windows of the run. Raises AuditError."""
+    try:
+        found = source.read(spark, table, source.pinned_version(spark, table))
+    except SourceError as problem:
+        raise AuditError(f"quality.compare_with: {problem}") from problem
+    return found.where(interval.holds(F.col("window_start"))) if "window_start" in found.columns else found
 
 
 def quality(spark: SparkSession, run_id: str, checks: Sequence[Check]) -> DataFrame:

@@ -291,7 +291,8 @@ class Runner:
 
         self._progress("audit", "checking what is staged")
         pipeline = taken(self._pipeline, run)
-        checks = auditing.audit(self._spark, pipeline, self._lake, run.run_id, run.counts)
+        interval = Interval(run.interval_start, run.interval_end)
+        checks = auditing.audit(self._spark, pipeline, self._lake, run.run_id, run.counts, interval)
         auditing.record(self._spark, self._lake, run.run_id, checks)
         failed = [c for c in checks if not c.success]
         counts = {"checks_passed": len(checks) - len(failed), "checks_failed": len(failed)}

@@ -23,6 +23,7 @@ from spark_jobs.pipeline.model import (
     EndOfInput,
     LateData,
     LatePanes,
+    LiveResults,
     Mode,
     OnFailure,
     Order,
@@ -194,12 +195,21 @@ _WINDOWS = Record(
     later=("evictor",),
 )
 
+_LIVE = Record(
+    LiveResults,
+    fields=(
+        Field("table", "table", text("a Delta path, or catalog.schema.table"), required=True),
+        Field("tolerance", "tolerance", ratio("a share between 0 and 1, such as 1e-9")),
+    ),
+)
+
 _QUALITY = Record(
     Quality,
     fields=(
         Field("on_failure", "on_failure", choice(OnFailure)),
         Field("max_too_late_ratio", "max_too_late_ratio", ratio("a share between 0 and 1, such as 0.01")),
         Field("expectations", "expectations", EXPECTATIONS),
+        Field("compare_with", "compare_with", _LIVE),
     ),
 )
 
@@ -258,6 +268,7 @@ PIPELINE = Record(
         rules.alignment_belongs_to_offset_order,
         rules.complete_results_have_columns_of_their_own,
         rules.repairs_are_of_windows_that_close,
+        rules.only_windows_are_compared_with_a_live_job,
         *join_rules.RULES,
     ),
 )

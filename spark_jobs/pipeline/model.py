@@ -278,12 +278,21 @@ class Expectation:
 
 
 @dataclass(frozen=True)
+class LiveResults:
+    """A Delta table of a live job's results; numbers may differ by the share `tolerance` of the greater."""
+
+    table: str
+    tolerance: float = 0.0
+
+
+@dataclass(frozen=True)
 class Quality:
     """What must hold before anything is published."""
 
     on_failure: OnFailure = OnFailure.BLOCK
     max_too_late_ratio: float | None = None
     expectations: tuple[Expectation, ...] = ()
+    compare_with: LiveResults | None = None
 
 
 @dataclass(frozen=True)

@@ -183,6 +183,12 @@ def repairs_are_of_windows_that_close(facts: Facts) -> Contradictions:
         yield "repair", "a join has none: its rows fill no windows that are told apart; take it away"
 
 
+def only_windows_are_compared_with_a_live_job(facts: Facts) -> Contradictions:
+    """Compare results of windows, which are told one by one."""
+    if facts.written("quality.compare_with") and facts.written("join"):
+        yield "quality.compare_with", "a join has pairs, and no results of windows; take it away"
+
+
 def future_guard_needs_arrival_time(facts: Facts) -> Contradictions:
     """Compare event time with arrival only where arrival, or the commit in its place, is known."""
     for key in _sources(facts):

@@ -200,3 +200,28 @@ def test_a_mark_below_an_earlier_one_ends_the_silence_of_its_partition(session: 
     expected = reference.replay(rows, pipeline)
     assert 12 not in [row["id"] for row in expected.late_events]
     assert_same_tables(spark_replay(session, rows[::-1], pipeline, schema=UNITED), expected)
+
+
+def test_each_of_several_marks_of_one_partition_counts_from_its_own_row_on(session: SparkSession) -> None:
+    """Between two marks, and between two ticks, a row is judged by the first of the marks."""
+    steps = [("app", "b", 1000, 9000, False), ("web", "a", 1150, 50, True)]
+    steps += [("web", "a", 1210, 100, True), ("web", "a", 1220, 150, False), ("web", "a", 1230, 200, True)]
+    steps += [("web", "a", 1240, 151, False), ("app", "b", 1950, 9001, False)]
+    rows = [
+        {"id": i, "source": source, "partition": partition, "arrival_us": clock * 1000, "ts": ts, "seconds": ts / 1000}
+        | {"mark": mark, "value": None, "counts": True}
+        for i, (source, partition, clock, ts, mark) in enumerate(steps)
+    ]
+    _, pipeline = drawn(EmitKind.EVERY, 0, 2)
+    web, app, *_ = pipeline.sources
+    one = replace(web.source, source_partition=SourcePartition(("partition",)), where=None)
+    marked = Watermark(Strategy.PUNCTUATED, when="mark", idle_timeout_ms=5_000)
+    pipeline = replace(
+        pipeline,
+        sources=(replace(web, source=one, watermark=marked), replace(app, watermark=Watermark())),
+        watermark=replace(pipeline.watermark, emit=Emit(EmitKind.EVERY, interval_ms=100)),
+        windows=replace(pipeline.windows, allowed_lateness_ms=0),
+    )
+    expected = reference.replay(rows, pipeline)
+    assert [row["id"] for row in expected.late_events] == [5]
+    assert_same_tables(spark_replay(session, rows[::-1], pipeline, schema=UNITED), expected)

@@ -11,7 +11,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Aggregate, Windows
-from spark_jobs.replay import replay, windows
+from spark_jobs.replay import columns as c
+from spark_jobs.replay import replay, window_slices, windows
 from spark_jobs.semantics.windows import assigner
 from tests.spark import history
 from tests.spark.engine import frame_of
@@ -77,3 +78,29 @@ def test_rows_are_aggregated_before_they_are_given_to_windows(
     plan = replayed._on_time_panes._jdf.queryExecution().optimizedPlan()
     assert multiplies_rows(plan) is expected
     assert "Generate" in plan.toString()
+
+
+def test_a_late_row_is_given_to_the_windows_that_have_dropped_it(session: SparkSession) -> None:
+    shape = Windows(kind="sliding", size_ms=25, slide_ms=10, allowed_lateness_ms=2)
+    pipeline = replace(history.pipeline("nowhere"), windows=shape)
+    # The windows of 37 are [20, 45) and [30, 55); they close at 46 and 56.
+    rows = [(37, 30, at, at >= 56, f"at {at}") for at in (44, 45, 46, 55, 56, 70)]
+    names = f"{c.TS_MS} long, {c.WINDOW_MS} long, {c.WATERMARK_MS} long, {c.TOO_LATE} boolean, name string"
+    late = session.createDataFrame(rows, names)
+    dropped = window_slices.dropped_pairs(late, pipeline)
+    found = sorted((row["name"], row[c.WINDOW_MS]) for row in dropped.collect())
+    assert found == [("at 46", 20), ("at 55", 20), ("at 56", 20), ("at 56", 30), ("at 70", 20), ("at 70", 30)]
+
+
+@pytest.mark.parametrize(("kind", "starts"), [("sliding", [20, 30]), ("tumbling", [30])])
+def test_pairs_have_the_columns_of_the_source_and_the_window(
+    session: SparkSession, kind: str, starts: list[int]
+) -> None:
+    slide = 10 if kind == "sliding" else 0
+    pipeline = replace(history.pipeline("nowhere"), windows=Windows(kind=kind, size_ms=25, slide_ms=slide))
+    rows = session.createDataFrame(
+        [(37, 30, 5, "a", 1.5)], f"{c.TS_MS} long, {c.WINDOW_MS} long, {c.CLOCK_US} long, device string, reading double"
+    )
+    pairs = window_slices.pairs(rows, pipeline)
+    assert set(pairs.columns) == {"device", "reading", c.WINDOW_MS}
+    assert sorted(pairs.collect()) == [("a", 1.5, start) for start in starts]
