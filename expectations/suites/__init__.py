@@ -10,6 +10,7 @@ from expectations.staged_join import StagedJoin
 from expectations.suites import (
     clock,
     complete_results,
+    coverage,
     join_run,
     late_events,
     late_join_rows,
@@ -34,6 +35,7 @@ SUITES: tuple[Suite[Staged], ...] = (
     window_results.SUITE,
     late_events.SUITE,
     complete_results.SUITE,
+    coverage.SUITE,
     live.SUITE,
     run.SUITE,
 )

@@ -287,12 +287,16 @@ class LiveResults:
 
 @dataclass(frozen=True)
 class Quality:
-    """What must hold before anything is published."""
+    """What must hold before anything is published.
+
+    `min_coverage`: the share of all windows, from its first on, of which each key must have results; None: any.
+    """
 
     on_failure: OnFailure = OnFailure.BLOCK
     max_too_late_ratio: float | None = None
     expectations: tuple[Expectation, ...] = ()
     compare_with: LiveResults | None = None
+    min_coverage: float | None = None
 
 
 @dataclass(frozen=True)

@@ -189,6 +189,16 @@ def only_windows_are_compared_with_a_live_job(facts: Facts) -> Contradictions:
         yield "quality.compare_with", "a join has pairs, and no results of windows; take it away"
 
 
+def coverage_is_of_a_grid(facts: Facts) -> Contradictions:
+    """Miss windows only where there is a grid of them."""
+    if not facts.written("quality.min_coverage"):
+        return
+    if facts.written("join"):
+        yield "quality.min_coverage", "a join has pairs, and no results of windows; take it away"
+    elif facts.value("windows.kind") == "session":
+        yield "quality.min_coverage", "windows.kind session has no grid of which windows could be missing; take it away"
+
+
 def future_guard_needs_arrival_time(facts: Facts) -> Contradictions:
     """Compare event time with arrival only where arrival, or the commit in its place, is known."""
     for key in _sources(facts):

@@ -267,6 +267,22 @@ CONTRADICTIONS = [
 ]
 
 
+OF_A_GRID = [
+    (
+        ("  kind: tumbling\n  size: 1 hour\n  offset: -15 min\n", "  kind: session\n  gap: 30 min\n"),
+        "29:3: quality.min_coverage: windows.kind session has no grid of which windows could be missing; take it away",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), OF_A_GRID)
+def test_coverage_is_asked_of_a_grid(
+    edit: Callable[..., str], problems_of: Callable[..., list[Problem]], change: tuple[str, str], message: str
+) -> None:
+    text = edit(change, ("  on_failure: block\n", "  min_coverage: 0.9\n"))
+    assert [str(problem) for problem in problems_of(text)] == [f"flights.yaml:{message}"]
+
+
 REPAIRS = [
     (
         ("late_data: side_output", "late_data: update"),

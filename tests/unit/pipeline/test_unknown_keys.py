@@ -29,7 +29,10 @@ UNKNOWN = [
     (
         "  on_failure: block",
         "  colour: red",
-        "30:3: quality.colour: unknown key; known keys: on_failure, max_too_late_ratio, expectations, compare_with",
+        (
+            "30:3: quality.colour: unknown key; known keys: on_failure, max_too_late_ratio, min_coverage, "
+            "expectations, compare_with"
+        ),
     ),
     (
         "  order: arrival\n",
@@ -44,7 +47,7 @@ UNKNOWN = [
         "  schedule: x",
         (
             "30:3: quality.schedule: unknown key here; it belongs to the top of the file; known keys: on_failure,"
-            " max_too_late_ratio, expectations, compare_with"
+            " max_too_late_ratio, min_coverage, expectations, compare_with"
         ),
     ),
     (
