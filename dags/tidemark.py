@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from tidemark_airflow.alerts import Alert
 from tidemark_airflow.dags import accept_dag, backfill_dag, pipeline_dags
 
 PIPELINES = Path(__file__).parent / "pipelines"
@@ -9,6 +10,9 @@ PIPELINES = Path(__file__).parent / "pipelines"
 # Pipelines whose source table is landed by a job of this project, before they run.
 LANDING = {"departures_by_carrier": "land_flights.py"}
 
-globals().update(pipeline_dags(PIPELINES, landing=LANDING))
-backfill = backfill_dag(PIPELINES)
-accept = accept_dag(PIPELINES)
+# Airflow's notifiers, told of tasks that fail and of checks that do.
+ALERTS: list[Alert] = []
+
+globals().update(pipeline_dags(PIPELINES, landing=LANDING, alerts=ALERTS))
+backfill = backfill_dag(PIPELINES, alerts=ALERTS)
+accept = accept_dag(PIPELINES, alerts=ALERTS)

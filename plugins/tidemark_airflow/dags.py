@@ -14,7 +14,7 @@ they have been updated, and answers for what has arrived by then. What is publis
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from spark_jobs.pipeline import AssetSchedule, EndOfInput, OnFailure, Order, Pipeline
 from tidemark_airflow import acceptance
+from tidemark_airflow.alerts import Alert, of_checks, of_failures
 from tidemark_airflow.approval import ApproveOperator, ApproveRepairOperator
 from tidemark_airflow.assets import results_of
 from tidemark_airflow.backfill_form import FormError, form, request_of
@@ -40,18 +41,23 @@ _TRIGGERED = "{{ dag_run.run_after.isoformat(timespec='milliseconds') }}"
 _SINCE = datetime(2024, 1, 1, tzinfo=UTC)
 
 
-def pipeline_dags(folder: Path, landing: Mapping[str, str] | None = None) -> dict[str, DAG]:
+def pipeline_dags(
+    folder: Path, landing: Mapping[str, str] | None = None, alerts: Sequence[Alert] = ()
+) -> dict[str, DAG]:
     """A DAG for every good pipeline file of a folder, and one for its repairs if it has some, by DAG id.
 
     `landing` names the script in spark_jobs/jobs that brings a pipeline's source table, by the pipeline's name.
     """
     pipelines = read_folder(folder).good.values()
-    dags = [pipeline_dag(pipeline, landing=(landing or {}).get(pipeline.name)) for pipeline in pipelines]
-    dags += [repair_dag(pipeline) for pipeline in pipelines if pipeline.repair is not None]
+    landed = landing or {}
+    dags = [pipeline_dag(pipeline, landing=landed.get(pipeline.name), alerts=alerts) for pipeline in pipelines]
+    dags += [repair_dag(pipeline, alerts=alerts) for pipeline in pipelines if pipeline.repair is not None]
     return {dag.dag_id: dag for dag in dags}
 
 
-def pipeline_dag(pipeline: Pipeline, *, landing: str | None = None, application: str = "") -> DAG:
+def pipeline_dag(
+    pipeline: Pipeline, *, landing: str | None = None, application: str = "", alerts: Sequence[Alert] = ()
+) -> DAG:
     """The DAG of a pipeline, on the schedule of its file, or started by hand where it has none."""
     schedule = _schedule(pipeline.schedule)
     with DAG(
@@ -60,15 +66,16 @@ def pipeline_dag(pipeline: Pipeline, *, landing: str | None = None, application:
         schedule=schedule,
         # Without a schedule there is nothing that a new DAG could start by itself.
         is_paused_upon_creation=None if schedule else False,
-        **_common(f"Made from `{pipeline.path}`."),
+        **_common(f"Made from `{pipeline.path}`.", alerts),
     ) as dag:
-        first = _steps(_request(pipeline), application, asks=pipeline.quality.on_failure is OnFailure.ASK)
+        asks = pipeline.quality.on_failure is OnFailure.ASK
+        first = _steps(_request(pipeline), application, asks=asks, alerts=alerts)
         if landing:
             LandOperator(script=landing) >> first
     return dag
 
 
-def repair_dag(pipeline: Pipeline, *, application: str = "") -> DAG:
+def repair_dag(pipeline: Pipeline, *, application: str = "", alerts: Sequence[Alert] = ()) -> DAG:
     """The DAG that looks, whenever the pipeline has published something, which of its windows are to be repaired."""
     if pipeline.repair is None or pipeline.path is None:
         raise ValueError(f"{pipeline.name}: asked for a DAG of repairs, found no repair, or no file")
@@ -76,7 +83,7 @@ def repair_dag(pipeline: Pipeline, *, application: str = "") -> DAG:
         repair_dag_id(pipeline.name),
         description=f"Compute windows of {pipeline.name} again that missed too many rows",
         schedule=[results_of(pipeline.name)],
-        **_common(f"By `repair` in `{pipeline.path}`."),
+        **_common(f"By `repair` in `{pipeline.path}`.", alerts),
     ) as dag:
         look, repair = (
             kind(pipeline_file=pipeline.path, application=application) for kind in (LookOperator, RepairOperator)
@@ -99,7 +106,7 @@ def _request(pipeline: Pipeline) -> Request:
     return request
 
 
-def backfill_dag(folder: Path, *, application: str = "") -> DAG | None:
+def backfill_dag(folder: Path, *, application: str = "", alerts: Sequence[Alert] = ()) -> DAG | None:
     """The DAG with a form that computes windows of any good pipeline file again; None where there is none."""
     pipelines = read_folder(folder).good
     if not pipelines:
@@ -110,7 +117,7 @@ def backfill_dag(folder: Path, *, application: str = "") -> DAG | None:
         schedule=None,
         is_paused_upon_creation=False,
         params=form(pipelines),
-        **_common("Windows that begin in [from, to) are replaced as a whole; empty means without bound."),
+        **_common("Windows that begin in [from, to) are replaced as a whole; empty means without bound.", alerts),
     ) as dag:
 
         @task(task_id="check", retries=0)
@@ -121,11 +128,11 @@ def backfill_dag(folder: Path, *, application: str = "") -> DAG | None:
             except FormError as error:
                 raise AirflowFailException(str(error)) from None
 
-        _steps(check(), application, asks=True)
+        _steps(check(), application, asks=True, alerts=alerts)
     return dag
 
 
-def accept_dag(folder: Path, *, application: str = "") -> DAG | None:
+def accept_dag(folder: Path, *, application: str = "", alerts: Sequence[Alert] = ()) -> DAG | None:
     """The DAG with a form that publishes a run which its checks have blocked; None where there is no pipeline."""
     pipelines = read_folder(folder).good
     if not pipelines:
@@ -136,7 +143,9 @@ def accept_dag(folder: Path, *, application: str = "") -> DAG | None:
         schedule=None,
         is_paused_upon_creation=False,
         params=acceptance.form(pipelines),
-        **_common("Nothing is computed: what the run has staged is published as it is, and the reason is kept."),
+        **_common(
+            "Nothing is computed: what the run has staged is published as it is, and the reason is kept.", alerts
+        ),
     ) as dag:
 
         @task(task_id=PLAN, retries=0)
@@ -153,20 +162,21 @@ def accept_dag(folder: Path, *, application: str = "") -> DAG | None:
     return dag
 
 
-def _steps(request: Any, application: str, *, asks: bool = False) -> PlanOperator:
+def _steps(request: Any, application: str, *, asks: bool = False, alerts: Sequence[Alert] = ()) -> PlanOperator:
     plan = PlanOperator(request=request, application=application)
-    replay, audit, report = (StepOperator(step=step, application=application) for step in ("replay", "audit", "report"))
+    replay, report = (StepOperator(step=step, application=application) for step in ("replay", "report"))
+    audit = StepOperator(step="audit", application=application, **of_checks(alerts))
     approve = [ApproveOperator()] if asks else []
     chain(plan, replay, audit, *approve, PublishOperator(application=application), report)
     return plan
 
 
-def _common(doc: str) -> dict[str, Any]:
+def _common(doc: str, alerts: Sequence[Alert] = ()) -> dict[str, Any]:
     return {
         "start_date": _SINCE,
         "catchup": False,
         "max_active_runs": 1,
-        "default_args": _TASKS,
+        "default_args": {**_TASKS, **of_failures(alerts)},
         "tags": ["tidemark"],
         "doc_md": doc,
     }
