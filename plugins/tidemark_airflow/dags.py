@@ -1,6 +1,7 @@
 """DAGs made from pipeline files.
 
     a pipeline         [land ->] plan -> replay -> audit -> [approve ->] publish -> report
+                                                   audit -> explain                          where checks have failed
     its repair         look -> [approve ->] repair                                           where the file has `repair`
     backfill           check -> plan -> replay -> audit -> approve -> publish -> report      of any pipeline, by a form
     accept             plan -> publish -> report                                             of a run that was blocked
@@ -29,7 +30,15 @@ from tidemark_airflow.approval import ApproveOperator, ApproveRepairOperator
 from tidemark_airflow.assets import results_of
 from tidemark_airflow.backfill_form import FormError, form, request_of
 from tidemark_airflow.links import dag_id, repair_dag_id
-from tidemark_airflow.operators import PLAN, LandOperator, PlanOperator, PublishOperator, Request, StepOperator
+from tidemark_airflow.operators import (
+    PLAN,
+    ExplainOperator,
+    LandOperator,
+    PlanOperator,
+    PublishOperator,
+    Request,
+    StepOperator,
+)
 from tidemark_airflow.pipeline_files import ACCEPT, BACKFILL, read_folder
 from tidemark_airflow.repair import LookOperator, RepairOperator
 
@@ -168,6 +177,7 @@ def _steps(request: Any, application: str, *, asks: bool = False, alerts: Sequen
     audit = StepOperator(step="audit", application=application, **of_checks(alerts))
     approve = [ApproveOperator()] if asks else []
     chain(plan, replay, audit, *approve, PublishOperator(application=application), report)
+    audit >> ExplainOperator(application=application)
     return plan
 
 

@@ -18,7 +18,7 @@ from typing import Any, NotRequired, TypedDict
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
-from airflow.sdk import Context
+from airflow.sdk import Context, TriggerRule
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 import spark_jobs
@@ -36,8 +36,8 @@ PLAN = "plan"
 #: How long a step waits for another run that works on the same windows, at most.
 WAIT = "1 hour"
 FAILURE = "failure"
-#: The task that asks a person.
-APPROVE = "approve"
+#: The task that asks a person, and the one that reports what checks have blocked.
+APPROVE, EXPLAIN = "approve", "explain"
 #: The task that looks which windows a repair is due for.
 LOOK = "look"
 #: What a job says where checks have failed and a person is to be asked, and where there is nothing to do.
@@ -225,6 +225,24 @@ class StepOperator(SparkJobOperator):
         said = {"step": self.step, "state": "unchanged", "seconds": 0.0, "message": message}
         known = ("run_id", "pipeline", "counts", "checks", "versions", "report")
         return Outcome(self.task_id, 0, {**said, **{name: plan.get(name) for name in known}})
+
+
+class ExplainOperator(StepOperator):
+    """Makes the report of a run that its checks have blocked, behind the task `audit`; skipped where they have not.
+
+    The run of the DAG has failed all the same: its last task has not been reached.
+    """
+
+    def __init__(self, *, application: str = "", **kwargs: Any) -> None:
+        given = {"task_id": EXPLAIN, "trigger_rule": TriggerRule.ONE_FAILED, **kwargs}
+        super().__init__(step="report", application=application, **given)
+
+    def execute(self, context: Context) -> Any:
+        """Make it, if it was the checks."""
+        failure = context["ti"].xcom_pull(task_ids="audit", key=FAILURE) or {}
+        if failure.get("exit_code") != ExitCode.BLOCKED:
+            raise AirflowSkipException("no check has blocked the run")
+        return super().execute(context)
 
 
 class PublishOperator(StepOperator):

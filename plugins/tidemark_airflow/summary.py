@@ -41,7 +41,7 @@ class Summary:
     @property
     def exit_code(self) -> int:
         """0 done, 1 failed, 2 wrong input, 3 blocked by quality."""
-        if all(task["state"] == "success" for task in self.tasks):
+        if all(task["state"] in ("success", "skipped") for task in self.tasks):
             return 0
         codes = [(task["failure"] or {}).get("exit_code", 1) for task in self.failed]
         return codes[0] if codes and codes[0] in (1, 2, 3) else 1
@@ -97,6 +97,8 @@ class Summary:
         for name, options in (("step", {}), ("", {}), ("seconds", {"justify": "right"}), ("what it says", {})):
             table.add_column(name, **options)  # type: ignore[arg-type]
         for task in self.tasks:
+            if task["state"] == "skipped":
+                continue
             said = task["said"] or {}
             state = said.get("state") or (task["state"] or "not begun").replace("upstream_failed", "not begun")
             seconds = "" if task["seconds"] is None else f"{task['seconds']:.1f}"

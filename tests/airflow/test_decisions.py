@@ -101,6 +101,10 @@ def test_what_was_blocked_is_published_by_a_form_without_computing_it_again(
     assert "not_too_many_rows_are_too_late" in airflow.log("tidemark_blocked", run, "audit")
     lake = Lake(str(clone.lake), "blocked")
     (blocked,) = ledger.runs(spark, lake)
+    assert airflow.tasks("tidemark_blocked", run)["explain"] == "success"
+    with airflow.client("viewer") as viewer:
+        page = viewer.get(f"/tidemark/reports/tidemark_blocked/{blocked.run_id}").text
+    assert "checks failed, and nothing was published" in page
     form = {"pipeline": "blocked", "run": blocked.run_id, "because": "the outage of May"}
     assert airflow.trigger(ACCEPT, {**form, "because": " "}).status_code == httpx.codes.BAD_REQUEST
     assert airflow.trigger(ACCEPT, form, user="viewer").status_code == httpx.codes.FORBIDDEN

@@ -22,7 +22,14 @@ from tests.airflow.waiting import until
 from tidemark_airflow import operators
 from tidemark_airflow.approval import ApproveOperator, ApproveRepairOperator, asked
 from tidemark_airflow.assets import PUBLISHED, is_repair, results_of
-from tidemark_airflow.operators import LandOperator, PlanOperator, PublishOperator, SparkJobOperator, StepOperator
+from tidemark_airflow.operators import (
+    ExplainOperator,
+    LandOperator,
+    PlanOperator,
+    PublishOperator,
+    SparkJobOperator,
+    StepOperator,
+)
 from tidemark_airflow.repair import LookOperator, RepairOperator
 
 pytestmark = pytest.mark.airflow
@@ -71,8 +78,8 @@ class Task:
     def xcom_push(self, key: str, value: Any) -> None:
         self.pushed[key] = value
 
-    def xcom_pull(self, *, task_ids: str) -> Mapping[str, Any] | None:
-        return self._said.get(task_ids)
+    def xcom_pull(self, *, task_ids: str, key: str = "return_value") -> Mapping[str, Any] | None:
+        return self._said.get(task_ids if key == "return_value" else f"{task_ids}_{key}")
 
 
 @pytest.fixture(name="job")
@@ -451,6 +458,21 @@ def test_where_a_person_decides_failed_checks_are_a_question(
     for said in ({"audit": returned}, {"audit": RESULT, "approve": YES}):
         published(plan, job(0, RESULT), **said)
         assert "--because" not in arguments()
+
+
+def explained(application: str, **failure: Any) -> Any:
+    """What the task behind an audit returns that has failed so."""
+    task = Task(PLAN, audit_failure=failure) if failure else Task(PLAN)
+    return ExplainOperator(application=application).execute({"ti": task})  # type: ignore[typeddict-item]
+
+
+def test_what_checks_have_blocked_is_reported(job: Callable[..., str], arguments: Callable[[], list[str]]) -> None:
+    report = {**RESULT, "step": "report", "report": "/lake/report.html"}
+    assert explained(job(0, report), exit_code=3, reason=FAILED)["report"] == "/lake/report.html"
+    assert arguments()[:4] == ["report", "/p/sales.yaml", "--run-id", RUN]
+    for failure in ({}, {"exit_code": 1, "reason": "no memory"}):
+        with pytest.raises(AirflowSkipException, match="no check has blocked"):
+            explained("/nowhere/step.py", **failure)
 
 
 def test_a_reason_in_a_form_is_the_publishings(job: Callable[..., str], arguments: Callable[[], list[str]]) -> None:
