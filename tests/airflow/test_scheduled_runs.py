@@ -1,0 +1,138 @@
+"""Scheduled runs and Airflow's own backfills of them, in whatever order: in the end what one run publishes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.pipeline import load
+from spark_jobs.tables import ledger
+from spark_jobs.tables.lake import Lake
+from tests.airflow.clone import Clone
+from tests.airflow.waiting import until
+from tests.airflow.whole import Whole, whole
+from tests.faults import drivers
+from tests.spark import history
+from tests.spark.test_arrival_slices import seen
+from tests.spark.whole_run import assert_published
+
+pytestmark = [pytest.mark.airflow, pytest.mark.spark, pytest.mark.soak]
+
+DAG = "tidemark_readings"
+FIRST, LAST = history.START, history.START + timedelta(hours=4)
+# Hours of two days of the year, so that none begins while a test runs.
+SCHEDULED = 'schedule: "0 * 30-31 3 *"\nreplay: {end_of_input: keep_open}\n'
+
+
+@pytest.fixture(name="clone")
+def _clone(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Clone:
+    clone = Clone.make(tmp_path_factory.mktemp("scheduled") / "clone")
+    table = history.land(spark, history.events(), clone.lake / "events")
+    clone.write("readings.yaml", drivers.PIPELINE.format(table=table) + SCHEDULED)
+    return clone
+
+
+@pytest.fixture(name="airflow")
+def _airflow(clone: Clone) -> Iterator[Whole]:
+    with whole(clone) as airflow:
+        until(lambda: airflow.knows(DAG))
+        yield airflow
+
+
+@pytest.fixture(name="lake")
+def _lake(clone: Clone) -> Lake:
+    return Lake(str(clone.lake), "readings")
+
+
+def backfilled(airflow: Whole, **asked: Any) -> None:
+    """Ask for a native backfill of five hours."""
+    wanted = {
+        "dag_id": DAG,
+        "from_date": FIRST.isoformat(),
+        "to_date": LAST.isoformat(),
+        "max_active_runs": 1,
+        "dag_run_conf": {},
+        **asked,
+    }
+    with airflow.client() as client:
+        answer = client.post("/api/v2/backfills", json=wanted)
+        assert answer.status_code == httpx.codes.OK, answer.text
+
+
+def of_type(airflow: Whole, kind: str) -> list[dict[str, Any]]:
+    """The runs that were started so, in the order of their intervals."""
+    found = airflow.get(f"dags/{DAG}/dagRuns", run_type=kind, limit=100)["dag_runs"]
+    return sorted(found, key=lambda run: str(run["data_interval_end"]))
+
+
+def ended(airflow: Whole) -> list[str]:
+    """The states of the backfill's runs, when all of them have ended."""
+    until(lambda: {run["state"] for run in of_type(airflow, "backfill")} <= {"success", "failed"}, 1500, every_s=1)
+    return [run["state"] for run in of_type(airflow, "backfill")]
+
+
+def changed(airflow: Whole, run: dict[str, Any] | None = None, **what: Any) -> None:
+    """Change the DAG, or a run of it."""
+    path = f"/api/v2/dags/{DAG}" + (f"/dagRuns/{run['dag_run_id']}" if run else "")
+    with airflow.client() as client:
+        answer = client.patch(path, json=what)
+        assert answer.status_code == httpx.codes.OK, answer.text
+
+
+def unpaused_without_its_scheduled_run(airflow: Whole) -> None:
+    """Let the DAG run; the run of the newest interval, which would tell everything at once, is cancelled."""
+    changed(airflow, is_paused=False)
+    until(lambda: bool(of_type(airflow, "scheduled")))
+    (run,) = of_type(airflow, "scheduled")
+    changed(airflow, run, state="failed")
+
+
+def test_intervals_forth_with_one_that_is_blocked_and_a_scheduler_that_dies(
+    airflow: Whole, spark: SparkSession, lake: Lake, clone: Clone
+) -> None:
+    file = clone.root / "dags/pipelines/readings.yaml"
+    pipeline, text = load(file), file.read_text(encoding="utf-8")
+    backfilled(airflow)
+    unpaused_without_its_scheduled_run(airflow)
+    until(lambda: len(ledger.published(spark, lake)) == 1, 400, every_s=1)
+    file.write_text(text.replace("max_too_late_ratio: 0.5", "max_too_late_ratio: 0"), encoding="utf-8")
+    until(lambda: "failed" in [run["state"] for run in of_type(airflow, "backfill")], 400, every_s=1)
+    file.write_text(text, encoding="utf-8")
+    airflow.restart("scheduler")
+    states = ended(airflow)
+    assert len(states) == 5
+    assert states[0] == states[-1] == "success"
+    assert "failed" in states
+    # A blocked interval is told by those behind it; cleared it finds itself done.
+    for run in of_type(airflow, "backfill"):
+        if run["state"] == "failed":
+            with airflow.client() as client:
+                path = f"/api/v2/dags/{DAG}/dagRuns/{run['dag_run_id']}/clear"
+                assert client.post(path, json={"dry_run": False}).status_code == httpx.codes.OK
+    until(lambda: ended(airflow) == ["success"] * 5, 600, every_s=1)
+    last = LAST + timedelta(hours=1)
+    assert ledger.published(spark, lake)[-1].arrived_to == last
+    assert_published(spark, lake, seen(history.events(), pipeline, last))
+
+    # The same intervals again, from the last to the first.
+    before = [run.run_id for run in ledger.published(spark, lake)]
+    backfilled(airflow, run_backwards=True, reprocess_behavior="completed")
+    assert ended(airflow) == ["success"] * 5
+    assert [run.run_id for run in ledger.published(spark, lake)] == before
+    assert_published(spark, lake, seen(history.events(), pipeline, last))
+
+
+def test_intervals_back_beside_the_scheduled_run(airflow: Whole, spark: SparkSession, lake: Lake, clone: Clone) -> None:
+    backfilled(airflow, run_backwards=True)
+    changed(airflow, is_paused=False)
+    assert ended(airflow) == ["success"] * 5
+    until(lambda: [run["state"] for run in of_type(airflow, "scheduled")][:1] == ["success"], 600, every_s=1)
+    shown = ledger.published(spark, lake)[-1]
+    assert shown.arrived_to is not None
+    pipeline = load(clone.root / "dags/pipelines/readings.yaml")
+    assert_published(spark, lake, seen(history.events(), pipeline, LAST + timedelta(hours=1)))
