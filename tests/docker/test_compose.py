@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ SERVICES = list(HERE.services.values())
 LASTING = [service for service in SERVICES if not service.runs_once]
 OURS = [service for service in SERVICES if service.is_ours]
 DIGEST = re.compile(r"[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}")
+# What Docker Compose reads files with, by itself.
+PARSER = "github.com/compose-spec/compose-go/v2/cmd@v2.9.0"
 AIRFLOW = ("airflow-init", "api-server", "scheduler", "dag-processor", "triggerer")
 
 
@@ -332,23 +335,45 @@ def test_a_service_that_does_not_answer_is_not_healthy(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def own_parser() -> list[str] | None:
-    """Docker Compose, as a program of its own or as a part of Docker's, if it is here."""
-    for command in (["docker-compose"], ["docker", "compose"]):
-        if (
-            shutil.which(command[0])
-            and subprocess.run([*command, "version"], capture_output=True, check=False).returncode == 0
-        ):
-            return command
-    return None
+def parsed(*command: str) -> dict[str, Any]:
+    """What a parser makes of the file."""
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
-def test_composes_own_parser_takes_the_file() -> None:
-    command = own_parser()
-    if command is None:
+def assert_read_as_here(found: Mapping[str, Any]) -> None:
+    assert set(found["services"]) == set(HERE.services)
+    for name, said in found["services"].items():
+        service = HERE.services[name]
+        # Docker Compose gives a dollar out as it wants to read it.
+        command = [word.replace("$$", "$") for word in [*(said.get("entrypoint") or []), *(said.get("command") or [])]]
+        assert command == service.command, name
+        assert said.get("environment", {}) == service.environment, name
+        assert {one["source"]: one["target"] for one in said.get("secrets", [])} == service.secrets, name
+        assert {one["target"] for one in said.get("volumes", [])} == set(service.volumes), name
+
+
+def test_docker_compose_reads_the_file_as_these_tests_do() -> None:
+    own = next((c for c in (["docker-compose"], ["docker", "compose"]) if is_there(*c, "version")), None)
+    if own is None:
         pytest.skip("Docker Compose is not here")
-    done = subprocess.run(
-        [*command, "--file", str(COMPOSE), "config", "--format", "json"], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert set(json.loads(done.stdout)["services"]) == set(HERE.services)
+    assert_read_as_here(parsed(*own, "--file", str(COMPOSE), "config", "--format", "json"))
+
+
+@pytest.mark.soak
+def test_the_parser_of_docker_compose_reads_the_file_as_these_tests_do(tmp_path: Path) -> None:
+    if not is_there("go", "version"):
+        pytest.skip("Go, which brings the parser, is not here")
+    parser = ["go", "run", PARSER, "-format", "json", "-no-path-resolution"]
+    assert_read_as_here(parsed(*parser, str(COMPOSE)))
+    broken = tmp_path / "compose.yaml"
+    broken.write_text(COMPOSE.read_text(encoding="utf-8").replace("retries: 5", "retry: 5"), encoding="utf-8")
+    with pytest.raises(AssertionError, match="'retry' not allowed"):
+        parsed(*parser, str(broken))
+
+
+def is_there(*command: str) -> bool:
+    """Whether a program is here and does this."""
+    return bool(shutil.which(command[0])) and subprocess.run(command, capture_output=True, check=False).returncode == 0
