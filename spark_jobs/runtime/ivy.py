@@ -42,7 +42,8 @@ def resolve(coordinates: Sequence[str], work: Path, environ: Mapping[str, str], 
         options = [f"-Duser.home={work / 'home'}", *java_options]
         done = subprocess.run(
             _command(coordinates, work, options, nothing, needless),
-            env=environ,
+            # It needs no address of this machine, and of one whose own name nobody knows Spark would find none.
+            env={**environ, "SPARK_LOCAL_HOSTNAME": "localhost"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -38,6 +38,12 @@ def test_ivy_and_java_keep_to_the_given_folder(tmp_path: Path, spark: Path) -> N
     assert f'"-Duser.home={work}/home"' in arguments
 
 
+def test_the_machine_s_own_name_need_not_be_known(tmp_path: Path, spark: Path) -> None:
+    script(spark, f"""echo "$SPARK_LOCAL_HOSTNAME" > '{tmp_path}/name'""")
+    ivy.resolve(["g:a:1"], tmp_path / "work", {**os.environ, "SPARK_LOCAL_HOSTNAME": "elsewhere"}, "h:*")
+    assert (tmp_path / "name").read_text(encoding="utf-8") == "localhost\n"
+
+
 def test_the_second_attempt_trusts_what_python_trusts(tmp_path: Path, spark: Path) -> None:
     script(spark, f"""case "$*" in *trustStore=*) echo "$@" > '{tmp_path}/second';; *) exit 1;; esac""")
     ivy.resolve(["g:a:1"], tmp_path / "work", os.environ, "h:*")
