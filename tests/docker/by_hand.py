@@ -275,8 +275,10 @@ def _used(folder: Path, running: dict[str, Running]) -> dict[str, Any]:
         "compared": drive("compare").strip(),
         "report": [report.status_code, len(report.content)],
         "without_login": without_login,
-        "spark": httpx.get("http://127.0.0.1:8081/json/", trust_env=False).json(),
-        "listening": sorted({c.laddr.port for c in psutil.net_connections("tcp") if c.status == psutil.CONN_LISTEN}),
+        "workers": {
+            worker["id"]: httpx.get(f"{worker['webuiaddress']}/json/", trust_env=False).json()
+            for worker in httpx.get("http://127.0.0.1:8081/json/", trust_env=False).json()["workers"]
+        },
         "commands_with_secrets": [
             p.name() for p in psutil.process_iter() if any(word in " ".join(p.cmdline()) for word in words)
         ],

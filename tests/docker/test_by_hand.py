@@ -118,13 +118,10 @@ def test_its_source_lay_in_the_object_store(seen: Mapping[str, Any]) -> None:
 
 
 def test_both_workers_took_part_in_every_step(seen: Mapping[str, Any]) -> None:
-    spark = seen["spark"]
-    assert [worker["state"] for worker in spark["workers"]] == ["ALIVE", "ALIVE"]
-    steps = [app["name"] for app in spark["completedapps"] if app["name"].endswith(NAME)]
-    assert sorted(steps) == sorted(
-        f"tidemark {step} {NAME}" for step in ("plan", "replay", "audit", "publish", "report")
-    )
-    assert {app["cores"] for app in spark["completedapps"]} == {2}
+    assert len(seen["workers"]) == 2
+    for worker in seen["workers"].values():
+        names = {done["appdesc"]["name"] for done in worker["finishedexecutors"]}
+        assert names >= {f"tidemark {step} {NAME}" for step in ("plan", "replay", "audit", "publish", "report")}
 
 
 def test_secrets_are_in_no_command_and_no_log(seen: Mapping[str, Any]) -> None:
