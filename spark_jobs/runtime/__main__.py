@@ -1,6 +1,6 @@
 """`python -m spark_jobs.runtime setup` brings what Spark needs beside its packages: a Java and Delta's jars.
 
-A second run only looks whether all is in place.
+`setup s3` also brings the jars by which Spark reads s3a://. A second run only looks whether all is in place.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from spark_jobs.runtime import jars, wheel_java
 from spark_jobs.runtime.environment import process_environment
 from spark_jobs.runtime.errors import RuntimeSetupError
-from spark_jobs.runtime.installed import jars_dir
+from spark_jobs.runtime.installed import jars_dir, s3_jars_dir
 from spark_jobs.runtime.java import JavaHome, search
 
 DONE, FAILED, WRONG_INPUT = 0, 1, 2
@@ -19,12 +19,14 @@ DONE, FAILED, WRONG_INPUT = 0, 1, 2
 
 def main(arguments: list[str]) -> int:
     """Run the one command there is and give its exit code."""
-    if arguments != ["setup"]:
-        sys.stderr.write(f"asked for '{' '.join(arguments)}'; there is only: python -m spark_jobs.runtime setup\n")
+    if arguments not in (["setup"], ["setup", "s3"]):
+        sys.stderr.write(f"asked for '{' '.join(arguments)}'; there is only: python -m spark_jobs.runtime setup [s3]\n")
         return WRONG_INPUT
     try:
         _say_java(_bring_java())
         jars.fetch(jars_dir(), process_environment(os.environ), _say)
+        if "s3" in arguments:
+            jars.fetch(s3_jars_dir(), process_environment(os.environ), _say, jars.S3)
     except RuntimeSetupError as error:
         sys.stderr.write(f"error: {error}\n")
         return FAILED

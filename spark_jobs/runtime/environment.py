@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from spark_jobs.runtime.installed import spark_home
+from spark_jobs.runtime.installed import s3_jars_dir, spark_home
 from spark_jobs.runtime.jars import require_jars
 from spark_jobs.runtime.java import require_java
 
@@ -28,7 +28,8 @@ _COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 
 def spark_conf() -> dict[str, str]:
     """Give the settings of every session, also as `--conf` of a spark-submit. Raises RuntimeSetupError without jars."""
-    classpath = str(require_jars() / "*")
+    folders = [require_jars(), *([s3_jars_dir()] if s3_jars_dir().is_dir() else [])]
+    classpath = os.pathsep.join(str(folder / "*") for folder in folders)
     return {
         "spark.driver.extraClassPath": classpath,
         "spark.executor.extraClassPath": classpath,

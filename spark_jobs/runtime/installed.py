@@ -19,6 +19,11 @@ def jars_dir() -> Path:
     return share() / "jars"
 
 
+def s3_jars_dir() -> Path:
+    """Give the folder of the jars that read s3a://, and of nothing else; only who asks set-up for them has it."""
+    return share() / "s3"
+
+
 def own_java_home() -> Path:
     """Give the Java home that set-up makes where the machine has no fitting Java."""
     return share() / "java"

@@ -25,11 +25,12 @@ _CAUSE = re.compile(
 _CAUSES_TOLD = 5
 
 
-def resolve(coordinates: Sequence[str], work: Path, environ: Mapping[str, str]) -> Path:
+def resolve(coordinates: Sequence[str], work: Path, environ: Mapping[str, str], needless: str) -> Path:
     """Fetch jars and give the folder where they lie as `<group>_<artifact>-<version>.jar`.
 
-    `environ` is a Spark process's. Java's own certificates are tried first, then those that Python trusts; the second
-    attempt keeps what the first one brought. Raises RuntimeSetupError with what the resolver said.
+    What they ask for is fetched too, but for `needless`, as `group:artifact` patterns. `environ` is a Spark process's.
+    Java's own certificates are tried first, then those that Python trusts; the second attempt keeps what the first one
+    brought. Raises RuntimeSetupError with what the resolver said.
     """
     (work / "home").mkdir(parents=True)
     nothing = work / "nothing.py"
@@ -40,8 +41,9 @@ def resolve(coordinates: Sequence[str], work: Path, environ: Mapping[str, str]) 
     for java_options in ([], [f"-Djavax.net.ssl.trustStore={store}"]):
         options = [f"-Duser.home={work / 'home'}", *java_options]
         done = subprocess.run(
-            _command(coordinates, work, options, nothing),
-            env=environ,
+            _command(coordinates, work, options, nothing, needless),
+            # It needs no address of this machine, and of one whose own name nobody knows Spark would find none.
+            env={**environ, "SPARK_LOCAL_HOSTNAME": "localhost"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -61,12 +63,14 @@ def causes(output: str) -> list[str]:
     return list(dict.fromkeys(found))[:_CAUSES_TOLD] or lines[-_CAUSES_TOLD:]
 
 
-def _command(coordinates: Sequence[str], work: Path, java_options: Sequence[str], program: Path) -> list[str]:
+def _command(
+    coordinates: Sequence[str], work: Path, java_options: Sequence[str], program: Path, needless: str
+) -> list[str]:
     return [
         str(spark_home() / "bin" / "spark-submit"),
         *("--master", "local[1]"),
         *("--packages", ",".join(coordinates)),
-        *("--exclude-packages", SHIPPED_BY_SPARK),
+        *("--exclude-packages", needless),
         *("--conf", f"spark.jars.ivy={work}"),
         *("--driver-java-options", " ".join(f'"{option}"' for option in java_options)),
         str(program),

@@ -1,6 +1,6 @@
-"""Delta's jars: those that `jars.lock` names, each with the content it was locked with, and no others.
+"""Delta's jars, and for who asks those that read s3a://: what a lock names, with the content it was locked with.
 
-Only what Spark does not ship itself is locked. The folder appears complete or not at all: the jars are fetched into
+Only what Spark does not ship itself is locked. A folder appears complete or not at all: the jars are fetched into
 another one beside it, verified there, and renamed.
 """
 
@@ -18,7 +18,29 @@ from spark_jobs.runtime import ivy
 from spark_jobs.runtime.errors import RuntimeSetupError
 from spark_jobs.runtime.installed import jars_dir
 
-LOCK = "jars.lock"
+
+@dataclass(frozen=True)
+class Kind:
+    """Jars that are locked together: their name in messages, the lock, about how many megabytes they are.
+
+    `needless` is what they themselves ask for and do not get, as `group:artifact` patterns: the lock names all of it,
+    Spark ships it, or nobody needs it.
+    """
+
+    name: str
+    lock: str
+    megabytes: int
+    needless: str
+
+
+DELTA = Kind("delta", "jars.lock", 13, ivy.SHIPPED_BY_SPARK)
+S3 = Kind(
+    "s3",
+    "s3.lock",
+    12,
+    "software.amazon.awssdk:bundle,org.wildfly.openssl:*,org.slf4j:*,io.netty:*,commons-*:*,"
+    "org.apache.httpcomponents:*,com.*:*",
+)
 
 
 @dataclass(frozen=True)
@@ -35,9 +57,9 @@ class Jar:
         return f"{artifact}-{version}.jar"
 
 
-def locked() -> tuple[Jar, ...]:
-    """Read the lock: a line is `sha256  coordinate`, lines with # are notes."""
-    lines = (files("spark_jobs.runtime") / LOCK).read_text(encoding="utf-8").splitlines()
+def locked(kind: Kind = DELTA) -> tuple[Jar, ...]:
+    """Read a lock: a line is `sha256  coordinate`, lines with # are notes."""
+    lines = (files("spark_jobs.runtime") / kind.lock).read_text(encoding="utf-8").splitlines()
     pairs = (line.split() for line in lines if line.strip() and not line.startswith("#"))
     return tuple(Jar(coordinate, sha256) for sha256, coordinate in pairs)
 
@@ -51,25 +73,26 @@ def require_jars() -> Path:
     return folder
 
 
-def fetch(into: Path, environ: Mapping[str, str], say: Callable[[str], None]) -> None:
-    """Bring the locked jars into a folder, unless it already holds exactly them; `environ` is a Spark process's.
+def fetch(into: Path, environ: Mapping[str, str], say: Callable[[str], None], kind: Kind = DELTA) -> None:
+    """Bring the locked jars of a kind into a folder, unless it already holds exactly them.
 
+    `environ` is a Spark process's.
     Raises RuntimeSetupError where they cannot be fetched or are not the ones that were locked.
     """
-    jars = locked()
+    jars = locked(kind)
     if _holds_exactly(into, jars):
-        say(f"delta: the {len(jars)} jars are in place")
+        say(f"{kind.name}: the {len(jars)} jars are in place")
         return
-    say(f"delta: fetching {len(jars)} jars (13 MB) with Spark's own resolver")
+    say(f"{kind.name}: fetching {len(jars)} jars ({kind.megabytes} MB) with Spark's own resolver")
     into.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=into.parent, prefix="jars-") as work:
-        fetched = ivy.resolve([jar.coordinate for jar in jars], Path(work) / "ivy", environ)
+        fetched = ivy.resolve([jar.coordinate for jar in jars], Path(work) / "ivy", environ, kind.needless)
         complete = Path(work) / "complete"
         _gather(jars, fetched, complete)
         if into.exists():
             into.rename(Path(work) / "replaced")
         complete.rename(into)
-    say(f"delta: {len(jars)} jars fetched and verified")
+    say(f"{kind.name}: {len(jars)} jars fetched and verified")
 
 
 def _gather(jars: Sequence[Jar], fetched: Path, complete: Path) -> None:

@@ -30,8 +30,8 @@ def postgresql() -> Iterator[str]:
             shutil.chown(path, _ORDINARY, _ORDINARY)
     options = f"-c listen_addresses=127.0.0.1 -c port={port} -c unix_socket_directories={folder} -c fsync=off"
 
-    def run(program: str, *arguments: str) -> None:
-        command = [_program(program), "--pgdata", str(data), *arguments]
+    def run(name: str, *arguments: str) -> None:
+        command = [program(name), "--pgdata", str(data), *arguments]
         subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL, **user)  # type: ignore[call-overload]
 
     try:
@@ -45,8 +45,8 @@ def postgresql() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _program(name: str) -> str:
-    """Where Debian has it, which is not on everybody's path."""
+def program(name: str) -> str:
+    """Where Debian has one of PostgreSQL's programs, which are not on everybody's path."""
     found = shutil.which(name) or next(iter(sorted(map(str, Path("/usr/lib/postgresql").glob(f"*/bin/{name}")))), None)
     assert found, f"{name} is missing: install Debian's package postgresql"
     return found

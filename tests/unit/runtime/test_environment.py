@@ -15,7 +15,7 @@ from spark_jobs.runtime import (
     process_environment,
     spark_conf,
 )
-from spark_jobs.runtime.installed import spark_home
+from spark_jobs.runtime.installed import s3_jars_dir, spark_home
 from tests.unit.runtime.conftest import MakeJava
 
 
@@ -68,6 +68,14 @@ def test_driver_and_executors_read_the_jars_that_set_up_brought(monkeypatch: pyt
     settings = spark_conf()
     assert settings["spark.driver.extraClassPath"] == settings["spark.executor.extraClassPath"] == f"{jars_dir()}/*"
     assert settings["spark.sql.session.timeZone"] == "UTC"
+
+
+def test_the_jars_of_s3_are_read_where_set_up_has_brought_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environment, "require_jars", jars_dir)
+    s3_jars_dir().mkdir(parents=True)
+    settings = spark_conf()
+    wanted = f"{jars_dir()}/*:{s3_jars_dir()}/*"
+    assert settings["spark.driver.extraClassPath"] == settings["spark.executor.extraClassPath"] == wanted
 
 
 def test_without_the_jars_there_are_no_settings() -> None:

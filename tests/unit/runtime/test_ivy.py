@@ -30,16 +30,23 @@ def spark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_ivy_and_java_keep_to_the_given_folder(tmp_path: Path, spark: Path) -> None:
     script(spark, f"""printf '%s\\n' "$@" > '{tmp_path}/arguments'""")
     work = tmp_path / "a folder"
-    assert ivy.resolve(["g:a:1", "g:b:2"], work, os.environ) == work / "jars"
+    assert ivy.resolve(["g:a:1", "g:b:2"], work, os.environ, "h:*") == work / "jars"
     arguments = (tmp_path / "arguments").read_text(encoding="utf-8").splitlines()
     assert arguments[arguments.index("--packages") + 1] == "g:a:1,g:b:2"
+    assert arguments[arguments.index("--exclude-packages") + 1] == "h:*"
     assert f"spark.jars.ivy={work}" in arguments
     assert f'"-Duser.home={work}/home"' in arguments
 
 
+def test_the_machine_s_own_name_need_not_be_known(tmp_path: Path, spark: Path) -> None:
+    script(spark, f"""echo "$SPARK_LOCAL_HOSTNAME" > '{tmp_path}/name'""")
+    ivy.resolve(["g:a:1"], tmp_path / "work", {**os.environ, "SPARK_LOCAL_HOSTNAME": "elsewhere"}, "h:*")
+    assert (tmp_path / "name").read_text(encoding="utf-8") == "localhost\n"
+
+
 def test_the_second_attempt_trusts_what_python_trusts(tmp_path: Path, spark: Path) -> None:
     script(spark, f"""case "$*" in *trustStore=*) echo "$@" > '{tmp_path}/second';; *) exit 1;; esac""")
-    ivy.resolve(["g:a:1"], tmp_path / "work", os.environ)
+    ivy.resolve(["g:a:1"], tmp_path / "work", os.environ, "h:*")
     assert f"-Djavax.net.ssl.trustStore={tmp_path}/work/trusted.jks" in (tmp_path / "second").read_text()
     assert (tmp_path / "work" / "trusted.jks").stat().st_size > 0
 
@@ -48,7 +55,7 @@ def test_where_both_attempts_fail_the_error_gives_the_cause_and_the_way_out(tmp_
     (tmp_path / "said").write_text(UNREACHABLE, encoding="utf-8")
     script(spark, f"cat '{tmp_path}/said'; exit 1")
     with pytest.raises(RuntimeSetupError, match=r"(?s)DEFAULT_ARTIFACT_REPOSITORY.*make setup.*PKIX path building"):
-        ivy.resolve(["g:a:1"], tmp_path / "work", os.environ)
+        ivy.resolve(["g:a:1"], tmp_path / "work", os.environ, "h:*")
 
 
 def test_each_cause_is_told_once() -> None:

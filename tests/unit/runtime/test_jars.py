@@ -24,7 +24,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
     def make(served: Mapping[str, bytes]) -> list[Sequence[str]]:
         asked: list[Sequence[str]] = []
 
-        def resolve(coordinates: Sequence[str], work: Path, environ: Mapping[str, str]) -> Path:
+        def resolve(coordinates: Sequence[str], work: Path, environ: Mapping[str, str], needless: str) -> Path:
             asked.append(coordinates)
             work.mkdir()
             for coordinate, content in served.items():
@@ -41,7 +41,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
 @pytest.fixture(autouse=True)
 def _two_jars_are_locked(monkeypatch: pytest.MonkeyPatch) -> None:
     locked = tuple(Jar(coordinate, hashlib.sha256(content).hexdigest()) for coordinate, content in LOCKED.items())
-    monkeypatch.setattr(jars, "locked", lambda: locked)
+    monkeypatch.setattr(jars, "locked", lambda kind=jars.DELTA: locked)
 
 
 def fetch(into: Path) -> list[str]:

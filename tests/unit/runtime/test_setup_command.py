@@ -16,7 +16,7 @@ Say = Callable[[str], None]
 
 @pytest.fixture(autouse=True)
 def _nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jars, "fetch", lambda into, environ, say: say("jars"))
+    monkeypatch.setattr(jars, "fetch", lambda into, environ, say, kind=jars.DELTA: say(f"{kind.name} in {into.name}"))
 
 
 def test_a_fitting_java_is_used_and_named(
@@ -25,7 +25,15 @@ def test_a_fitting_java_is_used_and_named(
     home = make_java("jdk", "21.0.1")
     monkeypatch.setenv("JAVA_HOME", str(home))
     assert main(["setup"]) == 0
-    assert capsys.readouterr().out == f"java: Java 21 from JAVA_HOME, {home}\njars\n"
+    assert capsys.readouterr().out == f"java: Java 21 from JAVA_HOME, {home}\ndelta in jars\n"
+
+
+def test_the_jars_of_s3_are_for_who_asks_for_them(
+    make_java: MakeJava, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(make_java("jdk", "17")))
+    assert main(["setup", "s3"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == ["delta in jars", "s3 in s3"]
 
 
 def test_a_java_too_old_is_named_and_another_is_installed(
@@ -62,7 +70,7 @@ def test_a_failure_is_one_error_and_exit_code_1(
     assert "Traceback" not in error
 
 
-@pytest.mark.parametrize("arguments", [[], ["set-up"], ["setup", "now"]])
+@pytest.mark.parametrize("arguments", [[], ["set-up"], ["setup", "now"], ["s3"], ["setup", "s3", "s3"]])
 def test_any_other_command_is_wrong_input(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
     assert "python -m spark_jobs.runtime setup" in capsys.readouterr().err

@@ -1,0 +1,126 @@
+"""The whole installation as its files say it: compose.yaml with its variables filled in, and what the image sets."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+PROJECT = Path(__file__).resolve().parents[2]
+FOLDER = PROJECT / "docker"
+COMPOSE = FOLDER / "compose.yaml"
+DOCKERFILE = FOLDER / "Dockerfile"
+
+_VARIABLE = re.compile(r"\$\$|\$\{(?P<name>\w+)(?::-(?P<default>[^}]*))?\}")
+
+
+@dataclass(frozen=True)
+class Service:
+    """A service of compose.yaml."""
+
+    name: str
+    said: Mapping[str, Any]
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it runs in the image of docker/Dockerfile."""
+        return str(self.said["image"]).startswith("tidemark:")
+
+    @property
+    def runs_once(self) -> bool:
+        """Whether it ends by itself."""
+        return bool(self.said["restart"] == "no")
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What compose.yaml sets in it."""
+        return dict(self.said.get("environment", {}))
+
+    @property
+    def command(self) -> list[str]:
+        """What runs in it."""
+        return [*self.said.get("entrypoint", []), *self.said.get("command", [])]
+
+    @property
+    def healthcheck(self) -> list[str] | None:
+        """The command that tells whether it is healthy."""
+        test = self.said.get("healthcheck", {}).get("test")
+        return None if test is None else list(test[1:])
+
+    @property
+    def needs(self) -> dict[str, str]:
+        """The condition that each service has to meet before this one starts."""
+        return {name: needed["condition"] for name, needed in self.said.get("depends_on", {}).items()}
+
+    @property
+    def secrets(self) -> dict[str, str]:
+        """Where it finds each secret."""
+        told = [{"source": one} if isinstance(one, str) else one for one in self.said.get("secrets", [])]
+        return {one["source"]: one.get("target", f"/run/secrets/{one['source']}") for one in told}
+
+    @property
+    def volumes(self) -> dict[str, str]:
+        """Which volume or folder of the host lies where."""
+        return {target: source for source, target, *_ in (one.split(":") for one in self.said.get("volumes", []))}
+
+    @property
+    def networks(self) -> dict[str, list[str]]:
+        """The networks that it is on, and its names on each beside its own."""
+        told = self.said["networks"]
+        named = dict.fromkeys(told) if isinstance(told, list) else told
+        return {network: (settings or {}).get("aliases", []) for network, settings in named.items()}
+
+
+@dataclass(frozen=True)
+class Compose:
+    """compose.yaml, with these variables in place of the shell's."""
+
+    variables: Mapping[str, str]
+
+    @cached_property
+    def said(self) -> dict[str, Any]:
+        """All of it."""
+        found: dict[str, Any] = _filled(yaml.safe_load(COMPOSE.read_text(encoding="utf-8")), self.variables)
+        return found
+
+    @cached_property
+    def services(self) -> dict[str, Service]:
+        """Its services by name."""
+        return {name: Service(name, said) for name, said in self.said["services"].items()}
+
+    def in_order(self) -> list[Service]:
+        """The services, each behind those that it needs."""
+        placed: dict[str, Service] = {}
+        while len(placed) < len(self.services):
+            ready = [s for s in self.services.values() if s.name not in placed and set(s.needs) <= set(placed)]
+            assert ready, f"these wait for each other: {set(self.services) - set(placed)}"
+            placed |= {service.name: service for service in ready}
+        return list(placed.values())
+
+
+def image_environment() -> dict[str, str]:
+    """The variables that the image sets, by its Dockerfile."""
+    text = DOCKERFILE.read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = [line.removeprefix("ENV ") for line in text.splitlines() if line.startswith("ENV ")]
+    pairs = [pair.partition("=") for line in lines for pair in shlex.split(line)]
+    return {name: value for name, _, value in pairs}
+
+
+def _filled(said: Any, variables: Mapping[str, str]) -> Any:
+    if isinstance(said, dict):
+        return {key: _filled(value, variables) for key, value in said.items()}
+    if isinstance(said, list):
+        return [_filled(value, variables) for value in said]
+    return _VARIABLE.sub(lambda match: _value(match, variables), said) if isinstance(said, str) else said
+
+
+def _value(match: re.Match[str], variables: Mapping[str, str]) -> str:
+    if match[0] == "$$":
+        return "$"
+    return variables.get(match["name"]) or match["default"] or ""

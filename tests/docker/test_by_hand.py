@@ -1,0 +1,134 @@
+"""The services of compose.yaml work together with the settings that stand there: started by hand, used by Airflow."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.runtime import jars, jars_dir, process_environment
+from tests.docker.by_hand import BUCKET_TABLE, LAKE_TABLE, NAME
+from tests.docker.installation import FOLDER, PROJECT, Compose
+from tests.docker.test_compose import make_secrets
+
+pytestmark = [pytest.mark.soak, pytest.mark.airflow, pytest.mark.spark]
+
+PIPELINE = """
+name: {name}
+source:
+  table: {table}
+  event_time: happened_at
+  arrival_time: stored_at
+  source_partition: [site]
+  tie_break: [id]
+watermark:
+  out_of_orderness: 5 minutes
+  emit: {{every: 1 minute}}
+windows:
+  size: 15 minutes
+  key: [device]
+  allowed_lateness: 1 hour
+  aggregates:
+    readings: count(*)
+    highest: max(reading)
+"""
+
+_WITHIN_S = 3000
+
+
+@pytest.fixture(name="seen", scope="module")
+def _seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What was seen of the installation while a pipeline ran through it."""
+    if os.geteuid() != 0:
+        pytest.skip("a network and a file system of its own need root here")
+    folder = tmp_path_factory.mktemp("installation")
+    _lay_out(folder)
+    private = [
+        "unshare",
+        "--mount",
+        "--net",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "--mount-proc",
+        "--propagation",
+        "private",
+    ]
+    with (folder / "by_hand.out").open("wb") as out:
+        done = subprocess.run(
+            [*private, sys.executable, "-m", "tests.docker.by_hand", str(folder)],
+            cwd=PROJECT,
+            env={**os.environ, "PYTHONPATH": f"{PROJECT}:{PROJECT / 'plugins'}"},
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            check=False,
+            timeout=_WITHIN_S,
+        )
+    assert done.returncode == 0, (folder / "by_hand.out").read_text(encoding="utf-8", errors="replace")[-8000:]
+    found: dict[str, Any] = json.loads((folder / "seen.json").read_text(encoding="utf-8"))
+    return found
+
+
+def _lay_out(folder: Path) -> None:
+    """What make-secrets and the image's build leave: the secrets, the code, and the jars below the environment."""
+    make_secrets(folder)
+    image = folder / "image"
+    (image / "dags" / "pipelines").mkdir(parents=True)
+    for file in (PROJECT / "dags").glob("*.py"):
+        shutil.copy(file, image / "dags")
+    for name in ("spark_jobs", "plugins", "expectations"):
+        (image / name).symlink_to(PROJECT / name)
+    (image / ".venv").symlink_to(sys.prefix)
+    shutil.copytree(FOLDER / "spark", image / "docker" / "spark")
+    shutil.copy(FOLDER / "healthy.py", image / "docker")
+    shutil.copy(PROJECT / "spark_jobs" / "runtime" / "conf" / "log4j2.properties", image / "docker" / "spark")
+    table = BUCKET_TABLE if shutil.which("versitygw") else LAKE_TABLE
+    pipeline = PIPELINE.format(name=NAME, table=table)
+    (image / "dags" / "pipelines" / f"{NAME}.yaml").write_text(pipeline, encoding="utf-8")
+    shutil.copytree(jars_dir(), folder / "share" / "jars")
+    jars.fetch(folder / "share" / "s3", process_environment(os.environ), lambda _: None, jars.S3)
+
+
+def test_every_service_becomes_what_the_others_ask_of_it(seen: Mapping[str, Any]) -> None:
+    wanted = set(Compose({}).services)
+    assert set(seen["started"]) == (wanted if seen["in_store"] else wanted - {"objectstore"})
+
+
+def test_a_pipeline_publishes_through_it_what_the_reference_says(seen: Mapping[str, Any]) -> None:
+    assert seen["tasks"] == dict.fromkeys(("plan", "replay", "audit", "publish", "report"), "success")
+    count, unit = seen["compared"].split()
+    assert unit == "windows"
+    assert int(count) > 50
+    status, size = seen["report"]
+    assert (status, size > 10_000) == (200, True)
+
+
+def test_its_source_lay_in_the_object_store(seen: Mapping[str, Any]) -> None:
+    if not seen["in_store"]:
+        pytest.skip("versitygw is not on PATH")
+    assert "objectstore" in seen["started"]
+
+
+def test_both_workers_took_part_in_every_step(seen: Mapping[str, Any]) -> None:
+    assert len(seen["workers"]) == 2
+    for worker in seen["workers"].values():
+        names = {done["appdesc"]["name"] for done in worker["finishedexecutors"]}
+        assert names >= {f"tidemark {step} {NAME}" for step in ("plan", "replay", "audit", "publish", "report")}
+
+
+def test_secrets_are_in_no_command_and_no_log(seen: Mapping[str, Any]) -> None:
+    assert seen["logs"] > len(seen["started"])
+    assert seen["commands_with_secrets"] == []
+    assert seen["logs_with_secrets"] == []
+
+
+def test_airflow_asks_for_a_login(seen: Mapping[str, Any]) -> None:
+    assert seen["without_login"] == 401
