@@ -23,7 +23,7 @@ FIRING = ("pane_index", "timing", "watermark")
 SIDES = ("first", "second")
 
 _OURS = "__tm_pair_"
-_FATES = ("rows_read", "filtered", "on_time", "late")
+_FATES = ("rows_read", "filtered", "on_time", "late", "unassigned")
 
 
 class StagedJoin(StagedTables):

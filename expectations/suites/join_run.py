@@ -1,10 +1,10 @@
 """Run of a join: one row, the sums of everything; no row of either input is lost and none is told twice (B8).
 
-    rows read = invalid + filtered + on time + late + too late        for each input
+    rows read = invalid + filtered + on time + late + too late        for each input; + unassigned where there are gaps
 
-Rows read and filtered are what the replay counted in the sources, on time and late what the join has taken; the other
-terms are counted here, in the staged tables. Late rows that are dropped are in no table: there too late is what the
-replay reported.
+Rows read, filtered and unassigned are what the replay counted in the sources, on time and late what the join has taken;
+the other terms are counted here, in the staged tables. Late rows that are dropped are in no table: there too late is
+what the replay reported.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from expectations import windows
 from expectations.law import Law, Suite
 from expectations.staged_join import StagedJoin
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.late_events import drops
 
-_REPORTED = ("rows_read", "filtered", "on_time", "late")
+_REPORTED = ("rows_read", "filtered", "on_time", "late", "unassigned")
 _STAGED = ("invalid", "too_late")
 
 
@@ -48,7 +49,7 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     here = ["pairs", *(f"{count}_of_{name}" for count in _STAGED for name in names)]
     differing = f"nullif(concat_ws('; ', {', '.join(_difference(name) for name in here)}), '')"
     always = (
-        *(_accounted(name) for name in names),
+        *(_accounted(name, pipeline) for name in names),
         Law(
             "reported_counts_are_what_is_staged",
             "Every number that the replay reported is the number that the staged tables hold.",
@@ -60,13 +61,16 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     return always if limit is None else (*always, _not_too_many(names, limit))
 
 
-def _accounted(name: str) -> Law:
-    terms = {count: f"{count}_of_{name}" for count in ("invalid", "filtered", "on_time", "late", "too_late")}
+def _accounted(name: str, pipeline: Pipeline) -> Law:
+    fates: tuple[str, ...] = ("invalid", "filtered", "on_time", "late", "too_late")
+    if windows.have_gaps(pipeline):
+        fates = (*fates, "unassigned")
+    terms = {count: f"{count}_of_{name}" for count in fates}
     total = f"({' + '.join(terms.values())})"
     told = ", ' + ', ".join(f"{column}, ' {count.replace('_', ' ')}'" for count, column in terms.items())
     return Law(
         f"every_row_of_{name}_is_accounted_for",
-        f"Rows read of {name} = invalid + filtered + on time + late + too late.",
+        f"Rows read of {name} = {' + '.join(count.replace('_', ' ') for count in fates)}.",
         f"rows_read_of_{name} = {total}",
         observed=f"concat(rows_read_of_{name}, ' read; ', {told}, ' = ', {total})",
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from expectations import lateness
+from expectations import lateness, windows
 from expectations.law import Law, Suite
 from expectations.staged_join import FIRING, StagedJoin
 from expectations.staged_tables import WINDOW
@@ -26,7 +26,7 @@ def rows(staged: StagedJoin) -> DataFrame:
         F.count_distinct(F.struct(*_MOMENT)).alias("moments"),
         *(F.min(name).alias(name) for name in _MOMENT),
     )
-    in_order = Window.partitionBy("key", "window_start").orderBy("pane_index")
+    in_order = Window.partitionBy("key", *windows.bounds(staged.pipeline)).orderBy("pane_index")
     before = {
         f"previous_{name}": F.lag(name).over(in_order) for name in ("pane_index", "pairs", "fired_at", "watermark")
     }

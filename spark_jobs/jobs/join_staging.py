@@ -1,8 +1,9 @@
 """A join staged: the pairs, late events and invalid events of a run with two inputs, written in one piece.
 
 A pair belongs to the part of time that holds its event time, the greater of its rows', or by window its window; a late
-row to the part that holds its own. So each belongs to exactly one of any intervals next to each other. `pairs` has a
-struct for each input, under the input's name; in the other tables the column `source` has that name.
+row to the part that holds its own, or where it lies between two windows itself. So each belongs to exactly one of any
+intervals next to each other. `pairs` has a struct for each input, under the input's name; in the other tables the
+column `source` has that name.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.jobs import join_counting
@@ -25,6 +26,7 @@ from spark_jobs.replay.inputs import inputs
 from spark_jobs.replay.interval_join import IntervalJoined, interval_join
 from spark_jobs.replay.late_events import drops
 from spark_jobs.replay.window_join import WindowJoined, window_join
+from spark_jobs.replay.windows import SESSION
 from spark_jobs.session import shuffling
 from spark_jobs.tables import source, staging
 from spark_jobs.tables.interval import Interval
@@ -76,7 +78,10 @@ class JoinStaging:
         where = (self._spark, self._lake, self._run.run_id)
         missed = staging.staged(*where, "late_events") if dropped is None else dropped
         too_late = join_counting.too_late(missed, self._join.names)
-        by_input = [{**a, **b, **d} for a, b, d in zip(read, taken, too_late, strict=True)]
+        # Which rows belong to a part of time's sessions is told by the sessions.
+        by_fate = self._pipeline.windows.kind == SESSION and not self._interval.whole
+        fates = zip(read, taken, too_late, strict=True)
+        by_input = [join_counting.accounted(*found, by_fate=by_fate) for found in fates]
         counts = join_counting.together(by_input, self._join.names)
         return {**counts, "pairs": staging.row_count(*where, "pairs")}
 
@@ -102,11 +107,13 @@ class JoinStaging:
     def _pairs(self) -> DataFrame:
         named = dict(zip(("left", "right"), self._join.names, strict=True))
         found = self._joined.pairs
-        return self._inside(found).select(*(F.col(f"`{name}`").alias(named.get(name, name)) for name in found.columns))
+        return self._inside(found, "window_start").select(
+            *(F.col(f"`{name}`").alias(named.get(name, name)) for name in found.columns)
+        )
 
     @cached_property
     def _late(self) -> DataFrame:
-        return self._inside(self._both(self._joined.late_left, self._joined.late_right))
+        return self._inside(self._both(self._joined.late_left, self._joined.late_right), "window_start", "event_time")
 
     def _both(self, left: DataFrame, right: DataFrame) -> DataFrame:
         """Rows of both inputs, each with the name of its own."""
@@ -115,12 +122,10 @@ class JoinStaging:
         own = [name for name in rows.columns if name not in (*_TOLD, SOURCE)]
         return rows.select(SOURCE, *(f"`{name}`" for name in own), *(name for name in _TOLD if name in rows.columns))
 
-    def _inside(self, rows: DataFrame) -> DataFrame:
-        return rows.where(self._interval.holds(self._at))
-
-    @property
-    def _at(self) -> Column:
-        return F.col("event_time" if self._join.by_interval else "window_start")
+    def _inside(self, rows: DataFrame, *at: str) -> DataFrame:
+        """The rows that belong to the part of time by the first of these columns that is not null."""
+        moment = ("event_time",) if self._join.by_interval else at
+        return rows.where(self._interval.holds(F.coalesce(*moment)))
 
     def _stage(self, rows: DataFrame, table: str) -> None:
         staging.stage(rows, self._lake, self._run.run_id, table, "all")

@@ -1,7 +1,7 @@
 """What a join asks of the rest of a pipeline file: two inputs, windows or bounds, and a key that both inputs have.
 
     by interval    join.between, and no windows
-    by window      windows of one kind that every row has one of, without a key or aggregates of their own
+    by window      windows, without a key or aggregates of their own
 
 Rules see the whole file; see `rules` for what a rule is.
 """
@@ -105,9 +105,7 @@ def a_join_has_bounds_or_windows(facts: Facts) -> Contradictions:
         what = (
             "found none and no join.between" if facts.written("windows.kind") else "missing, and there are no windows"
         )
-        yield place, f"{what}; a join has bounds such as between: [-5 minutes, 1 hour], or tumbling windows"
-    if kind in {"sliding", "session"}:
-        yield "windows.kind", f"found {kind} with a join, expected tumbling"
+        yield place, f"{what}; a join has bounds such as between: [-5 minutes, 1 hour], or windows"
 
 
 def windows_of_a_join_fire_by_default(facts: Facts) -> Contradictions:

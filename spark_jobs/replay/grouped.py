@@ -10,14 +10,18 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.joining import JoiningPipeline
 from spark_jobs.pipeline.model import Pipeline, Strategy, Windows
-from spark_jobs.replay import join_watermark, windows
+from spark_jobs.replay import columns as c
+from spark_jobs.replay import join_watermark, lateness, session_panes, windows
+from spark_jobs.replay.aggregates import aggregate_column
 from spark_jobs.replay.census import moving
 from spark_jobs.replay.engine import Replay, SessionReplay
-from spark_jobs.replay.inputs import Inputs, pipelines_of
+from spark_jobs.replay.inputs import LEFT, RIGHT, SIDE, Inputs, pipelines_of
+from spark_jobs.replay.sessions import UNCLEAN
 from spark_jobs.semantics.channels import union
 
 
@@ -25,6 +29,23 @@ def is_united(joining: JoiningPipeline, spec: Windows) -> bool:
     """Whether the groups of these windows are the panes of united sources."""
     lags = any(one.watermark.strategy is Strategy.TIME_LAG for one in pipelines_of(joining, spec))
     return spec.kind != "tumbling" or lags or join_watermark.is_united(joining)
+
+
+def taken(on_time: DataFrame, late_rows: DataFrame, spec: Windows) -> DataFrame:
+    """The rows that a window took: `side` (0: left), `at_ms` (their newest window's start), `is_late`, `row_count` (1).
+
+    `on_time` are in time for all of their windows, `late_rows` (`late_events.late_rows`) are not. A row counts as late
+    if its newest window had fired.
+    """
+    fired = F.col(c.WINDOW_MS) < lateness.oldest_on_time_ms(F.col(c.WATERMARK_MS), spec)
+    behind = late_rows.where(~F.col(c.TOO_LATE))
+    return _counted(on_time, F.col(c.WINDOW_MS), F.lit(False)).union(_counted(behind, F.col(c.WINDOW_MS), fired))
+
+
+def _counted(rows: DataFrame, at_ms: Column, is_late: Column) -> DataFrame:
+    return rows.select(
+        F.col(SIDE).alias("side"), at_ms.alias("at_ms"), is_late.alias("is_late"), F.lit(1).alias("row_count")
+    )
 
 
 def grouped(inputs: Inputs, rows: DataFrame, pipeline: Pipeline, until_us: int | None) -> Grouped:
@@ -47,9 +68,9 @@ class Grouped(Replay):
         return self._prepared
 
     @property
-    def on_time(self) -> DataFrame:
-        """The rows in time for the windows that they lie in."""
-        return self._on_time
+    def taken(self) -> DataFrame:
+        """The rows that a window took, or will (see `taken`); of a session `at_ms` is its start."""
+        return taken(self._on_time, self.late_rows, self._pipeline.windows)
 
     @cached_property
     def timeline(self) -> DataFrame:
@@ -60,3 +81,30 @@ class Grouped(Replay):
 
 class GroupedSessions(Grouped, SessionReplay):
     """The same for sessions, which are those of both sides together."""
+
+    @property
+    def taken(self) -> DataFrame:
+        """The rows of clean components, told by what is collected of each side, and those that the scan gave a pane."""
+        clean = self.components.where(~F.col(UNCLEAN))
+        collected = zip((LEFT, RIGHT), self._pipeline.windows.aggregates, strict=True)
+        sizes = F.array(
+            *(
+                F.struct(F.lit(side).alias("side"), F.size(aggregate_column(one.name)).alias("row_count"))
+                for side, one in collected
+            )
+        )
+        told = clean.select(F.col(c.WINDOW_MS).alias("at_ms"), F.explode(sizes).alias("of"))
+        return told.select("of.side", "at_ms", F.lit(False).alias("is_late"), "of.row_count").union(self._scanned_rows)
+
+    @property
+    def _scanned_rows(self) -> DataFrame:
+        told = self._scanned.where("is_late is not null")
+        panes = self._scanned_panes
+        once = panes if session_panes.discards(self._pipeline) else session_panes.latest(panes)
+        shown = session_panes.rows_in(once, told, self._pipeline)
+        starts = shown.select("component", "rank", F.unix_millis("window_start").alias("start_ms"))
+        # What no pane shows yet waits in a session that is open.
+        of_rows = told.select("component", "rank", "is_late").join(starts, ["component", "rank"], "left")
+        ranked = self._ranked.withColumnsRenamed({c.COMPONENT: "component", c.RANK: "rank"})
+        found = of_rows.join(ranked, ["component", "rank"])
+        return _counted(found, F.coalesce("start_ms", c.WINDOW_MS), F.col("is_late") == 1)

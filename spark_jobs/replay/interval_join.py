@@ -91,10 +91,13 @@ class IntervalJoined:
 
     @cached_property
     def taken(self) -> DataFrame:
-        """The rows that were not late: `side` (0: left), `at_ms` (their event time), `is_late` (false)."""
+        """The rows that were not late: `side` (0: left), `at_ms` (event time), `is_late` (false), `row_count` (1)."""
         sides = [
             self._side(side).select(
-                F.lit(side).alias("side"), F.col(c.TS_MS).alias("at_ms"), F.lit(False).alias("is_late")
+                F.lit(side).alias("side"),
+                F.col(c.TS_MS).alias("at_ms"),
+                F.lit(False).alias("is_late"),
+                F.lit(1).alias("row_count"),
             )
             for side in (LEFT, RIGHT)
         ]

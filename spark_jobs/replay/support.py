@@ -94,10 +94,6 @@ def require_window_join(joining: JoiningPipeline, windows: Windows) -> None:
     _require("windows.accumulation", windows.accumulation, WINDOW_JOIN_ACCUMULATIONS, " in a window join")
     _require("windows.late_panes", windows.late_panes, WINDOW_JOIN_LATE_PANES, " in a window join")
     _require("windows.trigger", windows.trigger.kind, WINDOW_JOIN_TRIGGERS, " in a join")
-    if any(joined.watermark.idle_timeout_ms is not None for joined in joining.inputs):
-        raise UnsupportedPipelineError(
-            "asked Spark for watermark.idle_timeout in a window join, which it does not have; take it away"
-        )
 
 
 def _require_generator(watermark: Watermark) -> None:

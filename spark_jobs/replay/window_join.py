@@ -37,8 +37,8 @@ from spark_jobs.replay import (
 )
 from spark_jobs.replay.census import CLOSE_CELL, FIRE_CELL, census, gathered
 from spark_jobs.replay.events import quoted
-from spark_jobs.replay.grouped import Grouped, grouped, is_united
-from spark_jobs.replay.inputs import LEFT, RIGHT, ROW, SIDE, inputs, is_side, key_columns
+from spark_jobs.replay.grouped import Grouped, grouped, is_united, taken
+from spark_jobs.replay.inputs import LEFT, RIGHT, ROW, inputs, is_side, key_columns
 from spark_jobs.replay.support import require_window_join
 
 _SIDES = ("left", "right")
@@ -108,12 +108,13 @@ class WindowJoined:
 
     @cached_property
     def taken(self) -> DataFrame:
-        """The rows that a tumbling window took: `side` (0: left), `at_ms` (its start), `is_late` (it had fired)."""
-        united = self._inputs.are_united
-        on_time, late = (self._replay.on_time, self._replay.late_rows) if united else (self._on_time, self._late_rows)
-        told = [F.col(SIDE).alias("side"), F.col(c.WINDOW_MS).alias("at_ms")]
-        in_time = on_time.select(*told, F.lit(False).alias("is_late"))
-        return in_time.union(late.where(~F.col(c.TOO_LATE)).select(*told, F.lit(True).alias("is_late")))
+        """How many rows a window took, or will: `side` (0: left), `at_ms` (its start), `is_late` (it had fired).
+
+        Their number is `row_count`. A row is counted once, at the newest of its windows.
+        """
+        if self._inputs.are_united:
+            return self._replay.taken
+        return taken(self._on_time, self._late_rows, self._windows)
 
     @cached_property
     def _replay(self) -> Grouped:

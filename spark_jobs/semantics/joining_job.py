@@ -2,27 +2,26 @@
 
     one source      both inputs are rows of one source, split behind it; its watermark is that of both
     two sources     each has partitions, generators and idleness of its own; the join has the minimum over the sources
-                    that are not idle, merged at once as partitions are merged
+                    that are not idle: a join merges them as partitions are merged, a co-group is one input behind a
+                    union of both, whose channels are merged by a valve (rules 35-38)
 
 Rows of both inputs come in one arrival order. Emissions are of one clock, left before right. The end of the input is
 the watermark MAX of every source: for a join of the left one first, so that for a moment it has the right one's
-watermark, for a co-group of both at once. A co-group is one input to Flink, behind a union, whose channels treat idle
-sources by other rules (35-38): here it takes only sources that are never idle, where all rules give the minimum. Rules
-5, 17, 29, 39.
+watermark, for a co-group of both at once. Rules 5, 17, 29, 35-39.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from spark_jobs.semantics.channels import Reader, inputs, union
 from spark_jobs.semantics.clock import ArrivalClock
 from spark_jobs.semantics.emission import emission_clock
 from spark_jobs.semantics.instants import MAX
 from spark_jobs.semantics.interval_join import IntervalJoin, JoinBounds, Pair, Side
 from spark_jobs.semantics.lateness import Lateness
-from spark_jobs.semantics.merge import WatermarkMerge
 from spark_jobs.semantics.source import WatermarkedSource
 from spark_jobs.semantics.strategy import follows_clock
 from spark_jobs.semantics.watermark import WatermarkOutput
@@ -63,16 +62,34 @@ class Joined:
     watermarks: list[tuple[int, int]] = field(default_factory=list)
 
 
+class Fired(NamedTuple):
+    """A group, the number of rows that had arrived, and the clock."""
+
+    arrived: int
+    group: Group[str, Row]
+    clock_us: int
+
+
+class Judged(NamedTuple):
+    """A row of a co-group, the watermark before it, and its fate; None if no window was there for it (rule 53)."""
+
+    arrival: Arrival
+    watermark: int
+    fate: Lateness | None
+
+
 @dataclass
 class Gathered:
-    """What came of a co-group, in order; groups and watermarks with the number of rows that had arrived.
+    """What came of a co-group, in order; watermarks with the number of rows that had arrived."""
 
-    `late` are the rows that no window took, each with the watermark before it.
-    """
-
-    groups: list[tuple[int, Group[str, Row]]] = field(default_factory=list)
-    late: list[tuple[Arrival, int]] = field(default_factory=list)
+    groups: list[Fired] = field(default_factory=list)
+    judged: list[Judged] = field(default_factory=list)
     watermarks: list[tuple[int, int]] = field(default_factory=list)
+
+    @property
+    def late(self) -> list[Judged]:
+        """The rows that no window took."""
+        return [one for one in self.judged if one.fate is Lateness.TOO_LATE]
 
 
 def join(
@@ -90,7 +107,7 @@ def join(
     strategies or the emission do not allow.
     """
     operator = _Joining(bounds)
-    job = _JoiningJob(operator, left, right)
+    job = _JoiningJob(operator, left, right, inputs)
     job.run(arrivals, emit, until_us)
     job.end_each()
     return operator.joined
@@ -105,11 +122,10 @@ def gather(
     *,
     until_us: int | None = None,
 ) -> Gathered:
-    """Co-group rows in arrival order, as `join` joins them. Raises ValueError for a source that may be idle, too."""
-    if any(source.watermark.idle_timeout_ms is not None for source in (left, right) if source is not None):
-        raise ValueError("found an idle timeout in a source of a co-group; take it away, or join by interval")
-    gathering = _Gathering(operator)
-    job = _JoiningJob(gathering, left, right)
+    """Co-group rows in arrival order, as `join` joins them."""
+    clock = ArrivalClock()
+    gathering = _Gathering(operator, clock)
+    job = _JoiningJob(gathering, left, right, union, clock)
     job.run(arrivals, emit, until_us)
     job.emit_watermark(MAX)
     return gathering.gathered
@@ -140,38 +156,43 @@ class _Joining:
 
 
 class _Gathering:
-    def __init__(self, operator: CoGroup[str, Row]) -> None:
+    def __init__(self, operator: CoGroup[str, Row], clock: ArrivalClock) -> None:
         self.gathered = Gathered()
-        self._operator = operator
+        self._operator, self._clock = operator, clock
 
     def on_row(self, arrived: int, arrival: Arrival) -> None:
         watermark = self._operator.watermark
         seen = self._operator.on_row(arrival.side, arrival.key, arrival.ts, arrival.row)
-        self.gathered.groups += [(arrived, group) for group in seen.groups]
-        if seen.fate is Lateness.TOO_LATE:
-            self.gathered.late.append((arrival, watermark))
+        self._fired(arrived, seen.groups)
+        self.gathered.judged.append(Judged(arrival, watermark, seen.fate))
 
     def on_watermark(self, arrived: int, watermark: int) -> None:
         self.gathered.watermarks.append((arrived, watermark))
-        self.gathered.groups += [(arrived, group) for group in self._operator.on_watermark(watermark)]
+        self._fired(arrived, self._operator.on_watermark(watermark))
+
+    def _fired(self, arrived: int, groups: Iterable[Group[str, Row]]) -> None:
+        self.gathered.groups += [Fired(arrived, group, self._clock.now_us) for group in groups]
 
 
 class _JoiningJob:
-    def __init__(self, operator: _Operator, left: JoinSource, right: JoinSource | None) -> None:
+    def __init__(
+        self,
+        operator: _Operator,
+        left: JoinSource,
+        right: JoinSource | None,
+        reader: Reader,
+        clock: ArrivalClock | None = None,
+    ) -> None:
         self._operator = operator
         self._arrived = 0
-        self._clock = ArrivalClock()
-        self._inputs = WatermarkMerge(self)
-        for side in Side:
-            self._inputs.register(side.value)
+        self._clock = ArrivalClock() if clock is None else clock
+        self._channels = reader(len(Side), self)
         if right is None:
-            both = self._source(left, _Both(tuple(self._inputs.immediate(side.value) for side in Side)))
+            both = self._source(left, _Both(self._channels))
             self._sources = {Side.LEFT: both, Side.RIGHT: both}
         else:
-            self._sources = {
-                Side.LEFT: self._source(left, self._inputs.immediate(Side.LEFT.value)),
-                Side.RIGHT: self._source(right, self._inputs.immediate(Side.RIGHT.value)),
-            }
+            declared = zip(Side, (left, right), self._channels, strict=True)
+            self._sources = {side: self._source(source, channel) for side, source, channel in declared}
         self._ticks_alone = any(follows_clock(source.watermark) for source in (left, right) if source is not None)
 
     def run(self, arrivals: Iterable[Arrival], emit: Emit, until_us: int | None) -> None:
@@ -199,8 +220,8 @@ class _JoiningJob:
                 source.on_periodic_emit()
 
     def end_each(self) -> None:
-        for side in Side:
-            self._inputs.immediate(side.value).emit_watermark(MAX)
+        for channel in self._channels:
+            channel.emit_watermark(MAX)
 
     def emit_watermark(self, watermark: int) -> None:
         self._operator.on_watermark(self._arrived, watermark)
@@ -216,7 +237,7 @@ class _JoiningJob:
 class _Both:
     """Both inputs of the join, told the same."""
 
-    inputs: tuple[WatermarkOutput, ...]
+    inputs: Sequence[WatermarkOutput]
 
     def emit_watermark(self, watermark: int) -> None:
         for one in self.inputs:

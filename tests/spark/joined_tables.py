@@ -8,13 +8,15 @@ from itertools import product
 from typing import Any
 
 from spark_jobs.pipeline.joining import bounds, joining
-from spark_jobs.pipeline.model import EmitKind, EndOfInput, Pipeline
+from spark_jobs.pipeline.model import EndOfInput, Pipeline
 from spark_jobs.semantics.events import Event, EventReader
 from spark_jobs.semantics.instants import MAX, MIN, table_time, table_time_us
 from spark_jobs.semantics.interval_join import Side
-from spark_jobs.semantics.joining_job import Arrival, JoinSource, gather, join
+from spark_jobs.semantics.joining_job import Arrival, JoinSource, Judged, gather, join
+from spark_jobs.semantics.lateness import Lateness
 from spark_jobs.semantics.streaming_job import operator
 from spark_jobs.semantics.window_join import CoGroup, Group
+from spark_jobs.semantics.windows import TimeWindow, assigner
 
 Rows = Sequence[Mapping[str, Any]]
 TableRow = dict[str, Any]
@@ -57,11 +59,11 @@ class JoinedTables:
             co_group: CoGroup[str, Any] = CoGroup(operator(windows), allowed_lateness_ms=windows.lateness_ms)
             gathered = gather(self._arrivals, co_group, emit, *sources)
             stays_open = pipeline.replay.end_of_input is EndOfInput.KEEP_OPEN
-            for arrived, group in gathered.groups:
-                if group.watermark != MAX or not stays_open:
-                    self._pairs_of(arrived, group)
-            for arrival, watermark in gathered.late:
-                self._missed(arrival, watermark)
+            for fired in gathered.groups:
+                if fired.group.watermark != MAX or not stays_open:
+                    self._pairs_of(fired.group, fired.clock_us)
+            for judged in gathered.judged:
+                self._met(judged)
         self._fates()
 
     def _read(self, rows: Rows, alone: Pipeline, side: Side | None) -> None:
@@ -109,10 +111,8 @@ class JoinedTables:
             behind = [mark for after, mark in watermarks if after < number[id(arrival.row)]]
             self._missed(arrival, max(behind, default=MIN))
 
-    def _pairs_of(self, arrived: int, group: Group[str, Any]) -> None:
+    def _pairs_of(self, group: Group[str, Any], fired_us: int) -> None:
         first, second = self._join.names
-        last_us = self._arrivals[arrived - 1].clock_us
-        fired_us = last_us if group.timing.value == "late" else self._emission_us(last_us, group.watermark)
         for left, right in product(group.left, group.right):
             self.pairs.append(
                 {
@@ -128,13 +128,15 @@ class JoinedTables:
                 }
             )
 
-    def _emission_us(self, last_us: int, watermark: int) -> int:
-        """The clock of the emission behind a row; strategies here emit what rows have raised, and nothing later."""
-        emit = self._pipeline.watermark.emit
-        if emit.kind is EmitKind.PER_EVENT or watermark == MAX:
-            return last_us
-        every_us = emit.interval_ms * 1000
-        return (last_us // every_us + 1) * every_us
+    def _met(self, judged: Judged) -> None:
+        """Count what became of a row of a window join; a late one also misses something."""
+        if judged.fate is Lateness.TOO_LATE:
+            self._missed(judged.arrival, judged.watermark)
+            return
+        side, event = self._events[id(judged.arrival.row)]
+        if event.is_kept:
+            fate = "unassigned" if judged.fate is None else judged.fate.value
+            self.counts[f"{fate}_of_{self._name(side)}"] += 1
 
     def _missed(self, arrival: Arrival, watermark: int) -> None:
         side, event = self._events[id(arrival.row)]
@@ -150,13 +152,25 @@ class JoinedTables:
             "late_by_ms": watermark - event.ts,
         }
         if not self._join.by_interval:
-            size, offset = self._pipeline.windows.size_ms, self._pipeline.windows.offset_ms
-            start = event.ts - (event.ts - offset) % size
-            row |= {"window_start": table_time(start), "window_end": table_time(start + size)}
+            missed = self._newest_window(event.ts)
+            row |= {
+                "window_start": None if missed is None else table_time(missed.start),
+                "window_end": None if missed is None else table_time(missed.end),
+            }
         self.late_events.append(row)
 
+    def _newest_window(self, ts: int) -> TimeWindow | None:
+        """The newest window that a row brings; none between two windows."""
+        windows = self._pipeline.windows
+        if windows.kind == "session":
+            return TimeWindow(ts, ts + windows.gap_ms)
+        return max(assigner(windows).assign(ts), default=None)
+
     def _fates(self) -> None:
-        for name, fate in product(self._join.names, ("rows_read", "invalid", "filtered", "too_late")):
+        told = ("rows_read", "invalid", "filtered", "too_late")
+        if not self._join.by_interval:
+            told += ("on_time", "late", "unassigned")
+        for name, fate in product(self._join.names, told):
             self.counts[fate] += self.counts[f"{fate}_of_{name}"]
         self.counts["pairs"] = len(self.pairs)
 

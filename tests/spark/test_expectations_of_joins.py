@@ -49,6 +49,7 @@ WINDOW = from_mapping(
         "windows": {"size": "10s", "allowed_lateness": "5s"},
     }
 )
+SESSION = replace(WINDOW, windows=replace(WINDOW.windows, kind="session", size_ms=0, gap_ms=10_000))
 SPLIT = from_mapping(
     {
         "name": "paid_orders",
@@ -68,6 +69,11 @@ INVALID = "source string, reason string, run_id string"
 SCHEMAS = {
     "interval": {"pairs": f"event_time timestamp, {PAIR}", "late_events": LATE, "invalid_events": INVALID},
     "window": {
+        "pairs": f"{FIRING} watermark timestamp, {PAIR}",
+        "late_events": f"{LATE}, window_start timestamp, window_end timestamp",
+        "invalid_events": INVALID,
+    },
+    "session": {
         "pairs": f"{FIRING} watermark timestamp, {PAIR}",
         "late_events": f"{LATE}, window_start timestamp, window_end timestamp",
         "invalid_events": INVALID,
@@ -104,6 +110,12 @@ def fired(
     return {**pair(first, second, at(0), at(moment)), **window, **told}
 
 
+def of_session(orders: list[tuple[Any, ...]], end: float, *told: Any) -> Rows:
+    """The pairs of a firing of the session that begins at 11, whose one payment happened at 14."""
+    window = {"window_start": at(11), "window_end": at(end)}
+    return [{**fired(one, order("a", 14, 15), *told), **window} for one in orders]
+
+
 NEAR, EARLY = order("a", 10, 11), order(None, 20, 25)
 INVALIDS = [{"source": "orders", "reason": "event_time_missing", "run_id": "r1"}]
 LATES = [late("orders", 5, 19, 16), late("payments", 6, 20, 18)]
@@ -126,6 +138,19 @@ CORRECT: dict[str, Rows] = {
         "late_events": LATES,
         "invalid_events": INVALIDS,
     },
+    "session": {
+        # The second order is late for a session that has fired, the third makes it a longer one.
+        "pairs": [
+            *of_session([order("a", 11, 12)], 24, 0, "on_time", 26, 23.999),
+            *of_session([order("a", 11, 12), order("a", 13, 27)], 24, 1, "late", 27, 24),
+            *of_session([order("a", n, m) for n, m in ((11, 12), (13, 27), (23, 28))], 33, 0, "on_time", 35, 33),
+        ],
+        "late_events": [
+            {**late("orders", 5, 24, 20), "window_start": at(5), "window_end": at(15)},
+            {**late("payments", 6, 26, 22), "window_start": at(6), "window_end": at(16)},
+        ],
+        "invalid_events": INVALIDS,
+    },
     "split": {
         "pairs": [
             {
@@ -141,8 +166,9 @@ CORRECT: dict[str, Rows] = {
 }
 READ = {"rows_read_of_orders": 6, "filtered_of_orders": 1, "on_time_of_orders": 3, "late_of_orders": 0}
 READ |= {"rows_read_of_payments": 4, "filtered_of_payments": 0, "on_time_of_payments": 2, "late_of_payments": 1}
+READ |= {"unassigned_of_orders": 0, "unassigned_of_payments": 0}
 STAGED = {"invalid_of_orders": 1, "invalid_of_payments": 0, "too_late_of_orders": 1, "too_late_of_payments": 1}
-PIPELINES = {"interval": INTERVAL, "window": WINDOW, "split": SPLIT}
+PIPELINES = {"interval": INTERVAL, "window": WINDOW, "session": SESSION, "split": SPLIT}
 
 
 def counts_of(kind: str) -> dict[str, int]:
@@ -270,7 +296,7 @@ FAULTS: list[tuple[str, Callable[[Rows], Any], set[str]]] = [
     ("window", change("pairs", 0, watermark=at(20.5)), {"pair_firings.firings_come_in_the_order_of_their_numbers"}),
     (
         "window",
-        both(change("pairs", 1, pane_index=2), change("pairs", 2, pane_index=2)),
+        both(change("pairs", 1, pane_index=2), change("pairs", 2, pane_index=3)),
         {"pair_firings.firings_show_all_pairs_so_far"},
     ),
     (
@@ -289,10 +315,24 @@ FAULTS: list[tuple[str, Callable[[Rows], Any], set[str]]] = [
         {"late_join_rows.late_events_missed_their_own_window"},
     ),
     ("window", add("late_events", late("orders", 5, 19, 16)), {RUN, ORDERS}),
+    ("session", change("pairs", 2, pane_index=2), {"pair_firings.firings_show_all_pairs_so_far"}),
+    (
+        "session",
+        change("late_events", 0, window_start=at(4), window_end=at(14)),
+        {"late_join_rows.late_events_missed_their_own_window"},
+    ),
+    (
+        "session",
+        change("pairs", 0, window_end=at(20)),
+        {"pairs.sessions_are_no_shorter_than_the_gap"},
+    ),
 ]
 
 
-@pytest.mark.parametrize(("kind", "fault", "laws"), FAULTS)
+@pytest.mark.parametrize(
+    ("kind", "fault", "laws"),
+    [pytest.param(*fault, marks=[] if number % 3 == 0 else pytest.mark.soak) for number, fault in enumerate(FAULTS)],
+)
 def test_a_fault_breaks_the_laws_about_it(
     spark: SparkSession, kind: str, fault: Callable[[Rows], Any], laws: set[str]
 ) -> None:
@@ -304,6 +344,18 @@ def test_a_fault_breaks_the_laws_about_it(
 def test_a_count_that_does_not_add_up_is_told_for_its_input(spark: SparkSession) -> None:
     counts = {**counts_of("interval"), "on_time_of_payments": 3}
     assert broken(spark, "interval", CORRECT["interval"], counts=counts) == {PAYMENTS}
+
+
+def test_rows_between_two_windows_are_accounted_for(spark: SparkSession) -> None:
+    spec = replace(WINDOW.windows, kind="sliding", slide_ms=20_000, offset_ms=10_000)
+    rows = copy.deepcopy(CORRECT["window"])
+    rows["pairs"].pop()
+    for one in rows["late_events"]:
+        one.update(window_start=None, window_end=None)
+    counts = {**counts_of("window"), "pairs": 3, "on_time_of_orders": 2, "unassigned_of_orders": 1}
+    assert broken(spark, "window", rows, replace(WINDOW, windows=spec), counts) == set()
+    short = {**counts, "unassigned_of_orders": 0}
+    assert broken(spark, "window", rows, replace(WINDOW, windows=spec), short) == {ORDERS}
 
 
 def test_late_rows_have_no_partner_where_firings_are_discarded(spark: SparkSession) -> None:

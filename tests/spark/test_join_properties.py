@@ -202,20 +202,20 @@ def check_window_join(session: SparkSession, stream: Stream, windows: Windows) -
             g.watermark,
             *map(indices, (g.left, g.right)),
         )
-        for _, g in expected.groups
+        for _, g, _ in expected.groups
     )
     groups = rows_of(found.groups)
     assert sorted((*firing(g), indices(g["left"]), indices(g["right"])) for g in groups) == told
     late_at = [(*firing(g)[:4], micros(g["fired_at"])) for g in groups if g["timing"] == "late"]
     assert sorted(late_at) == sorted(
         (str(g.key), g.window.start, g.window.end, g.index, arrivals[after - 1].clock_us)
-        for after, g in expected.groups
+        for after, g, _ in expected.groups
         if g.timing.value == "late"
     )
     pairs = sorted((*firing(p), p["left"]["index"], p["right"]["index"]) for p in rows_of(found.pairs))
     assert pairs == sorted((*g[:6], *pair) for g in told for pair in product(*g[6:]))
     for side, table in ((Side.LEFT, found.late_left), (Side.RIGHT, found.late_right)):
-        late = sorted((a.row["index"], watermark) for a, watermark in expected.late if a.side is side)
+        late = sorted((a.row["index"], watermark) for a, watermark, _ in expected.late if a.side is side)
         assert sorted((row["index"], millis(row["watermark"])) for row in rows_of(table)) == late
 
 

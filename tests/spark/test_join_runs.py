@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -112,11 +113,8 @@ KEYED = {"join": {"key": {"orders": ["device"], "payments": ["gadget"]}}}
 
 
 def by_window(tables: Mapping[str, str], **windows: Any) -> Pipeline:
-    return two(
-        tables,
-        **KEYED,
-        windows={"size": "3 minutes", "offset": "30 seconds", "allowed_lateness": "10 minutes", **windows},
-    )
+    grid = {} if windows.get("kind") == "session" else {"size": "3 minutes", "offset": "30 seconds"}
+    return two(tables, **KEYED, windows={**grid, "allowed_lateness": "10 minutes", **windows})
 
 
 def split(tables: Mapping[str, str], **rest: Any) -> Pipeline:
@@ -199,9 +197,29 @@ def test_two_tables_joined_by_window(spark: SparkSession, tables: dict[str, str]
     assert min(run.counts[n] for n in ("late", "too_late_of_orders", "too_late_of_payments", "filtered_of_orders")) > 0
 
 
+OVERLAPPING = {"kind": "sliding", "slide": "1 minute"}
+WITH_GAPS = {"kind": "sliding", "slide": "5 minutes"}
+SESSIONS = {"kind": "session", "gap": "25 seconds"}
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize(
-    "windows", [{}, {"accumulation": "discarding"}, {"late_data": "update"}, {"late_data": "drop"}], ids=str
+    "windows",
+    [
+        {},
+        {"accumulation": "discarding"},
+        {"late_data": "update"},
+        {"late_data": "drop"},
+        OVERLAPPING,
+        {**OVERLAPPING, "accumulation": "discarding"},
+        WITH_GAPS,
+        {**WITH_GAPS, "late_data": "drop"},
+        SESSIONS,
+        {**SESSIONS, "accumulation": "discarding"},
+        {**SESSIONS, "late_data": "update"},
+        {**SESSIONS, "late_data": "drop"},
+    ],
+    ids=str,
 )
 def test_window_joins_of_each_kind(
     spark: SparkSession, tables: dict[str, str], lake: Lake, windows: dict[str, str]
@@ -210,9 +228,31 @@ def test_window_joins_of_each_kind(
     expected = JoinedTables(pipeline, orders(), payments())
     if windows.get("late_data") == "drop":
         expected.late_events.clear()
-    assert_publishes(spark, pipeline, lake, expected)
+    run = assert_publishes(spark, pipeline, lake, expected)
+    assert run.counts["pairs"] > 0
+    assert run.counts["late"] > 0
+    assert (run.counts["unassigned"] > 0) is (windows.get("slide") == "5 minutes")
+    assert Path(str(Runner(spark, pipeline, lake).step("report", run).report)).exists()
     if windows.get("late_data") is None:
         assert_stays(spark, pipeline, lake)
+
+
+def test_sessions_of_both_inputs(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
+    pipeline = by_window(tables, **SESSIONS)
+    run = assert_publishes(spark, pipeline, lake, JoinedTables(pipeline, orders(), payments()))
+    assert min(run.counts[n] for n in ("pairs", "late", "too_late_of_orders", "too_late_of_payments")) > 0
+    assert_stays(spark, pipeline, lake)
+
+
+@pytest.mark.soak
+def test_an_input_that_falls_idle_holds_no_window_back(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
+    always = by_window(tables)
+    marks = [replace(united, watermark=replace(united.watermark, idle_timeout_ms=9000)) for united in always.sources]
+    ticks = replace(always.watermark, emit=replace(always.watermark.emit, interval_ms=3000))
+    patient, idle = replace(always, watermark=ticks), replace(always, watermark=ticks, sources=tuple(marks))
+    expected = JoinedTables(idle, orders(), payments())
+    assert expected.counts["too_late"] > JoinedTables(patient, orders(), payments()).counts["too_late"]
+    assert_publishes(spark, idle, lake, expected)
 
 
 @pytest.mark.soak
@@ -326,15 +366,6 @@ def test_a_condition_that_is_none_is_refused(spark: SparkSession, tables: dict[s
         pipeline = split(tables, join={"key": [], "between": ["0s", "1s"], "second_when": written})
         with pytest.raises(InputError, match=found):
             Runner(spark, pipeline, lake).plan(Interval())
-
-
-def test_what_the_engine_lacks_is_refused(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
-    silent = {"out_of_orderness": "2 minutes", "idle_timeout": "1 minute"}
-    by_window = split(
-        tables, watermark=silent, join={"key": [], "second_when": "site = 'east'"}, windows={"size": "1m"}
-    )
-    with pytest.raises(InputError, match=r"asked Spark for watermark\.idle_timeout in a window join"):
-        Runner(spark, by_window, lake).plan(Interval())
 
 
 def test_a_class_that_is_not_there_is_refused(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:

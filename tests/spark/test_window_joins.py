@@ -11,12 +11,11 @@ from pyspark.sql import SparkSession
 from spark_jobs.replay.window_join import WindowJoined, window_join
 from spark_jobs.semantics.instants import END_OF_INPUT, MAX, micros, table_time
 from spark_jobs.semantics.interval_join import Side
-from spark_jobs.semantics.joining_job import JoinSource
 from tests.spark.engine import rows_of
 from tests.spark.joining import inputs_of
 from tests.spark.test_scenarios import ALL, chosen
 from tests.vectors.cogroups import CoGroupScenario, CoGroupTuple, load_cogroups
-from tests.vectors.groups import GroupTuple, groups_of, side_of
+from tests.vectors.groups import GroupTuple, groups_of, load_of_two, sides_of, sources_of
 from tests.vectors.outcomes import millis
 from tests.vectors.scenarios import Recorded, Scenario
 from tests.vectors.spark_joins import joining
@@ -41,10 +40,15 @@ def in_one_calendar(scenario: Recorded) -> bool:
 
 # A partition of it joins in a stretch of the clock that holds no suspect row.
 SILENT_STRETCH = [scenario for scenario in ALL if scenario.id == "s101-174"]
-NEVER_IDLE = [s for s in ALL if "idle_timeout_ms" not in s.declared and s not in SILENT_STRETCH]
+OF_ONE = [s for s in ALL if s not in SILENT_STRETCH]
+NEVER_IDLE = [s for s in OF_ONE if "idle_timeout_ms" not in s.declared]
 SAMPLE = SILENT_STRETCH + chosen([s for s in NEVER_IDLE if in_one_calendar(s)], 60)
 SAMPLE += chosen([s for s in NEVER_IDLE if not in_one_calendar(s)], 60)
 FEW = SAMPLE[:6] + [s for s in SAMPLE if s.declared["strategy"]["kind"] == "punctuated"][:2]
+SAMPLE += chosen([s for s in OF_ONE if s not in NEVER_IDLE], 30)
+OF_TWO = load_of_two()
+FALLS_IDLE = sorted(OF_TWO, key=lambda s: -sum(isinstance(what, str) for _, what in s.sent))
+FEW += [next(s for s in FALLS_IDLE if s.pipeline.windows.kind == kind) for kind in ("tumbling", "sliding", "session")]
 RECORDED = sorted(load_cogroups(), key=lambda s: -min(s.recorded["dropped"], len(s.groups)))
 IN_ONE_CALENDAR = [s for s in RECORDED if in_one_calendar(s)]
 TWO_A_STRATEGY = [s for kind in ("bounded", "monotonous", "punctuated") for s in first_two(IN_ONE_CALENDAR, kind)]
@@ -56,10 +60,10 @@ QUICK = [*TWO_A_STRATEGY, *ONE_A_KIND]
 
 def joined(session: SparkSession, scenario: Scenario) -> WindowJoined:
     pipeline = scenario.pipeline
-    declared = tuple(str(label) for (label,) in pipeline.source.source_partition.declared)
-    one = joining(JoinSource(pipeline.watermark, declared), None, pipeline.watermark.emit)
-    rows = [{**row, "side": side_of(row["index"]).value} for row in scenario.rows[::-1]]
-    return window_join(*inputs_of(session, rows, one), one, pipeline.windows, until=scenario.until)
+    left, *right = sources_of(scenario)
+    both = joining(left, right[0] if right else None, pipeline.watermark.emit)
+    rows = [{**row, "side": side.value} for row, side in zip(scenario.rows, sides_of(scenario), strict=True)]
+    return window_join(*inputs_of(session, rows[::-1], both), both, pipeline.windows, until=scenario.until)
 
 
 def told(group: dict[str, Any]) -> tuple[Any, ...]:
@@ -83,15 +87,18 @@ def group_of(group: dict[str, Any]) -> GroupTuple:
 
 @pytest.mark.parametrize(
     "scenario",
-    [scenario if scenario in FEW else pytest.param(scenario, marks=pytest.mark.soak) for scenario in SAMPLE],
+    [
+        scenario if scenario in FEW else pytest.param(scenario, marks=pytest.mark.soak)
+        for scenario in [*SAMPLE, *OF_TWO]
+    ],
     ids=lambda scenario: scenario.id,
 )
 def test_spark_groups_as_flink(session: SparkSession, scenario: Scenario) -> None:
     outcome = joined(session, scenario)
-    groups, expected = rows_of(outcome.groups), groups_of(scenario.panes)
+    groups, expected = rows_of(outcome.groups), groups_of(scenario.panes, sides_of(scenario))
     assert sorted(map(group_of, groups)) == expected
     fired = {pane[:4]: pane.fired_us for pane in scenario.panes}
-    assert {told(group)[:4]: micros(group["fired_at"]) for group in groups} == fired
+    assert {told(group)[:4]: scenario.shown_clock_us(micros(group["fired_at"])) for group in groups} == fired
     pairs = [(*told(pair), pair["left"]["index"], pair["right"]["index"]) for pair in rows_of(outcome.pairs)]
     assert sorted(pairs) == sorted((*group[:6], *pair) for group in expected for pair in product(*group[6:]))
     late = [*rows_of(outcome.late_left), *rows_of(outcome.late_right)]

@@ -1,6 +1,9 @@
 """A recorded stream with windows, read as a co-group: Flink's co-group is its window operator over both sides' rows.
 
-Every other row is of the right side; a pane's rows, parted by side, are the group that a co-group must give.
+    one source     every other row is of the right side
+    two sources    a recorded stream of two subtasks: the rows of the second are of the right side
+
+A pane's rows, parted by side, are the group that a co-group must give.
 """
 
 from __future__ import annotations
@@ -13,7 +16,9 @@ from spark_jobs.semantics.joining_job import Arrival, Gathered, JoinSource, gath
 from spark_jobs.semantics.streaming_job import operator
 from spark_jobs.semantics.window_join import CoGroup
 from tests.vectors.outcomes import PaneTuple
-from tests.vectors.scenarios import Scenario, load_for_reference
+from tests.vectors.scenarios import Scenario
+from tests.vectors.subtasks import SubtaskScenario
+from tests.vectors.subtasks import load as load_subtasks
 
 
 class GroupTuple(NamedTuple):
@@ -29,38 +34,50 @@ class GroupTuple(NamedTuple):
     right: tuple[int, ...]
 
 
-def load_groups() -> list[Scenario]:
-    """Give the recorded streams that a co-group has: those whose partitions are never idle."""
-    return [scenario for scenario in load_for_reference() if "idle_timeout_ms" not in scenario.declared]
+def load_of_two() -> list[SubtaskScenario]:
+    """Give the recorded streams of two subtasks."""
+    return [scenario for scenario in load_subtasks() if len(scenario.subtasks) == 2]
 
 
-def side_of(index: int) -> Side:
-    """The side of a row, by its place in Flink's order."""
-    return Side.RIGHT if index % 2 else Side.LEFT
+def sides_of(scenario: Scenario) -> list[Side]:
+    """The side of each row, in Flink's order."""
+    if isinstance(scenario, SubtaskScenario):
+        right = scenario.subtasks[1]
+        return [Side.RIGHT if row["partition"] in right else Side.LEFT for row in scenario.rows]
+    return [Side.RIGHT if row["index"] % 2 else Side.LEFT for row in scenario.rows]
 
 
-def groups_of(panes: Sequence[PaneTuple]) -> list[GroupTuple]:
-    """Panes as groups, sorted."""
+def sources_of(scenario: Scenario) -> list[JoinSource]:
+    """Its one source, or its two."""
+    declared = scenario.pipeline.source.source_partition.declared
+    labels = (
+        map(tuple[str, ...], scenario.subtasks)
+        if isinstance(scenario, SubtaskScenario)
+        else [tuple(str(label) for (label,) in declared)]
+    )
+    return [JoinSource(scenario.pipeline.watermark, partitions) for partitions in labels]
+
+
+def groups_of(panes: Sequence[PaneTuple], sides: Sequence[Side]) -> list[GroupTuple]:
+    """Panes as groups, sorted; `sides` by row."""
     return sorted(
-        GroupTuple(*pane[:6], *(tuple(i for i in pane.members if side_of(i) is side) for side in Side))
-        for pane in panes
+        GroupTuple(*pane[:6], *(tuple(i for i in pane.members if sides[i] is side) for side in Side)) for pane in panes
     )
 
 
 def gathered(scenario: Scenario) -> Gathered:
-    """What the reference makes of a stream as a co-group of one source."""
+    """What the reference makes of a stream as a co-group."""
     pipeline = scenario.pipeline
     windows = pipeline.windows
     arrivals = [
-        Arrival(side_of(row["index"]), row["partition"], row["key"], row["ts"], row["arrival_us"], row)
-        for row in scenario.rows
+        Arrival(side, row["partition"], row["key"], row["ts"], row["arrival_us"], row)
+        for side, row in zip(sides_of(scenario), scenario.rows, strict=True)
     ]
-    declared = tuple(str(label) for (label,) in pipeline.source.source_partition.declared)
     until = scenario.declared.get("end_ms")
     return gather(
         arrivals,
         CoGroup(operator(windows), allowed_lateness_ms=windows.allowed_lateness_ms),
         pipeline.watermark.emit,
-        JoinSource(pipeline.watermark, declared),
+        *sources_of(scenario),
         until_us=None if until is None else until * 1000,
     )

@@ -6,8 +6,8 @@ import pytest
 
 from spark_jobs.semantics.interval_join import Side
 from spark_jobs.semantics.window_join import Group
-from tests.vectors.groups import GroupTuple, gathered, groups_of, load_groups, side_of
-from tests.vectors.scenarios import Scenario
+from tests.vectors.groups import GroupTuple, gathered, groups_of, load_of_two, sides_of
+from tests.vectors.scenarios import Scenario, load_for_reference
 
 
 def indices(group: Group[str, dict[str, int]], side: Side) -> tuple[int, ...]:
@@ -15,9 +15,9 @@ def indices(group: Group[str, dict[str, int]], side: Side) -> tuple[int, ...]:
     return tuple(sorted(row["index"] for row in rows))
 
 
-@pytest.mark.parametrize("scenario", load_groups(), ids=lambda scenario: scenario.id)
+@pytest.mark.parametrize("scenario", [*load_for_reference(), *load_of_two()], ids=lambda scenario: scenario.id)
 def test_reference_groups_as_flink(scenario: Scenario) -> None:
-    found = gathered(scenario)
+    found, sides = gathered(scenario), sides_of(scenario)
     told = [
         GroupTuple(
             group.key,
@@ -29,8 +29,13 @@ def test_reference_groups_as_flink(scenario: Scenario) -> None:
             indices(group, Side.LEFT),
             indices(group, Side.RIGHT),
         )
-        for _, group in found.groups
+        for _, group, _ in found.groups
     ]
-    assert sorted(told) == groups_of(scenario.panes)
-    assert sorted(arrival.row["index"] for arrival, _ in found.late) == scenario.late
-    assert all(arrival.side is side_of(arrival.row["index"]) for arrival, _ in found.late)
+    assert sorted(told) == groups_of(scenario.panes, sides)
+    assert sorted(judged.arrival.row["index"] for judged in found.late) == scenario.late
+    assert all(judged.arrival.side is sides[judged.arrival.row["index"]] for judged in found.late)
+
+
+def test_sources_that_fall_idle_are_among_the_recorded() -> None:
+    idle = [one for one in load_of_two() if "IDLE" in {what for _, what in one.sent}]
+    assert len(idle) >= 30

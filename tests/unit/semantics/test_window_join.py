@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from spark_jobs.pipeline.model import Emit, EmitKind, Watermark
 from spark_jobs.semantics.interval_join import Side
 from spark_jobs.semantics.joining_job import Arrival, JoinSource, gather
@@ -85,16 +83,18 @@ def test_a_window_waits_for_the_slower_source() -> None:
     stream = rows((LEFT, 1), (LEFT, 30), (RIGHT, 2), (RIGHT, 30), (LEFT, 3))
     one, two = JoinSource(Watermark()), JoinSource(Watermark())
     made = gather(stream, _operator(), Emit(EmitKind.PER_EVENT), one, two)
-    assert [(after, len(group.left), len(group.right)) for after, group in made.groups] == [(4, 1, 1), (5, 1, 1)]
-    assert [(arrival.ts, watermark) for arrival, watermark in made.late] == [(3, 29)]
+    assert [(after, len(group.left), len(group.right)) for after, group, _ in made.groups] == [(4, 1, 1), (5, 1, 1)]
+    assert [(late.arrival.ts, late.watermark) for late in made.late] == [(3, 29)]
     shared = gather(stream, _operator(), Emit(EmitKind.PER_EVENT), one)
-    assert [(after, len(group.left), len(group.right)) for after, group in shared.groups] == [(2, 1, 0), (5, 1, 1)]
+    assert [(after, len(group.left), len(group.right)) for after, group, _ in shared.groups] == [(2, 1, 0), (5, 1, 1)]
 
 
-def test_a_source_that_may_be_idle_is_refused() -> None:
+def test_a_source_that_falls_idle_holds_nothing_back() -> None:
+    stream = rows((RIGHT, 0), (LEFT, 1), (LEFT, 12), (LEFT, 30))
     idle = JoinSource(Watermark(idle_timeout_ms=1))
-    with pytest.raises(ValueError, match="an idle timeout in a source of a co-group"):
-        gather([], _operator(), Emit(EmitKind.PER_EVENT), JoinSource(Watermark()), idle)
+    made = gather(stream, _operator(), Emit(EmitKind.PER_EVENT), JoinSource(Watermark()), idle)
+    told = [(after, clock_us, len(group.left), len(group.right)) for after, group, clock_us in made.groups]
+    assert told == [(4, 3000, 1, 1), (4, 3000, 1, 0), (4, 3000, 1, 0)]
 
 
 def _operator() -> CoGroup[str, object]:
