@@ -131,6 +131,27 @@ def test_the_first_of_several_rows_of_one_time_passes_a_window(session: SparkSes
         assert_comes_true(one, rows, pipeline)
 
 
+def test_settings_of_whole_windows_are_weighed_on_the_windows_own_grid(session: SparkSession) -> None:
+    """All delays are windows long, and rows that are epochs are judged where windows begin: 3 ms behind the tens."""
+    pipeline = drawn_pipeline(random.Random(0), BOUNDED[0], EmitKind.PER_EVENT, idle=False)
+    pipeline = replace(
+        pipeline,
+        source=replace(pipeline.source, source_partition=SourcePartition(), where=None),
+        watermark=replace(pipeline.watermark, out_of_orderness_ms=10),
+        windows=Windows(size_ms=10, offset_ms=3, allowed_lateness_ms=0),
+    )
+    draw = random.Random(1)
+    told = {"partition": "a", "mark": None, "value": None, "counts": True}
+    rows = [
+        {"id": i, "arrival_us": 10**9 + 3000 * i, "ts": 3 * i - draw.choice([0, 0, 5, 12, 25, 40]), **told}
+        for i in range(60)
+    ]
+    found = weigh(frame_of(session, rows, SCHEMA), pipeline, Settings((0, 10, 20), (0, 10)))
+    assert len({one.too_late for one in found.candidates}) > 3
+    for one in found.candidates:
+        assert_comes_true(one, rows, pipeline)
+
+
 def quantile(values: Sequence[int], share: float) -> int:
     return sorted(values)[max(0, ceil(len(values) * share - 1e-9) - 1)]
 

@@ -168,6 +168,16 @@ def test_turning_points_hold_every_advance(
     assert timeline(session, rows, pipeline, until) == advances(rows, pipeline, until)
 
 
+@pytest.mark.parametrize(
+    ("until_us", "ticks"), [(None, []), (3_999_999, []), (6_999_999, [3, 4, 5]), (7_000_000, [3, 4, 5, 6])]
+)
+def test_ticks_go_on_as_far_as_the_clock(session: SparkSession, until_us: int | None, ticks: list[int]) -> None:
+    pipeline = drawn_pipeline(random.Random(0), Strategy.BOUNDED_OUT_OF_ORDERNESS, EmitKind.EVERY, idle=True)
+    pipeline = replace(pipeline, watermark=replace(pipeline.watermark, emit=Emit(EmitKind.EVERY, interval_ms=1000)))
+    groups = session.createDataFrame([(3,)], "bucket long")
+    assert [row.epoch for row in emission.all_ticks(groups, pipeline, until_us=until_us).collect()] == ticks
+
+
 def test_a_partition_that_speaks_again_takes_nothing_back(session: SparkSession) -> None:
     """The late row at 11 is behind what the others had reached while `b` was idle; `b` has spoken since."""
     told = [(1, "a", 57), (1, "b", 12), (3, "a", 57), (5, "a", 57), (7, "a", 57), (9, "b", 52), (11, "a", 15)]
