@@ -296,7 +296,7 @@ FAULTS: list[tuple[str, Callable[[Rows], Any], set[str]]] = [
     ("window", change("pairs", 0, watermark=at(20.5)), {"pair_firings.firings_come_in_the_order_of_their_numbers"}),
     (
         "window",
-        both(change("pairs", 1, pane_index=2), change("pairs", 2, pane_index=3)),
+        both(change("pairs", 1, pane_index=2), change("pairs", 2, pane_index=2)),
         {"pair_firings.firings_show_all_pairs_so_far"},
     ),
     (
@@ -315,7 +315,7 @@ FAULTS: list[tuple[str, Callable[[Rows], Any], set[str]]] = [
         {"late_join_rows.late_events_missed_their_own_window"},
     ),
     ("window", add("late_events", late("orders", 5, 19, 16)), {RUN, ORDERS}),
-    ("session", change("pairs", 2, pane_index=2), {"pair_firings.firings_show_all_pairs_so_far"}),
+    ("session", change("pairs", 2, pane_index=3), {"pair_firings.firings_show_all_pairs_so_far"}),
     (
         "session",
         change("late_events", 0, window_start=at(4), window_end=at(14)),
