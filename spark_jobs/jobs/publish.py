@@ -136,12 +136,15 @@ def _committed(spark: SparkSession, lake: Lake, run: Run, base: Base) -> dict[st
     interval = Interval(run.interval_start, run.interval_end)
     staged = {table: _folders(spark, lake, run, table) for table in TABLES}
 
+    left: tuple[str, ...] = () if interval.whole else _TIMELESS
+    if run.kind == REPAIR:
+        left = (*_TIMELESS, "watermarks")
+
     def forth(table: str) -> int:
         own, behind = staged[table]
         replaced = interval if own and table not in left else None
         return publishing.publish(spark, lake, run.run_id, table, replaced, base, behind=behind)
 
-    left = () if interval.whole else (*_TIMELESS, "watermarks") if run.kind == REPAIR else _TIMELESS
     changed = [t for t, (own, behind) in staged.items() if behind or (own and t not in left)]
     # Of a table that tells of others, a run that has none of it leaves nothing: it would tell of what is gone.
     kept = {} if interval.whole else {t: v for t, v in base.versions.items() if t not in DERIVED_TABLES}

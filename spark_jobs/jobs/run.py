@@ -182,7 +182,7 @@ class Runner:
                     f"accept: asked for run {run.run_id}, found it {known.state}: only a blocked one can be accepted"
                 )
             self._progress("accept", f"run {run.run_id}: {because.strip()}")
-            return self._record(known, replace(_Clock().step("accept", "done"), note=because.strip()))
+            return self._record(known, _Clock().step(ledger.ACCEPT, "done", note=because.strip()))
 
     def step(self, name: str, run: Run) -> Outcome:
         """Take one step of a planned run; nothing of one over arrivals that another has published since its plan.
@@ -262,9 +262,8 @@ class Runner:
     ) -> list[Outcome]:
         """All steps of a run that is asked for as in `plan.plan`, one after the other.
 
-        Of a repair `repair` counts what the run is to take in (`repair.Stretch`).
-
-        Where a run had to wait for another that has taken up what arrived since, it is planned again.
+        Of a repair `repair` counts what the run is to take in (`repair.Stretch`). Where a run had to wait for another
+        that has taken up what arrived since, it is planned again.
         """
         while True:
             planned, outcome = self.begin(interval, arrived_to, restate=restate, repair=repair)
@@ -379,6 +378,7 @@ class _Clock:
         counts: Mapping[str, int] | None = None,
         versions: Mapping[str, int] | None = None,
         error: str | None = None,
+        note: str | None = None,
     ) -> Step:
         """The ledger's entry for a step that ends now."""
-        return Step(name, state, self.at, datetime.now(UTC), counts or {}, versions or {}, error)
+        return Step(name, state, self.at, datetime.now(UTC), counts or {}, versions or {}, error, note)

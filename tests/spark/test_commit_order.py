@@ -103,8 +103,19 @@ def test_a_log_that_has_lost_its_beginning_is_refused(spark: SparkSession, tmp_p
         source.events(spark, by_commit(table), {"": version})
 
 
-@pytest.mark.parametrize("emit", ["per_event", "{every: 10 seconds}", "{every_n: 7}"])
-@pytest.mark.parametrize("arrival", [True, False], ids=["with arrival", "without arrival"])
+@pytest.mark.parametrize(
+    ("emit", "arrival"),
+    [
+        pytest.param(
+            emit,
+            arrival,
+            marks=[] if (i + arrival) % 2 else pytest.mark.soak,
+            id=f"{emit}-{'with' if arrival else 'without'} arrival",
+        )
+        for i, emit in enumerate(("per_event", "{every: 10 seconds}", "{every_n: 7}"))
+        for arrival in (True, False)
+    ],
+)
 def test_a_replay_in_commit_order_is_the_reference_s(spark: SparkSession, emit: str, arrival: bool) -> None:
     rows = committed()
     pipeline = by_commit("events", watermark__emit=emit, **({} if arrival else {"source__arrival_time": "null"}))

@@ -331,7 +331,7 @@ FAULTS: list[tuple[str, Callable[[Rows], Any], set[str]]] = [
 
 @pytest.mark.parametrize(
     ("kind", "fault", "laws"),
-    [pytest.param(*fault, marks=[] if number % 3 == 0 else pytest.mark.soak) for number, fault in enumerate(FAULTS)],
+    [pytest.param(*fault, marks=[] if number % 6 == 0 else pytest.mark.soak) for number, fault in enumerate(FAULTS)],
 )
 def test_a_fault_breaks_the_laws_about_it(
     spark: SparkSession, kind: str, fault: Callable[[Rows], Any], laws: set[str]

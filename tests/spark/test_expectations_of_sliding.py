@@ -44,7 +44,7 @@ def staged(scenario: Scenario, end: EndOfInput) -> tuple[Any, Rows, dict[str, in
     return pipeline, {table: getattr(outcome, table) for table in SCHEMAS}, {**outcome.counts, **pairs}
 
 
-@pytest.mark.parametrize("end", EndOfInput)
+@pytest.mark.parametrize("end", [EndOfInput.CLOSE, pytest.param(EndOfInput.KEEP_OPEN, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.id)
 def test_what_flink_emits_breaks_no_law(spark: SparkSession, scenario: Scenario, end: EndOfInput) -> None:
     pipeline, rows, counts = staged(scenario, end)

@@ -279,7 +279,7 @@ TUMBLING = [
 SCENARIOS = TUMBLING[:: len(TUMBLING) // 6]
 
 
-@pytest.mark.parametrize("end", EndOfInput)
+@pytest.mark.parametrize("end", [EndOfInput.CLOSE, pytest.param(EndOfInput.KEEP_OPEN, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.id)
 def test_what_flink_emits_breaks_no_law(spark: SparkSession, scenario: Scenario, end: EndOfInput) -> None:
     pipeline = replace(scenario.pipeline, replay=replace(scenario.pipeline.replay, end_of_input=end))

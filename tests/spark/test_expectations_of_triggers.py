@@ -28,7 +28,7 @@ SAMPLE = chosen(ALL, 3, combinations)
 CASES = [pytest.param(s, id=s.id, marks=[] if s in SAMPLE else pytest.mark.soak) for s in ALL]
 
 
-@pytest.mark.parametrize("end", EndOfInput)
+@pytest.mark.parametrize("end", [EndOfInput.CLOSE, pytest.param(EndOfInput.KEEP_OPEN, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("scenario", CASES)
 def test_what_flink_emits_breaks_no_law(spark: SparkSession, scenario: Scenario, end: EndOfInput) -> None:
     pipeline = replace(scenario.pipeline, replay=replace(scenario.pipeline.replay, end_of_input=end))

@@ -302,7 +302,7 @@ def test_interval_join_of_united_sources_is_the_reference_s_on_many(
 
 @seed(7)
 @few
-@given(stream=any_streams((None,)), windows=any_windows)
+@given(stream=any_streams((None, 1, 3, 10)), windows=any_windows)
 def test_window_join_of_united_sources_is_the_reference_s(
     session: SparkSession, stream: Stream, windows: Windows
 ) -> None:
@@ -312,7 +312,7 @@ def test_window_join_of_united_sources_is_the_reference_s(
 @pytest.mark.soak
 @seed(8)
 @many
-@given(stream=any_streams((None,)), windows=any_windows)
+@given(stream=any_streams((None, 1, 3, 10)), windows=any_windows)
 def test_window_join_of_united_sources_is_the_reference_s_on_many(
     session: SparkSession, stream: Stream, windows: Windows
 ) -> None:

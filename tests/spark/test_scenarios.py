@@ -65,7 +65,7 @@ def chosen(
 ALL = load()
 SAMPLE = chosen(ALL, CHOSEN)
 CASES = [pytest.param(s, id=s.id, marks=[] if s in SAMPLE else pytest.mark.soak) for s in ALL]
-RESTATED = [pytest.param(s, id=s.id, marks=[] if s in SAMPLE[::15] else pytest.mark.soak) for s in ALL]
+RESTATED = [pytest.param(s, id=s.id, marks=[] if s in SAMPLE[::30] else pytest.mark.soak) for s in ALL]
 
 
 def test_sample_covers_every_combination() -> None:

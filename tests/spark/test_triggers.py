@@ -32,9 +32,9 @@ def combinations(scenario: Scenario) -> set[tuple[object, ...]]:
     return {*timings, (windows.trigger.kind, *watermark), (*kind, bool(scenario.late))}
 
 
-SAMPLE = chosen(ALL, 12, combinations)
+SAMPLE = chosen(ALL, 8, combinations)
 CASES = [pytest.param(s, id=s.id, marks=[] if s in SAMPLE else pytest.mark.soak) for s in ALL]
-RESTATED = [pytest.param(s, id=s.id, marks=[] if s in SAMPLE[::5] else pytest.mark.soak) for s in ALL]
+RESTATED = [pytest.param(s, id=s.id, marks=[] if s in SAMPLE[::8] else pytest.mark.soak) for s in ALL]
 
 
 @pytest.mark.parametrize("scenario", CASES)

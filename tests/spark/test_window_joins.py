@@ -44,7 +44,7 @@ OF_ONE = [s for s in ALL if s not in SILENT_STRETCH]
 NEVER_IDLE = [s for s in OF_ONE if "idle_timeout_ms" not in s.declared]
 SAMPLE = SILENT_STRETCH + chosen([s for s in NEVER_IDLE if in_one_calendar(s)], 60)
 SAMPLE += chosen([s for s in NEVER_IDLE if not in_one_calendar(s)], 60)
-FEW = SAMPLE[:6] + [s for s in SAMPLE if s.declared["strategy"]["kind"] == "punctuated"][:2]
+FEW = SAMPLE[:4] + [s for s in SAMPLE if s.declared["strategy"]["kind"] == "punctuated"][:2]
 SAMPLE += chosen([s for s in OF_ONE if s not in NEVER_IDLE], 30)
 OF_TWO = load_of_two()
 FALLS_IDLE = sorted(OF_TWO, key=lambda s: -sum(isinstance(what, str) for _, what in s.sent))

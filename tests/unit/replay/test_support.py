@@ -110,13 +110,6 @@ def test_window_joins_have_the_windows_of_a_pipeline() -> None:
         require_window_join(joining(Watermark(), Watermark()), Windows(size_ms=10, kind="none"))
 
 
-def test_window_joins_refuse_idle_timeouts_of_either_input() -> None:
-    sound, lacking = Watermark(), Watermark(idle_timeout_ms=1)
-    for pair in ((sound, lacking), (lacking, sound)):
-        with pytest.raises(UnsupportedPipelineError, match=r"watermark\.idle_timeout in a window join, which it does"):
-            require_window_join(joining(*pair), Windows(size_ms=10))
-
-
 def test_window_joins_look_at_the_inputs_as_interval_joins_do() -> None:
     with pytest.raises(UnsupportedPipelineError, match="a join in commit order"):
         require_window_join(joining(Watermark(), Watermark(), order=Order.COMMIT), Windows(size_ms=10))

@@ -1,0 +1,76 @@
+"""Tasks outside of Airflow's runner, whose job is a script: what they return, push to others and tell of assets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from airflow.sdk import Asset, AssetAlias
+
+from tidemark_airflow.assets import PUBLISHED
+from tidemark_airflow.operators import PublishOperator, SparkJobOperator, StepOperator
+
+RUN = "r0123456789abcde"
+RESULT = {
+    "step": "replay",
+    "run_id": RUN,
+    "pipeline": "sales",
+    "state": "done",
+    "message": "3 windows",
+    "counts": {"rows_read": 12_000, "on_time": 11_999, "too_late": 1},
+    "checks": {},
+    "versions": {},
+    "report": None,
+    "error": None,
+    "seconds": 1.5,
+}
+REQUEST = {"pipeline_file": "/p/sales.yaml", "start": None, "end": None, "overrides": {"windows.size": "2 hours"}}
+PLAN = {"run_id": RUN, "request": REQUEST, "counts": {}, "versions": {}, "report": None}
+STALE = {**RESULT, "state": "stale", "error": "plan again", "message": "plan again"}
+
+
+class Task:
+    """The task instance that a task pushes its results to and pulls the plan from."""
+
+    def __init__(self, plan: Mapping[str, Any], **said: Mapping[str, Any]) -> None:
+        self.pushed: dict[str, Any] = {}
+        self._said = {"plan": plan, **said}
+
+    def xcom_push(self, key: str, value: Any) -> None:
+        self.pushed[key] = value
+
+    def xcom_pull(self, *, task_ids: str, key: str = "return_value") -> Mapping[str, Any] | None:
+        return self._said.get(task_ids if key == "return_value" else f"{task_ids}_{key}")
+
+
+def run(operator: SparkJobOperator, plan: Mapping[str, Any] = PLAN) -> tuple[Any, Task]:
+    """Execute a task outside of Airflow's task runner."""
+    task = Task(plan)
+    return operator.execute({"ti": task}), task  # type: ignore[typeddict-item]
+
+
+def replay(application: str) -> StepOperator:
+    return StepOperator(step="replay", application=application)
+
+
+class Events(dict[Any, Any]):
+    """Takes the events that a task tells of its outlets."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[tuple[str, Any]] = []
+
+    def __missing__(self, outlet: AssetAlias) -> Events:
+        assert outlet == PUBLISHED
+        return self
+
+    def add(self, asset: Asset, extra: Any) -> None:
+        self.told.append((asset.uri, extra))
+
+
+def published(plan: Mapping[str, Any], application: str, **said: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """What publishing tells of assets, behind a plan and what the steps between have said."""
+    events = Events()
+    context: Any = {"ti": Task(plan, **said), "outlet_events": events}
+    PublishOperator(application=application).execute(context)
+    return events.told

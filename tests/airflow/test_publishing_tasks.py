@@ -1,0 +1,125 @@
+"""What publishing tells of assets, and what becomes of a run that another has overtaken. A script plays Spark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+
+from tests.airflow.scripted import PLAN, REQUEST, RESULT, RUN, STALE, published, replay, run
+from tidemark_airflow.assets import results_of
+from tidemark_airflow.operators import (
+    PlanOperator,
+    StepOperator,
+)
+
+pytestmark = pytest.mark.airflow
+
+
+def test_publishing_tells_which_results_are_new(job: Callable[..., str]) -> None:
+    plan = {**PLAN, "pipeline": "sales", "request": {**REQUEST, "start": "2024-03-04T00:00:00+00:00"}}
+    said = {"replay": {"counts": {"rows_read": 9, "windows": 3}}, "audit": {"counts": {"checks_passed": 7}}}
+    script = job(0, {**RESULT, "step": "publish", "counts": {}, "versions": {"panes": 4}})
+    ((asset, extra),) = published(plan, script, **said)
+    assert asset == results_of("sales").uri == "tidemark://sales/results"
+    assert extra == {
+        "pipeline": "sales",
+        "run_id": RUN,
+        "from": "2024-03-04T00:00:00+00:00",
+        "to": None,
+        "arrived_to": None,
+        "counts": {"rows_read": 9, "windows": 3},
+        "checks": {"passed": 7, "failed": None},
+        "versions": {"panes": 4},
+    }
+
+
+def test_what_an_attempt_before_has_published_is_told_by_the_next(job: Callable[..., str]) -> None:
+    plan, unchanged = {**PLAN, "pipeline": "sales"}, {**RESULT, "step": "publish", "state": "unchanged"}
+    assert len(published(plan, job(0, unchanged))) == 1
+
+
+# Says so of each step, and takes a whole run.
+_STALE_BUT_RUN = """
+if sys.argv[1] == "run":
+    pathlib.Path(sys.argv[-1]).write_text({result!r})
+    sys.exit(0)
+"""
+
+
+def test_a_run_over_arrivals_that_cannot_go_on_from_its_plan_is_taken_anew(
+    job: Callable[..., str], arguments: Callable[[], list[str]]
+) -> None:
+    new = {**RESULT, "run_id": "r00000000000000f", "versions": {"panes": 4}}
+    script = job(2, STALE, then=_STALE_BUT_RUN.format(result=json.dumps(new)))
+    until = "2013-07-02T00:00:00+00:00"
+    plan = {**PLAN, "pipeline": "sales", "request": {**REQUEST, "arrived_to": until}}
+    returned, task = run(replay(script), plan)
+    options = ["--arrived-to", until, "--wait", "1 hour", "--set", "windows.size=2 hours"]
+    assert arguments() == ["run", "/p/sales.yaml", *options]
+    assert (returned["run_id"], task.pushed["run_id"]) == (new["run_id"], new["run_id"])
+    unchanged = job(0, {**new, "step": "publish", "state": "unchanged"})
+    ((_, extra),) = published(plan, unchanged, replay=returned)
+    assert (extra["run_id"], extra["arrived_to"]) == (new["run_id"], until)
+
+
+def test_any_other_run_that_cannot_go_on_from_its_plan_is_for_a_person_to_plan_again(job: Callable[..., str]) -> None:
+    with pytest.raises(AirflowFailException, match="replay was given wrong input: plan again"):
+        run(replay(job(2, STALE)))
+
+
+def test_what_another_run_has_published_is_told_by_that_one(job: Callable[..., str]) -> None:
+    other = {**RESULT, "step": "publish", "state": "unchanged", "run_id": "r00000000000000f"}
+    assert published({**PLAN, "pipeline": "sales"}, job(0, other)) == []
+
+
+def test_what_was_published_before_the_plan_is_not_told_again() -> None:
+    assert published({**PLAN, "pipeline": "sales", "versions": {"panes": 3}}, "/nowhere/step.py") == []
+
+
+@pytest.mark.parametrize("step", ["replay", "audit", "publish", "report"])
+def test_a_published_run_is_answered_without_starting_spark(step: str, tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    report.touch()
+    plan = {**PLAN, "pipeline": "sales", "counts": RESULT["counts"], "versions": {"panes": 3}, "report": str(report)}
+    returned, task = run(StepOperator(step=step, application="/nowhere/step.py"), plan)
+    assert (returned["state"], returned["step"], returned["versions"]) == ("unchanged", step, {"panes": 3})
+    assert task.pushed == {"run_id": RUN, "counts": RESULT["counts"]}
+
+
+def test_a_published_run_without_its_report_gets_it_made(
+    job: Callable[..., str], arguments: Callable[[], list[str]], tmp_path: Path
+) -> None:
+    plan = {**PLAN, "versions": {"panes": 3}, "report": str(tmp_path / "gone.html")}
+    run(StepOperator(step="report", application=job(0, RESULT)), plan)
+    assert arguments()[0] == "report"
+
+
+def test_a_dry_run_is_planned_and_nothing_else(job: Callable[..., str], arguments: Callable[[], list[str]]) -> None:
+    request = {**REQUEST, "dry_run": True}
+    said = {**RESULT, "step": "plan", "message": "would read 3 rows"}
+    returned, _ = run(PlanOperator(request=request, application=job(0, said)))
+    assert arguments() == ["plan", "/p/sales.yaml", "--dry-run", "--set", "windows.size=2 hours"]
+    for step in ("replay", "audit", "publish", "report"):
+        with pytest.raises(AirflowSkipException, match="a dry run: would read 3 rows"):
+            run(StepOperator(step=step, application="/nowhere/step.py"), returned)
+
+
+def test_slices_are_the_replays(job: Callable[..., str], arguments: Callable[[], list[str]]) -> None:
+    for step, told in (("replay", ["--slices", "4"]), ("audit", [])):
+        plan = {**PLAN, "request": {**REQUEST, "slices": 4}}
+        run(StepOperator(step=step, application=job(0, RESULT)), plan)
+        assert arguments() == [
+            step,
+            "/p/sales.yaml",
+            "--run-id",
+            RUN,
+            "--wait",
+            "1 hour",
+            *told,
+            "--set",
+            "windows.size=2 hours",
+        ]

@@ -1,0 +1,81 @@
+"""What a person is asked before results are published, and what failed checks say. A script plays Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from airflow.sdk.exceptions import AirflowSkipException
+
+from tests.airflow.scripted import PLAN, REQUEST, RESULT, RUN, Task, published, run
+from tidemark_airflow.approval import ApproveOperator, asked
+from tidemark_airflow.operators import (
+    ExplainOperator,
+    StepOperator,
+)
+
+pytestmark = pytest.mark.airflow
+
+
+@pytest.mark.parametrize("plan", [PLAN, {**PLAN, "request": {**REQUEST, "approve": True}, "versions": {"panes": 3}}])
+def test_nobody_is_asked_where_nobody_has_to_be(plan: Mapping[str, Any]) -> None:
+    ApproveOperator().execute({"ti": Task(plan)})  # type: ignore[typeddict-item]
+
+
+def test_a_person_is_asked_with_what_would_be_published() -> None:
+    request = {**REQUEST, "start": "2013-07-01T00:00:00+00:00"}
+    text = asked({**PLAN, "request": request}, {"rows_read": 12_000, "too_late": 1, "checks_failed": 0})
+    assert text.splitlines() == [
+        "Windows: 2013-07-01T00:00:00+00:00 to without bound. All of its checks have passed.",
+        "",
+        "| | |",
+        "|---|---:|",
+        "| rows read | 12,000 |",
+        "| too late | 1 |",
+    ]
+
+
+FAILED = "1 of 34 checks failed\n  run: too late ratio\n    such as:  <b>4</b> | 5"
+ASKED = {**RESULT, "step": "audit", "state": "asks", "message": "1 of 34 checks failed", "error": FAILED}
+YES = {"chosen_options": ["Approve"], "params_input": {}, "responded_by_user": {"id": "7", "name": "ada"}}
+
+
+def test_where_a_person_decides_failed_checks_are_a_question(
+    job: Callable[..., str], arguments: Callable[[], list[str]], logged: list[str]
+) -> None:
+    returned, _ = run(StepOperator(step="audit", application=job(3, ASKED)))
+    assert returned["state"] == "asks"
+    assert FAILED in "\n".join(logged)
+    question = ApproveOperator().question({"ti": Task({**PLAN, "pipeline": "sales"}, audit=returned)})  # type: ignore[typeddict-item]
+    assert question is not None
+    assert question.subject == f"Publish run {RUN} of sales although checks have failed?"
+    assert "      such as:  <b>4</b> | 5" in question.body, "as it is, and no Markdown"
+    plan = {**PLAN, "pipeline": "sales"}
+    accepted = ["--because", "approved in Airflow by ada"]
+    published(plan, job(0, RESULT), audit=returned, approve=YES)
+    assert arguments()[-2:] == accepted
+    # Nobody has said yes, or nothing has failed.
+    for said in ({"audit": returned}, {"audit": RESULT, "approve": YES}):
+        published(plan, job(0, RESULT), **said)
+        assert "--because" not in arguments()
+
+
+def explained(application: str, **failure: Any) -> Any:
+    """What the task behind an audit returns that has failed so."""
+    task = Task(PLAN, audit_failure=failure) if failure else Task(PLAN)
+    return ExplainOperator(application=application).execute({"ti": task})  # type: ignore[typeddict-item]
+
+
+def test_what_checks_have_blocked_is_reported(job: Callable[..., str], arguments: Callable[[], list[str]]) -> None:
+    report = {**RESULT, "step": "report", "report": "/lake/report.html"}
+    assert explained(job(0, report), exit_code=3, reason=FAILED)["report"] == "/lake/report.html"
+    assert arguments()[:4] == ["report", "/p/sales.yaml", "--run-id", RUN]
+    for failure in ({}, {"exit_code": 1, "reason": "no memory"}):
+        with pytest.raises(AirflowSkipException, match="no check has blocked"):
+            explained("/nowhere/step.py", **failure)
+
+
+def test_a_reason_in_a_form_is_the_publishings(job: Callable[..., str], arguments: Callable[[], list[str]]) -> None:
+    published({**PLAN, "pipeline": "sales", "request": {**REQUEST, "because": "ada: known"}}, job(0, RESULT))
+    assert arguments()[-2:] == ["--because", "ada: known"]
