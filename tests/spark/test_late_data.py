@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.jobs.check import check_source
 from spark_jobs.jobs.errors import InputError
+from spark_jobs.pipeline import from_mapping
 from spark_jobs.pipeline.model import (
     Accumulation,
     Aggregate,
@@ -30,6 +31,7 @@ from spark_jobs.pipeline.model import (
     TriggerKind,
     Windows,
 )
+from spark_jobs.replay import late_events, replay
 from spark_jobs.semantics import reference
 from tests.spark.engine import assert_same_tables, frame_of, spark_replay
 from tests.spark.test_silence import SCHEMA, START_MS, drawn_pipeline
@@ -141,6 +143,58 @@ def test_a_column_of_the_source_is_its_own_whatever_it_is_called(
     found = spark_replay(session, named[::-1], pipeline, schema=schema)
     # Late events have a watermark of their own, beside which Spark keeps the source's column under another name.
     assert_same_tables(found, expected, ("panes", "window_results", "watermarks"))
+
+
+TOLD = ["event_time", "arrival_time", "watermark", "late_by_ms", "window_start", "window_end"]
+NAMED = {
+    "its own event time": ("made", "event_time timestamp, made timestamp", ["source_event_time", "made", "landed"]),
+    "the event time itself": ("event_time", "event_time timestamp, made timestamp", ["made", "landed"]),
+    "in another unit": (
+        {"column": "event_time", "unit": "s"},
+        "event_time bigint, made timestamp",
+        ["source_event_time", "made", "landed"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_late_events_keep_what_the_source_calls_as_they_do(session: SparkSession, name: str) -> None:
+    event_time, schema, kept = NAMED[name]
+    rows = [
+        (moment, datetime.fromtimestamp(moment, UTC), landed, mark) for moment, landed, mark in ((95, 1, 7), (5, 2, 8))
+    ]
+    if "bigint" not in schema:
+        rows = [(made, made, *rest) for _, made, *rest in rows]
+    events = session.createDataFrame(rows, f"{schema}, landed bigint, WaterMark bigint")
+    told = {"table": "t", "event_time": event_time, "arrival_time": {"column": "landed", "unit": "s"}}
+    windows = {"size": "10 seconds", "key": [], "aggregates": {"n": "count(*)"}}
+    pipeline = from_mapping(
+        {"name": "p", "source": told, "watermark": {"out_of_orderness": "0 seconds"}, "windows": windows}
+    )
+    late = replay(events, pipeline).late_events
+    assert late.columns == [*kept, "source_WaterMark", *TOLD]
+    [row] = late.collect()
+    assert (row.source_WaterMark, row.late_by_ms) == (8, 89_999)
+
+
+@pytest.mark.parametrize(("second_us", "may"), [(1_001, True), (25_000, True), (None, False)])
+def test_rows_that_are_epochs_may_be_late_from_the_stretch_on_in_which_their_window_fires(
+    session: SparkSession, second_us: int | None, *, may: bool
+) -> None:
+    pipeline = drawn_pipeline(random.Random(0), Strategy.BOUNDED_OUT_OF_ORDERNESS, EmitKind.PER_EVENT, idle=False)
+    pipeline = replace(
+        pipeline,
+        source=replace(pipeline.source, source_partition=SourcePartition(), where=None),
+        watermark=replace(pipeline.watermark, out_of_orderness_ms=0),
+        windows=replace(pipeline.windows, size_ms=10, offset_ms=0),
+    )
+    told = {"partition": "a", "mark": None, "value": None, "counts": True}
+    # The first row is on time and early enough, the second fires the window, the third comes behind it.
+    moments = [(0, 5), (1_000, 95), *([] if second_us is None else [(second_us, 6)])]
+    rows = [{"id": i, "arrival_us": START_MS * 1000 + us, "ts": ts, **told} for i, (us, ts) in enumerate(moments)]
+    found = replay(frame_of(session, rows, SCHEMA), pipeline)
+    groups = found.census if second_us is not None else found.census.where("window_ms = 90")
+    assert late_events.may_hold_late(groups, found.calendar, pipeline) is may
 
 
 def test_a_check_knows_what_an_aggregate_may_ask_for(session: SparkSession) -> None:
