@@ -17,16 +17,21 @@ from pyspark.sql import functions as F
 from spark_jobs.pipeline.model import (
     Accumulation,
     Aggregate,
+    Emit,
     EmitKind,
+    EndOfInput,
     LatePanes,
     Mode,
     Pipeline,
+    SourcePartition,
     Strategy,
     Trigger,
     TriggerKind,
+    Watermark,
     Windows,
 )
 from spark_jobs.replay import complete, replay
+from spark_jobs.replay.complete_sessions import by_start
 from spark_jobs.semantics import reference
 from tests.spark.engine import frame_of, in_order, rows_of
 from tests.spark.test_silence import SCHEMA, drawn_pipeline, drawn_rows, until_of
@@ -97,6 +102,37 @@ def test_complete_results_are_those_of_the_reference(session: SparkSession, grid
     expected = reference.replay(rows, pipeline, until=until)
     found = replay(frame_of(session, rows, EVENTS), pipeline, until=until).complete_results
     assert in_order(rows_of(found)) == in_order(expected.complete_results)
+
+
+@pytest.mark.parametrize(("ahead", "sessions"), [(18, 0), (19, 1)])
+def test_a_complete_session_is_told_from_its_last_millisecond_on(
+    session: SparkSession, ahead: int, sessions: int
+) -> None:
+    """The session of `a` is [5, 19); the row of `b` brings the watermark 17, or 18."""
+    _, pipeline, _ = drawn("session", "accumulating", 0)
+    rows = [
+        {"id": i, "partition": "a", "arrival_us": 10**9 + 1000 * i, "ts": ts, "key": key}
+        for i, (key, ts) in enumerate((("a", 5), ("b", ahead)))
+    ]
+    pipeline = replace(
+        pipeline,
+        source=replace(pipeline.source, source_partition=SourcePartition(), where=None),
+        watermark=Watermark(out_of_orderness_ms=0, emit=Emit(EmitKind.PER_EVENT)),
+        windows=Windows(kind="session", gap_ms=14, key=("key",), aggregates=CONTINUED),
+        replay=replace(pipeline.replay, end_of_input=EndOfInput.KEEP_OPEN),
+    )
+    told = [{**dict.fromkeys(EVENTS.names), **row} for row in rows]
+    found = rows_of(replay(frame_of(session, told, EVENTS), pipeline).complete_results)
+    assert len(found) == sessions
+    assert in_order(found) == in_order(reference.replay(told, pipeline).complete_results)
+
+
+def test_sessions_that_begin_together_are_told_in_the_order_of_their_ends(session: SparkSession) -> None:
+    told = "struct(timestamp_seconds({}) as window_start, timestamp_seconds({}) as window_end)"
+    results = ", ".join(told.format(*bounds) for bounds in ((7, 8), (1, 9), (1, 4), (7, 7)))
+    ordered = session.sql(f"SELECT array({results}) AS results").select(by_start(F.col("results")).alias("results"))
+    bounds = ordered.select(F.expr("transform(results, r -> unix_seconds(r.window_end))")).collect()[0][0]
+    assert bounds == [4, 9, 7, 8]
 
 
 @pytest.mark.soak
