@@ -113,3 +113,22 @@ def test_of_identical_rows_the_first_alone_comes_before_its_own_advance(session:
     found = spark_replay(session, rows, pipeline, schema=SCHEMA)
     assert [pane["rows"] for pane in expected.panes] == [2, 5, 6, 6]
     assert in_order(found.panes) == in_order(expected.panes)
+
+
+def test_rows_may_be_shown_first_when_their_window_ends(session: SparkSession) -> None:
+    """The row at 3 comes behind the instant 8: of the instants 4, 8 and 9 of its window the last alone shows it."""
+    windows = Windows(size_ms=10, aggregates=AGGREGATES[0], trigger=Trigger(TriggerKind.CONTINUOUS, interval_ms=4))
+    pipeline = drawn_pipeline(random.Random(0), Strategy.MONOTONOUS, EmitKind.PER_EVENT, idle=False)
+    pipeline = replace(
+        pipeline,
+        source=replace(pipeline.source, where=None, source_partition=SourcePartition()),
+        windows=windows,
+    )
+    told = {"partition": "a", "mark": False, "value": None, "counts": True}
+    rows = [{"id": n, "ts": ts, "arrival_us": n * 1000, **told} for n, ts in enumerate((1, 9, 3, 20))]
+    expected = reference.replay(rows, pipeline)
+    found = spark_replay(session, rows, pipeline, schema=SCHEMA)
+    assert [pane["rows"] for pane in expected.panes if pane["window_start"] == expected.panes[0]["window_start"]][
+        -1
+    ] == 3
+    assert in_order(found.panes) == in_order(expected.panes)
