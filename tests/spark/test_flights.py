@@ -16,7 +16,7 @@ from spark_jobs.replay import replay
 from spark_jobs.semantics import reference
 from tests.spark.engine import in_order, rows_of
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.soak]
 
 PIPELINE = Path(__file__).parents[2] / "dags" / "pipelines" / "departures_by_carrier.yaml"
 WAYS = {"per_event": Emit(EmitKind.PER_EVENT), "every minute": Emit(EmitKind.EVERY, interval_ms=60_000)}
@@ -50,7 +50,7 @@ def expected(pipeline: Pipeline, rows: list[dict[str, Any]]) -> dict[str, list[A
     return {name: in_order(getattr(outcome, name)) for name in TABLES}
 
 
-@pytest.mark.parametrize("partitions", [3, *(pytest.param(n, marks=pytest.mark.soak) for n in (1, 8))])
+@pytest.mark.parametrize("partitions", [3, 1, 8])
 def test_flights_give_what_the_reference_gives(
     flights: DataFrame, pipeline: Pipeline, expected: dict[str, list[Any]], partitions: int
 ) -> None:

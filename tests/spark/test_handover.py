@@ -182,6 +182,7 @@ def test_reading_begins_with_the_commit_of_the_first_row_that_matters(
     assert set(told["partition_watermarks"]) == {"north", "south", "east"}
 
 
+@pytest.mark.soak
 def test_what_is_not_known_to_the_row_is_told_with_the_reason(spark: SparkSession, table: str, lake: Lake) -> None:
     pipeline = history.pipeline(table, replay__end_of_input="keep_open")
     with pytest.raises(InputError, match="found nothing published"):
