@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -20,6 +21,7 @@ from spark_jobs.replay.window_join import window_join
 from spark_jobs.semantics.instants import END_OF_INPUT, MAX, MIN, micros
 from spark_jobs.semantics.interval_join import JoinBounds, Side
 from spark_jobs.semantics.joining_job import Arrival, JoinSource, gather, join
+from spark_jobs.semantics.lateness import Lateness
 from spark_jobs.semantics.streaming_job import operator
 from spark_jobs.semantics.window_join import CoGroup
 from tests.spark.engine import rows_of
@@ -217,6 +219,11 @@ def check_window_join(session: SparkSession, stream: Stream, windows: Windows) -
     for side, table in ((Side.LEFT, found.late_left), (Side.RIGHT, found.late_right)):
         late = sorted((a.row["index"], watermark) for a, watermark, _ in expected.late if a.side is side)
         assert sorted((row["index"], millis(row["watermark"])) for row in rows_of(table)) == late
+    counted: Counter[tuple[str, bool]] = Counter()
+    for taken in rows_of(found.taken):
+        counted["left" if taken["side"] == 0 else "right", taken["is_late"]] += taken["row_count"]
+    fates = [(a.side.value, fate) for a, _, fate in expected.judged if fate not in (None, Lateness.TOO_LATE)]
+    assert +counted == Counter((side, fate is Lateness.LATE) for side, fate in fates)
 
 
 distances = st.tuples(st.integers(-6, 6), st.integers(-6, 6)).map(sorted)

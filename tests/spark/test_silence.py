@@ -37,7 +37,7 @@ from spark_jobs.replay.census import census, moving
 from spark_jobs.replay.events import moves_watermark, prepare
 from spark_jobs.semantics import reference
 from spark_jobs.semantics.events import Event, EventReader
-from spark_jobs.semantics.instants import MAX, MIN
+from spark_jobs.semantics.instants import MAX, MIN, table_time
 from spark_jobs.semantics.streaming_job import StreamingJob
 from tests.spark.engine import assert_same_tables, frame_of, spark_replay
 
@@ -249,30 +249,43 @@ def advances(
     ]
 
 
+def told(steps: list[tuple[str, int, int, bool]]) -> list[dict[str, Any]]:
+    """Rows of (partition, arrival in ms, event time in ms, whether it is marked), numbered."""
+    return [
+        {"id": i, "partition": partition, "arrival_us": clock * 1000, "ts": ts}
+        | {"mark": mark, "value": None, "counts": True}
+        for i, (partition, clock, ts, mark) in enumerate(steps)
+    ]
+
+
+def marked(idle_timeout_ms: int | None, windows: dict[str, Any]) -> Pipeline:
+    """A pipeline whose marked rows bear their event time as watermark, without lateness."""
+    drawn = drawn_pipeline(random.Random(0), Strategy.PUNCTUATED, EmitKind.EVERY, idle=idle_timeout_ms is not None)
+    emit = Emit(EmitKind.EVERY, interval_ms=100)
+    return replace(
+        drawn,
+        source=replace(drawn.source, source_partition=SourcePartition(("partition",)), where=None),
+        watermark=replace(drawn.watermark, emit=emit, value=None, idle_timeout_ms=idle_timeout_ms),
+        windows=replace(drawn.windows, **windows, offset_ms=0, allowed_lateness_ms=0),
+    )
+
+
 def test_only_a_marked_row_ends_the_silence_of_a_partition_for_sessions_too(session: SparkSession) -> None:
     """Row 11 is late only if a, whose row 9 is not marked, is still idle when row 10, of b, raises the watermark."""
     steps = [("a", 1000, 1000, True), ("b", 1001, 1010, True)]
     steps += [("b", 1000 + 100 * k, 1010 + k, True) for k in range(1, 8)]
     steps += [("a", 1801, 1015, False), ("b", 1802, 1100, True), ("b", 1803, 1050, False), ("a", 1804, 1200, True)]
-    rows = [
-        {
-            "id": i,
-            "partition": partition,
-            "arrival_us": clock * 1000,
-            "ts": ts,
-            "mark": mark,
-            "value": None,
-            "counts": True,
-        }
-        for i, (partition, clock, ts, mark) in enumerate(steps)
-    ]
-    drawn = drawn_pipeline(random.Random(0), Strategy.PUNCTUATED, EmitKind.EVERY, idle=True)
-    pipeline = replace(
-        drawn,
-        source=replace(drawn.source, source_partition=SourcePartition(("partition",)), where=None),
-        watermark=replace(drawn.watermark, emit=Emit(EmitKind.EVERY, interval_ms=100), value=None, idle_timeout_ms=1),
-        windows=replace(drawn.windows, kind="session", size_ms=0, offset_ms=0, gap_ms=2, allowed_lateness_ms=0),
-    )
+    rows, pipeline = told(steps), marked(1, {"kind": "session", "size_ms": 0, "gap_ms": 2})
     expected = reference.replay(rows, pipeline)
     assert [row["id"] for row in expected.late_events] == [11]
+    assert_same_tables(spark_replay(session, rows[::-1], pipeline, schema=SCHEMA), expected)
+
+
+def test_of_marks_close_to_each_other_the_highest_counts_when_another_partition_goes_on(session: SparkSession) -> None:
+    """The marks of a fire the same windows and arrive in one stretch; b goes on in a later one, and a's holds it."""
+    steps = [("a", 900, 1000, True), ("b", 901, 1000, True)]
+    steps += [("a", 1001, 1101, True), ("a", 1002, 1105, True), ("b", 1500, 1200, True)]
+    rows, pipeline = told(steps), marked(None, {"kind": "tumbling", "size_ms": 10})
+    expected = reference.replay(rows, pipeline)
+    assert table_time(1105) in [pane["watermark"] for pane in expected.panes]
     assert_same_tables(spark_replay(session, rows[::-1], pipeline, schema=SCHEMA), expected)

@@ -177,26 +177,46 @@ def test_a_source_without_rows_lags_behind_the_clock_all_the_same(session: Spark
     assert_same_tables(spark_replay(session, rows[::-1], pipeline, schema=UNITED), expected)
 
 
+def told(steps: list[tuple[str, str, int, int]], unmarked: tuple[int, ...] = ()) -> list[dict[str, Any]]:
+    """Rows of (source, partition, arrival in ms, event time in ms), numbered; those of `unmarked` bear no mark."""
+    return [
+        {"id": i, "source": source, "partition": partition, "arrival_us": clock * 1000, "ts": ts, "seconds": ts / 1000}
+        | {"mark": i not in unmarked, "value": None, "counts": True}
+        for i, (source, partition, clock, ts) in enumerate(steps)
+    ]
+
+
+def beside_one_that_holds_nothing_back(watermark: Watermark) -> Pipeline:
+    """Source web with partitions and `watermark`, source app, ticks every 100 ms, windows of 10 ms."""
+    _, pipeline = drawn(EmitKind.EVERY, 0, 2)
+    web, app, *_ = pipeline.sources
+    one = replace(web.source, source_partition=SourcePartition(("partition",)), where=None)
+    return replace(
+        pipeline,
+        sources=(replace(web, source=one, watermark=watermark), replace(app, watermark=Watermark())),
+        watermark=replace(pipeline.watermark, emit=Emit(EmitKind.EVERY, interval_ms=100)),
+        windows=replace(pipeline.windows, allowed_lateness_ms=0),
+    )
+
+
+def test_a_partition_that_is_new_follows_the_clock_from_its_first_tick_on(session: SparkSession) -> None:
+    """Partition b comes at 1150; at 1200 it says what a does, so that at 1210 a row of 25 ms ago is too late."""
+    rows = told(
+        [("app", "b", 1000, 9000), ("web", "a", 1001, 1000), ("web", "b", 1150, 1150), ("web", "a", 1210, 1185)]
+    )
+    pipeline = beside_one_that_holds_nothing_back(Watermark(Strategy.TIME_LAG, lag_ms=1))
+    expected = reference.replay(rows, pipeline)
+    assert [row["id"] for row in expected.late_events] == [3]
+    assert_same_tables(spark_replay(session, rows[::-1], pipeline, schema=UNITED), expected)
+
+
 def test_a_mark_below_an_earlier_one_ends_the_silence_of_its_partition(session: SparkSession) -> None:
     """Partition a comes back with a mark below its own first, and from then on holds back b."""
     steps = [("app", "b", 1000, 9000), ("web", "a", 1001, 1000), ("web", "b", 1002, 1010)]
     steps += [("web", "b", 1000 + 100 * k, 1010 + k) for k in range(1, 8)]
     steps += [("web", "a", 1801, 900), ("web", "b", 1802, 1100), ("web", "b", 1803, 1050), ("app", "b", 1950, 9001)]
-    rows = [
-        {"id": i, "source": source, "partition": partition, "arrival_us": clock * 1000, "ts": ts, "seconds": ts / 1000}
-        | {"mark": True, "value": None, "counts": True}
-        for i, (source, partition, clock, ts) in enumerate(steps)
-    ]
-    _, pipeline = drawn(EmitKind.EVERY, 0, 2)
-    web, app, *_ = pipeline.sources
-    one = replace(web.source, source_partition=SourcePartition(("partition",)), where=None)
-    marked = Watermark(Strategy.PUNCTUATED, when="mark", idle_timeout_ms=1)
-    pipeline = replace(
-        pipeline,
-        sources=(replace(web, source=one, watermark=marked), replace(app, watermark=Watermark())),
-        watermark=replace(pipeline.watermark, emit=Emit(EmitKind.EVERY, interval_ms=100)),
-        windows=replace(pipeline.windows, allowed_lateness_ms=0),
-    )
+    rows = told(steps)
+    pipeline = beside_one_that_holds_nothing_back(Watermark(Strategy.PUNCTUATED, when="mark", idle_timeout_ms=1))
     expected = reference.replay(rows, pipeline)
     assert 12 not in [row["id"] for row in expected.late_events]
     assert_same_tables(spark_replay(session, rows[::-1], pipeline, schema=UNITED), expected)
@@ -204,24 +224,10 @@ def test_a_mark_below_an_earlier_one_ends_the_silence_of_its_partition(session: 
 
 def test_each_of_several_marks_of_one_partition_counts_from_its_own_row_on(session: SparkSession) -> None:
     """Between two marks, and between two ticks, a row is judged by the first of the marks."""
-    steps = [("app", "b", 1000, 9000, False), ("web", "a", 1150, 50, True)]
-    steps += [("web", "a", 1210, 100, True), ("web", "a", 1220, 150, False), ("web", "a", 1230, 200, True)]
-    steps += [("web", "a", 1240, 151, False), ("app", "b", 1950, 9001, False)]
-    rows = [
-        {"id": i, "source": source, "partition": partition, "arrival_us": clock * 1000, "ts": ts, "seconds": ts / 1000}
-        | {"mark": mark, "value": None, "counts": True}
-        for i, (source, partition, clock, ts, mark) in enumerate(steps)
-    ]
-    _, pipeline = drawn(EmitKind.EVERY, 0, 2)
-    web, app, *_ = pipeline.sources
-    one = replace(web.source, source_partition=SourcePartition(("partition",)), where=None)
-    marked = Watermark(Strategy.PUNCTUATED, when="mark", idle_timeout_ms=5_000)
-    pipeline = replace(
-        pipeline,
-        sources=(replace(web, source=one, watermark=marked), replace(app, watermark=Watermark())),
-        watermark=replace(pipeline.watermark, emit=Emit(EmitKind.EVERY, interval_ms=100)),
-        windows=replace(pipeline.windows, allowed_lateness_ms=0),
-    )
+    steps = [("app", "b", 1000, 9000), ("web", "a", 1150, 50), ("web", "a", 1210, 100), ("web", "a", 1220, 150)]
+    steps += [("web", "a", 1230, 200), ("web", "a", 1240, 151), ("app", "b", 1950, 9001)]
+    rows = told(steps, unmarked=(0, 3, 5, 6))
+    pipeline = beside_one_that_holds_nothing_back(Watermark(Strategy.PUNCTUATED, when="mark", idle_timeout_ms=5_000))
     expected = reference.replay(rows, pipeline)
     assert [row["id"] for row in expected.late_events] == [5]
     assert_same_tables(spark_replay(session, rows[::-1], pipeline, schema=UNITED), expected)

@@ -55,7 +55,12 @@ TWO_A_STRATEGY = [s for kind in ("bounded", "monotonous", "punctuated") for s in
 # Of the others, replayed as united sources: one a kind of windows, and one of which one side alone emits at rows.
 OTHERS = [s for s in RECORDED if not in_one_calendar(s)]
 ONE_A_KIND = [next(s for s in OTHERS if s.windows.kind == kind) for kind in ("tumbling", "sliding", "session")]
-QUICK = [*TWO_A_STRATEGY, *ONE_A_KIND]
+BOUND_EACH = [
+    s
+    for s in IN_ONE_CALENDAR
+    if s.declared.get("join", {}).get("right_strategy", s.declared["strategy"]) != s.declared["strategy"]
+]
+QUICK = [*TWO_A_STRATEGY, *ONE_A_KIND, *BOUND_EACH[:2]]
 
 
 def joined(session: SparkSession, scenario: Scenario) -> WindowJoined:
