@@ -30,7 +30,7 @@
     for (const element of within.querySelectorAll("*")) {
       if (element.shadowRoot) name(element.shadowRoot, title);
       if (element.classList.contains("bk-events")) {
-        element.setAttribute("role", "img");
+        element.setAttribute("role", "group");
         element.setAttribute("aria-label", "Chart: " + title + ". The text below says the same.");
       } else if (element.tabIndex === 0 && element.title) {
         element.setAttribute("role", "button");

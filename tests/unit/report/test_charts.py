@@ -11,7 +11,7 @@ from bokeh.plotting import figure
 
 from spark_jobs.report import charts
 from spark_jobs.report.data import LateMarks, ReportData, Results, RunFacts, WatermarkLine
-from tests.unit.report.conftest import HOUR, START
+from tests.told_runs import HOUR, START
 
 
 def drawn(fig: figure, role: str) -> list[dict[str, Any]]:

@@ -30,11 +30,11 @@ from spark_jobs.report.data import (
     TooLateKey,
     WatermarkLine,
 )
+from tests.told_runs import HOSTILE, hostile
 from tests.unit.report.conftest import Element
 
 Parsed = Callable[[str], Element]
 
-HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7*7 }}$$x^2$$\u202e\ud800&amp;</script><!--"
 _LOADING = {"src", "href", "srcset", "action", "formaction", "poster", "data", "xlink:href", "background"}
 
 
@@ -83,37 +83,10 @@ def test_only_the_pages_own_scripts_may_run_and_none_may_ask_a_network(run: Repo
     assert rules["script-src"].split() == [f"'sha256-{h}'" for h in hashes]
 
 
-def test_hostile_values_are_text_wherever_they_stand(run: ReportData, facts: RunFacts, parsed: Parsed) -> None:
-    hostile = replace(
-        run,
-        pipeline=HOSTILE,
-        run=replace(
-            facts,
-            run_id=HOSTILE,
-            fingerprint=HOSTILE,
-            kind=HOSTILE,
-            state=HOSTILE,
-            source_table=HOSTILE,
-            lake=HOSTILE,
-            error=HOSTILE,
-            steps=tuple(replace(s, step=HOSTILE, state=HOSTILE) for s in facts.steps),
-            versions={HOSTILE: 1},
-            software={HOSTILE: HOSTILE},
-        ),
-        key=(HOSTILE,),
-        settings=(Setting(HOSTILE, HOSTILE),),
-        results=replace(
-            run.results,
-            series=tuple(replace(s, name=HOSTILE) for s in run.results.series),
-            not_drawn=(HOSTILE,),
-        ),
-        checks=(CheckResult(HOSTILE, HOSTILE, False, HOSTILE),),
-        too_late_keys=(TooLateKey((HOSTILE,), 1, 1),),
-        invalid_reasons={HOSTILE: 1},
-        alternatives=(Alternative(HOSTILE, HOSTILE, 1, 1, 1),),
-    )
-    html = render(hostile)
-    assert structure(parsed(html)) == structure(parsed(render(plain(hostile))))
+def test_hostile_values_are_text_wherever_they_stand(run: ReportData, parsed: Parsed) -> None:
+    told = hostile(run)
+    html = render(told)
+    assert structure(parsed(html)) == structure(parsed(render(plain(told))))
     assert "\u202e" not in html
     html.encode()
     assert "49$$" not in html

@@ -1,0 +1,96 @@
+"""A real browser, Debian's Chromium, driven by Playwright; what a page asks for and what goes wrong in it is kept."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser, Dialog, Page, Request, Route, sync_playwright
+
+# A page of its own, no sandbox for root, and no talk with its maker.
+_FLAGS = [
+    *("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-quic"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
+SCREENSHOTS = Path(__file__).parents[2] / ".tidemark" / "screenshots"
+DESKTOP, PHONE = 1280, 390
+
+
+@dataclass
+class Shown:
+    """A page in the browser, with the addresses it asked for and all that went wrong."""
+
+    page: Page
+    asked: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+    def keep(self, name: str) -> None:
+        """Keep a picture of the whole page."""
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        self.page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+
+
+Show = Callable[..., Shown]
+
+
+# Of a module, since Playwright's loop runs as long as it is there, and other tests run loops of their own.
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """The browser."""
+    found = shutil.which("chromium")
+    if found is None:
+        pytest.skip("there is no Chromium: install Debian's package chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=_FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def show(chromium: Browser, tmp_path: Path) -> Iterator[Show]:
+    """Show HTML as a file of its own, at a width and in a scheme; a phone is touched."""
+    contexts = []
+
+    def shown(html: str, *, width: int = DESKTOP, scheme: Literal["light", "dark"] = "light") -> Shown:
+        file = tmp_path / "page.html"
+        file.write_text(html, encoding="utf-8")
+        context = chromium.new_context(
+            viewport={"width": width, "height": 844},
+            color_scheme=scheme,
+            has_touch=width == PHONE,
+            is_mobile=width == PHONE,
+        )
+        contexts.append(context)
+        one = Shown(context.new_page())
+        _watch(one)
+        one.page.goto(file.as_uri())
+        return one
+
+    yield shown
+    for context in contexts:
+        context.close()
+
+
+def _watch(shown: Shown) -> None:
+    def ask(route: Route, request: Request) -> None:
+        shown.asked.append(request.url)
+        if request.url.startswith("file:"):
+            route.continue_()
+        else:
+            route.abort()
+
+    def answer(dialog: Dialog) -> None:
+        shown.faults.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    shown.page.route("**/*", ask)
+    shown.page.on("dialog", answer)
+    shown.page.on("pageerror", lambda error: shown.faults.append(f"error: {error}"))
+    shown.page.on(
+        "console",
+        lambda said: shown.faults.append(f"console: {said.text}") if said.type in ("error", "warning") else None,
+    )
