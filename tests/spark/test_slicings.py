@@ -25,7 +25,7 @@ from tests.spark.whole_run import assert_published, taken
 
 pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.usefixtures("session")]
 
-SEEDS = range(200)
+SEEDS = range(100)
 ROWS = 260
 
 
