@@ -173,7 +173,8 @@ def _marks_told(data: ReportData) -> list[str]:
 
 
 def _sampled(name: str, marks: LateMarks) -> str:
-    told, drawn = f"{number(marks.rows)} {name} make {number(marks.marks)} marks", len(marks.sample)
+    made = "1 mark" if marks.marks == 1 else f"{number(marks.marks)} marks"
+    told, drawn = f"{number(marks.rows)} {name}: {made}", len(marks.sample)
     return f"{told}, of which an even sample of {number(drawn)} is drawn." if drawn < marks.marks else f"{told}."
 
 

@@ -273,8 +273,8 @@ def test_early_firings_are_told_beside_late_ones(run: ReportData, parsed: Parsed
 def test_where_a_late_row_may_fire_nothing_marks_are_called_firings(run: ReportData, parsed: Parsed) -> None:
     words = parsed(render(replace(run, waits=False, late_rows_fire=False))).words()
     assert "late firings stand for the late rows that were taken" in words
-    assert "3 late firings make 1 marks" in words
-    assert "2 too late rows make 1 marks" in words
+    assert "3 late firings: 1 mark" in words
+    assert "2 too late rows: 1 mark" in words
     assert "each fired it again" not in words
 
 
