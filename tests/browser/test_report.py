@@ -145,13 +145,8 @@ def test_paper_shows_every_chart_without_waiting(show: Show) -> None:
 
 def test_colours_follow_the_scheme_while_the_page_is_open(show: Show) -> None:
     page = shown(show, "eventful").page
-    colours = [
-        (
-            page.evaluate("getComputedStyle(document.documentElement).backgroundColor"),
-            page.evaluate(of_chart(0, "outline_line_color")),
-        )
-    ]
+    background = "getComputedStyle(document.documentElement).backgroundColor"
+    light, outline = page.evaluate(background), page.evaluate(of_chart(0, "outline_line_color"))
     page.emulate_media(color_scheme="dark")
-    wait_until(page, f"{of_chart(0, 'outline_line_color')} !== '{colours[0][1]}'")
-    dark = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
-    assert dark != colours[0][0]
+    wait_until(page, f"{of_chart(0, 'outline_line_color')} !== '{outline}'")
+    assert page.evaluate(background) != light

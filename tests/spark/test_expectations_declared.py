@@ -15,6 +15,7 @@ from tests.spark.drawn_run import CORRECT, COUNTS, PIPELINE, frames, interpreted
 
 pytestmark = [
     pytest.mark.spark,
+    pytest.mark.usefixtures("session"),
     # Modules that Great Expectations imports.
     pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"),
 ]

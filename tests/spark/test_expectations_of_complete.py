@@ -32,7 +32,7 @@ from tests.spark.drawn_run import (
     window,
 )
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 COMPLETE = replace(PIPELINE, replay=ReplayOrder(mode=Mode.COMPLETE))
 SCHEMA = (

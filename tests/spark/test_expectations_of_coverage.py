@@ -17,6 +17,7 @@ from tests.spark.drawn_run import at as moment
 
 pytestmark = [
     pytest.mark.spark,
+    pytest.mark.usefixtures("session"),
     # Modules that Great Expectations imports.
     pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"),
 ]

@@ -22,6 +22,7 @@ from tests.vectors.scenarios import Scenario, load
 
 pytestmark = [
     pytest.mark.spark,
+    pytest.mark.usefixtures("session"),
     # Modules that Great Expectations imports.
     pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"),
 ]
@@ -29,7 +30,7 @@ pytestmark = [
 SLIDING = [s for s in load() if s.pipeline.windows.kind == "sliding" and s.late]
 GAPS = [s for s in SLIDING if set(s.recorded["unassigned"]) & set(s.late)]
 OVERLAPPING = [s for s in SLIDING if s.pipeline.windows.slide_ms < s.pipeline.windows.size_ms]
-SCENARIOS = [*GAPS[:2], *OVERLAPPING[:: len(OVERLAPPING) // 4]]
+SCENARIOS = [*GAPS[:1], *OVERLAPPING[:: len(OVERLAPPING) // 3]]
 
 
 def staged(scenario: Scenario, end: EndOfInput) -> tuple[Any, Rows, dict[str, int]]:

@@ -45,6 +45,7 @@ from tests.vectors.scenarios import Scenario, load
 
 pytestmark = [
     pytest.mark.spark,
+    pytest.mark.usefixtures("session"),
     # Modules that Great Expectations imports.
     pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"),
 ]

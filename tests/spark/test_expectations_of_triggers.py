@@ -19,12 +19,13 @@ from tests.vectors.scenarios import Scenario, load_triggers
 
 pytestmark = [
     pytest.mark.spark,
+    pytest.mark.usefixtures("session"),
     # Modules that Great Expectations imports.
     pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"),
 ]
 
 ALL = load_triggers()
-SAMPLE = chosen(ALL, 3, combinations)
+SAMPLE = chosen(ALL, 2, combinations)
 CASES = [pytest.param(s, id=s.id, marks=[] if s in SAMPLE else pytest.mark.soak) for s in ALL]
 
 

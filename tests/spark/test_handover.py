@@ -79,6 +79,7 @@ def test_backfill_and_live_results_meet_without_gap_or_overlap(
     assert_meets(spark, lake, rows, pipeline, cut)
 
 
+@pytest.mark.soak
 def test_a_row_at_the_very_start_of_the_first_window_is_read_again(
     spark: SparkSession, tmp_path: Path, lake: Lake
 ) -> None:

@@ -237,6 +237,7 @@ def test_window_joins_of_each_kind(
         assert_stays(spark, pipeline, lake)
 
 
+@pytest.mark.soak
 def test_sessions_of_both_inputs(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
     pipeline = by_window(tables, **SESSIONS)
     run = assert_publishes(spark, pipeline, lake, JoinedTables(pipeline, orders(), payments()))

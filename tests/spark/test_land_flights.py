@@ -38,6 +38,7 @@ def versions(spark: SparkSession, table: str) -> int:
     return spark.sql(f"DESCRIBE HISTORY delta.`{table}`").count()
 
 
+@pytest.mark.soak
 def test_every_row_of_the_data_set_lands_once_under_its_number(
     spark: SparkSession, table: str, flights: pd.DataFrame
 ) -> None:

@@ -48,7 +48,7 @@ pytestmark = pytest.mark.spark
 
 Rows = list[dict[str, Any]]
 
-FEW, MANY = 4, 80
+FEW, MANY = 3, 80
 TABLES = ("panes", "window_results", "late_events", "invalid_events", "watermarks")
 ADDED = [("key", pa.string()), ("moment", pa.timestamp("us", "UTC")), ("text", pa.string())]
 EVENTS = pa.schema([*SCHEMA, *(pa.field(*column) for column in ADDED)])

@@ -200,9 +200,8 @@ STRATEGIES = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name == "silence" else [pytest.mark.soak]) for name in STRATEGIES]
-)
+@pytest.mark.soak
+@pytest.mark.parametrize("name", STRATEGIES)
 def test_slices_under_any_strategy_publish_what_the_reference_gives(
     spark: SparkSession, table: str, lake: Lake, name: str
 ) -> None:

@@ -21,7 +21,8 @@ def sessions(table: str, **overrides: str) -> Pipeline:
     return history.pipeline(table, **{**gap, **overrides})
 
 
-@pytest.mark.parametrize("accumulation", ["accumulating", pytest.param("discarding", marks=pytest.mark.soak)])
+@pytest.mark.soak
+@pytest.mark.parametrize("accumulation", ["accumulating", "discarding"])
 def test_a_whole_run_passes_its_checks_and_publishes_what_the_reference_gives(
     spark: SparkSession, table: str, lake: Lake, accumulation: str
 ) -> None:

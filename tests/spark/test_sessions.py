@@ -137,7 +137,7 @@ def drawn_rows(seed: int, count: int) -> list[dict[str, Any]]:
     return rows
 
 
-@settings(max_examples=6, deadline=None, derandomize=True)
+@settings(max_examples=3, deadline=None, derandomize=True)
 @given(
     seed=st.integers(0, 10_000),
     gap=st.integers(1, 12),

@@ -40,12 +40,6 @@ SHAPES = {
 }
 
 
-CASES = [
-    pytest.param(SHAPES["overlapping"], id="overlapping"),
-    pytest.param(SHAPES["with gaps"], id="with gaps", marks=pytest.mark.soak),
-]
-
-
 def sliding(table: str, **more: str) -> Pipeline:
     return history.pipeline(table, windows__kind="sliding", **more)
 
@@ -54,7 +48,8 @@ def published(spark: SparkSession, lake: Lake) -> dict[str, list[dict[str, Any]]
     return {name: rows_of(read_published(spark, lake, name).drop("run_id")) for name in RESULT_TABLES}
 
 
-@pytest.mark.parametrize("shape", CASES)
+@pytest.mark.soak
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_slices_publish_what_the_reference_gives(
     spark: SparkSession, table: str, tmp_path: Path, shape: dict[str, str]
 ) -> None:
@@ -73,7 +68,7 @@ def test_slices_publish_what_the_reference_gives(
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("shape", CASES)
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_a_range_of_the_same_pipeline_changes_nothing(
     spark: SparkSession, table: str, tmp_path: Path, shape: dict[str, str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from itertools import product
 from typing import Any
 
@@ -24,16 +25,21 @@ from tests.vectors.spark_joins import rows_of as rows_of_both
 pytestmark = pytest.mark.spark
 
 
-def first_two(scenarios: list[CoGroupScenario], strategy: str) -> list[CoGroupScenario]:
+def first_under(strategy: str, scenarios: list[CoGroupScenario]) -> CoGroupScenario:
     """The first of these under a strategy."""
-    return [scenario for scenario in scenarios if scenario.declared["strategy"]["kind"] == strategy][:2]
+    return next(scenario for scenario in scenarios if scenario.declared["strategy"]["kind"] == strategy)
+
+
+def strategies(scenario: Recorded) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the watermarks of the left and of the right side follow, as declared."""
+    left: dict[str, Any] = scenario.declared["strategy"]
+    return left, scenario.declared.get("join", {}).get("right_strategy", left)
 
 
 def in_one_calendar(scenario: Recorded) -> bool:
     """Whether both sides are told by one calendar: tumbling windows, and watermarks that closed forms unite."""
     declared = scenario.declared
-    left = declared["strategy"]
-    kinds = {left["kind"], declared.get("join", {}).get("right_strategy", left)["kind"]}
+    kinds = {strategy["kind"] for strategy in strategies(scenario)}
     one_side_emits = "punctuated" in kinds and len(kinds) > 1 and declared["emit"]["mode"] != "per_event"
     return declared["window"]["kind"] == "tumbling" and "time_lag" not in kinds and not one_side_emits
 
@@ -44,23 +50,19 @@ OF_ONE = [s for s in ALL if s not in SILENT_STRETCH]
 NEVER_IDLE = [s for s in OF_ONE if "idle_timeout_ms" not in s.declared]
 SAMPLE = SILENT_STRETCH + chosen([s for s in NEVER_IDLE if in_one_calendar(s)], 60)
 SAMPLE += chosen([s for s in NEVER_IDLE if not in_one_calendar(s)], 60)
-FEW = SAMPLE[:4] + [s for s in SAMPLE if s.declared["strategy"]["kind"] == "punctuated"][:2]
+FEW = SAMPLE[:2] + [s for s in SAMPLE if s.declared["strategy"]["kind"] == "punctuated"][:1]
 SAMPLE += chosen([s for s in OF_ONE if s not in NEVER_IDLE], 30)
 OF_TWO = load_of_two()
 FALLS_IDLE = sorted(OF_TWO, key=lambda s: -sum(isinstance(what, str) for _, what in s.sent))
 FEW += [next(s for s in FALLS_IDLE if s.pipeline.windows.kind == kind) for kind in ("tumbling", "sliding", "session")]
 RECORDED = sorted(load_cogroups(), key=lambda s: -min(s.recorded["dropped"], len(s.groups)))
 IN_ONE_CALENDAR = [s for s in RECORDED if in_one_calendar(s)]
-TWO_A_STRATEGY = [s for kind in ("bounded", "monotonous", "punctuated") for s in first_two(IN_ONE_CALENDAR, kind)]
+ONE_A_STRATEGY = [first_under(kind, IN_ONE_CALENDAR) for kind in ("bounded", "monotonous", "punctuated")]
 # Of the others, replayed as united sources: one a kind of windows, and one of which one side alone emits at rows.
 OTHERS = [s for s in RECORDED if not in_one_calendar(s)]
 ONE_A_KIND = [next(s for s in OTHERS if s.windows.kind == kind) for kind in ("tumbling", "sliding", "session")]
-BOUND_EACH = [
-    s
-    for s in IN_ONE_CALENDAR
-    if s.declared.get("join", {}).get("right_strategy", s.declared["strategy"]) != s.declared["strategy"]
-]
-QUICK = [*TWO_A_STRATEGY, *ONE_A_KIND, *BOUND_EACH[:2]]
+SIDES_DIFFER = [s for s in IN_ONE_CALENDAR if operator.ne(*strategies(s))]
+QUICK = [*ONE_A_STRATEGY, *ONE_A_KIND, *SIDES_DIFFER[:1]]
 
 
 def joined(session: SparkSession, scenario: Scenario) -> WindowJoined:
