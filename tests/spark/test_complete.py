@@ -61,9 +61,7 @@ OTHERS = (Aggregate("keys", "count(distinct mark)"), Aggregate("most", "max(id)"
 # Tells of its firing: of a complete result that is the end of the input.
 ASKING = (Aggregate("reached", "max(watermark)"), Aggregate("ends", "max(window_end)"), Aggregate("rows", "count(*)"))
 QUICK = {
-    ("tumbling", "accumulating", 0),
     ("overlapping", "continuous", 0),
-    ("with gaps", "by count", 0),
     ("session", "discarding", 0),
 }
 CASES = [

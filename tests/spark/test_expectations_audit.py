@@ -19,6 +19,7 @@ from tests.spark.drawn_run import CORRECT, COUNTS, PIPELINE, Fault, both, change
 
 pytestmark = [
     pytest.mark.spark,
+    pytest.mark.usefixtures("session"),
     # Modules that Great Expectations imports.
     pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"),
 ]

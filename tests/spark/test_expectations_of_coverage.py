@@ -45,6 +45,7 @@ def test_a_key_lacks_windows_from_its_first_to_the_last_of_all(spark: SparkSessi
     assert found.success
 
 
+@pytest.mark.soak
 def test_a_key_that_is_new_lacks_none_before(spark: SparkSession) -> None:
     rows = copy.deepcopy(CORRECT)
     rows["window_results"].append(result("ZZ", 20, 1, 1, moment(40)))

@@ -86,12 +86,14 @@ def test_a_window_that_the_live_job_tells_twice_is_none_of_its_results(spark: Sp
     assert {name for name, c in found.items() if not c.success} == {HERE}
 
 
+@pytest.mark.soak
 def test_windows_outside_the_live_jobs_span_are_not_compared(spark: SparkSession) -> None:
     found = checked(spark, [row for row in told() if row["window_start"] == at(10)])
     assert {c.observed for c in found.values()} == {"0 of 1 rows"}
     assert {c.observed for c in checked(spark, []).values()} == {"0 of 0 rows"}
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("tolerance", "differs"), [(0.16, True), (0.17, False)])
 def test_numbers_may_differ_by_the_share_that_is_allowed(spark: SparkSession, tolerance: float, differs: bool) -> None:
     live = told()

@@ -31,7 +31,7 @@ from tests.vectors.spark_joins import joining
 
 pytestmark = pytest.mark.spark
 
-ROWS, FEW, MANY = 120, 3, 60
+ROWS, FEW, MANY = 120, 2, 60
 PACE = (0, 100, 300, 300, 1000, 1000, 9000)
 LABELS = ("p0", "p1")
 EMISSIONS = (

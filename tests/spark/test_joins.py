@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from itertools import chain, zip_longest
 from typing import Any
 
 import pytest
@@ -15,45 +13,38 @@ from spark_jobs.replay.interval_join import interval_join
 from spark_jobs.semantics.interval_join import Side
 from spark_jobs.semantics.joining_job import JoinSource
 from tests.spark.joining import Collected, inputs_of, spark_join
+from tests.spark.test_scenarios import chosen
 from tests.vectors.joins import JoinScenario, load_joins
+from tests.vectors.scenarios import Recorded
 from tests.vectors.spark_joins import joining, rows_of
 
 pytestmark = pytest.mark.spark
 
-CHOSEN = 16
+CHOSEN = 20
 
 
-def combination(scenario: JoinScenario) -> tuple[Any, ...]:
-    """How a scenario's watermarks come about: what is drawn from in turn."""
+def combinations(scenario: Recorded) -> set[tuple[Any, ...]]:
+    """What a scenario has of everything that the engine treats apart."""
     declared = scenario.declared
-    strategy = declared["strategy"]["kind"]
+    strategy, mode = declared["strategy"]["kind"], declared["emit"]["mode"]
     behind_rows = "bounded" if strategy == "monotonous" else strategy
-    return (behind_rows, declared["emit"]["mode"], "idle_timeout_ms" in declared)
+    watermark = (behind_rows, mode, "idle_timeout_ms" in declared)
+    shared = bool(declared["join"].get("shared_source"))
+    return {watermark, (shared, behind_rows), (shared, declared.get("register", "upfront"), mode)}
 
 
-def sharing(scenario: JoinScenario) -> tuple[bool, str]:
-    """Whether one source brings both inputs, and when its partitions are known."""
-    declared = scenario.declared
-    return (bool(declared["join"].get("shared_source")), declared.get("register", "upfront"))
+def told(scenario: JoinScenario) -> int:
+    """How many pairs, and late rows of either side, it has at the least."""
+    return min(len(scenario.pairs), len(scenario.recorded["late_left"]))
 
 
-def chosen(scenarios: list[JoinScenario], wanted: int) -> list[JoinScenario]:
-    """`wanted` scenarios, from each combination in turn, those with pairs and late rows first."""
-    by_combination = defaultdict(list)
-    for scenario in sorted(scenarios, key=lambda s: -min(len(s.pairs), len(s.recorded["late_left"]))):
-        by_combination[combination(scenario)].append(scenario)
-    in_turn = chain.from_iterable(zip_longest(*by_combination.values()))
-    return [scenario for scenario in in_turn if scenario is not None][:wanted]
-
-
-ALL = load_joins()
-SAMPLE = chosen(ALL, CHOSEN)
+ALL = sorted(load_joins(), key=told, reverse=True)
+SAMPLE = chosen(ALL, CHOSEN, combinations)
 REST = [scenario for scenario in ALL if scenario not in SAMPLE]
 
 
 def test_sample_covers_every_combination() -> None:
-    for has in (combination, sharing):
-        assert {has(scenario) for scenario in SAMPLE} == {has(scenario) for scenario in ALL}
+    assert set().union(*map(combinations, SAMPLE)) == set().union(*map(combinations, ALL))
     assert len(ALL) == 178
 
 

@@ -54,15 +54,10 @@ def telling(scenario: Scenario) -> bool:
 
 TOLD, TOLD_TRIGGERS = [s for s in ALL if telling(s)], [s for s in TRIGGERS if telling(s)]
 BY_ARRIVAL = chosen(TOLD, EACH) + chosen(TOLD_TRIGGERS, EACH // 4, of_triggers)
+QUICK = next(scenario for scenario in BY_ARRIVAL if scenario.pipeline.windows.kind == "session")
 # A run that closes its input does so at the last arrival, not where a recorded clock goes on.
 ENDED = [scenario for scenario in TOLD[::-1] if scenario.until is None]
 BY_EVENT_TIME = chosen(ENDED, EACH) + chosen(TOLD_TRIGGERS[::-1], EACH // 4, of_triggers)
-
-
-def cases(scenarios: list[Scenario], quick: str) -> list[Any]:
-    """All of them, of which the first with windows of one kind is quick."""
-    first = next(scenario for scenario in scenarios if scenario.pipeline.windows.kind == quick)
-    return [pytest.param(one, id=one.id, marks=[] if one is first else [pytest.mark.soak]) for one in scenarios]
 
 
 @dataclass(frozen=True)
@@ -96,7 +91,9 @@ def land(spark: SparkSession, scenario: Scenario, rows: list[dict[str, Any]], ta
     frame.write.format("delta").mode("append").save(str(table))
 
 
-@pytest.mark.parametrize("scenario", cases(BY_ARRIVAL, "session"))
+@pytest.mark.parametrize(
+    "scenario", [pytest.param(s, id=s.id, marks=[] if s is QUICK else pytest.mark.soak) for s in BY_ARRIVAL]
+)
 def test_arrivals_one_piece_after_the_other_say_what_flink_said(
     spark: SparkSession, tmp_path: Path, lake: Lake, scenario: Scenario
 ) -> None:
@@ -123,7 +120,8 @@ def test_arrivals_one_piece_after_the_other_say_what_flink_said(
     assert late_of(outcome) == expected.late, cuts
 
 
-@pytest.mark.parametrize("scenario", cases(BY_EVENT_TIME, "sliding"))
+@pytest.mark.soak
+@pytest.mark.parametrize("scenario", BY_EVENT_TIME, ids=lambda scenario: scenario.id)
 def test_parts_of_event_time_in_any_order_say_what_flink_said(
     spark: SparkSession, tmp_path: Path, lake: Lake, scenario: Scenario
 ) -> None:

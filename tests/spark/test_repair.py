@@ -99,6 +99,7 @@ def test_only_windows_that_missed_too_many_rows_are_told_anew(spark: SparkSessio
     assert published(spark, lake) == before
 
 
+@pytest.mark.soak
 def test_runs_over_later_arrivals_go_on_behind_a_repair(spark: SparkSession, table: str, lake: Lake) -> None:
     rows = history.events()
     pipeline = repairing(table, repair__max_too_late_ratio="0")
@@ -195,7 +196,6 @@ def test_windows_of_other_settings_are_left_as_they_are(spark: SparkSession, tab
         assert found[name] == in_order(wanted), name
 
 
-@pytest.mark.soak
 def test_rows_that_are_only_counted_make_a_repair_due(spark: SparkSession, table: str, lake: Lake) -> None:
     settings = {"windows__late_data": "drop", "windows__accumulation": "discarding"}
     pipeline = repairing(table, repair__max_too_late_ratio="0.05", **settings)

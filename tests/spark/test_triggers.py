@@ -41,7 +41,7 @@ def combinations(scenario: Scenario) -> set[tuple[object, ...]]:
     return {*timings, (windows.trigger.kind, *watermark), (*kind, bool(scenario.late))}
 
 
-SAMPLE = chosen(ALL, 8, combinations)
+SAMPLE = chosen(ALL, 4, combinations)
 CASES = [pytest.param(s, id=s.id, marks=[] if s in SAMPLE else pytest.mark.soak) for s in ALL]
 RESTATED = [pytest.param(s, id=s.id, marks=[] if s in SAMPLE[::8] else pytest.mark.soak) for s in ALL]
 
