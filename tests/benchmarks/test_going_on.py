@@ -53,7 +53,7 @@ def days(spark: SparkSession, folder: Path, first: int) -> Replayed:
         "id",
         F.concat(F.lit("site "), row % 4).alias("site"),
         drawn(50).cast("string").alias("device"),
-        F.timestamp_micros(stored - late * F.lit(1_000_000)).alias("happened_at"),
+        F.timestamp_micros(stored - late.cast("long") * F.lit(1_000_000)).alias("happened_at"),
         F.timestamp_micros(stored).alias("stored_at"),
         (drawn(400) / 4).alias("reading"),
     )
