@@ -9,7 +9,6 @@ import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from statistics import median
 from time import monotonic
 
 import pytest
@@ -77,7 +76,8 @@ def test_a_day_behind_a_year_takes_no_longer_than_a_day_alone(spark: SparkSessio
         shutil.rmtree(behind.lake)
         shutil.copytree(before, behind.lake)
         took["behind"].append(behind.to(END))
-    ratio = median(took["behind"]) / median(took["alone"])
+    # What else the machine does adds to a time and takes nothing from it: the least is the nearest to the work itself.
+    ratio = min(took["behind"]) / min(took["alone"])
     told = f"{ratio:.2f} times a day alone: { ({name: [round(s, 1) for s in of] for name, of in took.items()}) }"
     print(told)
     assert ratio <= MOST, told
