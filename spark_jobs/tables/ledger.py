@@ -7,8 +7,7 @@ say.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import Column, SparkSession
@@ -17,22 +16,45 @@ from pyspark.sql import types as T
 
 from spark_jobs.session import interpreting
 from spark_jobs.tables import delta_log
-from spark_jobs.tables.lake import GATE_TABLE, Lake
+from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.run import (
+    ACCEPT,
+    ARRIVALS,
+    BACKFILL,
+    DISCARD,
+    FULL,
+    MAINTAIN,
+    PARTS,
+    REPAIR,
+    ROLLBACK,
+    Run,
+    Step,
+    in_order,
+    runs_of,
+)
+
+__all__ = [
+    "ACCEPT",
+    "ARRIVALS",
+    "BACKFILL",
+    "DISCARD",
+    "FULL",
+    "MAINTAIN",
+    "PARTS",
+    "REPAIR",
+    "ROLLBACK",
+    "SCHEMA",
+    "TABLE",
+    "Run",
+    "Step",
+    "find",
+    "in_order",
+    "published",
+    "record",
+    "runs",
+]
 
 TABLE = "runs"
-
-#: Kinds of runs: over everything, over what arrived before a moment, over a part of time.
-FULL, ARRIVALS, BACKFILL = "full", "arrivals", "backfill"
-#: The kind of a run over a part of time that takes the rows which had come too late for its windows.
-REPAIR = "repair"
-PARTS = (BACKFILL, REPAIR)
-#: The kind of a run that gives back what an earlier one had published; its versions of sources are those of tables.
-ROLLBACK = "rollback"
-
-#: The step of a person who takes a run although checks of it have failed.
-ACCEPT = "accept"
-#: Steps that are not a run's own: its tables hold the same rows in other files; the files that only it has are removed.
-MAINTAIN, DISCARD = "maintain", "discard"
 
 SCHEMA = T.StructType(
     [
@@ -62,131 +84,6 @@ _TIMES = ("interval_start", "interval_end", "arrived_from", "arrived_to", "start
 
 # By path: what the ledger said when it was read last, and in which state of its table.
 _READ: dict[str, tuple[tuple[str, int, int], list[Run]]] = {}
-
-# What a run has come to when its last row is this step in this state.
-_STATES = {
-    ("plan", "done"): "planned",
-    ("replay", "done"): "staged",
-    ("audit", "done"): "audited",
-    ("audit", "blocked"): "blocked",
-    (ACCEPT, "done"): "accepted",
-    ("publish", "done"): "published",
-    (DISCARD, "done"): "discarded",
-}
-
-
-@dataclass(frozen=True)
-class Step:
-    """One row of the ledger: a step that has ended. `state` is done, blocked or failed; `note` is a person's word."""
-
-    step: str
-    state: str
-    started_at: datetime
-    finished_at: datetime
-    counts: Mapping[str, int] = field(default_factory=dict)
-    versions: Mapping[str, int] = field(default_factory=dict)
-    error: str | None = None
-    note: str | None = None
-
-
-@dataclass(frozen=True)
-class Run:
-    """A run as the ledger tells it; `steps` oldest first.
-
-    `source_versions` are those of several sources by name, which the step `plan` has entered as its versions, and
-    `source_version` that of the first; empty where there is one source. `arrived_to` is set where only what arrived
-    before then is read, `arrived_from` where the run goes on from one that had read what arrived before that.
-    """
-
-    run_id: str
-    pipeline: str
-    fingerprint: str
-    kind: str
-    source_version: int
-    interval_start: datetime | None
-    interval_end: datetime | None
-    steps: tuple[Step, ...] = ()
-    source_versions: Mapping[str, int] = field(default_factory=dict)
-    arrived_from: datetime | None = None
-    arrived_to: datetime | None = None
-
-    @property
-    def state(self) -> str:
-        """planned, staged, audited, blocked, accepted, published or failed; what came last.
-
-        A published run stays published.
-        """
-        if self.versions:
-            return "published"
-        ended = [s for s in self.steps if s.step != "report"]
-        return _STATES.get((ended[-1].step, ended[-1].state), "failed") if ended else "planned"
-
-    @property
-    def pinned(self) -> Mapping[str, int]:
-        """The versions that the run reads, as `source.events` takes them."""
-        return self.source_versions or {"": self.source_version}
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """All counts that its steps reported."""
-        return {name: n for s in self.steps for name, n in s.counts.items()}
-
-    @property
-    def named(self) -> tuple[Step, ...]:
-        """The steps that name a version of every table, all with the same rows; the newest versions last."""
-        found = (s for s in self.steps if s.step in ("publish", MAINTAIN) and s.state == "done")
-        # Versions only grow, whichever process entered which of them when.
-        return tuple(sorted(found, key=lambda step: sum(step.versions.values())))
-
-    @property
-    def versions(self) -> dict[str, int]:
-        """The newest version of every table with what the run has published; empty if it was not published."""
-        return dict(self.named[-1].versions) if self.named else {}
-
-    @property
-    def discarded(self) -> bool:
-        """Whether maintenance has removed what the run had staged or published."""
-        ended = [s.step for s in self.steps if s.step != "report"]
-        return bool(ended) and ended[-1] == DISCARD
-
-    @property
-    def error(self) -> str | None:
-        """Why the last step failed or was blocked."""
-        return self._own[-1].error if self._own else None
-
-    @property
-    def accepted(self) -> str | None:
-        """Who has taken the run although checks of it have failed, and why; None if nobody had to, or has."""
-        step = self.done(ACCEPT)
-        return None if step is None else step.note or ""
-
-    @property
-    def started_at(self) -> datetime | None:
-        """When its first step began."""
-        return min((s.started_at for s in self.steps), default=None)
-
-    @property
-    def finished_at(self) -> datetime | None:
-        """When its last own step ended."""
-        return max((s.finished_at for s in self._own), default=None)
-
-    @property
-    def _own(self) -> list[Step]:
-        """Its steps, without what maintenance has done to it since."""
-        return [s for s in self.steps if s.step not in (MAINTAIN, DISCARD)]
-
-    def after(self, step: Step) -> Run:
-        """The run when this step has ended too."""
-        return replace(self, steps=(*self.steps, step))
-
-    def done(self, step: str) -> Step | None:
-        """The step, if it has been done; of a run that was discarded unpublished, if it has been done since."""
-        for one in reversed(self.steps):
-            if one.step == step and one.state == "done":
-                return one
-            if one.step == DISCARD and not self.versions:
-                return None
-        return None
 
 
 def record(spark: SparkSession, lake: Lake, run: Run, step: Step) -> Run:
@@ -255,11 +152,7 @@ def _read(spark: SparkSession, path: str, version: int) -> list[Run]:
     # Columns that earlier versions did not write.
     texts = {"note": F.lit(None).cast("string")} if "note" not in table.columns else {}
     rows = table.withColumns({**times, **texts}).collect()
-    steps: dict[str, list[T.Row]] = {}
-    for row in sorted(rows, key=lambda r: (r.finished_at, r.step)):
-        steps.setdefault(row.run_id, []).append(row)
-    found = [_run(rows) for rows in steps.values()]
-    return sorted(found, key=_published_at)
+    return runs_of({**row.asDict(), **{name: _moment(row[name]) for name in _TIMES}} for row in rows)
 
 
 def published(spark: SparkSession, lake: Lake) -> list[Run]:
@@ -267,55 +160,10 @@ def published(spark: SparkSession, lake: Lake) -> list[Run]:
     return in_order(runs(spark, lake))
 
 
-def in_order(known: Iterable[Run]) -> list[Run]:
-    """Those of the runs that have been published, in the order in which they were."""
-    return sorted((run for run in known if run.versions), key=lambda run: run.versions[GATE_TABLE])
-
-
 def find(spark: SparkSession, lake: Lake, run_id: str) -> Run | None:
     """The run, if the ledger knows it."""
     return next((run for run in runs(spark, lake) if run.run_id == run_id), None)
 
 
-def _published_at(run: Run) -> datetime:
-    published = run.done("publish")
-    moment = published.finished_at if published else run.finished_at
-    return moment or datetime.min.replace(tzinfo=UTC)
-
-
-def _run(rows: list[T.Row]) -> Run:
-    last = rows[-1]
-    planned: Mapping[str, int] = next((r.versions for r in reversed(rows) if r.step == "plan" and r.versions), {})
-    return Run(
-        run_id=last.run_id,
-        pipeline=last.pipeline,
-        fingerprint=last.fingerprint,
-        kind=last.kind,
-        source_version=last.source_version,
-        interval_start=_bound(last.interval_start),
-        interval_end=_bound(last.interval_end),
-        source_versions=planned,
-        arrived_from=_bound(last.arrived_from),
-        arrived_to=_bound(last.arrived_to),
-        steps=tuple(
-            Step(
-                step=r.step,
-                state=r.state,
-                started_at=_moment(r.started_at),
-                finished_at=_moment(r.finished_at),
-                counts=r.counts or {},
-                versions=r.versions or {},
-                error=r.error,
-                note=r.note,
-            )
-            for r in rows
-        ),
-    )
-
-
-def _moment(micros: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=micros)
-
-
-def _bound(micros: int | None) -> datetime | None:
-    return None if micros is None else _moment(micros)
+def _moment(micros: int | None) -> datetime | None:
+    return None if micros is None else _EPOCH + timedelta(microseconds=micros)
