@@ -1,29 +1,24 @@
 """The charts: Bokeh figures of a report's numbers.
 
 Law: nothing that a chart says comes from data but numbers. Names and values stand in the page around it, where they are
-escaped; a text in a figure could bring markup, or mathematics that is fetched from a network. Colours are roles of the
-palette, given as tags: the page paints them for the scheme of its reader.
+escaped; a text in a figure could bring markup, or mathematics that is fetched from a network.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from bokeh.models import ColumnDataSource, DataRange1d, HoverTool, Model, NoOverlap, NumeralTickFormatter, Range1d
+from bokeh.models import ColumnDataSource, DataRange1d, NumeralTickFormatter, Range1d
 from bokeh.models.annotations import Span
 from bokeh.plotting import figure
 
 from spark_jobs.report.data import LateMarks, Lateness, ReportData, Results
-from spark_jobs.report.palette import PALETTE, PAPER
+from spark_jobs.report.figures import FEW, add_hover, give_role, new_figure
 from spark_jobs.report.text import unit_for
 
-_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
-_TOOLS = "xpan,box_zoom,xwheel_zoom,reset,save"
 _INSTANT = "{%F %T}"
-_FEW = 100
-_Mode = Literal["mouse", "vline"]
 
 WATERMARK = "watermark-chart"
 DISTANCE = "distance-chart"
@@ -55,8 +50,8 @@ def _watermark(data: ReportData) -> dict[str, figure]:
     distances = [fires - reached, *(m["arrived"] - m["last"] for m in samples.values())]
     unit_ms, unit = unit_for(int(max((d.max() for d in distances if len(d)), default=0)))
     in_time = {"x_axis_type": "datetime", "x_range": DataRange1d()}
-    plain = _figure("Arrival time (UTC)", "Event time (UTC)", height=360, y_axis_type="datetime", **in_time)
-    behind = _figure("Arrival time (UTC)", f"Behind arrival ({unit})", height=300, **in_time)
+    plain = new_figure("Arrival time (UTC)", "Event time (UTC)", height=360, y_axis_type="datetime", **in_time)
+    behind = new_figure("Arrival time (UTC)", f"Behind arrival ({unit})", height=300, **in_time)
     source = ColumnDataSource(
         {
             "fires": fires,
@@ -67,15 +62,15 @@ def _watermark(data: ReportData) -> dict[str, figure]:
     )
     if data.allowed_lateness_ms:
         edge = plain.step("fires", "closed", source=source, mode="after", line_width=1, line_dash=[6, 4])
-        _role(edge.glyph, "watermark")
+        give_role(edge.glyph, "watermark")
     for fig, height in ((plain, "reached"), (behind, "behind")):
         drawn = fig.step("fires", height, source=source, mode="after", line_width=1.5, line_alpha=0.8)
-        _role(drawn.glyph, "watermark")
+        give_role(drawn.glyph, "watermark")
         # A line needs two points to be seen.
-        if 0 < len(fires) <= _FEW:
-            _role(fig.scatter("fires", height, source=source, size=5).glyph, "watermark")
+        if 0 < len(fires) <= FEW:
+            give_role(fig.scatter("fires", height, source=source, size=5).glyph, "watermark")
         tips = [("arrival", f"@fires{_INSTANT}"), ("watermark", f"@reached{_INSTANT}")]
-        _hover(fig, [drawn], tips, "@fires", "@reached")
+        add_hover(fig, [drawn], tips, "@fires", "@reached")
     for role, columns in samples.items():
         columns["behind"] = (columns["arrived"] - columns["last"]) / unit_ms
         _draw_marks([(plain, "last"), (behind, "behind")], ColumnDataSource(columns), role, len(columns["rows"]))
@@ -84,7 +79,7 @@ def _watermark(data: ReportData) -> dict[str, figure]:
 
 def _draw_marks(places: list[tuple[figure, str]], source: ColumnDataSource, role: str, count: int) -> None:
     """One sample of late rows in both figures; the more marks, the smaller."""
-    size = 8 if count <= _FEW else 6 if count <= 500 else 4
+    size = 8 if count <= FEW else 6 if count <= 500 else 4
     tips = [
         ("rows", "@rows{0,0}"),
         ("arrived", f"@arrived{_INSTANT}"),
@@ -94,8 +89,8 @@ def _draw_marks(places: list[tuple[figure, str]], source: ColumnDataSource, role
     for fig, height in places if count else ():
         marker = "circle" if role == "late" else "x"
         drawn = fig.scatter("arrived", height, source=source, marker=marker, size=size, fill_alpha=0.25, line_alpha=0.8)
-        _role(drawn.glyph, role)
-        _hover(fig, [drawn], tips, "@arrived", "@start", "@end", "@watermark")
+        give_role(drawn.glyph, role)
+        add_hover(fig, [drawn], tips, "@arrived", "@start", "@end", "@watermark")
 
 
 def _marks(marks: LateMarks) -> dict[str, Any]:
@@ -115,18 +110,18 @@ def _lateness(lateness: Lateness, allowed_ms: int | None) -> figure:
     unit_ms, unit = unit_for(lateness.edges_ms[-1])
     edges = np.array(lateness.edges_ms, dtype=np.float64) / unit_ms
     ranges = {"x_range": Range1d(start=0, end=float(edges[-1])), "y_range": DataRange1d(start=0)}
-    fig = _figure(f"Watermark past window end ({unit})", "Rows", height=300, **ranges)
+    fig = new_figure(f"Watermark past window end ({unit})", "Rows", height=300, **ranges)
     fig.yaxis.formatter = NumeralTickFormatter(format="0,0")
     for role, counts, hatch in (("late", lateness.late, " "), ("too-late", lateness.too_late, "/")):
         rows = np.array(counts, dtype=np.float64)
         some = rows > 0
         source = ColumnDataSource({"left": edges[:-1][some], "right": edges[1:][some], "rows": rows[some]})
         bars = fig.quad("left", "right", "rows", 0, source=source, line_width=0.5, hatch_pattern=hatch, hatch_alpha=0.5)
-        _role(bars.glyph, role)
-        _hover(fig, [bars], [("rows", "@rows{0,0}"), (unit, "@left{0.[00]} to @right{0.[00]}")])
+        give_role(bars.glyph, role)
+        add_hover(fig, [bars], [("rows", "@rows{0,0}"), (unit, "@left{0.[00]} to @right{0.[00]}")])
     if allowed_ms is not None:
         edge = Span(location=allowed_ms / unit_ms, dimension="height", line_width=2, line_dash=[6, 4], level="overlay")
-        _role(edge, "ink")
+        give_role(edge, "ink")
         fig.add_layout(edge)
     return fig
 
@@ -137,7 +132,7 @@ def _results(results: Results) -> dict[str, figure]:
     shared: dict[str, Any] = {"x_range": DataRange1d()}
     figures = {}
     for index, series in enumerate(results.series):
-        fig = _figure("Window start (UTC)", series.combined.value, height=210, x_axis_type="datetime", **shared)
+        fig = new_figure("Window start (UTC)", series.combined.value, height=210, x_axis_type="datetime", **shared)
         ends = np.array(results.ends_ms, dtype=np.float64)
         source = ColumnDataSource(
             {
@@ -147,15 +142,15 @@ def _results(results: Results) -> dict[str, figure]:
             }
         )
         line = fig.line("start", "value", source=source, line_width=1.5)
-        _role(line.glyph, "result")
+        give_role(line.glyph, "result")
         renderers: list[Any] = [line]
         # A lonely point between two gaps has no line: while there are few, every point is marked.
-        if len(starts) <= _FEW or len(breaks) > len(starts) / 4:
+        if len(starts) <= FEW or len(breaks) > len(starts) / 4:
             points = fig.scatter("start", "value", source=source, size=4)
-            _role(points.glyph, "result")
+            give_role(points.glyph, "result")
             renderers = [points]
         tips = [("from", f"@start{_INSTANT}"), ("to", f"@end{_INSTANT}"), ("value", "@value{0,0.[00]}")]
-        _hover(fig, renderers, tips, "@start", "@end", mode="vline")
+        add_hover(fig, renderers, tips, "@start", "@end", mode="vline")
         fig.yaxis.formatter = NumeralTickFormatter(format="0.[00]a")
         figures[results_chart(index)] = fig
     return figures
@@ -170,54 +165,3 @@ def _breaks(results: Results) -> list[int]:
 def _finite(values: Sequence[float | None]) -> np.ndarray[Any, np.dtype[np.float64]]:
     found = np.array([np.nan if v is None else v for v in values], dtype=np.float64)
     return np.where(np.isfinite(found), found, np.nan)
-
-
-def _figure(x_label: str, y_label: str, *, height: int, **more: Any) -> figure:
-    fig = figure(
-        height=height,
-        min_width=240,
-        sizing_mode="stretch_width",
-        tools=_TOOLS,
-        active_drag="box_zoom",
-        active_scroll=None,
-        toolbar_location="above",
-        min_border_right=20,
-        lod_threshold=None,
-        x_axis_label=x_label,
-        y_axis_label=y_label,
-        **more,
-    )
-    fig.toolbar.logo = None
-    fig.background_fill_color = fig.border_fill_color = fig.border_line_color = None
-    fig.xaxis.major_label_policy = NoOverlap(min_distance=8)
-    for axis in fig.axis:
-        axis.axis_label_text_font = axis.major_label_text_font = _FONT
-        axis.axis_label_text_font_style = "normal"
-        axis.major_label_text_font_size = axis.axis_label_text_font_size = "12px"
-        axis.minor_tick_line_color = None
-    return fig
-
-
-def _role(model: Model, role: str) -> None:
-    """Colour a model; its tag says which colour to take on paper of the other scheme."""
-    model.tags = [role]
-    for name in ("line_color", "fill_color"):
-        if name in model.properties():
-            model.update(**{name: PALETTE[role].light})
-    if "hatch_color" in model.properties():
-        model.update(hatch_color=PALETTE[PAPER].light)
-
-
-def _hover(
-    fig: figure, renderers: list[Any], tips: list[tuple[str, str]], *instants: str, mode: _Mode = "mouse"
-) -> None:
-    fig.add_tools(
-        HoverTool(
-            renderers=renderers,
-            tooltips=tips,
-            formatters=dict.fromkeys(instants, "datetime"),
-            mode=mode,
-            visible=False,
-            point_policy="snap_to_data",
-        )
-    )

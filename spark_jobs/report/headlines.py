@@ -26,6 +26,7 @@ _STATES = {
     "blocked": ("Blocked", "bad", "checks failed, and nothing was published"),
     "accepted": ("Accepted", "warn", "checks failed, a person has accepted that, and it is not yet published"),
     "published": ("Published", "good", "readers see these results"),
+    "discarded": ("Discarded", "warn", "maintenance has removed what had been computed and never published"),
     "failed": ("Failed", "bad", "a step failed, and nothing was published"),
 }
 
@@ -62,9 +63,9 @@ class State:
     meaning: str
 
 
-def state(data: ReportData) -> State:
-    """Give the state of the run."""
-    word, role, meaning = _STATES.get(data.run.state, (data.run.state, "warn", "a state unknown to this report"))
+def state(name: str) -> State:
+    """Give the state of a run by the name that the ledger has for it."""
+    word, role, meaning = _STATES.get(name, (name, "warn", "a state unknown to this report"))
     return State(word, role, meaning)
 
 
