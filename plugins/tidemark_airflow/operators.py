@@ -26,7 +26,7 @@ from spark_jobs.pipeline import lake_folder
 from spark_jobs.pipeline.environment import LAKE
 from spark_jobs.runtime import RuntimeSetupError, driver_conf, process_environment, spark_conf
 from tidemark_airflow.assets import PUBLISHED, event_extra, results_of
-from tidemark_airflow.links import ReportLink
+from tidemark_airflow.links import QualityLink, ReportLink
 from tidemark_airflow.outcome import ExitCode, Outcome
 from tidemark_airflow.progress import MARK
 
@@ -67,7 +67,7 @@ class SparkJobOperator(SparkSubmitOperator):
     """
 
     template_fields: Sequence[str] = ("application", "arguments")
-    operator_extra_links = (ReportLink(),)
+    operator_extra_links = (ReportLink(), QualityLink())
     ui_color = "#d7e8ee"
 
     def __init__(self, *, arguments: Sequence[str] = (), **kwargs: Any) -> None:

@@ -1,4 +1,4 @@
-"""What Tidemark adds to Airflow beside its DAGs: the page of a run's report, behind Airflow's login."""
+"""What Tidemark adds to Airflow beside its DAGs: the pages of data quality and of a run's report, behind its login."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from airflow.plugins_manager import AirflowPlugin
 
-from tidemark_airflow.links import PREFIX
+from tidemark_airflow.links import PREFIX, QUALITY, base_path
 
 
 class TidemarkPlugin(AirflowPlugin):
@@ -17,6 +17,24 @@ class TidemarkPlugin(AirflowPlugin):
     @property
     def fastapi_apps(self) -> list[dict[str, Any]]:  # type: ignore[override]  # read only, and only once
         """The pages, imported by whoever asks for them and not before."""
-        from tidemark_airflow.reports import app
+        from tidemark_airflow.quality.routes import app as quality
+        from tidemark_airflow.reports import app as reports
 
-        return [{"app": app, "name": "Tidemark reports", "url_prefix": PREFIX}]
+        return [
+            {"app": reports, "name": "Tidemark reports", "url_prefix": PREFIX},
+            {"app": quality, "name": "Tidemark data quality", "url_prefix": QUALITY},
+        ]
+
+    @property
+    def external_views(self) -> list[dict[str, Any]]:  # type: ignore[override]  # see above
+        """Data quality in the navigation, on each DAG, and on each run of one; Airflow fills in what is in braces."""
+        pages = f"{base_path()}{QUALITY}"
+        return [
+            _view("nav", "data-quality", f"{pages}/"),
+            _view("dag", "data-quality-of-dag", f"{pages}/{{DAG_ID}}"),
+            _view("dag_run", "data-quality-of-run", f"{pages}/{{DAG_ID}}/dag_runs/{{RUN_ID}}"),
+        ]
+
+
+def _view(destination: str, route: str, href: str) -> dict[str, Any]:
+    return {"name": "Data quality", "destination": destination, "url_route": route, "href": href}

@@ -13,6 +13,7 @@ from fastapi import Depends, FastAPI, HTTPException
 from fastapi.responses import FileResponse
 
 from spark_jobs.tables.lake import Lake
+from tidemark_airflow.links import RUN_ID
 from tidemark_airflow.links import dag_id as dag_of
 
 _POLICY = (
@@ -20,7 +21,6 @@ _POLICY = (
     "style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'"
 )
 _DAG = re.compile(rf"{dag_of('')}(?P<pipeline>[a-z][a-z0-9_]*)")
-_RUN = re.compile(r"r[0-9a-f]{15}")
 
 app = FastAPI(title="Tidemark reports", docs_url=None, redoc_url=None, openapi_url=None)
 
@@ -30,7 +30,7 @@ MayRead = Annotated[None, Depends(requires_access_dag(method="GET"))]
 @app.get("/{dag_id}/{run_id}")
 def report(dag_id: str, run_id: str, _: MayRead) -> FileResponse:
     """Give the report of a run of the pipeline that this DAG runs."""
-    name, run = _DAG.fullmatch(dag_id), _RUN.fullmatch(run_id)
+    name, run = _DAG.fullmatch(dag_id), RUN_ID.fullmatch(run_id)
     if name is None or run is None:
         raise HTTPException(404, f"there is no run '{run_id}' of a DAG '{dag_id}'")
     path = Lake.of(name["pipeline"]).report_file(run_id)

@@ -21,6 +21,7 @@ os.environ.update(AIRFLOW_HOME=_HOME, AIRFLOW__CORE__LOAD_EXAMPLES="False")
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook  # noqa: E402  after the lines above
 
 from tests.airflow.clone import Clone  # noqa: E402
+from tests.airflow.quality_server import _client, _dag_run, _sales, _server  # noqa: E402, F401  fixtures
 from tidemark_airflow import operators  # noqa: E402
 
 # What stands in for spark-submit: it takes Spark's options away and runs the script, as spark-submit does.

@@ -59,7 +59,8 @@ def published(spark: SparkSession, lake: Lake) -> list[str]:
 
 def test_whoever_is_not_logged_in_sees_nothing_and_a_viewer_starts_nothing(airflow: Whole) -> None:
     with airflow.client(None) as nobody:
-        for path in (f"/api/v2/dags/{BACKFILL}", f"/tidemark/reports/{READINGS}/r0123456789abcde"):
+        pages = ("/tidemark/quality/", f"/tidemark/reports/{READINGS}/r0123456789abcde")
+        for path in (f"/api/v2/dags/{BACKFILL}", *pages):
             assert nobody.get(path).status_code == httpx.codes.UNAUTHORIZED
     assert airflow.trigger(BACKFILL, {"pipeline": "readings"}, user="viewer").status_code == httpx.codes.FORBIDDEN
     with airflow.client("viewer") as viewer:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -104,13 +105,25 @@ def test_what_was_blocked_is_published_by_a_form_without_computing_it_again(
     assert airflow.tasks("tidemark_blocked", run)["explain"] == "success"
     with airflow.client("viewer") as viewer:
         page = viewer.get(f"/tidemark/reports/tidemark_blocked/{blocked.run_id}").text
+        quality = viewer.get(f"/tidemark/quality/tidemark_blocked/dag_runs/{quote(run)}").text
+        pipelines = viewer.get("/tidemark/quality/").text
     assert "checks failed, and nothing was published" in page
+    assert blocked.run_id in quality
+    assert "not_too_many_rows_are_too_late" in quality
+    assert "/tidemark/quality/tidemark_blocked" in pipelines
+    for task in ("plan", "audit"):
+        links = airflow.get(f"dags/tidemark_blocked/dagRuns/{run}/taskInstances/{task}/links")["extra_links"]
+        assert links["Data quality"] == "/tidemark/quality/tidemark_blocked"
+    (plugin,) = (one for one in airflow.get("plugins")["plugins"] if one["name"] == "tidemark")
+    assert [view["destination"] for view in plugin["external_views"]] == ["nav", "dag", "dag_run"]
     form = {"pipeline": "blocked", "run": blocked.run_id, "because": "the outage of May"}
     assert airflow.trigger(ACCEPT, {**form, "because": " "}).status_code == httpx.codes.BAD_REQUEST
     assert airflow.trigger(ACCEPT, form, user="viewer").status_code == httpx.codes.FORBIDDEN
     done = started(airflow, ACCEPT, form)
     assert airflow.ended(ACCEPT, done) == "success"
     assert airflow.tasks(ACCEPT, done) == dict.fromkeys(("plan", "publish", "report"), "success")
+    with airflow.client("viewer") as viewer:
+        assert blocked.run_id in viewer.get(f"/tidemark/quality/{ACCEPT}/dag_runs/{quote(done)}").text
     (known,) = ledger.published(spark, lake)
     assert (known.run_id, known.accepted) == (blocked.run_id, "admin: the outage of May")
     assert [step.step for step in known.steps].count("replay") == 1

@@ -1,0 +1,29 @@
+"""Who may see what: a pipeline is seen by whoever may read its DAG, as Airflow's auth manager says."""
+
+from __future__ import annotations
+
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
+from airflow.api_fastapi.auth.managers.models.resource_details import AccessView, DagDetails
+from airflow.models.dag import DagModel
+
+from tidemark_airflow.links import dag_id, pipeline_of
+
+
+def pipelines_of(user: BaseUser) -> list[str]:
+    """The pipelines whose DAGs the user may read, by name."""
+    dags = get_auth_manager().get_authorized_dag_ids(user=user, method="GET")
+    found = {pipeline_of(dag) for dag in dags}
+    return sorted(name for name in found if name is not None and dag_id(name) in dags)
+
+
+def may_see(user: BaseUser, pipeline: str) -> bool:
+    """Whether the user may read the DAG of a pipeline."""
+    dag = dag_id(pipeline)
+    details = DagDetails(id=dag, team_name=DagModel.get_team_name(dag))
+    return get_auth_manager().is_authorized_dag(method="GET", details=details, user=user)
+
+
+def may_see_import_errors(user: BaseUser) -> bool:
+    """Whether the user may look at files that are no DAGs."""
+    return get_auth_manager().is_authorized_view(access_view=AccessView.IMPORT_ERRORS, user=user)

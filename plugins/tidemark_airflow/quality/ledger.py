@@ -1,0 +1,111 @@
+"""The ledger of a pipeline as the pages need it: its newest runs, or one of them.
+
+A ledger grows by a file a step until maintenance puts them together. So what is read is bounded by steps: the log tells
+from which moment on there are that many, and only files with later ones are opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.run import DISCARD, MAINTAIN, Run, runs_of
+from tidemark_airflow.links import RUN_ID
+from tidemark_airflow.quality.lake_tables import Table, ask
+
+_TABLE = "runs"
+_COLUMNS = (
+    *("run_id", "pipeline", "fingerprint", "kind", "step", "interval_start", "interval_end", "source_version", "state"),
+    *("counts", "versions", "error", "note", "arrived_from", "arrived_to", "started_at", "finished_at"),
+)
+_MAPS = ("counts", "versions")
+_NOT_ITS_OWN = f"('{MAINTAIN}', '{DISCARD}')"
+
+
+@dataclass(frozen=True)
+class History:
+    """The newest runs of a pipeline, the newest first; `is_cut` where older ones were not read."""
+
+    runs: tuple[Run, ...] = ()
+    is_cut: bool = False
+
+
+def newest(lake: Lake, steps: int) -> History:
+    """The runs of the newest `steps` steps; none where nothing was run yet. Raises LakeError."""
+    return ask(lake, _TABLE, ("newest", steps), lambda table: _newest(table, steps)) or History()
+
+
+def find(lake: Lake, run_id: str) -> Run | None:
+    """The run of this id, if the ledger has it. Raises LakeError."""
+    if not RUN_ID.fullmatch(run_id):
+        return None
+    found = ask(lake, _TABLE, ("run", run_id), lambda table: _runs(_select(table, f"run_id = '{run_id}'")))
+    return next(iter(found or ()), None)
+
+
+def has_report(lake: Lake, run_id: str) -> bool:
+    """Whether the report of a run is where it would be."""
+    try:
+        return lake.report_file(run_id).is_file()
+    except OSError:
+        return False
+
+
+def _newest(table: Table, steps: int) -> History:
+    since = _since(table, steps)
+    own = f"step NOT IN {_NOT_ITS_OWN}{f' AND finished_at >= {_sql(since)}' if since else ''}"
+    rows = _select(table, own, f"ORDER BY finished_at DESC LIMIT {steps}")
+    if not rows:
+        return History()
+    is_cut = len(rows) >= steps
+    first = min(row["finished_at"] for row in rows)
+    rows += _select(table, f"step = '{DISCARD}' AND finished_at >= {_sql(first)}")
+    begun = {row["run_id"] for row in rows if row["step"] == "plan"}
+    known = {
+        row["run_id"] for row in rows if row["step"] not in (MAINTAIN, DISCARD) and RUN_ID.fullmatch(row["run_id"])
+    }
+    if open_ended := sorted(known - begun):
+        # Of a run that was worked on again much later, and of the oldest one, the first steps lie before.
+        ids = " OR ".join(f"run_id = '{run_id}'" for run_id in open_ended)
+        rows += _select(table, f"({ids}) AND finished_at < {_sql(first)}")
+    found = _runs(row for row in rows if row["run_id"] in known)
+    return History(tuple(reversed(found)), is_cut=is_cut)
+
+
+def _since(table: Table, steps: int) -> datetime | None:
+    """The moment from which on the table has `steps` steps at least, as far as the log can tell."""
+    told = ("num_records", "min.step", "max.step", "min.finished_at", "max.finished_at")
+    files = [file for file in table.files(*told) if not _of_maintenance(file)]
+    if any(file[name] is None for file in files for name in (told[0], *told[3:])):
+        return None
+    since: datetime | None = None
+    rows = 0
+    for file in sorted(files, key=lambda one: one["max.finished_at"], reverse=True):
+        since = min(file["min.finished_at"], since or file["min.finished_at"])
+        rows += file["num_records"]
+        if rows >= steps:
+            return since
+    return None
+
+
+def _of_maintenance(file: Mapping[str, Any]) -> bool:
+    return file["min.step"] == file["max.step"] and file["min.step"] in (MAINTAIN, DISCARD)
+
+
+def _select(table: Table, condition: str, then: str = "") -> list[dict[str, Any]]:
+    there = table.columns
+    # A ledger that an earlier version has written lacks some.
+    columns = ", ".join(name for name in _COLUMNS if name in there)
+    return table.select(f"SELECT {columns} FROM t WHERE {condition} {then}")  # noqa: S608  made here, of checked ids
+
+
+def _runs(rows: Iterable[Mapping[str, Any]]) -> Sequence[Run]:
+    filled = ({**dict.fromkeys(_COLUMNS), **row} for row in rows)
+    return runs_of({**row, **{name: dict(row[name] or ()) for name in _MAPS}} for row in filled)
+
+
+def _sql(moment: datetime) -> str:
+    return f"TIMESTAMP '{moment.astimezone(UTC).isoformat()}'"

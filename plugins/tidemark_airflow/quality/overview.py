@@ -1,0 +1,76 @@
+"""The overview: what the newest run of each pipeline came to, and the ratios of the runs before it.
+
+Pipelines are read side by side. What one of them cannot tell is said in its row, and takes nothing from the others; a
+page is answered within `WITHIN_S`, whatever a lake that is elsewhere does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+
+from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.run import Run
+from tidemark_airflow.links import dag_id
+from tidemark_airflow.quality import ledger
+from tidemark_airflow.quality.airflow_says import DagRunState
+from tidemark_airflow.quality.lake_tables import LakeError
+from tidemark_airflow.quality.ratios import Ratios
+
+#: Pipelines on one page, and the steps that are read of each: about ten runs.
+PIPELINES, STEPS = 50, 50
+TREND = 10
+WITHIN_S = 10.0
+_SIDE_BY_SIDE = 8
+
+
+@dataclass(frozen=True)
+class Row:
+    """A pipeline; `run` None where it was never run, `problem` where its ledger cannot be read."""
+
+    pipeline: str
+    run: Run | None = None
+    trend: tuple[Ratios | None, ...] = ()
+    has_report: bool = False
+    problem: str | None = None
+    dag_run: DagRunState | None = None
+
+    @property
+    def ratios(self) -> Ratios | None:
+        """Those of the run."""
+        return None if self.run is None else Ratios.of(self.run.counts)
+
+
+def rows(pipelines: Sequence[str], dag_runs: Mapping[str, DagRunState]) -> list[Row]:
+    """A row a pipeline, in their order; `dag_runs` are the newest ones by DAG."""
+    until = time.monotonic() + WITHIN_S
+    asked = [(name, _pool().submit(_row, name, dag_runs.get(dag_id(name)))) for name in pipelines]
+    return [_answer(name, future, until) for name, future in asked]
+
+
+def _answer(pipeline: str, future: Future[Row], until: float) -> Row:
+    try:
+        return future.result(timeout=max(0.0, until - time.monotonic()))
+    except LakeError as problem:
+        return Row(pipeline, problem=str(problem))
+    except TimeoutError:
+        future.cancel()
+        return Row(pipeline, problem=f"its ledger was not read within {WITHIN_S:.0f} s; load the page again")
+
+
+def _row(pipeline: str, dag_run: DagRunState | None) -> Row:
+    lake = Lake.of(pipeline)
+    history = ledger.newest(lake, STEPS)
+    if not history.runs:
+        return Row(pipeline, dag_run=dag_run)
+    run, *_ = history.runs
+    trend = tuple(Ratios.of(one.counts) for one in reversed(history.runs[:TREND]))
+    return Row(pipeline, run, trend, ledger.has_report(lake, run.run_id), dag_run=dag_run)
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_SIDE_BY_SIDE, thread_name_prefix="tidemark-quality")

@@ -1,0 +1,134 @@
+"""The pages as HTML: whole in themselves but for the scripts that Airflow serves, and safe whatever the data says."""
+
+# ruff: noqa: S704  what is marked as safe is this project's own text
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from spark_jobs.report import headlines, palette, text
+from spark_jobs.report.templating import embedded, environment, template_text
+from spark_jobs.tables.run import ARRIVALS, Run
+from tidemark_airflow.quality import places, scripts, trend
+from tidemark_airflow.quality.airflow_says import DagRunState
+from tidemark_airflow.quality.checks import Check
+from tidemark_airflow.quality.ledger import History
+from tidemark_airflow.quality.overview import PIPELINES, Row
+from tidemark_airflow.quality.ratios import Ratios
+
+#: Runs in the table of one page of a pipeline, and failed checks that are shown of each.
+RUNS, CHECKS = 20, 20
+_PACKAGE = __package__ or ""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A run with its checks, as far as they are shown, and whether it has a report."""
+
+    run: Run
+    checks: tuple[Check, ...] = ()
+    has_report: bool = False
+    problem: str | None = None
+
+    @property
+    def ratios(self) -> Ratios | None:
+        """Shares of its rows."""
+        return Ratios.of(self.run.counts)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Which page of several this is, from 1."""
+
+    page: int
+    pages: int
+
+    @classmethod
+    def of(cls, page: int, items: int, size: int) -> Part:
+        """The asked page, or the last where there are fewer."""
+        pages = max(1, -(-items // size))
+        return cls(min(page, pages), pages)
+
+    def cut(self, size: int) -> slice:
+        """Its items among all."""
+        return slice((self.page - 1) * size, self.page * size)
+
+
+def overview(rows: Sequence[Row], part: Part, nonce: str, *, pipelines: int, broken: Sequence[str] = ()) -> str:
+    """The pipelines of one page of the overview, of `pipelines` in all; `broken` files, a line each."""
+    return _render("overview.html", nonce, rows=rows, part=part, pipelines=pipelines, broken=broken, size=PIPELINES)
+
+
+def pipeline(
+    name: str, history: History, shown: Sequence[Shown], part: Part, nonce: str, dag_run: DagRunState | None = None
+) -> str:
+    """The page of a pipeline: its charts, and the runs of one part of its table."""
+    runs = list(reversed(history.runs[: trend.MOST]))
+    charts = trend.drawn(runs)
+    return _render(
+        "pipeline.html",
+        nonce,
+        charts,
+        name=name,
+        history=history,
+        shown=shown,
+        part=part,
+        dag_run=dag_run,
+        pictures=trend.pictures(runs),
+    )
+
+
+def run(name: str, shown: Shown, nonce: str) -> str:
+    """The page of a run, with all of its checks."""
+    return _render("run.html", nonce, name=name, shown=shown)
+
+
+def dag_run(
+    dag: str, state: DagRunState, found: Sequence[tuple[str, Shown]], nonce: str, problems: Sequence[str]
+) -> str:
+    """The page of a DAG run: the runs that it has worked on, by pipeline; `problems` in reading them, a line each."""
+    return _render("dag_run.html", nonce, dag=dag, state=state, found=found, problems=problems)
+
+
+def message(title: str, words: str, nonce: str) -> str:
+    """A page that says one thing."""
+    return _render("message.html", nonce, title=title, words=words)
+
+
+def _render(template: str, nonce: str, charts: Mapping[str, Any] | None = None, **told: Any) -> str:
+    files = [*scripts.of_frames(), *(scripts.of_charts() if charts else [])]
+    return (
+        environment(_PACKAGE)
+        .get_template(template)
+        .render(
+            **told,
+            nonce=nonce,
+            style=Markup(template_text("style.css") + template_text("quality.css", _PACKAGE)),
+            light=Markup(palette.variables(dark=False)),
+            dark=Markup(palette.variables(dark=True)),
+            scripts=[places.static(file) for file in files],
+            embedded=embedded(charts) if charts else None,
+            charts=frozenset(charts or ()),
+            places=places,
+            state_of=headlines.state,
+            spark=trend.spark,
+            covers=covers,
+            most_checks=CHECKS,
+            nothing=text.NOTHING,
+        )
+    )
+
+
+def covers(run: Run) -> str:
+    """What a run is about, in words."""
+    if run.kind == ARRIVALS and run.arrived_to is not None:
+        since = f"from {text.moment(run.arrived_from)} on, " if run.arrived_from else ""
+        return f"what arrived {since}before {text.moment(run.arrived_to)}"
+    if run.interval_start is None and run.interval_end is None:
+        return "all of time"
+    start = text.moment(run.interval_start) if run.interval_start else "the beginning"
+    end = text.moment(run.interval_end) if run.interval_end else "the end"
+    return f"windows that begin from {start} to {end}, exclusive"

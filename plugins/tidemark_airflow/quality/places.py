@@ -1,0 +1,46 @@
+"""Where a browser finds the pages, and what they link to, under the address of this Airflow."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from tidemark_airflow.links import QUALITY, base_path, dag_id, quality_page, report_of
+
+
+def overview(page: int = 1) -> str:
+    """The overview, or one of its later pages."""
+    return f"{base_path()}{QUALITY}/{_page(page)}"
+
+
+def pipeline(name: str, page: int = 1) -> str:
+    """The page of a pipeline, or an earlier part of its runs."""
+    return f"{quality_page(name)}{_page(page)}"
+
+
+def run(name: str, run_id: str) -> str:
+    """The page of a run with all of its checks."""
+    return f"{quality_page(name)}/runs/{quote(run_id, safe='')}"
+
+
+def report(name: str, run_id: str) -> str:
+    """The report of a run."""
+    return report_of(name, run_id)
+
+
+def dag(name: str) -> str:
+    """Airflow's own page of the DAG of a pipeline."""
+    return f"{base_path()}/dags/{quote(dag_id(name), safe='')}"
+
+
+def dag_run(name: str, run_id: str) -> str:
+    """Airflow's own page of a run of the DAG of a pipeline."""
+    return f"{dag(name)}/runs/{quote(run_id, safe='')}"
+
+
+def static(file: str) -> str:
+    """A script that the pages run."""
+    return f"{base_path()}{QUALITY}/static/{quote(file)}"
+
+
+def _page(page: int) -> str:
+    return f"?page={page}" if page > 1 else ""

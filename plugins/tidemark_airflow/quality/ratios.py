@@ -1,0 +1,56 @@
+"""Shares of the rows that belong to a window: how many came late, how many came too late, how complete results are.
+
+    rows in windows = on time + late + too late
+    late ratio = late / rows in windows        too late ratio = too late / rows in windows
+    completeness = 1 - too late ratio
+
+Rows that came for windows which were closed before the run count as too late, as they do for `max_too_late_ratio`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """Rows by what became of them."""
+
+    on_time: int
+    late: int
+    too_late: int
+
+    @classmethod
+    def of(cls, counts: Mapping[str, int]) -> Ratios | None:
+        """The ratios of a run's counts; None where its rows were not counted, or none belongs to a window."""
+        if "on_time" not in counts:
+            return None
+        missed = counts.get("too_late", 0) + counts.get("too_late_behind", 0)
+        ratios = cls(counts["on_time"], counts.get("late", 0), missed)
+        return ratios if ratios.in_windows else None
+
+    @property
+    def in_windows(self) -> int:
+        """Rows that belong to a window."""
+        return self.taken + self.too_late
+
+    @property
+    def taken(self) -> int:
+        """Rows that a window took."""
+        return self.on_time + self.late
+
+    @property
+    def late_ratio(self) -> float:
+        """In [0, 1]."""
+        return self.late / self.in_windows
+
+    @property
+    def too_late_ratio(self) -> float:
+        """In [0, 1]."""
+        return self.too_late / self.in_windows
+
+    @property
+    def completeness(self) -> float:
+        """In [0, 1]."""
+        return self.taken / self.in_windows

@@ -1,0 +1,131 @@
+"""The routes of the pages 'Data quality': each asks Airflow whether its user may see what it shows.
+
+Law: no page without a user; of a pipeline nothing but to whoever may read its DAG. A page cannot run a script but those
+that Airflow serves for it, nor ask anybody else for anything, and no other site can show it. What it reads is read by
+a thread, so that the server goes on answering; the modules that draw are imported at the first request.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from typing import Annotated
+
+from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
+from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_dag
+from fastapi import Depends, FastAPI, HTTPException, Query, Response
+from fastapi.responses import HTMLResponse
+
+from tidemark_airflow.links import dag_id as dag_of
+from tidemark_airflow.links import pipeline_of
+
+app = FastAPI(title="Tidemark data quality", docs_url=None, redoc_url=None, openapi_url=None)
+
+MayRead = Annotated[None, Depends(requires_access_dag(method="GET"))]
+MayReadRun = Annotated[None, Depends(requires_access_dag(method="GET", access_entity=DagAccessEntity.RUN))]
+Page = Annotated[int, Query(ge=1, le=10_000)]
+
+_YEAR_S = 31_536_000
+
+
+@app.get("/")
+def overview(user: GetUserDep, page: Page = 1) -> HTMLResponse:
+    """Give the pipelines that the user may see, each with its newest run."""
+    from tidemark_airflow.quality import access, airflow_says, pages
+    from tidemark_airflow.quality import overview as reading
+
+    names = access.pipelines_of(user)
+    part = pages.Part.of(page, len(names), reading.PIPELINES)
+    some = names[part.cut(reading.PIPELINES)]
+    rows = reading.rows(some, airflow_says.newest_runs([dag_of(name) for name in some]))
+    broken = airflow_says.broken_files() if access.may_see_import_errors(user) else []
+    return _html(lambda nonce: pages.overview(rows, part, nonce, pipelines=len(names), broken=broken))
+
+
+@app.get("/static/{file}")
+def static(file: str, _: GetUserDep) -> Response:
+    """Give a script of the pages."""
+    from tidemark_airflow.quality import scripts
+
+    found = scripts.by_name().get(file)
+    if found is None:
+        raise HTTPException(404, f"there is no script '{file}'")
+    headers = {"Cache-Control": f"private, max-age={_YEAR_S}, immutable", "X-Content-Type-Options": "nosniff"}
+    return Response(found, media_type="text/javascript", headers=headers)
+
+
+@app.get("/{dag_id}")
+def pipeline(dag_id: str, user: GetUserDep, _: MayRead, page: Page = 1) -> HTMLResponse:
+    """Give the runs of the pipeline that this DAG runs or repairs."""
+    from tidemark_airflow.quality import airflow_says, pages, reading
+
+    name = pipeline_of(dag_id)
+    if name is None:
+        words = f"The DAG {dag_id} is of no pipeline of its own. The overview lists all pipelines that you may see."
+        return _html(lambda nonce: pages.message("No pipeline", words, nonce))
+    _require(user, name, dag_id)
+    found = reading.pipeline(name, page)
+    dag_run = airflow_says.newest_runs([dag_of(name)]).get(dag_of(name))
+    if found.problem:
+        problem = found.problem
+        return _html(lambda nonce: pages.message(name, problem, nonce))
+    return _html(lambda nonce: pages.pipeline(name, found.history, found.shown, found.part, nonce, dag_run))
+
+
+@app.get("/{dag_id}/runs/{run_id}")
+def run(dag_id: str, run_id: str, user: GetUserDep, _: MayRead) -> HTMLResponse:
+    """Give a run of the pipeline with all of its checks."""
+    from tidemark_airflow.quality import pages, reading
+
+    name = pipeline_of(dag_id)
+    if name is None:
+        raise HTTPException(404, f"the DAG '{dag_id}' is of no pipeline")
+    _require(user, name, dag_id)
+    shown = reading.run(name, run_id)
+    if shown is None:
+        raise HTTPException(404, f"the ledger of {name} has no run '{run_id}'")
+    if isinstance(shown, str):
+        words = shown
+        return _html(lambda nonce: pages.message(name, words, nonce))
+    return _html(lambda nonce: pages.run(name, shown, nonce))
+
+
+@app.get("/{dag_id}/dag_runs/{dag_run_id}")
+def dag_run(dag_id: str, dag_run_id: str, user: GetUserDep, _: MayReadRun) -> HTMLResponse:
+    """Give what the runs that a DAG run has worked on came to."""
+    from tidemark_airflow.quality import access, airflow_says, pages, reading
+
+    state = airflow_says.dag_run(dag_id, dag_run_id)
+    if state is None:
+        raise HTTPException(404, f"the DAG '{dag_id}' has no run '{dag_run_id}'")
+    made = airflow_says.made_by(dag_id, dag_run_id)
+    seen = {name: access.may_see(user, name) for name in {one.pipeline for one in made}}
+    found, problems = reading.made([one for one in made if seen[one.pipeline]])
+    hidden = sum(not may for may in seen.values())
+    if hidden:
+        problems = [*problems, "It has worked for a pipeline whose DAG you may not read."]
+    return _html(lambda nonce: pages.dag_run(dag_id, state, found, nonce, problems))
+
+
+def _require(user: GetUserDep, pipeline: str, dag_id: str) -> None:
+    """Ask for the pipeline's own DAG too, where the page was reached by way of another."""
+    from tidemark_airflow.quality import access
+
+    if dag_id != dag_of(pipeline) and not access.may_see(user, pipeline):
+        raise HTTPException(403, "Forbidden")
+
+
+def _html(render: Callable[[str], str]) -> HTMLResponse:
+    nonce = secrets.token_urlsafe(18)
+    policy = (
+        # Bokeh styles what it draws by itself, and its icons are data.
+        f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+    )
+    headers = {
+        "Cache-Control": "no-store",
+        "Content-Security-Policy": policy,
+        "Referrer-Policy": "same-origin",
+        "X-Content-Type-Options": "nosniff",
+    }
+    return HTMLResponse(render(nonce), headers=headers)

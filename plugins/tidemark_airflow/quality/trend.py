@@ -1,0 +1,177 @@
+"""How a pipeline's runs have gone, run by run: charts, what they say in words, and their numbers as tables.
+
+Runs are drawn one beside the other, the oldest first, whatever time lies between them; point i is run i of the table
+below the chart. A run whose rows were not counted, or were none, leaves a gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from bokeh.models import BasicTicker, ColumnDataSource, DataRange1d, NumeralTickFormatter, Range1d
+from bokeh.plotting import figure
+
+from spark_jobs.report.figures import FEW, add_hover, give_role, new_figure
+from spark_jobs.report.pictures import Picture
+from spark_jobs.report.text import NOTHING, moment, number, share
+from spark_jobs.tables.run import Run
+from tidemark_airflow.quality.ratios import Ratios
+
+LATE, TOO_LATE, COMPLETENESS, FAILED = "late-chart", "too-late-chart", "completeness-chart", "failed-chart"
+#: The most runs in one chart.
+MOST = 100
+_MARGIN = 2.0
+
+
+@dataclass(frozen=True)
+class Spark:
+    """A small line of at most `TREND` values: its points in a box of 100 by 24, and what it says in words."""
+
+    points: str
+    words: str
+
+
+def spark(ratios: Sequence[Ratios | None]) -> Spark | None:
+    """The too late ratios of runs, the oldest first; None where fewer than two are known."""
+    known = [one for one in ratios if one is not None]
+    if len(known) < 2:
+        return None
+    top = max(one.too_late_ratio for one in known) or 1.0
+    step = (100 - 2 * _MARGIN) / (len(known) - 1)
+    points = [
+        f"{_MARGIN + i * step:.1f},{24 - _MARGIN - (24 - 2 * _MARGIN) * one.too_late_ratio / top:.1f}"
+        for i, one in enumerate(known)
+    ]
+    told = ", ".join(share(one.too_late, one.in_windows) for one in known)
+    return Spark(" ".join(points), f"Too late ratio of {len(known)} runs, the oldest first: {told}")
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A share of the rows in windows that has a chart: how it is called and drawn, and what it is."""
+
+    chart: str
+    part: str
+    title: str
+    role: str
+    meaning: str
+
+
+_PARTS = (
+    _Part(LATE, "late", "Late ratio", "late", "Rows that came late and were taken"),
+    _Part(TOO_LATE, "too_late", "Too late ratio", "too-late", "Rows that no window took any more"),
+    _Part(COMPLETENESS, "taken", "Completeness", "on-time", "Rows that a window took, on time or late"),
+)
+
+
+def drawn(runs: Sequence[Run]) -> dict[str, figure]:
+    """The charts of runs, oldest first, by the id of their place; none where there is nothing to draw."""
+    ratios = [Ratios.of(run.counts) for run in runs]
+    found: dict[str, figure] = {}
+    if any(ratios):
+        for one in _PARTS:
+            values = [None if ratio is None else 100 * getattr(ratio, one.part) / ratio.in_windows for ratio in ratios]
+            found[one.chart] = _line(values, one)
+    if any("checks_failed" in run.counts for run in runs):
+        found[FAILED] = _bars([run.counts.get("checks_failed") for run in runs])
+    return found
+
+
+def pictures(runs: Sequence[Run]) -> list[Picture]:
+    """What the charts of runs, oldest first, say; `name` is the heading of one."""
+    told = [(i, run, Ratios.of(run.counts)) for i, run in enumerate(runs, 1)]
+    return [*(_of_part(one, told) for one in _PARTS), _of_checks(runs)]
+
+
+def _of_part(one: _Part, told: Sequence[tuple[int, Run, Ratios | None]]) -> Picture:
+    known = [ratios for _, _, ratios in told if ratios is not None]
+    if known:
+        by_share = sorted(known, key=lambda ratios: getattr(ratios, one.part) / ratios.in_windows)
+        least, most = (_share(ratios, one.part) for ratios in (by_share[0], by_share[-1]))
+        said = (f"{one.meaning}, of those that belong to a window: from {least} to {most}.",)
+    else:
+        said = ("No run has counted rows that belong to a window.",)
+    return Picture(
+        one.chart,
+        (),
+        said,
+        f"{one.title}, the newest run first",
+        ("run", "started", one.title.lower(), "rows", "rows in windows"),
+        tuple(
+            (
+                *_of(i, run),
+                _share(ratios, one.part),
+                number(None if ratios is None else getattr(ratios, one.part)),
+                number(None if ratios is None else ratios.in_windows),
+            )
+            for i, run, ratios in reversed(told)
+        ),
+        one.title,
+    )
+
+
+def _of_checks(runs: Sequence[Run]) -> Picture:
+    failed = [run.counts["checks_failed"] for run in runs if "checks_failed" in run.counts]
+    if failed:
+        some = sum(bool(one) for one in failed)
+        checked = "1 run was" if len(failed) == 1 else f"{number(len(failed))} runs were"
+        said = (f"{checked} checked; in {number(some)} of them checks failed, at most {number(max(failed))}.",)
+    else:
+        said = ("No run has been checked yet.",)
+    return Picture(
+        FAILED,
+        (),
+        said,
+        "Checks, the newest run first",
+        ("run", "started", "failed checks", "passed checks"),
+        tuple(
+            (*_of(i, run), *(number(run.counts.get(f"checks_{name}")) for name in ("failed", "passed")))
+            for i, run in reversed([*enumerate(runs, 1)])
+        ),
+        "Failed checks",
+    )
+
+
+def _of(index: int, run: Run) -> tuple[str, str]:
+    return number(index), moment(run.started_at)
+
+
+def _share(ratios: Ratios | None, part: str) -> str:
+    return NOTHING if ratios is None else share(getattr(ratios, part), ratios.in_windows)
+
+
+def _line(values: Sequence[float | None], one: _Part) -> figure:
+    y_range = DataRange1d() if one.chart == COMPLETENESS else DataRange1d(start=0)
+    fig = _figure("% of rows in windows", y_range, len(values))
+    source = _source(values)
+    give_role(fig.line("run", "value", source=source, line_width=1.5).glyph, one.role)
+    marks = fig.scatter("run", "value", source=source, size=5 if len(values) <= FEW / 2 else 3)
+    give_role(marks.glyph, one.role)
+    add_hover(fig, [marks], [("run", "@run"), ("%", "@value{0.[000]}")])
+    return fig
+
+
+def _bars(counts: Sequence[int | None]) -> figure:
+    fig = _figure("Failed checks", DataRange1d(start=0), len(counts))
+    bars = fig.vbar("run", width=0.8, top="value", source=_source(counts))
+    give_role(bars.glyph, "too-late")
+    add_hover(fig, [bars], [("run", "@run"), ("failed checks", "@value")])
+    fig.yaxis.formatter = NumeralTickFormatter(format="0,0")
+    fig.yaxis.ticker = BasicTicker(min_interval=1)
+    return fig
+
+
+def _figure(y_label: str, y_range: DataRange1d, runs: int) -> figure:
+    x_range = Range1d(start=0.5, end=runs + 0.5)
+    fig = new_figure("Run, oldest first", y_label, height=210, x_range=x_range, y_range=y_range)
+    fig.xaxis.ticker = BasicTicker(min_interval=1)
+    fig.xaxis.formatter = NumeralTickFormatter(format="0")
+    fig.xgrid.visible = False
+    return fig
+
+
+def _source(values: Sequence[float | None]) -> ColumnDataSource:
+    heights = np.array([np.nan if one is None else one for one in values], dtype=np.float64)
+    return ColumnDataSource({"run": np.arange(1, len(values) + 1), "value": heights})

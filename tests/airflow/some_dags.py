@@ -1,0 +1,20 @@
+"""An auth manager under which a user may read some DAGs and not others, as those of larger installations have it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from airflow.api_fastapi.auth.managers.models.resource_details import DagDetails
+from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager
+
+#: The one DAG that the user `clerk` may read.
+OF_CLERK = "tidemark_sales"
+
+
+class SomeDags(SimpleAuthManager):
+    """Airflow's simple one, but for the user `clerk`."""
+
+    def is_authorized_dag(self, *, user: Any, details: DagDetails | None = None, **asked: Any) -> bool:
+        if user.username == "clerk" and details is not None and details.id != OF_CLERK:
+            return False
+        return bool(super().is_authorized_dag(user=user, details=details, **asked))

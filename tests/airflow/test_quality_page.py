@@ -1,0 +1,202 @@
+"""The pages of data quality: what they say of good runs and of bad ones, and what they never do."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from airflow.models.errors import ParseImportError
+from airflow.utils.session import create_session
+from fastapi import FastAPI
+
+from tests.airflow.quality_server import PAGES, QUALITY, Clients, Enter, told
+from tests.airflow.told_lake import check, run_id, steps, tell
+from tests.told_runs import HOSTILE
+from tidemark_airflow.links import QualityLink
+from tidemark_airflow.outcome import Outcome
+from tidemark_airflow.plugin import TidemarkPlugin
+from tidemark_airflow.quality import overview
+
+pytestmark = pytest.mark.airflow
+
+
+def test_the_overview_tells_of_each_pipeline_how_its_newest_run_ended(
+    client: Clients, sales: Path, dag_run: Enter
+) -> None:
+    report = sales / "sales/reports" / f"{run_id(2)}.html"
+    report.parent.mkdir()
+    report.touch()
+    dag_run("tidemark_sales", "manual__2", {}, state="running")
+    words = told(client().get(f"{QUALITY}/").text)
+    assert "sales DAG Run Report Blocked 2026-01-05 09:02:30 its DAG is running all of time full 1,000" in words
+    assert "4.04% 1.01% 98.99% 1" in words
+    assert "visits DAG It was never run." in words
+
+
+def test_a_broken_pipeline_file_is_named_to_whom_airflow_shows_import_errors(
+    client: Clients, sales: Path, server: FastAPI
+) -> None:
+    trace = "Traceback ...\ntidemark_airflow.pipeline_files.BrokenPipelinesError: 1 pipeline file cannot be used\n"
+    with create_session() as session:
+        broken = f"{trace}/p/clicks.yaml:2:10: source.tabel: unknown key <b>\n"
+        session.add(ParseImportError(filename="broken_pipelines.py", bundle_name="told", stacktrace=broken))
+    words = told(client().get(f"{QUALITY}/").text)
+    assert "/p/clicks.yaml:2:10: source.tabel: unknown key <b>" in words
+    assert "Blocked" in words
+    assert "clicks.yaml" not in client("nobody").get(f"{QUALITY}/").text
+
+
+def test_a_lake_that_is_not_there_is_told_in_every_row(
+    client: Clients, server: FastAPI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIDEMARK_LAKE", str(tmp_path / "gone"))
+    words = told(client().get(f"{QUALITY}/").text)
+    assert words.count(f"there is no lake at {tmp_path}/gone; TIDEMARK_LAKE names its folder") == 2
+    assert "there is no lake at" in told(client().get(f"{QUALITY}/tidemark_sales").text)
+    assert "there is no lake at" in told(client().get(f"{QUALITY}/tidemark_sales/runs/{run_id(1)}").text)
+
+
+def test_a_lake_that_does_not_answer_holds_no_page_for_long(
+    client: Clients, sales: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(overview, "WITHIN_S", 0.2)
+    monkeypatch.setattr(overview.ledger, "newest", lambda lake, steps: time.sleep(1))
+    began = time.monotonic()
+    assert told(client().get(f"{QUALITY}/").text).count("was not read within") == 2
+    assert time.monotonic() - began < 1
+
+
+def test_a_pipelines_page_draws_its_runs_and_lists_what_has_failed(client: Clients, sales: Path) -> None:
+    answer = client().get(f"{QUALITY}/tidemark_sales")
+    words = told(answer.text)
+    assert "Blocked: checks failed, and nothing was published." in words
+    assert "✗ failed not_too_many_are_too_late window 1 window 2 11 of 1,000 3 panes" in words
+    assert "passes" not in words
+    assert "2 runs were checked; in 1 of them checks failed, at most 1." in words
+    for place in ("late-chart", "too-late-chart", "completeness-chart", "failed-chart"):
+        assert f'id="{place}"' in answer.text
+    assert "was never run" in client().get(f"{QUALITY}/tidemark_visits").text
+
+
+def test_runs_are_paged(client: Clients, sales: Path) -> None:
+    for number in range(3, 24):
+        tell(sales, "sales", steps(number, until="plan"))
+    first, second = (client().get(f"{QUALITY}/tidemark_sales", params={"page": n}).text for n in (1, 2))
+    assert "Page 1 of 2" in told(first)
+    assert [n for n in range(24) if run_id(n) in second] == [1, 2, 3]
+    assert "Page 2 of 2" in told(client().get(f"{QUALITY}/tidemark_sales", params={"page": 99}).text)
+    assert client().get(f"{QUALITY}/tidemark_sales", params={"page": 0}).status_code == 422
+
+
+def test_a_runs_page_has_all_checks_and_why_it_was_blocked(client: Clients, sales: Path) -> None:
+    words = told(client().get(f"{QUALITY}/tidemark_sales/runs/{run_id(2)}").text)
+    assert words.index("not_too_many_are_too_late") < words.index("✓ passed passes")
+    assert "expected: at most 1 %" in words
+    for unknown in (run_id(9), "%22", "r' OR 1=1"):
+        answer = client().get(f"{QUALITY}/tidemark_sales/runs/{unknown}")
+        assert answer.status_code == httpx.codes.NOT_FOUND
+
+
+def test_a_dag_run_tells_of_the_runs_that_its_tasks_have_named(client: Clients, sales: Path, dag_run: Enter) -> None:
+    said = {"run_id": run_id(1), "pipeline": "sales", "counts": {}, "versions": {}}
+    # The audit has failed: it has pushed the id alone.
+    pushed = {("plan", "return_value"): said, ("plan", "run_id"): run_id(1), ("audit", "run_id"): run_id(2)}
+    dag_run("tidemark_sales", "manual__2026-01-05T07:00:00+00:00", pushed, state="failed")
+    answer = client().get(f"{QUALITY}/tidemark_sales/dag_runs/manual__2026-01-05T07:00:00%2B00:00")
+    words = told(answer.text)
+    assert words.index(f"sales, run {run_id(1)}") < words.index(f"sales, run {run_id(2)}")
+    assert "not_too_many_are_too_late" in words
+    assert words.count(f"run {run_id(1)}") == 2
+
+
+@pytest.mark.parametrize(("state", "words"), [("running", "Load the page again"), ("failed", "it ended before")])
+def test_a_dag_run_without_a_run_says_so(client: Clients, sales: Path, dag_run: Enter, state: str, words: str) -> None:
+    # Planned, and not in the ledger yet.
+    dag_run("tidemark_sales", "manual__1", {("plan", "run_id"): run_id(77), ("look", "return_value"): "x"}, state)
+    page = told(client().get(f"{QUALITY}/tidemark_sales/dag_runs/manual__1").text)
+    assert "No run of a pipeline yet" in page
+    assert words in page
+    assert client().get(f"{QUALITY}/tidemark_sales/dag_runs/manual__9").status_code == httpx.codes.NOT_FOUND
+
+
+def test_a_dag_of_others_is_told_that_it_has_no_pipeline(client: Clients, sales: Path, dag_run: Enter) -> None:
+    assert "The DAG another is of no pipeline of its own" in told(client().get(f"{QUALITY}/another").text)
+    dag_run("another", "manual__1", {("t", "return_value"): {"run_id": 7, "pipeline": ["x"]}})
+    assert "No run of a pipeline yet" in client().get(f"{QUALITY}/another/dag_runs/manual__1").text
+    assert client().get(f"{QUALITY}/another/runs/{run_id(1)}").status_code == httpx.codes.NOT_FOUND
+
+
+def test_a_page_runs_no_script_but_its_own_and_is_kept_by_nobody(client: Clients, sales: Path) -> None:
+    answer = client().get(f"{QUALITY}/tidemark_sales")
+    policy = dict(part.strip().partition(" ")[::2] for part in answer.headers["Content-Security-Policy"].split(";"))
+    nonce = policy["script-src"].removeprefix("'nonce-").removesuffix("'")
+    assert len(nonce) > 20
+    assert (policy["default-src"], policy["frame-ancestors"]) == ("'none'", "'self'")
+    assert answer.headers["Cache-Control"] == "no-store"
+    scripts = re.findall(r"<script (.*?)>", answer.text)
+    assert [one for one in scripts if "application/json" not in one] == [
+        f'nonce="{nonce}" src="{source}"' for source in re.findall(r'src="(.*?)"', answer.text)
+    ]
+    assert nonce not in client().get(f"{QUALITY}/tidemark_sales").headers["Content-Security-Policy"]
+    for source in re.findall(r'src="(.*?)"', answer.text):
+        script = client().get(source)
+        assert script.headers["Content-Type"].startswith("text/javascript")
+        assert "immutable" in script.headers["Cache-Control"]
+    assert client().get(f"{QUALITY}/static/passwords.json").status_code == httpx.codes.NOT_FOUND
+
+
+def test_values_of_data_are_text_and_never_markup(client: Clients, sales: Path, dag_run: Enter) -> None:
+    spoilt = HOSTILE.replace("\ud800", "")
+    tell(
+        sales,
+        "visits",
+        steps(1, pipeline="visits", until="audit", state="blocked", failed=1, error=spoilt, kind=spoilt, note=spoilt),
+        [check(1, spoilt, success=False, observed=spoilt * 100, suite=spoilt, details=f"{spoilt}\n{spoilt}")],
+    )
+    row = steps(2, pipeline="visits", until="plan")[0]
+    tell(sales, "visits", [{**row, "run_id": spoilt, "state": spoilt}])
+    dag_run("tidemark_visits", "manual__1", {("plan", "run_id"): run_id(1)})
+    for page in (f"{QUALITY}/", *PAGES):
+        text = client().get(page.replace("sales", "visits")).text
+        assert "alert(1)" in told(text) or page.endswith("/")
+        assert "<script>alert" not in text
+        assert "<img" not in text
+        assert "\u202e" not in text
+
+
+def test_links_stay_under_the_path_of_this_airflow(
+    client: Clients, sales: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AIRFLOW__API__BASE_URL", "https://data.example/airflow/")
+    page = client().get(f"{QUALITY}/").text
+    assert 'href="/airflow/tidemark/quality/tidemark_sales"' in page
+    assert 'href="/airflow/dags/tidemark_sales"' in page
+    assert 'src="/airflow/tidemark/quality/static/frame-' in page
+    views = {view["destination"]: view["href"] for view in TidemarkPlugin().external_views}
+    assert views == {
+        "nav": "/airflow/tidemark/quality/",
+        "dag": "/airflow/tidemark/quality/{DAG_ID}",
+        "dag_run": "/airflow/tidemark/quality/{DAG_ID}/dag_runs/{RUN_ID}",
+    }
+
+
+def test_a_task_links_to_the_page_of_its_pipeline() -> None:
+    class Operator:
+        outcome: Outcome | None = None
+
+    class Key:
+        dag_id = "tidemark_sales.repair"
+
+    def link(dag: str, said: dict[str, Any] | None) -> str:
+        operator, key = Operator(), Key()
+        key.dag_id, operator.outcome = dag, None if said is None else Outcome("plan", 0, said)
+        return QualityLink().get_link(operator, ti_key=key)  # type: ignore[arg-type]
+
+    assert link("tidemark_sales", None) == "/tidemark/quality/tidemark_sales"
+    assert link("tidemark_sales.repair", {}) == "/tidemark/quality/tidemark_sales"
+    assert link("tidemark_backfill", {"pipeline": "visits"}) == "/tidemark/quality/tidemark_visits"
+    assert link("tidemark_backfill", None) == ""
