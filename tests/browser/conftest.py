@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, Request, Route, sync_playwright
@@ -35,6 +36,7 @@ class Shown:
 
 
 Show = Callable[..., Shown]
+Opened = Callable[..., Shown]
 
 
 # Of a module, since Playwright's loop runs as long as it is there, and other tests run loops of their own.
@@ -51,13 +53,11 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def show(chromium: Browser, tmp_path: Path) -> Iterator[Show]:
-    """Show HTML as a file of its own, at a width and in a scheme; a phone is touched."""
+def opened(chromium: Browser) -> Iterator[Opened]:
+    """Open an address at a width and in a scheme; a phone is touched. What it asks of others is refused."""
     contexts = []
 
-    def shown(html: str, *, width: int = DESKTOP, scheme: Literal["light", "dark"] = "light") -> Shown:
-        file = tmp_path / "page.html"
-        file.write_text(html, encoding="utf-8")
+    def open_(address: str, *, width: int = DESKTOP, scheme: Literal["light", "dark"] = "light") -> Shown:
         context = chromium.new_context(
             viewport={"width": width, "height": 844},
             color_scheme=scheme,
@@ -66,19 +66,33 @@ def show(chromium: Browser, tmp_path: Path) -> Iterator[Show]:
         )
         contexts.append(context)
         one = Shown(context.new_page())
-        _watch(one)
-        one.page.goto(file.as_uri())
+        _watch(one, address)
+        one.page.goto(address)
         return one
 
-    yield shown
+    yield open_
     for context in contexts:
         context.close()
 
 
-def _watch(shown: Shown) -> None:
+@pytest.fixture
+def show(opened: Opened, tmp_path: Path) -> Show:
+    """Show HTML as a file of its own, at a width and in a scheme."""
+
+    def shown(html: str, *, width: int = DESKTOP, scheme: Literal["light", "dark"] = "light") -> Shown:
+        file = tmp_path / "page.html"
+        file.write_text(html, encoding="utf-8")
+        return opened(file.as_uri(), width=width, scheme=scheme)
+
+    return shown
+
+
+def _watch(shown: Shown, address: str) -> None:
+    origin = urlsplit(address)[:2]
+
     def ask(route: Route, request: Request) -> None:
         shown.asked.append(request.url)
-        if request.url.startswith("file:"):
+        if urlsplit(request.url)[:2] == origin:
             route.continue_()
         else:
             route.abort()

@@ -1,0 +1,113 @@
+"""The pages of data quality, served to a browser as Airflow mounts them, with a lake that is told by hand.
+
+Who may see what is Airflow's to say, and asked elsewhere: here everybody may, and its metadata database is told too.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import uvicorn
+
+# Before anything imports Airflow, which would make its home in the user's.
+os.environ.setdefault("AIRFLOW_HOME", tempfile.mkdtemp(prefix="tidemark-airflow-"))
+
+from fastapi import FastAPI
+from fastapi.responses import HTMLResponse
+
+from tests.airflow.clone import free_port
+from tests.airflow.told_lake import COUNTS, check, run_id, steps, tell
+from tests.told_runs import HOSTILE
+
+EVENTFUL, HOSTILE_ONE, EMPTY = "departures_by_carrier", "hostile", "never_run"
+LONG_ONE = "k" * 200
+LONG = "k" * 10_000
+# As a table can hold it: Delta's texts are Unicode.
+SPOILT = HOSTILE.replace("\ud800", "")
+
+# As Airflow frames a page.
+_FRAME = '<iframe sandbox="allow-scripts allow-same-origin allow-forms allow-downloads" src="{}"></iframe>'
+
+
+def tell_lake(lake: Path) -> None:
+    """Pipelines of all kinds: eventful, hostile, with endless words, and never run."""
+    for number in range(1, 31):
+        counts = {
+            **COUNTS,
+            "on_time": 316_820 + 91 * number,
+            "late": 10_942 + 700 * (number % 5),
+            "too_late": 7 * number,
+        }
+        counts["rows_read"] = 336_776
+        if number == 9:
+            tell(lake, EVENTFUL, steps(9, pipeline=EVENTFUL, until="plan", kind="backfill"))
+        elif number in (7, 30):
+            error = "2 of 49 checks failed\n  run: not_too_many_rows_are_too_late\n    expected: at most 0.01 %"
+            told = steps(
+                number, pipeline=EVENTFUL, until="audit", state="blocked", failed=2, counts=counts, error=error
+            )
+            tell(lake, EVENTFUL, told, _checks(number))
+        else:
+            tell(lake, EVENTFUL, steps(number, pipeline=EVENTFUL, counts=counts), _checks(number)[2:])
+    for name, words in ((HOSTILE_ONE, SPOILT), (LONG_ONE, LONG)):
+        spoilt = check(1, words, success=False, suite=words, observed=words, details="\n".join([words] * 9))
+        run = steps(1, pipeline=name, until="audit", state="blocked", failed=1, error=words, kind=words, note=words)
+        tell(lake, name, [*run, {**steps(0, pipeline=name)[0], "run_id": words, "state": words}], [spoilt])
+
+
+def _anybody() -> SimpleNamespace:
+    return SimpleNamespace()
+
+
+def _checks(number: int) -> list[dict[str, object]]:
+    missed = {"observed": "7,100 of 330,000 rows (2.15 %)", "unexpected_count": None}
+    panes = {"details": "carrier UA, window 2013-07-01 05:00\ncarrier HA, window 2013-07-01 09:00", "suite": "panes"}
+    return [
+        check(number, "not_too_many_rows_are_too_late", success=False, suite="run", **missed),
+        check(number, "expect_column_values_to_be_between(flights, 1, 500)", success=False, **panes),
+        *(check(number, f"law_number_{i}_holds_of_every_pane", observed="8,543 panes") for i in range(12)),
+    ]
+
+
+@contextmanager
+def served(lake: Path) -> Iterator[str]:
+    """The address of a server with the pages."""
+    from airflow.api_fastapi.core_api.security import get_user
+
+    from tidemark_airflow.links import QUALITY
+    from tidemark_airflow.quality import access, airflow_says, routes
+    from tidemark_airflow.quality.airflow_says import DagRunState, Made
+
+    made = [Made(name, run_id(n)) for name, n in ((EVENTFUL, 30), (EVENTFUL, 29), (HOSTILE_ONE, 1), (LONG_ONE, 1))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIDEMARK_LAKE", str(lake))
+        patch.setattr(access, "pipelines_of", lambda user: sorted((EVENTFUL, HOSTILE_ONE, LONG_ONE, EMPTY)))
+        patch.setattr(access, "may_see", lambda user, pipeline: True)
+        patch.setattr(access, "may_see_import_errors", lambda user: True)
+        patch.setattr(airflow_says, "broken_files", lambda: [f"/dags/pipelines/a.yaml:2:10: {SPOILT}", LONG])
+        patch.setattr(airflow_says, "newest_runs", lambda dags: {dags[0]: DagRunState("manual__1", "running")})
+        patch.setattr(airflow_says, "dag_run", lambda dag, run: DagRunState(run, "success"))
+        patch.setattr(airflow_says, "made_by", lambda dag, run: made if dag == "tidemark_backfill" else [])
+        asked = [get_user, *(one.__metadata__[0].dependency for one in (routes.MayRead, routes.MayReadRun))]
+        patch.setattr(routes.app, "dependency_overrides", dict.fromkeys(asked, _anybody))
+        root = FastAPI()
+        root.mount(QUALITY, routes.app)
+        root.get("/framed")(lambda: HTMLResponse(_FRAME.format(f"{QUALITY}/")))
+        root.get("/dags/{dag}")(lambda dag: HTMLResponse(f"<h1>{dag}</h1>"))
+        server = uvicorn.Server(uvicorn.Config(root, port=free_port(), log_level="warning", lifespan="off"))
+        thread = threading.Thread(target=server.run)
+        thread.start()
+        try:
+            while not server.started and thread.is_alive():
+                thread.join(0.05)
+            yield f"http://127.0.0.1:{server.config.port}"
+        finally:
+            server.should_exit = True
+            thread.join()
