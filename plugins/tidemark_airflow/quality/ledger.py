@@ -22,6 +22,8 @@ _COLUMNS = (
     *("counts", "versions", "error", "note", "arrived_from", "arrived_to", "started_at", "finished_at"),
 )
 _MAPS = ("counts", "versions")
+# What the log says of a file.
+_TOLD = ("min.step", "max.step", "num_records", "min.finished_at", "max.finished_at")
 _NOT_ITS_OWN = f"('{MAINTAIN}', '{DISCARD}')"
 
 
@@ -55,14 +57,16 @@ def has_report(lake: Lake, run_id: str) -> bool:
 
 
 def _newest(table: Table, steps: int) -> History:
-    since = _since(table, steps)
+    files = table.files(*_TOLD)
+    since = _since(files, steps)
     own = f"step NOT IN {_NOT_ITS_OWN}{f' AND finished_at >= {_sql(since)}' if since else ''}"
     rows = _select(table, own, f"ORDER BY finished_at DESC LIMIT {steps}")
     if not rows:
         return History()
     is_cut = len(rows) >= steps
     first = min(row["finished_at"] for row in rows)
-    rows += _select(table, f"step = '{DISCARD}' AND finished_at >= {_sql(first)}")
+    if any(_may_have(file, DISCARD) for file in files):
+        rows += _select(table, f"step = '{DISCARD}' AND finished_at >= {_sql(first)}")
     begun = {row["run_id"] for row in rows if row["step"] == "plan"}
     known = {
         row["run_id"] for row in rows if row["step"] not in (MAINTAIN, DISCARD) and RUN_ID.fullmatch(row["run_id"])
@@ -75,15 +79,14 @@ def _newest(table: Table, steps: int) -> History:
     return History(tuple(reversed(found)), is_cut=is_cut)
 
 
-def _since(table: Table, steps: int) -> datetime | None:
+def _since(files: Iterable[Mapping[str, Any]], steps: int) -> datetime | None:
     """The moment from which on the table has `steps` steps at least, as far as the log can tell."""
-    told = ("num_records", "min.step", "max.step", "min.finished_at", "max.finished_at")
-    files = [file for file in table.files(*told) if not _of_maintenance(file)]
-    if any(file[name] is None for file in files for name in (told[0], *told[3:])):
+    own = [file for file in files if not _of_maintenance(file)]
+    if any(file[name] is None for file in own for name in _TOLD[2:]):
         return None
     since: datetime | None = None
     rows = 0
-    for file in sorted(files, key=lambda one: one["max.finished_at"], reverse=True):
+    for file in sorted(own, key=lambda one: one["max.finished_at"], reverse=True):
         since = min(file["min.finished_at"], since or file["min.finished_at"])
         rows += file["num_records"]
         if rows >= steps:
@@ -93,6 +96,11 @@ def _since(table: Table, steps: int) -> datetime | None:
 
 def _of_maintenance(file: Mapping[str, Any]) -> bool:
     return file["min.step"] == file["max.step"] and file["min.step"] in (MAINTAIN, DISCARD)
+
+
+def _may_have(file: Mapping[str, Any], step: str) -> bool:
+    least, most = file["min.step"], file["max.step"]
+    return least is None or most is None or least <= step <= most
 
 
 def _select(table: Table, condition: str, then: str = "") -> list[dict[str, Any]]:

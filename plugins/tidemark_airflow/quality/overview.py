@@ -20,9 +20,8 @@ from tidemark_airflow.quality.airflow_says import DagRunState
 from tidemark_airflow.quality.lake_tables import LakeError
 from tidemark_airflow.quality.ratios import Ratios
 
-#: Pipelines on one page, and the steps that are read of each: about ten runs.
-PIPELINES, STEPS = 50, 50
-TREND = 10
+#: Pipelines on one page, the steps that are read of each, and the runs that they are about.
+PIPELINES, STEPS, TREND = 25, 40, 8
 WITHIN_S = 10.0
 _SIDE_BY_SIDE = 8
 
