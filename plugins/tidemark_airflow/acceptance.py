@@ -8,7 +8,7 @@ from typing import Any
 from airflow.sdk import Param
 
 from spark_jobs.pipeline import Pipeline
-from tidemark_airflow.backfill_form import FormError, overrides_of, pipeline_of, settings
+from tidemark_airflow.backfill_form import FormError, of_pipelines, overrides_of, pipeline_of, settings
 from tidemark_airflow.operators import Request
 
 _RUN = "The run that was blocked, as the failed task's log and the report name it."
@@ -17,11 +17,10 @@ _BECAUSE = "Why it is right all the same. The ledger and the report keep it, wit
 
 def form(pipelines: Mapping[str, Pipeline]) -> dict[str, Param]:
     """The fields, in the order of the form."""
-    names = sorted(pipelines)
     return {
-        "pipeline": Param(names[0], enum=names, title="Pipeline", description="The pipeline whose run it is."),
-        "run": Param(title="Run", description=_RUN, type="string", pattern=r"^\s*r[0-9a-f]{15}\s*$"),
-        "because": Param(title="Reason", description=_BECAUSE, type="string", pattern=r"\S", maxLength=400),
+        "pipeline": of_pipelines(pipelines, "The pipeline whose run it is."),
+        "run": Param(title="Run", description_md=_RUN, type="string", pattern=r"^\s*r[0-9a-f]{15}\s*$"),
+        "because": Param(title="Reason", description_md=_BECAUSE, type="string", pattern=r"\S", maxLength=400),
         "settings": settings("Those that the run was asked for with, if it was."),
     }
 

@@ -6,8 +6,9 @@ APPROVE    publish what is staged, or repair what is due; after a no, nothing is
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from airflow.providers.standard.operators.hitl import ApprovalOperator
@@ -88,13 +89,28 @@ class ApproveRepairOperator(AskingOperator):
 def asked(plan: Mapping[str, Any], counts: Mapping[str, int], failed: str = "") -> str:
     """What a person is told who is asked, in Markdown; `failed` says which checks have, with examples."""
     request = plan["request"]
-    between = " to ".join(request.get(bound) or "without bound" for bound in ("start", "end"))
     checks = "Checks of it have failed." if failed else "All of its checks have passed."
-    lines = [f"Windows: {between}. {checks}", ""]
+    lines = [f"Windows: {_between(request.get('start'), request.get('end'))}. {checks}", ""]
     if failed:
-        # Indented, so that nothing in a value of the data is Markdown.
-        lines += [*(f"    {line}" for line in failed.splitlines()), ""]
+        lines += [*_verbatim(failed.splitlines()), ""]
+    overrides = request.get("overrides")
+    if overrides:
+        lines += ["Settings that are not the file's:", "", *_verbatim(f"{k} = {v}" for k, v in overrides.items()), ""]
     lines += ["| | |", "|---|---:|"]
     return "\n".join(
         lines + [f"| {name.replace('_', ' ')} | {counts[name]:,} |" for name in _NUMBERS if name in counts]
     )
+
+
+def _verbatim(lines: Iterable[str]) -> Iterator[str]:
+    # Indented, so that nothing in a value is Markdown.
+    return (f"    {part}" for line in lines for part in line.splitlines())
+
+
+def _between(start: str | None, end: str | None) -> str:
+    bounds = [f"{word} {_moment(at)}" for word, at in (("from", start), ("to", end)) if at]
+    return f"{' '.join(bounds)} UTC" if bounds else "all"
+
+
+def _moment(text: str) -> str:
+    return datetime.fromisoformat(text).astimezone(UTC).replace(tzinfo=None).isoformat(sep=" ").removesuffix(":00")

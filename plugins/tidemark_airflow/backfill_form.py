@@ -21,19 +21,29 @@ _DURATION = r"^$|^\s*(\d+(\.\d+)?\s*[A-Za-z]+\s*)+$|^P[0-9.WDTHMS]+$"
 _EMIT = r"^$|^\s*(per_event|\{\s*(every|every_n)\s*:.+\})\s*$"
 _KEY = r"^[a-z_]+(\.[A-Za-z_][A-Za-z0-9_]*)+$"
 
-_TIMES = "UTC unless it carries an offset. Empty: without bound."
-_AS_FILE = "Empty: as the file says."
-_SETTINGS = """By dotted key, written as in the file: {"windows.size": "2 hours"}; null takes a key away."""
-
-_RESTATE = "Replace results that the pipeline gave with other settings, and leave those around them as they are."
-
-_COMPLETE = (
-    "Tell besides what all rows say, as if none had come too late, and what each result lacks (complete_results)."
+# Airflow's picker sends an instant; the zone that it reads a time in is the browser's, unless another is chosen.
+_TIMES = "in the time zone that the picker names."
+_FROM = f"Start of the first window to replace, {_TIMES} Empty: from the first on."
+_TO = f"End of the last window to replace, {_TIMES} Empty: to the last."
+_DRY_RUN = "Only show what would be read and replaced, in the log of the task plan, and stop. Nothing is computed."
+_APPROVE = "Wait for a person's yes between the checks and publishing, under Required Actions of the run."
+_SLICES = (
+    "Into how many stretches of time the windows are cut, each written before the next begins. The log of the task "
+    "replay tells how many are done, and about how long the others will take."
 )
+_RESTATE = (
+    "Replace a part of time although the results around it were computed with other settings. Those are left as they "
+    "are. Without this, such a run is refused."
+)
+_COMPLETE = (
+    "Also publish complete_results: what each window says with all of its rows, as if none had come too late, and how "
+    "many of them its result lacks."
+)
+_AS_FILE = "Empty: as the file says."
+_SETTINGS = """By dotted key, written as in the file: `{"windows.size": "2 hours"}`. `null` takes a key away."""
 
-_SLICES = "How many stretches of windows are computed one after the other, each written before the next begins."
-_DRY_RUN = "Only show what would be read and replaced, and stop."
-_APPROVE = "Wait for a person's yes between the checks and publishing."
+#: A part of the form that is folded in until somebody opens it.
+_FOLDED = "Settings of the pipeline file, replaced in this run"
 
 #: A field of the form -> the key of the pipeline file that it replaces.
 SETTINGS = {
@@ -52,20 +62,19 @@ class FormError(ValueError):
 
 def form(pipelines: Mapping[str, Pipeline]) -> dict[str, Param]:
     """The fields, in the order of the form."""
-    names = sorted(pipelines)
     return {
-        "pipeline": Param(names[0], enum=names, title="Pipeline", description="The pipeline to compute again."),
-        "from": _text("From", _TIME, f"Start of the first window to replace. {_TIMES}", format="date-time"),
-        "to": _text("To", _TIME, f"End of the last window to replace. {_TIMES}", format="date-time"),
-        "restate": Param(False, type="boolean", title="Restate", description=_RESTATE),
-        "complete": Param(False, type="boolean", title="Complete", description=_COMPLETE),
-        "dry_run": Param(False, type="boolean", title="Dry run", description=_DRY_RUN),
-        "approve": Param(False, type="boolean", title="Ask before publishing", description=_APPROVE),
-        "slices": Param(1, type="integer", minimum=1, maximum=1000, title="Slices", description=_SLICES),
-        "out_of_orderness": _text("Out-of-orderness bound", _DURATION, f"Such as 6 hours. {_AS_FILE}"),
-        "allowed_lateness": _text("Allowed lateness", _DURATION, f"Such as 2 hours. {_AS_FILE}"),
-        "emit": _text("Emission", _EMIT, f"per_event, {{every: 1 minute}} or {{every_n: 1000}}. {_AS_FILE}"),
-        "settings": settings(_SETTINGS),
+        "pipeline": of_pipelines(pipelines, "Whose windows to compute again."),
+        "from": _text("From", _TIME, _FROM, format="date-time"),
+        "to": _text("To", _TIME, _TO, format="date-time"),
+        "dry_run": _switch("Dry run", _DRY_RUN),
+        "approve": _switch("Ask before publishing", _APPROVE),
+        "slices": Param(1, type="integer", minimum=1, maximum=1000, title="Slices", description_md=_SLICES),
+        "restate": _switch("Restate", _RESTATE),
+        "complete": _switch("Complete results", _COMPLETE),
+        "out_of_orderness": _folded("Out-of-orderness bound", _DURATION, f"Such as `6 hours`. {_AS_FILE}"),
+        "allowed_lateness": _folded("Allowed lateness", _DURATION, f"Such as `2 hours`. {_AS_FILE}"),
+        "emit": _folded("Emission", _EMIT, f"`per_event`, `{{every: 1 minute}}` or `{{every_n: 1000}}`. {_AS_FILE}"),
+        "settings": settings(_SETTINGS, section=_FOLDED),
     }
 
 
@@ -96,9 +105,17 @@ def request_of(filled: Mapping[str, Any], pipelines: Mapping[str, Pipeline]) -> 
     return request
 
 
-def settings(description: str) -> Param:
+def of_pipelines(pipelines: Mapping[str, Pipeline], description: str) -> Param:
+    """The field that names a pipeline, a list of all there are."""
+    names = sorted(pipelines)
+    return Param(names[0], type="string", enum=names, title="Pipeline", description_md=description)
+
+
+def settings(description: str, **more: Any) -> Param:
     """The field of settings to replace."""
-    return Param({}, title="Other settings", description=description, type="object", propertyNames={"pattern": _KEY})
+    keys = {"pattern": _KEY}
+    more = {"title": "Other settings", "description_md": description, "propertyNames": keys, **more}
+    return Param({}, type=["object", "null"], **more)
 
 
 def pipeline_of(filled: Mapping[str, Any], pipelines: Mapping[str, Pipeline]) -> tuple[Pipeline, str]:
@@ -119,8 +136,18 @@ def overrides_of(filled: Mapping[str, Any], path: str, problems: list[str]) -> d
     return overrides
 
 
+# What is said of a field is part of its schema, which is all that Airflow shows of a field whose value it refuses. A
+# field that may be null is not marked as one that must be filled.
 def _text(title: str, pattern: str, description: str, **more: Any) -> Param:
-    return Param(None, type=["null", "string"], pattern=pattern, title=title, description=description, **more)
+    return Param(None, type=["null", "string"], pattern=pattern, title=title, description_md=description, **more)
+
+
+def _folded(title: str, pattern: str, description: str) -> Param:
+    return _text(title, pattern, description, section=_FOLDED)
+
+
+def _switch(title: str, description: str) -> Param:
+    return Param(False, type=["boolean", "null"], title=title, description_md=description)
 
 
 def _moment(name: str, text: str | None, problems: list[str]) -> datetime | None:

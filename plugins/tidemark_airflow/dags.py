@@ -47,6 +47,20 @@ _TASKS = {"retries": 1, "retry_delay": timedelta(seconds=30)}
 _INTERVAL_END = "{{ data_interval_end.isoformat() if data_interval_end is defined and data_interval_end else '' }}"
 # A run that an asset has started has no data interval; its arrivals are counted in whole milliseconds.
 _TRIGGERED = "{{ dag_run.run_after.isoformat(timespec='milliseconds') }}"
+_BACKFILL_DOC = """
+Windows of the chosen pipeline that begin in [from, to) are computed again and replaced as a whole.
+
+| task | |
+|---|---|
+| check | refuses a form that cannot be fulfilled, and says all that is wrong with it |
+| plan | tells what would be read and replaced; a dry run ends here |
+| replay | computes; its log tells how much is done, and about how long the rest will take |
+| audit | checks what was computed |
+| approve | asks a person under *Required Actions*, if the form or, of failed checks, the file says `ask` |
+| publish | lets readers see the new results, all at once |
+| report | links to the report of the run |
+| explain | links to the report of a run that its checks have blocked; nothing of it is published |
+"""
 _SINCE = datetime(2024, 1, 1, tzinfo=UTC)
 
 
@@ -126,7 +140,7 @@ def backfill_dag(folder: Path, *, application: str = "", alerts: Sequence[Alert]
         schedule=None,
         is_paused_upon_creation=False,
         params=form(pipelines),
-        **_common("Windows that begin in [from, to) are replaced as a whole; empty means without bound.", alerts),
+        **_common(_BACKFILL_DOC, alerts),
     ) as dag:
 
         @task(task_id="check", retries=0)

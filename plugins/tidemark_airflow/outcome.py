@@ -8,6 +8,7 @@ A job that left no result was killed or never began; then the end of its output 
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -30,6 +31,8 @@ COUNTS = (
 )
 
 TAIL_LINES = 20
+#: Columns of a line that Airflow's page of a log shows as a whole, on a screen of 1280 points.
+WIDE = 84
 MOST_FAILURES = 10
 
 
@@ -83,7 +86,8 @@ class Outcome:
     def lines(self) -> list[str]:
         """The outcome as a block of lines for people."""
         said = self.said
-        lines = [f"{self.job}: {said.get('state', 'no state')}. {said.get('message') or ''}".rstrip()]
+        told = f"{self.job}: {said.get('state', 'no state')}. {said.get('message') or ''}"
+        lines = textwrap.wrap(told, WIDE, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
         facts = self._facts()
         # A count of one input of a join is called by both.
         wide = max((len(name) + 1 for name, _ in facts), default=0)

@@ -49,8 +49,8 @@ def foreseen(
 
 def in_words(found: dict[str, Any]) -> str:
     """What `foreseen` has found, in a line."""
-    size = found["source_bytes"] / 2**20
-    told = f"would read {found['source_rows']:,} rows in {found['source_files']:,} files ({size:,.1f} MiB)"
+    size, files = found["source_bytes"] / 2**20, found["source_files"]
+    told = f"would read {found['source_rows']:,} rows in {files:,} file{'' if files == 1 else 's'} ({size:,.1f} MiB)"
     if found["first_window"] is not None:
         told += (
             f" and replace windows from {found['first_window']:%Y-%m-%d %H:%M} to {found['last_window']:%Y-%m-%d %H:%M}"

@@ -95,7 +95,7 @@ def test_a_dry_run_shows_what_would_be_done_and_does_nothing(airflow: Whole, spa
     assert airflow.ended(BACKFILL, run) == "success"
     assert airflow.tasks(BACKFILL, run) == {"check": "success", "plan": "success"} | dict.fromkeys(LATER, "skipped")
     said = airflow.said(BACKFILL, run, "plan")
-    assert said["message"].startswith("would read 3,000 rows in 1 files")
+    assert said["message"].startswith("would read 3,000 rows in 1 file (")
     assert said["message"] in airflow.log(BACKFILL, run, "replay")
     assert ledger.find(spark, lake, said["run_id"]) is None
 

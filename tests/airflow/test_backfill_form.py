@@ -64,6 +64,18 @@ def test_a_field_refuses_before_a_run_begins(pipelines: dict[str, Pipeline], fie
             form(pipelines)[field].resolve(value)
 
 
+def test_only_what_must_be_filled_is_marked_so(pipelines: dict[str, Pipeline]) -> None:
+    # Airflow puts a star on fields whose type has no null.
+    marked = [name for name, param in form(pipelines).items() if "null" not in param.schema["type"]]
+    assert marked == ["pipeline", "slices"]
+
+
+def test_a_refusal_says_what_the_field_takes(pipelines: dict[str, Pipeline]) -> None:
+    for field, taken in (("allowed_lateness", "2 hours"), ("emit", "per_event"), ("to", "End of the last window")):
+        with pytest.raises(ParamValidationError, match=taken):
+            form(pipelines)[field].resolve("soon")
+
+
 def test_an_untouched_form_is_the_whole_of_a_pipeline_as_its_file_says(pipelines: dict[str, Pipeline]) -> None:
     request = request_of(filled(pipelines), pipelines)
     assert request == {"pipeline_file": pipelines["sales"].path, "start": None, "end": None, "overrides": {}}

@@ -19,6 +19,7 @@ from tidemark_airflow.operators import (
     LandOperator,
     PlanOperator,
 )
+from tidemark_airflow.outcome import WIDE
 
 pytestmark = pytest.mark.airflow
 
@@ -40,6 +41,17 @@ def test_the_counts_stand_in_the_log_as_a_block(job: Callable[..., str], logged:
         "  too_late                   1",
     ]
     assert "[tidemark] replay: working" in lines
+
+
+def test_what_a_job_says_is_read_in_a_page_of_the_log_without_scrolling(
+    job: Callable[..., str], logged: list[str]
+) -> None:
+    message = "would read 3,000 rows in 7 files (0.1 MiB) and replace windows from 2024-03-30 16:30 to 2024-03-31 02:00"
+    run(replay(job(0, {**RESULT, "message": message})))
+    (first,) = (i for i, line in enumerate(logged) if line.startswith("replay: done. would read"))
+    assert " ".join(line.strip() for line in logged[first : first + 2]) == f"replay: done. {message}"
+    assert logged[first + 1].startswith("  ")
+    assert max(map(len, logged[first : first + 2])) <= WIDE
 
 
 def test_a_step_is_asked_for_by_argument(job: Callable[..., str], arguments: Callable[[], list[str]]) -> None:

@@ -23,16 +23,39 @@ def test_nobody_is_asked_where_nobody_has_to_be(plan: Mapping[str, Any]) -> None
     ApproveOperator().execute({"ti": Task(plan)})  # type: ignore[typeddict-item]
 
 
-def test_a_person_is_asked_with_what_would_be_published() -> None:
-    request = {**REQUEST, "start": "2013-07-01T00:00:00+00:00"}
+@pytest.mark.parametrize(
+    ("bounds", "said"),
+    [
+        ({}, "all"),
+        ({"start": None, "end": "2013-07-02T00:00:10+00:00"}, "to 2013-07-02 00:00:10 UTC"),
+        (
+            {"start": "2013-07-01T00:00:00+00:00", "end": "2013-07-02T02:30:00+02:00"},
+            "from 2013-07-01 00:00 to 2013-07-02 00:30 UTC",
+        ),
+    ],
+)
+def test_a_person_is_asked_with_what_would_be_published(bounds: dict[str, str | None], said: str) -> None:
+    request = {"pipeline_file": "/p/sales.yaml", **bounds}
     text = asked({**PLAN, "request": request}, {"rows_read": 12_000, "too_late": 1, "checks_failed": 0})
     assert text.splitlines() == [
-        "Windows: 2013-07-01T00:00:00+00:00 to without bound. All of its checks have passed.",
+        f"Windows: {said}. All of its checks have passed.",
         "",
         "| | |",
         "|---|---:|",
         "| rows read | 12,000 |",
         "| too late | 1 |",
+    ]
+
+
+def test_a_person_is_told_the_settings_that_are_not_the_files_as_they_are() -> None:
+    request = {**REQUEST, "overrides": {"windows.size": "2 hours", "source.where": "a = '|'\n# b"}}
+    told = asked({**PLAN, "request": request}, {}).splitlines()
+    assert told[2:7] == [
+        "Settings that are not the file's:",
+        "",
+        "    windows.size = 2 hours",
+        "    source.where = a = '|'",
+        "    # b",
     ]
 
 
