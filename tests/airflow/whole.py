@@ -6,9 +6,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -39,6 +39,7 @@ class Whole:
     """An Airflow that is up."""
 
     installation: Installation
+    more: Mapping[str, str] = field(default_factory=dict)
 
     def client(self, user: str | None = "admin") -> httpx.Client:
         """A client with the token of a user; None: without one."""
@@ -113,7 +114,7 @@ class Whole:
         script = _COMMAND.format(root=there.root, home=there.home, port=there.port, what=what)
         foreign = ("AIRFLOW", "TIDEMARK", "PYSPARK")
         environment = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
-        environment[DATABASE] = str(there.database)
+        environment |= {DATABASE: str(there.database), **self.more}
         subprocess.run([sys.executable, "-c", script], env=environment, check=True)
 
     def spark(self) -> list[psutil.Process]:
@@ -127,10 +128,10 @@ class Whole:
 
 
 @contextmanager
-def whole(clone: Clone) -> Iterator[Whole]:
-    """Start an Airflow for the clone on a PostgreSQL of its own; no process of it is left at the end."""
+def whole(clone: Clone, **more: str) -> Iterator[Whole]:
+    """Start an Airflow for the clone on a PostgreSQL of its own, with `more` variables; none of it is left after it."""
     with postgresql() as url:
-        airflow = Whole(replace(clone.installation(), database=url))
+        airflow = Whole(replace(clone.installation(), database=url), more)
         try:
             airflow.command("sys.exit(embedded.up(there))")
             yield airflow

@@ -1,0 +1,115 @@
+"""A Spark standalone cluster for tests: a master and two workers on the loopback, as processes of this one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+
+from spark_jobs.runtime import process_environment
+from tests.airflow.clone import free_port
+from tests.airflow.waiting import until
+
+_HOST = "127.0.0.1"
+_WORKERS = 2
+_EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
+
+
+@dataclass(frozen=True)
+class Standalone:
+    """A cluster that is up. A driver has an executor of one core on each worker."""
+
+    port: int
+    page: int
+    workers: list[psutil.Process]
+
+    @property
+    def connection(self) -> str:
+        """Airflow's connection to it."""
+        return json.dumps(
+            {
+                "conn_type": "spark",
+                "host": f"spark://{_HOST}",
+                "port": self.port,
+                "extra": {"deploy-mode": "client"},
+            }
+        )
+
+    def state(self) -> dict[str, Any]:
+        """What the master says of its workers and applications."""
+        said: dict[str, Any] = httpx.get(f"http://{_HOST}:{self.page}/json/", trust_env=False).json()
+        return said
+
+    def executors(self) -> list[psutil.Process]:
+        """The executors of all drivers."""
+        return [process for worker in self.workers for process in _below(worker) if _is_executor(process)]
+
+    def lose_executor(self) -> None:
+        """Kill an executor; its worker starts another."""
+        self.executors()[0].kill()
+
+    def lose_worker(self) -> None:
+        """Kill a worker with its executors, as when a machine is lost; there is no other to take its place."""
+        worker = self.workers.pop()
+        for process in [worker, *_below(worker)]:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+
+
+@contextmanager
+def standalone(folder: Path) -> Iterator[Standalone]:
+    """Start a cluster whose logs and scratch files are below `folder`; no process of it is left at the end."""
+    folder.mkdir()
+    environment = {**process_environment(os.environ), "SPARK_LOCAL_IP": _HOST, "SPARK_DAEMON_MEMORY": "256m"}
+    started: list[psutil.Process] = []
+
+    def start(name: str, kind: str, *options: str) -> psutil.Process:
+        with (folder / f"{name}.log").open("wb") as log:
+            command = ["spark-class", f"org.apache.spark.deploy.{kind}", "--host", _HOST, *options]
+            process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=folder)
+        started.append(psutil.Process(process.pid))
+        return started[-1]
+
+    port, page = free_port(), free_port()
+    try:
+        start("master", "master.Master", "--port", str(port), "--webui-port", str(page))
+        cluster = Standalone(port, page, [])
+        until(lambda: _is_up(cluster), every_s=0.2)
+        for number in range(_WORKERS):
+            options = ("--cores", "1", "--memory", "1g", "--webui-port", "0", "--work-dir", str(folder / f"{number}"))
+            cluster.workers.append(start(f"worker-{number}", "worker.Worker", *options, f"spark://{_HOST}:{port}"))
+        until(lambda: cluster.state()["aliveworkers"] == _WORKERS, every_s=0.2)
+        yield cluster
+    finally:
+        everything = [process for daemon in started for process in (daemon, *_below(daemon))]
+        for process in everything:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        _, left = psutil.wait_procs(everything, timeout=30)
+    assert not left
+
+
+def _is_up(cluster: Standalone) -> bool:
+    with suppress(httpx.TransportError):
+        return bool(cluster.state()["status"] == "ALIVE")
+    return False
+
+
+def _below(process: psutil.Process) -> list[psutil.Process]:
+    with suppress(psutil.NoSuchProcess):
+        return list(process.children(recursive=True))
+    return []
+
+
+def _is_executor(process: psutil.Process) -> bool:
+    with suppress(psutil.Error):
+        return _EXECUTOR in process.cmdline()
+    return False
