@@ -26,7 +26,7 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.join_staging import JoinStaging
 from spark_jobs.jobs.progress import Progress, staged
 from spark_jobs.jobs.session_staging import SessionStaging
-from spark_jobs.jobs.slices import Slice, slices_of
+from spark_jobs.jobs.slices import Slice, settled, slices_of
 from spark_jobs.jobs.slices import whole as whole_of
 from spark_jobs.jobs.trigger_staging import TriggerStaging
 from spark_jobs.pipeline.model import Pipeline
@@ -244,7 +244,11 @@ class _Staging:
             open_ms = F.min(F.when(F.col("closes_us").isNull(), F.col("window_ms")))
             told = book.agg(open_ms.alias("open"), F.min("window_ms").alias("first")).collect()[0]
             also = [] if told.open in (None, told.first) else [told.open]
-        return slices_of(groups, whole_of(self._interval), wanted, also)
+        asked = slices_of(groups, whole_of(self._interval), wanted, also)
+        parts = settled(self._spark, self._lake, self._run.run_id, asked)
+        if parts != asked:
+            self._say(f"in {len(parts)} slices as an earlier attempt has begun, asked for {len(asked)}")
+        return parts
 
     @property
     def _can_be_gone_on_from(self) -> bool:

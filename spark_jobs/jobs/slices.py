@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Windows
 from spark_jobs.replay import timestamps, windows
+from spark_jobs.tables import files
 from spark_jobs.tables.interval import Interval
+from spark_jobs.tables.lake import Lake
+
+#: The file in which a run keeps how it is cut.
+CUT = "slices.json"
 
 
 @dataclass(frozen=True)
@@ -71,6 +77,15 @@ def slices_of(groups: DataFrame, of: Slice, wanted: int, also: Sequence[int] = (
     if len(edges) == 2:
         return [of]
     return [Slice(f"slice-{i}-of-{len(edges) - 1}", a, b) for i, (a, b) in enumerate(pairwise(edges))]
+
+
+def settled(spark: SparkSession, lake: Lake, run_id: str, parts: Sequence[Slice]) -> list[Slice]:
+    """The slices that the run is cut into: `parts`, unless an earlier attempt has begun with others.
+
+    What is staged is staged by slice; another cut would stage the same windows again.
+    """
+    told = files.kept(spark, lake.work(run_id, CUT), json.dumps([asdict(part) for part in parts]))
+    return [Slice(**part) for part in json.loads(told)]
 
 
 def _even(groups: DataFrame, of: Slice, wanted: int) -> list[int]:

@@ -57,6 +57,31 @@ def below(spark: SparkSession, folder: str) -> list[File]:
     return sorted(found, key=lambda file: file.path)
 
 
+def kept(spark: SparkSession, path: str, text: str) -> str:
+    """What the file at `path` holds: `text`, if there was none until now. It is there as a whole or not at all."""
+    system, place = _opened(spark, path)
+    if not system.exists(place):
+        partial = _jvm(spark).org.apache.hadoop.fs.Path(place.getParent(), f".{place.getName()}-{uuid4().hex}")
+        _written(system.create(partial), text)
+        # Another process may just have made it, and has then decided.
+        system.rename(partial, place)
+    return _read(system.open(place))
+
+
+def _written(stream: Any, text: str) -> None:
+    try:
+        stream.write(bytearray(text.encode()))
+    finally:
+        stream.close()
+
+
+def _read(stream: Any) -> str:
+    try:
+        return bytes(stream.readAllBytes()).decode()
+    finally:
+        stream.close()
+
+
 def delete(spark: SparkSession, paths: Iterable[str]) -> None:
     """Delete files; those that are not there are none less."""
     for path in paths:

@@ -70,6 +70,31 @@ def test_published_tables_are_what_the_reference_gives(spark: SparkSession, tabl
     assert counts["rows_read"] == sum(counts[n] for n in ("invalid", "filtered", "on_time", "late", "too_late"))
 
 
+class DiedError(Exception):
+    """Stands for the death of a process."""
+
+
+@pytest.mark.parametrize(("first", "then"), [(3, 1), pytest.param(2, 3, marks=pytest.mark.soak)])
+def test_what_one_cut_began_another_finishes(
+    spark: SparkSession, table: str, lake: Lake, first: int, then: int
+) -> None:
+    pipeline = history.pipeline(table)
+
+    def dying(step: str, text: str) -> None:
+        if text.startswith(f"slice 1 of {first} staged"):
+            raise DiedError
+
+    with pytest.raises(DiedError):
+        Runner(spark, pipeline, lake, slices=first, progress=dying).run(Interval())
+    said: list[str] = []
+    runner = Runner(spark, pipeline, lake, slices=then, progress=lambda _, text: said.append(text))
+    planned, _ = runner.plan(Interval())
+    for step in ("replay", "audit", "publish"):
+        assert runner.step(step, runner.find(planned.run.run_id)).state == "done"
+    assert f"in {first} slices as an earlier attempt has begun, asked for {then}" in said
+    assert_published(spark, lake, reference.replay(history.events(), pipeline))
+
+
 @pytest.mark.soak
 def test_slices_publish_what_one_pass_publishes(spark: SparkSession, table: str, lake: Lake, tmp_path: Path) -> None:
     publish(spark, history.pipeline(table), lake, Interval())
