@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from spark_jobs.jobs.comparison import Change, Comparison
-    from spark_jobs.jobs.run import Outcome
+    from spark_jobs.jobs.outcome import Outcome
     from spark_jobs.tables.lake import Lake
     from spark_jobs.tables.ledger import Run
 

@@ -31,6 +31,10 @@ _SLICES = (
     "Into how many stretches of time the windows are cut, each written before the next begins. The log of the task "
     "replay tells how many are done, and about how long the others will take."
 )
+_APART = (
+    "Stage each slice in a task and a Spark application of its own, as many side by side as Airflow's pool has room "
+    "for. Without this, one application stages them one after the other."
+)
 _RESTATE = (
     "Replace a part of time although the results around it were computed with other settings. Those are left as they "
     "are. Without this, such a run is refused."
@@ -69,6 +73,7 @@ def form(pipelines: Mapping[str, Pipeline]) -> dict[str, Param]:
         "dry_run": _switch("Dry run", _DRY_RUN),
         "approve": _switch("Ask before publishing", _APPROVE),
         "slices": Param(1, type="integer", minimum=1, maximum=1000, title="Slices", description_md=_SLICES),
+        "apart": _switch("Slices apart", _APART),
         "restate": _switch("Restate", _RESTATE),
         "complete": _switch("Complete results", _COMPLETE),
         "out_of_orderness": _folded("Out-of-orderness bound", _DURATION, f"Such as `6 hours`. {_AS_FILE}"),
@@ -102,6 +107,8 @@ def request_of(filled: Mapping[str, Any], pipelines: Mapping[str, Pipeline]) -> 
         request["approve"] = True
     if (filled.get("slices") or 1) > 1:
         request["slices"] = filled["slices"]
+        if filled.get("apart"):
+            request["apart"] = True
     return request
 
 

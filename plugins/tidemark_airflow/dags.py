@@ -3,7 +3,8 @@
     a pipeline         [land ->] plan -> replay -> audit -> [approve ->] publish -> report
                                                    audit -> explain                          where checks have failed
     its repair         look -> [approve ->] repair                                           where the file has `repair`
-    backfill           check -> plan -> replay -> audit -> approve -> publish -> report      of any pipeline, by a form
+    backfill           check -> plan -> watermarks -> slice, slice, ... ->                   of any pipeline, by a form
+                       replay -> audit -> approve -> publish -> report
     accept             plan -> publish -> report                                             of a run that was blocked
 
 A task is one step of a run and can be repeated: it finds what an earlier attempt did. One run at a time. A backfill by
@@ -20,7 +21,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from airflow.sdk import DAG, Asset, CronDataIntervalTimetable, chain, get_current_context, task
+from airflow.sdk import DAG, Asset, CronDataIntervalTimetable, TriggerRule, chain, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 
 from spark_jobs.pipeline import AssetSchedule, EndOfInput, OnFailure, Order, Pipeline
@@ -32,12 +33,16 @@ from tidemark_airflow.backfill_form import FormError, form, request_of
 from tidemark_airflow.links import dag_id, repair_dag_id
 from tidemark_airflow.operators import (
     PLAN,
+    SLICE,
     ExplainOperator,
     LandOperator,
     PlanOperator,
     PublishOperator,
     Request,
+    SliceOperator,
     StepOperator,
+    WatermarksOperator,
+    pool,
 )
 from tidemark_airflow.pipeline_files import ACCEPT, BACKFILL, read_folder
 from tidemark_airflow.repair import LookOperator, RepairOperator
@@ -54,7 +59,8 @@ Windows of the chosen pipeline that begin in [from, to) are computed again and r
 |---|---|
 | check | refuses a form that cannot be fulfilled, and says all that is wrong with it |
 | plan | tells what would be read and replaced; a dry run ends here |
-| replay | computes; its log tells how much is done, and about how long the rest will take |
+| watermarks, slice | where slices are wanted apart: what all of them stand on, and a task for each |
+| replay | computes what is not there yet; its log tells how much is done, and about how long the rest will take |
 | audit | checks what was computed |
 | approve | asks a person under *Required Actions*, if the form or, of failed checks, the file says `ask` |
 | publish | lets readers see the new results, all at once |
@@ -151,7 +157,7 @@ def backfill_dag(folder: Path, *, application: str = "", alerts: Sequence[Alert]
             except FormError as error:
                 raise AirflowFailException(str(error)) from None
 
-        _steps(check(), application, asks=True, alerts=alerts)
+        _steps(check(), application, asks=True, apart=True, alerts=alerts)
     return dag
 
 
@@ -185,14 +191,29 @@ def accept_dag(folder: Path, *, application: str = "", alerts: Sequence[Alert] =
     return dag
 
 
-def _steps(request: Any, application: str, *, asks: bool = False, alerts: Sequence[Alert] = ()) -> PlanOperator:
+def _steps(
+    request: Any, application: str, *, asks: bool = False, apart: bool = False, alerts: Sequence[Alert] = ()
+) -> PlanOperator:
     plan = PlanOperator(request=request, application=application)
-    replay, report = (StepOperator(step=step, application=application) for step in ("replay", "report"))
+    slices = _slices(application) if apart else []
+    # Tasks of slices are skipped where these are not wanted.
+    rule = TriggerRule.NONE_FAILED if apart else TriggerRule.ALL_SUCCESS
+    replay = StepOperator(step="replay", application=application, trigger_rule=rule)
     audit = StepOperator(step="audit", application=application, **of_checks(alerts))
     approve = [ApproveOperator()] if asks else []
-    chain(plan, replay, audit, *approve, PublishOperator(application=application), report)
+    report = StepOperator(step="report", application=application)
+    chain(plan, *slices, replay, audit, *approve, PublishOperator(application=application), report)
     audit >> ExplainOperator(application=application)
     return plan
+
+
+def _slices(application: str) -> list[Any]:
+    """The task that cuts a run, and one for each slice that it gives."""
+    cut = WatermarksOperator(application=application)
+    named = SliceOperator.partial(
+        task_id=SLICE, application=application, pool=pool(), map_index_template="{{ task.part }}"
+    )
+    return [cut, named.expand(part=cut.output)]
 
 
 def _common(doc: str, alerts: Sequence[Alert] = ()) -> dict[str, Any]:

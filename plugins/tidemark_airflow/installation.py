@@ -99,6 +99,7 @@ class Installation:
         return {
             **{name: value for name, value in base.items() if name not in (DATABASE, _SQL_ALCHEMY_CONN)},
             "TIDEMARK_LAKE": base.get("TIDEMARK_LAKE") or str(self.root / "lake"),
+            "TIDEMARK_POOL": base.get("TIDEMARK_POOL") or "tidemark",
             "AIRFLOW_CONN_SPARK_DEFAULT": base.get("AIRFLOW_CONN_SPARK_DEFAULT") or _LOCAL_SPARK,
             "PATH": _joined(str(Path(sys.executable).parent), base.get("PATH", os.defpath)),
             "PYTHONPATH": _joined(str(self.root), str(self.root / "plugins"), base.get("PYTHONPATH", "")),

@@ -27,6 +27,7 @@ from spark_jobs.pipeline.environment import LAKE
 from spark_jobs.runtime import RuntimeSetupError, driver_conf, process_environment, spark_conf
 from tidemark_airflow.assets import PUBLISHED, event_extra, results_of
 from tidemark_airflow.links import QualityLink, ReportLink
+from tidemark_airflow.metadata import POOL
 from tidemark_airflow.outcome import ExitCode, Outcome
 from tidemark_airflow.progress import MARK
 
@@ -40,6 +41,9 @@ FAILURE = "failure"
 APPROVE, EXPLAIN = "approve", "explain"
 #: The task that looks which windows a repair is due for.
 LOOK = "look"
+#: The tasks that compute what slices stand on, and stage one of them.
+WATERMARKS, SLICE = "watermarks", "slice"
+_DEFAULT_POOL = "default_pool"
 #: What a job says where checks have failed and a person is to be asked, and where there is nothing to do.
 ASKS, NOTHING = "asks", "unchanged"
 
@@ -54,6 +58,7 @@ class Request(TypedDict):
     overrides: NotRequired[dict[str, str]]
     restate: NotRequired[bool]
     slices: NotRequired[int]
+    apart: NotRequired[bool]
     dry_run: NotRequired[bool]
     approve: NotRequired[bool]
     because: NotRequired[str]
@@ -62,6 +67,7 @@ class Request(TypedDict):
 class SparkJobOperator(SparkSubmitOperator):
     """Submits a script of Tidemark with `arguments`, and returns what it says of itself.
 
+    It takes a slot of the pool that TIDEMARK_POOL names, if it does: as many run at once.
     Pushes the whole result as return value; `counts` and `run_id` of it under these names, also when it failed; and of
     one that failed its exit code and reason as `failure`.
     """
@@ -71,7 +77,7 @@ class SparkJobOperator(SparkSubmitOperator):
     ui_color = "#d7e8ee"
 
     def __init__(self, *, arguments: Sequence[str] = (), **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+        super().__init__(**{"pool": pool(), **kwargs})
         self.arguments = list(arguments)
         self.outcome: Outcome | None = None
 
@@ -199,7 +205,8 @@ class StepOperator(SparkJobOperator):
     def job_arguments(self) -> list[str]:
         """`STEP FILE --run-id ID --wait TIME [--slices N] [--set key=value ...]`, or as for a plan, with `run`."""
         request: Request = self.plan["request"]
-        slices = ["--slices", str(request["slices"])] if self.step == "replay" and request.get("slices") else []
+        cut = self.step in {"replay", WATERMARKS} and request.get("slices")
+        slices = ["--slices", str(request["slices"])] if cut else []
         if self.anew:
             return ["run", *_asked(request), "--wait", WAIT, *_settings(request)]
         run = ["--run-id", self.plan["run_id"], "--wait", WAIT]
@@ -225,6 +232,39 @@ class StepOperator(SparkJobOperator):
         said = {"step": self.step, "state": "unchanged", "seconds": 0.0, "message": message}
         known = ("run_id", "pipeline", "counts", "checks", "versions", "report")
         return Outcome(self.task_id, 0, {**said, **{name: plan.get(name) for name in known}})
+
+
+class WatermarksOperator(StepOperator):
+    """Takes the step watermarks of a run whose slices are wanted apart; returns their names, for a task each.
+
+    There are none of a run in one piece, of which the task `replay` computes all.
+    """
+
+    def __init__(self, *, application: str = "", **kwargs: Any) -> None:
+        super().__init__(step=WATERMARKS, application=application, **kwargs)
+
+    def answered(self) -> Outcome | None:
+        """That there is nothing to do, where slices are not wanted apart."""
+        if self.plan["request"].get("apart") and (self.plan["request"].get("slices") or 1) > 1:
+            return super().answered()
+        said = {"step": WATERMARKS, "state": NOTHING, "message": "in one piece, which the task replay computes"}
+        return Outcome(self.task_id, 0, {**said, "run_id": self.plan["run_id"], "seconds": 0.0})
+
+    def execute(self, context: Context) -> Any:
+        """Take the step; gives the list of names that tasks are mapped over."""
+        return list(super().execute(context).get("slices") or [])
+
+
+class SliceOperator(StepOperator):
+    """Stages one slice of the planned run, beside other tasks that stage other slices of it."""
+
+    def __init__(self, *, part: str, application: str = "", **kwargs: Any) -> None:
+        super().__init__(step=SLICE, application=application, **kwargs)
+        self.part = part
+
+    def job_arguments(self) -> list[str]:
+        """As of any step, with `--slice NAME`."""
+        return [*super().job_arguments(), "--slice", self.part]
 
 
 class ExplainOperator(StepOperator):
@@ -276,6 +316,11 @@ class PublishOperator(StepOperator):
             extra = event_extra(self.plan, {**result, "counts": counts})
             context["outlet_events"][PUBLISHED].add(results_of(self.plan["pipeline"]), extra=extra)
         return result
+
+
+def pool() -> str:
+    """The pool of tasks that start Spark."""
+    return os.environ.get(POOL) or _DEFAULT_POOL
 
 
 def _name(answer: Mapping[str, Any]) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -15,13 +13,7 @@ from spark_jobs.replay import complete, showings
 from spark_jobs.replay.events import source_columns
 from spark_jobs.tables import staging
 from spark_jobs.tables.lake import Lake
-
-#: Computes rows once for the run and reads them from storage from then on.
-Keep = Callable[[DataFrame, str], DataFrame]
-#: Adds rows to a staged table, as the part of that name.
-Stage = Callable[[DataFrame, str, str], None]
-#: Reads a part of a staged table, by the names of both.
-Part = Callable[[str, str], DataFrame]
+from spark_jobs.tables.staging import Keep, Part, Stage
 
 
 class CompleteStaging:

@@ -20,7 +20,8 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.run import Outcome, Runner
+from spark_jobs.jobs.outcome import Outcome
+from spark_jobs.jobs.run import Runner
 from spark_jobs.pipeline.model import Accumulation, Pipeline, Repair
 from spark_jobs.replay.windows import overlap
 from spark_jobs.tables import ledger

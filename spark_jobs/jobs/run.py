@@ -1,6 +1,7 @@
 """The steps of a run, each recorded in the ledger when it ends: done, blocked or failed.
 
     plan -> replay -> audit -> publish -> report
+    plan -> watermarks -> slice, slice, ... -> replay -> ...       slices staged apart, by processes of their own
 
 A step that the ledger knows as done is not done again. The same functions serve Airflow, where each step is a
 spark-submit of its own, and `tidemark replay`, which takes all of them in one session.
@@ -11,19 +12,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import datetime
 from time import monotonic
-from typing import Any
 
 from pyspark.sql import SparkSession
 
 from spark_jobs.jobs import failures
 from spark_jobs.jobs import publish as publishing
 from spark_jobs.jobs import replay as replaying
+from spark_jobs.jobs import slices as slicing
 from spark_jobs.jobs.alternatives import alternatives
 from spark_jobs.jobs.arrivals import taken
 from spark_jobs.jobs.errors import BlockedError, InputError
+from spark_jobs.jobs.outcome import Clock, Outcome
 from spark_jobs.jobs.plan import Plan, covers, plan
 from spark_jobs.jobs.progress import Progress, silent
 from spark_jobs.pipeline.model import OnFailure, Pipeline
@@ -35,23 +37,8 @@ from spark_jobs.tables.ledger import Run, Step
 from spark_jobs.tables.standing import standing_of
 
 STEPS = ("plan", "replay", "audit", "publish", "report")
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How a step ended. `state`: done, unchanged (it had been done before), blocked or failed."""
-
-    step: str
-    run_id: str
-    pipeline: str
-    state: str
-    message: str
-    counts: Mapping[str, int] = field(default_factory=dict)
-    checks: Mapping[str, Any] = field(default_factory=dict)
-    versions: Mapping[str, int] = field(default_factory=dict)
-    report: str | None = None
-    error: str | None = None
-    seconds: float = 0.0
+#: The step that computes what slices stand on, and that which stages one of them.
+WATERMARKS, SLICE = "watermarks", "slice"
 
 
 class Runner:
@@ -112,7 +99,7 @@ class Runner:
         beside: bool,
         repair: Mapping[str, int] | None = None,
     ) -> tuple[Plan, Outcome]:
-        began = _Clock()
+        began = Clock()
         asked = (interval, arrived_to)
         planned = plan(self._spark, self._pipeline, self._lake, *asked, restate=restate, repair=repair is not None)
         run = planned.run
@@ -158,7 +145,7 @@ class Runner:
 
         Raises InputError for a run that never was, HeldError while another process works on any windows.
         """
-        began = _Clock()
+        began = Clock()
         with holds.hold(self._lake, run_id, Interval(), wait_s=self._wait_s):
             done = publishing.rollback(self._spark, self._lake, run_id)
         changed = done.run_id != run_id
@@ -182,7 +169,7 @@ class Runner:
                     f"accept: asked for run {run.run_id}, found it {known.state}: only a blocked one can be accepted"
                 )
             self._progress("accept", f"run {run.run_id}: {because.strip()}")
-            return self._record(known, _Clock().step(ledger.ACCEPT, "done", note=because.strip()))
+            return self._record(known, Clock().step(ledger.ACCEPT, "done", note=because.strip()))
 
     def step(self, name: str, run: Run) -> Outcome:
         """Take one step of a planned run; nothing of one over arrivals that another has published since its plan.
@@ -197,6 +184,27 @@ class Runner:
         with self._holding(run) as (known, _):
             return self._overtaken(name, known) or self._taken(name, known)
 
+    def stage_slice(self, run: Run, name: str) -> Outcome:
+        """Stage one of the slices that the step watermarks of a planned run has given; others may be staged beside it.
+
+        Raises InputError for a slice that there is not, and otherwise as `step` does.
+        """
+        parts = {part.name: part for part in slicing.found(self._spark, self._lake, run.run_id)}
+        if name not in parts:
+            known = ", ".join(parts) or "none: take the step watermarks before"
+            raise InputError(f"slice: asked for {name} of run {run.run_id}, found {known}")
+        if run.done("replay") is not None:
+            return self._outcome(run, SLICE, "unchanged", f"run {run.run_id} is staged as a whole", Clock())
+        began, part = Clock(), parts[name]
+        with holds.hold(self._lake, f"{run.run_id}.{name}", part.interval, wait_s=self._wait_s):
+            try:
+                pipeline = taken(self._pipeline, run)
+                replaying.stage_slice(self._spark, pipeline, self._lake, run, part, progress=self._progress)
+            except Exception as problem:
+                self._record_failure(run, began.step("replay", "failed", error=failures.told(problem, self._lake)))
+                raise
+        return self._outcome(run, SLICE, "done", f"{name} of run {run.run_id} is staged", began)
+
     def _overtaken(self, name: str, run: Run) -> Outcome | None:
         """The outcome of the run that has published what this one was to add, where one has: nothing is left to do."""
         if run.kind != ledger.ARRIVALS or run.arrived_to is None or run.versions:
@@ -208,7 +216,7 @@ class Runner:
         message = f"run {run.run_id}: {until} are published already, by run {shown.run_id}"
         self._progress(name, message)
         report = self._lake.report_file(shown.run_id)
-        outcome = self._outcome(shown, name, "unchanged", message, _Clock(), shown.counts, shown.versions)
+        outcome = self._outcome(shown, name, "unchanged", message, Clock(), shown.counts, shown.versions)
         return replace(outcome, report=str(report) if name == "report" and report.is_file() else None)
 
     @contextmanager
@@ -233,12 +241,13 @@ class Runner:
 
     def _taken(self, name: str, run: Run) -> Outcome:
         done = run.done(name)
-        if done is not None and name != "report":
+        if done is not None and name not in {WATERMARKS, "report"}:
             state = f"{name} was done before, at {done.finished_at:%Y-%m-%d %H:%M:%S} UTC"
             self._progress(name, state)
-            return self._outcome(run, name, "unchanged", state, _Clock(), counts=done.counts, versions=done.versions)
-        began = _Clock()
-        take: dict[str, Callable[[Run, _Clock], Outcome]] = {
+            return self._outcome(run, name, "unchanged", state, Clock(), counts=done.counts, versions=done.versions)
+        began = Clock()
+        take: dict[str, Callable[[Run, Clock], Outcome]] = {
+            WATERMARKS: self._watermarks,
             "replay": self._replay,
             "audit": self._audit,
             "publish": self._publish,
@@ -271,7 +280,17 @@ class Runner:
                 if not waited or known.arrived_to is None or known.versions:
                     return [outcome, *(self.step(name, self.find(planned.run.run_id)) for name in STEPS[1:])]
 
-    def _replay(self, run: Run, began: _Clock) -> Outcome:
+    def _watermarks(self, run: Run, began: Clock) -> Outcome:
+        if run.done("replay") is not None:
+            return self._outcome(run, WATERMARKS, "unchanged", f"run {run.run_id} is staged", began)
+        pipeline = taken(self._pipeline, run)
+        parts = replaying.cut(self._spark, pipeline, self._lake, run, slices=self._slices, progress=self._progress)
+        message = f"{len(parts)} slices" if parts else "in one piece"
+        self._progress(WATERMARKS, message)
+        outcome = self._outcome(run, WATERMARKS, "done", message, began)
+        return replace(outcome, slices=[part.name for part in parts])
+
+    def _replay(self, run: Run, began: Clock) -> Outcome:
         counts = replaying.stage(
             self._spark, taken(self._pipeline, run), self._lake, run, slices=self._slices, progress=self._progress
         )
@@ -283,7 +302,7 @@ class Runner:
             message += f"; {counts['windows_missing_rows']:,} windows lack {counts['missed_rows']:,} rows"
         return self._outcome(run, "replay", "done", message, began, counts=counts)
 
-    def _audit(self, run: Run, began: _Clock) -> Outcome:
+    def _audit(self, run: Run, began: Clock) -> Outcome:
         if run.done("replay") is None:
             raise InputError(f"audit: run {run.run_id} is {run.state}; take its step replay before it is checked")
         from spark_jobs.jobs import audit as auditing  # brings Great Expectations, which other steps do not wait for
@@ -304,7 +323,7 @@ class Runner:
         self._record(run, began.step("audit", "done", counts=counts))
         return self._outcome(run, "audit", "done", message, began, counts=counts)
 
-    def _publish(self, run: Run, began: _Clock) -> Outcome:
+    def _publish(self, run: Run, began: Clock) -> Outcome:
         if run.done("audit") is None and run.accepted is None:
             rule = "only what has passed its checks, or was accepted, is published"
             raise InputError(f"publish: run {run.run_id} is {run.state}; {rule}")
@@ -314,7 +333,7 @@ class Runner:
         self._progress("publish", message)
         return self._outcome(run, "publish", "done", message, began, versions=versions)
 
-    def _report(self, run: Run, began: _Clock) -> Outcome:
+    def _report(self, run: Run, began: Clock) -> Outcome:
         from spark_jobs.jobs import report as reporting  # brings the plotting library
 
         pipeline = taken(self._pipeline, run)
@@ -354,7 +373,7 @@ class Runner:
         step: str,
         state: str,
         message: str,
-        began: _Clock,
+        began: Clock,
         counts: Mapping[str, int] | None = None,
         versions: Mapping[str, int] | None = None,
     ) -> Outcome:
@@ -362,23 +381,3 @@ class Runner:
         return Outcome(
             step, run.run_id, run.pipeline, state, message, counts or {}, {}, versions or {}, seconds=seconds
         )
-
-
-class _Clock:
-    """When a step began."""
-
-    def __init__(self) -> None:
-        self.at = datetime.now(UTC)
-        self.monotonic = monotonic()
-
-    def step(
-        self,
-        name: str,
-        state: str,
-        counts: Mapping[str, int] | None = None,
-        versions: Mapping[str, int] | None = None,
-        error: str | None = None,
-        note: str | None = None,
-    ) -> Step:
-        """The ledger's entry for a step that ends now."""
-        return Step(name, state, self.at, datetime.now(UTC), counts or {}, versions or {}, error, note)

@@ -7,7 +7,6 @@ next to each other.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import DataFrame
@@ -31,11 +30,7 @@ from spark_jobs.replay.engine import no_watermarks
 from spark_jobs.semantics.panes import Timing
 from spark_jobs.tables import staging
 from spark_jobs.tables.interval import Interval
-
-#: Computes rows once for the run and reads them from storage from then on.
-Keep = Callable[[DataFrame, str], DataFrame]
-#: Adds rows to a staged table, as the part of that name.
-Stage = Callable[[DataFrame, str, str], None]
+from spark_jobs.tables.staging import Keep, Stage
 
 
 class SessionStaging:

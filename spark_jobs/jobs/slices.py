@@ -32,6 +32,11 @@ class Slice:
     start_ms: int | None
     end_ms: int | None
 
+    @property
+    def interval(self) -> Interval:
+        """The windows of the slice."""
+        return Interval(*(None if edge is None else timestamps.moment(edge) for edge in (self.start_ms, self.end_ms)))
+
     def holds(self, window_ms: Column) -> Column:
         """Whether the window that starts at `window_ms` is in the slice."""
         held = F.lit(True)
@@ -85,6 +90,16 @@ def settled(spark: SparkSession, lake: Lake, run_id: str, parts: Sequence[Slice]
     What is staged is staged by slice; another cut would stage the same windows again.
     """
     told = files.kept(spark, lake.work(run_id, CUT), json.dumps([asdict(part) for part in parts]))
+    return _read(told)
+
+
+def found(spark: SparkSession, lake: Lake, run_id: str) -> list[Slice]:
+    """The slices that the run is cut into; none if it has not been cut."""
+    told = files.text(spark, lake.work(run_id, CUT))
+    return [] if told is None else _read(told)
+
+
+def _read(told: str) -> list[Slice]:
     return [Slice(**part) for part in json.loads(told)]
 
 

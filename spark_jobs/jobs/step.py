@@ -22,8 +22,9 @@ from spark_jobs.jobs import failures, progress
 from spark_jobs.jobs import repair as repairing
 from spark_jobs.jobs.errors import BlockedError, InputError, StaleError
 from spark_jobs.jobs.foreseen import foreseen, in_words
+from spark_jobs.jobs.outcome import Outcome
 from spark_jobs.jobs.overrides import parse_overrides
-from spark_jobs.jobs.run import STEPS, Outcome, Runner
+from spark_jobs.jobs.run import SLICE, STEPS, WATERMARKS, Runner
 from spark_jobs.pipeline import Pipeline, PipelineError, load
 from spark_jobs.pipeline.durations import parse_duration
 from spark_jobs.session import open_session
@@ -117,6 +118,8 @@ def _outcomes(asked: argparse.Namespace) -> list[Outcome]:
     run = runner.find(asked.run_id)
     if asked.step == "publish" and asked.because:
         run = runner.accept(run, asked.because)
+    if asked.step == SLICE:
+        return [runner.stage_slice(run, asked.slice)]
     return [runner.step(asked.step, run)]
 
 
@@ -138,7 +141,7 @@ def _failed(asked: argparse.Namespace, state: str, error: str) -> dict[str, Any]
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="step.py", description=__doc__.splitlines()[0])
-    parser.add_argument("step", choices=[*STEPS, "run", REPAIR])
+    parser.add_argument("step", choices=[*STEPS, WATERMARKS, SLICE, "run", REPAIR])
     parser.add_argument("pipeline", help="the pipeline file")
     parser.add_argument("--run-id", help="the planned run; for every step but plan, run and repair")
     parser.add_argument("--because", help="of the step publish: why a run is published that its checks have blocked")
@@ -150,6 +153,7 @@ def _parser() -> argparse.ArgumentParser:
         "--dry-run", action="store_true", help="of the steps plan and repair: only say what it would be"
     )
     parser.add_argument("--slices", type=int, default=1, help="how many stretches of windows to write one by one")
+    parser.add_argument("--slice", default="", help="of the step slice: which of those that the step watermarks gave")
     parser.add_argument("--wait", default="0s", help="how long to wait for another process on the same windows")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="override a pipeline setting")
     parser.add_argument("--result", help="where to write how it ended, as JSON")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -14,11 +12,7 @@ from spark_jobs.replay import retractions, showings, triggers, window_slices
 from spark_jobs.replay.census import moving
 from spark_jobs.semantics.panes import Timing
 from spark_jobs.tables import staging
-
-#: Computes rows once for the run and reads them from storage from then on.
-Keep = Callable[[DataFrame, str], DataFrame]
-#: Adds rows to a staged table, as the part of that name.
-Stage = Callable[[DataFrame, str, str], None]
+from spark_jobs.tables.staging import Keep, Stage
 
 
 class TriggerStaging:

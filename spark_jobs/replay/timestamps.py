@@ -27,3 +27,8 @@ def end_of_input() -> Column:
 def literal_millis(moment: datetime) -> int:
     """Milliseconds of an aware datetime, floored."""
     return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
+def moment(ms: int) -> datetime:
+    """The aware datetime of milliseconds."""
+    return _EPOCH + timedelta(milliseconds=ms)

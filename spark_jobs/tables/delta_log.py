@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -19,6 +19,7 @@ from pyspark.sql.types import StructType
 from spark_jobs.tables import files
 
 _PACKAGE = "org.apache.spark.sql.delta"
+_ATTEMPTS = 10
 _CONFLICTS = ("CONCURRENT", "METADATA_CHANGED", "PROTOCOL_CHANGED")
 
 
@@ -33,6 +34,17 @@ def is_conflict(problem: Exception) -> bool:
     """
     kind, told = type(getattr(problem, "java_exception", problem)).__name__, str(problem)
     return "Concurrent" in kind or any(f"DELTA_{name}" in told for name in _CONFLICTS)
+
+
+def tried_again(write: Callable[[], None]) -> None:
+    """Call `write` again as long as another writer came first; raises its conflict when that has been so too often."""
+    for attempt in reversed(range(_ATTEMPTS)):
+        try:
+            write()
+            break
+        except Exception as problem:
+            if not attempt or not is_conflict(problem):
+                raise
 
 
 def exists(spark: SparkSession, path: str) -> bool:

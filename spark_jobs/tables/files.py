@@ -68,6 +68,12 @@ def kept(spark: SparkSession, path: str, text: str) -> str:
     return _read(system.open(place))
 
 
+def text(spark: SparkSession, path: str) -> str | None:
+    """What the file at `path` holds, None if it is not there."""
+    system, place = _opened(spark, path)
+    return _read(system.open(place)) if system.exists(place) else None
+
+
 def _written(stream: Any, text: str) -> None:
     try:
         stream.write(bytearray(text.encode()))

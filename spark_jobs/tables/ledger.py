@@ -79,7 +79,6 @@ SCHEMA = T.StructType(
 )
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_ATTEMPTS = 10
 _TIMES = ("interval_start", "interval_end", "arrived_from", "arrived_to", "started_at", "finished_at")
 
 # By path: what the ledger said when it was read last, and in which state of its table.
@@ -109,14 +108,9 @@ def record(spark: SparkSession, lake: Lake, run: Run, step: Step) -> Run:
     }
     # Written down as literals: a row from Python would start Python workers for it.
     row = spark.range(1).coalesce(1).select(*(_literal(values[f.name]).cast(f.dataType).alias(f.name) for f in SCHEMA))
-    for attempt in reversed(range(_ATTEMPTS)):
-        try:
-            row.write.format("delta").mode("append").option("mergeSchema", True).save(lake.path(TABLE))
-            break
-        except Exception as problem:
-            # Several runs enter steps at once; a ledger that is new is theirs to make at once too.
-            if not attempt or not delta_log.is_conflict(problem):
-                raise
+    entry = row.write.format("delta").mode("append").option("mergeSchema", True)
+    # Several runs enter steps at once; a ledger that is new is theirs to make at once too.
+    delta_log.tried_again(lambda: entry.save(lake.path(TABLE)))
     return run.after(step)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 from urllib.parse import unquote
 
@@ -17,6 +17,13 @@ from pyspark.sql import functions as F
 
 from spark_jobs.tables import delta_log, files
 from spark_jobs.tables.lake import Lake, behind_folder
+
+#: Computes rows once for a run and reads them from storage from then on, by the name that is given.
+Keep = Callable[[DataFrame, str], DataFrame]
+#: Adds rows to a staged table, as the part of that name.
+Stage = Callable[[DataFrame, str, str], None]
+#: Reads a part of a staged table, by the names of both.
+Part = Callable[[str, str], DataFrame]
 
 # Columns of this prefix serve the run itself: they are staged, and no published table has them.
 WORKING_PREFIX = "__tm_"
@@ -53,6 +60,15 @@ def stage(rows: DataFrame, lake: Lake, run_id: str, table: str, part: str, *, fo
         .option(*looked_up(table, (*rows.columns, "run_id")))
         .save(lake.staged(table, folder or run_id))
     )
+
+
+def begin(rows: DataFrame, lake: Lake, run_id: str, table: str) -> None:
+    """Make the staged table for `rows`, unless it is there: of several processes that make it at once only one can.
+
+    A process that finds it there has nothing to compute again when another is quicker to add its first rows.
+    """
+    if not delta_log.exists(rows.sparkSession, lake.staged(table, run_id)):
+        delta_log.tried_again(lambda: stage(rows.limit(0), lake, run_id, table, "begin"))
 
 
 def looked_up(table: str, columns: Collection[str]) -> tuple[str, str]:

@@ -43,6 +43,8 @@ print("PARSED" + json.dumps({
         "order": [task.task_id for task in dag.topological_sort()],
         "edges": sorted([a.task_id, b] for a in dag.tasks for b in a.downstream_task_ids),
         "retries": {task.task_id: task.retries for task in dag.tasks},
+        "mapped": [task.task_id for task in dag.tasks if task.is_mapped],
+        "pools": {task.task_id: task.pool for task in dag.tasks},
         "serialized": bool(json.dumps(DagSerialization.to_dict(dag))),
         "timetable": type(dag.timetable).__name__,
         "assets": sorted(asset.uri for asset in getattr(dag.timetable.asset_condition, "objects", ())),

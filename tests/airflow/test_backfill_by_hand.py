@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -23,7 +24,7 @@ from tests.spark.whole_run import assert_published
 pytestmark = [pytest.mark.airflow, pytest.mark.spark, pytest.mark.soak]
 
 BACKFILL, READINGS = "tidemark_backfill", "tidemark_readings"
-LATER = ["replay", "audit", "approve", "publish", "report", "explain"]
+LATER = ["watermarks", "slice", "replay", "audit", "approve", "publish", "report", "explain"]
 
 
 @pytest.fixture(name="clone", scope="module")
@@ -123,6 +124,18 @@ def test_nothing_is_published_until_a_person_says_yes(
     with airflow.client("viewer") as viewer, airflow.client(None) as nobody:
         assert run_id in viewer.get(page).text
         assert nobody.get(page).status_code == httpx.codes.UNAUTHORIZED
+
+
+def test_slices_apart_are_tasks_of_their_own(airflow: Whole, spark: SparkSession, lake: Lake, clone: Clone) -> None:
+    start = history.START + timedelta(minutes=30)
+    bounds = {"from": start.isoformat(), "to": (start + timedelta(hours=2)).isoformat()}
+    run = asked(airflow, **bounds, slices=3, apart=True)
+    assert airflow.ended(BACKFILL, run) == "success"
+    tasks = airflow.get(f"dags/{BACKFILL}/dagRuns/{run}/taskInstances", limit=100)["task_instances"]
+    found = {(task["rendered_map_index"], task["state"], task["pool"]) for task in tasks if task["task_id"] == "slice"}
+    assert found == {(f"slice-{i}-of-3", "success", "tidemark") for i in range(3)}
+    assert published(spark, lake)[-1] == airflow.said(BACKFILL, run, "plan")["run_id"]
+    assert_published(spark, lake, reference.replay(history.events(), load(clone.root / "dags/pipelines/readings.yaml")))
 
 
 def test_after_a_no_nothing_is_published(airflow: Whole, spark: SparkSession, lake: Lake) -> None:

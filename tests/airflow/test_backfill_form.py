@@ -89,6 +89,10 @@ def test_restating_is_asked_for_only_where_the_form_says_so(pipelines: dict[str,
 def test_how_a_run_is_done_is_asked_for_only_where_the_form_says_so(pipelines: dict[str, Pipeline]) -> None:
     request = request_of(filled(pipelines, dry_run=True, approve=True, slices=4), pipelines)
     assert (request["dry_run"], request["approve"], request["slices"]) == (True, True, 4)
+    assert "apart" not in request
+    assert request_of(filled(pipelines, slices=4, apart=True), pipelines)["apart"] is True
+    # One slice is nothing to set apart.
+    assert "apart" not in request_of(filled(pipelines, apart=True), pipelines)
 
 
 def test_complete_results_are_a_setting_of_the_file(pipelines: dict[str, Pipeline]) -> None:

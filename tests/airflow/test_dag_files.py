@@ -31,7 +31,9 @@ def test_the_projects_dag_files_parse_without_errors_and_without_spark(clone: Cl
     assert not {"pyspark", "py4j", "delta", "great_expectations", "pandas"} & set(found["modules"])
     flights = found["dags"]["tidemark_departures_by_carrier"]
     assert flights["edges"] == chain("land", *STEPS)
-    assert found["dags"]["tidemark_backfill"]["edges"] == chain("check", *ASKING)
+    apart = ["check", "plan", "watermarks", "slice", *ASKING[1:]]
+    assert found["dags"]["tidemark_backfill"]["edges"] == chain(*apart)
+    assert found["dags"]["tidemark_backfill"]["mapped"] == ["slice"]
     assert found["dags"]["tidemark_accept"]["edges"] == chain("plan", "publish", "report")
 
 
@@ -44,7 +46,8 @@ def test_every_pipeline_file_is_a_dag_of_repeatable_steps_one_run_at_a_time(clon
         assert dag["active_runs"] == 1
         assert not dag["catchup"]
         assert dag["serialized"]
-        assert {dag["retries"][step] for step in STEPS[1:] if step in dag["retries"]} == {1}
+        assert {dag["retries"][step] for step in [*STEPS[1:], "slice"] if step in dag["retries"]} == {1}
+        assert {pool for task, pool in dag["pools"].items() if task in {*STEPS[1:], "slice"}} == {"tidemark"}
     assert dags["tidemark_sales"]["edges"] == chain(*STEPS)
     # What a person has filled in wrong does not become right.
     assert dags["tidemark_backfill"]["retries"]["check"] == dags["tidemark_accept"]["retries"]["plan"] == 0

@@ -13,7 +13,10 @@ from tests.airflow.scripted import PLAN, REQUEST, RESULT, RUN, STALE, published,
 from tidemark_airflow.assets import results_of
 from tidemark_airflow.operators import (
     PlanOperator,
+    Request,
+    SliceOperator,
     StepOperator,
+    WatermarksOperator,
 )
 
 pytestmark = pytest.mark.airflow
@@ -123,3 +126,28 @@ def test_slices_are_the_replays(job: Callable[..., str], arguments: Callable[[],
             "--set",
             "windows.size=2 hours",
         ]
+
+
+APART = {**PLAN, "request": {**REQUEST, "slices": 3, "apart": True}}
+
+
+def test_slices_apart_are_a_task_each(job: Callable[..., str], arguments: Callable[[], list[str]]) -> None:
+    names = [f"slice-{i}-of-3" for i in range(3)]
+    returned, _ = run(WatermarksOperator(application=job(0, {**RESULT, "step": "watermarks", "slices": names})), APART)
+    assert returned == names
+    wanted = ["--run-id", RUN, "--wait", "1 hour"]
+    settings = ["--set", "windows.size=2 hours"]
+    assert arguments() == ["watermarks", "/p/sales.yaml", *wanted, "--slices", "3", *settings]
+    run(SliceOperator(part=names[1], application=job(0, {**RESULT, "step": "slice"})), APART)
+    assert arguments() == ["slice", "/p/sales.yaml", *wanted, *settings, "--slice", names[1]]
+
+
+@pytest.mark.parametrize("request_", [REQUEST, {**REQUEST, "slices": 3}, {**REQUEST, "apart": True}])
+def test_where_slices_are_not_wanted_apart_there_are_none_and_spark_is_not_started(request_: Request) -> None:
+    returned, _ = run(WatermarksOperator(application="/nowhere/step.py"), {**PLAN, "request": request_})
+    assert returned == []
+
+
+def test_of_a_published_run_no_slice_is_staged() -> None:
+    returned, _ = run(WatermarksOperator(application="/nowhere/step.py"), {**APART, "versions": {"panes": 3}})
+    assert returned == []

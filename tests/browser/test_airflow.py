@@ -33,6 +33,7 @@ FIELDS = {
     "Dry run": "Only show what would be read and replaced",
     "Ask before publishing": "Wait for a person's yes",
     "Slices": "how many are done, and about how long the others will take",
+    "Slices apart": "as many side by side as Airflow's pool has room for",
     "Restate": "Without this, such a run is refused",
     "Complete results": "as if none had come too late",
 }
@@ -165,7 +166,7 @@ def test_a_dry_run_shows_its_plan_and_stops(somebody: Somebody, spark: SparkSess
     admin.keeps("dry-run-form")
     run = form.starts()
     run.awaits("plan", "Success")
-    for task in ("replay", "audit", "approve", "publish", "report"):
+    for task in ("watermarks", "replay", "audit", "approve", "publish", "report"):
         run.awaits(task, "Skipped")
     admin.keeps("dry-run")
     run.opens_task("plan")

@@ -243,7 +243,8 @@ def test_every_variable_of_ours_is_one_that_the_code_knows() -> None:
     set_here = {name for service in SERVICES for name in service.environment} | set(image_environment())
     asked = set(re.findall(r"\$\{(\w+)", COMPOSE.read_text(encoding="utf-8")))
     ours = {name for name in set_here | asked if name.startswith("TIDEMARK")}
-    assert ours == {"TIDEMARK_AIRFLOW_PORT", "TIDEMARK_DRIVER_MEMORY", "TIDEMARK_LAKE"}
+    pool = {"TIDEMARK_POOL", "TIDEMARK_POOL_SLOTS"}
+    assert ours == {"TIDEMARK_AIRFLOW_PORT", "TIDEMARK_DRIVER_MEMORY", "TIDEMARK_LAKE", *pool}
     assert ours <= variables_of_the_code()
 
 

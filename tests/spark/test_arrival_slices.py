@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.jobs import replay as replaying
+from spark_jobs.jobs import slice_staging
 from spark_jobs.jobs.errors import InputError, StaleError
 from spark_jobs.jobs.extent import extent
 from spark_jobs.jobs.plan import plan
@@ -122,7 +123,7 @@ def test_a_run_reads_and_writes_its_own_day_and_the_windows_still_open(
     spark: SparkSession, tmp_path: Path, lake: Lake, monkeypatch: pytest.MonkeyPatch, *, is_compared: bool
 ) -> None:
     monkeypatch.setattr(replaying, "WORTH_A_SLICE", 1000)
-    monkeypatch.setattr(replaying, "RESULTS_OF_A_FILE", 20)
+    monkeypatch.setattr(slice_staging, "RESULTS_OF_A_FILE", 20)
     path = a_row_a_minute(spark, tmp_path / "days")
     pipeline = history.pipeline(path, windows__size="1 hour", windows__allowed_lateness="2 hours")
     end = history.START.replace(hour=0) + timedelta(days=DAYS)
