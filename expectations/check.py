@@ -11,6 +11,7 @@ class Check:
 
     `unexpected_count` is how many rows or values break the expectation, None where that is no number of rows.
     `details` shows a few of them, one a line, without any column of the source but the key; empty for a success.
+    `blocks` is false of one that only warns where it fails.
     """
 
     suite: str
@@ -20,3 +21,4 @@ class Check:
     observed: str
     unexpected_count: int | None
     details: str
+    blocks: bool = True

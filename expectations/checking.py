@@ -76,11 +76,11 @@ def _judged(measures: Sequence[Measure[S]], staged: S, on: Validation) -> list[C
 def _check(measure: Measure[S], answer: ExpectationValidationResult, examples: str) -> Check:
     suite, law, found = measure.suite, measure.law, answer.result
     breaking, rows = int(found["unexpected_count"]), int(found["element_count"])
-    holds = bool(answer.success)
-    if law.observed is not None:
-        return Check(suite.name, law.name, law.description, holds, str(found["observed_value"]), None, examples)
-    observed = f"{breaking:,} of {rows:,} rows"
-    return Check(suite.name, law.name, law.description, holds, observed, breaking, examples)
+    observed: str = f"{breaking:,} of {rows:,} rows" if law.observed is None else str(found["observed_value"])
+    count = breaking if law.observed is None else None
+    return Check(
+        suite.name, law.name, law.description, bool(answer.success), observed, count, examples, blocks=law.blocks
+    )
 
 
 def _examples(failed: Sequence[Measure[S]], staged: S, on: Validation) -> dict[Measure[S], str]:

@@ -23,13 +23,14 @@ class Law:
     """One statement. `holds` is the SQL condition.
 
     `observed` is for laws about a batch of a single row: SQL for the text that tells what was found. Without it a check
-    tells how many rows break the law.
+    tells how many rows break the law. `blocks` is false of a law that only warns: the results are right all the same.
     """
 
     name: str
     description: str
     holds: str
     observed: str | None = None
+    blocks: bool = True
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from expectations.staged_tables import WINDOW, StagedTables
 from expectations.windows import bounds
 from spark_jobs.pipeline.checks import COMPLETE_TABLE
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.replay import silence
 from spark_jobs.replay.retractions import IS_RETRACTION, left_out, retracts
 
 #: The columns of each table that laws look at, besides the key and the aggregates.
@@ -132,6 +133,11 @@ class Staged(StagedTables):
         return rows.select(self._key().alias("key"), *bounds(self.pipeline), *told)
 
     @cached_property
+    def partitions(self) -> DataFrame:
+        """When an event of each source partition came last, if the pipeline asks: `silence.partitions`."""
+        return self._tables[silence.TABLE].select(*silence.COLUMNS)
+
+    @cached_property
     def invalid_events(self) -> DataFrame:
         """The reason of every row without a usable time, and `told_truly`."""
         told = invalid_rows_told_truly(self._tables["invalid_events"], self.pipeline, _TOLD_TRULY)
@@ -144,7 +150,11 @@ class Staged(StagedTables):
             table: (*(key if table in _KEYED else ()), *self._own(table), *(aggregates if table in _SHOWING else ()))
             for table in COLUMNS
         }
-        return {**looked_at, COMPLETE_TABLE: (*key, *COMPLETE)} if self.pipeline.is_complete else looked_at
+        if self.pipeline.is_complete:
+            looked_at[COMPLETE_TABLE] = (*key, *COMPLETE)
+        if self.pipeline.quality.max_silence_ms is not None:
+            looked_at[silence.TABLE] = silence.COLUMNS
+        return looked_at
 
     @property
     def _needed_counts(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from expectations.suites import (
     panes,
     retractions,
     run,
+    silence,
     source,
     watermarks,
     window_results,
@@ -36,6 +37,7 @@ SUITES: tuple[Suite[Staged], ...] = (
     late_events.SUITE,
     complete_results.SUITE,
     coverage.SUITE,
+    silence.SUITE,
     live.SUITE,
     run.SUITE,
 )

@@ -15,6 +15,7 @@ from pyspark.sql import types as T
 from expectations import LIVE, AuditError, Check, check
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import OnFailure, Pipeline
+from spark_jobs.replay import silence
 from spark_jobs.session import shuffling
 from spark_jobs.tables import source, staging
 from spark_jobs.tables.errors import SourceError
@@ -54,7 +55,8 @@ def audit(
     that cannot be asked, for a live job's table that cannot be compared with, and for staged tables that are not a
     whole run's.
     """
-    tables = {table: staging.staged(spark, lake, run_id, table) for table in result_tables(pipeline)}
+    looked_at = [*result_tables(pipeline), *([silence.TABLE] if pipeline.quality.max_silence_ms is not None else [])]
+    tables = {table: staging.staged(spark, lake, run_id, table) for table in looked_at}
     try:
         if pipeline.quality.compare_with is not None:
             tables[LIVE] = _live(spark, pipeline.quality.compare_with.table, interval)
@@ -100,7 +102,7 @@ def failed(checks: Sequence[Check]) -> list[Check]:
 
 def blocks(checks: Sequence[Check], pipeline: Pipeline) -> bool:
     """Whether nothing may be published."""
-    return pipeline.quality.on_failure is not OnFailure.WARN and bool(failed(checks))
+    return pipeline.quality.on_failure is not OnFailure.WARN and any(check.blocks for check in failed(checks))
 
 
 def failure_message(checks: Sequence[Check]) -> str:

@@ -33,7 +33,7 @@ from spark_jobs.jobs.slices import Slice, settled, slices_of
 from spark_jobs.jobs.slices import whole as whole_of
 from spark_jobs.jobs.source_rows import SourceRows
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import generators, late_events, resume, rounds, timeline, triggers, windows
+from spark_jobs.replay import generators, late_events, resume, rounds, silence, timeline, triggers, windows
 from spark_jobs.replay.calendar import calendar
 from spark_jobs.replay.census import census, is_small, moving
 from spark_jobs.replay.engine import watermarks
@@ -125,6 +125,9 @@ class _Staging:
         groups, counts = self._counted()
         if rounds.are_made(self._pipeline):
             self._stage(rounds.drift(self._source.prepared, self._pipeline), "drift", "all")
+        if self._pipeline.quality.max_silence_ms is not None:
+            told = silence.partitions(groups, self._pipeline, until_us=self._until_us)
+            self._stage(told, silence.TABLE, "all")
         of_sessions = self._pipeline.windows.kind == windows.SESSION
         with shuffling(self._spark, counts["rows_read"]):
             if not of_sessions:

@@ -320,6 +320,8 @@ class Runner:
             reason = auditing.failure_message(checks)
             self._record(run, began.step("audit", "blocked", counts=counts, error=reason))
             raise BlockedError(reason, asks=pipeline.quality.on_failure is OnFailure.ASK)
+        if failed:
+            self._progress("audit", auditing.failure_message(checks))
         self._record(run, began.step("audit", "done", counts=counts))
         return self._outcome(run, "audit", "done", message, began, counts=counts)
 

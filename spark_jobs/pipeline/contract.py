@@ -209,6 +209,7 @@ _QUALITY = Record(
         Field("on_failure", "on_failure", choice(OnFailure)),
         Field("max_too_late_ratio", "max_too_late_ratio", ratio("a share between 0 and 1, such as 0.01")),
         Field("min_coverage", "min_coverage", ratio("a share between 0 and 1, such as 0.95")),
+        Field("max_silence", "max_silence_ms", duration()),
         Field("expectations", "expectations", EXPECTATIONS),
         Field("compare_with", "compare_with", _LIVE),
     ),
@@ -271,6 +272,7 @@ PIPELINE = Record(
         rules.repairs_are_of_windows_that_close,
         rules.only_windows_are_compared_with_a_live_job,
         rules.coverage_is_of_a_grid,
+        rules.silence_is_told_by_the_clock,
         *join_rules.RULES,
     ),
 )

@@ -290,6 +290,7 @@ class Quality:
     """What must hold before anything is published.
 
     `min_coverage`: the share of all windows, from its first on, of which each key must have results; None: any.
+    `max_silence_ms`: how much older than the end of what was read a source partition's newest event may be; None: any.
     """
 
     on_failure: OnFailure = OnFailure.BLOCK
@@ -297,6 +298,7 @@ class Quality:
     expectations: tuple[Expectation, ...] = ()
     compare_with: LiveResults | None = None
     min_coverage: float | None = None
+    max_silence_ms: int | None = None
 
 
 @dataclass(frozen=True)

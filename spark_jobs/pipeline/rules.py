@@ -199,6 +199,16 @@ def coverage_is_of_a_grid(facts: Facts) -> Contradictions:
         yield "quality.min_coverage", "windows.kind session has no grid of which windows could be missing; take it away"
 
 
+def silence_is_told_by_the_clock(facts: Facts) -> Contradictions:
+    """Measure silence by the clock by which rows arrive, of the source partitions of windows."""
+    if not facts.written("quality.max_silence"):
+        return
+    if facts.written("join"):
+        yield "quality.max_silence", "a join has inputs that are not told apart so; take it away"
+    elif facts.value("replay.order", Order.ARRIVAL) not in {Order.ARRIVAL, Order.COMMIT}:
+        yield "quality.max_silence", "is measured by the time of arrival, which only the orders arrival and commit have"
+
+
 def future_guard_needs_arrival_time(facts: Facts) -> Contradictions:
     """Compare event time with arrival only where arrival, or the commit in its place, is known."""
     for key in _sources(facts):

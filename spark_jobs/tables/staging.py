@@ -42,6 +42,7 @@ _STATISTICS = {
     "pairs": "window_start,event_time,timing",
     "invalid_events": "run_id",
     "drift": "source_partition",
+    "partitions": "source_partition",
     "advances": "emitted_at",
 }
 

@@ -283,6 +283,15 @@ def test_coverage_is_asked_of_a_grid(
     assert [str(problem) for problem in problems_of(text)] == [f"flights.yaml:{message}"]
 
 
+@pytest.mark.parametrize("order", ["event_time", "offset"])
+def test_silence_is_told_by_the_clock(
+    edit: Callable[..., str], problems_of: Callable[..., list[Problem]], order: str
+) -> None:
+    text = edit(("  on_failure: block\n", "  max_silence: 2 hours\n"), ("order: arrival", f"order: {order}"))
+    told = "is measured by the time of arrival, which only the orders arrival and commit have"
+    assert f"30:3: quality.max_silence: {told}" in "\n".join(map(str, problems_of(text)))
+
+
 REPAIRS = [
     (
         ("late_data: side_output", "late_data: update"),

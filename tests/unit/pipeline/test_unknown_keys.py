@@ -31,7 +31,7 @@ UNKNOWN = [
         "  colour: red",
         (
             "30:3: quality.colour: unknown key; known keys: on_failure, max_too_late_ratio, min_coverage, "
-            "expectations, compare_with"
+            "max_silence, expectations, compare_with"
         ),
     ),
     (
@@ -47,7 +47,7 @@ UNKNOWN = [
         "  schedule: x",
         (
             "30:3: quality.schedule: unknown key here; it belongs to the top of the file; known keys: on_failure,"
-            " max_too_late_ratio, min_coverage, expectations, compare_with"
+            " max_too_late_ratio, min_coverage, max_silence, expectations, compare_with"
         ),
     ),
     (
