@@ -6,6 +6,6 @@
 from expectations.check import Check
 from expectations.checking import check
 from expectations.errors import AuditError
-from expectations.staged import LIVE
+from expectations.staged import EARLIER, LIVE
 
-__all__ = ["LIVE", "AuditError", "Check", "check"]
+__all__ = ["EARLIER", "LIVE", "AuditError", "Check", "check"]

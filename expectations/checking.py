@@ -28,18 +28,23 @@ if TYPE_CHECKING:
 
 
 def check(
-    tables: Mapping[str, DataFrame], pipeline: Pipeline, counts: Mapping[str, int], run_id: str | None = None
+    tables: Mapping[str, DataFrame],
+    pipeline: Pipeline,
+    counts: Mapping[str, int],
+    run_id: str | None = None,
+    earlier: Sequence[Mapping[str, int]] = (),
 ) -> list[Check]:
     """Check what a run would publish: the built-in suites, then the pipeline's own expectations.
 
     `tables` are the staged tables by name, `counts` what the replay counted: `rows_read` and `filtered` at least;
     others that it names are compared with what is staged. `run_id` is the run that all rows have to name; None: they
-    are not asked. Raises AuditError for a check that cannot be asked: an expectation of the pipeline's with a wrong
+    are not asked. `earlier` are the counts of the pipeline's runs before it, oldest first, from which limits are
+    learned. Raises AuditError for a check that cannot be asked: an expectation of the pipeline's with a wrong
     type, argument or column, a table without the contract's columns.
     """
     if pipeline.join is None:
-        return _checked(SUITES, Staged(tables, pipeline, counts, run_id), tables)
-    return _checked(JOIN_SUITES, StagedJoin(tables, pipeline, counts, run_id), tables)
+        return _checked(SUITES, Staged(tables, pipeline, counts, run_id, earlier), tables)
+    return _checked(JOIN_SUITES, StagedJoin(tables, pipeline, counts, run_id, earlier), tables)
 
 
 def _checked(suites: Sequence[Suite[S]], staged: S, tables: Mapping[str, DataFrame]) -> list[Check]:

@@ -34,6 +34,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 }
 #: The table of a live job's results, among the staged ones, if there is one to compare with.
 LIVE = "live"
+#: The table of the results that are published already, and that the run does not replace.
+EARLIER = "earlier"
 #: Those of the complete results.
 COMPLETE = (*WINDOW, "row_count", "missed_rows", "is_shown", "faithful")
 _KEYED = ("panes", "window_results", "late_events")
@@ -131,6 +133,27 @@ class Staged(StagedTables):
     def _beside_live(self, rows: DataFrame) -> DataFrame:
         told = (F.col(f"`{name}`").alias(name) for name in self.told_live)
         return rows.select(self._key().alias("key"), *bounds(self.pipeline), *told)
+
+    @cached_property
+    def measured(self) -> DataFrame:
+        """What `quality.drift` measures: `window_start, measured, is_own` of each window, `measured` a field a measure.
+
+        Of this run, and of what is published already. Raises AuditError for a measure that is no number.
+        """
+        measures = self.pipeline.quality.drift.measures if self.pipeline.quality.drift else ()
+
+        def of(results: DataFrame, *, is_own: bool) -> DataFrame:
+            named = F.struct(*(F.expr(m.expression).cast("double").alias(m.name) for m in measures))
+            windows = results.groupBy("window_start").agg(named.alias("measured"))
+            return windows.withColumn("is_own", F.lit(is_own))
+
+        try:
+            told = of(self._tables["window_results"], is_own=True)
+            if EARLIER in self._tables:
+                told = told.unionByName(of(self._tables[EARLIER], is_own=False))
+        except AnalysisException as problem:
+            raise AuditError(f"quality.drift.measures: {first_line(str(problem))}") from problem
+        return self._keep(told)
 
     @cached_property
     def partitions(self) -> DataFrame:

@@ -27,14 +27,16 @@ class StagedTables(ABC):
         pipeline: Pipeline,
         counts: Mapping[str, int],
         run_id: str | None = None,
+        earlier: Sequence[Mapping[str, int]] = (),
     ) -> None:
-        """Take the staged tables by name, and the run that has staged them, if it is known.
+        """Take the staged tables by name, the run that has staged them, if it is known, and the counts of earlier ones.
 
         Raises AuditError for a table, column or count that is not there.
         """
         self.pipeline = pipeline
         self.counts = counts
         self.run_id = run_id
+        self.earlier = earlier
         self._tables = tables
         self._kept: list[DataFrame] = []
         for table, names in self._columns.items():

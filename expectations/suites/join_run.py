@@ -12,7 +12,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from expectations import windows
+from expectations import ratios, windows
 from expectations.law import Law, Suite
 from expectations.staged_join import StagedJoin
 from spark_jobs.pipeline.model import Pipeline
@@ -38,7 +38,8 @@ def rows(staged: StagedJoin) -> DataFrame:
     if drops(staged.pipeline):
         told |= {f"too_late_of_{name}" for name in staged.names}
     reported = {f"reported_{name}": F.lit(staged.counts.get(name)).cast("long") for name in here}
-    return found.withColumns({**{name: F.lit(staged.counts[name]).cast("long") for name in told}, **reported})
+    counts = {name: F.lit(staged.counts[name]).cast("long") for name in told}
+    return found.withColumns({**counts, **reported, **ratios.columns(staged.earlier)})
 
 
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:
@@ -57,8 +58,7 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
             observed=f"coalesce({differing}, 'all equal')",
         ),
     )
-    limit = pipeline.quality.max_too_late_ratio
-    return always if limit is None else (*always, _not_too_many(names, limit))
+    return (*always, *ratios.laws(pipeline.quality, _ratios(names)))
 
 
 def _accounted(name: str, pipeline: Pipeline) -> Law:
@@ -76,15 +76,15 @@ def _accounted(name: str, pipeline: Pipeline) -> Law:
     )
 
 
-def _not_too_many(names: tuple[str, ...], limit: float) -> Law:
-    too_late = f"({' + '.join(f'too_late_of_{name}' for name in names)})"
-    taken = f"({' + '.join(f'{count}_of_{name}' for count in ('on_time', 'late', 'too_late') for name in names)})"
-    return Law(
-        "not_too_many_rows_are_too_late",
-        f"Of the rows that could join at most {100 * limit:g} % are too late for it "
-        "(quality.max_too_late_ratio). A larger out_of_orderness takes more of them in.",
-        f"{too_late} <= CAST({limit!r} AS DOUBLE) * {taken}",
-        observed=f"concat({too_late}, ' of ', {taken}, ' rows')",
+def _ratios(names: tuple[str, ...]) -> tuple[ratios.Counted, ...]:
+    def of_both(*counts: str) -> str:
+        return f"({' + '.join(f'{count}_of_{name}' for count in counts for name in names)})"
+
+    could_join = of_both("on_time", "late", "too_late")
+    remedy = "A larger out_of_orderness takes more of them in."
+    return (
+        *ratios.counted(of_both("late"), of_both("too_late"), could_join, "could join", remedy),
+        ratios.invalid(of_both("invalid"), of_both("rows_read")),
     )
 
 

@@ -27,7 +27,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from expectations import firings, windows
+from expectations import firings, ratios, windows
 from expectations.law import Law, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Accumulation, EndOfInput, Pipeline
@@ -40,6 +40,19 @@ _COUNTED = ("invalid", "on_time", "late", "too_late", "windows", "panes", "early
 #: What only the replay can count where windows overlap.
 _REPORTED = ("on_time", "late", "unassigned", "row_windows", "row_windows_dropped")
 _ACCOUNTED = "(invalid + filtered + on_time + late + too_late)"
+# With those that came for windows closed before the run, and that wait in open windows.
+_MISSED = "(too_late + too_late_behind)"
+_IN_WINDOWS = f"(greatest(on_time, coalesce(reported_on_time, on_time)) + late + {_MISSED})"
+_RATIOS = (
+    *ratios.counted(
+        "late",
+        _MISSED,
+        _IN_WINDOWS,
+        "belong to a window",
+        "A larger allowed_lateness or out_of_orderness takes more of them in.",
+    ),
+    ratios.invalid("invalid", "rows_read"),
+)
 
 
 def rows(staged: Staged) -> DataFrame:
@@ -94,7 +107,7 @@ def rows(staged: Staged) -> DataFrame:
     if firings.are_by_count(staged.pipeline):
         told |= {name: F.lit(staged.counts.get(name)).cast("long") for name in ("on_time", "late")}
     reported = {f"reported_{name}": F.lit(staged.counts.get(name)).cast("long") for name in _COUNTED}
-    return found.withColumns({**told, **reported})
+    return found.withColumns({**told, **reported, **ratios.columns(staged.earlier)})
 
 
 def _strangers(staged: Staged) -> Column:
@@ -180,23 +193,7 @@ def _of_all(pipeline: Pipeline, accounted: str, without: str) -> tuple[Law, ...]
             observed="concat(retractions, ' retractions of ', panes, ' panes of ', windows, ' windows')",
         )
         always = (*always, withdrawn)
-    limit = pipeline.quality.max_too_late_ratio
-    if limit is None:
-        return always
-    # With those that wait in open windows, and those that came for windows closed before the run.
-    in_windows = "(greatest(on_time, coalesce(reported_on_time, on_time)) + late + too_late + too_late_behind)"
-    missed = "(too_late + too_late_behind)"
-    too_late = Law(
-        "not_too_many_rows_are_too_late",
-        f"Of the rows that belong to a window at most {100 * limit:g} % are too late for it "
-        "(quality.max_too_late_ratio). A larger allowed_lateness or out_of_orderness takes more of them in.",
-        f"{missed} <= CAST({limit!r} AS DOUBLE) * {in_windows}",
-        observed=(
-            f"concat({missed}, ' of ', {in_windows}, ' rows (', "
-            f"round(coalesce(try_divide(100D * {missed}, {in_windows}), 0), 3), ' %)')"
-        ),
-    )
-    return (*always, too_late)
+    return (*always, *ratios.laws(pipeline.quality, _RATIOS))
 
 
 def _of_gathered(found: DataFrame, pipeline: Pipeline) -> DataFrame:

@@ -7,20 +7,22 @@ Conservation, the invariants of time and the pipeline's own expectations. The an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from expectations import LIVE, AuditError, Check, check
+from expectations import EARLIER, LIVE, AuditError, Check, check
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.pipeline.model import OnFailure, Pipeline
+from spark_jobs.pipeline.model import Drift, Learned, OnFailure, Pipeline
 from spark_jobs.replay import silence
 from spark_jobs.session import shuffling
-from spark_jobs.tables import source, staging
+from spark_jobs.tables import ledger, published, source, staging
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake, result_tables
+from spark_jobs.tables.ledger import REPAIR, ROLLBACK
 
 TABLE = "quality"
 
@@ -60,8 +62,11 @@ def audit(
     try:
         if pipeline.quality.compare_with is not None:
             tables[LIVE] = _live(spark, pipeline.quality.compare_with.table, interval)
+        if pipeline.quality.drift is not None:
+            tables |= _earlier(spark, lake, pipeline.quality.drift, interval)
+        before = _before(spark, pipeline, lake, run_id)
         with shuffling(spark, sum(counts.get(name, 0) for name in _LARGE)):
-            return check(tables, pipeline, counts, run_id)
+            return check(tables, pipeline, counts, run_id, before)
     except AuditError as problem:
         raise InputError(str(problem)) from problem
 
@@ -75,6 +80,29 @@ def _live(spark: SparkSession, table: str, interval: Interval) -> DataFrame:
     # A table whose windows are none is told by who looks at its columns.
     is_told = dict(found.dtypes).get("window_start") == "timestamp"
     return found.where(interval.holds(F.col("window_start"))) if is_told else found
+
+
+def _earlier(spark: SparkSession, lake: Lake, drift: Drift, interval: Interval) -> dict[str, DataFrame]:
+    """The published results that a run over `interval` leaves alone and may be held against; none are no table."""
+    done = ledger.published(spark, lake)
+    if interval.whole or not done:
+        return {}
+    results = published.read_as_of(spark, lake, done[-1], "window_results")
+    first = None if interval.start is None else interval.start - timedelta(milliseconds=drift.seasons * drift.every_ms)
+    rows = results.where(Interval(first, interval.end).holds(F.col("window_start")))
+    return {EARLIER: rows.where(~interval.holds(F.col("window_start")))}
+
+
+def _before(spark: SparkSession, pipeline: Pipeline, lake: Lake, run_id: str) -> list[Mapping[str, int]]:
+    """The counts of the published runs of the same settings, the newest last, where a limit is learned from them."""
+    asked = pipeline.quality
+    if not {asked.max_late_ratio, asked.max_too_late_ratio, asked.max_invalid_ratio} & {Learned.LEARNED}:
+        return []
+    return [
+        run.counts
+        for run in ledger.published(spark, lake)
+        if run.fingerprint == pipeline.fingerprint and run.kind not in (REPAIR, ROLLBACK) and run.run_id != run_id
+    ]
 
 
 def quality(spark: SparkSession, run_id: str, checks: Sequence[Check]) -> DataFrame:

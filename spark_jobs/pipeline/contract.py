@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from spark_jobs.pipeline import join_rules, rules
-from spark_jobs.pipeline.checks import EXPECTATIONS
+from spark_jobs.pipeline import join_rules, quality_rules, rules
 from spark_jobs.pipeline.document import Scalar, join
 from spark_jobs.pipeline.emission import EMISSION
 from spark_jobs.pipeline.forms import Form, Leaf, Plain, choice, duration, flag, pattern, ratio, text, whole_number
@@ -23,9 +22,7 @@ from spark_jobs.pipeline.model import (
     EndOfInput,
     LateData,
     LatePanes,
-    LiveResults,
     Mode,
-    OnFailure,
     Order,
     Pipeline,
     Placement,
@@ -40,6 +37,7 @@ from spark_jobs.pipeline.model import (
 )
 from spark_jobs.pipeline.names import argument, result_column
 from spark_jobs.pipeline.partitions import COLUMNS, SOURCE_PARTITION
+from spark_jobs.pipeline.quality import QUALITY
 from spark_jobs.pipeline.records import Either, Field, ListOf, Record, Rest
 from spark_jobs.pipeline.schedules import SCHEDULE
 from spark_jobs.pipeline.sources import together
@@ -195,26 +193,6 @@ _WINDOWS = Record(
     later=("evictor",),
 )
 
-_LIVE = Record(
-    LiveResults,
-    fields=(
-        Field("table", "table", text("a Delta path, or catalog.schema.table"), required=True),
-        Field("tolerance", "tolerance", ratio("a share between 0 and 1, such as 1e-9")),
-    ),
-)
-
-_QUALITY = Record(
-    Quality,
-    fields=(
-        Field("on_failure", "on_failure", choice(OnFailure)),
-        Field("max_too_late_ratio", "max_too_late_ratio", ratio("a share between 0 and 1, such as 0.01")),
-        Field("min_coverage", "min_coverage", ratio("a share between 0 and 1, such as 0.95")),
-        Field("max_silence", "max_silence_ms", duration()),
-        Field("expectations", "expectations", EXPECTATIONS),
-        Field("compare_with", "compare_with", _LIVE),
-    ),
-)
-
 _REPAIR = Record(
     Repair,
     fields=(
@@ -255,7 +233,7 @@ PIPELINE = Record(
         Field("watermark", "watermark", _WATERMARK),
         Field("join", "join", JOIN),
         Field("windows", "windows", _WINDOWS),
-        Field("quality", "quality", _QUALITY),
+        Field("quality", "quality", QUALITY),
         Field("repair", "repair", _REPAIR),
         Field("schedule", "schedule", SCHEDULE),
     ),
@@ -269,10 +247,7 @@ PIPELINE = Record(
         rules.offsets_belong_to_their_order,
         rules.alignment_belongs_to_offset_order,
         rules.complete_results_have_columns_of_their_own,
-        rules.repairs_are_of_windows_that_close,
-        rules.only_windows_are_compared_with_a_live_job,
-        rules.coverage_is_of_a_grid,
-        rules.silence_is_told_by_the_clock,
+        *quality_rules.RULES,
         *join_rules.RULES,
     ),
 )

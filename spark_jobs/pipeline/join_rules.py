@@ -8,15 +8,13 @@ Rules see the whole file; see `rules` for what a rule is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from spark_jobs.pipeline.checks import COMPLETE_TABLE, JOIN_TABLES, RESULT_TABLES
 from spark_jobs.pipeline.joins import NAMES, Declared
 from spark_jobs.pipeline.model import Accumulation, LatePanes, Mode, Order, Trigger, TriggerKind
 from spark_jobs.pipeline.names import FIRING_COLUMNS, RESULT_COLUMNS
-from spark_jobs.pipeline.review import Facts, hint
-
-Contradictions = Iterator[tuple[str, str]]
+from spark_jobs.pipeline.review import Contradictions, Facts, hint
 
 #: The columns of pairs, by interval or by window, besides the key and the rows themselves.
 PAIR_COLUMNS = FIRING_COLUMNS | {"event_time"}

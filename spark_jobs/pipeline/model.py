@@ -110,6 +110,12 @@ class OnFailure(StrEnum):
     ASK = "ask"
 
 
+class Learned(StrEnum):
+    """A limit that nobody sets: what is usual in the pipeline's earlier runs, and a distance from that."""
+
+    LEARNED = "learned"
+
+
 class TimeUnit(StrEnum):
     """The unit of a numeric time column."""
 
@@ -286,17 +292,35 @@ class LiveResults:
 
 
 @dataclass(frozen=True)
+class Drift:
+    """What results are held against: the same windows `every_ms` earlier, and so on for so many `seasons`.
+
+    `measures` are SQL aggregates over the results of one window, of all keys. Each may differ by the share `tolerance`
+    of its mean over the earlier windows.
+    """
+
+    tolerance: float
+    every_ms: int = 7 * 24 * 60 * 60 * 1000
+    seasons: int = 4
+    measures: tuple[Aggregate, ...] = (Aggregate("rows", "sum(row_count)"),)
+
+
+@dataclass(frozen=True)
 class Quality:
     """What must hold before anything is published.
 
+    A limit of a ratio is a share, or learned from earlier runs; None: any share is right.
     `min_coverage`: the share of all windows, from its first on, of which each key must have results; None: any.
     `max_silence_ms`: how much older than the end of what was read a source partition's newest event may be; None: any.
     """
 
     on_failure: OnFailure = OnFailure.BLOCK
-    max_too_late_ratio: float | None = None
+    max_late_ratio: float | Learned | None = None
+    max_too_late_ratio: float | Learned | None = None
+    max_invalid_ratio: float | Learned | None = None
     expectations: tuple[Expectation, ...] = ()
     compare_with: LiveResults | None = None
+    drift: Drift | None = None
     min_coverage: float | None = None
     max_silence_ms: int | None = None
 

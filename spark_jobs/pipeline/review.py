@@ -8,13 +8,16 @@ wrong.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
 from spark_jobs.pipeline.document import join
 from spark_jobs.pipeline.errors import Place, Problem
+
+#: What a rule gives: keys, each with what contradicts there.
+Contradictions = Iterator[tuple[str, str]]
 
 
 class _Unreadable(Enum):

@@ -5,16 +5,14 @@ Rules see only what could be read: a key that is wrong by itself has been report
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from spark_jobs.pipeline import join_rules
 from spark_jobs.pipeline.durations import format_duration
-from spark_jobs.pipeline.model import LateData, LatePanes, Mode, Order, Strategy, Trigger, TriggerKind
+from spark_jobs.pipeline.model import LatePanes, Mode, Order, Strategy, Trigger, TriggerKind
 from spark_jobs.pipeline.names import COMPLETE_COLUMNS
-from spark_jobs.pipeline.review import UNREADABLE, Facts
+from spark_jobs.pipeline.review import UNREADABLE, Contradictions, Facts
 from spark_jobs.semantics.windows import MOST_WINDOWS
-
-Contradictions = Iterator[tuple[str, str]]
 
 ONE_SOURCE = "a mapping with the keys table, event_time, arrival_time, source_partition, tie_break, where, future_guard"
 SIZE = "a duration longer than 0, such as '1 hour'"
@@ -165,48 +163,6 @@ def complete_results_have_columns_of_their_own(facts: Facts) -> Contradictions:
             if name.lower() in COMPLETE_COLUMNS:
                 place = f"{key}.{name}" if key == "windows.aggregates" else key
                 yield place, f"found the name '{name}', and complete_results has a column of it; use another name"
-
-
-def repairs_are_of_windows_that_close(facts: Facts) -> Contradictions:
-    """Say from how many missed rows on a window is repaired, where it can miss any and is replaced alone."""
-    if not facts.written("repair"):
-        return
-    if not facts.written("repair.max_too_late_rows") and not facts.written("repair.max_too_late_ratio"):
-        asked = "set max_too_late_rows, max_too_late_ratio or both"
-        yield "repair", f"says nothing of how many rows a window may miss; {asked}"
-    if facts.value("windows.late_data") is LateData.UPDATE:
-        yield "repair", "windows.late_data update takes every row, however late: no window misses one; take it away"
-    if facts.value("windows.kind") == "session":
-        meaning = "a row that came too late may bridge sessions that no part of time holds alone"
-        yield "repair", f"windows.kind session has none: {meaning}; take it away"
-    if facts.written("join"):
-        yield "repair", "a join has none: its rows fill no windows that are told apart; take it away"
-
-
-def only_windows_are_compared_with_a_live_job(facts: Facts) -> Contradictions:
-    """Compare results of windows, which are told one by one."""
-    if facts.written("quality.compare_with") and facts.written("join"):
-        yield "quality.compare_with", "a join has pairs, and no results of windows; take it away"
-
-
-def coverage_is_of_a_grid(facts: Facts) -> Contradictions:
-    """Miss windows only where there is a grid of them."""
-    if not facts.written("quality.min_coverage"):
-        return
-    if facts.written("join"):
-        yield "quality.min_coverage", "a join has pairs, and no results of windows; take it away"
-    elif facts.value("windows.kind") == "session":
-        yield "quality.min_coverage", "windows.kind session has no grid of which windows could be missing; take it away"
-
-
-def silence_is_told_by_the_clock(facts: Facts) -> Contradictions:
-    """Measure silence by the clock by which rows arrive, of the source partitions of windows."""
-    if not facts.written("quality.max_silence"):
-        return
-    if facts.written("join"):
-        yield "quality.max_silence", "a join has inputs that are not told apart so; take it away"
-    elif facts.value("replay.order", Order.ARRIVAL) not in {Order.ARRIVAL, Order.COMMIT}:
-        yield "quality.max_silence", "is measured by the time of arrival, which only the orders arrival and commit have"
 
 
 def future_guard_needs_arrival_time(facts: Facts) -> Contradictions:

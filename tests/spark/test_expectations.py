@@ -15,6 +15,7 @@ from expectations import AuditError, Check, check
 from spark_jobs.pipeline.model import (
     Accumulation,
     EndOfInput,
+    Learned,
     Order,
     Pipeline,
     Quality,
@@ -28,6 +29,7 @@ from tests.spark.drawn_run import (
     PIPELINE,
     SCHEMAS,
     Fault,
+    Rows,
     at,
     both,
     change,
@@ -120,6 +122,37 @@ def test_a_count_that_is_not_what_is_staged_is_named(spark: SparkSession) -> Non
 def test_more_too_late_rows_than_the_pipeline_allows_fail(spark: SparkSession) -> None:
     strict = replace(PIPELINE, quality=replace(PIPELINE.quality, max_too_late_ratio=0.142))
     assert list(failing(spark, both(), strict)) == ["not_too_many_rows_are_too_late"]
+
+
+def test_other_shares_have_limits_of_their_own(spark: SparkSession) -> None:
+    # 14 rows belong to a window, of which 3 are late; 3 of the 18 rows read are invalid.
+    for late, invalid_, expected in (
+        (0.21, None, ["not_too_many_rows_are_late"]),
+        (0.22, 0.16, ["not_too_many_rows_are_invalid"]),
+        (None, 0.17, []),
+    ):
+        asked = replace(PIPELINE.quality, max_late_ratio=late, max_invalid_ratio=invalid_)
+        assert list(failing(spark, both(), replace(PIPELINE, quality=asked))) == expected
+
+
+def test_a_share_that_is_learned_warns_from_the_seventh_run_on(spark: SparkSession) -> None:
+    learned = replace(PIPELINE, quality=Quality(max_too_late_ratio=Learned.LEARNED))
+    tables = frames(spark, lost_rows(CORRECT, 30))
+    counts = {"rows_read": 18 + 30, "filtered": 1}
+    usual = {"on_time": 99, "late": 0, "too_late": 1, "rows_read": 100}
+    for runs, success, told in (
+        (6, True, "32 of 44 rows (72.727 %); nothing is usual before 7 earlier runs"),
+        (7, False, "32 of 44 rows (72.727 %); usual are up to 1.0 %"),
+    ):
+        found = check(tables, learned, counts, None, [usual] * runs)
+        (one,) = (c for c in found if c.expectation == "not_too_many_rows_are_too_late")
+        assert (one.success, one.observed, one.blocks) == (success, told, False)
+
+
+def lost_rows(rows: Rows, count: int) -> Rows:
+    """The run, and so many more rows that came too late."""
+    more = [missed("BB", 6, 21, 19) for _ in range(count)]
+    return {**rows, "late_events": [*rows["late_events"], *more]}
 
 
 def test_an_invalid_row_says_why_and_shows_no_more_than_that(spark: SparkSession) -> None:

@@ -283,6 +283,42 @@ def test_coverage_is_asked_of_a_grid(
     assert [str(problem) for problem in problems_of(text)] == [f"flights.yaml:{message}"]
 
 
+DRIFTS = [
+    (
+        ("  kind: tumbling\n  size: 1 hour\n  offset: -15 min\n", "  kind: session\n  gap: 30 min\n"),
+        "tolerance: 1",
+        "29:3: quality.drift: windows.kind session has no grid of which windows have earlier ones; take it away",
+    ),
+    (
+        ("size: 1 hour", "size: 5 hours"),
+        "tolerance: 1",
+        "30:3: quality.drift.every: 7 days is no whole number of windows, which start 5 hours apart",
+    ),
+    (
+        ("size: 1 hour", "size: 1 hour"),
+        "tolerance: 1, every: 90 minutes",
+        "30:25: quality.drift.every: 1 hour 30 minutes is no whole number of windows, which start 1 hour apart",
+    ),
+    (
+        ("size: 1 hour", "size: 1 hour"),
+        "tolerance: 1, measures: {}",
+        "30:25: quality.drift.measures: found none, expected at least one, such as 'flights: sum(flights)'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "drift", "message"), DRIFTS)
+def test_drift_is_measured_from_window_to_window(
+    edit: Callable[..., str],
+    problems_of: Callable[..., list[Problem]],
+    change: tuple[str, str],
+    drift: str,
+    message: str,
+) -> None:
+    text = edit(change, ("  on_failure: block\n", f"  drift: {{{drift}}}\n"))
+    assert [str(problem) for problem in problems_of(text)] == [f"flights.yaml:{message}"]
+
+
 @pytest.mark.parametrize("order", ["event_time", "offset"])
 def test_silence_is_told_by_the_clock(
     edit: Callable[..., str], problems_of: Callable[..., list[Problem]], order: str

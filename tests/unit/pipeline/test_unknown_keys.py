@@ -30,8 +30,8 @@ UNKNOWN = [
         "  on_failure: block",
         "  colour: red",
         (
-            "30:3: quality.colour: unknown key; known keys: on_failure, max_too_late_ratio, min_coverage, "
-            "max_silence, expectations, compare_with"
+            "30:3: quality.colour: unknown key; known keys: on_failure, max_late_ratio, "
+            "max_too_late_ratio, max_invalid_ratio, min_coverage, max_silence, expectations, compare_with, drift"
         ),
     ),
     (
@@ -47,7 +47,8 @@ UNKNOWN = [
         "  schedule: x",
         (
             "30:3: quality.schedule: unknown key here; it belongs to the top of the file; known keys: on_failure,"
-            " max_too_late_ratio, min_coverage, max_silence, expectations, compare_with"
+            " max_late_ratio, max_too_late_ratio, max_invalid_ratio, min_coverage, max_silence, expectations, "
+            "compare_with, drift"
         ),
     ),
     (

@@ -148,17 +148,26 @@ WRONG = [
     (
         "ratio: 0.01",
         "ratio: 1%",
-        "31:23: quality.max_too_late_ratio: found '1%', expected a share between 0 and 1, such as 0.01; 1% is 0.01",
+        (
+            "31:23: quality.max_too_late_ratio: found '1%', expected a share between 0 and 1, such as 0.01, or learned"
+            "; 1% is 0.01"
+        ),
     ),
     (
         "ratio: 0.01",
         "ratio: 1.01",
-        "31:23: quality.max_too_late_ratio: found the number 1.01, expected a share between 0 and 1, such as 0.01",
+        (
+            "31:23: quality.max_too_late_ratio: found the number 1.01, expected a share between 0 and 1, such as 0.01, "
+            "or learned"
+        ),
     ),
     (
         "ratio: 0.01",
         "ratio: -0.01",
-        "31:23: quality.max_too_late_ratio: found the number -0.01, expected a share between 0 and 1, such as 0.01",
+        (
+            "31:23: quality.max_too_late_ratio: found the number -0.01, expected a share between 0 and 1, such as "
+            "0.01, or learned"
+        ),
     ),
     (
         "table: panes",
