@@ -11,7 +11,7 @@ class Check:
 
     `unexpected_count` is how many rows or values break the expectation, None where that is no number of rows.
     `details` shows a few of them, one a line, without any column of the source but the key; empty for a success.
-    `blocks` is false of one that only warns where it fails.
+    `blocks` is false of one that only warns where it fails. `table` is the one that a declared expectation names.
     """
 
     suite: str
@@ -22,3 +22,4 @@ class Check:
     unexpected_count: int | None
     details: str
     blocks: bool = True
+    table: str | None = None

@@ -186,7 +186,7 @@ def _check(d: Declared, result: ExpectationValidationResult, rows: DataFrame, on
         # Some expectations find no value: a column is there or is not.
         told = "as expected" if result.success else "not as expected"
         observed = told if one is None else disclosure.value(one, shown=shown)
-    return Check("pipeline", d.name, d.description, bool(result.success), observed, unexpected, details)
+    return Check("pipeline", d.name, d.description, bool(result.success), observed, unexpected, details, table=table)
 
 
 def _rows(d: Declared, rows: DataFrame, on: Validation) -> str:

@@ -14,11 +14,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from time import monotonic
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.jobs import failures
+from spark_jobs.jobs import failures, lineage
 from spark_jobs.jobs import publish as publishing
 from spark_jobs.jobs import replay as replaying
 from spark_jobs.jobs import slices as slicing
@@ -312,11 +313,21 @@ class Runner:
         interval = Interval(run.interval_start, run.interval_end)
         checks = auditing.audit(self._spark, pipeline, self._lake, run.run_id, run.counts, interval)
         auditing.record(self._spark, self._lake, run.run_id, checks)
+        blocked = auditing.blocks(checks, pipeline)
+        lineage.tell(
+            pipeline,
+            self._lake,
+            run,
+            checks,
+            blocked=blocked,
+            began=began.at,
+            problem=partial(self._progress, "audit"),
+        )
         failed = [c for c in checks if not c.success]
         counts = {"checks_passed": len(checks) - len(failed), "checks_failed": len(failed)}
         message = f"{len(checks) - len(failed)} checks passed, {len(failed)} failed"
         self._progress("audit", message)
-        if auditing.blocks(checks, pipeline):
+        if blocked:
             reason = auditing.failure_message(checks)
             self._record(run, began.step("audit", "blocked", counts=counts, error=reason))
             raise BlockedError(reason, asks=pipeline.quality.on_failure is OnFailure.ASK)

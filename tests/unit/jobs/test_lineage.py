@@ -1,0 +1,160 @@
+"""What an OpenLineage endpoint is told of an audit: a real one, that listens on this machine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from expectations.check import Check
+from spark_jobs.jobs import lineage
+from spark_jobs.pipeline import Pipeline, Source, TimeField, Windows
+from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.run import Run, Step
+
+BEGAN = datetime(2024, 3, 31, 1, tzinfo=UTC)
+PIPELINE = Pipeline("departures", Source("s3a://raw/flights", TimeField("at")), Windows(size_ms=1000))
+CHECKS = [
+    Check("panes", "no_pane_is_empty", "Every pane has rows.", True, "0 of 7 rows", 0, ""),
+    Check("silence", "no_source_partition_is_silent", "All speak.", False, "1 of 3 rows", 1, "secret", blocks=False),
+    Check("pipeline", "expect_it(late_events.a)", "a=1", False, "2 values", 2, "secret", table="late_events"),
+]
+
+
+class Endpoint:
+    """Takes events, and answers each with `status`."""
+
+    def __init__(self) -> None:
+        self.events: list[dict[str, Any]] = []
+        self.status = 201
+        endpoint = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                endpoint.events.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                self.send_response(endpoint.status)
+                self.end_headers()
+
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+
+
+@pytest.fixture(name="endpoint")
+def _endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
+    endpoint = Endpoint()
+    thread = Thread(target=endpoint.server.serve_forever)
+    thread.start()
+    monkeypatch.setenv("OPENLINEAGE_URL", endpoint.url)
+    yield endpoint
+    endpoint.server.shutdown()
+    endpoint.server.server_close()
+    thread.join()
+
+
+def told(checks: list[Check], *, blocked: bool = False) -> list[str]:
+    """Tell of a run with 40 rows and 7 panes; returns the problems."""
+    step = Step("replay", "done", BEGAN, BEGAN, {"rows_read": 40, "panes": 7, "windows": 5, "too_late": 2})
+    run = Run("r0123", "departures", "f", "full", 3, None, None, (step,))
+    problems: list[str] = []
+    lineage.tell(
+        PIPELINE, Lake("/lake", "departures"), run, checks, blocked=blocked, began=BEGAN, problem=problems.append
+    )
+    return problems
+
+
+def test_an_audit_begins_and_ends_with_what_its_checks_have_found(endpoint: Endpoint) -> None:
+    assert told(CHECKS) == []
+    start, end = endpoint.events
+    assert (start["eventType"], end["eventType"]) == ("START", "COMPLETE")
+    assert start["run"]["runId"] == end["run"]["runId"]
+    assert end["job"]["namespace"] == "tidemark"
+    assert end["job"]["name"] == "departures.audit"
+    assert end["run"]["facets"]["tags"]["tags"][0]["value"] == "r0123"
+    assert start["eventTime"] == "2024-03-31T01:00:00+00:00"
+    inputs = {(one["namespace"], one["name"]): one["inputFacets"] for one in end["inputs"]}
+    assert set(inputs) == {
+        ("s3://raw", "flights"),
+        *(
+            ("file", f"/lake/departures/{table}")
+            for table in ("panes", "window_results", "late_events", "invalid_events", "watermarks")
+        ),
+    }
+    rows = {name[1].split("/")[-1]: told.get("dataQualityMetrics", {}).get("rowCount") for name, told in inputs.items()}
+    assert rows == {
+        "flights": 40,
+        "panes": 7,
+        "window_results": 5,
+        "late_events": 2,
+        "invalid_events": None,
+        "watermarks": None,
+    }
+    said = {
+        name[1].split("/")[-1]: [(a["assertion"], a["success"], a["severity"], a["actual"]) for a in told]
+        for name, told in ((n, f.get("dataQualityAssertions", {}).get("assertions", [])) for n, f in inputs.items())
+        if told
+    }
+    assert said == {
+        "flights": [("silence.no_source_partition_is_silent", False, "warn", "1 of 3 rows")],
+        "panes": [("panes.no_pane_is_empty", True, "error", "0 of 7 rows")],
+        "late_events": [("pipeline.expect_it(late_events.a)", False, "error", "2 values")],
+    }
+    assert "secret" not in json.dumps(endpoint.events)
+
+
+def test_checks_that_block_end_it_as_failed(endpoint: Endpoint) -> None:
+    assert told(CHECKS, blocked=True) == []
+    assert [event["eventType"] for event in endpoint.events] == ["START", "FAIL"]
+
+
+def test_an_endpoint_that_refuses_is_a_problem_and_no_more(endpoint: Endpoint) -> None:
+    endpoint.status = 400
+    (problem,) = told(CHECKS)
+    assert problem.startswith("OpenLineage was not told of the checks: ")
+    assert "400" in problem
+
+
+def test_nothing_is_sent_where_nothing_is_set(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENLINEAGE_DISABLED", "true")
+    assert told(CHECKS) == []
+    monkeypatch.delenv("OPENLINEAGE_DISABLED")
+    monkeypatch.delenv("OPENLINEAGE_URL")
+    assert told(CHECKS) == []
+    assert endpoint.events == []
+
+
+@pytest.mark.parametrize(
+    ("environ", "asked"),
+    [
+        ({}, False),
+        ({"OPENLINEAGE_URL": ""}, False),
+        ({"OPENLINEAGE_URL": "http://a"}, True),
+        ({"OPENLINEAGE_CONFIG": "/etc/openlineage.yml"}, True),
+        ({"OPENLINEAGE__TRANSPORT__TYPE": "console"}, True),
+        ({"OPENLINEAGE_NAMESPACE": "data"}, False),
+        ({"OPENLINEAGE_URL": "http://a", "OPENLINEAGE_DISABLED": " True"}, False),
+    ],
+)
+def test_an_endpoint_is_asked_for_by_the_environment(environ: dict[str, str], asked: bool) -> None:
+    assert lineage.is_asked(environ) is asked
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ("/data/flights/", ("file", "/data/flights")),
+        ("file:///data/flights", ("file", "/data/flights")),
+        ("s3a://bucket/a/b", ("s3://bucket", "a/b")),
+        ("hdfs://name:8020/a/b", ("hdfs://name:8020", "/a/b")),
+        ("lake.web.clicks", ("tidemark", "lake.web.clicks")),
+    ],
+)
+def test_tables_have_the_names_that_others_know_them_by(table: str, expected: tuple[str, str]) -> None:
+    assert lineage.named(table) == expected
