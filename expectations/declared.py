@@ -39,8 +39,8 @@ _LIBRARY_ONLY = (
     "windows",
 )
 _NOT_FOR_USERS = frozenset(_LIBRARY_ONLY)
-# It is about what was measured, which no staged table holds.
-_LAWS = "expect_law_to_hold"
+# They are about what was measured and what was told, which no staged table holds.
+_OURS = ("expect_law_to_hold", "expect_as_told")
 _COLUMN_ARGUMENTS = ("column", "column_A", "column_B", "column_list")
 _ASKS_FOR_A_COLUMN = "expect_column_to_exist"
 
@@ -56,19 +56,28 @@ class Declared:
     @property
     def name(self) -> str:
         """Its type, and what it is about."""
-        return f"{self.written.type}({'.'.join((self.written.table, *self.columns))})"
+        return name(self.written)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that it names."""
-        named = (self.written.arguments.get(argument) or () for argument in _COLUMN_ARGUMENTS)
-        return tuple(name for names in named for name in ((names,) if isinstance(names, str) else names))
+        return _columns(self.written)
 
-    @property
-    def description(self) -> str:
-        """What the author says of it, or its arguments."""
-        told = self.written.arguments.get("description")
-        return str(told or ", ".join(f"{name}={value!r}" for name, value in self.written.arguments.items()))
+
+def name(written: model.Expectation) -> str:
+    """What a declared expectation is called: its type, and what it is about."""
+    return f"{written.type}({'.'.join((written.table, *_columns(written)))})"
+
+
+def description(written: model.Expectation) -> str:
+    """What the author says of it, or its arguments."""
+    told = written.arguments.get("description")
+    return str(told or ", ".join(f"{argument}={value!r}" for argument, value in written.arguments.items()))
+
+
+def _columns(written: model.Expectation) -> tuple[str, ...]:
+    named = (written.arguments.get(argument) or () for argument in _COLUMN_ARGUMENTS)
+    return tuple(column for names in named for column in ((names,) if isinstance(names, str) else names))
 
 
 def resolve(expectations: Sequence[model.Expectation], tables: Mapping[str, DataFrame]) -> list[Declared]:
@@ -114,7 +123,7 @@ def _refuse_uncomputed(results: Iterable[tuple[Declared, ExpectationValidationRe
 def _resolved(written: model.Expectation, tables: Mapping[str, DataFrame]) -> Expectation:
     if written.table not in tables:
         raise AuditError(f"asked for the table '{written.table}', {_instead(written.table, tables)}")
-    types = [t for t in registry.list_registered_expectation_implementations() if t.islower() and t != _LAWS]
+    types = [t for t in registry.list_registered_expectation_implementations() if t.islower() and t not in _OURS]
     if written.type not in types:
         raise AuditError(f"Great Expectations has no type '{written.type}'{_nearest(written.type, types)}")
     kind = registry.get_expectation_impl(written.type)
@@ -186,7 +195,9 @@ def _check(d: Declared, result: ExpectationValidationResult, rows: DataFrame, on
         # Some expectations find no value: a column is there or is not.
         told = "as expected" if result.success else "not as expected"
         observed = told if one is None else disclosure.value(one, shown=shown)
-    return Check("pipeline", d.name, d.description, bool(result.success), observed, unexpected, details, table=table)
+    return Check(
+        "pipeline", d.name, description(d.written), bool(result.success), observed, unexpected, details, table=table
+    )
 
 
 def _rows(d: Declared, rows: DataFrame, on: Validation) -> str:

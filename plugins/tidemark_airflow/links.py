@@ -61,6 +61,11 @@ def report_of(pipeline: str, run_id: str) -> str:
     return f"{base_path()}{PREFIX}/{quote(dag_id(pipeline))}/{quote(run_id)}"
 
 
+def data_docs_of(pipeline: str, run_id: str) -> str:
+    """Where a browser finds Great Expectations' page about a run, which may not be there."""
+    return f"{report_of(pipeline, run_id)}/data-docs"
+
+
 def quality_page(pipeline: str) -> str:
     """Where a browser finds what the runs of a pipeline have come to."""
     return f"{base_path()}{QUALITY}/{quote(dag_id(pipeline))}"

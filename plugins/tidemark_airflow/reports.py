@@ -1,11 +1,12 @@
-"""Serves the HTML report of a run to whoever may see the DAG of its pipeline; nobody else, and nothing else.
+"""Serves the report and the Data Docs of a run to whoever may see the DAG of its pipeline; to nobody else.
 
-A report carries values of the source, and runs as a page of no origin: it cannot act as the user who looks at it.
+A page carries values of the source, and runs as a page of no origin: it cannot act as the user who looks at it.
 """
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Annotated
 
 from airflow.api_fastapi.core_api.security import requires_access_dag
@@ -20,6 +21,8 @@ _POLICY = (
     "sandbox allow-scripts allow-downloads; default-src 'none'; img-src data: blob:; font-src data:; "
     "style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'"
 )
+# Data Docs have no script.
+_STILL = "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 _DAG = re.compile(rf"{dag_of('')}(?P<pipeline>[a-z][a-z0-9_]*)")
 
 app = FastAPI(title="Tidemark reports", docs_url=None, redoc_url=None, openapi_url=None)
@@ -30,10 +33,24 @@ MayRead = Annotated[None, Depends(requires_access_dag(method="GET"))]
 @app.get("/{dag_id}/{run_id}")
 def report(dag_id: str, run_id: str, _: MayRead) -> FileResponse:
     """Give the report of a run of the pipeline that this DAG runs."""
+    return _page(_lake(dag_id, run_id).report_file(run_id), "report", _POLICY)
+
+
+@app.get("/{dag_id}/{run_id}/data-docs")
+def data_docs(dag_id: str, run_id: str, _: MayRead) -> FileResponse:
+    """Give Great Expectations' page about a run of the pipeline that this DAG runs."""
+    return _page(_lake(dag_id, run_id).data_docs_file(run_id), "Data Docs", _STILL)
+
+
+def _lake(dag_id: str, run_id: str) -> Lake:
+    """The lake of the DAG's pipeline, where both are names of ours."""
     name, run = _DAG.fullmatch(dag_id), RUN_ID.fullmatch(run_id)
     if name is None or run is None:
         raise HTTPException(404, f"there is no run '{run_id}' of a DAG '{dag_id}'")
-    path = Lake.of(name["pipeline"]).report_file(run_id)
+    return Lake.of(name["pipeline"])
+
+
+def _page(path: Path, what: str, policy: str) -> FileResponse:
     if not path.is_file():
-        raise HTTPException(404, f"run {run_id} has no report at {path}")
-    return FileResponse(path, media_type="text/html", headers={"Content-Security-Policy": _POLICY})
+        raise HTTPException(404, f"the run has no {what} at {path}")
+    return FileResponse(path, media_type="text/html", headers={"Content-Security-Policy": policy})

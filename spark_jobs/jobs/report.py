@@ -1,13 +1,11 @@
 """The report step: a run's tables reduced to a page of figures, in a few small jobs whatever their size, and written.
 
-The page appears complete or not at all; made again from the same tables it shows the same figures.
+Made again from the same tables it shows the same figures.
 """
 
 from __future__ import annotations
 
-import os
 import platform
-import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
@@ -18,8 +16,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs import __version__
-from spark_jobs.jobs import join_report
+from spark_jobs.jobs import join_report, report_lines
 from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.page_file import write_page
 from spark_jobs.pipeline.checks import COMPLETE_TABLE
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.model import LateData, Pipeline
@@ -60,6 +59,10 @@ class Checked(Protocol):
     def unexpected_count(self) -> int | None:
         """How many rows or values break it, where that is a number of rows."""
 
+    @property
+    def details(self) -> str:
+        """Some of what breaks it, a line each."""
+
 
 def report(
     spark: SparkSession,
@@ -77,8 +80,8 @@ def report(
     if not can_be_made(spark, pipeline, lake, run):
         raise InputError(f"report: asked for that of run {run.run_id}, found what it had staged removed by maintenance")
     tables = {table: staging.staged(spark, lake, run.run_id, table) for table in result_tables(pipeline)}
-    data = collect(spark, pipeline, lake, run, tables, _checks(spark, lake, run), alternatives)
-    return write_report(data, lake.report_file(run.run_id))
+    data = collect(spark, pipeline, lake, run, tables, checks_of(spark, lake, run), alternatives)
+    return write_page(render(data), lake.report_file(run.run_id))
 
 
 def can_be_made(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> bool:
@@ -109,7 +112,9 @@ def collect(
     marks = marks.coalesce(spark.sparkContext.defaultParallelism).persist()
     try:
         with ThreadPoolExecutor(max_workers=4) as pool:
-            line = pool.submit(_line, _emissions(tables, pipeline))
+            line = pool.submit(report_lines.line, _emissions(tables, pipeline))
+            partitions = pool.submit(report_lines.partitions, tables["watermarks"])
+            completeness = pool.submit(report_lines.completeness, tables, pipeline)
             results = pool.submit(_results, tables["window_results"], pipeline)
             heaviest = pool.submit(_too_late_windows, tables["late_events"])
             keys = pool.submit(_too_late_keys, tables["late_events"], pipeline)
@@ -134,12 +139,17 @@ def collect(
                 key=pipeline.windows.key,
                 settings=settings(pipeline),
                 watermark=line.result(),
+                partitions=partitions.result(),
+                completeness=completeness.result(),
                 late=late.marks(too_late=False),
                 too_late=late.marks(too_late=True),
                 lateness=late.histogram(),
                 results=results.result() if pipeline.join is None else join_report.of_pairs(results.result()),
                 checks=tuple(
-                    d.CheckResult(c.suite, c.expectation, c.success, c.observed, c.unexpected_count) for c in checks
+                    d.CheckResult(
+                        c.suite, c.expectation, c.success, c.observed, c.unexpected_count, tuple(c.details.splitlines())
+                    )
+                    for c in checks
                 ),
                 too_late_windows=heaviest.result(),
                 too_late_keys=keys.result(),
@@ -151,23 +161,8 @@ def collect(
         marks.unpersist()
 
 
-def write_report(data: d.ReportData, path: Path) -> Path:
-    """Write the page to `path`, in place of an earlier one; a reader sees the one or the other, never a part."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(render(data))
-        # Made readable for its owner alone; a report is read by whoever may read the folder.
-        Path(partial).chmod(0o644)
-        Path(partial).replace(path)
-    except BaseException:
-        Path(partial).unlink(missing_ok=True)
-        raise
-    return path
-
-
-def _checks(spark: SparkSession, lake: Lake, run: Run) -> list[Any]:
+def checks_of(spark: SparkSession, lake: Lake, run: Run) -> list[Any]:
+    """The answers of the run's last audit, as rows of the table `quality`."""
     path = lake.path("quality")
     if not delta_log.exists(spark, path):
         return []
@@ -181,19 +176,6 @@ def _emissions(tables: Mapping[str, DataFrame], pipeline: Pipeline) -> DataFrame
         return tables["watermarks"]
     on_time = tables["panes"].where("timing = 'on_time'")
     return on_time.select(F.col("fired_at").alias("fires_at"), F.col("watermark").alias("watermark_at_fire"))
-
-
-def _line(watermarks: DataFrame) -> d.WatermarkLine:
-    groups = reduced.line(reduced.firings(watermarks)).collect()
-    points = sorted({tuple(point) for row in groups for point in (row.first, row.last, row.farthest)})
-    rest = reduced.unplotted(watermarks).collect()[0]
-    return d.WatermarkLine(
-        fires_at_ms=tuple(fires for fires, _ in points),
-        watermark_ms=tuple(reached for _, reached in points),
-        firings=sum(row.firings for row in groups),
-        at_end=rest.at_end,
-        still_open=rest.still_open,
-    )
 
 
 class _Late:

@@ -360,6 +360,10 @@ class Runner:
         others = alternatives(self._spark, pipeline, self._lake, run) if counted else []
         path = reporting.report(self._spark, pipeline, self._lake, run, others)
         self._progress("report", str(path))
+        if pipeline.quality.data_docs:
+            from spark_jobs.jobs.data_docs import data_docs
+
+            self._progress("report", str(data_docs(self._spark, pipeline, self._lake, run)))
         return replace(self._outcome(run, "report", "done", f"report: {path}", began), report=str(path))
 
     def _record(self, run: Run, step: Step, *, beside: bool = False) -> Run:

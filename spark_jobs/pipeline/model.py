@@ -312,6 +312,7 @@ class Quality:
     A limit of a ratio is a share, or learned from earlier runs; None: any share is right.
     `min_coverage`: the share of all windows, from its first on, of which each key must have results; None: any.
     `max_silence_ms`: how much older than the end of what was read a source partition's newest event may be; None: any.
+    `data_docs`: whether the report step also writes Great Expectations' own page.
     """
 
     on_failure: OnFailure = OnFailure.BLOCK
@@ -323,6 +324,7 @@ class Quality:
     drift: Drift | None = None
     min_coverage: float | None = None
     max_silence_ms: int | None = None
+    data_docs: bool = False
 
 
 @dataclass(frozen=True)

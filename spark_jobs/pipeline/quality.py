@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from spark_jobs.pipeline.checks import EXPECTATIONS
 from spark_jobs.pipeline.document import Scalar
-from spark_jobs.pipeline.forms import Leaf, choice, duration, ratio, text, whole_number
+from spark_jobs.pipeline.forms import Leaf, choice, duration, flag, ratio, text, whole_number
 from spark_jobs.pipeline.model import Aggregate, Drift, Learned, LiveResults, OnFailure, Quality
 from spark_jobs.pipeline.names import argument
 from spark_jobs.pipeline.records import Field, Record, Rest
@@ -62,5 +62,6 @@ QUALITY = Record(
         Field("expectations", "expectations", EXPECTATIONS),
         Field("compare_with", "compare_with", _LIVE),
         Field("drift", "drift", _DRIFT),
+        Field("data_docs", "data_docs", flag("true or false")),
     ),
 )

@@ -14,8 +14,9 @@ from bokeh.models import ColumnDataSource, DataRange1d, NumeralTickFormatter, Ra
 from bokeh.models.annotations import Span
 from bokeh.plotting import figure
 
-from spark_jobs.report.data import LateMarks, Lateness, ReportData, Results
+from spark_jobs.report.data import Completeness, LateMarks, Lateness, PartitionLines, ReportData, Results
 from spark_jobs.report.figures import FEW, add_hover, give_role, new_figure
+from spark_jobs.report.palette import PALETTE
 from spark_jobs.report.text import unit_for
 
 _INSTANT = "{%F %T}"
@@ -23,6 +24,8 @@ _INSTANT = "{%F %T}"
 WATERMARK = "watermark-chart"
 DISTANCE = "distance-chart"
 LATENESS = "lateness-chart"
+PARTITIONS = "partitions-chart"
+COMPLETENESS = "completeness-chart"
 
 
 def results_chart(index: int) -> str:
@@ -37,9 +40,69 @@ def charts(data: ReportData) -> dict[str, figure]:
         drawn.update(_watermark(data))
     if any(data.lateness.late) or any(data.lateness.too_late):
         drawn[LATENESS] = _lateness(data.lateness, data.allowed_lateness_ms if data.closes else None)
+    if data.partitions.lines:
+        drawn[PARTITIONS] = _partitions(data.partitions)
+    if data.completeness.starts_ms:
+        drawn[COMPLETENESS] = _completeness(data.completeness)
     if data.results.starts_ms:
         drawn.update(_results(data.results))
     return drawn
+
+
+def _partitions(told: PartitionLines) -> figure:
+    """How far each partition stands behind arrival, numbered as in the table; a ring where it is idle."""
+    fires = np.array(told.fires_at_ms, dtype=np.float64)
+    marks = [_finite(line.watermark_ms) for line in told.lines]
+    behind = [fires - mark for mark in (np.array(told.watermark_ms, dtype=np.float64), *marks)]
+    known = [b[np.isfinite(b)] for b in behind]
+    unit_ms, unit = unit_for(int(max((b.max() for b in known if len(b)), default=0)))
+    fig = new_figure(
+        "Arrival time (UTC)", f"Behind arrival ({unit})", height=340, x_axis_type="datetime", x_range=DataRange1d()
+    )
+    for number, (line, own) in enumerate(zip(told.lines, behind[1:], strict=True), start=1):
+        columns: dict[str, Any] = {"fires": fires, "behind": own / unit_ms, "number": np.full(len(fires), number)}
+        source = ColumnDataSource(columns)
+        drawn = fig.step("fires", "behind", source=source, mode="after", line_width=1.2)
+        give_role(drawn.glyph, "on-time")
+        add_hover(fig, [drawn], [("partition", "@number"), ("arrival", f"@fires{_INSTANT}")], "@fires")
+        idle = np.array(line.idle, dtype=bool) & np.isfinite(own)
+        rings = fig.scatter("fires", "behind", source=ColumnDataSource(_some(columns, idle)), size=6, fill_alpha=0)
+        give_role(rings.glyph, "late")
+        if len(at := np.flatnonzero(np.isfinite(own))):
+            end = at[-1]
+            label = fig.text([fires[end]], [own[end] / unit_ms], [str(number)], x_offset=4, text_baseline="middle")
+            label.glyph.update(text_font_size="12px", text_color=PALETTE["on-time"].light)
+    whole = ColumnDataSource({"fires": fires, "behind": behind[0] / unit_ms})
+    give_role(fig.step("fires", "behind", source=whole, mode="after", line_width=2).glyph, "watermark")
+    return fig
+
+
+def _some(columns: dict[str, Any], which: np.ndarray[Any, np.dtype[np.bool_]]) -> dict[str, Any]:
+    return {name: values[which] for name, values in columns.items()}
+
+
+def _completeness(told: Completeness) -> figure:
+    taken, missed = (np.array(rows, dtype=np.float64) for rows in (told.taken, told.missed))
+    share = 100 * taken / np.maximum(taken + missed, 1)
+    lowest = max(0.0, float(share.min()) - 1)
+    fig = new_figure(
+        "Window start (UTC)",
+        "Rows taken (%)",
+        height=240,
+        x_axis_type="datetime",
+        x_range=DataRange1d(),
+        y_range=Range1d(start=lowest, end=100.2),
+    )
+    starts, ends = np.array(told.starts_ms), np.array(told.ends_ms)
+    source = ColumnDataSource({"start": starts, "end": ends, "share": share, "missed": missed})
+    renderers: list[Any] = [fig.step("start", "share", source=source, mode="after", line_width=1.5)]
+    if len(share) <= FEW:
+        renderers = [*renderers, fig.scatter("start", "share", source=source, size=5)]
+    for drawn in renderers:
+        give_role(drawn.glyph, "result")
+    tips = [("from", f"@start{_INSTANT}"), ("taken", "@share{0.[000]} %"), ("too late", "@missed{0,0} rows")]
+    add_hover(fig, renderers[-1:], tips, "@start", mode="vline")
+    return fig
 
 
 def _watermark(data: ReportData) -> dict[str, figure]:

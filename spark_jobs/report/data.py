@@ -72,6 +72,42 @@ class WatermarkLine:
 
 
 @dataclass(frozen=True)
+class PartitionLine:
+    """The watermark of one source partition at each drawn emission, None before it had one.
+
+    It is idle where it stands behind the watermark of all: those that are not idle hold that back.
+    """
+
+    name: str
+    watermark_ms: tuple[int | None, ...] = ()
+    idle: tuple[bool, ...] = ()
+
+
+@dataclass(frozen=True)
+class PartitionLines:
+    """The watermarks of those source partitions that stood farthest behind, of `partitions` in all.
+
+    They are known at the `emissions` that fired windows, and told at some of these: `fires_at_ms`, `watermark_ms`.
+    """
+
+    fires_at_ms: tuple[int, ...] = ()
+    watermark_ms: tuple[int, ...] = ()
+    lines: tuple[PartitionLine, ...] = ()
+    partitions: int = 0
+    emissions: int = 0
+
+
+@dataclass(frozen=True)
+class Completeness:
+    """Rows of windows over time: those that results hold, and those that came too late for them."""
+
+    starts_ms: tuple[int, ...] = ()
+    ends_ms: tuple[int, ...] = ()
+    taken: tuple[int, ...] = ()
+    missed: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class LateMark:
     """Late rows that arrived in the same millisecond for the same window, and the watermark before them."""
 
@@ -141,13 +177,14 @@ class Results:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One check of the audit."""
+    """One check of the audit; `examples` are some of what breaks it, as JSON or text."""
 
     suite: str
     expectation: str
     success: bool
     observed: str
     unexpected_count: int | None = None
+    examples: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -247,6 +284,8 @@ class ReportData:
     key: tuple[str, ...] = ()
     settings: tuple[Setting, ...] = ()
     watermark: WatermarkLine = WatermarkLine()
+    partitions: PartitionLines = PartitionLines()
+    completeness: Completeness = Completeness()
     late: LateMarks = LateMarks()
     too_late: LateMarks = LateMarks()
     lateness: Lateness = Lateness()

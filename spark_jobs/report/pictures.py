@@ -11,8 +11,17 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from spark_jobs.report import charts
-from spark_jobs.report.data import Combined, LateMarks, ReportData, Results, Series, WatermarkLine
-from spark_jobs.report.text import duration, instant, number
+from spark_jobs.report.data import (
+    Combined,
+    LateMarks,
+    PartitionLine,
+    PartitionLines,
+    ReportData,
+    Results,
+    Series,
+    WatermarkLine,
+)
+from spark_jobs.report.text import NOTHING, duration, instant, number, share, shown
 
 _Point = TypeVar("_Point")
 
@@ -103,6 +112,62 @@ def lateness(data: ReportData) -> Picture:
 def _judged_by(data: ReportData) -> str:
     by_interval = data.join is not None and data.join.by_interval
     return "the event time of a row" if by_interval else "the last millisecond of a row's window"
+
+
+def partitions(data: ReportData) -> Picture:
+    """Tell the watermarks of source partitions; the table names what the chart numbers."""
+    told = data.partitions
+    drawn, there = number(len(told.lines)), number(told.partitions)
+    words = [
+        (
+            "The watermark of all is that of the slowest partition that is not idle: what stands still above the thick "
+            "line holds nothing back, and is marked as idle."
+        ),
+        f"All {there} partitions are drawn."
+        if len(told.lines) == told.partitions
+        else f"{drawn} of {there} partitions are drawn, those farthest behind on average.",
+    ]
+    if told.emissions > len(told.fires_at_ms):
+        points, known = number(len(told.fires_at_ms)), number(told.emissions)
+        words.append(f"They are told at {points} of the {known} emissions that fired windows.")
+    rows = tuple(_partition(told, line, i) for i, line in enumerate(told.lines, start=1))
+    head = ("number", "partition", "newest watermark (UTC)", "farthest behind arrival", "emissions while idle")
+    signs = (
+        Sign("line", "watermark", "watermark of all"),
+        Sign("line", "on-time", "of a partition, by its number"),
+        Sign("circle", "late", "idle"),
+    )
+    return Picture(charts.PARTITIONS, signs, tuple(words), "Partitions", head, rows)
+
+
+def _partition(told: PartitionLines, line: PartitionLine, index: int) -> tuple[str, ...]:
+    known = [(fires, mark) for fires, mark in zip(told.fires_at_ms, line.watermark_ms, strict=True) if mark is not None]
+    newest = instant(known[-1][1]) if known else "none yet"
+    farthest = duration(max(fires - mark for fires, mark in known)) if known else NOTHING
+    idle = f"{number(sum(line.idle))} of {number(len(line.idle))}"
+    return number(index), shown(line.name, 80), newest, farthest, idle
+
+
+def completeness(data: ReportData) -> Picture:
+    """Tell the share of rows that windows have taken over time."""
+    told = data.completeness
+    taken = sum(told.taken)
+    all_rows = taken + sum(told.missed)
+    words = [f"Of {number(all_rows)} rows that windows should hold {share(taken, all_rows)} are in their results."]
+    points = list(zip(told.starts_ms, told.ends_ms, told.taken, told.missed, strict=True))
+    lacking = [point for point in points if point[3]]
+    if lacking:
+        start, _, has, lacks = min(lacking, key=lambda point: point[2] / (point[2] + point[3]))
+        words.append(f"Least complete is the window from {instant(start)}: {share(has, has + lacks)}.")
+    if data.overlapping:
+        words.append("Windows overlap: a row counts in each that holds it.")
+    head = ("from (UTC)", "to, exclusive", "rows taken", "rows too late", "share taken")
+    rows = tuple(
+        (instant(s), instant(e), number(has), number(lacks), share(has, has + lacks))
+        for s, e, has, lacks in _spread(points)
+    )
+    signs = (Sign("line", "result", "share of rows taken"),)
+    return Picture(charts.COMPLETENESS, signs, tuple(words), "Points of the line", head, rows)
 
 
 def results(data: ReportData) -> tuple[Picture, ...]:

@@ -20,6 +20,9 @@ from spark_jobs.report.data import Combined
 from spark_jobs.semantics.instants import END_OF_INPUT
 
 LINE_GROUPS = 700
+PARTITION_POINTS = 240
+PARTITIONS = 8
+COMPLETENESS_POINTS = 1000
 RESULT_POINTS = 2000
 MARKS = 2500
 HEAVIEST = 10
@@ -63,6 +66,53 @@ def line(emissions: DataFrame) -> DataFrame:
             F.count("*").alias("firings"),
         )
     )
+
+
+def of_partitions(watermarks: DataFrame) -> DataFrame:
+    """The source partitions' own watermarks at some emissions: `fires_ms, watermark_ms, emissions, name, own_ms`.
+
+    The emissions are the last of each group of neighbours, of which `emissions` counts them; a row a partition.
+    """
+    last = F.max_by(F.struct("fires_ms", "watermark_ms"), "fires_ms").alias("last")
+    groups = _grouped(firings(watermarks), "fires_ms", PARTITION_POINTS).groupBy("group")
+    points = groups.agg(last, F.count("*").alias("emissions")).select("last.*", "emissions")
+    # All windows of an emission tell the same.
+    told = watermarks.withColumn("fires_ms", F.unix_millis("fires_at")).dropDuplicates(["fires_ms"])
+    each = told.join(F.broadcast(points), "fires_ms").select(*points.columns, F.inline("partition_watermarks"))
+    own = F.unix_millis("watermark").alias("own_ms")
+    return each.where("source_partition is not null").select(
+        *points.columns, F.col("source_partition").alias("name"), own
+    )
+
+
+def farthest_partitions(of_partitions: DataFrame) -> DataFrame:
+    """`name, behind_ms, partitions`: those that stand farthest behind arrival on average, and how many there are."""
+    behind = F.avg(F.col("fires_ms") - F.col("own_ms")).alias("behind_ms")
+    each = of_partitions.groupBy("name").agg(behind)
+    alone = Window.partitionBy(F.lit(0))
+    counted = each.withColumn("partitions", F.count("*").over(alone))
+    return counted.orderBy(F.desc_nulls_first("behind_ms"), "name").limit(PARTITIONS)
+
+
+def completeness(results: DataFrame, late_events: DataFrame) -> DataFrame:
+    """Rows of all keys and of neighbouring windows: `start_ms, end_ms, taken, missed`.
+
+    A result counts the rows that it missed; a window without any result has those of `late_events`.
+    """
+    window = [F.unix_millis("window_start").alias("start_ms"), F.unix_millis("window_end").alias("end_ms")]
+    shown = results.groupBy(*window).agg(F.sum("row_count").alias("taken"), F.sum("too_late_count").alias("counted"))
+    late = late_events.where("window_start is not null").groupBy(*window).agg(F.count("*").alias("late"))
+    per_window = (
+        shown.unionByName(late, allowMissingColumns=True)
+        .groupBy("start_ms", "end_ms")
+        .agg(
+            F.coalesce(F.sum("taken"), F.lit(0)).alias("taken"),
+            F.coalesce(F.greatest(F.sum("counted"), F.sum("late")), F.lit(0)).alias("missed"),
+        )
+    )
+    sums = (F.sum(name).alias(name) for name in ("taken", "missed"))
+    groups = _grouped(per_window, "start_ms", COMPLETENESS_POINTS).groupBy("group")
+    return groups.agg(F.min("start_ms").alias("start_ms"), F.max("end_ms").alias("end_ms"), *sums).drop("group")
 
 
 def unplotted(watermarks: DataFrame) -> DataFrame:

@@ -3,7 +3,7 @@
     <root>/<pipeline>/<table>                  a published table
     <root>/<pipeline>/<table>/staged/<run>     what a run would publish into it, a Delta table of its own
     <root>/<pipeline>/_work/<run>/<name>       what a run keeps between two of its steps
-    <root>/<pipeline>/reports/<run>.html
+    <root>/<pipeline>/reports/<run>.html, and <run>.data-docs.html
 
 Staged files lie below their published table, so that publishing names them in one commit and copies nothing.
 """
@@ -76,6 +76,10 @@ class Lake:
         """The report of a run: in the lake, or for a lake that is no folder of this machine in `reports` here."""
         folder = self.folder
         return (self._here if folder is None else folder / "reports") / f"{run_id}.html"
+
+    def data_docs_file(self, run_id: str) -> Path:
+        """The Data Docs of a run, beside its report; there only if the pipeline asks for them."""
+        return self.report_file(run_id).with_suffix(".data-docs.html")
 
     @property
     def handover_file(self) -> Path:

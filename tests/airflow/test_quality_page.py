@@ -37,6 +37,21 @@ def test_the_overview_tells_of_each_pipeline_how_its_newest_run_ended(
     assert "visits DAG It was never run." in words
 
 
+def test_data_docs_are_linked_where_they_are_and_shown_to_who_may_see_the_dag(client: Clients, sales: Path) -> None:
+    page = f"{QUALITY}/tidemark_sales/runs/{run_id(2)}"
+    assert "Data Docs" not in client().get(page).text
+    docs = sales / "sales/reports" / f"{run_id(2)}.data-docs.html"
+    docs.parent.mkdir(exist_ok=True)
+    docs.write_text("<p>told</p>", encoding="utf-8")
+    place = f"/tidemark/reports/tidemark_sales/{run_id(2)}/data-docs"
+    assert f'href="{place}"' in client().get(page).text
+    shown = client().get(place)
+    assert (shown.status_code, shown.text) == (200, "<p>told</p>")
+    assert shown.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
+    assert client("nobody").get(place).status_code == 403
+    assert client().get(place.replace(run_id(2), run_id(9))).status_code == 404
+
+
 def test_a_broken_pipeline_file_is_named_to_whom_airflow_shows_import_errors(
     client: Clients, sales: Path, server: FastAPI
 ) -> None:

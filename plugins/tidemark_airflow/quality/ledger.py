@@ -56,6 +56,14 @@ def has_report(lake: Lake, run_id: str) -> bool:
         return False
 
 
+def has_data_docs(lake: Lake, run_id: str) -> bool:
+    """Whether Great Expectations' page about a run is where it would be."""
+    try:
+        return lake.data_docs_file(run_id).is_file()
+    except OSError:
+        return False
+
+
 def _newest(table: Table, steps: int) -> History:
     files = table.files(*_TOLD)
     since = _since(files, steps)

@@ -26,12 +26,13 @@ _PACKAGE = __package__ or ""
 
 @dataclass(frozen=True)
 class Shown:
-    """A run with its checks, as far as they are shown, and whether it has a report."""
+    """A run with its checks, as far as they are shown, and which pages about it are there."""
 
     run: Run
     checks: tuple[Check, ...] = ()
     has_report: bool = False
     problem: str | None = None
+    has_data_docs: bool = False
 
     @property
     def ratios(self) -> Ratios | None:

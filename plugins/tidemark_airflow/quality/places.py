@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from tidemark_airflow.links import QUALITY, base_path, dag_id, quality_page, report_of
+from tidemark_airflow.links import QUALITY, base_path, dag_id, data_docs_of, quality_page, report_of
 
 
 def overview(page: int = 1) -> str:
@@ -25,6 +25,11 @@ def run(name: str, run_id: str) -> str:
 def report(name: str, run_id: str) -> str:
     """The report of a run."""
     return report_of(name, run_id)
+
+
+def data_docs(name: str, run_id: str) -> str:
+    """Great Expectations' page about a run."""
+    return data_docs_of(name, run_id)
 
 
 def dag(name: str) -> str:

@@ -66,4 +66,13 @@ def _shown(lake: Lake, runs: Sequence[Run], *, failed_only: bool = False) -> lis
         told, problem = checks.of_runs(lake, [one.run_id for one in runs], failed_only=failed_only), None
     except LakeError as error:
         told, problem = {}, str(error)
-    return [Shown(one, told.get(one.run_id, ()), ledger.has_report(lake, one.run_id), problem) for one in runs]
+    return [
+        Shown(
+            one,
+            told.get(one.run_id, ()),
+            ledger.has_report(lake, one.run_id),
+            problem,
+            ledger.has_data_docs(lake, one.run_id),
+        )
+        for one in runs
+    ]

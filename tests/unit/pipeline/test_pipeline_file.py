@@ -243,6 +243,7 @@ def test_an_emission_follows_a_clock_a_row_or_a_number_of_rows(
         ("ratio: 0.01", "ratio: learned", "quality.max_too_late_ratio", Learned.LEARNED),
         ("max_too_late_ratio: 0.01", "max_late_ratio: 0.2", "quality.max_late_ratio", 0.2),
         ("max_too_late_ratio: 0.01", "max_invalid_ratio: learned", "quality.max_invalid_ratio", Learned.LEARNED),
+        ("max_too_late_ratio: 0.01", "data_docs: true", "quality.data_docs", True),
         ("max_too_late_ratio: 0.01", "drift: {tolerance: 0.5}", "quality.drift", Drift(0.5)),
         (
             "max_too_late_ratio: 0.01",

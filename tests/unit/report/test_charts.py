@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +11,15 @@ from bokeh.models import HoverTool
 from bokeh.plotting import figure
 
 from spark_jobs.report import charts
-from spark_jobs.report.data import LateMarks, ReportData, Results, RunFacts, WatermarkLine
+from spark_jobs.report.data import (
+    Completeness,
+    LateMarks,
+    PartitionLines,
+    ReportData,
+    Results,
+    RunFacts,
+    WatermarkLine,
+)
 from tests.told_runs import HOUR, START
 
 
@@ -78,7 +87,8 @@ def test_charts_of_results_move_together(run: ReportData) -> None:
 
 def test_a_chart_with_nothing_in_it_is_not_drawn(facts: RunFacts, run: ReportData) -> None:
     assert charts.charts(ReportData("empty", facts)) == {}
-    on_time = replace(run, late=LateMarks(), too_late=LateMarks(), lateness=run.lateness.__class__(), results=Results())
+    nothing = {"partitions": PartitionLines(), "completeness": Completeness(), "results": Results()}
+    on_time = replace(run, late=LateMarks(), too_late=LateMarks(), lateness=run.lateness.__class__(), **nothing)
     assert set(charts.charts(on_time)) == {charts.WATERMARK, charts.DISTANCE}
     assert charts.charts(replace(on_time, watermark=WatermarkLine(at_end=3))) == {}
 
@@ -88,3 +98,21 @@ def test_a_tool_writes_instants_as_such_and_everything_else_as_numbers(run: Repo
         for tool in fig.toolbar.tools:
             if isinstance(tool, HoverTool):
                 assert {*tool.formatters.values()} <= {"datetime"}
+
+
+def test_partitions_are_drawn_behind_arrival_with_rings_where_they_are_idle(run: ReportData) -> None:
+    fig = charts.charts(run)[charts.PARTITIONS]
+    steps = [r for r in fig.renderers if type(r.glyph).__name__ == "Step"]
+    # Two partitions, numbered as in the table, and the watermark of all.
+    hours = [[None if math.isnan(v) else v for v in step.data_source.data["behind"]] for step in steps]
+    assert hours == [[8.0, 11.0], [None, 7.0], [7.0, 7.0]]
+    rings = [r.data_source.data["behind"].tolist() for r in fig.renderers if type(r.glyph).__name__ == "Scatter"]
+    assert rings == [[8.0, 11.0], []]
+
+
+def test_completeness_is_the_share_of_rows_that_windows_have_taken(run: ReportData) -> None:
+    fig = charts.charts(run)[charts.COMPLETENESS]
+    (step,) = [r for r in fig.renderers if type(r.glyph).__name__ == "Step"]
+    assert step.data_source.data["share"].round(2).tolist() == [81.82, 100.0, 100.0]
+    assert fig.y_range.start < 81
+    assert fig.y_range.end > 100

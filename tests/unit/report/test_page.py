@@ -17,12 +17,14 @@ from spark_jobs.report.data import (
     Alternative,
     CheckResult,
     Combined,
+    Completeness,
     Cost,
     JoinFacts,
     LackingWindow,
     LateMark,
     LateMarks,
     Lateness,
+    PartitionLines,
     Results,
     RunFacts,
     Series,
@@ -217,7 +219,7 @@ def test_headings_landmarks_and_tables_are_there_for_those_who_do_not_see_the_pa
 
 def test_every_chart_has_a_summary_and_a_table(run: ReportData, parsed: Parsed) -> None:
     figures = parsed(render(run)).all("figure")
-    assert len(figures) == 5
+    assert len(figures) == 7
     for figure in figures:
         assert next(d.attributes["class"] for d in figure.all("div")) == "chart"
         caption = figure.all("figcaption")[0]
@@ -345,3 +347,27 @@ def test_the_page_says_what_the_watermark_cost_where_the_run_has_told(run: Repor
     assert "windows that lack rows" in section(page, "numbers").words()
     nothing = parsed(render(replace(run, cost=Cost(windows=20))))
     assert "Nothing: the results of all 20 windows" in section(nothing, "cost").words()
+
+
+def test_partitions_are_named_beside_their_numbers(run: ReportData, parsed: Parsed) -> None:
+    words = section(parsed(render(run)), "watermark").words()
+    assert "2 of 3 partitions are drawn, those farthest behind on average." in words
+    assert "They are told at 2 of the 5 emissions that fired windows." in words
+    assert re.search(r"1 ?EWR ?2013-01-01 05:00 ?11 hours ?2 of 2", words)
+    assert re.search(r"2 ?JFK ?2013-01-01 09:00 ?7 hours ?1 of 2", words)
+    alone = section(parsed(render(replace(run, partitions=PartitionLines()))), "watermark").words()
+    assert "By source partition" not in alone
+
+
+def test_completeness_tells_the_least_complete_window(run: ReportData, parsed: Parsed) -> None:
+    words = section(parsed(render(run)), "completeness").words()
+    assert "Of 17 rows that windows should hold 88.24% are in their results." in words
+    assert "Least complete is the window from 2013-01-01 05:00: 81.82%." in words
+    none = parsed(render(replace(run, completeness=Completeness())))
+    assert [s for s in none.all("section") if s.attributes.get("id") == "completeness"] == []
+
+
+def test_failed_checks_show_some_of_what_breaks_them(run: ReportData, parsed: Parsed) -> None:
+    words = section(parsed(render(run)), "checks").words()
+    assert '{"key": {"carrier": "AA"}}' in words
+    assert words.count("Such as, of") == 1

@@ -6,30 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.jobs import report
-from spark_jobs.report.data import ReportData
+from spark_jobs.jobs.page_file import write_page
 from spark_jobs.tables.lake import Lake
 
 
-def test_a_page_that_fails_leaves_the_earlier_one_and_no_part(
-    run: ReportData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_that_fails_leaves_the_earlier_one_and_no_part(tmp_path: Path) -> None:
     path = tmp_path / "reports" / "r1.html"
-    assert report.write_report(run, path) == path
-    before = path.read_bytes()
-
-    def torn(data: ReportData) -> str:
-        return "half a page \ud800"
-
-    monkeypatch.setattr(report, "render", torn)
+    assert write_page("a page", path) == path
     with pytest.raises(UnicodeEncodeError):
-        report.write_report(run, path)
-    assert path.read_bytes() == before
+        write_page("half a page \ud800", path)
+    assert path.read_text(encoding="utf-8") == "a page"
     assert [p.name for p in path.parent.iterdir()] == ["r1.html"]
 
 
-def test_a_report_is_read_by_others_than_its_writer(run: ReportData, tmp_path: Path) -> None:
-    path = report.write_report(run, tmp_path / "r1.html")
+def test_a_page_is_read_by_others_than_its_writer(tmp_path: Path) -> None:
+    path = write_page("a page", tmp_path / "r1.html")
     assert path.stat().st_mode & 0o444 == 0o444
 
 
@@ -43,6 +34,7 @@ def test_a_report_is_read_by_others_than_its_writer(run: ReportData, tmp_path: P
 )
 def test_a_report_lies_in_the_lake(root: str, folder: str) -> None:
     assert Lake(root, "flights").report_file("r1") == Path(folder, "r1.html")
+    assert Lake(root, "flights").data_docs_file("r1") == Path(folder, "r1.data-docs.html")
 
 
 def test_a_lake_that_is_no_folder_of_this_machine_has_its_reports_here(

@@ -1,0 +1,80 @@
+"""What a report draws as lines over time: the watermark, those of source partitions, and completeness."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.model import Accumulation, Pipeline, TriggerKind
+from spark_jobs.replay import late_events
+from spark_jobs.report import data as d
+from spark_jobs.report import reduced
+
+
+def line(watermarks: DataFrame) -> d.WatermarkLine:
+    """The watermark at the emissions that fired windows."""
+    groups = reduced.line(reduced.firings(watermarks)).collect()
+    points = sorted({tuple(point) for row in groups for point in (row.first, row.last, row.farthest)})
+    rest = reduced.unplotted(watermarks).collect()[0]
+    return d.WatermarkLine(
+        fires_at_ms=tuple(fires for fires, _ in points),
+        watermark_ms=tuple(reached for _, reached in points),
+        firings=sum(row.firings for row in groups),
+        at_end=rest.at_end,
+        still_open=rest.still_open,
+    )
+
+
+def partitions(watermarks: DataFrame) -> d.PartitionLines:
+    """The watermarks of the source partitions that stood farthest behind; nothing where there are not two."""
+    if "partition_watermarks" not in watermarks.columns:
+        return d.PartitionLines()
+    each = reduced.of_partitions(watermarks).persist()
+    try:
+        chosen = reduced.farthest_partitions(each).collect()
+        # Of one partition the watermark is that of all.
+        if not chosen or chosen[0].partitions < 2:
+            return d.PartitionLines()
+        names = [row.name for row in chosen]
+        told = each.where(F.col("name").isin(names)).collect()
+    finally:
+        each.unpersist()
+    points = sorted({(row.fires_ms, row.watermark_ms, row.emissions) for row in told})
+    own = {(row.name, row.fires_ms): row.own_ms for row in told}
+    return d.PartitionLines(
+        fires_at_ms=tuple(fires for fires, _, _ in points),
+        watermark_ms=tuple(reached for _, reached, _ in points),
+        lines=tuple(_partition(name, points, own) for name in names),
+        partitions=chosen[0].partitions,
+        emissions=sum(emissions for _, _, emissions in points),
+    )
+
+
+def _partition(
+    name: str, points: list[tuple[int, int, int]], own: Mapping[tuple[str, int], int | None]
+) -> d.PartitionLine:
+    marks = [own.get((name, fires)) for fires, _, _ in points]
+    # Before a partition is known it is not idle.
+    idle = (
+        (name, fires) in own and (mark is None or mark < reached)
+        for mark, (fires, reached, _) in zip(marks, points, strict=True)
+    )
+    return d.PartitionLine(name, tuple(marks), tuple(idle))
+
+
+def completeness(tables: Mapping[str, DataFrame], pipeline: Pipeline) -> d.Completeness:
+    """The rows that windows have and lack over time; nothing where results do not hold all rows they took."""
+    discards = pipeline.windows.accumulation is Accumulation.DISCARDING
+    by_count = pipeline.windows.trigger.kind is TriggerKind.COUNT
+    if pipeline.join is not None or discards or by_count or late_events.drops(pipeline):
+        return d.Completeness()
+    points = reduced.completeness(tables["window_results"], tables["late_events"]).collect()
+    points.sort(key=lambda row: row.start_ms)
+    return d.Completeness(
+        starts_ms=tuple(row.start_ms for row in points),
+        ends_ms=tuple(row.end_ms for row in points),
+        taken=tuple(row.taken for row in points),
+        missed=tuple(row.missed for row in points),
+    )
