@@ -15,9 +15,9 @@ from pyspark.sql import functions as F
 from spark_jobs.jobs import report
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.run import Runner
-from spark_jobs.pipeline.model import Aggregate, Pipeline
+from spark_jobs.pipeline.model import Accumulation, Aggregate, Pipeline
 from spark_jobs.report import reduced, render
-from spark_jobs.report.data import Combined, LateMark, ReportData, TooLateKey, TooLateWindow
+from spark_jobs.report.data import Combined, Completeness, LateMark, ReportData, TooLateKey, TooLateWindow
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run, Step
@@ -82,6 +82,43 @@ def test_results_are_taken_together_over_keys_window_by_window(drawn: ReportData
     rows, flights = drawn.results.series
     assert (rows.name, rows.combined, rows.values) == ("row_count", Combined.SUM, (6.0, 2.0, 4.0))
     assert (flights.name, flights.values) == ("flights", (6.0, 2.0, 4.0))
+
+
+def test_partitions_are_drawn_at_the_emissions_the_farthest_behind_first(drawn: ReportData) -> None:
+    found = drawn.partitions
+    assert (found.fires_at_ms, found.watermark_ms) == ((ms(12), ms(22)), (ms(10.999), ms(20.5)))
+    assert [(line.name, line.watermark_ms, line.idle) for line in found.lines] == [
+        ("0", (ms(10.999), ms(21)), (False, False)),
+        ("1", (ms(11.5), ms(20.5)), (False, False)),
+    ]
+    assert (found.partitions, found.emissions) == (2, 2)
+
+
+def test_a_partition_that_holds_nothing_back_while_it_stands_still_is_idle(spark: SparkSession) -> None:
+    rows = {**drawn_run.CORRECT, "watermarks": [dict(row) for row in drawn_run.CORRECT["watermarks"]]}
+    for row, times in zip(rows["watermarks"], ((5, None), (5, 20.5), ()), strict=True):
+        marks = [None if time is None else drawn_run.at(time) for time in times]
+        row["partition_watermarks"] = [{"source_partition": str(i), "watermark": m} for i, m in enumerate(marks)]
+    found = collected(spark, drawn_run.frames(spark, rows)).partitions
+    # One without a watermark stands behind all others.
+    assert {line.name: (line.watermark_ms, line.idle) for line in found.lines} == {
+        "0": ((ms(5), ms(5)), (True, True)),
+        "1": ((None, ms(20.5)), (True, False)),
+    }
+
+
+def test_completeness_counts_the_rows_that_no_result_tells_of(drawn: ReportData) -> None:
+    found = drawn.completeness
+    assert (found.starts_ms, found.ends_ms) == ((ms(0), ms(10), ms(20)), (ms(10), ms(20), ms(30)))
+    # Two rows came too late for the first window, one of them for a key that has no result there.
+    assert (found.taken, found.missed) == ((6, 2, 4), (2, 0, 0))
+
+
+def test_completeness_is_not_told_where_a_result_does_not_hold_all_rows(spark: SparkSession) -> None:
+    discarding = replace(drawn_run.PIPELINE.windows, accumulation=Accumulation.DISCARDING)
+    pipeline = replace(drawn_run.PIPELINE, windows=discarding)
+    found = collected(spark, drawn_run.frames(spark, drawn_run.CORRECT), pipeline)
+    assert found.completeness == Completeness()
 
 
 def test_windows_and_keys_are_listed_by_the_rows_that_were_too_late_for_them(drawn: ReportData) -> None:
