@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -74,8 +73,7 @@ def standalone(folder: Path) -> Iterator[Standalone]:
     def start(name: str, kind: str, *options: str) -> psutil.Process:
         with (folder / f"{name}.log").open("wb") as log:
             command = ["spark-class", f"org.apache.spark.deploy.{kind}", "--host", _HOST, *options]
-            process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=folder)
-        started.append(psutil.Process(process.pid))
+            started.append(psutil.Popen(command, env=environment, stdout=log, stderr=log, cwd=folder))
         return started[-1]
 
     port, page = free_port(), free_port()

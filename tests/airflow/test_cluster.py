@@ -54,7 +54,7 @@ def test_a_lost_executor_and_a_lost_worker_change_nothing(
     working(airflow, run, "replay", "slice 1 of 3 staged")
     assert len(cluster.executors()) == 2
     cluster.lose_executor()
-    working(airflow, run, "audit", "")
+    working(airflow, run, "audit", "checking what is staged")
     until(lambda: len(cluster.executors()) == 2)
     cluster.lose_worker()
     assert airflow.ended(BACKFILL, run) == "success"
@@ -65,7 +65,7 @@ def test_a_lost_executor_and_a_lost_worker_change_nothing(
     said = cluster.state()
     assert said["aliveworkers"] == 1
     applications = {application["name"] for application in said["completedapps"]}
-    assert applications == {f"tidemark {step}" for step in ("plan", "replay", "audit", "publish", "report")}
+    assert applications == {f"tidemark {step} readings" for step in ("plan", "replay", "audit", "publish", "report")}
 
 
 def working(airflow: Whole, run: str, task: str, words: str) -> None:
