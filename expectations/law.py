@@ -38,10 +38,12 @@ class Suite(Generic[S]):
     """The laws about one kind of row of what a run has staged, an `S`.
 
     `rows` gives the batch, `laws` those that apply to the pipeline, `shows` the columns that may be shown of a row that
-    breaks one: never a column of the source, except the key.
+    breaks one: never a column of the source, except the key. `glance` may show of many rows together that they obey all
+    laws: it gives how many, and the batch of all others, or None where it does not show it.
     """
 
     name: str
     rows: Callable[[S], DataFrame]
     laws: Callable[[Pipeline], tuple[Law, ...]]
     shows: tuple[str, ...]
+    glance: Callable[[S], tuple[int, DataFrame] | None] | None = None

@@ -18,10 +18,10 @@ from expectations.disclosure import first_line
 from expectations.errors import AuditError
 from expectations.own_columns import invalid_rows_told_truly, late_rows_told_truly
 from expectations.staged_tables import WINDOW, StagedTables
-from expectations.windows import bounds
+from expectations.windows import bounds, of_row, overlap
 from spark_jobs.pipeline.checks import COMPLETE_TABLE
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import silence
+from spark_jobs.replay import keys, silence
 from spark_jobs.replay.retractions import IS_RETRACTION, left_out, retracts
 
 #: The columns of each table that laws look at, besides the key and the aggregates.
@@ -73,6 +73,30 @@ class Staged(StagedTables):
     def later_panes(self) -> DataFrame:
         """The panes with another number than 0; few where only late rows fire again."""
         return self._keep(self.panes.where("NOT coalesce(pane_index = 0, false)"))
+
+    @property
+    def place(self) -> tuple[str, ...]:
+        """The columns that tell a (key, window) from others."""
+        return ("key", *bounds(self.pipeline))
+
+    @cached_property
+    def missed(self) -> DataFrame:
+        """A row for each late event and window that it missed: late events tell of their newest alone."""
+        if not overlap(self.pipeline):
+            return self.late_events
+        assigned = self.late_events.where("window_start IS NOT NULL")
+        return assigned.withColumn("window_start", F.explode(F.expr(of_row(self.pipeline))))
+
+    @cached_property
+    def again(self) -> DataFrame:
+        """The `place` of each (key, window) that has fired again, or missed a row."""
+        return self._keep(self.later_panes.select(*self.place).union(self.missed.select(*self.place)).distinct())
+
+    @cached_property
+    def panes_again(self) -> DataFrame:
+        """All panes of the windows of `again`."""
+        self.again.count()  # Spark joins what it keeps by how much it is.
+        return self._keep(keys.matching(self.panes, self.again, self.place))
 
     @cached_property
     def retractions(self) -> DataFrame:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from expectations import firings, lateness, windows
+from expectations import agreement, firings, lateness, windows
 from expectations.law import Law, Suite
 from expectations.staged import Staged, count_all_rows
 from spark_jobs.pipeline.model import Accumulation, LatePanes, Pipeline
@@ -25,19 +25,24 @@ def rows(staged: Staged) -> DataFrame:
     `place` counts from 1 along the (key, window); `previous_*` are values of the pane before. Nothing is before pane 0:
     only windows that fire again are put in order.
     """
-    of_window = ["key", *windows.bounds(staged.pipeline)]
-    later = staged.later_panes
-    later.count()  # Spark joins what it keeps by how much it is.
     first = staged.panes.where("pane_index = 0")
-    in_order = Window.partitionBy(*of_window).orderBy("pane_index", "fired_at", "row_count")
+    in_order = Window.partitionBy(*staged.place).orderBy("pane_index", "fired_at", "row_count")
     before = {f"previous_{name}": F.lag(name).over(in_order) for name in _BEFORE}
-    fired_again = keys.matching(first, later, of_window).unionByName(later)
-    placed = fired_again.withColumns({"place": F.row_number().over(in_order), **before})
+    placed = _fired_again(staged, first).withColumns({"place": F.row_number().over(in_order), **before})
     kinds = {field.name: field.dataType for field in first.schema}
     nothing = {f"previous_{name}": F.lit(None).cast(kinds[name]) for name in _BEFORE}
     alone = first.withColumns({"place": F.lit(1), **nothing})
     every = alone.unionByName(placed.where("NOT coalesce(pane_index = 0, false)"))
     return every.join(staged.calendar, "window_start", "left")
+
+
+def _fired_again(staged: Staged, first: DataFrame) -> DataFrame:
+    """All panes of the windows that have a pane with another number than 0, and maybe of some others."""
+    if agreement.may_be_seen(staged.pipeline):
+        return staged.panes_again
+    later = staged.later_panes
+    later.count()  # Spark joins what it keeps by how much it is.
+    return keys.matching(first, later, staged.place).unionByName(later)
 
 
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from expectations import windows
+from expectations import agreement, windows
 from expectations.law import Law, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.replay import keys
 from spark_jobs.replay.late_events import drops
 
 _RESULT = ("window_end", "row_count", "pane_count", "too_late_count", "last_fired_at", "shown")
@@ -34,18 +35,33 @@ def rows(staged: Staged) -> DataFrame:
     """One row a (key, window) of any of the three tables.
 
     `results`, `panes` and `late_events` are how many rows each has, `first_panes` how many panes have number 0;
-    `result.*` is its result, `latest.*` its pane with the highest number. Grouped and not joined: in a group a null in
-    the key is a value. Every aggregate is one of numbers or times, which Spark keeps in place.
+    `result.*` is its result, `latest.*` its pane with the highest number.
     """
-    where = ("key", *windows.bounds(staged.pipeline))
-    one = F.lit(1)
-    told = staged.window_results.select(
-        *where, one.alias("is_result"), *(F.col(name).alias(f"result_{name}") for name in _RESULT)
-    )
-    fired = staged.panes.select(
+    return _side_by_side(staged, staged.window_results, staged.panes)
+
+
+def glance(staged: Staged) -> tuple[int, DataFrame] | None:
+    """Look one by one only at windows that fired again or missed a row, where all others are seen to agree."""
+    if not agreement.may_be_seen(staged.pipeline):
+        return None
+    once = agreement.of_windows_fired_once(staged)
+    if once is None:
+        return None
+    results = keys.matching(staged.window_results, staged.again, staged.place)
+    return once, _side_by_side(staged, results, staged.panes_again)
+
+
+def _side_by_side(staged: Staged, results: DataFrame, panes: DataFrame) -> DataFrame:
+    """Group, and not join: in a group a null in the key is a value.
+
+    Every aggregate is one of numbers or times, which Spark keeps in place.
+    """
+    where, one = staged.place, F.lit(1)
+    told = results.select(*where, one.alias("is_result"), *(F.col(name).alias(f"result_{name}") for name in _RESULT))
+    fired = panes.select(
         *where, one.alias("is_pane"), "pane_index", *(F.col(name).alias(f"pane_{name}") for name in _LATEST)
     )
-    missed = _missed(staged).select(*where, one.alias("is_missed"))
+    missed = staged.missed.select(*where, one.alias("is_missed"))
     everything = told.unionByName(fired, allowMissingColumns=True).unionByName(missed, allowMissingColumns=True)
     grouped = everything.groupBy(*where).agg(
         F.count("is_result").alias("results"),
@@ -69,14 +85,6 @@ def rows(staged: Staged) -> DataFrame:
     if not windows.overlap(staged.pipeline):
         return gathered
     return gathered.crossJoin(F.broadcast(staged.calendar.agg(F.max("window_start").alias("last_start"))))
-
-
-def _missed(staged: Staged) -> DataFrame:
-    """A row for each late event and window that it missed: late events tell of their newest alone."""
-    if not windows.overlap(staged.pipeline):
-        return staged.late_events
-    assigned = staged.late_events.where("window_start IS NOT NULL")
-    return assigned.withColumn("window_start", F.explode(F.expr(windows.of_row(staged.pipeline))))
 
 
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:
@@ -144,6 +152,6 @@ def _one_result(pipeline: Pipeline) -> Law:
 
 _SHOWS = ("key", "window_start", "window_end", "results", "panes", "first_panes", "late_events", "result", "latest")
 
-SUITE = Suite("window_results", rows, laws, _SHOWS)
+SUITE = Suite("window_results", rows, laws, _SHOWS, glance)
 #: About the same rows as `SUITE`, which are made once for both.
-OF_PANES = Suite("panes", rows, lambda _: _OF_ALL_PANES, _SHOWS)
+OF_PANES = Suite("panes", rows, lambda _: _OF_ALL_PANES, _SHOWS, glance)

@@ -27,6 +27,8 @@ _POSTGRESQL = ("postgresql://", "postgresql+psycopg2://")
 _DATABASE_URL = "database.url"
 _SQL_ALCHEMY_CONN = "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"
 _KEYS = {"CORE__FERNET_KEY": "fernet.key", "API__SECRET_KEY": "session.key", "API_AUTH__JWT_SECRET": "token.key"}
+# Fernet takes 32 bytes and no other number; HS512, which signs tokens, wants 64.
+_KEY_BYTES = {"fernet.key": 32, "session.key": 32, "token.key": 64}
 
 _ROOT = Path(__file__).resolve().parents[2]
 _LOCAL_SPARK = '{"conn_type": "spark", "host": "local[2]"}'
@@ -85,9 +87,9 @@ class Installation:
         self.logs.mkdir(exist_ok=True)
         # Airflow writes all its defaults into a configuration file that is not there; an empty one says nothing.
         (self.home / "airflow.cfg").touch()
-        for file in _KEYS.values():
+        for file, count in _KEY_BYTES.items():
             if not self._key(file).is_file():
-                self._key(file).write_bytes(base64.urlsafe_b64encode(os.urandom(32)))
+                self._key(file).write_bytes(base64.urlsafe_b64encode(os.urandom(count)))
         if self.database:
             # By the driver that is in the lock file: SQLAlchemy would take another.
             url = f"postgresql+psycopg2://{self.database.partition('://')[2]}"

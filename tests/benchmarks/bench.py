@@ -70,7 +70,9 @@ def _report(found: dict[str, Any], medians: Sequence[figures.Figures]) -> str:
     parts = [head, figures.speed_table(medians, titles)]
     if "audit" in found:
         audit, counts = found["audit"], found["measured"][figures.OURS][-1]["said"]
-        parts.append("Auditing ours, apart: {work_seconds:.1f} s of work in {process_seconds:.1f} s".format(**audit))
+        told = "Auditing ours, apart: {work_seconds:.1f} s of work in {process_seconds:.1f} s".format(**audit)
+        replayed = next(f.work_seconds for f in medians if f.name == figures.OURS)
+        parts.append(f"{told}, {audit['work_seconds'] / replayed:.2f} times that of the replay")
         parts.append("Ours counted: " + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
         parts.append("Results against ours, and rows in no result\n" + figures.answer_table(found["answers"], titles))
     return "\n" + "\n\n".join(parts)

@@ -13,6 +13,7 @@ not asked for.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -55,8 +56,9 @@ class Way:
 
 
 def pipeline_of(events: Path) -> Pipeline:
-    """The benchmark's pipeline over the table of events."""
-    return load(PIPELINE_FILE, environ={"TIDEMARK_BENCH_EVENTS": str(events)})
+    """The benchmark's pipeline over the table of events; `TIDEMARK_BENCH_SIZE` may say how long its windows are."""
+    size = os.environ.get("TIDEMARK_BENCH_SIZE") or f"{_SIZE_MS} ms"
+    return load(PIPELINE_FILE, environ={"TIDEMARK_BENCH_EVENTS": str(events), "TIDEMARK_BENCH_SIZE": size})
 
 
 def audit(spark: SparkSession, events: Path, out: Path) -> Mapping[str, int]:
