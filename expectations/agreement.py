@@ -26,8 +26,6 @@ from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import keys
 from spark_jobs.replay.late_events import drops
 
-# All others are sent to every task.
-_MOST_OTHERS = 2_000_000
 _PANES_A_PIECE = 300_000
 _SUMS = ("rows", "lower", "upper", "combined")
 
@@ -39,7 +37,7 @@ def may_be_seen(pipeline: Pipeline) -> bool:
 
 def of_windows_fired_once(staged: Staged) -> int | None:
     """How many windows there are besides `staged.again`, if all of them agree; None if that cannot be seen so."""
-    if staged.again.count() > _MOST_OTHERS:
+    if not staged.few_again:
         return None
     names = staged.place
     first = keys.among(staged.panes.where("pane_index = 0"), staged.again, names, are=False)

@@ -42,6 +42,7 @@ _KEYED = ("panes", "window_results", "late_events")
 _SHOWING = ("panes", "window_results")
 _COUNTS_ALL = re.compile(r"count\s*\(\s*(\*|1)\s*\)", re.IGNORECASE)
 _COUNTS = ("rows_read", "filtered")
+_FEW = 2_000_000
 _TOLD_TRULY = "told_truly"
 _UNHASHABLE = re.compile(r"\b(map<|variant)")
 
@@ -93,10 +94,19 @@ class Staged(StagedTables):
         return self._keep(self.later_panes.select(*self.place).union(self.missed.select(*self.place)).distinct())
 
     @cached_property
+    def few_again(self) -> bool:
+        """Whether `again` is small enough to be sent to every task, which spares a shuffle of all other windows."""
+        return self.again.count() <= _FEW
+
+    def of_again(self, rows: DataFrame) -> DataFrame:
+        """Those of `rows`, which have a `place`, that are about a window of `again`."""
+        chosen = keys.among if self.few_again else keys.matching
+        return chosen(rows, self.again, self.place)
+
+    @cached_property
     def panes_again(self) -> DataFrame:
         """All panes of the windows of `again`."""
-        self.again.count()  # Spark joins what it keeps by how much it is.
-        return self._keep(keys.matching(self.panes, self.again, self.place))
+        return self._keep(self.of_again(self.panes))
 
     @cached_property
     def retractions(self) -> DataFrame:

@@ -13,7 +13,6 @@ from expectations import agreement, windows
 from expectations.law import Law, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import keys
 from spark_jobs.replay.late_events import drops
 
 _RESULT = ("window_end", "row_count", "pane_count", "too_late_count", "last_fired_at", "shown")
@@ -47,8 +46,7 @@ def glance(staged: Staged) -> tuple[int, DataFrame] | None:
     once = agreement.of_windows_fired_once(staged)
     if once is None:
         return None
-    results = keys.matching(staged.window_results, staged.again, staged.place)
-    return once, _side_by_side(staged, results, staged.panes_again)
+    return once, _side_by_side(staged, staged.of_again(staged.window_results), staged.panes_again)
 
 
 def _side_by_side(staged: Staged, results: DataFrame, panes: DataFrame) -> DataFrame:
