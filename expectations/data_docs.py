@@ -35,6 +35,7 @@ from jinja2 import ChoiceLoader, PackageLoader
 from spark_jobs.report.text import visible
 
 _PACKAGE = "expectations"
+_LONGEST = 2_000
 
 
 class Answer(Protocol):
@@ -157,8 +158,13 @@ def _markup(value: str) -> str:
 
 def _text(value: str, tag: str = "span") -> RenderedStringTemplateContent:
     """A text, as it can be seen; the library escapes what it puts into a template, not the template."""
-    template = {"template": "$value", "params": {"value": visible(value)}, "tag": tag}
+    template = {"template": "$value", "params": {"value": _cut(visible(value))}, "tag": tag}
     return RenderedStringTemplateContent(content_block_type="string_template", string_template=template)
+
+
+def _cut(text: str) -> str:
+    more = len(text) - _LONGEST
+    return text if more <= 0 else f"{text[:_LONGEST]}… cut, {more:,} more characters"
 
 
 def _statistics(answers: Sequence[Answer]) -> dict[str, Any]:

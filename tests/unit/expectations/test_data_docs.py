@@ -90,3 +90,9 @@ def test_each_expectation_of_a_pipeline_has_its_sentence() -> None:
     assert found["pipeline", "expect_column_values_to_be_between(panes.row_count)"] == "column='row_count', min_value=1"
     assert "quality.max_late_ratio" in found["run", "not_too_many_rows_are_late"]
     assert all(sentence for sentence in found.values())
+
+
+def test_a_long_value_is_cut_and_says_by_how_much() -> None:
+    found = page_of(Answer("pipeline", "one", False, "k" * 12_345))
+    assert "k" * 2_000 + "… cut, 10,345 more characters" in found.text
+    assert "k" * 2_001 not in found.text
