@@ -3,9 +3,9 @@
 `check(tables, pipeline, counts)` gives a `Check` for each; `suites` holds the built-in ones, a module a suite.
 """
 
-from expectations.check import Check
+from expectations.check import Answer, Check
 from expectations.checking import check
 from expectations.errors import AuditError
 from expectations.staged import EARLIER, LIVE
 
-__all__ = ["EARLIER", "LIVE", "AuditError", "Check", "check"]
+__all__ = ["EARLIER", "LIVE", "Answer", "AuditError", "Check", "check"]

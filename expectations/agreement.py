@@ -7,8 +7,8 @@ moment. Put side by side one by one, all of them would be shuffled with all that
     contents   a hash of 64 bits of what each pane and each result tells; how many there are on both sides, the sums of
                the lower and of the upper halves, and what remains when all are combined by exclusive or, are the same
 
-Two different contents pass with a chance of about 2^-128, two panes of one window never. Where anything differs,
-nothing is said of these windows, and each is looked at.
+Two panes of one window are always found. A result that differs from its pane passes only where both have one hash, a
+chance of 2^-64. Where anything differs, nothing is said of these windows, and each is looked at.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from expectations import firings, windows
+from expectations.hashing import hashed
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import keys
@@ -43,7 +45,7 @@ def of_windows_fired_once(staged: Staged) -> int | None:
     first = keys.among(staged.panes.where("pane_index = 0"), staged.again, names, are=False)
     results = keys.among(staged.window_results, staged.again, names, are=False)
     pieces = 1 + staged.counts.get("panes", 0) // _PANES_A_PIECE
-    panes = _of_panes(first, pieces, staged.pipeline)
+    panes = _of_panes(first, pieces)
     if panes["most"] > 1:
         return None
     found = _of_results(results, staged.pipeline)
@@ -51,15 +53,15 @@ def of_windows_fired_once(staged: Staged) -> int | None:
     return int(panes["rows"]) if agree else None
 
 
-def _of_panes(first: DataFrame, pieces: int, pipeline: Pipeline) -> dict[str, Any]:
+def _of_panes(first: DataFrame, pieces: int) -> dict[str, Any]:
     """The sums over the first panes; `most` is how many are in one place, more than 1 also where one is not right.
 
     Spread by place before they are grouped, and in many pieces: nothing comes together before, and a piece's groups
     stay in a core's own memory.
     """
-    place = F.xxhash64(*_key(pipeline), "window_start").alias("place")
+    place = _hash(first, ("window_start",)).alias("place")
     weight = F.when(F.col("is_right"), 1).otherwise(2).alias("weight")
-    each = _told(first, "fired_at", pipeline).select(place, "content", weight).repartition(pieces, "place")
+    each = _told(first, "fired_at").select(place, "content", weight).repartition(pieces, "place")
     # A place of one pane tells what that does; where there is another, nothing that is told matters.
     places = each.groupBy("place").agg(F.sum("weight").alias("weight"), F.bit_xor("content").alias("content"))
     most = F.coalesce(F.max("weight"), F.lit(0)).alias("most")
@@ -72,22 +74,22 @@ def _of_results(results: DataFrame, pipeline: Pipeline) -> dict[str, Any]:
     if not drops(pipeline):
         right.append(F.col("too_late_count") == 0)
     strange = F.count_if(~F.col("is_right")).alias("strange")
-    return _told(results, "last_fired_at", pipeline, right).agg(strange, *_sums()).collect()[0].asDict()
+    return _told(results, "last_fired_at", right).agg(strange, *_sums()).collect()[0].asDict()
 
 
-def _told(rows: DataFrame, fired_at: str, pipeline: Pipeline, right: Sequence[Column] = ()) -> DataFrame:
+def _told(rows: DataFrame, fired_at: str, right: Sequence[Column] = ()) -> DataFrame:
     """`content`, the hash of what a row tells, and `is_right`, whether nothing is null and `right` holds."""
-    told = ["window_start", "window_end", "row_count", fired_at, "shown"]
+    told = ("window_start", "window_end", "row_count", fired_at, "shown")
     holds = [*(F.col(name).isNotNull() for name in told), *right]
     is_right = F.coalesce(reduce(Column.__and__, holds), F.lit(False))
-    content = F.xxhash64(*_key(pipeline), *told)
-    return rows.select("key", "window_start", content.alias("content"), is_right.alias("is_right"))
+    return rows.select("key", "window_start", _hash(rows, told).alias("content"), is_right.alias("is_right"))
 
 
-def _key(pipeline: Pipeline) -> list[Column]:
-    """The key as a hash tells it: of a null it takes no notice, so whether it is one is told too."""
-    values = [F.col("key").getField(name) for name in pipeline.windows.key]
-    return [part for value in values for part in (value, value.isNull())]
+def _hash(rows: DataFrame, names: Sequence[str]) -> Column:
+    """The hash of the key's columns, and of others."""
+    key = rows.schema["key"].dataType
+    of_key = [(F.col("key").getField(f.name), f.dataType) for f in key.fields] if isinstance(key, T.StructType) else []
+    return hashed([*of_key, *((F.col(name), rows.schema[name].dataType) for name in names)])
 
 
 def _sums() -> list[Column]:

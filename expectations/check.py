@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 
 @dataclass(frozen=True)
@@ -23,3 +24,31 @@ class Check:
     details: str
     blocks: bool = True
     table: str | None = None
+
+
+class Answer(Protocol):
+    """What is kept of a check: a check is one, and a row of the table `quality`."""
+
+    @property
+    def suite(self) -> str:
+        """Which suite asked."""
+
+    @property
+    def expectation(self) -> str:
+        """What was asked."""
+
+    @property
+    def success(self) -> bool:
+        """Whether it holds."""
+
+    @property
+    def observed(self) -> str:
+        """What was found."""
+
+    @property
+    def unexpected_count(self) -> int | None:
+        """How many rows or values break it, where that is a number of rows."""
+
+    @property
+    def details(self) -> str:
+        """Some of what breaks it, a line each."""

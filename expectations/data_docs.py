@@ -13,7 +13,7 @@ import html
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
-from typing import Any, Protocol
+from typing import Any
 
 from great_expectations import __version__ as library
 from great_expectations.core.expectation_validation_result import (
@@ -32,34 +32,11 @@ from great_expectations.render.renderer.renderer import renderer
 from great_expectations.render.view.view import DefaultJinjaPageView
 from jinja2 import ChoiceLoader, PackageLoader
 
+from expectations.check import Answer
 from spark_jobs.report.text import visible
 
 _PACKAGE = "expectations"
 _LONGEST = 2_000
-
-
-class Answer(Protocol):
-    """A row of the table `quality`."""
-
-    @property
-    def suite(self) -> str:
-        """Which suite asked."""
-
-    @property
-    def expectation(self) -> str:
-        """What was asked."""
-
-    @property
-    def success(self) -> bool:
-        """Whether it holds."""
-
-    @property
-    def observed(self) -> str:
-        """What was found."""
-
-    @property
-    def details(self) -> str:
-        """Some of what breaks it, a line each."""
 
 
 class ExpectAsTold(BatchExpectation):

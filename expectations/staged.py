@@ -16,6 +16,7 @@ from pyspark.sql import functions as F
 
 from expectations.disclosure import first_line
 from expectations.errors import AuditError
+from expectations.hashing import hashed
 from expectations.own_columns import invalid_rows_told_truly, late_rows_told_truly
 from expectations.staged_tables import WINDOW, StagedTables
 from expectations.windows import bounds, of_row, overlap
@@ -44,7 +45,6 @@ _COUNTS_ALL = re.compile(r"count\s*\(\s*(\*|1)\s*\)", re.IGNORECASE)
 _COUNTS = ("rows_read", "filtered")
 _FEW = 2_000_000
 _TOLD_TRULY = "told_truly"
-_UNHASHABLE = re.compile(r"\b(map<|variant)")
 
 
 class Staged(StagedTables):
@@ -236,11 +236,8 @@ class Staged(StagedTables):
         return F.struct(*(F.col(f"`{name}`").alias(name) for name in names)) if names else F.lit(None).cast("string")
 
     def _shown(self, rows: DataFrame) -> Column:
-        names = [a.name for a in self.pipeline.windows.aggregates]
-        kinds = {field.name.lower(): field.dataType.simpleString() for field in rows.schema}
-        # Spark has no hash of a map, but of the text that shows it.
-        texts = {n: F.to_json(F.struct(F.col(f"`{n}`"))) for n in names if _UNHASHABLE.search(kinds[n.lower()])}
-        return F.xxhash64(*(texts.get(n, F.col(f"`{n}`")) for n in names)) if names else F.lit(0)
+        kinds = {field.name.lower(): field.dataType for field in rows.schema}
+        return hashed((F.col(f"`{a.name}`"), kinds[a.name.lower()]) for a in self.pipeline.windows.aggregates)
 
     def _counts_rows(self) -> Column:
         counting = [F.col(f"`{name}`") == F.col("row_count") for name in count_all_rows(self.pipeline)]

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from spark_jobs import __version__
+from spark_jobs.replay.late_events import drops
 from spark_jobs.tables.lake import Lake, result_tables
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from spark_jobs.pipeline.model import Pipeline
     from spark_jobs.tables.ledger import Run
 
-# Suites that are about one table; those that are not are about the source.
-_TABLES = {
+#: Suites that are about one table; those that are not are about the source.
+TABLES = {
     "source": "invalid_events",
     "watermarks": "watermarks",
     "clock": "watermarks",
@@ -122,7 +123,7 @@ def _inputs(pipeline: Pipeline, lake: Lake, counts: Mapping[str, int], checks: S
 
     about: dict[str, list[data_quality_assertions_dataset.Assertion]] = {}
     for check in checks:
-        about.setdefault(check.table or _TABLES.get(check.suite, ""), []).append(
+        about.setdefault(check.table or TABLES.get(check.suite, ""), []).append(
             data_quality_assertions_dataset.Assertion(
                 assertion=f"{check.suite}.{check.expectation}",
                 success=check.success,
@@ -141,6 +142,8 @@ def _inputs(pipeline: Pipeline, lake: Lake, counts: Mapping[str, int], checks: S
             facets["dataQualityAssertions"] = told
         rows = counts.get(_COUNTS.get(table, table))
         # Of several sources their rows are counted together.
+        if table == "late_events" and drops(pipeline):
+            rows = 0
         if rows is not None and (table or len(sources) == 1):
             facets["dataQualityMetrics"] = data_quality_metrics_input_dataset.DataQualityMetricsInputDatasetFacet(
                 {}, rowCount=rows

@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from expectations import Answer
 from spark_jobs import __version__
 from spark_jobs.jobs import join_report, report_lines
 from spark_jobs.jobs.errors import InputError
@@ -34,34 +35,6 @@ from spark_jobs.tables.ledger import Run
 
 #: Result columns with a chart of their own.
 _CHARTED = 12
-
-
-class Checked(Protocol):
-    """An answer of the audit; a check of the suites and a row of the table `quality` are both."""
-
-    @property
-    def suite(self) -> str:
-        """Which suite asked."""
-
-    @property
-    def expectation(self) -> str:
-        """What was asked."""
-
-    @property
-    def success(self) -> bool:
-        """Whether it holds."""
-
-    @property
-    def observed(self) -> str:
-        """What was found."""
-
-    @property
-    def unexpected_count(self) -> int | None:
-        """How many rows or values break it, where that is a number of rows."""
-
-    @property
-    def details(self) -> str:
-        """Some of what breaks it, a line each."""
 
 
 def report(
@@ -96,7 +69,7 @@ def collect(
     lake: Lake,
     run: Run,
     tables: Mapping[str, DataFrame],
-    checks: Sequence[Checked],
+    checks: Sequence[Answer],
     alternatives: Sequence[Mapping[str, int | str]] = (),
 ) -> d.ReportData:
     """Reduce a run to what its report shows.

@@ -361,9 +361,10 @@ class Runner:
         path = reporting.report(self._spark, pipeline, self._lake, run, others)
         self._progress("report", str(path))
         if pipeline.quality.data_docs:
-            from spark_jobs.jobs.data_docs import data_docs
+            from spark_jobs.jobs import data_docs
 
-            self._progress("report", str(data_docs(self._spark, pipeline, self._lake, run)))
+            if data_docs.can_be_made(run):
+                self._progress("report", str(data_docs.data_docs(self._spark, pipeline, self._lake, run)))
         return replace(self._outcome(run, "report", "done", f"report: {path}", began), report=str(path))
 
     def _record(self, run: Run, step: Step, *, beside: bool = False) -> Run:

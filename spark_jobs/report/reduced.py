@@ -46,11 +46,7 @@ _OWN = frozenset(("event_time", "arrival_time", "late_by_ms"))
 def firings(watermarks: DataFrame) -> DataFrame:
     """The emissions that fired windows: `fires_ms`, `watermark_ms`, a row each; the end of the input is none."""
     reached = F.unix_millis("watermark_at_fire")
-    return (
-        watermarks.where(F.col("fires_at").isNotNull() & (reached < F.lit(_END_MS)))
-        .groupBy(F.unix_millis("fires_at").alias("fires_ms"))
-        .agg(F.max(reached).alias("watermark_ms"))
-    )
+    return _fired(watermarks).groupBy("fires_ms").agg(F.max(reached).alias("watermark_ms"))
 
 
 def line(emissions: DataFrame) -> DataFrame:
@@ -77,7 +73,7 @@ def of_partitions(watermarks: DataFrame) -> DataFrame:
     groups = _grouped(firings(watermarks), "fires_ms", PARTITION_POINTS).groupBy("group")
     points = groups.agg(last, F.count("*").alias("emissions")).select("last.*", "emissions")
     # All windows of an emission tell the same.
-    told = watermarks.withColumn("fires_ms", F.unix_millis("fires_at")).dropDuplicates(["fires_ms"])
+    told = _fired(watermarks).dropDuplicates(["fires_ms"])
     each = told.join(F.broadcast(points), "fires_ms").select(*points.columns, F.inline("partition_watermarks"))
     own = F.unix_millis("watermark").alias("own_ms")
     return each.where("source_partition is not null").select(
@@ -222,6 +218,13 @@ def heaviest_keys(late_events: DataFrame, pipeline: Pipeline) -> DataFrame:
 def reasons(invalid_events: DataFrame) -> DataFrame:
     """`reason, rows`."""
     return invalid_events.groupBy("reason").agg(F.count("*").alias("rows"))
+
+
+def _fired(watermarks: DataFrame) -> DataFrame:
+    """The windows that an emission fired, with its `fires_ms`."""
+    by_emission = F.unix_millis("watermark_at_fire") < F.lit(_END_MS)
+    fired = watermarks.where(F.col("fires_at").isNotNull() & by_emission)
+    return fired.withColumn("fires_ms", F.unix_millis("fires_at"))
 
 
 def _late(rows: DataFrame, too_late: Column, arrived: str) -> DataFrame:

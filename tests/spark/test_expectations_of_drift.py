@@ -126,3 +126,21 @@ def test_a_part_of_time_is_held_against_what_is_published_before_it(
     (told,) = rows_of(checks.where(f"suite = 'drift' AND run_id = '{part[0].run_id}'"))
     assert (told["success"], told["observed"]) == (False, "2 of 2 rows")
     assert [json.loads(line)["seasons"] for line in told["details"].splitlines()] == [3, 3]
+
+
+@pytest.mark.soak
+def test_a_run_that_goes_on_is_held_against_what_runs_before_it_have_published(
+    spark: SparkSession, lake: Lake, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    table = history.land(spark, history.events(), tmp_path_factory.mktemp("going_on") / "events")
+    settings = {"quality__drift": "{tolerance: 0.5, every: 10 minutes, seasons: 3}"}
+    pipeline = history.pipeline(table, replay__end_of_input="keep_open", **settings)
+    told = []
+    for hours in (2, 3):
+        outcomes = taken(spark, pipeline, lake, arrived_to=history.START + timedelta(hours=hours))
+        checks = spark.read.format("delta").load(lake.path("quality"))
+        told += rows_of(checks.where(f"suite = 'drift' AND run_id = '{outcomes[0].run_id}'"))
+    assert all(row["success"] or row["details"] for row in told)
+    # The windows of an hour and those that were open before it, each with the windows before them.
+    first, second = (int(row["observed"].split(" of ")[1].removesuffix(" rows")) for row in told)
+    assert 6 <= second < first

@@ -107,6 +107,14 @@ def test_a_partition_that_holds_nothing_back_while_it_stands_still_is_idle(spark
     }
 
 
+def test_the_end_of_the_input_is_no_emission_even_where_one_fires_at_that_moment(spark: SparkSession) -> None:
+    rows = {**drawn_run.CORRECT, "watermarks": [dict(row) for row in drawn_run.CORRECT["watermarks"]]}
+    rows["watermarks"][2]["fires_at"] = drawn_run.at(22)
+    for ordered in (rows["watermarks"], rows["watermarks"][::-1]):
+        found = collected(spark, drawn_run.frames(spark, {**rows, "watermarks": ordered})).partitions
+        assert [line.watermark_ms[1] for line in found.lines] == [ms(21), ms(20.5)]
+
+
 def test_completeness_counts_the_rows_that_no_result_tells_of(drawn: ReportData) -> None:
     found = drawn.completeness
     assert (found.starts_ms, found.ends_ms) == ((ms(0), ms(10), ms(20)), (ms(10), ms(20), ms(30)))

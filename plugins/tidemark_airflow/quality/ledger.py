@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from spark_jobs.tables.lake import Lake
@@ -48,18 +49,10 @@ def find(lake: Lake, run_id: str) -> Run | None:
     return next(iter(found or ()), None)
 
 
-def has_report(lake: Lake, run_id: str) -> bool:
-    """Whether the report of a run is where it would be."""
+def is_there(page: Path) -> bool:
+    """Whether a page about a run is where it would be."""
     try:
-        return lake.report_file(run_id).is_file()
-    except OSError:
-        return False
-
-
-def has_data_docs(lake: Lake, run_id: str) -> bool:
-    """Whether Great Expectations' page about a run is where it would be."""
-    try:
-        return lake.data_docs_file(run_id).is_file()
+        return page.is_file()
     except OSError:
         return False
 

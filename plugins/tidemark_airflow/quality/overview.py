@@ -67,7 +67,7 @@ def _row(pipeline: str, dag_run: DagRunState | None) -> Row:
         return Row(pipeline, dag_run=dag_run)
     run, *_ = history.runs
     trend = tuple(Ratios.of(one.counts) for one in reversed(history.runs[:TREND]))
-    return Row(pipeline, run, trend, ledger.has_report(lake, run.run_id), dag_run=dag_run)
+    return Row(pipeline, run, trend, ledger.is_there(lake.report_file(run.run_id)), dag_run=dag_run)
 
 
 @cache

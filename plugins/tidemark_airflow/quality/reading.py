@@ -70,9 +70,9 @@ def _shown(lake: Lake, runs: Sequence[Run], *, failed_only: bool = False) -> lis
         Shown(
             one,
             told.get(one.run_id, ()),
-            ledger.has_report(lake, one.run_id),
+            ledger.is_there(lake.report_file(one.run_id)),
             problem,
-            ledger.has_data_docs(lake, one.run_id),
+            ledger.is_there(lake.data_docs_file(one.run_id)),
         )
         for one in runs
     ]

@@ -27,6 +27,7 @@ class Answer:
     success: bool
     observed: str
     details: str = ""
+    unexpected_count: int | None = None
 
 
 class Elements(HTMLParser):

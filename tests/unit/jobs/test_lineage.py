@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -12,8 +13,9 @@ from typing import Any
 import pytest
 
 from expectations.check import Check
+from expectations.suites import JOIN_SUITES, SUITES
 from spark_jobs.jobs import lineage
-from spark_jobs.pipeline import Pipeline, Source, TimeField, Windows
+from spark_jobs.pipeline import LateData, Pipeline, Source, TimeField, Windows
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import Run, Step
 
@@ -59,13 +61,13 @@ def _endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
     thread.join()
 
 
-def told(checks: list[Check], *, blocked: bool = False) -> list[str]:
+def told(checks: list[Check], *, blocked: bool = False, pipeline: Pipeline = PIPELINE) -> list[str]:
     """Tell of a run with 40 rows and 7 panes; returns the problems."""
     step = Step("replay", "done", BEGAN, BEGAN, {"rows_read": 40, "panes": 7, "windows": 5, "too_late": 2})
     run = Run("r0123", "departures", "f", "full", 3, None, None, (step,))
     problems: list[str] = []
     lineage.tell(
-        PIPELINE, Lake("/lake", "departures"), run, checks, blocked=blocked, began=BEGAN, problem=problems.append
+        pipeline, Lake("/lake", "departures"), run, checks, blocked=blocked, began=BEGAN, problem=problems.append
     )
     return problems
 
@@ -128,6 +130,19 @@ def test_nothing_is_sent_where_nothing_is_set(endpoint: Endpoint, monkeypatch: p
     monkeypatch.delenv("OPENLINEAGE_URL")
     assert told(CHECKS) == []
     assert endpoint.events == []
+
+
+def test_every_suite_is_about_a_table_or_about_the_source() -> None:
+    # One that is not in either list would be told of the source by mistake.
+    names = {suite.name for suite in SUITES} | {suite.name for suite in JOIN_SUITES}
+    assert names - set(lineage.TABLES) == {"run", "silence"}
+
+
+def test_rows_that_are_dropped_are_in_no_table(endpoint: Endpoint) -> None:
+    windows = replace(PIPELINE.windows, late_data=LateData.DROP)
+    assert told(CHECKS, pipeline=replace(PIPELINE, windows=windows)) == []
+    inputs = {one["name"].split("/")[-1]: one["inputFacets"] for one in endpoint.events[1]["inputs"]}
+    assert inputs["late_events"]["dataQualityMetrics"]["rowCount"] == 0
 
 
 @pytest.mark.parametrize(
