@@ -60,6 +60,11 @@ def test_only_windows_that_fired_again_or_missed_a_row_are_looked_at_one_by_one(
                 "run.every_row_is_accounted_for",
             },
         ),
+        # A pane three times: their exclusive or is that of one.
+        (
+            both(repeat("panes", 4), repeat("panes", 4)),
+            {"panes.every_window_has_one_pane_0", "window_results.results_count_their_panes"},
+        ),
         (
             change("window_results", 2, flights=7),
             {"window_results.results_show_what_the_latest_pane_shows"},
@@ -69,7 +74,7 @@ def test_only_windows_that_fired_again_or_missed_a_row_are_looked_at_one_by_one(
             {"window_results.results_hold_the_rows_of_the_latest_pane"},
         ),
     ],
-    ids=["swapped", "twice", "another value", "null on both sides"],
+    ids=["swapped", "twice", "three alike", "another value", "null on both sides"],
 )
 def test_what_does_not_agree_is_told_by_its_own_law(spark: SparkSession, fault: Fault, broken: set[str]) -> None:
     told = staged(spark, fault)
