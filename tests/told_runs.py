@@ -70,6 +70,7 @@ def eventful() -> ReportData:
             "late_panes": 3,
         },
         allowed_lateness_ms=2 * HOUR,
+        bounds_ms=(HOUR // 2,),
         key=("carrier",),
         settings=(Setting("windows.allowed_lateness", "2 hours"),),
         watermark=WatermarkLine((START + 8 * HOUR, START + 11 * HOUR), (START + HOUR, START + 4 * HOUR), 2, 1, 0),

@@ -22,7 +22,7 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.page_file import write_page
 from spark_jobs.pipeline.checks import COMPLETE_TABLE
 from spark_jobs.pipeline.durations import format_duration
-from spark_jobs.pipeline.model import LateData, Pipeline
+from spark_jobs.pipeline.model import LateData, Pipeline, Strategy
 from spark_jobs.replay import complete, gathering, late_events, retractions, triggers, windows
 from spark_jobs.report import data as d
 from spark_jobs.report import lacking, reduced
@@ -101,6 +101,7 @@ def collect(
                 run=_facts(spark, pipeline, lake, run),
                 counts=run.counts,
                 allowed_lateness_ms=allowed_ms,
+                bounds_ms=bounds_ms(pipeline),
                 overlapping=windows.overlap(pipeline.windows),
                 waits=triggers.is_default(pipeline),
                 late_rows_fire=triggers.late_rows_fire(pipeline)
@@ -188,6 +189,14 @@ class _Late:
             longest_ms=longest,
             open_ended=longest >= chosen.edges_ms[-1],
         )
+
+
+def bounds_ms(pipeline: Pipeline) -> tuple[int, ...]:
+    """Give the bounds of the sources' watermarks, each length once, in ms; none where one is not bounded so."""
+    watermarks = [united.watermark for united in pipeline.sources] or [pipeline.watermark]
+    if any(one.strategy is not Strategy.BOUNDED_OUT_OF_ORDERNESS for one in watermarks):
+        return ()
+    return tuple(sorted({one.out_of_orderness_ms for one in watermarks}))
 
 
 def _results(results: DataFrame, pipeline: Pipeline) -> d.Results:

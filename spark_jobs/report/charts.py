@@ -172,7 +172,8 @@ def _marks(marks: LateMarks) -> dict[str, Any]:
 def _lateness(lateness: Lateness, allowed_ms: int | None) -> figure:
     unit_ms, unit = unit_for(lateness.edges_ms[-1])
     edges = np.array(lateness.edges_ms, dtype=np.float64) / unit_ms
-    ranges = {"x_range": Range1d(start=0, end=float(edges[-1])), "y_range": DataRange1d(start=0)}
+    # Begins a little before 0, where the watermark is drawn.
+    ranges = {"x_range": Range1d(start=-float(edges[-1]) / 64, end=float(edges[-1])), "y_range": DataRange1d(start=0)}
     fig = new_figure(f"Watermark past window end ({unit})", "Rows", height=300, **ranges)
     fig.yaxis.formatter = NumeralTickFormatter(format="0,0")
     for role, counts, hatch in (("late", lateness.late, " "), ("too-late", lateness.too_late, "/")):
@@ -182,11 +183,17 @@ def _lateness(lateness: Lateness, allowed_ms: int | None) -> figure:
         bars = fig.quad("left", "right", "rows", 0, source=source, line_width=0.5, hatch_pattern=hatch, hatch_alpha=0.5)
         give_role(bars.glyph, role)
         add_hover(fig, [bars], [("rows", "@rows{0,0}"), (unit, "@left{0.[00]} to @right{0.[00]}")])
+    _stand(fig, 0, "watermark", [])
     if allowed_ms is not None:
-        edge = Span(location=allowed_ms / unit_ms, dimension="height", line_width=2, line_dash=[6, 4], level="overlay")
-        give_role(edge, "ink")
-        fig.add_layout(edge)
+        _stand(fig, allowed_ms / unit_ms, "ink", [6, 4])
     return fig
+
+
+def _stand(fig: figure, location: float, role: str, dash: list[int]) -> None:
+    """Draw a line from bottom to top."""
+    line = Span(location=location, dimension="height", line_width=2, line_dash=dash, level="overlay")
+    give_role(line, role)
+    fig.add_layout(line)
 
 
 def _results(results: Results) -> dict[str, figure]:

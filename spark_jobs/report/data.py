@@ -264,17 +264,19 @@ class JoinFacts:
 class ReportData:
     """Everything on the page. `counts` has the names of the ledger; a name that is missing was not counted.
 
-    With `overlapping` windows a late row is among the late marks and in the histogram once for each window that took it
-    late. `waits`: windows fire at their end, and not before. `late_rows_fire`: each late row fires its window, so that
-    late marks are late rows; otherwise they are late firings. `closes`: a window has an end, behind which rows are too
-    late for it. `keeps_late`: those rows are in `late_events`; otherwise they are counted alone. `join`: results are
-    pairs. `cost` is there in the mode complete alone.
+    `bounds_ms`: how far the watermark stays behind the newest row, each length once that a source has; none where one
+    is not bounded so. With `overlapping` windows a late row is among the late marks and in the histogram once for each
+    window that took it late. `waits`: windows fire at their end, and not before. `late_rows_fire`: each late row fires
+    its window, so that late marks are late rows; otherwise they are late firings. `closes`: a window has an end, behind
+    which rows are too late for it. `keeps_late`: those rows are in `late_events`; otherwise they are counted alone.
+    `join`: results are pairs. `cost` is there in the mode complete alone.
     """
 
     pipeline: str
     run: RunFacts
     counts: Mapping[str, int] = field(default_factory=dict)
     allowed_lateness_ms: int = 0
+    bounds_ms: tuple[int, ...] = ()
     overlapping: bool = False
     waits: bool = True
     late_rows_fire: bool = True

@@ -88,6 +88,7 @@ def lateness(data: ReportData) -> Picture:
     what = "rows were taken" if data.late_rows_fire else "firings stand for the late rows that were taken"
     told = [
         f"How far the watermark already stood past {_judged_by(data)} when the row came.",
+        f"The solid line at 0 is the watermark{_held_behind(data)}: what comes before it is on time.",
         f"{number(late)} late {what}, {number(too_late)} were too late; the longest lateness is {longest}.",
         f"The dashed line is the allowed lateness, {allowed}: from there on a row is too late."
         if data.closes
@@ -105,8 +106,17 @@ def lateness(data: ReportData) -> Picture:
             rows.append((duration(start), "and more" if last else duration(end), number(taken), number(missed)))
     head = ("from", "to, exclusive", "late rows" if data.late_rows_fire else "late firings", "too late rows")
     bars = (Sign("bar", "late", "late, taken"), Sign("hatched", "too-late", "too late"))
-    signs = (*bars, Sign("dashed", "ink", "allowed lateness")) if data.closes else bars
+    edge = (Sign("dashed", "ink", "allowed lateness"),) if data.closes else ()
+    signs = (Sign("line", "watermark", "watermark"), *bars, *edge)
     return Picture(charts.LATENESS, signs, tuple(told), "Rows by lateness", head, tuple(rows))
+
+
+def _held_behind(data: ReportData) -> str:
+    """What holds the watermark back, where that is a bound."""
+    if not data.bounds_ms:
+        return ""
+    bounds = " or ".join(duration(bound) for bound in data.bounds_ms)
+    return f", which the bound of {bounds} holds behind the newest rows"
 
 
 def _judged_by(data: ReportData) -> str:

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from spark_jobs.jobs import report
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.run import Runner
-from spark_jobs.pipeline.model import Accumulation, Aggregate, Pipeline
+from spark_jobs.pipeline.model import Accumulation, Aggregate, Pipeline, Strategy, UnitedSource, Watermark
 from spark_jobs.report import reduced, render
 from spark_jobs.report.data import Combined, Completeness, LateMark, ReportData, TooLateKey, TooLateWindow
 from spark_jobs.tables.interval import Interval
@@ -74,6 +74,17 @@ def test_lateness_is_how_far_the_watermark_stood_past_the_last_millisecond_of_th
     assert late == {1000: 2, 2000: 1}
     assert too_late == {6000: 1, 9000: 1}
     assert drawn.lateness.longest_ms == 9001
+
+
+def test_the_report_knows_the_bounds_of_all_sources(drawn: ReportData) -> None:
+    def bounds(*watermarks: Watermark) -> tuple[int, ...]:
+        sources = tuple(UnitedSource(f"s{i}", drawn_run.PIPELINE.source, one) for i, one in enumerate(watermarks))
+        return report.bounds_ms(replace(drawn_run.PIPELINE, sources=sources))
+
+    minute, second = Watermark(out_of_orderness_ms=60_000), Watermark(out_of_orderness_ms=1_000)
+    assert drawn.bounds_ms == bounds() == (drawn_run.PIPELINE.watermark.out_of_orderness_ms,)
+    assert bounds(minute, second, minute) == (1_000, 60_000)
+    assert bounds(minute, Watermark(Strategy.MONOTONOUS)) == ()
 
 
 def test_results_are_taken_together_over_keys_window_by_window(drawn: ReportData) -> None:

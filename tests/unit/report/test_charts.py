@@ -58,9 +58,20 @@ def test_late_and_too_late_differ_in_shape_and_not_in_colour_alone(run: ReportDa
     assert hatches["late"] != hatches["too-late"]
 
 
+def spans(fig: Any) -> dict[str, Any]:
+    """What stands from bottom to top, by its role."""
+    return {model.tags[0]: model for model in fig.center if type(model).__name__ == "Span"}
+
+
+def test_the_histogram_shows_where_the_bound_ends(run: ReportData) -> None:
+    fig = charts.charts(run)[charts.LATENESS]
+    assert spans(fig)["watermark"].location == 0
+    assert fig.x_range.start < 0
+
+
 def test_the_allowed_lateness_is_drawn_into_the_histogram_in_its_unit(run: ReportData) -> None:
     fig = charts.charts(run)[charts.LATENESS]
-    span = next(model for model in fig.center if type(model).__name__ == "Span")
+    span = spans(fig)["ink"]
     bars = {r.glyph.tags[0]: dict(r.data_source.data) for r in fig.renderers}
     assert span.location == 2
     assert list(bars["late"]["right"]) == [1]

@@ -291,6 +291,20 @@ def test_the_page_says_what_becomes_of_late_rows(run: ReportData) -> None:
     assert "The dashed line is the allowed lateness" not in updating
 
 
+@pytest.mark.parametrize(
+    ("bounds_ms", "told"),
+    [
+        ((30_000,), "is the watermark, which the bound of 30 seconds holds behind the newest rows"),
+        ((0, 60_000), "which the bound of 0s or 1 minute holds behind"),
+        ((), "The solid line at 0 is the watermark: what comes before it is on time."),
+    ],
+)
+def test_the_page_says_which_bound_the_lateness_is_counted_from(
+    run: ReportData, bounds_ms: tuple[int, ...], told: str
+) -> None:
+    assert told in render(replace(run, bounds_ms=bounds_ms))
+
+
 def joined(run: ReportData, between: str | None) -> ReportData:
     """A run that joined orders and payments."""
     each = {"rows_read_of_orders": 13, "too_late_of_orders": 2, "rows_read_of_payments": 7, "too_late_of_payments": 0}
