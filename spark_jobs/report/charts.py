@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from bokeh.models import ColumnDataSource, DataRange1d, NumeralTickFormatter, Range1d
+from bokeh.models import BasicTicker, ColumnDataSource, DataRange1d, NumeralTickFormatter, Range1d
 from bokeh.models.annotations import Span
 from bokeh.plotting import figure
 
@@ -175,6 +175,7 @@ def _lateness(lateness: Lateness, allowed_ms: int | None) -> figure:
     # Begins a little before 0, where the watermark is drawn.
     ranges = {"x_range": Range1d(start=-float(edges[-1]) / 64, end=float(edges[-1])), "y_range": DataRange1d(start=0)}
     fig = new_figure(f"Watermark past window end ({unit})", "Rows", height=300, **ranges)
+    fig.yaxis.ticker = BasicTicker(min_interval=1)
     fig.yaxis.formatter = NumeralTickFormatter(format="0,0")
     for role, counts, hatch in (("late", lateness.late, " "), ("too-late", lateness.too_late, "/")):
         rows = np.array(counts, dtype=np.float64)

@@ -69,6 +69,10 @@ def test_the_histogram_shows_where_the_bound_ends(run: ReportData) -> None:
     assert fig.x_range.start < 0
 
 
+def test_a_few_rows_are_not_counted_in_halves(run: ReportData) -> None:
+    assert charts.charts(run)[charts.LATENESS].yaxis[0].ticker.min_interval == 1
+
+
 def test_the_allowed_lateness_is_drawn_into_the_histogram_in_its_unit(run: ReportData) -> None:
     fig = charts.charts(run)[charts.LATENESS]
     span = spans(fig)["ink"]
