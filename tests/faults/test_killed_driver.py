@@ -24,7 +24,7 @@ from tests.spark import history
 from tests.spark.test_runs import publish
 from tests.spark.whole_run import assert_published
 
-pytestmark = [pytest.mark.spark, pytest.mark.faults]
+pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.usefixtures("session")]
 
 MOMENTS: dict[str, str] = {
     "the census is written": "_work/{run}/census/_SUCCESS",

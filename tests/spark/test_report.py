@@ -23,7 +23,7 @@ from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run, Step
 from tests.spark import drawn_run, history
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 LAKE = Lake("/lake", "departures")
 RUN = Run("r1", "departures", "f" * 16, "full", 0, None, None)
