@@ -1,35 +1,57 @@
-"""Agreement: whether results and panes of windows that fired once say the same, told of all of them together.
+"""Agreement: whether panes and results of windows that fired once are right, told of all of them together.
 
 Most windows fire once and miss no row. Of such a window one pane and one result tell the same rows, aggregates and
 moment. Put side by side one by one, all of them would be shuffled with all that they tell. Instead
 
+    laws       each first pane obeys the laws of panes
     places     no two first panes are of one (key, window): a hash of 64 bits of each, grouped
-    contents   a hash of 64 bits of what each pane and each result tells; how many there are on both sides, the sums of
-               the lower and of the upper halves, and what remains when all are combined by exclusive or, are the same
+    contents   a hash of 64 bits of the place and of what is told there, of each pane and each result; how many there
+               are on both sides, the sums of the lower and of the upper halves, and what remains when all are combined
+               by exclusive or, are the same
 
 Two panes of one window are always found. A result that differs from its pane passes only where both have one hash, a
-chance of 2^-64. Where anything differs, nothing is said of these windows, and each is looked at.
+chance of 2^-64. Where anything differs, nothing is said of these windows, and each is looked at. Panes and results are
+read once for all of this, at once, while the windows that fired again are still being sought: their part of the sums is
+taken off afterwards.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from functools import reduce
-from typing import Any
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from expectations import firings, windows
 from expectations.hashing import hashed
-from expectations.staged import Staged
+from expectations.law import Law
+from expectations.staged import PLACE_HASH, Staged
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import keys
-from spark_jobs.replay.late_events import drops
 
 _PANES_A_PIECE = 300_000
-_SUMS = ("rows", "lower", "upper", "combined")
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Over rows: how many there are, the sums of the halves of their contents, these combined, how many are strange."""
+
+    rows: int
+    lower: int
+    upper: int
+    combined: int
+    strange: int = 0
+
+    @classmethod
+    def of(cls, row: Row) -> Sums:
+        """Take them from a row that has them."""
+        return cls(**{field.name: row[field.name] for field in fields(cls) if field.name in row})
+
+    def without(self, some: Sums) -> Sums:
+        """Those of the rows besides `some` of them."""
+        left = {f.name: getattr(self, f.name) - getattr(some, f.name) for f in fields(self)}
+        return Sums(**{**left, "combined": self.combined ^ some.combined})
 
 
 def may_be_seen(pipeline: Pipeline) -> bool:
@@ -37,59 +59,53 @@ def may_be_seen(pipeline: Pipeline) -> bool:
     return firings.are_default(pipeline) and not windows.are_sessions(pipeline)
 
 
-def of_windows_fired_once(staged: Staged) -> int | None:
-    """How many windows there are besides `staged.again`, if all of them agree; None if that cannot be seen so."""
-    if not staged.few_again:
-        return None
-    names = staged.place
-    first = keys.among(staged.panes.where("pane_index = 0"), staged.again, names, are=False)
-    results = keys.among(staged.window_results, staged.again, names, are=False)
-    pieces = 1 + staged.counts.get("panes", 0) // _PANES_A_PIECE
-    panes = _of_panes(first, pieces)
-    if panes["most"] > 1:
-        return None
-    found = _of_results(results, staged.pipeline)
-    agree = not found["strange"] and all(panes[name] == found[name] for name in _SUMS)
-    return int(panes["rows"]) if agree else None
-
-
-def _of_panes(first: DataFrame, pieces: int) -> dict[str, Any]:
-    """The sums over the first panes; `most` is how many are in one place, more than 1 also where one is not right.
+def sums_of_panes(staged: Staged, first: DataFrame, laws: Sequence[Law]) -> Sums | None:
+    """The sums over `first`, all panes that have number 0; None if one is not right, or two are of one window.
 
     Spread by place before they are grouped, and in many pieces: nothing comes together before, and a piece's groups
     stay in a core's own memory.
     """
-    place = _hash(first, ("window_start",)).alias("place")
+    pieces = 1 + staged.counts.get("panes", 0) // _PANES_A_PIECE
+    told = _told(staged, first, "fired_at", [F.expr(law.holds) for law in laws])
     weight = F.when(F.col("is_right"), 1).otherwise(2).alias("weight")
-    each = _told(first, "fired_at").select(place, "content", weight).repartition(pieces, "place")
+    each = told.select(PLACE_HASH, "content", weight).repartition(pieces, PLACE_HASH)
     # A place of one pane tells what that does; where there is another, nothing that is told matters.
-    places = each.groupBy("place").agg(F.sum("weight").alias("weight"), F.bit_xor("content").alias("content"))
+    places = each.groupBy(PLACE_HASH).agg(F.sum("weight").alias("weight"), F.bit_xor("content").alias("content"))
     most = F.coalesce(F.max("weight"), F.lit(0)).alias("most")
-    return places.agg(most, *_sums()).collect()[0].asDict()
+    found = places.agg(most, *_sums()).collect()[0]
+    return Sums.of(found) if found.most <= 1 else None
 
 
-def _of_results(results: DataFrame, pipeline: Pipeline) -> dict[str, Any]:
-    """The sums over the results; `strange` counts those that lack something, are not of one pane, or off the grid."""
-    right = [F.col("pane_count") == 1, *(F.expr(law.holds) for law in windows.laws(pipeline))]
-    if not drops(pipeline):
-        right.append(F.col("too_late_count") == 0)
+def sums_of_results(staged: Staged) -> Sums:
+    """The sums over the results that say to be of one pane; strange are those that lack something, or off the grid."""
+    right = [F.expr(law.holds) for law in windows.laws(staged.pipeline)]
     strange = F.count_if(~F.col("is_right")).alias("strange")
-    return _told(results, "last_fired_at", right).agg(strange, *_sums()).collect()[0].asDict()
+    told = _told(staged, staged.results_once, "last_fired_at", right)
+    return Sums.of(told.agg(strange, *_sums()).collect()[0])
 
 
-def _told(rows: DataFrame, fired_at: str, right: Sequence[Column] = ()) -> DataFrame:
+def sums_of_first_panes_again(staged: Staged) -> Sums:
+    """The sums over the panes of `staged.panes_again` that have number 0."""
+    first = staged.panes_again.where("pane_index = 0")
+    return Sums.of(_told(staged, first, "fired_at").agg(*_sums()).collect()[0])
+
+
+def results_agree(staged: Staged, panes: Sums) -> bool:
+    """Whether results that say to be of one pane are right, and are those of the panes besides `staged.again`.
+
+    `panes` are the sums of all first panes. Those of some can be taken off them: what is left is of the others.
+    """
+    return staged.once(sums_of_results) == panes.without(staged.once(sums_of_first_panes_again))
+
+
+def _told(staged: Staged, rows: DataFrame, fired_at: str, right: Sequence[Column] = ()) -> DataFrame:
     """`content`, the hash of what a row tells, and `is_right`, whether nothing is null and `right` holds."""
-    told = ("window_start", "window_end", "row_count", fired_at, "shown")
-    holds = [*(F.col(name).isNotNull() for name in told), *right]
+    told = ("window_end", "row_count", fired_at, "shown")
+    holds = [*(F.col(name).isNotNull() for name in ("window_start", *told)), *right]
     is_right = F.coalesce(reduce(Column.__and__, holds), F.lit(False))
-    return rows.select("key", "window_start", _hash(rows, told).alias("content"), is_right.alias("is_right"))
-
-
-def _hash(rows: DataFrame, names: Sequence[str]) -> Column:
-    """The hash of the key's columns, and of others."""
-    key = rows.schema["key"].dataType
-    of_key = [(F.col("key").getField(f.name), f.dataType) for f in key.fields] if isinstance(key, T.StructType) else []
-    return hashed([*of_key, *((F.col(name), rows.schema[name].dataType) for name in names)])
+    placed = staged.hashed_by_place(rows)
+    content = hashed((F.col(name), placed.schema[name].dataType) for name in (PLACE_HASH, *told))
+    return placed.select(PLACE_HASH, content.alias("content"), is_right.alias("is_right"))
 
 
 def _sums() -> list[Column]:

@@ -13,6 +13,7 @@ from functools import cached_property, reduce
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from expectations.disclosure import first_line
 from expectations.errors import AuditError
@@ -23,6 +24,7 @@ from expectations.windows import bounds, of_row, overlap
 from spark_jobs.pipeline.checks import COMPLETE_TABLE
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import keys, silence
+from spark_jobs.replay.late_events import drops
 from spark_jobs.replay.retractions import IS_RETRACTION, left_out, retracts
 
 #: The columns of each table that laws look at, besides the key and the aggregates.
@@ -39,6 +41,8 @@ LIVE = "live"
 EARLIER = "earlier"
 #: Those of the complete results.
 COMPLETE = (*WINDOW, "row_count", "missed_rows", "is_shown", "faithful")
+#: A hash of 64 bits of a (key, window): Spark looks up a number faster than a key and a window.
+PLACE_HASH = "place_hash"
 _KEYED = ("panes", "window_results", "late_events")
 _SHOWING = ("panes", "window_results")
 _COUNTS_ALL = re.compile(r"count\s*\(\s*(\*|1)\s*\)", re.IGNORECASE)
@@ -72,8 +76,11 @@ class Staged(StagedTables):
 
     @cached_property
     def later_panes(self) -> DataFrame:
-        """The panes with another number than 0; few where only late rows fire again."""
-        return self._keep(self.panes.where("NOT coalesce(pane_index = 0, false)"))
+        """The panes with another number than 0, or none; few where only late rows fire again.
+
+        Asked so that of a file that holds no such pane nothing is read but its statistics.
+        """
+        return self._keep(self.panes.where("pane_index IS NULL OR pane_index <> 0"))
 
     @property
     def place(self) -> tuple[str, ...]:
@@ -90,23 +97,46 @@ class Staged(StagedTables):
 
     @cached_property
     def again(self) -> DataFrame:
-        """The `place` of each (key, window) that has fired again, or missed a row."""
-        return self._keep(self.later_panes.select(*self.place).union(self.missed.select(*self.place)).distinct())
+        """The `PLACE_HASH` of each (key, window) that has fired again, or missed a row."""
+        places = self.later_panes.select(*self.place).union(self.missed.select(*self.place))
+        return self._keep(self.hashed_by_place(places).select(PLACE_HASH).distinct())
 
     @cached_property
     def few_again(self) -> bool:
         """Whether `again` is small enough to be sent to every task, which spares a shuffle of all other windows."""
         return self.again.count() <= _FEW
 
+    def hashed_by_place(self, rows: DataFrame) -> DataFrame:
+        """`rows`, which have a `place`, with its hash as `PLACE_HASH`."""
+        key = rows.schema["key"].dataType
+        of_key = [(F.col("key")[f.name], f.dataType) for f in key.fields] if isinstance(key, T.StructType) else []
+        window = ((F.col(name), rows.schema[name].dataType) for name in bounds(self.pipeline))
+        return rows.withColumn(PLACE_HASH, hashed([*of_key, *window]))
+
     def of_again(self, rows: DataFrame) -> DataFrame:
-        """Those of `rows`, which have a `place`, that are about a window of `again`."""
+        """Those of `rows`, which have a `place`, that are about a window of `again`, or one that shares its hash."""
         chosen = keys.among if self.few_again else keys.matching
-        return chosen(rows, self.again, self.place)
+        return chosen(self.hashed_by_place(rows), self.again, (PLACE_HASH,)).drop(PLACE_HASH)
 
     @cached_property
     def panes_again(self) -> DataFrame:
         """All panes of the windows of `again`."""
         return self._keep(self.of_again(self.panes))
+
+    @property
+    def results_once(self) -> DataFrame:
+        """The results that say to be of one pane and to miss no row."""
+        return self.window_results.where(self._says_once())
+
+    @cached_property
+    def results_again(self) -> DataFrame:
+        """All other results."""
+        return self._keep(self.window_results.where(~self._says_once()))
+
+    def _says_once(self) -> Column:
+        # Of rows that are dropped nobody knows which windows missed them.
+        says = "pane_count = 1" if drops(self.pipeline) else "pane_count = 1 AND too_late_count = 0"
+        return F.coalesce(F.expr(says), F.lit(False))
 
     @cached_property
     def retractions(self) -> DataFrame:

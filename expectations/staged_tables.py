@@ -8,7 +8,10 @@ and so that no name of the user's can meet a name of ours.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from threading import Lock
+from typing import Any, Self, TypeVar
 
 from pyspark.sql import DataFrame
 
@@ -16,6 +19,7 @@ from expectations.errors import AuditError
 from spark_jobs.pipeline.model import Pipeline
 
 WINDOW = ("window_start", "window_end")
+R = TypeVar("R")
 
 
 class StagedTables(ABC):
@@ -39,6 +43,8 @@ class StagedTables(ABC):
         self.earlier = earlier
         self._tables = tables
         self._kept: list[DataFrame] = []
+        self._found: dict[object, Future[Any]] = {}
+        self._finding = Lock()
         for table, names in self._columns.items():
             if table not in tables:
                 raise AuditError(
@@ -59,6 +65,19 @@ class StagedTables(ABC):
     @abstractmethod
     def _needed_counts(self) -> Iterable[str]:
         """The counts that laws need."""
+
+    def once(self, find: Callable[[Self], R]) -> R:
+        """What `find` finds in these tables; of several threads that ask, the first one looks and the others wait."""
+        with self._finding:
+            is_first = find not in self._found
+            found: Future[R] = self._found.setdefault(find, Future())
+        if is_first:
+            try:
+                found.set_result(find(self))
+            except BaseException as problem:
+                found.set_exception(problem)
+                raise
+        return found.result()
 
     def release(self) -> None:
         """Let Spark forget what it kept."""

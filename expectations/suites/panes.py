@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from expectations import agreement, firings, lateness, windows
+from expectations.agreement import Sums
 from expectations.law import Law, Suite
 from expectations.staged import Staged, count_all_rows
 from spark_jobs.pipeline.model import Accumulation, LatePanes, Pipeline
@@ -26,14 +27,41 @@ def rows(staged: Staged) -> DataFrame:
     only windows that fire again are put in order.
     """
     first = staged.panes.where("pane_index = 0")
+    return _placed(staged, first, _fired_again(staged, first))
+
+
+def seen(staged: Staged) -> Sums | None:
+    """What `agreement.sums_of_panes` finds of all first panes."""
+    first = _alone(staged.panes.where("pane_index = 0")).join(staged.calendar, "window_start", "left")
+    return agreement.sums_of_panes(staged, first, laws(staged.pipeline))
+
+
+def glance(staged: Staged) -> tuple[int, DataFrame] | None:
+    """Look one by one only at panes of windows that fired again or missed a row, where all first panes are right."""
+    if not agreement.may_be_seen(staged.pipeline):
+        return None
+    first = staged.once(seen)
+    if first is None or not staged.few_again:
+        return None
+    again = staged.panes_again
+    once = first.without(staged.once(agreement.sums_of_first_panes_again))
+    return once.rows, _placed(staged, again.where("pane_index = 0"), again)
+
+
+def _placed(staged: Staged, first: DataFrame, fired_again: DataFrame) -> DataFrame:
+    """`first`, and all of `fired_again` that has another number than 0, as `rows`."""
     in_order = Window.partitionBy(*staged.place).orderBy("pane_index", "fired_at", "row_count")
     before = {f"previous_{name}": F.lag(name).over(in_order) for name in _BEFORE}
-    placed = _fired_again(staged, first).withColumns({"place": F.row_number().over(in_order), **before})
+    placed = fired_again.withColumns({"place": F.row_number().over(in_order), **before})
+    every = _alone(first).unionByName(placed.where("NOT coalesce(pane_index = 0, false)"))
+    return every.join(staged.calendar, "window_start", "left")
+
+
+def _alone(first: DataFrame) -> DataFrame:
+    """First panes: nothing is before them."""
     kinds = {field.name: field.dataType for field in first.schema}
     nothing = {f"previous_{name}": F.lit(None).cast(kinds[name]) for name in _BEFORE}
-    alone = first.withColumns({"place": F.lit(1), **nothing})
-    every = alone.unionByName(placed.where("NOT coalesce(pane_index = 0, false)"))
-    return every.join(staged.calendar, "window_start", "left")
+    return first.withColumns({"place": F.lit(1), **nothing})
 
 
 def _fired_again(staged: Staged, first: DataFrame) -> DataFrame:
@@ -160,4 +188,5 @@ SUITE = Suite(
     rows,
     laws,
     shows=("key", "window_start", "window_end", "pane_index", "timing", "fired_at", "watermark", "row_count"),
+    glance=glance,
 )

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from expectations import agreement, windows
 from expectations.law import Law, Suite
 from expectations.staged import Staged
+from expectations.suites import panes
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.late_events import drops
 
@@ -43,24 +44,29 @@ def glance(staged: Staged) -> tuple[int, DataFrame] | None:
     """Look one by one only at windows that fired again or missed a row, where all others are seen to agree."""
     if not agreement.may_be_seen(staged.pipeline):
         return None
-    once = agreement.of_windows_fired_once(staged)
-    if once is None:
+    if not staged.few_again:
         return None
-    return once, _side_by_side(staged, staged.of_again(staged.window_results), staged.panes_again)
+    # Results are summed up while another thread does so for panes.
+    staged.once(agreement.sums_of_results)
+    first = staged.once(panes.seen)
+    if first is None or not agreement.results_agree(staged, first):
+        return None
+    once = first.without(staged.once(agreement.sums_of_first_panes_again))
+    return once.rows, _side_by_side(staged, staged.results_again, staged.panes_again)
 
 
-def _side_by_side(staged: Staged, results: DataFrame, panes: DataFrame) -> DataFrame:
+def _side_by_side(staged: Staged, results: DataFrame, fired: DataFrame) -> DataFrame:
     """Group, and not join: in a group a null in the key is a value.
 
     Every aggregate is one of numbers or times, which Spark keeps in place.
     """
     where, one = staged.place, F.lit(1)
     told = results.select(*where, one.alias("is_result"), *(F.col(name).alias(f"result_{name}") for name in _RESULT))
-    fired = panes.select(
+    shown = fired.select(
         *where, one.alias("is_pane"), "pane_index", *(F.col(name).alias(f"pane_{name}") for name in _LATEST)
     )
     missed = staged.missed.select(*where, one.alias("is_missed"))
-    everything = told.unionByName(fired, allowMissingColumns=True).unionByName(missed, allowMissingColumns=True)
+    everything = told.unionByName(shown, allowMissingColumns=True).unionByName(missed, allowMissingColumns=True)
     grouped = everything.groupBy(*where).agg(
         F.count("is_result").alias("results"),
         F.count("is_pane").alias("panes"),

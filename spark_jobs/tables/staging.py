@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -78,8 +78,12 @@ def looked_up(table: str, columns: Collection[str]) -> tuple[str, str]:
 
 
 def staged(spark: SparkSession, lake: Lake, run_id: str, table: str) -> DataFrame:
-    """The rows that the run would publish into `table`."""
-    rows = spark.read.format("delta").load(lake.staged(table, run_id))
+    """The rows that the run would publish into `table`, read as in `part`."""
+    home = lake.staged(table, run_id)
+    if not delta_log.exists(spark, home):
+        return spark.read.format("delta").load(home)  # says best what is missing
+    delta_log.refresh(spark, home)
+    rows = _read(spark, home, delta_log.live_files(delta_log.actions(spark, home)))
     return rows.select(*published_columns(rows.columns))
 
 
@@ -93,8 +97,12 @@ def part(spark: SparkSession, lake: Lake, run_id: str, table: str, name: str) ->
     commit = next((c for c in delta_log.commits(spark, home) if _is_part(c, name)), None)
     if commit is None:
         raise LookupError(f"{home}: asked for the part {name}, which no commit has added")
+    return _read(spark, home, [action["add"] for action in commit if "add" in action])
+
+
+def _read(spark: SparkSession, home: str, added: Sequence[Mapping[str, Any]]) -> DataFrame:
     schema = delta_log.schema(spark, home)
-    names = [f"{home}/{unquote(action['add']['path'])}" for action in commit if "add" in action]
+    names = [f"{home}/{unquote(file['path'])}" for file in added]
     return spark.read.schema(schema).parquet(*names) if names else spark.createDataFrame([], schema)
 
 
