@@ -18,7 +18,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -280,13 +280,20 @@ def _used(folder: Path, running: dict[str, Running]) -> dict[str, Any]:
             for worker in httpx.get("http://127.0.0.1:8081/json/", trust_env=False).json()["workers"]
         },
         "commands_with_secrets": [
-            p.name() for p in psutil.process_iter() if any(word in " ".join(p.cmdline()) for word in words)
+            command.split()[0] for command in _commands() if any(word in command for word in words)
         ],
         "logs_with_secrets": [
             str(path) for path in logs if any(word in path.read_text(errors="replace") for word in words)
         ],
         "logs": len(logs),
     }
+
+
+def _commands() -> Iterator[str]:
+    """The command line of every process; one that has ended has none."""
+    for process in psutil.process_iter():
+        with suppress(psutil.NoSuchProcess):  # also of zombies
+            yield " ".join(process.cmdline())
 
 
 if __name__ == "__main__":
