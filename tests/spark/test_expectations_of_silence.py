@@ -55,18 +55,22 @@ def silent(spark: SparkSession, pipeline: Pipeline, lake: Lake, run_id: str) -> 
     return [json.loads(line) for row in found for line in row["details"].splitlines() if not row["success"]]
 
 
+@pytest.mark.parametrize(
+    "told",
+    [pytest.param({3: ["south"]}, id="once"), pytest.param({1: [], 3: ["south"]}, marks=pytest.mark.soak, id="twice")],
+)
 def test_runs_that_go_on_tell_of_a_partition_that_has_fallen_silent(
-    spark: SparkSession, table: str, lake: Lake
+    spark: SparkSession, table: str, lake: Lake, told: dict[int, list[str]]
 ) -> None:
     pipeline = history.pipeline(table, **KEEP_OPEN)
-    for hours, expected in ((1, []), (3, ["south"])):
+    for hours, expected in told.items():
         until = history.START + timedelta(hours=hours)
         outcomes = taken(spark, pipeline, lake, arrived_to=until)
         assert [outcome.state for outcome in outcomes] == ["done"] * 4
         run_id = outcomes[0].run_id
-        told = rows_of(staging.staged(spark, lake, run_id, silence.TABLE).drop("run_id"))
-        assert {row["source_partition"]: row["last_event_time"] for row in told} == newest(until)
-        assert {row["read_until"] for row in told} == {until}
+        spoke = rows_of(staging.staged(spark, lake, run_id, silence.TABLE).drop("run_id"))
+        assert {row["source_partition"]: row["last_event_time"] for row in spoke} == newest(until)
+        assert {row["read_until"] for row in spoke} == {until}
         failed = silent(spark, pipeline, lake, run_id)
         assert [row["source_partition"] for row in failed] == expected
         assert outcomes[2].counts["checks_failed"] == len(expected)

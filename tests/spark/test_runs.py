@@ -74,7 +74,8 @@ class DiedError(Exception):
     """Stands for the death of a process."""
 
 
-@pytest.mark.parametrize(("first", "then"), [(3, 1), pytest.param(2, 3, marks=pytest.mark.soak)])
+@pytest.mark.soak
+@pytest.mark.parametrize(("first", "then"), [(3, 1), (2, 3)])
 def test_what_one_cut_began_another_finishes(
     spark: SparkSession, table: str, lake: Lake, first: int, then: int
 ) -> None:

@@ -41,7 +41,7 @@ CASES = {
     "marks": STRATEGIES["marks"],
     "per event": {"watermark__emit": "per_event"},
 }
-QUICK = {"sliding complete"}
+QUICK = {"sliding with gaps"}
 
 
 def cut(spark: SparkSession, pipeline: Pipeline, lake: Lake, interval: Interval) -> tuple[str, list[str]]:
