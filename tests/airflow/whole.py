@@ -89,8 +89,15 @@ class Whole:
         return self.get(f"dags/{dag}/dagRuns/{run}/taskInstances/{task}/xcomEntries/{key}")["value"]
 
     def waiting(self, dag: str, run: str) -> str:
-        """What a run asks a person, when its task `approve` does."""
+        """What a run asks a person, when its task `approve` does.
+
+        Airflow takes an answer that comes before its scheduler has heard of the pause, which is quicker than a person
+        is, for a failure, and asks again: wait until it has heard.
+        """
         until(lambda: self.tasks(dag, run).get("approve") == "awaiting_input", RUN_WITHIN_S, every_s=0.5)
+        heard = f"executor event with state success for task instance TaskInstanceKey(dag_id='{dag}', task_id='approve'"
+        log = self.installation.logs / "scheduler.log"
+        until(lambda: f"{heard}, run_id='{run}'" in log.read_text(encoding="utf-8", errors="replace"), every_s=0.2)
         details = self.get(f"dags/{dag}/dagRuns/{run}/taskInstances/approve/-1/hitlDetails")
         return f"{details['subject']}\n{details['body']}"
 
