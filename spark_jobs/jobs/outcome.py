@@ -15,7 +15,8 @@ from spark_jobs.tables.ledger import Step
 class Outcome:
     """How a step ended. `state`: done, unchanged (it had been done before), blocked or failed.
 
-    `slices` are the names of those that can be staged apart, which the step watermarks gives.
+    `pipeline` is its name, empty where its file could not be read. `slices` are the names of those that can be staged
+    apart, which the step watermarks gives.
     """
 
     step: str

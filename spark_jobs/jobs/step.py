@@ -81,17 +81,24 @@ def seconds(option: str, duration: str) -> float:
 
 
 def _take(asked: argparse.Namespace) -> tuple[int, dict[str, Any]]:
+    name = ""
+
+    def failed(state: str, error: str) -> dict[str, Any]:
+        return asdict(Outcome(asked.step, asked.run_id or "", name, state, error.splitlines()[0], error=error))
+
     try:
-        outcomes = _outcomes(asked)
+        pipeline = load(asked.pipeline, overrides=parse_overrides(asked.set))
+        name = pipeline.name
+        outcomes = _outcomes(asked, pipeline)
     except (PipelineError, InputError) as problem:
-        return WRONG_INPUT, _failed(asked, "stale" if isinstance(problem, StaleError) else "failed", str(problem))
+        return WRONG_INPUT, failed("stale" if isinstance(problem, StaleError) else "failed", str(problem))
     except BlockedError as problem:
-        return BLOCKED, _failed(asked, "asks" if problem.asks else "blocked", str(problem))
+        return BLOCKED, failed("asks" if problem.asks else "blocked", str(problem))
     except Exception as problem:
         import traceback
 
         traceback.print_exc()
-        return FAILED, _failed(asked, "failed", failures.told(problem))
+        return FAILED, failed("failed", failures.told(problem))
     result = asdict(outcomes[-1])
     for outcome in outcomes:
         for part in ("counts", "checks", "versions"):
@@ -99,8 +106,7 @@ def _take(asked: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     return DONE, result
 
 
-def _outcomes(asked: argparse.Namespace) -> list[Outcome]:
-    pipeline = load(asked.pipeline, overrides=parse_overrides(asked.set))
+def _outcomes(asked: argparse.Namespace, pipeline: Pipeline) -> list[Outcome]:
     spark = open_session(f"tidemark {asked.step} {pipeline.name}")
     lake, wait_s = Lake.of(pipeline.name), seconds("--wait", asked.wait)
     runner = Runner(spark, pipeline, lake, progress=progress.to_stderr, slices=asked.slices, wait_s=wait_s)
@@ -132,11 +138,6 @@ def _foreseen(asked: argparse.Namespace, spark: SparkSession, pipeline: Pipeline
 
 def _asked(asked: argparse.Namespace) -> tuple[Interval, datetime | None]:
     return interval(asked.start, asked.end), moment(asked.arrived_to) if asked.arrived_to else None
-
-
-def _failed(asked: argparse.Namespace, state: str, error: str) -> dict[str, Any]:
-    message = error.splitlines()[0]
-    return asdict(Outcome(asked.step, asked.run_id or "", asked.pipeline, state, message, error=error))
 
 
 def _parser() -> argparse.ArgumentParser:
