@@ -128,10 +128,10 @@ class Staged(StagedTables):
         """The results that say to be of one pane and to miss no row."""
         return self.window_results.where(self._says_once())
 
-    @cached_property
+    @property
     def results_again(self) -> DataFrame:
         """All other results."""
-        return self._keep(self.window_results.where(~self._says_once()))
+        return self.window_results.where(~self._says_once())
 
     def _says_once(self) -> Column:
         # Of rows that are dropped nobody knows which windows missed them.

@@ -150,11 +150,6 @@ def rearranged(actions: Iterable[dict[str, Any]]) -> bool:
     return not any(action[kind]["dataChange"] for action in actions for kind in ("add", "remove") if kind in action)
 
 
-def refresh(spark: SparkSession, path: str) -> None:
-    """See what other processes have committed to the table at `path`, whose log Spark keeps."""
-    _updated(_log(spark, path))
-
-
 def schema(spark: SparkSession, path: str) -> StructType:
     """The columns of the table at `path`, read without a Spark job."""
     told = _log(spark, path).unsafeVolatileSnapshot().metadata().schemaString()

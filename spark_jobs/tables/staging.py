@@ -80,9 +80,9 @@ def looked_up(table: str, columns: Collection[str]) -> tuple[str, str]:
 def staged(spark: SparkSession, lake: Lake, run_id: str, table: str) -> DataFrame:
     """The rows that the run would publish into `table`, read as in `part`."""
     home = lake.staged(table, run_id)
-    if not delta_log.exists(spark, home):
+    # Looked up anew, for other processes may have staged since Spark read the log.
+    if delta_log.version(spark, home) is None:
         return spark.read.format("delta").load(home)  # says best what is missing
-    delta_log.refresh(spark, home)
     rows = _read(spark, home, delta_log.live_files(delta_log.actions(spark, home)))
     return rows.select(*published_columns(rows.columns))
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Event
 
 import pytest
 from pyspark.sql import SparkSession
 
 from expectations.staged import Staged
-from expectations.suites import window_results
+from expectations.suites import panes, window_results
 from spark_jobs.pipeline.model import Trigger, TriggerKind
 from tests.spark.drawn_run import CORRECT, COUNTS, PIPELINE, Fault, both, change, failed_of, frames, interpreted, repeat
 
@@ -40,6 +43,40 @@ def test_only_windows_that_fired_again_or_missed_a_row_are_looked_at_one_by_one(
         [("", 1), ("AA", 3), ("BB", 0)],
     )
     told.release()
+
+
+def test_only_panes_of_these_windows_are_looked_at_one_by_one(spark: SparkSession) -> None:
+    told = staged(spark)
+    found = panes.glance(told)
+    assert found is not None
+    once, others = found
+    assert once == 2
+    assert Counter(row.key.carrier or "" for row in others.collect()) == {"": 1, "AA": 3}
+    told.release()
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [repeat("panes", 4), change("panes", 4, row_count=0), change("panes", 4, fired_at=None)],
+    ids=["twice", "against a law", "null"],
+)
+def test_panes_are_all_looked_at_where_a_first_one_is_not_right(spark: SparkSession, fault: Fault) -> None:
+    assert panes.glance(staged(spark, fault)) is None
+
+
+def test_of_several_threads_one_looks_and_the_others_wait_for_what_it_finds(spark: SparkSession) -> None:
+    told, looked, go_on = staged(spark), [], Event()
+
+    def find(_: Staged) -> int:
+        looked.append("here")
+        go_on.wait(60)
+        raise ValueError("nothing there")
+
+    with ThreadPoolExecutor(3) as pool:
+        asked = [pool.submit(told.once, find) for _ in range(3)]
+        go_on.set()
+        assert [str(one.exception()) for one in asked] == ["nothing there"] * 3
+    assert looked == ["here"]
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.tables import staging
+from spark_jobs.tables import delta_log, staging
 from spark_jobs.tables.lake import Lake
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
@@ -29,3 +31,20 @@ def test_what_no_commit_names_is_tidied_away_and_nothing_else(spark: SparkSessio
     staging.tidy(spark, lake, "r1")
     assert {file for file in Path(lake.home).rglob("*") if file.is_file()} == {*before, of_others}
     assert staging.part(spark, lake, "r1", "panes", "a part").count() == 3
+
+
+def test_what_another_process_has_staged_since_is_read_too(spark: SparkSession, lake: Lake) -> None:
+    rows = (
+        spark.range(3)
+        .coalesce(1)
+        .select(F.timestamp_seconds("id").alias("window_start"), F.lit("late").alias("timing"))
+    )
+    staging.stage(rows, lake, "r1", "panes", "a part")
+    assert staging.staged(spark, lake, "r1", "panes").count() == 3
+    # A commit that Spark has not made: the first one's file under another name.
+    home = Path(lake.staged("panes", "r1"))
+    (added,) = delta_log.live_files(delta_log.actions(spark, str(home)))
+    shutil.copy(home / added["path"], home / "another.parquet")
+    commit = json.dumps({"add": {**added, "path": "another.parquet"}})
+    (home / "_delta_log" / f"{1:020}.json").write_text(commit, encoding="utf-8")
+    assert staging.staged(spark, lake, "r1", "panes").count() == 6

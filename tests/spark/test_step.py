@@ -14,9 +14,10 @@ from tests.faults.drivers import PIPELINE
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 
-def ended(folder: Path, file: Path, *asked: str) -> tuple[int, dict[str, Any]]:
+def ended(folder: Path, name: str, file: Path) -> tuple[int, dict[str, Any]]:
+    """The exit code of a step, and its JSON."""
     result = folder / "result.json"
-    code = step.main([*asked[:1], str(file), *asked[1:], "--result", str(result)])
+    code = step.main([name, str(file), "--result", str(result)])
     return code, json.loads(result.read_text(encoding="utf-8"))
 
 
@@ -24,14 +25,14 @@ def test_a_step_that_fails_names_its_pipeline(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("TIDEMARK_LAKE", str(tmp_path / "lake"))
     file = tmp_path / "of_the_north.yaml"
     file.write_text(PIPELINE.format(table=tmp_path / "events"), encoding="utf-8")
-    code, result = ended(tmp_path, file, "audit")
+    code, result = ended(tmp_path, "audit", file)
     assert code == step.WRONG_INPUT
     assert (result["step"], result["pipeline"], result["state"]) == ("audit", "readings", "failed")
     assert "needs --run-id" in result["error"]
 
 
 def test_of_a_file_that_cannot_be_read_no_name_is_known(tmp_path: Path) -> None:
-    code, result = ended(tmp_path, tmp_path / "nowhere.yaml", "plan")
+    code, result = ended(tmp_path, "plan", tmp_path / "nowhere.yaml")
     assert code == step.WRONG_INPUT
     assert (result["pipeline"], result["run_id"]) == ("", "")
     assert "nowhere.yaml" in result["error"]
