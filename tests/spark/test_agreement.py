@@ -109,8 +109,13 @@ def test_of_several_threads_one_looks_and_the_others_wait_for_what_it_finds(spar
             both(change("window_results", 2, row_count=None), change("panes", 4, row_count=None)),
             {"window_results.results_hold_the_rows_of_the_latest_pane"},
         ),
+        # Neither a first pane nor a later one.
+        (
+            change("panes", 4, pane_index=None),
+            {"panes.pane_numbers_have_no_gap_and_no_duplicate"},
+        ),
     ],
-    ids=["swapped", "twice", "three alike", "another value", "null on both sides"],
+    ids=["swapped", "twice", "three alike", "another value", "null on both sides", "no number"],
 )
 def test_what_does_not_agree_is_told_by_its_own_law(spark: SparkSession, fault: Fault, broken: set[str]) -> None:
     told = staged(spark, fault)
