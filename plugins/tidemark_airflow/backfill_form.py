@@ -14,6 +14,7 @@ from typing import Any
 from airflow.sdk import Param
 
 from spark_jobs.pipeline import Mode, Pipeline, PipelineError, load
+from spark_jobs.pipeline.schedules import MOST_SLICES
 from tidemark_airflow.operators import Request
 
 _TIME = r"^$|^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})?)?$"
@@ -72,7 +73,7 @@ def form(pipelines: Mapping[str, Pipeline]) -> dict[str, Param]:
         "to": _text("To", _TIME, _TO, format="date-time"),
         "dry_run": _switch("Dry run", _DRY_RUN),
         "approve": _switch("Ask before publishing", _APPROVE),
-        "slices": Param(1, type="integer", minimum=1, maximum=1000, title="Slices", description_md=_SLICES),
+        "slices": Param(1, type="integer", minimum=1, maximum=MOST_SLICES, title="Slices", description_md=_SLICES),
         "apart": _switch("Slices apart", _APART),
         "restate": _switch("Restate", _RESTATE),
         "complete": _switch("Complete results", _COMPLETE),

@@ -1,7 +1,8 @@
 """DAGs made from pipeline files.
 
-    a pipeline         [land ->] plan -> replay -> audit -> [approve ->] publish -> report
-                                                   audit -> explain                          where checks have failed
+    a pipeline         [land ->] plan -> [watermarks -> slice, slice, ... ->]                `slices` of the schedule
+                       replay -> audit -> [approve ->] publish -> report
+                                 audit -> explain                                            where checks have failed
     its repair         look -> [approve ->] repair                                           where the file has `repair`
     backfill           check -> plan -> watermarks -> slice, slice, ... ->                   of any pipeline, by a form
                        replay -> audit -> approve -> publish -> report
@@ -10,8 +11,9 @@
 A task is one step of a run and can be repeated: it finds what an earlier attempt did. One run at a time. A backfill by
 hand may ask a person before it publishes, or show its plan and stop. A scheduled run of a pipeline with
 `end_of_input: keep_open` answers for what arrived by the end of its data interval, and goes on where the run before it
-has ended; of any other pipeline it answers for all that has arrived. A pipeline that is scheduled by assets runs when
-they have been updated, and answers for what has arrived by then. What is published is an asset itself (`assets`).
+has ended; of any other pipeline it answers for all that has arrived. With `catchup` each interval since the schedule's
+`start` has its run, in order; without it the newest has one. A pipeline that is scheduled by assets runs when they have
+been updated, and answers for what has arrived by then. What is published is an asset itself (`assets`).
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from typing import Any
 from airflow.sdk import DAG, Asset, CronDataIntervalTimetable, TriggerRule, chain, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 
-from spark_jobs.pipeline import AssetSchedule, EndOfInput, OnFailure, Order, Pipeline
+from spark_jobs.pipeline import EndOfInput, OnFailure, Order, Pipeline, Schedule
 from tidemark_airflow import acceptance
 from tidemark_airflow.alerts import Alert, of_checks, of_failures
 from tidemark_airflow.approval import ApproveOperator, ApproveRepairOperator
@@ -68,6 +70,7 @@ Windows of the chosen pipeline that begin in [from, to) are computed again and r
 | explain | links to the report of a run that its checks have blocked; nothing of it is published |
 """
 _SINCE = datetime(2024, 1, 1, tzinfo=UTC)
+_BY_HAND = Schedule()
 
 
 def pipeline_dags(
@@ -88,17 +91,17 @@ def pipeline_dag(
     pipeline: Pipeline, *, landing: str | None = None, application: str = "", alerts: Sequence[Alert] = ()
 ) -> DAG:
     """The DAG of a pipeline, on the schedule of its file, or started by hand where it has none."""
-    schedule = _schedule(pipeline.schedule)
+    schedule = pipeline.schedule or _BY_HAND
     with DAG(
         dag_id(pipeline.name),
         description=f"Replay {pipeline.source.table}",
-        schedule=schedule,
+        schedule=_runs(schedule),
         # Without a schedule there is nothing that a new DAG could start by itself.
-        is_paused_upon_creation=None if schedule else False,
-        **_common(f"Made from `{pipeline.path}`.", alerts),
+        is_paused_upon_creation=None if pipeline.schedule else False,
+        **_common(f"Made from `{pipeline.path}`.", alerts, schedule),
     ) as dag:
         asks = pipeline.quality.on_failure is OnFailure.ASK
-        first = _steps(_request(pipeline), application, asks=asks, alerts=alerts)
+        first = _steps(_request(pipeline), application, asks=asks, apart=schedule.slices > 1, alerts=alerts)
         if landing:
             LandOperator(script=landing) >> first
     return dag
@@ -121,17 +124,19 @@ def repair_dag(pipeline: Pipeline, *, application: str = "", alerts: Sequence[Al
     return dag
 
 
-def _schedule(schedule: str | AssetSchedule | None) -> Any:
-    if isinstance(schedule, AssetSchedule):
+def _runs(schedule: Schedule) -> Any:
+    if schedule.assets:
         return [Asset(asset) for asset in schedule.assets]
-    return CronDataIntervalTimetable(schedule, timezone="UTC") if schedule else None
+    return CronDataIntervalTimetable(schedule.cron, timezone="UTC") if schedule.cron else None
 
 
 def _request(pipeline: Pipeline) -> Request:
-    request = Request(pipeline_file=str(pipeline.path))
+    request, schedule = Request(pipeline_file=str(pipeline.path)), pipeline.schedule or _BY_HAND
     by_arrival = pipeline.replay.order in {Order.ARRIVAL, Order.COMMIT}
     if pipeline.schedule and by_arrival and pipeline.replay.end_of_input is EndOfInput.KEEP_OPEN:
-        request["arrived_to"] = _TRIGGERED if isinstance(pipeline.schedule, AssetSchedule) else _INTERVAL_END
+        request["arrived_to"] = _TRIGGERED if schedule.assets else _INTERVAL_END
+    if schedule.slices > 1:
+        request |= {"slices": schedule.slices, "apart": True}
     return request
 
 
@@ -216,10 +221,10 @@ def _slices(application: str) -> list[Any]:
     return [cut, named.expand(part=cut.output)]
 
 
-def _common(doc: str, alerts: Sequence[Alert] = ()) -> dict[str, Any]:
+def _common(doc: str, alerts: Sequence[Alert] = (), schedule: Schedule = _BY_HAND) -> dict[str, Any]:
     return {
-        "start_date": _SINCE,
-        "catchup": False,
+        "start_date": schedule.start or _SINCE,
+        "catchup": schedule.catchup,
         "max_active_runs": 1,
         "default_args": {**_TASKS, **of_failures(alerts)},
         "tags": ["tidemark"],

@@ -39,7 +39,7 @@ from spark_jobs.pipeline.names import argument, result_column
 from spark_jobs.pipeline.partitions import COLUMNS, SOURCE_PARTITION
 from spark_jobs.pipeline.quality import QUALITY
 from spark_jobs.pipeline.records import Either, Field, ListOf, Record, Rest
-from spark_jobs.pipeline.schedules import SCHEDULE
+from spark_jobs.pipeline.schedules import SCHEDULE, catchup_is_of_runs_that_go_on
 from spark_jobs.pipeline.sources import together
 from spark_jobs.pipeline.time_fields import TIME_FIELD
 from spark_jobs.pipeline.triggers import TRIGGER
@@ -249,6 +249,7 @@ PIPELINE = Record(
         rules.complete_results_have_columns_of_their_own,
         *quality_rules.RULES,
         *join_rules.RULES,
+        catchup_is_of_runs_that_go_on,
     ),
 )
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -376,10 +377,20 @@ class Join:
 
 
 @dataclass(frozen=True)
-class AssetSchedule:
-    """Runs whenever each of these assets of Airflow, by name or URI, has been updated since the last run."""
+class Schedule:
+    """When a pipeline runs by itself: at the end of each interval between times of `cron`, or on updates of `assets`.
 
-    assets: tuple[str, ...]
+    `cron` are five fields or a preset, in UTC. `assets` are Airflow's, by name or URI, all of them updated since the
+    last run. The first interval begins at `start` or the first time of `cron` behind it. With `catchup` each interval
+    since then has a run, the oldest first; without it the newest alone, which answers for all of them. The windows of a
+    run are computed in `slices` tasks.
+    """
+
+    cron: str | None = None
+    assets: tuple[str, ...] = ()
+    start: datetime | None = None
+    catchup: bool = False
+    slices: int = 1
 
 
 @dataclass(frozen=True)
@@ -397,7 +408,7 @@ class Pipeline:
     watermark: Watermark = Watermark()
     replay: ReplayOrder = ReplayOrder()
     quality: Quality = Quality()
-    schedule: str | AssetSchedule | None = None
+    schedule: Schedule | None = None
     path: str | None = field(default=None, compare=False)
     sources: tuple[UnitedSource, ...] = ()
     join: Join | None = None

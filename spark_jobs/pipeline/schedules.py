@@ -1,25 +1,29 @@
 """A schedule is when a pipeline runs: five cron fields (minute, hour, day of month, month, day of week), or a preset.
 
-Or `{assets: [...]}`: whenever Airflow's assets of these names or URIs have been updated, all of them.
+`{cron, start, catchup, slices}` says more: where the first interval begins, whether those before today have runs too,
+and in how many tasks a run is computed. `{assets: [...], slices}` runs whenever Airflow's assets of these names or URIs
+have been updated, all of them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from croniter import CroniterError, croniter
 
 from spark_jobs.pipeline.errors import RefusedError
-from spark_jobs.pipeline.forms import text
-from spark_jobs.pipeline.model import AssetSchedule
+from spark_jobs.pipeline.forms import flag, text, whole_number
+from spark_jobs.pipeline.model import EndOfInput, Order, Schedule
 from spark_jobs.pipeline.records import Either, Field, ListOf, Record
-from spark_jobs.pipeline.review import Facts, hint
+from spark_jobs.pipeline.review import Contradictions, Facts, hint
 
 #: What Airflow keeps of an asset's name.
 _LONGEST_ASSET = 1500
 _RESERVED_ASSETS = ("self", "context")
+
+#: Airflow makes no more tasks of one by default than 1024.
+MOST_SLICES = 1000
 
 PRESETS = ("@hourly", "@daily", "@weekly", "@monthly", "@quarterly", "@yearly")
 
@@ -51,19 +55,58 @@ def _asset(name: str) -> str:
     return name
 
 
-def _some(facts: Facts) -> Iterator[tuple[str, str]]:
+def _moment(written: str) -> datetime:
+    try:
+        found = datetime.fromisoformat(written)
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise RefusedError from None
+
+
+def _slices(count: int) -> int:
+    if count > MOST_SLICES:
+        raise RefusedError
+    return count
+
+
+def _by_time_or_by_assets(facts: Facts) -> Contradictions:
+    if facts.written("cron") and facts.written("assets"):
+        yield "assets", "contradicts cron: a pipeline runs by the time or by assets; keep one of the two"
+    elif not facts.written("cron") and not facts.written("assets"):
+        yield "", "names neither cron nor assets: name one, or take schedule away to start the pipeline by hand"
     if facts.value("assets") == ():
         yield "assets", "is empty: name an asset, or take schedule away to start the pipeline by hand"
 
 
-_EXPECTED = f"five cron fields such as '0 6 * * *', or one of {', '.join(PRESETS)}, or {{assets: [name or URI]}}"
+def _intervals_are_of_cron(facts: Facts) -> Contradictions:
+    for name in ("start", "catchup"):
+        if facts.written(name) and facts.written("assets") and not facts.written("cron"):
+            yield name, "belongs to cron: a run that assets start has no interval; take it away"
+    if facts.value("catchup") is True and not facts.written("start"):
+        yield "start", "missing, expected where the first of the intervals that catchup runs begins"
+
+
+def catchup_is_of_runs_that_go_on(facts: Facts) -> Contradictions:
+    """Catch up intervals where a run tells what came in its own."""
+    if facts.value("schedule.catchup") is not True:
+        return
+    by_event_time = facts.value("replay.order") in (Order.EVENT_TIME, Order.OFFSET)
+    if by_event_time or facts.value("replay.end_of_input", EndOfInput.CLOSE) is EndOfInput.CLOSE:
+        each = "each of these runs would tell all that has arrived, and the first is enough"
+        goes_on = "replay.end_of_input keep_open and replay.order arrival or commit have one go on from another"
+        yield "schedule.catchup", f"{each}; {goes_on}, or take catchup away"
+
+
+_EXPECTED = f"five cron fields such as '0 6 * * *', or one of {', '.join(PRESETS)}"
+_LONG = f"{_EXPECTED}, or {{cron, start, catchup, slices}}, or {{assets: [name or URI]}}"
 
 SCHEDULE = Either(
-    _EXPECTED,
-    scalar=text(_EXPECTED).then(cron),
+    _LONG,
+    scalar=text(_LONG).then(cron).then(Schedule),
     block=Record(
-        AssetSchedule,
+        Schedule,
         fields=(
+            Field("cron", "cron", text(_EXPECTED).then(cron)),
             Field(
                 "assets",
                 "assets",
@@ -72,9 +115,13 @@ SCHEDULE = Either(
                     "a list of names or URIs of assets of Airflow",
                     identity=str,
                 ),
-                required=True,
+            ),
+            Field("start", "start", text("a time such as 2026-01-01 or 2026-01-01T06:00:00Z").then(_moment)),
+            Field("catchup", "catchup", flag("true, for a run of each interval since start, or false")),
+            Field(
+                "slices", "slices", whole_number(f"a number of tasks from 1 to {MOST_SLICES}", least=1).then(_slices)
             ),
         ),
-        rules=(_some,),
+        rules=(_by_time_or_by_assets, _intervals_are_of_cron),
     ),
 )

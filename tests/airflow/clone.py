@@ -53,6 +53,7 @@ print("PARSED" + json.dumps({
         "timezone": str(getattr(dag.timetable, "timezone", None)),
         "active_runs": dag.max_active_runs,
         "catchup": dag.catchup,
+        "start": dag.start_date.isoformat(),
         "params": dag.params.dump(),
         "request": found if isinstance(found := getattr(dag.task_dict.get("plan"), "request", None), dict) else None,
     } for dag in bag.dags.values()},

@@ -97,6 +97,25 @@ def test_a_schedule_over_open_windows_asks_for_arrivals_up_to_the_end_of_the_int
     assert not template.render()
 
 
+def test_a_schedule_may_catch_up_and_have_slices_as_tasks(clone: Clone) -> None:
+    still = "replay: {end_of_input: keep_open}\n"
+    since = '{cron: "@hourly", start: 2025-06-01T02:00+02:00, catchup: true, slices: 4}'
+    clone.add("sales", more=f"schedule: {since}\n{still}")
+    clone.add("visits", more=f'schedule: "@hourly"\n{still}')
+    clone.add("clicks", more="schedule: {assets: [s3://events/clicks], slices: 2}\n")
+    dags = clone.parse()["dags"]
+    sales, visits, clicks = (dags[f"tidemark_{name}"] for name in ("sales", "visits", "clicks"))
+    assert (sales["expression"], sales["catchup"], sales["start"]) == ("0 * * * *", True, "2025-06-01T00:00:00+00:00")
+    assert (visits["catchup"], clicks["catchup"]) == (False, False)
+    assert (sales["active_runs"], sales["mapped"], clicks["mapped"]) == (1, ["slice"], ["slice"])
+    assert (sales["request"]["slices"], sales["request"]["apart"]) == (4, True)
+    assert sales["request"]["arrived_to"] == visits["request"]["arrived_to"]
+    assert "slices" not in visits["request"]
+    staged = chain("plan", "watermarks", "slice", "replay", "audit", "publish", "report")
+    assert sales["edges"] == clicks["edges"] == staged
+    assert all(dag["serialized"] for dag in (sales, visits, clicks))
+
+
 def test_assets_start_a_pipeline_when_all_of_them_have_been_updated(clone: Clone) -> None:
     both = "schedule: {assets: [s3://events/clicks, tidemark://sales/results]}\n"
     clone.add("sales")

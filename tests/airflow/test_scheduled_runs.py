@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
@@ -27,6 +27,9 @@ DAG = "tidemark_readings"
 FIRST, LAST = history.START, history.START + timedelta(hours=4)
 # Hours of two days of the year, so that none begins while a test runs.
 SCHEDULED = 'schedule: "0 * 30-31 3 *"\nreplay: {end_of_input: keep_open}\n'
+# Two hours of a day of the year, the first of them with most of the rows.
+SINCE = '{cron: "0 0,1 31 3 *", start: 2024-03-30, catchup: true, slices: 2}'
+CAUGHT_UP = f"schedule: {SINCE}\nreplay: {{end_of_input: keep_open}}\n"
 
 
 @pytest.fixture(name="clone")
@@ -136,3 +139,26 @@ def test_intervals_back_beside_the_scheduled_run(airflow: Whole, spark: SparkSes
     assert shown.arrived_to is not None
     pipeline = load(clone.root / "dags/pipelines/readings.yaml")
     assert_published(spark, lake, seen(history.events(), pipeline, LAST + timedelta(hours=1)))
+
+
+def test_intervals_since_the_start_are_caught_up_in_slices_that_are_tasks(
+    airflow: Whole, spark: SparkSession, lake: Lake, clone: Clone
+) -> None:
+    file = clone.root / "dags/pipelines/readings.yaml"
+    file.write_text(file.read_text(encoding="utf-8").replace(SCHEDULED, CAUGHT_UP), encoding="utf-8")
+    until(lambda: airflow.get(f"dags/{DAG}/details")["catchup"], 120)
+    changed(airflow, is_paused=False)
+    until(lambda: [run["state"] for run in of_type(airflow, "scheduled")][:3] == ["success"] * 3, 1200, every_s=1)
+    # There are two more intervals with each year.
+    changed(airflow, is_paused=True)
+    until(lambda: "running" not in {run["state"] for run in of_type(airflow, "scheduled")}, 600, every_s=1)
+    runs = [run for run in of_type(airflow, "scheduled") if run["state"] == "success"]
+    ends = [datetime.fromisoformat(run["data_interval_end"]) for run in runs]
+    assert ends[:3] == [datetime(2024, 3, 31, 1, tzinfo=UTC), *(datetime(2025, 3, 31, h, tzinfo=UTC) for h in (0, 1))]
+    shown = [run for run in ledger.published(spark, lake) if run.kind == ledger.ARRIVALS]
+    assert [run.arrived_to for run in shown] == ends
+    assert_published(spark, lake, seen(history.events(), load(file), ends[-1]))
+    for run in runs[:2]:
+        tasks = airflow.get(f"dags/{DAG}/dagRuns/{run['dag_run_id']}/taskInstances")["task_instances"]
+        found = {(task["rendered_map_index"], task["state"]) for task in tasks if task["task_id"] == "slice"}
+        assert found == {(f"slice-{i}-of-2", "success") for i in range(2)}

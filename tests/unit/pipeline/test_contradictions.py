@@ -264,6 +264,30 @@ CONTRADICTIONS = [
         "  aggregates: {}",
         "26:3: windows.aggregates: found no aggregate, expected at least one, such as 'flights: count(*)'",
     ),
+    (
+        '"@daily"',
+        '{cron: "@daily", assets: [a]}',
+        "37:28: schedule.assets: contradicts cron: a pipeline runs by the time or by assets; keep one of the two",
+    ),
+    (
+        '"@daily"',
+        "{assets: [a], start: 2026-01-01}",
+        "37:25: schedule.start: belongs to cron: a run that assets start has no interval; take it away",
+    ),
+    (
+        '"@daily"',
+        "{assets: [a], catchup: false}",
+        "37:25: schedule.catchup: belongs to cron: a run that assets start has no interval; take it away",
+    ),
+    (
+        '"@daily"',
+        '{cron: "@daily", start: 2026-01-01, catchup: true}',
+        (
+            "37:47: schedule.catchup: each of these runs would tell all that has arrived, and the first is enough; "
+            "replay.end_of_input keep_open and replay.order arrival or commit have one go on from another, or take "
+            "catchup away"
+        ),
+    ),
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ from spark_jobs.pipeline import (
     Accumulation,
     Aggregate,
     Alignment,
-    AssetSchedule,
     Drift,
     Emit,
     EmitKind,
@@ -28,6 +28,7 @@ from spark_jobs.pipeline import (
     Quality,
     Repair,
     ReplayOrder,
+    Schedule,
     Source,
     SourcePartition,
     Strategy,
@@ -82,7 +83,7 @@ def test_every_key_of_the_contract_arrives_in_the_model(flights: str, environ: d
                 Expectation("expect_column_values_to_be_between", "panes", {"column": "mean_delay", "min_value": -60}),
             ),
         ),
-        schedule="@daily",
+        schedule=Schedule("@daily"),
     )
 
 
@@ -124,6 +125,10 @@ def test_offsets_make_rounds_and_partitions_may_be_aligned(edit: Callable[..., s
     assert (pipeline.replay.order, pipeline.replay.rows_per_round, pipeline.source.offset) == ("offset", 50, "position")
     assert pipeline.watermark.alignment == Alignment(3_600_000, 60_000)
     assert parse(edit(BY_OFFSET, OFFSET), environ=environ).watermark.alignment is None
+
+
+#: Six o'clock in a zone two hours ahead.
+SIX = datetime(2026, 1, 1, 4, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
@@ -251,9 +256,14 @@ def test_an_emission_follows_a_clock_a_row_or_a_number_of_rows(
             "quality.drift",
             Drift(1.0, 86_400_000, 2, (Aggregate("flights", "sum(flights)"),)),
         ),
-        ('"@daily"', "0  6 * * mon-fri", "schedule", "0 6 * * mon-fri"),
-        ('"@daily"', '"*/15 * * * *"', "schedule", "*/15 * * * *"),
-        ('"@daily"', "{assets: [s3://a/b, orders]}", "schedule", AssetSchedule(("s3://a/b", "orders"))),
+        ('"@daily"', "0  6 * * mon-fri", "schedule", Schedule("0 6 * * mon-fri")),
+        ('"@daily"', '"*/15 * * * *"', "schedule", Schedule("*/15 * * * *")),
+        ('"@daily"', "{cron: '@daily', start: 2026-01-01T06:00+02:00}", "schedule", Schedule("@daily", start=SIX)),
+        ('"@daily"', "{cron: '@daily', start: 2026-01-01T04:00, slices: 3}", "schedule.slices", 3),
+        ('"@daily"', "{cron: '@daily', start: 2026-01-01T04:00, slices: 3}", "schedule.start", SIX),
+        ('"@daily"', "{cron: '@daily', catchup: false}", "schedule", Schedule("@daily")),
+        ('"@daily"', "{assets: [a], slices: 2}", "schedule", Schedule(assets=("a",), slices=2)),
+        ('"@daily"', "{assets: [s3://a/b, orders]}", "schedule", Schedule(assets=("s3://a/b", "orders"))),
     ],
 )
 def test_each_alternative_is_understood(
@@ -349,3 +359,19 @@ def test_the_fingerprint_changes_with_meaning_alone() -> None:
     )
     other = parse(MINIMAL.replace("5 s", "6 s"))
     assert same.fingerprint == pipeline.fingerprint != other.fingerprint
+
+
+def test_catching_up_begins_somewhere_and_goes_on(
+    edit: Callable[..., str], problems_of: Callable[..., list[Problem]], environ: dict[str, str]
+) -> None:
+    def caught_up(since: str) -> str:
+        asked = f'{{cron: "@daily"{since}, catchup: true}}'
+        return edit(("end_of_input: close", "end_of_input: keep_open"), ('"@daily"', asked))
+
+    begins = caught_up(", start: 2026-01-01T04:00")
+    assert parse(begins, environ=environ).schedule == Schedule("@daily", start=SIX, catchup=True)
+    (problem,) = problems_of(caught_up(""))
+    expected = "missing, expected where the first of the intervals that catchup runs begins"
+    assert (problem.key, problem.message) == ("schedule.start", expected)
+    (problem,) = problems_of(begins.replace("order: arrival", "order: event_time"))
+    assert problem.key == "schedule.catchup"

@@ -197,7 +197,8 @@ WRONG = [
         '"@dayly"',
         (
             "37:11: schedule: found '@dayly', expected five cron fields such as '0 6 * * *', or one of @hourly, "
-            "@daily, @weekly, @monthly, @quarterly, @yearly, or {assets: [name or URI]}; did you mean '@daily'?"
+            "@daily, @weekly, @monthly, @quarterly, @yearly, or {cron, start, catchup, slices}, or "
+            "{assets: [name or URI]}; did you mean '@daily'?"
         ),
     ),
     (
@@ -205,7 +206,8 @@ WRONG = [
         "0 6 * *",
         (
             "37:11: schedule: found '0 6 * *', expected five cron fields such as '0 6 * * *', or one of @hourly, "
-            "@daily, @weekly, @monthly, @quarterly, @yearly, or {assets: [name or URI]}; it has 4 fields instead of 5"
+            "@daily, @weekly, @monthly, @quarterly, @yearly, or {cron, start, catchup, slices}, or "
+            "{assets: [name or URI]}; it has 4 fields instead of 5"
         ),
     ),
     (
@@ -213,7 +215,8 @@ WRONG = [
         "R 6 * * *",
         (
             "37:11: schedule: found 'R 6 * * *', expected five cron fields such as '0 6 * * *', or one of "
-            "@hourly, @daily, @weekly, @monthly, @quarterly, @yearly, or {assets: [name or URI]}; "
+            "@hourly, @daily, @weekly, @monthly, @quarterly, @yearly, or {cron, start, catchup, slices}, or "
+            "{assets: [name or URI]}; "
             "R and H stand for no fixed time"
         ),
     ),
@@ -222,7 +225,8 @@ WRONG = [
         "0 6 31 2 *",
         (
             "37:11: schedule: found '0 6 31 2 *', expected five cron fields such as '0 6 * * *', or one of "
-            "@hourly, @daily, @weekly, @monthly, @quarterly, @yearly, or {assets: [name or URI]}; "
+            "@hourly, @daily, @weekly, @monthly, @quarterly, @yearly, or {cron, start, catchup, slices}, or "
+            "{assets: [name or URI]}; "
             "failed to find next date"
         ),
     ),
@@ -231,7 +235,7 @@ WRONG = [
         "[s3://events]",
         (
             "37:11: schedule: found a list, expected five cron fields such as '0 6 * * *', or one of @hourly, @daily, "
-            "@weekly, @monthly, @quarterly, @yearly, or {assets: [name or URI]}"
+            "@weekly, @monthly, @quarterly, @yearly, or {cron, start, catchup, slices}, or {assets: [name or URI]}"
         ),
     ),
     (
@@ -260,7 +264,52 @@ WRONG = [
             "s3://events/clicks; Airflow keeps this name for itself"
         ),
     ),
-    ('"@daily"', "{}", "37:1: schedule.assets: missing, expected a list of names or URIs of assets of Airflow"),
+    (
+        '"@daily"',
+        "{}",
+        "37:1: schedule: names neither cron nor assets: name one, or take schedule away to start the pipeline by hand",
+    ),
+    (
+        '"@daily"',
+        "{slices: 2}",
+        "37:1: schedule: names neither cron nor assets: name one, or take schedule away to start the pipeline by hand",
+    ),
+    (
+        '"@daily"',
+        '{cron: "@dayly"}',
+        (
+            "37:18: schedule.cron: found '@dayly', expected five cron fields such as '0 6 * * *', or one of @hourly, "
+            "@daily, @weekly, @monthly, @quarterly, @yearly; did you mean '@daily'?"
+        ),
+    ),
+    (
+        '"@daily"',
+        '{cron: "@daily", start: 1.1.2026}',
+        "37:35: schedule.start: found '1.1.2026', expected a time such as 2026-01-01 or 2026-01-01T06:00:00Z",
+    ),
+    (
+        '"@daily"',
+        '{cron: "@daily", slices: 0}',
+        "37:36: schedule.slices: found the number 0, expected a number of tasks from 1 to 1000",
+    ),
+    (
+        '"@daily"',
+        '{cron: "@daily", slices: 1001}',
+        "37:36: schedule.slices: found the number 1001, expected a number of tasks from 1 to 1000",
+    ),
+    (
+        '"@daily"',
+        '{cron: "@daily", start: 0001-01-01T00:00+05:00}',
+        (
+            "37:35: schedule.start: found '0001-01-01T00:00+05:00', expected a time such as 2026-01-01 or "
+            "2026-01-01T06:00:00Z"
+        ),
+    ),
+    (
+        '"@daily"',
+        '{cron: "@daily", catchup: often}',
+        "37:37: schedule.catchup: found 'often', expected true, for a run of each interval since start, or false",
+    ),
 ]
 
 
