@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from spark_jobs.semantics.watermark import WatermarkOutput
+from spark_jobs.semantics.watermark.generators import WatermarkOutput
 
 
 class Bounded:

@@ -12,7 +12,7 @@ from expectations import lateness, windows
 from expectations.law import Law, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import EndOfInput, Pipeline
-from spark_jobs.semantics.strategy import follows_rows
+from spark_jobs.semantics.watermark.strategy import follows_rows
 
 
 def rows(staged: Staged) -> DataFrame:

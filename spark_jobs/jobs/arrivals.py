@@ -20,7 +20,7 @@ from spark_jobs.pipeline.model import EndOfInput, LateData, Order, Pipeline, Tim
 from spark_jobs.pipeline.sources import SOURCE
 from spark_jobs.replay import event_time, resume, timestamps
 from spark_jobs.replay.resume import Resumption
-from spark_jobs.semantics.arrival_order import COMMIT_TIMESTAMP
+from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP
 from spark_jobs.session import interpreting
 from spark_jobs.tables import ledger, source
 from spark_jobs.tables.errors import SourceError

@@ -15,7 +15,7 @@ from spark_jobs.pipeline.names import INTERNAL_PREFIX
 from spark_jobs.replay import TimeFieldError, UnsupportedPipelineError, event_time, firing
 from spark_jobs.replay.events import offset
 from spark_jobs.replay.support import require_firing
-from spark_jobs.semantics.custom import GeneratorError, new_generator
+from spark_jobs.semantics.watermark.custom import GeneratorError, new_generator
 
 
 def check_source(events: DataFrame, pipeline: Pipeline) -> None:

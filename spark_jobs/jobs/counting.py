@@ -18,7 +18,7 @@ from spark_jobs.jobs.slices import Slice, whole
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import columns as c
 from spark_jobs.replay import gathering, late_events, lateness, retractions, session_panes, triggers, windows
-from spark_jobs.semantics import event_time as rule
+from spark_jobs.semantics.rows import event_time as rule
 from spark_jobs.tables import staging
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake

@@ -22,7 +22,7 @@ from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import windows
 from spark_jobs.replay.resume import Resumption, can_resume, resumption
 from spark_jobs.replay.support import UnsupportedPipelineError, require_support
-from spark_jobs.semantics.custom import GeneratorError
+from spark_jobs.semantics.watermark.custom import GeneratorError
 from spark_jobs.session import interpreting
 from spark_jobs.tables import ledger, source
 from spark_jobs.tables.errors import SourceError

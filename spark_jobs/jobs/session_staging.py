@@ -27,7 +27,7 @@ from spark_jobs.replay import (
 )
 from spark_jobs.replay.census import moving
 from spark_jobs.replay.engine import no_watermarks
-from spark_jobs.semantics.panes import Timing
+from spark_jobs.semantics.panes.window_operator import Timing
 from spark_jobs.tables import staging
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.staging import Keep, Stage

@@ -10,7 +10,7 @@ from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import columns as c
 from spark_jobs.replay import retractions, showings, triggers, window_slices
 from spark_jobs.replay.census import moving
-from spark_jobs.semantics.panes import Timing
+from spark_jobs.semantics.panes.window_operator import Timing
 from spark_jobs.tables import staging
 from spark_jobs.tables.staging import Keep, Stage
 

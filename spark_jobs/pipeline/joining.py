@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from spark_jobs.pipeline.model import Emit, Join, Pipeline, ReplayOrder, Source, Watermark, Windows
-from spark_jobs.semantics.interval_join import JoinBounds
+from spark_jobs.semantics.joins.interval_join import JoinBounds
 
 
 @dataclass(frozen=True)

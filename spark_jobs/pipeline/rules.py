@@ -12,7 +12,7 @@ from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.model import LatePanes, Mode, Order, Strategy, Trigger, TriggerKind
 from spark_jobs.pipeline.names import COMPLETE_COLUMNS
 from spark_jobs.pipeline.review import UNREADABLE, Contradictions, Facts
-from spark_jobs.semantics.windows import MOST_WINDOWS
+from spark_jobs.semantics.windows.window_assigners import MOST_WINDOWS
 
 ONE_SOURCE = "a mapping with the keys table, event_time, arrival_time, source_partition, tie_break, where, future_guard"
 SIZE = "a duration longer than 0, such as '1 hour'"

@@ -1,4 +1,4 @@
-"""Changes on columns: what each partition of one source says that is news, without the others (`semantics.changes`).
+"""Changes on columns (`semantics.watermark.partition_changes`): what each partition of one source says that is news.
 
     joins        at the first row of a partition that is not declared
     watermark    at a tick, what the rows that it ends propose; under a time lag at every tick, of partitions that are
@@ -24,9 +24,9 @@ from spark_jobs.replay import columns as c
 from spark_jobs.replay import generators, idleness, strategy, watermark
 from spark_jobs.replay.emission import Clock
 from spark_jobs.replay.events import declared_labels
-from spark_jobs.semantics.changes import Kind
-from spark_jobs.semantics.instants import MIN
-from spark_jobs.semantics.strategy import follows_rows
+from spark_jobs.semantics.rows.instants import MIN
+from spark_jobs.semantics.watermark.partition_changes import Kind
+from spark_jobs.semantics.watermark.strategy import follows_rows
 
 _TOLD = ("partition", "epoch", "is_tick", "number", "row", "kind", "watermark_ms")
 
@@ -50,7 +50,7 @@ def changes(source: SourceRows, clock: Clock) -> DataFrame:
 
     A row is a change: `partition` (null: the main output), `epoch`, `is_tick`, `number` (its place among those of its
     partition at one epoch), `row` (tells the rows of a partition apart), `kind` and `watermark_ms` (as in
-    `semantics.changes`).
+    `semantics.watermark.partition_changes`).
     """
     if generators.are_asked(source.pipeline):
         everyone = watermark.partitions(source.groups, source.pipeline).select("partition")

@@ -1,8 +1,8 @@
 """Sources whose watermarks no closed form unites: what each says alone is told on columns, and merged in one task.
 
-Law (`semantics.channels`): a source's partitions and main output say the same whoever else there is, but for the clock:
-ticks are those of the rows of all. So this is for sources that may be idle, follow the clock, are told by a class of
-the user's, or emit some at rows and others at ticks; an epoch is then a tick, or a row among ticks (`epochs`).
+Law (`semantics.watermark.union`): a source's partitions and main output say the same whoever else there is, but for the
+clock: ticks are those of the rows of all. So this is for sources that may be idle, follow the clock, are told by a
+class of the user's, or emit some at rows and others at ticks; an epoch is then a tick, or a row among ticks (`epochs`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from spark_jobs.replay import merge
 from spark_jobs.replay.changes import SourceRows, changes
 from spark_jobs.replay.emission import Clock
 from spark_jobs.replay.events import declared_labels
-from spark_jobs.semantics.channels import Reader
+from spark_jobs.semantics.watermark.union import Reader
 
 
 def advances(sources: Sequence[SourceRows], prefixes: Sequence[str], clock: Clock, reader: Reader) -> DataFrame:

@@ -1,9 +1,9 @@
 """Complete results: what all rows of a window say, as if none had come too late, and what the watermark cost.
 
-Law (`semantics.complete`): a window that the watermark has passed is told with the aggregates over all of its rows,
-`missed_rows` of which no pane shows. Where windows wait for their end and panes hold all rows so far, a result lacks
-exactly the rows that its window has dropped: then windows that have dropped none say what their results say, and only
-the rows of the others are aggregated again.
+Law (`semantics.panes.complete_results`): a window that the watermark has passed is told with the aggregates over all of
+its rows, `missed_rows` of which no pane shows. Where windows wait for their end and panes hold all rows so far, a
+result lacks exactly the rows that its window has dropped: then windows that have dropped none say what their results
+say, and only the rows of the others are aggregated again.
 
 Columns: the key, `window_start`, `window_end`, the aggregates, `row_count`, `missed_rows`, `is_shown`, and `faithful`,
 a struct of the aggregates and `row_count` of `window_results`, null where that has none. Sessions: `complete_sessions`.

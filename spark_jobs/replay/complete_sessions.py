@@ -1,9 +1,9 @@
 """Complete sessions: components with all of their rows, and beside each the sessions that the job has fired of them.
 
-Law (semantics page, B6; `semantics.complete`): a component is a complete session, `[first ts, last ts + gap)`, and
-every faithful session is made of rows of one component and lies in it. A clean component is its own faithful session;
-of the others the scan has told which panes there are. Columns are those of `complete`, but `faithful` is an array: the
-results that lie in the session, by start, each with its bounds; null where there is none.
+Law (semantics page, B6; `semantics.panes.complete_results`): a component is a complete session, `[first ts, last ts +
+gap)`, and every faithful session is made of rows of one component and lies in it. A clean component is its own faithful
+session; of the others the scan has told which panes there are. Columns are those of `complete`, but `faithful` is an
+array: the results that lie in the session, by start, each with its bounds; null where there is none.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.pipeline.model import Emit, EmitKind, Pipeline, Strategy
-from spark_jobs.semantics.strategy import emits_at_rows, follows_rows
+from spark_jobs.semantics.watermark.strategy import emits_at_rows, follows_rows
 
 # Behind every time that a table can hold, and in microseconds still a long.
 _FAR_MS = 2**50

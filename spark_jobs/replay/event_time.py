@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.pipeline.model import Source, TimeField, TimeUnit
-from spark_jobs.semantics import event_time as rule
+from spark_jobs.semantics.rows import event_time as rule
 
 _MICROS_PER_DAY = 86_400_000_000
 _MICROS_PER_UNIT = {TimeUnit.SECONDS: 1_000_000, TimeUnit.MILLISECONDS: 1_000, TimeUnit.MICROSECONDS: 1}
@@ -63,7 +63,7 @@ def is_valid(event_us: Column, arrival_us: Column | None, source: Source) -> Col
 def invalid_reason(event_us: Column, arrival_us: Column | None, source: Source) -> Column:
     """Why a row has no usable time: one of the reference's reasons, or null for a valid row.
 
-    Same order of tests as `semantics.event_time`, so that a row with two faults gets the same reason everywhere.
+    Same order of tests as `semantics.rows.event_time`, so that a row with two faults gets the same reason everywhere.
     """
     reason = F.when(event_us.isNull(), rule.EVENT_TIME_MISSING)
     if arrival_us is not None:

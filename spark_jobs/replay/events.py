@@ -15,9 +15,9 @@ from spark_jobs.pipeline.model import Order, Pipeline, Placement
 from spark_jobs.pipeline.sources import SOURCE
 from spark_jobs.replay import columns as c
 from spark_jobs.replay import event_time, strategy, windows
-from spark_jobs.semantics import event_time as rule
-from spark_jobs.semantics import partitions
-from spark_jobs.semantics.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
+from spark_jobs.semantics.rows import event_time as rule
+from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
+from spark_jobs.semantics.watermark import source_partitions
 
 
 def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
@@ -136,7 +136,7 @@ def partition_label(columns: tuple[str, ...]) -> Column:
 
 def declared_labels(pipeline: Pipeline) -> list[str]:
     """Labels of the partitions that exist from the beginning, as `partition_label` writes them."""
-    return [partitions.label(values) for values in pipeline.source.source_partition.declared]
+    return [source_partitions.label(values) for values in pipeline.source.source_partition.declared]
 
 
 def quoted(name: str) -> str:

@@ -1,8 +1,9 @@
 """Generators of the user's own, run in Python workers: each partition's alone, over its rows and all ticks, in order.
 
-Law (`semantics.changes`): a partition's generator knows nothing of the others', so partitions are run side by side, and
-what is kept are changes: a partition joins, its watermark rises, it falls idle or is active again. These are few, and
-are merged afterwards (`merge`). Every tick is told to every partition that exists, since a generator may count them.
+Law (`semantics.watermark.partition_changes`): a partition's generator knows nothing of the others', so partitions are
+run side by side, and what is kept are changes: a partition joins, its watermark rises, it falls idle or is active
+again. These are few, and are merged afterwards (`merge`). Every tick is told to every partition that exists, since a
+generator may count them.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from pyspark.sql import functions as F
 from spark_jobs.pipeline.model import Pipeline, Strategy, Watermark
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.events import declared_labels, quoted
-from spark_jobs.semantics.changes import Change, PartitionAlone
-from spark_jobs.semantics.custom import GeneratorError
-from spark_jobs.semantics.strategy import generator
+from spark_jobs.semantics.watermark.custom import GeneratorError
+from spark_jobs.semantics.watermark.partition_changes import Change, PartitionAlone
+from spark_jobs.semantics.watermark.strategy import generator
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -47,7 +48,8 @@ def changes(rows: DataFrame, row: Column, ticks: DataFrame, pipeline: Pipeline, 
 
     `rows` are the prepared rows with epoch that move the watermark, `row` is what a generator sees of them; `ticks` has
     `partition, epoch, clock_us`. A row is a change: `partition`, `epoch`, `is_tick`, `number` (its place in the
-    partition), `row` (tells the rows of a partition apart), `kind` and `watermark_ms` (as in `semantics.changes`).
+    partition), `row` (tells the rows of a partition apart), `kind` and `watermark_ms` (as in
+    `semantics.watermark.partition_changes`).
     """
     seen = rows.select(
         F.col(c.PARTITION).alias("partition"),

@@ -22,7 +22,7 @@ from spark_jobs.replay.census import moving
 from spark_jobs.replay.engine import Replay, SessionReplay
 from spark_jobs.replay.inputs import LEFT, RIGHT, SIDE, Inputs, pipelines_of
 from spark_jobs.replay.sessions import UNCLEAN
-from spark_jobs.semantics.channels import union
+from spark_jobs.semantics.watermark.union import union
 
 
 def is_united(joining: JoiningPipeline, spec: Windows) -> bool:

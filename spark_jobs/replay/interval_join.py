@@ -28,7 +28,7 @@ from spark_jobs.replay import join_watermark, lateness, timestamps, windows
 from spark_jobs.replay.inputs import LEFT, RIGHT, ROW, inputs, is_side, key_columns
 from spark_jobs.replay.late_events import beside, invalid_events, missed
 from spark_jobs.replay.support import require_interval_join
-from spark_jobs.semantics.interval_join import JoinBounds
+from spark_jobs.semantics.joins.interval_join import JoinBounds
 
 _CELL = c.PREFIX + "cell_ms"
 _AT = c.PREFIX + "at"  # whether the row lies at the watermark before it

@@ -27,8 +27,8 @@ from spark_jobs.replay.arrival_order import bucket
 from spark_jobs.replay.census import is_small
 from spark_jobs.replay.epochs import Axis, axis
 from spark_jobs.replay.inputs import SIDE, Inputs, SourceRows, pipelines_of
-from spark_jobs.semantics.channels import Reader
-from spark_jobs.semantics.channels import inputs as both_inputs
+from spark_jobs.semantics.watermark.union import Reader
+from spark_jobs.semantics.watermark.union import inputs as both_inputs
 
 _BUCKET = c.PREFIX + "bucket"
 _CEILING_MS = c.PREFIX + "ceiling_ms"

@@ -4,7 +4,7 @@ Changes are few, whatever the number of rows, and are gone through in one task, 
 
     epoch; rows before the tick that ends them; at a tick source after source, partitions before the main output
 
-Law: `semantics.changes` for one source, `semantics.channels` for several.
+Law: `semantics.watermark.partition_changes` for one source, `semantics.watermark.union` for several.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from pyspark.sql import functions as F
 from spark_jobs.replay.arrival_order import bucket
 from spark_jobs.replay.emission import Clock
 from spark_jobs.replay.generators import values
-from spark_jobs.semantics.changes import Change, Kind, Recombined
-from spark_jobs.semantics.channels import Reader, Reunited, United
-from spark_jobs.semantics.instants import MIN
+from spark_jobs.semantics.rows.instants import MIN
+from spark_jobs.semantics.watermark.partition_changes import Change, Kind, Recombined
+from spark_jobs.semantics.watermark.union import Reader, Reunited, United
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,8 +1,8 @@
 """Merging is what no closed form tells: rows of unclean components, scanned in arrival order by the session operator.
 
-The operator is the reference's own (`semantics.sessions`), one a component, row after row in a Python worker (rule 88):
-it says which rows are late or too late, and which pane shows a row first. What a pane shows besides follows from the
-panes that it goes on from. Panes are numbered by slots such that
+The operator is the reference's own (`semantics.sessions.session_operator`), one a component, row after row in a Python
+worker (rule 88): it says which rows are late or too late, and which pane shows a row first. What a pane shows besides
+follows from the panes that it goes on from. Panes are numbered by slots such that
 
     a pane and all that it goes on from have the slots [first_slot, slot]
 
@@ -24,12 +24,12 @@ from pyspark.sql import types as T
 
 from spark_jobs.pipeline.model import Accumulation, Pipeline, Windows
 from spark_jobs.replay import columns as c
-from spark_jobs.semantics.instants import MAX, MIN
-from spark_jobs.semantics.lateness import Lateness, advances
-from spark_jobs.semantics.panes import Pane, Timing
-from spark_jobs.semantics.sessions import SessionOperator
-from spark_jobs.semantics.triggers import trigger
-from spark_jobs.semantics.windows import TimeWindow
+from spark_jobs.semantics.panes.triggers import trigger
+from spark_jobs.semantics.panes.window_operator import Pane, Timing
+from spark_jobs.semantics.rows.instants import MAX, MIN
+from spark_jobs.semantics.sessions.session_operator import SessionOperator
+from spark_jobs.semantics.windows.lateness import Lateness, advances
+from spark_jobs.semantics.windows.window_assigners import TimeWindow
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch

@@ -1,9 +1,10 @@
 """Rounds give the rows of partitions without a common clock one: that of the round in which each is read.
 
-Law (`semantics.rounds`): a partition reads its rows by offset, n at a time, so that a row's chunk is `div(rank, n)`, by
-its rank in its partition; which round reads a chunk depends on the highest candidates of the chunks before it, of all
-partitions. Rows are numbered and summed up by chunk; the rounds are gone through in one task, a step a chunk, by the
-reference's own alignment; and a chunk's round is joined back to its rows, `clock = round * update interval`.
+Law (`semantics.watermark.rounds`): a partition reads its rows by offset, n at a time, so that a row's chunk is
+`div(rank, n)`, by its rank in its partition; which round reads a chunk depends on the highest candidates of the chunks
+before it, of all partitions. Rows are numbered and summed up by chunk; the rounds are gone through in one task, a step
+a chunk, by the reference's own alignment; and a chunk's round is joined back to its rows, `clock = round * update
+interval`.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from spark_jobs.replay import arrival_order, strategy
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.census import is_small
 from spark_jobs.replay.events import moves_watermark
-from spark_jobs.semantics.instants import MIN
-from spark_jobs.semantics.rounds import Simulated, simulated, update_interval_ms
+from spark_jobs.semantics.rows.instants import MIN
+from spark_jobs.semantics.watermark.rounds import Simulated, simulated, update_interval_ms
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch

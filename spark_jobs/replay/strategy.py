@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 from spark_jobs.pipeline.model import Pipeline, Strategy
 from spark_jobs.replay import columns as c
 from spark_jobs.replay import event_time
-from spark_jobs.semantics.strategy import follows_rows
+from spark_jobs.semantics.watermark.strategy import follows_rows
 
 
 def side_by_side(pipelines: Sequence[Pipeline]) -> list[Pipeline]:

@@ -19,8 +19,8 @@ from spark_jobs.pipeline.model import (
     Windows,
 )
 from spark_jobs.replay import firing
-from spark_jobs.semantics.custom import new_generator
-from spark_jobs.semantics.strategy import follows_rows
+from spark_jobs.semantics.watermark.custom import new_generator
+from spark_jobs.semantics.watermark.strategy import follows_rows
 
 WINDOW_KINDS = ("tumbling", "sliding", "session")
 TRIGGERS = tuple(TriggerKind)

@@ -21,7 +21,7 @@ from spark_jobs.replay import channels, emission, generators, strategy, watermar
 from spark_jobs.replay import columns as c
 from spark_jobs.replay.changes import SourceRows
 from spark_jobs.replay.epochs import are_merged
-from spark_jobs.semantics.channels import Reader, union
+from spark_jobs.semantics.watermark.union import Reader, union
 
 
 def alone(pipeline: Pipeline) -> list[Pipeline]:

@@ -17,7 +17,7 @@ from pyspark.sql import types as T
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.report.bins import Bins
 from spark_jobs.report.data import Combined
-from spark_jobs.semantics.instants import END_OF_INPUT
+from spark_jobs.semantics.rows.instants import END_OF_INPUT
 
 LINE_GROUPS = 700
 PARTITION_POINTS = 240

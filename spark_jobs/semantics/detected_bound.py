@@ -1,46 +1,5 @@
-"""A detected bound is an out-of-orderness bound that a partition learns from its own rows; a custom generator to use.
+"""The name by which pipeline files and fingerprints know the watermark generator that learns its bound."""
 
-    delay(row)    how far the row is behind the newest before it, at least 0
-    bound         the longest delay of the newest `rows` rows, at least `at_least_ms`
-    emitted       newest event time - bound - 1, at emissions, once `warm_up` rows have been seen
+from spark_jobs.semantics.watermark.detected_bound import DetectedBound
 
-A bound that grows pulls nothing back: a watermark lower than one before changes nothing (rule 4). Milliseconds.
-"""
-
-from __future__ import annotations
-
-from collections import deque
-from collections.abc import Mapping
-from typing import Any
-
-from spark_jobs.semantics.watermark import WatermarkOutput
-
-
-class DetectedBound:
-    """The newest event time less the longest delay of late. Raises ValueError for fewer than one row to look at."""
-
-    def __init__(self, rows: int = 1000, warm_up: int = 100, at_least_ms: int = 0) -> None:
-        if rows < 1:
-            raise ValueError(f"found a bound detected over {rows} rows; it must be at least 1")
-        self._rows, self._warm_up, self._at_least_ms = rows, warm_up, at_least_ms
-        self._seen = 0
-        self._newest: int | None = None
-        # (number, delay) of those rows that no later one exceeds: the longest delay of the newest rows is the first.
-        self._longest: deque[tuple[int, int]] = deque()
-
-    def on_event(self, row: Mapping[str, Any], ts: int, output: WatermarkOutput) -> None:
-        """Learn from the row."""
-        self._newest = ts if self._newest is None else max(self._newest, ts)
-        delay = self._newest - ts
-        while self._longest and self._longest[-1][1] <= delay:
-            self._longest.pop()
-        self._longest.append((self._seen, delay))
-        if self._longest[0][0] <= self._seen - self._rows:
-            self._longest.popleft()
-        self._seen += 1
-
-    def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Emit the newest event time less the bound less 1 ms."""
-        if self._newest is not None and self._seen >= self._warm_up:
-            bound = max(self._at_least_ms, self._longest[0][1])
-            output.emit_watermark(self._newest - bound - 1)
+__all__ = ["DetectedBound"]

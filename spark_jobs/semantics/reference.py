@@ -34,18 +34,18 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from spark_jobs.semantics.aggregates import Aggregation, aggregation
-from spark_jobs.semantics.arrival_order import Comparable
-from spark_jobs.semantics.calendar import Advance
-from spark_jobs.semantics.complete import complete_windows
-from spark_jobs.semantics.events import Event, Predicate, Row, event_reader
-from spark_jobs.semantics.expressions import column
-from spark_jobs.semantics.instants import MAX, floor_to_ms, micros, table_time, table_time_us
-from spark_jobs.semantics.lateness import Lateness, fate
-from spark_jobs.semantics.panes import Pane, Timing
-from spark_jobs.semantics.rounds import Rounds
+from spark_jobs.semantics.panes.aggregates import Aggregation, aggregation
+from spark_jobs.semantics.panes.complete_results import complete_windows
+from spark_jobs.semantics.panes.window_operator import Pane, Timing
+from spark_jobs.semantics.rows.arrival_order import Comparable
+from spark_jobs.semantics.rows.events import Event, Predicate, Row, event_reader
+from spark_jobs.semantics.rows.expressions import column
+from spark_jobs.semantics.rows.instants import MAX, floor_to_ms, micros, table_time, table_time_us
 from spark_jobs.semantics.streaming_job import Fired, Judged, StreamingJob, group_key
-from spark_jobs.semantics.windows import TimeWindow
+from spark_jobs.semantics.watermark.rounds import Rounds
+from spark_jobs.semantics.windows.calendar import Advance
+from spark_jobs.semantics.windows.lateness import Lateness, fate
+from spark_jobs.semantics.windows.window_assigners import TimeWindow
 
 if TYPE_CHECKING:
     from spark_jobs.pipeline.model import Pipeline

@@ -16,22 +16,22 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from spark_jobs.semantics.arrival_order import Comparable, comparable
-from spark_jobs.semantics.calendar import Advance, WindowCalendar
-from spark_jobs.semantics.clock import ArrivalClock
-from spark_jobs.semantics.emission import emission_clock
-from spark_jobs.semantics.events import Event, Row
-from spark_jobs.semantics.expressions import column
-from spark_jobs.semantics.instants import MAX
-from spark_jobs.semantics.panes import Pane, Verdict, WindowOperator
-from spark_jobs.semantics.partitions import SourcePartitions, label
-from spark_jobs.semantics.sessions import SessionOperator
-from spark_jobs.semantics.source import WatermarkedSource
-from spark_jobs.semantics.strategy import emits_at_rows, follows_clock, generator
-from spark_jobs.semantics.triggers import trigger
-from spark_jobs.semantics.valve import Valve
-from spark_jobs.semantics.watermark import WatermarkOutput
-from spark_jobs.semantics.windows import assigner
+from spark_jobs.semantics.panes.triggers import trigger
+from spark_jobs.semantics.panes.window_operator import Pane, Verdict, WindowOperator
+from spark_jobs.semantics.rows.arrival_order import Comparable, comparable
+from spark_jobs.semantics.rows.clock import ArrivalClock
+from spark_jobs.semantics.rows.emission import emission_clock
+from spark_jobs.semantics.rows.events import Event, Row
+from spark_jobs.semantics.rows.expressions import column
+from spark_jobs.semantics.rows.instants import MAX
+from spark_jobs.semantics.sessions.session_operator import SessionOperator
+from spark_jobs.semantics.watermark.generators import WatermarkOutput
+from spark_jobs.semantics.watermark.source import WatermarkedSource
+from spark_jobs.semantics.watermark.source_partitions import SourcePartitions, label
+from spark_jobs.semantics.watermark.strategy import emits_at_rows, follows_clock, generator
+from spark_jobs.semantics.watermark.valve import Valve
+from spark_jobs.semantics.windows.calendar import Advance, WindowCalendar
+from spark_jobs.semantics.windows.window_assigners import assigner
 
 if TYPE_CHECKING:
     from spark_jobs.pipeline.model import Pipeline, Windows

@@ -18,7 +18,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.semantics.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
+from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
 from spark_jobs.tables.errors import SourceError
 
 _FEED = "delta.enableChangeDataFeed"

@@ -33,7 +33,7 @@ def run(
     seconds: Annotated[float, typer.Option(help="of tests in Spark for a mutant that none of them kills", min=1)] = 120,
 ) -> None:
     """Break each place of the modules once; exits with 1 if the tests fail before anything is broken."""
-    files = [file for path in paths for file in ([path] if path.is_file() else sorted(path.glob("*.py")))]
+    files = [file for path in paths for file in ([path] if path.is_file() else sorted(path.rglob("*.py")))]
     asked = [mutant for file in files for mutant in mutants(file.resolve(), ROOT)][first::every]
     with tempfile.TemporaryDirectory() as folder:
         tree = copied(Path(folder))

@@ -9,14 +9,14 @@ from typing import Any
 
 from spark_jobs.pipeline.joining import bounds, joining
 from spark_jobs.pipeline.model import EndOfInput, Pipeline
-from spark_jobs.semantics.events import Event, EventReader
-from spark_jobs.semantics.instants import MAX, MIN, table_time, table_time_us
-from spark_jobs.semantics.interval_join import Side
-from spark_jobs.semantics.joining_job import Arrival, JoinSource, Judged, gather, join
-from spark_jobs.semantics.lateness import Lateness
+from spark_jobs.semantics.joins.interval_join import Side
+from spark_jobs.semantics.joins.joining_job import Arrival, JoinSource, Judged, gather, join
+from spark_jobs.semantics.joins.window_join import CoGroup, Group
+from spark_jobs.semantics.rows.events import Event, EventReader
+from spark_jobs.semantics.rows.instants import MAX, MIN, table_time, table_time_us
 from spark_jobs.semantics.streaming_job import operator
-from spark_jobs.semantics.window_join import CoGroup, Group
-from spark_jobs.semantics.windows import TimeWindow, assigner
+from spark_jobs.semantics.windows.lateness import Lateness
+from spark_jobs.semantics.windows.window_assigners import TimeWindow, assigner
 
 Rows = Sequence[Mapping[str, Any]]
 TableRow = dict[str, Any]

@@ -26,10 +26,10 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline import load
 from spark_jobs.pipeline.model import EmitKind, Pipeline, SourcePartition, Strategy, Windows
 from spark_jobs.semantics import reference
-from spark_jobs.semantics.events import Event, event_reader
-from spark_jobs.semantics.instants import MAX, floor_to_ms
-from spark_jobs.semantics.lateness import Lateness
+from spark_jobs.semantics.rows.events import Event, event_reader
+from spark_jobs.semantics.rows.instants import MAX, floor_to_ms
 from spark_jobs.semantics.streaming_job import StreamingJob
+from spark_jobs.semantics.windows.lateness import Lateness
 from tests.spark import history
 from tests.spark.engine import frame_of
 from tests.spark.test_silence import SCHEMA, drawn_pipeline, drawn_rows

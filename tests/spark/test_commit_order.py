@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.replay import replay
 from spark_jobs.semantics import reference
-from spark_jobs.semantics.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
+from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
 from spark_jobs.tables import source
 from spark_jobs.tables.errors import SourceError
 from tests.spark import history

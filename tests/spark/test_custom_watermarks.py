@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.pipeline.model import EmitKind, Order, Pipeline, ReplayOrder, Strategy, Windows
 from spark_jobs.replay import replay
 from spark_jobs.semantics import reference
-from spark_jobs.semantics.custom import GeneratorError
+from spark_jobs.semantics.watermark.custom import GeneratorError
 from tests.spark.engine import assert_same_tables, frame_of, spark_replay
 from tests.spark.test_silence import SCHEMA, drawn_pipeline, drawn_rows, until_of
 

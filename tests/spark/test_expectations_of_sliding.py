@@ -13,10 +13,10 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.pipeline.model import EndOfInput
 from spark_jobs.semantics import reference
-from spark_jobs.semantics.events import Event, EventReader
-from spark_jobs.semantics.instants import micros
-from spark_jobs.semantics.lateness import Lateness
+from spark_jobs.semantics.rows.events import Event, EventReader
+from spark_jobs.semantics.rows.instants import micros
 from spark_jobs.semantics.streaming_job import StreamingJob
+from spark_jobs.semantics.windows.lateness import Lateness
 from tests.spark.drawn_run import SCHEMAS, Rows, broken
 from tests.vectors.scenarios import Scenario, load
 

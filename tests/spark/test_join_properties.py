@@ -18,12 +18,12 @@ from spark_jobs.pipeline.model import Emit, EmitKind, Strategy, TimeField, TimeU
 from spark_jobs.replay.interval_join import interval_join
 from spark_jobs.replay.support import WINDOW_JOIN_ACCUMULATIONS
 from spark_jobs.replay.window_join import window_join
-from spark_jobs.semantics.instants import END_OF_INPUT, MAX, MIN, micros
-from spark_jobs.semantics.interval_join import JoinBounds, Side
-from spark_jobs.semantics.joining_job import Arrival, JoinSource, gather, join
-from spark_jobs.semantics.lateness import Lateness
+from spark_jobs.semantics.joins.interval_join import JoinBounds, Side
+from spark_jobs.semantics.joins.joining_job import Arrival, JoinSource, gather, join
+from spark_jobs.semantics.joins.window_join import CoGroup
+from spark_jobs.semantics.rows.instants import END_OF_INPUT, MAX, MIN, micros
 from spark_jobs.semantics.streaming_job import operator
-from spark_jobs.semantics.window_join import CoGroup
+from spark_jobs.semantics.windows.lateness import Lateness
 from tests.spark.engine import rows_of
 from tests.spark.joining import inputs_of
 from tests.vectors.outcomes import millis

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.pipeline.model import Watermark
 from spark_jobs.replay.interval_join import interval_join
-from spark_jobs.semantics.interval_join import Side
-from spark_jobs.semantics.joining_job import JoinSource
+from spark_jobs.semantics.joins.interval_join import Side
+from spark_jobs.semantics.joins.joining_job import JoinSource
 from tests.spark.joining import Collected, inputs_of, spark_join
 from tests.spark.test_scenarios import chosen
 from tests.vectors.joins import JoinScenario, load_joins

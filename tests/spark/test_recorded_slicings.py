@@ -16,7 +16,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.pipeline import EndOfInput, Pipeline
-from spark_jobs.semantics.instants import MAX, table_time
+from spark_jobs.semantics.rows.instants import MAX, table_time
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import resume
-from spark_jobs.semantics.instants import micros
+from spark_jobs.semantics.rows.instants import micros
 from tests.spark import history
 
 pytestmark = pytest.mark.spark

@@ -36,8 +36,8 @@ from spark_jobs.replay import arrival_order, emission, watermark
 from spark_jobs.replay.census import census, moving
 from spark_jobs.replay.events import moves_watermark, prepare
 from spark_jobs.semantics import reference
-from spark_jobs.semantics.events import Event, EventReader
-from spark_jobs.semantics.instants import MAX, MIN, table_time
+from spark_jobs.semantics.rows.events import Event, EventReader
+from spark_jobs.semantics.rows.instants import MAX, MIN, table_time
 from spark_jobs.semantics.streaming_job import StreamingJob
 from tests.spark.engine import assert_same_tables, frame_of, spark_replay
 

@@ -28,7 +28,7 @@ from spark_jobs.pipeline.model import (
 )
 from spark_jobs.pipeline.sources import together
 from spark_jobs.semantics import reference
-from spark_jobs.semantics.instants import END_OF_INPUT
+from spark_jobs.semantics.rows.instants import END_OF_INPUT
 from tests.spark.engine import assert_same_tables, spark_replay
 from tests.spark.test_silence import SCHEMA, START_MS, drawn_pipeline, until_of
 

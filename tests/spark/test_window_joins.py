@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.replay.window_join import WindowJoined, window_join
-from spark_jobs.semantics.instants import END_OF_INPUT, MAX, micros, table_time
-from spark_jobs.semantics.interval_join import Side
+from spark_jobs.semantics.joins.interval_join import Side
+from spark_jobs.semantics.rows.instants import END_OF_INPUT, MAX, micros, table_time
 from tests.spark.engine import rows_of
 from tests.spark.joining import inputs_of
 from tests.spark.test_scenarios import ALL, chosen

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from spark_jobs.pipeline.model import Aggregate, Windows
 from spark_jobs.replay import columns as c
 from spark_jobs.replay import replay, window_slices, windows
-from spark_jobs.semantics.windows import assigner
+from spark_jobs.semantics.windows.window_assigners import assigner
 from tests.spark import history
 from tests.spark.engine import frame_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from spark_jobs.pipeline.model import Accumulation, Windows
-from spark_jobs.semantics.joining_job import Gathered, gather
+from spark_jobs.semantics.joins.joining_job import Gathered, gather
+from spark_jobs.semantics.joins.window_join import CoGroup
 from spark_jobs.semantics.streaming_job import operator
-from spark_jobs.semantics.window_join import CoGroup
 from tests.vectors.joins import JoinScenario
 from tests.vectors.recorded import paired
 from tests.vectors.scenarios import HERE

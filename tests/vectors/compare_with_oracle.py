@@ -10,7 +10,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from spark_jobs.semantics.interval_join import Side
+from spark_jobs.semantics.joins.interval_join import Side
 from spark_jobs.semantics.reference import replay
 from tests.vectors import joins
 from tests.vectors.joins import JoinScenario, load_joins, pairs_of

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from spark_jobs.semantics.interval_join import Side
-from spark_jobs.semantics.joining_job import Arrival, Gathered, JoinSource, gather
+from spark_jobs.semantics.joins.interval_join import Side
+from spark_jobs.semantics.joins.joining_job import Arrival, Gathered, JoinSource, gather
+from spark_jobs.semantics.joins.window_join import CoGroup
 from spark_jobs.semantics.streaming_job import operator
-from spark_jobs.semantics.window_join import CoGroup
 from tests.vectors.outcomes import PaneTuple
 from tests.vectors.scenarios import Scenario
 from tests.vectors.subtasks import SubtaskScenario

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from spark_jobs.pipeline.model import Emit
-from spark_jobs.semantics.interval_join import JoinBounds, Side
-from spark_jobs.semantics.joining_job import Arrival, Joined, JoinSource, join
+from spark_jobs.semantics.joins.interval_join import JoinBounds, Side
+from spark_jobs.semantics.joins.joining_job import Arrival, Joined, JoinSource, join
 from tests.vectors.recorded import paired
 from tests.vectors.scenarios import HERE, RESULTS, SCENARIOS, Recorded, emission, watermark
 

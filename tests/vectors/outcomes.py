@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
-from spark_jobs.semantics.instants import END_OF_INPUT, MAX, MIN, micros
 from spark_jobs.semantics.reference import Replay
+from spark_jobs.semantics.rows.instants import END_OF_INPUT, MAX, MIN, micros
 
 
 class PaneTuple(NamedTuple):

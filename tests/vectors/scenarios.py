@@ -33,8 +33,8 @@ from spark_jobs.pipeline.model import (
     Watermark,
     Windows,
 )
-from spark_jobs.semantics.instants import MAX, MIN, micros, table_time
-from spark_jobs.semantics.strategy import follows_clock
+from spark_jobs.semantics.rows.instants import MAX, MIN, micros, table_time
+from spark_jobs.semantics.watermark.strategy import follows_clock
 from tests.vectors.outcomes import CalendarTuple, PaneTuple
 from tests.vectors.recorded import paired
 

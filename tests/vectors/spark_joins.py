@@ -7,7 +7,7 @@ from typing import Any
 
 from spark_jobs.pipeline.joining import JoiningPipeline, JoinInput
 from spark_jobs.pipeline.model import Emit, Source, SourcePartition, TimeField, TimeUnit
-from spark_jobs.semantics.joining_job import JoinSource
+from spark_jobs.semantics.joins.joining_job import JoinSource
 from tests.vectors.joins import JoinScenario
 
 

@@ -11,12 +11,12 @@ from functools import cached_property
 from pathlib import Path
 
 from spark_jobs.pipeline.model import Watermark
-from spark_jobs.semantics.clock import ArrivalClock
-from spark_jobs.semantics.emission import emission_clock
-from spark_jobs.semantics.instants import MAX
-from spark_jobs.semantics.source import WatermarkedSource
-from spark_jobs.semantics.strategy import follows_clock
-from spark_jobs.semantics.valve import Valve
+from spark_jobs.semantics.rows.clock import ArrivalClock
+from spark_jobs.semantics.rows.emission import emission_clock
+from spark_jobs.semantics.rows.instants import MAX
+from spark_jobs.semantics.watermark.source import WatermarkedSource
+from spark_jobs.semantics.watermark.strategy import follows_clock
+from spark_jobs.semantics.watermark.valve import Valve
 from tests.vectors.recorded import paired
 from tests.vectors.scenarios import HERE, Scenario
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from spark_jobs.semantics.interval_join import IntervalJoin, JoinBounds, Side
-from spark_jobs.semantics.merge import WatermarkMerge
+from spark_jobs.semantics.joins.interval_join import IntervalJoin, JoinBounds, Side
+from spark_jobs.semantics.watermark.multiplexer import WatermarkMerge
 from tests.vectors.flink_cases import Case, of_schema
 
 

@@ -7,18 +7,24 @@ import json
 import pytest
 
 from spark_jobs.pipeline import PipelineError, from_mapping
-from spark_jobs.semantics.clock import ArrivalClock
-from spark_jobs.semantics.idleness import IdlenessTimer
-from spark_jobs.semantics.instants import MIN
-from spark_jobs.semantics.lateness import Lateness, fate
-from spark_jobs.semantics.merge import WatermarkMerge
-from spark_jobs.semantics.merging import MergingWindows, touches
-from spark_jobs.semantics.panes import Pane, WindowOperator
-from spark_jobs.semantics.sessions import SessionOperator
-from spark_jobs.semantics.triggers import Continuous, Count, EventTime, Trigger
-from spark_jobs.semantics.valve import Valve
-from spark_jobs.semantics.watermark import BoundedOutOfOrderness, WatermarkOutput
-from spark_jobs.semantics.windows import SlidingWindows, TimeWindow, TumblingWindows, WindowAssigner, window_start
+from spark_jobs.semantics.panes.triggers import Continuous, Count, EventTime, Trigger
+from spark_jobs.semantics.panes.window_operator import Pane, WindowOperator
+from spark_jobs.semantics.rows.clock import ArrivalClock
+from spark_jobs.semantics.rows.instants import MIN
+from spark_jobs.semantics.sessions.merging_windows import MergingWindows, touches
+from spark_jobs.semantics.sessions.session_operator import SessionOperator
+from spark_jobs.semantics.watermark.generators import BoundedOutOfOrderness, WatermarkOutput
+from spark_jobs.semantics.watermark.idleness import IdlenessTimer
+from spark_jobs.semantics.watermark.multiplexer import WatermarkMerge
+from spark_jobs.semantics.watermark.valve import Valve
+from spark_jobs.semantics.windows.lateness import Lateness, fate
+from spark_jobs.semantics.windows.window_assigners import (
+    SlidingWindows,
+    TimeWindow,
+    TumblingWindows,
+    WindowAssigner,
+    window_start,
+)
 from tests.unit.semantics.outputs import Output
 from tests.vectors.flink_cases import CASES, REFUSED, Case, of_schema
 

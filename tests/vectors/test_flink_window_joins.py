@@ -6,11 +6,11 @@ from itertools import zip_longest
 
 import pytest
 
-from spark_jobs.semantics.instants import MAX
-from spark_jobs.semantics.interval_join import Side
-from spark_jobs.semantics.panes import WindowOperator
-from spark_jobs.semantics.window_join import CoGroup, Group
-from spark_jobs.semantics.windows import TumblingWindows
+from spark_jobs.semantics.joins.interval_join import Side
+from spark_jobs.semantics.joins.window_join import CoGroup, Group
+from spark_jobs.semantics.panes.window_operator import WindowOperator
+from spark_jobs.semantics.rows.instants import MAX
+from spark_jobs.semantics.windows.window_assigners import TumblingWindows
 from tests.vectors.flink_cases import Case, of_schema
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from spark_jobs.semantics.interval_join import Side
-from spark_jobs.semantics.window_join import Group
+from spark_jobs.semantics.joins.interval_join import Side
+from spark_jobs.semantics.joins.window_join import Group
 from tests.vectors.groups import GroupTuple, gathered, groups_of, load_of_two, sides_of
 from tests.vectors.scenarios import Scenario, load_for_reference
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spark_jobs.semantics.interval_join import Side
+from spark_jobs.semantics.joins.interval_join import Side
 from tests.vectors.joins import JoinScenario, late_of, load_joins, pairs_of
 
 

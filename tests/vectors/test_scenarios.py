@@ -7,9 +7,9 @@ from datetime import datetime
 
 import pytest
 
-from spark_jobs.semantics.events import Event, EventReader
-from spark_jobs.semantics.instants import micros
 from spark_jobs.semantics.reference import replay
+from spark_jobs.semantics.rows.events import Event, EventReader
+from spark_jobs.semantics.rows.instants import micros
 from spark_jobs.semantics.streaming_job import StreamingJob
 from tests.vectors.outcomes import calendar_of, late_of, millis, panes_of, unassigned_of
 from tests.vectors.scenarios import Scenario, load_for_reference, load_triggers

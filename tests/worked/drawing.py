@@ -22,7 +22,7 @@ from spark_jobs.pipeline.model import (
     Watermark,
     Windows,
 )
-from spark_jobs.semantics.instants import END_OF_INPUT
+from spark_jobs.semantics.rows.instants import END_OF_INPUT
 
 Engine = Callable[[Iterable[dict[str, Any]], Pipeline], Any]
 Line = tuple[str, str, str]

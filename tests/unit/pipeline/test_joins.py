@@ -12,7 +12,7 @@ from spark_jobs import __version__
 from spark_jobs.pipeline import PipelineError, parse
 from spark_jobs.pipeline.joining import bounds, joining
 from spark_jobs.pipeline.model import Expectation, Join, Placement, Strategy
-from spark_jobs.semantics.interval_join import JoinBounds
+from spark_jobs.semantics.joins.interval_join import JoinBounds
 
 SOURCES = """
 name: paid_orders

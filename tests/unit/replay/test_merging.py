@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from spark_jobs.pipeline.model import Accumulation, Trigger, TriggerKind, Windows
 from spark_jobs.replay.merging import TIMINGS, ScannedRow, scan
-from spark_jobs.semantics import triggers
-from spark_jobs.semantics.instants import MAX, MIN
-from spark_jobs.semantics.lateness import Lateness
-from spark_jobs.semantics.sessions import SessionOperator
+from spark_jobs.semantics.panes import triggers
+from spark_jobs.semantics.rows.instants import MAX, MIN
+from spark_jobs.semantics.sessions.session_operator import SessionOperator
+from spark_jobs.semantics.windows.lateness import Lateness
 
 TRIGGERS = [Trigger(), Trigger(TriggerKind.CONTINUOUS, interval_ms=4), Trigger(TriggerKind.COUNT, n=3)]
 

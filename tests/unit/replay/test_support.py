@@ -29,7 +29,7 @@ from spark_jobs.replay.support import (
     require_support,
     require_window_join,
 )
-from spark_jobs.semantics.custom import GeneratorError
+from spark_jobs.semantics.watermark.custom import GeneratorError
 
 DETECTED = "spark_jobs.semantics.detected_bound:DetectedBound"
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.semantics.aggregates import UnreadableAggregateError, aggregation
-from spark_jobs.semantics.expressions import UnreadableExpressionError
+from spark_jobs.semantics.panes.aggregates import UnreadableAggregateError, aggregation
+from spark_jobs.semantics.rows.expressions import UnreadableExpressionError
 
 NAN = float("nan")
 

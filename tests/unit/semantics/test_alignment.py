@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from spark_jobs.semantics.alignment import AlignmentGroup, Drift
-from spark_jobs.semantics.instants import MAX, MIN
+from spark_jobs.semantics.rows.instants import MAX, MIN
+from spark_jobs.semantics.watermark.alignment import AlignmentGroup, Drift
 
 
 def test_a_partition_waits_only_beyond_the_allowed_drift() -> None:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from itertools import permutations
 from typing import Any
 
-from spark_jobs.semantics.arrival_order import comparable, position
+from spark_jobs.semantics.rows.arrival_order import comparable, position
 
 
 def test_the_clock_comes_first_then_declared_columns_then_the_others_by_name() -> None:

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.semantics.changes import Change, Combined, Kind, PartitionAlone, Recombined
-from spark_jobs.semantics.channels import Reader, Reunited, inputs, union
-from spark_jobs.semantics.instants import MIN
-from spark_jobs.semantics.partitions import SourcePartitions
-from spark_jobs.semantics.source_output import SourceOutput
-from spark_jobs.semantics.watermark import WatermarkOutput
+from spark_jobs.semantics.rows.instants import MIN
+from spark_jobs.semantics.watermark.generators import WatermarkOutput
+from spark_jobs.semantics.watermark.partition_changes import Change, Combined, Kind, PartitionAlone, Recombined
+from spark_jobs.semantics.watermark.source_output import SourceOutput
+from spark_jobs.semantics.watermark.source_partitions import SourcePartitions
+from spark_jobs.semantics.watermark.union import Reader, Reunited, inputs, union
 
 NAMES, DECLARED = "abc", "ab"
 

@@ -26,10 +26,10 @@ from spark_jobs.pipeline.model import (
     Watermark,
     Windows,
 )
-from spark_jobs.semantics.complete import complete_windows
-from spark_jobs.semantics.instants import END_OF_INPUT, MAX, micros
+from spark_jobs.semantics.panes.complete_results import complete_windows
 from spark_jobs.semantics.reference import Replay, TableRow, replay
-from spark_jobs.semantics.windows import TimeWindow
+from spark_jobs.semantics.rows.instants import END_OF_INPUT, MAX, micros
+from spark_jobs.semantics.windows.window_assigners import TimeWindow
 from tests.unit.semantics.test_properties import Rows, pipelines, streams
 
 IDS = Aggregate("ids", "collect_list(id)")

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from spark_jobs.pipeline.model import Emit, EmitKind, Strategy
-from spark_jobs.semantics.custom import GeneratorError, new_generator
-from spark_jobs.semantics.instants import MAX, MIN
 from spark_jobs.semantics.reference import replay
-from spark_jobs.semantics.watermark import WatermarkOutput
+from spark_jobs.semantics.rows.instants import MAX, MIN
+from spark_jobs.semantics.watermark.custom import GeneratorError, new_generator
+from spark_jobs.semantics.watermark.generators import WatermarkOutput
 from tests.unit.semantics.outputs import Output
 from tests.unit.semantics.streams import Change, at, partitioned, row
 

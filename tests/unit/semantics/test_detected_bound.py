@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from spark_jobs.semantics.detected_bound import DetectedBound
+from spark_jobs.semantics.watermark.detected_bound import DetectedBound
 from tests.unit.semantics.outputs import Output
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.pipeline.model import Emit, EmitKind
-from spark_jobs.semantics.emission import EmissionClock, Every, EveryN, emission_clock
+from spark_jobs.semantics.rows.emission import EmissionClock, Every, EveryN, emission_clock
 
 EVERY_10 = Emit(EmitKind.EVERY, interval_ms=10)
 

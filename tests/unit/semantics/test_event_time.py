@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from spark_jobs.pipeline.model import TimeField, TimeUnit
-from spark_jobs.semantics import event_time
-from spark_jobs.semantics.event_time import TimeFieldError, TimeReader, invalid_reason
-from spark_jobs.semantics.instants import micros
-from spark_jobs.semantics.text_times import UnreadablePatternError, parse
+from spark_jobs.semantics.rows import event_time
+from spark_jobs.semantics.rows.event_time import TimeFieldError, TimeReader, invalid_reason
+from spark_jobs.semantics.rows.instants import micros
+from spark_jobs.semantics.rows.text_times import UnreadablePatternError, parse
 
 SECONDS, MILLIS, MICROS, NANOS = TimeUnit
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from spark_jobs.pipeline.model import Order, Pipeline, SourcePartition, UnitedSource, Watermark
-from spark_jobs.semantics.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
-from spark_jobs.semantics.events import Event, event_reader
-from spark_jobs.semantics.instants import micros
-from spark_jobs.semantics.partitions import label
+from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
+from spark_jobs.semantics.rows.events import Event, event_reader
+from spark_jobs.semantics.rows.instants import micros
+from spark_jobs.semantics.watermark.source_partitions import label
 from tests.unit.semantics.streams import Change, at, row
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.semantics.expressions import Expression, UnknownColumnError, UnreadableExpressionError
+from spark_jobs.semantics.rows.expressions import Expression, UnknownColumnError, UnreadableExpressionError
 
 ROW: dict[str, Any] = {
     "carrier": "AA",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from spark_jobs.pipeline.model import Emit, EmitKind, Strategy
-from spark_jobs.semantics.clock import ArrivalClock
-from spark_jobs.semantics.idleness import IdlenessTimer, WithIdleness
-from spark_jobs.semantics.merge import WatermarkMerge
-from spark_jobs.semantics.punctuated import Punctuated
 from spark_jobs.semantics.reference import replay
-from spark_jobs.semantics.watermark import BoundedOutOfOrderness
+from spark_jobs.semantics.rows.clock import ArrivalClock
+from spark_jobs.semantics.watermark.generators import BoundedOutOfOrderness
+from spark_jobs.semantics.watermark.idleness import IdlenessTimer, WithIdleness
+from spark_jobs.semantics.watermark.multiplexer import WatermarkMerge
+from spark_jobs.semantics.watermark.punctuated import Punctuated
 from tests.unit.semantics.outputs import Output
 from tests.unit.semantics.streams import Change, at, partitioned, row
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from spark_jobs.semantics.instants import (
+from spark_jobs.semantics.rows.instants import (
     END_OF_INPUT,
     MAX,
     MIN,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spark_jobs.semantics.interval_join import IntervalJoin, JoinBounds, Side
+from spark_jobs.semantics.joins.interval_join import IntervalJoin, JoinBounds, Side
 
 LEFT, RIGHT = Side.LEFT, Side.RIGHT
 

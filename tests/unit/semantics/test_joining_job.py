@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from spark_jobs.pipeline.model import Emit, EmitKind, Strategy, Watermark
-from spark_jobs.semantics.instants import MAX
-from spark_jobs.semantics.interval_join import JoinBounds, Side
-from spark_jobs.semantics.joining_job import Arrival, Joined, JoinSource, join
-from spark_jobs.semantics.source_output import SourceOutput
+from spark_jobs.semantics.joins.interval_join import JoinBounds, Side
+from spark_jobs.semantics.joins.joining_job import Arrival, Joined, JoinSource, join
+from spark_jobs.semantics.rows.instants import MAX
+from spark_jobs.semantics.watermark.source_output import SourceOutput
 from tests.unit.semantics.outputs import Output
 
 LEFT, RIGHT = Side.LEFT, Side.RIGHT

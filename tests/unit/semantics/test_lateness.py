@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from spark_jobs.semantics.instants import MAX, MIN
-from spark_jobs.semantics.lateness import Lateness, advances, cleanup_time, is_due, judge
-from spark_jobs.semantics.windows import TimeWindow
+from spark_jobs.semantics.rows.instants import MAX, MIN
+from spark_jobs.semantics.windows.lateness import Lateness, advances, cleanup_time, is_due, judge
+from spark_jobs.semantics.windows.window_assigners import TimeWindow
 
 WINDOW = TimeWindow(1000, 2000)
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_jobs.semantics.merging import Merge, MergingWindows, touches
-from spark_jobs.semantics.windows import TimeWindow
+from spark_jobs.semantics.sessions.merging_windows import Merge, MergingWindows, touches
+from spark_jobs.semantics.windows.window_assigners import TimeWindow
 
 
 def in_flight(*windows: tuple[int, int]) -> MergingWindows:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from spark_jobs.semantics.instants import MAX
-from spark_jobs.semantics.lateness import Lateness
-from spark_jobs.semantics.panes import Pane, WindowOperator
-from spark_jobs.semantics.timers import Timers
-from spark_jobs.semantics.windows import TimeWindow, TumblingWindows
+from spark_jobs.semantics.panes.timers import Timers
+from spark_jobs.semantics.panes.window_operator import Pane, WindowOperator
+from spark_jobs.semantics.rows.instants import MAX
+from spark_jobs.semantics.windows.lateness import Lateness
+from spark_jobs.semantics.windows.window_assigners import TimeWindow, TumblingWindows
 
 
 def operator(*, lateness: int = 0, discarding: bool = False) -> WindowOperator[str, str]:

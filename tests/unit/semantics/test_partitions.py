@@ -6,10 +6,10 @@ from decimal import Decimal
 
 import pytest
 
-from spark_jobs.semantics.instants import MIN
-from spark_jobs.semantics.merge import WatermarkMerge
-from spark_jobs.semantics.partitions import SourcePartitions, label
-from spark_jobs.semantics.watermark import BoundedOutOfOrderness
+from spark_jobs.semantics.rows.instants import MIN
+from spark_jobs.semantics.watermark.generators import BoundedOutOfOrderness
+from spark_jobs.semantics.watermark.multiplexer import WatermarkMerge
+from spark_jobs.semantics.watermark.source_partitions import SourcePartitions, label
 from tests.unit.semantics.outputs import Output
 
 

@@ -19,8 +19,8 @@ from spark_jobs.pipeline.model import (
     TimeField,
     TimeUnit,
 )
-from spark_jobs.semantics.instants import END_OF_INPUT
 from spark_jobs.semantics.reference import Replay, replay
+from spark_jobs.semantics.rows.instants import END_OF_INPUT
 from tests.unit.semantics.streams import Change, at, partitioned, row
 
 EVERY_MINUTE = Emit(EmitKind.EVERY, interval_ms=60_000)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from spark_jobs.pipeline.model import Alignment, Order, Pipeline
-from spark_jobs.semantics.instants import MIN, table_time
 from spark_jobs.semantics.reference import replay
-from spark_jobs.semantics.rounds import simulated
+from spark_jobs.semantics.rows.instants import MIN, table_time
+from spark_jobs.semantics.watermark.rounds import simulated
 from tests.unit.semantics.streams import Change, at, partitioned
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from spark_jobs.semantics.instants import MAX
-from spark_jobs.semantics.lateness import Lateness
-from spark_jobs.semantics.panes import Pane
+from spark_jobs.semantics.panes.window_operator import Pane
 from spark_jobs.semantics.reference import replay
-from spark_jobs.semantics.sessions import SessionOperator
+from spark_jobs.semantics.rows.instants import MAX
+from spark_jobs.semantics.sessions.session_operator import SessionOperator
+from spark_jobs.semantics.windows.lateness import Lateness
 from tests.unit.semantics.streams import Change, at, row
 
 Sessions = SessionOperator[str, str]

@@ -12,8 +12,8 @@ SCRIPT = """
 import importlib, pkgutil, sys
 sys.path.insert(0, sys.argv[1])
 import spark_jobs.semantics as package
-for module in pkgutil.iter_modules(package.__path__):
-    importlib.import_module(f"spark_jobs.semantics.{module.name}")
+for module in pkgutil.walk_packages(package.__path__, "spark_jobs.semantics."):
+    importlib.import_module(module.name)
 print(*(name for name in sys.modules if name.startswith("spark_jobs.") and "semantics" not in name))
 """
 

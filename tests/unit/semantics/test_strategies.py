@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from spark_jobs.pipeline.model import Emit, EmitKind, Strategy, TimeField
-from spark_jobs.semantics.instants import END_OF_INPUT
 from spark_jobs.semantics.reference import replay
+from spark_jobs.semantics.rows.instants import END_OF_INPUT
 from tests.unit.semantics.streams import Change, at, partitioned, row
 
 EVERY_MINUTE = Emit(EmitKind.EVERY, interval_ms=60_000)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from spark_jobs.semantics.instants import MAX
-from spark_jobs.semantics.panes import Pane, WindowOperator
-from spark_jobs.semantics.sessions import SessionOperator
-from spark_jobs.semantics.triggers import Continuous, Count, Trigger, truncated
-from spark_jobs.semantics.windows import TumblingWindows
+from spark_jobs.semantics.panes.triggers import Continuous, Count, Trigger, truncated
+from spark_jobs.semantics.panes.window_operator import Pane, WindowOperator
+from spark_jobs.semantics.rows.instants import MAX
+from spark_jobs.semantics.sessions.session_operator import SessionOperator
+from spark_jobs.semantics.windows.window_assigners import TumblingWindows
 
 
 def operator(trigger: Trigger, *, lateness: int = 0, discarding: bool = False) -> WindowOperator[str, str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from spark_jobs.semantics.merge import WatermarkMerge
-from spark_jobs.semantics.valve import Valve
+from spark_jobs.semantics.watermark.multiplexer import WatermarkMerge
+from spark_jobs.semantics.watermark.valve import Valve
 from tests.unit.semantics.outputs import Output
 
 

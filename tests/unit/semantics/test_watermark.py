@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from spark_jobs.pipeline.model import Strategy, TimeField, TimeUnit, Watermark
-from spark_jobs.semantics.clock import ArrivalClock
-from spark_jobs.semantics.instants import MIN
-from spark_jobs.semantics.punctuated import Punctuated
-from spark_jobs.semantics.strategy import generator
-from spark_jobs.semantics.time_lag import TimeLag
-from spark_jobs.semantics.watermark import BoundedOutOfOrderness, WatermarkGenerator
+from spark_jobs.semantics.rows.clock import ArrivalClock
+from spark_jobs.semantics.rows.instants import MIN
+from spark_jobs.semantics.watermark.generators import BoundedOutOfOrderness, WatermarkGenerator
+from spark_jobs.semantics.watermark.punctuated import Punctuated
+from spark_jobs.semantics.watermark.strategy import generator
+from spark_jobs.semantics.watermark.time_lag import TimeLag
 from tests.unit.semantics.outputs import Output
 
 

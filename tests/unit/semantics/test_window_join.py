@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from spark_jobs.pipeline.model import Emit, EmitKind, Watermark
-from spark_jobs.semantics.interval_join import Side
-from spark_jobs.semantics.joining_job import Arrival, JoinSource, gather
-from spark_jobs.semantics.lateness import Lateness
-from spark_jobs.semantics.panes import WindowOperator
-from spark_jobs.semantics.sessions import SessionOperator
-from spark_jobs.semantics.window_join import CoGroup, Group
-from spark_jobs.semantics.windows import SlidingWindows, TimeWindow, TumblingWindows
+from spark_jobs.semantics.joins.interval_join import Side
+from spark_jobs.semantics.joins.joining_job import Arrival, JoinSource, gather
+from spark_jobs.semantics.joins.window_join import CoGroup, Group
+from spark_jobs.semantics.panes.window_operator import WindowOperator
+from spark_jobs.semantics.sessions.session_operator import SessionOperator
+from spark_jobs.semantics.windows.lateness import Lateness
+from spark_jobs.semantics.windows.window_assigners import SlidingWindows, TimeWindow, TumblingWindows
 
 LEFT, RIGHT = Side.LEFT, Side.RIGHT
 

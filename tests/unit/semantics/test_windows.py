@@ -7,8 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.pipeline.model import Windows
-from spark_jobs.semantics.instants import MIN
-from spark_jobs.semantics.windows import MOST_WINDOWS, SlidingWindows, TimeWindow, TumblingWindows, assigner
+from spark_jobs.semantics.rows.instants import MIN
+from spark_jobs.semantics.windows.window_assigners import (
+    MOST_WINDOWS,
+    SlidingWindows,
+    TimeWindow,
+    TumblingWindows,
+    assigner,
+)
 
 
 @given(ts=st.integers(-(2**60), 2**60), size=st.integers(1, 2**40), shift=st.integers(-(2**40), 2**40))

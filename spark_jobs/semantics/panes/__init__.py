@@ -1,0 +1,1 @@
+"""Panes: when a window fires, and what each firing contains."""

@@ -1,0 +1,1 @@
+"""Rows of a source as events: their times, their order, their place on the arrival clock."""

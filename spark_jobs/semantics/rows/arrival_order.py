@@ -1,0 +1,45 @@
+"""The arrival order is the total order in which a replay sees the rows; a row's position is its place there.
+
+    arrival       (arrival time, source partition columns, tie-break columns, all other columns by name)
+    event_time    (event time, the same columns)
+    commit        (commit time, commit version, event time, the same columns)
+    offset        (clock of the round, partition, offset, the same columns); see `rounds`
+
+compared field by field, a missing value first; times are in microseconds, and the first is the clock. Rows with equal
+positions are identical, so their order cannot be seen. Page section B2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from spark_jobs.semantics.rows.expressions import column
+
+Comparable = tuple[Any, ...]
+
+#: What Delta's change data feed says of each row, under its own names: the commit that brought it, and when that was.
+COMMIT_VERSION, COMMIT_TIMESTAMP = "_commit_version", "_commit_timestamp"
+
+
+def position(row: Mapping[str, Any], first: Sequence[int], declared: Sequence[str]) -> Comparable:
+    """Give a row's position; `first` are the times it begins with, `declared` the partition and tie-break columns."""
+    rest = sorted(name for name in row if name not in declared)
+    return (*first, *(comparable(column(row, name)) for name in (*declared, *rest)))
+
+
+def comparable(value: Any) -> Comparable:
+    """Give a hashable stand-in that sorts as Spark sorts the value: null first, NaN last, lists item by item.
+
+    Two values have equal stand-ins exactly when Spark groups them together; mappings are compared as text.
+    """
+    if value is None:
+        return (0,)
+    if isinstance(value, float) and math.isnan(value):
+        return (2,)
+    if isinstance(value, (list, tuple)):
+        return (1, tuple(comparable(item) for item in value))
+    if isinstance(value, Mapping):
+        return (1, repr(sorted((str(name), comparable(item)) for name, item in value.items())))
+    return (1, value)

@@ -1,0 +1,123 @@
+"""An emission is when all partitions show their watermark; an epoch is the stretch of rows between two of them.
+
+    every D, phase P   epoch = floor((clock_ms - P) / D); epoch k ends at (k + 1) * D + P, before the rows of that clock
+    per_event          each row is an epoch, which ends at the row's clock
+    every_n n          epoch = floor(rank / n), rank from 0; ends at the clock of its n-th row
+
+Clocks are microseconds and never go back from row to row. No tick follows the last row unless the clock is known to
+have gone on to it; a last group of fewer than n rows has no emission. Emissions of epochs without rows are left out
+unless every tick is asked for: a generator that looks at rows alone repeats itself there. Page section B3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from spark_jobs.semantics.rows.instants import floor_to_ms
+
+if TYPE_CHECKING:
+    from spark_jobs.pipeline.model import Emit
+
+
+class EmissionClock(Protocol):
+    """When emissions happen, asked row by row; every answer is the emissions' clocks in microseconds, in order."""
+
+    def before(self, clock_us: int) -> Sequence[int]:
+        """Give the emissions between the row before and this one, at `clock_us`."""
+
+    def after(self, clock_us: int) -> Sequence[int]:
+        """Give the emission right after this row."""
+
+    def at_end(self, until_us: int | None) -> Sequence[int]:
+        """Give the emissions after the last row, if the clock went on to `until_us` (inclusive)."""
+
+
+class PerEvent:
+    """An emission after each row."""
+
+    def before(self, clock_us: int) -> Sequence[int]:
+        """None: the row before has had its own."""
+        return ()
+
+    def after(self, clock_us: int) -> Sequence[int]:
+        """Emit at the row's clock."""
+        return (clock_us,)
+
+    def at_end(self, until_us: int | None) -> Sequence[int]:
+        """None: the clock alone emits nothing."""
+        return ()
+
+
+class EveryN:
+    """An emission after every n-th row."""
+
+    def __init__(self, n: int) -> None:
+        if n < 1:
+            raise ValueError(f"found an emission every {n} rows; it must be at least 1")
+        self._n = n
+        self._rows = 0
+
+    def before(self, clock_us: int) -> Sequence[int]:
+        """None: emissions follow rows."""
+        return ()
+
+    def after(self, clock_us: int) -> Sequence[int]:
+        """Emit if the row completes a group."""
+        self._rows += 1
+        return (clock_us,) if self._rows % self._n == 0 else ()
+
+    def at_end(self, until_us: int | None) -> Sequence[int]:
+        """None: a partial group has no emission."""
+        return ()
+
+
+class Every:
+    """An emission at each tick of a clock: `phase + k * interval`, in milliseconds.
+
+    Of the ticks between two rows only the first, unless it is `every_tick`.
+    """
+
+    def __init__(self, interval_ms: int, phase_ms: int, *, every_tick: bool = False) -> None:
+        if interval_ms < 1:
+            raise ValueError(f"found an emission every {interval_ms} ms; it must be at least 1 ms")
+        self._interval_ms = interval_ms
+        self._phase_ms = phase_ms
+        self._every_tick = every_tick
+        self._epoch: int | None = None
+
+    def before(self, clock_us: int) -> Sequence[int]:
+        """Emit at the end of the earlier rows' epoch if this row is in a later one."""
+        earlier, self._epoch = self._epoch, self.epoch(clock_us)
+        return () if earlier is None else self._ticks(earlier, self._epoch)
+
+    def after(self, clock_us: int) -> Sequence[int]:
+        """None: ticks come before rows."""
+        return ()
+
+    def at_end(self, until_us: int | None) -> Sequence[int]:
+        """Emit at the end of the last row's epoch if the clock went that far."""
+        if self._epoch is None or until_us is None:
+            return ()
+        return self._ticks(self._epoch, self.epoch(until_us))
+
+    def epoch(self, clock_us: int) -> int:
+        """Number the epoch that a clock lies in."""
+        return (floor_to_ms(clock_us) - self._phase_ms) // self._interval_ms
+
+    def _ticks(self, earlier: int, later: int) -> Sequence[int]:
+        step_us = self._interval_ms * 1000
+        first_us = (earlier + 1) * step_us + self._phase_ms * 1000
+        ticks = range(first_us, first_us + (later - earlier) * step_us, step_us)
+        return ticks if self._every_tick else ticks[:1]
+
+
+def emission_clock(declared: Emit, *, every_tick: bool = False) -> EmissionClock:
+    """Make the clock that a pipeline declares. Raises ValueError for an unknown kind."""
+    if declared.kind.value == "every":
+        return Every(declared.interval_ms, declared.phase_ms, every_tick=every_tick)
+    if declared.kind.value == "every_n":
+        return EveryN(declared.n)
+    if declared.kind.value == "per_event":
+        return PerEvent()
+    raise ValueError(f"found emission kind '{declared.kind.value}', known: every, every_n, per_event")

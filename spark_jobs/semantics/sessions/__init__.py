@@ -1,0 +1,1 @@
+"""Sessions: windows that merge while their rows arrive."""

@@ -1,0 +1,77 @@
+"""A source's output is what leaves a source: the watermark of its partitions, and whether the whole source is idle.
+
+A source speaks through two sides: its partitions, merged, and a main output, which has a generator of its own that
+sees no row. Both begin silent. A side is silent until it emits a watermark, and again when it is marked idle.
+
+    watermark   sent if it is higher than all before, whichever side it comes from; before it that the source is active,
+                if it was idle
+    idle        sent once, when a side is marked idle and the other is silent
+
+So a source whose partitions have emitted nothing yet is idle as soon as its main output is, and a source that follows
+the clock emits without partitions. A source that has said it is idle is so until a higher watermark. Rules 4, 29.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from spark_jobs.semantics.rows.instants import MIN
+from spark_jobs.semantics.watermark.generators import WatermarkOutput
+from spark_jobs.semantics.windows.lateness import advances
+
+
+class SourceOutput:
+    """The two sides of a source; `downstream` is told what leaves it."""
+
+    def __init__(self, downstream: WatermarkOutput) -> None:
+        self._downstream = downstream
+        self._watermark = MIN
+        self._is_idle = False
+        self._sides = (_Side(self), _Side(self))
+
+    @property
+    def partitions(self) -> WatermarkOutput:
+        """The side of the merged partitions."""
+        return self._sides[0]
+
+    @property
+    def main(self) -> WatermarkOutput:
+        """The side of the source's own generator."""
+        return self._sides[1]
+
+    def emit(self, watermark: int) -> None:
+        """Send a watermark on if it is news."""
+        if advances(watermark, self._watermark):
+            self._watermark = watermark
+            self.wake()
+            self._downstream.emit_watermark(watermark)
+
+    def fall_silent(self) -> None:
+        """Send that the source is idle, if both sides are silent and it is news."""
+        if not self._is_idle and all(side.is_silent for side in self._sides):
+            self._is_idle = True
+            self._downstream.mark_idle()
+
+    def wake(self) -> None:
+        """Send that the source is active, if it is news."""
+        if self._is_idle:
+            self._is_idle = False
+            self._downstream.mark_active()
+
+
+@dataclass
+class _Side:
+    source: SourceOutput = field(repr=False)
+    is_silent: bool = True
+
+    def emit_watermark(self, watermark: int) -> None:
+        self.source.emit(watermark)
+        self.is_silent = False
+
+    def mark_idle(self) -> None:
+        self.is_silent = True
+        self.source.fall_silent()
+
+    def mark_active(self) -> None:
+        self.is_silent = False
+        self.source.wake()

@@ -1,0 +1,66 @@
+"""A source partition is a split of the source that has a watermark of its own, named by its label.
+
+    label = its column values as text joined by '|', 'null' for a missing value; '' where no column is declared
+
+Rows with equal labels are one partition; a missing value names a partition like any other. Declared partitions exist
+from the beginning; any other joins with its first row. Each has its own generator; a row is seen by its partition's
+alone, an emission by all. What a generator says at a row is combined at once, at an emission when all have spoken.
+Rules 17, 19a, 20, 25, 26.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from spark_jobs.semantics.watermark.generators import WatermarkGenerator, WatermarkOutput
+from spark_jobs.semantics.watermark.multiplexer import WatermarkMerge
+
+
+def label(values: Iterable[Any]) -> str:
+    """Name the partition with these column values."""
+    return "|".join(_text(value) for value in values)
+
+
+class SourcePartitions:
+    """The generators of all partitions and their merged watermark, which goes to `output`."""
+
+    def __init__(
+        self,
+        new_generator: Callable[[], WatermarkGenerator],
+        *,
+        declared: Iterable[str],
+        output: WatermarkOutput,
+    ) -> None:
+        self._new_generator = new_generator
+        self._generators: dict[str, WatermarkGenerator] = {}
+        self._merge = WatermarkMerge(output)
+        for partition in declared:
+            self._join(partition)
+
+    @property
+    def watermarks(self) -> Mapping[str, int]:
+        """The watermark of every partition that exists."""
+        return self._merge.partitions
+
+    def on_event(self, partition: str, row: Mapping[str, Any], ts: int) -> None:
+        """Show a row to its partition's generator; the partition's first row makes it exist."""
+        if partition not in self._generators:
+            self._join(partition)
+        self._generators[partition].on_event(row, ts, self._merge.immediate(partition))
+
+    def on_periodic_emit(self) -> None:
+        """Let all partitions emit, then combine once (rule 25)."""
+        for partition, generator in self._generators.items():
+            generator.on_periodic_emit(self._merge.deferred(partition))
+        self._merge.on_periodic_emit()
+
+    def _join(self, partition: str) -> None:
+        self._generators[partition] = self._new_generator()
+        self._merge.register(partition)
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)

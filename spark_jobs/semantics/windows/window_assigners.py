@@ -1,0 +1,122 @@
+"""A window is a half-open stretch `[start, end)` of event time, in milliseconds; `last = end - 1` is its last instant.
+
+Tumbling: every instant `ts` lies in exactly one window,
+
+    start = ts - floorMod(ts - offset, size),   end = start + size,   size > 0, |offset| < size
+
+Sliding: windows of one size start a slide apart; an instant lies in all that start in (ts - size, ts],
+
+    start = s0, s0 - slide, ... while start > ts - size,   s0 = ts - floorMod(ts - offset, slide),   |offset| < slide
+
+The size need not be a multiple of the slide, so that the number of an instant's windows varies by one; with a slide
+longer than the size an instant between two windows has none. floorMod is never negative, so windows before 1970 or
+before the offset are as regular as all others. Rules 3, 40-42.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from spark_jobs.semantics.rows.instants import MIN
+
+if TYPE_CHECKING:
+    from spark_jobs.pipeline.model import Windows
+
+#: The most slides that a sliding window may span.
+MOST_WINDOWS = 10_000_000
+
+
+class TimeWindow(NamedTuple):
+    """The window `[start, end)`."""
+
+    start: int
+    end: int
+
+    @property
+    def last(self) -> int:
+        """The last instant inside; a watermark that reaches it completes the window (rule 2)."""
+        return self.end - 1
+
+
+class WindowAssigner(Protocol):
+    """Which windows an instant belongs to."""
+
+    def assign(self, ts: int) -> tuple[TimeWindow, ...]:
+        """Give the windows of an instant."""
+
+
+@dataclass(frozen=True)
+class TumblingWindows:
+    """The windows `[offset + k*size, offset + (k+1)*size)`. Raises ValueError for a grid that rule 42 refuses."""
+
+    size_ms: int
+    offset_ms: int = 0
+
+    def __post_init__(self) -> None:
+        if self.size_ms <= 0:
+            raise ValueError(f"found a window size of {self.size_ms} ms; it must be longer than 0")
+        if abs(self.offset_ms) >= self.size_ms:
+            raise ValueError(
+                f"found a window offset of {self.offset_ms} ms with a size of {self.size_ms} ms; "
+                f"it must be shorter than the size: {self.offset_ms % self.size_ms} ms gives the same windows"
+            )
+
+    def assign(self, ts: int) -> tuple[TimeWindow, ...]:
+        """Give the one window of `ts`. Raises ValueError for MIN, which stands for no timestamp (rule 3)."""
+        _require_event_time(ts)
+        start = window_start(ts, offset_ms=self.offset_ms, size_ms=self.size_ms)
+        return (TimeWindow(start, start + self.size_ms),)
+
+
+@dataclass(frozen=True)
+class SlidingWindows:
+    """The windows `[offset + k*slide, offset + k*slide + size)`. Raises ValueError for a grid that rule 42 refuses."""
+
+    size_ms: int
+    slide_ms: int
+    offset_ms: int = 0
+
+    def __post_init__(self) -> None:
+        if self.size_ms <= 0:
+            raise ValueError(f"found a window size of {self.size_ms} ms; it must be longer than 0")
+        if self.slide_ms <= 0:
+            raise ValueError(f"found a window slide of {self.slide_ms} ms; it must be longer than 0")
+        if self.size_ms // self.slide_ms > MOST_WINDOWS:
+            raise ValueError(
+                f"found a window size of {self.size_ms} ms with a slide of {self.slide_ms} ms; "
+                f"a row may lie in at most {MOST_WINDOWS} windows"
+            )
+        if abs(self.offset_ms) >= self.slide_ms:
+            raise ValueError(
+                f"found a window offset of {self.offset_ms} ms with a slide of {self.slide_ms} ms; "
+                f"it must be shorter than the slide: {self.offset_ms % self.slide_ms} ms gives the same windows"
+            )
+
+    def assign(self, ts: int) -> tuple[TimeWindow, ...]:
+        """Give the windows of `ts`, the newest first; maybe none. Raises ValueError for MIN (rule 3)."""
+        _require_event_time(ts)
+        newest = window_start(ts, offset_ms=self.offset_ms, size_ms=self.slide_ms)
+        return tuple(
+            TimeWindow(start, start + self.size_ms) for start in range(newest, ts - self.size_ms, -self.slide_ms)
+        )
+
+
+def window_start(ts: int, *, offset_ms: int, size_ms: int) -> int:
+    """Give the newest start on the grid `offset + k*size` that is not after `ts` (rule 40)."""
+    # Python's % is floorMod for a positive divisor; Java's and Spark's % is not.
+    return ts - (ts - offset_ms) % size_ms
+
+
+def assigner(declared: Windows) -> WindowAssigner:
+    """Make the assigner of tumbling or sliding windows that a pipeline declares. Raises ValueError for other kinds."""
+    if declared.kind == "tumbling":
+        return TumblingWindows(declared.size_ms, declared.offset_ms)
+    if declared.kind == "sliding":
+        return SlidingWindows(declared.size_ms, declared.slide_ms, declared.offset_ms)
+    raise ValueError(f"found window kind '{declared.kind}', known: session, sliding, tumbling")
+
+
+def _require_event_time(ts: int) -> None:
+    if ts == MIN:
+        raise ValueError("asked for the window of a row without an event time; sort such rows out before")
