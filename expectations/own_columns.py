@@ -14,9 +14,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Order, Pipeline
-from spark_jobs.replay import columns as c
-from spark_jobs.replay import event_time
-from spark_jobs.replay.events import prepare
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows import event_time
+from spark_jobs.replay.rows.prepare import prepare
 
 _GIVEN_WAY = "source_"
 # The columns of ours that the tables add.

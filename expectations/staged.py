@@ -23,9 +23,10 @@ from expectations.staged_tables import WINDOW, StagedTables
 from expectations.windows import bounds, of_row, overlap
 from spark_jobs.pipeline.checks import COMPLETE_TABLE
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import keys, silence
-from spark_jobs.replay.late_events import drops
-from spark_jobs.replay.retractions import IS_RETRACTION, left_out, retracts
+from spark_jobs.replay.panes.retractions import IS_RETRACTION, left_out, retracts
+from spark_jobs.replay.profile import silence
+from spark_jobs.replay.rows import keys
+from spark_jobs.replay.windows.late_events import drops
 
 #: The columns of each table that laws look at, besides the key and the aggregates.
 COLUMNS: Mapping[str, tuple[str, ...]] = {

@@ -16,7 +16,7 @@ from expectations.errors import AuditError
 from expectations.staged_tables import WINDOW, StagedTables
 from spark_jobs.pipeline.joining import joining
 from spark_jobs.pipeline.model import Join, Order
-from spark_jobs.replay import event_time
+from spark_jobs.replay.rows import event_time
 
 FIRING = ("pane_index", "timing", "watermark")
 #: By input: the names under which `StagedJoin.pairs` tells of its row.

@@ -14,9 +14,9 @@ from pyspark.sql import functions as F
 from expectations.law import Law, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import EmitKind, Order, Pipeline
-from spark_jobs.replay import arrival_order, timestamps
-from spark_jobs.replay.epochs import Axis, axis, ticks
-from spark_jobs.replay.gathering import gathers
+from spark_jobs.replay.panes.per_epoch import gathers
+from spark_jobs.replay.rows import arrival_order, timestamps
+from spark_jobs.replay.rows.epochs import Axis, axis, ticks
 
 
 def rows(staged: Staged) -> DataFrame:

@@ -14,8 +14,8 @@ from expectations import firings, windows
 from expectations.law import Law, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Accumulation, EndOfInput, Pipeline
-from spark_jobs.replay.gathering import gathers
-from spark_jobs.replay.late_events import drops
+from spark_jobs.replay.panes.per_epoch import gathers
+from spark_jobs.replay.windows.late_events import drops
 
 _TOLD = ("window_end", "row_count", "missed_rows", "is_shown", "faithful_rows")
 

@@ -16,7 +16,7 @@ from expectations import ratios, windows
 from expectations.law import Law, Suite
 from expectations.staged_join import StagedJoin
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay.late_events import drops
+from spark_jobs.replay.windows.late_events import drops
 
 _REPORTED = ("rows_read", "filtered", "on_time", "late", "unassigned")
 _STAGED = ("invalid", "too_late")

@@ -15,7 +15,7 @@ from expectations.agreement import Sums
 from expectations.law import Law, Suite
 from expectations.staged import Staged, count_all_rows
 from spark_jobs.pipeline.model import Accumulation, LatePanes, Pipeline
-from spark_jobs.replay import keys
+from spark_jobs.replay.rows import keys
 
 _BEFORE = ("pane_index", "timing", "row_count", "fired_at", "watermark")
 

@@ -13,7 +13,7 @@ from expectations import windows
 from expectations.law import Law, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay.retractions import retracts
+from spark_jobs.replay.panes.retractions import retracts
 
 _SHOWN = ("timing", "row_count", "shown")
 _MOMENT = ("fired_at", "watermark")

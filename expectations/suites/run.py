@@ -31,9 +31,9 @@ from expectations import firings, ratios, windows
 from expectations.law import Law, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Accumulation, EndOfInput, Pipeline
-from spark_jobs.replay.gathering import gathers
-from spark_jobs.replay.late_events import drops
-from spark_jobs.replay.retractions import retracts
+from spark_jobs.replay.panes.per_epoch import gathers
+from spark_jobs.replay.panes.retractions import retracts
+from spark_jobs.replay.windows.late_events import drops
 
 #: Counts that a replay may report, and that the staged tables hold too.
 _COUNTED = ("invalid", "on_time", "late", "too_late", "windows", "panes", "early_panes", "late_panes")

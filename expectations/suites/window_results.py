@@ -14,7 +14,7 @@ from expectations.law import Law, Suite
 from expectations.staged import Staged
 from expectations.suites import panes
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay.late_events import drops
+from spark_jobs.replay.windows.late_events import drops
 
 _RESULT = ("window_end", "row_count", "pane_count", "too_late_count", "last_fired_at", "shown")
 _LATEST = ("row_count", "fired_at", "shown")

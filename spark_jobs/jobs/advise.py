@@ -34,11 +34,12 @@ from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.errors import RefusedError
 from spark_jobs.pipeline.model import Order, Pipeline, Strategy
 from spark_jobs.pipeline.rewriting import rewrite
-from spark_jobs.replay import arrival_order, delays, disorder
-from spark_jobs.replay.census import gathered
-from spark_jobs.replay.epochs import Axis, axis
-from spark_jobs.replay.events import prepare
-from spark_jobs.replay.support import UnsupportedPipelineError, require_support
+from spark_jobs.replay.profile import delays, disorder
+from spark_jobs.replay.rows import arrival_order
+from spark_jobs.replay.rows.epochs import Axis, axis
+from spark_jobs.replay.rows.prepare import prepare
+from spark_jobs.replay.supported import UnsupportedPipelineError, require_support
+from spark_jobs.replay.watermark.census import gathered
 from spark_jobs.session import shuffling
 from spark_jobs.tables import source
 

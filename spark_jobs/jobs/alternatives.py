@@ -1,9 +1,9 @@
 """What other settings would have given: rows on time, late and too late for other bounds and latenesses.
 
 The census of a run holds, for each source partition, epoch and window, how many rows there are. All rows of a group
-share their fate under any bound and lateness (`replay.delays`), so the counts are exact and no event is read again.
-Where rows are epochs there are no such groups, and no alternatives; nor where other settings cannot be weighed at all.
-`tidemark advise` reads the source, and knows more of them.
+share their fate under any bound and lateness (`replay.profile.delays`), so the counts are exact and no event is read
+again. Where rows are epochs there are no such groups, and no alternatives; nor where other settings cannot be weighed
+at all. `tidemark advise` reads the source, and knows more of them.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline, Strategy
-from spark_jobs.replay import delays
-from spark_jobs.replay.census import gathered
-from spark_jobs.replay.epochs import Axis, axis
+from spark_jobs.replay.profile import delays
+from spark_jobs.replay.rows.epochs import Axis, axis
+from spark_jobs.replay.watermark.census import gathered
 from spark_jobs.tables import staging
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run

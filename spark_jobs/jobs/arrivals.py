@@ -18,8 +18,9 @@ from pyspark.sql import types as T
 from spark_jobs.jobs.errors import InputError, StaleError
 from spark_jobs.pipeline.model import EndOfInput, LateData, Order, Pipeline, TimeField
 from spark_jobs.pipeline.sources import SOURCE
-from spark_jobs.replay import event_time, resume, timestamps
-from spark_jobs.replay.resume import Resumption
+from spark_jobs.replay.continuation import resume
+from spark_jobs.replay.continuation.resume import Resumption
+from spark_jobs.replay.rows import event_time, timestamps
 from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP
 from spark_jobs.session import interpreting
 from spark_jobs.tables import ledger, source

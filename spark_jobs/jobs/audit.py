@@ -16,7 +16,7 @@ from pyspark.sql import types as T
 from expectations import EARLIER, LIVE, AuditError, Check, check
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Drift, Learned, OnFailure, Pipeline
-from spark_jobs.replay import silence
+from spark_jobs.replay.profile import silence
 from spark_jobs.session import shuffling
 from spark_jobs.tables import ledger, published, source, staging
 from spark_jobs.tables.errors import SourceError

@@ -20,11 +20,13 @@ from pyspark.sql import functions as F
 from spark_jobs.jobs.counting import windows_of
 from spark_jobs.jobs.slices import Slice
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import calendar, keys, late_events, resume, timestamps, window_slices, windows
-from spark_jobs.replay import columns as c
+from spark_jobs.replay.continuation import resume
+from spark_jobs.replay.continuation.resume import Resumption
 from spark_jobs.replay.engine import watermarks
-from spark_jobs.replay.events import quoted
-from spark_jobs.replay.resume import Resumption
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows import keys, timestamps, window_assigners
+from spark_jobs.replay.rows.prepare import quoted
+from spark_jobs.replay.windows import calendar, late_events, window_slices
 from spark_jobs.session import interpreting
 from spark_jobs.tables import pruning, staging
 from spark_jobs.tables.lake import Lake, behind_folder
@@ -50,7 +52,9 @@ class BehindStaging:
 
     def reached_by_groups(self) -> Column:
         """Whether a group of the census may hold such a row."""
-        return self._slice.reaches(windows.oldest_ms(F.col("slice_ms"), self._pipeline.windows), F.col("window_ms"))
+        return self._slice.reaches(
+            window_assigners.oldest_ms(F.col("slice_ms"), self._pipeline.windows), F.col("window_ms")
+        )
 
     def _has_come(self) -> Column:
         """Whether a prepared row had not been read by the run before."""

@@ -12,9 +12,11 @@ from pyspark.sql import functions as F
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Order, Pipeline, Strategy
 from spark_jobs.pipeline.names import INTERNAL_PREFIX
-from spark_jobs.replay import TimeFieldError, UnsupportedPipelineError, event_time, firing
-from spark_jobs.replay.events import offset
-from spark_jobs.replay.support import require_firing
+from spark_jobs.replay import TimeFieldError, UnsupportedPipelineError
+from spark_jobs.replay.panes import pane_columns
+from spark_jobs.replay.rows import event_time
+from spark_jobs.replay.rows.prepare import offset
+from spark_jobs.replay.supported import require_firing
 from spark_jobs.semantics.watermark.custom import GeneratorError, new_generator
 
 
@@ -93,7 +95,7 @@ def _expressions(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
     yield from condition(events, "watermark.when", pipeline.watermark.when)
     for aggregate in pipeline.windows.aggregates:
         try:
-            firing.grouped(events, pipeline).agg(F.expr(aggregate.expression).alias(aggregate.name))
+            pane_columns.grouped(events, pipeline).agg(F.expr(aggregate.expression).alias(aggregate.name))
         except AnalysisException as problem:
             yield f"windows.aggregates.{aggregate.name}: {_told(problem, events)}"
 

@@ -8,9 +8,9 @@ from pyspark.sql import functions as F
 from spark_jobs.jobs.slices import Slice
 from spark_jobs.pipeline.checks import COMPLETE_TABLE
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import columns as c
-from spark_jobs.replay import complete, showings
-from spark_jobs.replay.events import source_columns
+from spark_jobs.replay.panes import complete_results, pane_contents
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows.prepare import source_columns
 from spark_jobs.tables import staging
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.staging import Keep, Part, Stage
@@ -30,13 +30,13 @@ class CompleteStaging:
         have not been staged as those on time and late ones.
         """
         results = self._part("window_results", part.name)
-        if complete.results_lack_only_dropped_rows(source_columns(rows), self._pipeline):
-            owned = complete.dropping(late, self._pipeline).where(part.holds(F.col(c.WINDOW_MS)))
+        if complete_results.results_lack_only_dropped_rows(source_columns(rows), self._pipeline):
+            owned = complete_results.dropping(late, self._pipeline).where(part.holds(F.col(c.WINDOW_MS)))
             dropping = self._keep(owned, f"dropping/{part.name}")
-            found = complete.of_dropping(rows, dropping, results, self._book, self._pipeline)
+            found = complete_results.of_dropping(rows, dropping, results, self._book, self._pipeline)
         else:
-            panes = self._panes(part, fired) if showings.discards(self._pipeline) else None
-            found = complete.of_all(rows, results, panes, self._book, self._pipeline)
+            panes = self._panes(part, fired) if pane_contents.discards(self._pipeline) else None
+            found = complete_results.of_all(rows, results, panes, self._book, self._pipeline)
         self._stage(found.where(part.holds(F.unix_millis("window_start"))), COMPLETE_TABLE, part.name)
 
     def _panes(self, part: Slice, fired: DataFrame | None) -> DataFrame:
@@ -48,7 +48,7 @@ class CompleteStaging:
 
 def cost(spark: SparkSession, lake: Lake, run_id: str) -> dict[str, int]:
     """What the watermark has cost: the windows, how many lack rows or are not shown at all, the rows that they lack."""
-    row = complete.totals(staging.staged(spark, lake, run_id, COMPLETE_TABLE)).collect()[0]
+    row = complete_results.totals(staging.staged(spark, lake, run_id, COMPLETE_TABLE)).collect()[0]
     return {
         "complete_windows": row.windows,
         "windows_missing_rows": row.lacking,

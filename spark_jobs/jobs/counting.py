@@ -16,8 +16,11 @@ from spark_jobs.jobs import session_staging
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.slices import Slice, whole
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import columns as c
-from spark_jobs.replay import gathering, late_events, lateness, retractions, session_panes, triggers, windows
+from spark_jobs.replay.panes import per_epoch, retractions, triggers
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows import window_assigners
+from spark_jobs.replay.sessions import session_panes
+from spark_jobs.replay.windows import late_events, lateness
 from spark_jobs.semantics.rows import event_time as rule
 from spark_jobs.tables import staging
 from spark_jobs.tables.interval import Interval
@@ -39,12 +42,12 @@ class Counting:
         """Rows of the census by what becomes of them. Raises InputError for event times in the wrong unit."""
         valid = F.col("reason").isNull()
         # Which rows belong to an interval's sessions is told by the sessions, later.
-        of_sessions = self._pipeline.windows.kind == windows.SESSION
+        of_sessions = self._pipeline.windows.kind == window_assigners.SESSION
         held = valid if of_sessions else valid & self._interval.holds(F.timestamp_millis("window_ms"))
         inside = self._whole_or(held)
         kept = inside & valid & F.col("kept")
         spec = self._pipeline.windows
-        oldest = windows.oldest_ms(F.col("slice_ms"), spec)
+        oldest = window_assigners.oldest_ms(F.col("slice_ms"), spec)
         sums = {
             "rows_read": inside,
             "invalid": inside & ~valid,
@@ -54,7 +57,7 @@ class Counting:
             "timed": valid | F.col("reason").isin(*IMPLAUSIBLE),
         }
         counts = {name: F.when(holds, F.col("row_count")) for name, holds in sums.items()}
-        if windows.overlap(spec):
+        if window_assigners.overlap(spec):
             held = whole(self._interval).windows_between(oldest, F.col("window_ms"), spec)
             counts["row_windows"] = F.when(valid & F.col("kept"), held * F.col("row_count"))
         row = groups.agg(*(F.coalesce(F.sum(n), F.lit(0)).alias(name) for name, n in counts.items()))
@@ -87,8 +90,8 @@ class Counting:
         where = (self._spark, self._lake, self._run.run_id)
         panes = staging.panes_by_timing(*where)
         found = {"late": panes["late"] if late is None else late, "too_late": self._too_late(parts)}
-        overlap = windows.overlap(self._pipeline.windows)
-        told_apart = overlap or gathering.gathers(self._pipeline) or not triggers.is_default(self._pipeline)
+        overlap = window_assigners.overlap(self._pipeline.windows)
+        told_apart = overlap or per_epoch.gathers(self._pipeline) or not triggers.is_default(self._pipeline)
         if parts and told_apart:
             found |= self._behind(parts)
         if not overlap:
@@ -113,7 +116,7 @@ class Counting:
         where = (self._spark, self._lake, self._run.run_id)
         if not late_events.drops(self._pipeline):
             return staging.row_count(*where, "late_events")
-        if self._pipeline.windows.kind == windows.SESSION:
+        if self._pipeline.windows.kind == window_assigners.SESSION:
             missed = session_panes.too_late_rows(staging.found(*where, "ranked"), staging.found(*where, "scanned"))
             return missed.where(self._interval.holds(F.timestamp_millis(c.WINDOW_MS))).count()
         dropped = (staging.found(*where, f"late_rows/{p.name}").where(p.holds(F.col(c.WINDOW_MS))) for p in parts)
@@ -146,7 +149,7 @@ class Counting:
 
 def windows_of(pipeline: Pipeline) -> tuple[Column, Column]:
     """Start of the oldest and of the newest window of a prepared row."""
-    return windows.oldest_ms(F.col(c.TS_MS), pipeline.windows), F.col(c.WINDOW_MS)
+    return window_assigners.oldest_ms(F.col(c.TS_MS), pipeline.windows), F.col(c.WINDOW_MS)
 
 
 def refuse_wrong_unit(prepared: DataFrame, pipeline: Pipeline, implausible: int, timed: int) -> None:

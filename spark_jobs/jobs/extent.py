@@ -12,9 +12,9 @@ from pyspark.sql import functions as F
 from spark_jobs.jobs import arrivals
 from spark_jobs.jobs.plan import Plan
 from spark_jobs.pipeline.model import Order, Pipeline, Windows
-from spark_jobs.replay import columns as c
-from spark_jobs.replay import windows
-from spark_jobs.replay.events import prepare
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows import window_assigners
+from spark_jobs.replay.rows.prepare import prepare
 from spark_jobs.tables import source
 from spark_jobs.tables.lake import Lake
 
@@ -42,7 +42,7 @@ def extent(spark: SparkSession, pipeline: Pipeline, lake: Lake, planned: Plan) -
     rows = _prepared(frames, pipeline)
     if pipeline.windows.kind == "none":
         return Extent(rows.count(), files, size, None, None)
-    oldest, newest = windows.oldest_ms(F.col(c.TS_MS), pipeline.windows), F.col(c.WINDOW_MS)
+    oldest, newest = window_assigners.oldest_ms(F.col(c.TS_MS), pipeline.windows), F.col(c.WINDOW_MS)
     held = F.col(c.VALID) & (oldest <= newest) & planned.interval.holds(F.timestamp_millis(newest))
     found = rows.agg(
         F.count("*").alias("rows"),

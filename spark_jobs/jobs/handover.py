@@ -21,10 +21,10 @@ from pyspark.sql import functions as F
 from spark_jobs.jobs import arrivals
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import EndOfInput, Order, Pipeline
-from spark_jobs.replay import columns as c
-from spark_jobs.replay import resume
-from spark_jobs.replay.events import prepare
-from spark_jobs.replay.seam import Seam, seam, state_from_ms
+from spark_jobs.replay.continuation import resume
+from spark_jobs.replay.continuation.handover import Seam, seam, state_from_ms
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows.prepare import prepare
 from spark_jobs.tables import ledger, source
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake

@@ -33,8 +33,8 @@ from spark_jobs.pipeline import PipelineError, parse
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.model import Pipeline, TimeUnit
 from spark_jobs.pipeline.names import INTERNAL_PREFIX
-from spark_jobs.replay.event_time import millis
-from spark_jobs.replay.events import quoted
+from spark_jobs.replay.rows.event_time import millis
+from spark_jobs.replay.rows.prepare import quoted
 from spark_jobs.session import shuffling
 from spark_jobs.tables import delta_log, source
 from spark_jobs.tables.errors import SourceError

@@ -12,7 +12,7 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.joining import JoiningPipeline, joining
 from spark_jobs.pipeline.model import Join, Pipeline
 from spark_jobs.replay import UnsupportedPipelineError
-from spark_jobs.replay.support import require_interval_join, require_window_join
+from spark_jobs.replay.supported import require_interval_join, require_window_join
 from spark_jobs.semantics.watermark.custom import GeneratorError
 from spark_jobs.tables import source
 from spark_jobs.tables.errors import SourceError

@@ -17,8 +17,8 @@ from spark_jobs.jobs.counting import IMPLAUSIBLE, refuse_wrong_unit
 from spark_jobs.jobs.slices import whole
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.sources import SOURCE
-from spark_jobs.replay import columns as c
-from spark_jobs.replay import windows
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows import window_assigners
 from spark_jobs.tables.interval import Interval
 
 #: Counts of one input, by the name of the count.
@@ -39,7 +39,7 @@ def _read(prepared: DataFrame, pipeline: Pipeline, interval: Interval, at_ms: Co
     inside = F.lit(True) if interval.whole else valid & whole(interval).holds(at_ms)
     implausible = F.coalesce(F.col(c.REASON).isin(*IMPLAUSIBLE), F.lit(False))
     # A row is in no window where its oldest comes behind its newest.
-    oldest, newest = windows.oldest_ms(F.col(c.TS_MS), pipeline.windows), F.col(c.WINDOW_MS)
+    oldest, newest = window_assigners.oldest_ms(F.col(c.TS_MS), pipeline.windows), F.col(c.WINDOW_MS)
     holds = {
         "rows_read": inside,
         "invalid": inside & ~valid,

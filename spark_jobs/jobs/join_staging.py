@@ -21,12 +21,12 @@ from spark_jobs.jobs.progress import Progress
 from spark_jobs.pipeline.joining import bounds, joining
 from spark_jobs.pipeline.model import Join, LateData, Pipeline, Windows
 from spark_jobs.pipeline.sources import SOURCE
-from spark_jobs.replay import columns as c
-from spark_jobs.replay.inputs import inputs
-from spark_jobs.replay.interval_join import IntervalJoined, interval_join
-from spark_jobs.replay.late_events import drops
-from spark_jobs.replay.window_join import WindowJoined, window_join
-from spark_jobs.replay.windows import SESSION
+from spark_jobs.replay.joins.inputs import inputs
+from spark_jobs.replay.joins.interval_join import IntervalJoined, interval_join
+from spark_jobs.replay.joins.window_join import WindowJoined, window_join
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows.window_assigners import SESSION
+from spark_jobs.replay.windows.late_events import drops
 from spark_jobs.session import shuffling
 from spark_jobs.tables import source, staging
 from spark_jobs.tables.interval import Interval

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from spark_jobs import __version__
-from spark_jobs.replay.late_events import drops
+from spark_jobs.replay.windows.late_events import drops
 from spark_jobs.tables.lake import Lake, result_tables
 
 if TYPE_CHECKING:

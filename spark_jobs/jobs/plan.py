@@ -19,9 +19,9 @@ from spark_jobs.jobs.check import check_source
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.join_check import check_join
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import windows
-from spark_jobs.replay.resume import Resumption, can_resume, resumption
-from spark_jobs.replay.support import UnsupportedPipelineError, require_support
+from spark_jobs.replay.continuation.resume import Resumption, can_resume, resumption
+from spark_jobs.replay.rows import window_assigners
+from spark_jobs.replay.supported import UnsupportedPipelineError, require_support
 from spark_jobs.semantics.watermark.custom import GeneratorError
 from spark_jobs.session import interpreting
 from spark_jobs.tables import ledger, source
@@ -215,7 +215,7 @@ def checked(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:
 
 def _aligned(interval: Interval, pipeline: Pipeline) -> None:
     """A window is replaced as a whole or not at all; sessions begin anywhere, and none is cut by a bound."""
-    if pipeline.windows.kind == windows.SESSION:
+    if pipeline.windows.kind == window_assigners.SESSION:
         return
     # What is not in windows has its time in whole milliseconds.
     period, offset = pipeline.windows.period_ms or 1, pipeline.windows.offset_ms

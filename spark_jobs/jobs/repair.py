@@ -23,7 +23,7 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.outcome import Outcome
 from spark_jobs.jobs.run import Runner
 from spark_jobs.pipeline.model import Accumulation, Pipeline, Repair
-from spark_jobs.replay.windows import overlap
+from spark_jobs.replay.rows.window_assigners import overlap
 from spark_jobs.tables import ledger
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake

@@ -33,11 +33,16 @@ from spark_jobs.jobs.slices import Slice, settled, slices_of
 from spark_jobs.jobs.slices import whole as whole_of
 from spark_jobs.jobs.source_rows import SourceRows
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import generators, late_events, resume, rounds, silence, timeline, triggers, windows
-from spark_jobs.replay.calendar import calendar
-from spark_jobs.replay.census import census, is_small, moving
+from spark_jobs.replay.continuation import resume
 from spark_jobs.replay.engine import watermarks
-from spark_jobs.replay.epochs import Axis, axis
+from spark_jobs.replay.panes import triggers
+from spark_jobs.replay.profile import silence
+from spark_jobs.replay.rows import window_assigners
+from spark_jobs.replay.rows.epochs import Axis, axis
+from spark_jobs.replay.watermark import custom, rounds, timeline
+from spark_jobs.replay.watermark.census import census, is_small, moving
+from spark_jobs.replay.windows import late_events
+from spark_jobs.replay.windows.calendar import calendar
 from spark_jobs.session import interpreting, shuffling
 from spark_jobs.tables import staging, vanished
 from spark_jobs.tables.errors import SourceError
@@ -76,7 +81,7 @@ def cut(
 
     Joins and sessions know no slices, and a run that goes on has one. Raises InputError as `stage` does.
     """
-    if slices < 2 or run.arrived_from is not None or pipeline.join or pipeline.windows.kind == windows.SESSION:
+    if slices < 2 or run.arrived_from is not None or pipeline.join or pipeline.windows.kind == window_assigners.SESSION:
         return []
     with _told(spark, pipeline, run):
         parts = _Staging(spark, pipeline, lake, run, progress).cut(slices)
@@ -99,7 +104,7 @@ def _told(spark: SparkSession, pipeline: Pipeline, run: Run) -> Iterator[None]:
     except SourceError as problem:
         raise InputError(str(problem)) from problem
     except (PySparkException, Py4JError) as problem:
-        fault = generators.fault(problem) if isinstance(problem, PythonException) else None
+        fault = custom.fault(problem) if isinstance(problem, PythonException) else None
         told = f"watermark.class: {fault}" if fault else vanished.told(spark, pipeline, run.pinned, problem)
         if told is None:
             raise
@@ -128,7 +133,7 @@ class _Staging:
         if self._pipeline.quality.max_silence_ms is not None:
             told = silence.partitions(groups, self._pipeline, until_us=self._until_us)
             self._stage(told, silence.TABLE, "all")
-        of_sessions = self._pipeline.windows.kind == windows.SESSION
+        of_sessions = self._pipeline.windows.kind == window_assigners.SESSION
         with shuffling(self._spark, counts["rows_read"]):
             if not of_sessions:
                 parts, behind = self._stage_all(groups, slices, counts)

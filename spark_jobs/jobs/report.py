@@ -23,7 +23,9 @@ from spark_jobs.jobs.page_file import write_page
 from spark_jobs.pipeline.checks import COMPLETE_TABLE
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.model import LateData, Pipeline, Strategy
-from spark_jobs.replay import complete, gathering, late_events, retractions, triggers, windows
+from spark_jobs.replay.panes import complete_results, per_epoch, retractions, triggers
+from spark_jobs.replay.rows import window_assigners
+from spark_jobs.replay.windows import late_events
 from spark_jobs.report import data as d
 from spark_jobs.report import lacking, reduced
 from spark_jobs.report.bins import bins
@@ -102,10 +104,10 @@ def collect(
                 counts=run.counts,
                 allowed_lateness_ms=allowed_ms,
                 bounds_ms=bounds_ms(pipeline),
-                overlapping=windows.overlap(pipeline.windows),
+                overlapping=window_assigners.overlap(pipeline.windows),
                 waits=triggers.is_default(pipeline),
                 late_rows_fire=triggers.late_rows_fire(pipeline)
-                and not gathering.gathers(pipeline)
+                and not per_epoch.gathers(pipeline)
                 and (pipeline.join is None or pipeline.join.by_interval),
                 closes=closes,
                 keeps_late=not late_events.drops(pipeline),
@@ -146,7 +148,7 @@ def checks_of(spark: SparkSession, lake: Lake, run: Run) -> list[Any]:
 
 def _emissions(tables: Mapping[str, DataFrame], pipeline: Pipeline) -> DataFrame:
     """What fired the windows: the calendar, and of sessions, which have none, their on-time panes."""
-    if pipeline.windows.kind != windows.SESSION:
+    if pipeline.windows.kind != window_assigners.SESSION:
         return tables["watermarks"]
     on_time = tables["panes"].where("timing = 'on_time'")
     return on_time.select(F.col("fired_at").alias("fires_at"), F.col("watermark").alias("watermark_at_fire"))
@@ -232,7 +234,7 @@ def _too_late_keys(late_events: DataFrame, pipeline: Pipeline) -> tuple[d.TooLat
 def _cost(told: DataFrame | None, pipeline: Pipeline) -> d.Cost | None:
     if told is None:
         return None
-    total = complete.totals(told).collect()[0]
+    total = complete_results.totals(told).collect()[0]
     keys = range(len(pipeline.windows.key))
     worst = tuple(
         d.LackingWindow(

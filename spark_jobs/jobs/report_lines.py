@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Accumulation, Pipeline, TriggerKind
-from spark_jobs.replay import late_events
+from spark_jobs.replay.windows import late_events
 from spark_jobs.report import data as d
 from spark_jobs.report import reduced
 

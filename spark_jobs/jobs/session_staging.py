@@ -14,19 +14,13 @@ from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.checks import COMPLETE_TABLE
 from spark_jobs.pipeline.model import Accumulation, Pipeline
-from spark_jobs.replay import columns as c
-from spark_jobs.replay import (
-    complete_sessions,
-    late_events,
-    merging,
-    retractions,
-    session_panes,
-    sessions,
-    timeline,
-    triggers,
-)
-from spark_jobs.replay.census import moving
 from spark_jobs.replay.engine import no_watermarks
+from spark_jobs.replay.panes import retractions, triggers
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.sessions import complete_sessions, session_components, session_panes, session_scan
+from spark_jobs.replay.watermark import timeline
+from spark_jobs.replay.watermark.census import moving
+from spark_jobs.replay.windows import late_events
 from spark_jobs.semantics.panes.window_operator import Timing
 from spark_jobs.tables import staging
 from spark_jobs.tables.interval import Interval
@@ -63,16 +57,16 @@ class SessionStaging:
         pipeline, moved_by = self._pipeline, moving(groups, self._pipeline)
         advances = self._keep(timeline.advances(moved_by, self._moves, pipeline, until_us=self._until_us), "timeline")
         before = self._keep(timeline.before(moved_by, advances, pipeline), "before")
-        components = self._keep(sessions.components(self._filling, before, pipeline), "components")
+        components = self._keep(session_components.components(self._filling, before, pipeline), "components")
         clean = session_panes.clean_panes(components, advances, moved_by, pipeline, until_us=self._until_us)
         with ThreadPoolExecutor(max_workers=4) as pool:
             beside = [
                 pool.submit(self._stage_panes, clean, "clean"),
                 pool.submit(self._stage, no_watermarks(groups.sparkSession), "watermarks", "all"),
             ]
-            unclean = self._keep(sessions.unclean(components, pipeline), "unclean")
+            unclean = self._keep(session_components.unclean(components, pipeline), "unclean")
             ranked = self._ranked(unclean, before, groups, advances)
-            scanned = self._keep(merging.scanned(ranked, pipeline), "scanned")
+            scanned = self._keep(session_scan.scanned(ranked, pipeline), "scanned")
             firings = session_panes.firings(scanned, advances, moved_by, pipeline, until_us=self._until_us)
             panes = self._keep(session_panes.scanned_panes(firings, ranked, scanned, pipeline), "scanned_panes")
             too_late = session_panes.too_late_rows(ranked, scanned)
@@ -99,7 +93,7 @@ class SessionStaging:
 
     def _ranked(self, unclean: DataFrame, before: DataFrame, groups: DataFrame, advances: DataFrame) -> DataFrame:
         pipeline = self._pipeline
-        rows = self._keep(sessions.rows_of(unclean, self._filling, pipeline), "unclean_rows")
+        rows = self._keep(session_components.rows_of(unclean, self._filling, pipeline), "unclean_rows")
         if timeline.tells_single_rows(pipeline):
             judged = timeline.judged(rows, before, pipeline)
         else:
@@ -107,7 +101,7 @@ class SessionStaging:
             told = advances if timeline.tells_all(pipeline) else None
             missed = late_events.missed_watermarks(epochs, groups, pipeline, self._moves, advances=told)
             judged = rows.join(missed, c.EPOCH)
-        return self._keep(merging.ranked(judged), "ranked")
+        return self._keep(session_scan.ranked(judged), "ranked")
 
     def _stage_panes(self, panes: DataFrame, part: str) -> None:
         kept = retractions.kept(panes) if retractions.retracts(self._pipeline) else panes
@@ -129,7 +123,7 @@ def held(panes: DataFrame, results: DataFrame, pipeline: Pipeline) -> int:
 def late_rows(panes: DataFrame, scanned: DataFrame, interval: Interval, pipeline: Pipeline) -> int:
     """How many rows were late for the session that took them, of a part of time those that `held` counts.
 
-    `panes` is `session_panes.scanned_panes`, `scanned` is `merging.scanned`.
+    `panes` is `session_panes.scanned_panes`, `scanned` is `session_scan.scanned`.
     """
     late = scanned.where("is_late = 1")
     if interval.whole:

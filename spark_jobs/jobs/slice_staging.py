@@ -19,21 +19,13 @@ from spark_jobs.jobs.slices import Slice
 from spark_jobs.jobs.source_rows import SourceRows
 from spark_jobs.jobs.trigger_staging import TriggerStaging
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import columns as c
-from spark_jobs.replay import (
-    gathering,
-    late_events,
-    late_panes,
-    lateness,
-    panes,
-    resume,
-    retractions,
-    timeline,
-    triggers,
-    window_slices,
-    windows,
-)
-from spark_jobs.replay.events import fills_windows
+from spark_jobs.replay.continuation import resume
+from spark_jobs.replay.panes import late_panes, on_time_panes, per_epoch, retractions, triggers
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows import window_assigners
+from spark_jobs.replay.rows.prepare import fills_windows
+from spark_jobs.replay.watermark import timeline
+from spark_jobs.replay.windows import late_events, lateness, window_slices
 from spark_jobs.tables import staging
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
@@ -98,7 +90,7 @@ class SliceStaging:
         filling = self._source.filling_of(part)
         on_time = lateness.on_time(filling, self._book, pipeline.windows)
         # A row that is late for one window may be on time for another: then late rows come first, else side by side.
-        several = windows.overlap(pipeline.windows)
+        several = window_assigners.overlap(pipeline.windows)
         beside = None if several or self._firing else self._pool.submit(self._on_time, part, on_time, None)
         late = self._late_rows(part, filling, closed)
         untaken = late_events.late_events(late.where(owned), pipeline)
@@ -114,7 +106,7 @@ class SliceStaging:
         first = self._staged_part("panes", f"{name}/on-time")
         pairs = window_slices.on_time_pairs(on_time, late if several else None, pipeline)
         owned_late = window_slices.late_pairs(late, pipeline).where(owned)
-        emissions = self._emissions(late) if gathering.gathers(pipeline) else None
+        emissions = self._emissions(late) if per_epoch.gathers(pipeline) else None
         revised = late_panes.late_panes(owned_late, pairs, first, pipeline, emissions)
         self._stage(self._kept_pane(revised), "panes", f"{name}/late")
         if retractions.retracts(pipeline):
@@ -127,13 +119,13 @@ class SliceStaging:
     def _emissions(self, late: DataFrame) -> DataFrame:
         """When late rows that are gathered fire."""
         asked = late_events.epochs_of(late)
-        return gathering.emissions(asked, self._groups, self._pipeline, until_us=self._until_us)
+        return per_epoch.emissions(asked, self._groups, self._pipeline, until_us=self._until_us)
 
     def _kept_pane(self, panes: DataFrame) -> DataFrame:
         return retractions.kept(panes) if retractions.retracts(self._pipeline) else panes
 
     def _on_time(self, part: Slice, on_time: DataFrame, late: DataFrame | None) -> None:
-        fired = panes.on_time_panes(on_time, late, self._book, self._pipeline)
+        fired = on_time_panes.on_time_panes(on_time, late, self._book, self._pipeline)
         self._stage(self._kept_pane(fired.where(part.holds(_start_ms()))), "panes", f"{part.name}/on-time")
 
     def _told(self, part: Slice, late: DataFrame, fired: DataFrame | None) -> None:
@@ -148,7 +140,7 @@ class SliceStaging:
     def _results(self, part: Slice, late: DataFrame) -> None:
         first, more = (self._staged_part("panes", f"{part.name}/{timing}") for timing in ("on-time", "late"))
         missed = window_slices.missed(late, self._pipeline).where(part.holds(F.col(c.WINDOW_MS)))
-        results = panes.window_results(first, more, missed, self._pipeline)
+        results = on_time_panes.window_results(first, more, missed, self._pipeline)
         if can_be_gone_on_from(self._pipeline, self._run):
             # A row that comes too late changes a result, and publishing writes the file that it is in anew.
             pieces = staging.row_count(self._spark, self._lake, self._run.run_id, "panes") // RESULTS_OF_A_FILE
@@ -161,7 +153,7 @@ class SliceStaging:
         Nothing is read where the census knows that there are none.
         """
         pipeline, name, groups, book = self._pipeline, part.name, self._groups, self._book
-        reached = part.reaches(windows.oldest_ms(F.col("slice_ms"), pipeline.windows), F.col("window_ms"))
+        reached = part.reaches(window_assigners.oldest_ms(F.col("slice_ms"), pipeline.windows), F.col("window_ms"))
         if closed is not None:
             came = part.reaches(*windows_of(pipeline)) | closed.reached()
             filling = self._source.placed.where(fills_windows() & came)

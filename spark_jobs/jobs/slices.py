@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Windows
-from spark_jobs.replay import timestamps, windows
+from spark_jobs.replay.rows import timestamps, window_assigners
 from spark_jobs.tables import files
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
@@ -63,7 +63,7 @@ class Slice:
         """How many of the windows from `oldest_ms` to `newest_ms` are in the slice."""
         oldest = oldest_ms if self.start_ms is None else F.greatest(oldest_ms, F.lit(self.start_ms))
         newest = newest_ms if self.end_ms is None else F.least(newest_ms, F.lit(self.end_ms - spec.period_ms))
-        return windows.count_between(oldest, newest, spec)
+        return window_assigners.count_between(oldest, newest, spec)
 
 
 def whole(interval: Interval) -> Slice:

@@ -11,8 +11,9 @@ from pyspark.sql import types as T
 from spark_jobs.jobs.counting import windows_of
 from spark_jobs.jobs.slices import Slice
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import arrival_order, rounds
-from spark_jobs.replay.events import fills_windows, moves_watermark, prepare, quoted
+from spark_jobs.replay.rows import arrival_order
+from spark_jobs.replay.rows.prepare import fills_windows, moves_watermark, prepare, quoted
+from spark_jobs.replay.watermark import rounds
 from spark_jobs.tables.staging import Keep
 
 

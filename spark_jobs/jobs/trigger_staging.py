@@ -7,9 +7,10 @@ from pyspark.sql import functions as F
 
 from spark_jobs.jobs.slices import Slice
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import columns as c
-from spark_jobs.replay import retractions, showings, triggers, window_slices
-from spark_jobs.replay.census import moving
+from spark_jobs.replay.panes import pane_contents, retractions, triggers
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.watermark.census import moving
+from spark_jobs.replay.windows import window_slices
 from spark_jobs.semantics.panes.window_operator import Timing
 from spark_jobs.tables import staging
 from spark_jobs.tables.staging import Keep, Stage
@@ -56,4 +57,4 @@ class TriggerStaging:
     def results(self, part: Slice, fired: DataFrame, late: DataFrame) -> None:
         """Stage the results of the slice's windows; `fired` is what `panes` gave."""
         missed = window_slices.missed(late, self._pipeline).where(part.holds(F.col(c.WINDOW_MS)))
-        self._stage(showings.window_results(fired, missed, self._pipeline), "window_results", part.name)
+        self._stage(pane_contents.window_results(fired, missed, self._pipeline), "window_results", part.name)

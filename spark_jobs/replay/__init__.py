@@ -1,7 +1,7 @@
 """The meaning compiled to Spark: `replay` says what a streaming job would have said, as lazy DataFrames."""
 
 from spark_jobs.replay.engine import Replay, SessionReplay, replay
-from spark_jobs.replay.event_time import TimeFieldError
-from spark_jobs.replay.support import UnsupportedPipelineError
+from spark_jobs.replay.rows.event_time import TimeFieldError
+from spark_jobs.replay.supported import UnsupportedPipelineError
 
 __all__ = ["Replay", "SessionReplay", "TimeFieldError", "UnsupportedPipelineError", "replay"]

@@ -13,33 +13,24 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import (
-    arrival_order,
-    complete,
-    complete_sessions,
-    gathering,
-    late_events,
+from spark_jobs.replay.panes import (
+    complete_results,
     late_panes,
-    lateness,
-    merging,
-    panes,
+    on_time_panes,
+    pane_contents,
+    per_epoch,
     retractions,
-    rounds,
-    session_panes,
-    sessions,
-    showings,
-    timeline,
-    timestamps,
     triggers,
-    watermark,
-    window_slices,
-    windows,
 )
-from spark_jobs.replay import columns as c
-from spark_jobs.replay.calendar import calendar
-from spark_jobs.replay.census import census, gathered, moving
-from spark_jobs.replay.events import fills_windows, moves_watermark, prepare, source_columns
-from spark_jobs.replay.support import require_firing, require_support
+from spark_jobs.replay.rows import arrival_order, timestamps, window_assigners
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows.prepare import fills_windows, moves_watermark, prepare, source_columns
+from spark_jobs.replay.sessions import complete_sessions, session_components, session_panes, session_scan
+from spark_jobs.replay.supported import require_firing, require_support
+from spark_jobs.replay.watermark import combined, rounds, timeline
+from spark_jobs.replay.watermark.census import census, gathered, moving
+from spark_jobs.replay.windows import late_events, lateness, window_slices
+from spark_jobs.replay.windows.calendar import calendar
 
 _CALENDAR_TIMES = ("window_start", "window_end", "fires_at", "watermark_at_fire", "closes_at")
 
@@ -116,11 +107,11 @@ class Replay:
     @property
     def _several(self) -> DataFrame | None:
         """The late rows, where they may be on time for other windows of theirs."""
-        return self.late_rows if windows.overlap(self._pipeline.windows) else None
+        return self.late_rows if window_assigners.overlap(self._pipeline.windows) else None
 
     @cached_property
     def _on_time_panes(self) -> DataFrame:
-        return panes.on_time_panes(self._on_time, self._several, self.calendar, self._pipeline)
+        return on_time_panes.on_time_panes(self._on_time, self._several, self.calendar, self._pipeline)
 
     @cached_property
     def _late_panes(self) -> DataFrame:
@@ -131,10 +122,10 @@ class Replay:
     @property
     def _emissions(self) -> DataFrame | None:
         """When late rows that are gathered fire."""
-        if not gathering.gathers(self._pipeline):
+        if not per_epoch.gathers(self._pipeline):
             return None
         epochs = late_events.epochs_of(self.late_rows)
-        return gathering.emissions(epochs, self.census, self._pipeline, until_us=self._until_us)
+        return per_epoch.emissions(epochs, self.census, self._pipeline, until_us=self._until_us)
 
     @cached_property
     def panes(self) -> DataFrame:
@@ -149,18 +140,18 @@ class Replay:
     def window_results(self) -> DataFrame:
         """The latest pane of every (key, window)."""
         missed = window_slices.missed(self.late_rows, self._pipeline)
-        return panes.window_results(self._on_time_panes, self._late_panes, missed, self._pipeline)
+        return on_time_panes.window_results(self._on_time_panes, self._late_panes, missed, self._pipeline)
 
     @cached_property
     def complete_results(self) -> DataFrame:
         """What all rows of each window say, and what its result lacks (see `complete`); whatever `replay.mode` is."""
         book, results, pipeline = self.calendar, self.window_results, self._pipeline
         rows = self._prepared.where(fills_windows())
-        if complete.results_lack_only_dropped_rows(source_columns(rows), pipeline):
-            dropping = complete.dropping(self.late_rows, pipeline).localCheckpoint()
-            return complete.of_dropping(rows, dropping, results, book, pipeline)
-        shown = self.panes if showings.discards(pipeline) else None
-        return complete.of_all(rows, results, shown, book, pipeline)
+        if complete_results.results_lack_only_dropped_rows(source_columns(rows), pipeline):
+            dropping = complete_results.dropping(self.late_rows, pipeline).localCheckpoint()
+            return complete_results.of_dropping(rows, dropping, results, book, pipeline)
+        shown = self.panes if pane_contents.discards(pipeline) else None
+        return complete_results.of_all(rows, results, shown, book, pipeline)
 
     @cached_property
     def late_events(self) -> DataFrame:
@@ -206,7 +197,7 @@ class TriggeredReplay(Replay):
     def window_results(self) -> DataFrame:
         """The latest pane of every (key, window)."""
         missed = window_slices.missed(self.late_rows, self._pipeline)
-        return showings.window_results(self._firings, missed, self._pipeline)
+        return pane_contents.window_results(self._firings, missed, self._pipeline)
 
 
 class SessionReplay(Replay):
@@ -222,24 +213,24 @@ class SessionReplay(Replay):
 
     @cached_property
     def components(self) -> DataFrame:
-        """What each key's rows fall into (see `sessions.components`)."""
-        return sessions.components(self._filling, self._before, self._pipeline).localCheckpoint()
+        """What each key's rows fall into (see `session_components.components`)."""
+        return session_components.components(self._filling, self._before, self._pipeline).localCheckpoint()
 
     @cached_property
     def _unclean(self) -> DataFrame:
-        return sessions.unclean(self.components, self._pipeline).localCheckpoint()
+        return session_components.unclean(self.components, self._pipeline).localCheckpoint()
 
     @cached_property
     def _ranked(self) -> DataFrame:
-        rows = sessions.rows_of(self._unclean, self._filling, self._pipeline).localCheckpoint()
+        rows = session_components.rows_of(self._unclean, self._filling, self._pipeline).localCheckpoint()
         if timeline.tells_single_rows(self._pipeline):
-            return merging.ranked(timeline.judged(rows, self._before, self._pipeline)).localCheckpoint()
+            return session_scan.ranked(timeline.judged(rows, self._before, self._pipeline)).localCheckpoint()
         missed = self._missed(late_events.epochs_of(rows))
-        return merging.ranked(rows.join(missed, c.EPOCH)).localCheckpoint()
+        return session_scan.ranked(rows.join(missed, c.EPOCH)).localCheckpoint()
 
     @cached_property
     def _scanned(self) -> DataFrame:
-        return merging.scanned(self._ranked, self._pipeline).localCheckpoint()
+        return session_scan.scanned(self._ranked, self._pipeline).localCheckpoint()
 
     @cached_property
     def _clean_panes(self) -> DataFrame:
@@ -296,7 +287,7 @@ def replay(events: DataFrame, pipeline: Pipeline, *, until: datetime | None = No
     require_support(pipeline)
     require_firing(events.columns, pipeline)
     plain = Replay if triggers.is_default(pipeline) else TriggeredReplay
-    kind = SessionReplay if pipeline.windows.kind == windows.SESSION else plain
+    kind = SessionReplay if pipeline.windows.kind == window_assigners.SESSION else plain
     return kind(events, pipeline, None if until is None else timestamps.literal_millis(until) * 1000)
 
 
@@ -318,5 +309,5 @@ def watermarks(book: DataFrame, pipeline: Pipeline) -> DataFrame:
         F.timestamp_micros("fires_us").alias("fires_at"),
         F.coalesce(reached, at_end).alias("watermark_at_fire"),
         F.timestamp_micros("closes_us").alias("closes_at"),
-        watermark.of_partitions(F.col("partition_watermarks")).alias("partition_watermarks"),
+        combined.of_partitions(F.col("partition_watermarks")).alias("partition_watermarks"),
     )

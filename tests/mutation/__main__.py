@@ -1,7 +1,7 @@
 """The mutation run: breaks one rule after the other in a copy of the tree, and says which no test has noticed.
 
     python -m tests.mutation spark_jobs/semantics            the reference, by its own tests
-    python -m tests.mutation spark_jobs/replay/lateness.py   the Spark engine, by comparisons with the reference
+    python -m tests.mutation spark_jobs/replay/windows/lateness.py   the Spark engine, by comparisons with the reference
 
 A mutant is killed if a test fails, or takes longer than any should. Survivors are printed with their places.
 """

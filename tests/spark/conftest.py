@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.replay import arrival_order
+from spark_jobs.replay.rows import arrival_order
 from spark_jobs.tables.lake import Lake
 from tests.spark import history
 

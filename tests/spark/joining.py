@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.pipeline.joining import JoiningPipeline
-from spark_jobs.replay.interval_join import IntervalJoined, interval_join
+from spark_jobs.replay.joins.interval_join import IntervalJoined, interval_join
 from spark_jobs.semantics.joins.interval_join import JoinBounds, Side
 from spark_jobs.semantics.rows.instants import micros
 from tests.spark.engine import EVENTS, frame_of, rows_of

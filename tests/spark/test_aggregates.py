@@ -7,7 +7,7 @@ import json
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.replay.aggregates import continued
+from spark_jobs.replay.panes.aggregates import continued
 from tests.spark import history
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]

@@ -30,8 +30,9 @@ from spark_jobs.pipeline.model import (
     Watermark,
     Windows,
 )
-from spark_jobs.replay import complete, replay
-from spark_jobs.replay.complete_sessions import by_start
+from spark_jobs.replay import replay
+from spark_jobs.replay.panes import complete_results
+from spark_jobs.replay.sessions.complete_sessions import by_start
 from spark_jobs.semantics import reference
 from tests.spark.engine import frame_of, in_order, rows_of
 from tests.spark.test_silence import SCHEMA, drawn_pipeline, drawn_rows, until_of
@@ -142,7 +143,7 @@ def test_few_and_many_windows_that_dropped_rows_give_the_same(
     expected = reference.replay(rows, pipeline, until=until).complete_results
     assert {row["is_shown"] for row in expected} == {True, False}
     for few in (-1, 10):
-        monkeypatch.setattr(complete, "_FEW", few)
+        monkeypatch.setattr(complete_results, "_FEW", few)
         found = replay(frame_of(session, rows, EVENTS), pipeline, until=until).complete_results
         assert in_order(rows_of(found)) == in_order(expected), few
 

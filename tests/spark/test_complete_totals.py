@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.replay import complete
-from spark_jobs.replay.complete_sessions import by_start
+from spark_jobs.replay.panes import complete_results
+from spark_jobs.replay.sessions.complete_sessions import by_start
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
@@ -18,8 +18,13 @@ AT = datetime(2024, 3, 4, tzinfo=UTC)
 
 def test_totals_count_windows_that_lack_rows_and_those_that_nobody_has_seen(spark: SparkSession) -> None:
     told = spark.createDataFrame([(0, True), (2, True), (5, False), (0, True)], "missed_rows long, is_shown boolean")
-    assert complete.totals(told).collect()[0].asDict() == {"windows": 4, "lacking": 2, "not_shown": 1, "missed": 7}
-    nothing = complete.totals(told.where("false")).collect()[0].asDict()
+    assert complete_results.totals(told).collect()[0].asDict() == {
+        "windows": 4,
+        "lacking": 2,
+        "not_shown": 1,
+        "missed": 7,
+    }
+    nothing = complete_results.totals(told.where("false")).collect()[0].asDict()
     assert nothing == {"windows": 0, "lacking": 0, "not_shown": 0, "missed": 0}
 
 

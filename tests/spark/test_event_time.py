@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Source, TimeField, TimeUnit
-from spark_jobs.replay import event_time
+from spark_jobs.replay.rows import event_time
 from spark_jobs.semantics.rows import event_time as rule
 
 pytestmark = pytest.mark.spark

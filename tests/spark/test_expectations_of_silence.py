@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.jobs.run import Runner
 from spark_jobs.pipeline import Pipeline
-from spark_jobs.replay import silence
+from spark_jobs.replay.profile import silence
 from spark_jobs.tables import staging
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake

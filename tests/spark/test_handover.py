@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.handover import Handover, handover, write
 from spark_jobs.pipeline import EndOfInput, Pipeline
-from spark_jobs.replay.resume import can_resume
+from spark_jobs.replay.continuation.resume import can_resume
 from spark_jobs.semantics import reference
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake

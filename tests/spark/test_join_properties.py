@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from spark_jobs.pipeline.model import Emit, EmitKind, Strategy, TimeField, TimeUnit, Watermark, Windows
-from spark_jobs.replay.interval_join import interval_join
-from spark_jobs.replay.support import WINDOW_JOIN_ACCUMULATIONS
-from spark_jobs.replay.window_join import window_join
+from spark_jobs.replay.joins.interval_join import interval_join
+from spark_jobs.replay.joins.window_join import window_join
+from spark_jobs.replay.supported import WINDOW_JOIN_ACCUMULATIONS
 from spark_jobs.semantics.joins.interval_join import JoinBounds, Side
 from spark_jobs.semantics.joins.joining_job import Arrival, JoinSource, gather, join
 from spark_jobs.semantics.joins.window_join import CoGroup

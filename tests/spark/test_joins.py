@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.pipeline.model import Watermark
-from spark_jobs.replay.interval_join import interval_join
+from spark_jobs.replay.joins.interval_join import interval_join
 from spark_jobs.semantics.joins.interval_join import Side
 from spark_jobs.semantics.joins.joining_job import JoinSource
 from tests.spark.joining import Collected, inputs_of, spark_join

@@ -31,7 +31,8 @@ from spark_jobs.pipeline.model import (
     TriggerKind,
     Windows,
 )
-from spark_jobs.replay import late_events, replay
+from spark_jobs.replay import replay
+from spark_jobs.replay.windows import late_events
 from spark_jobs.semantics import reference
 from tests.spark.engine import assert_same_tables, frame_of, spark_replay
 from tests.spark.test_silence import SCHEMA, START_MS, drawn_pipeline

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.pipeline import from_mapping
-from spark_jobs.replay.events import declared_labels, partition_label
+from spark_jobs.replay.rows.prepare import declared_labels, partition_label
 from spark_jobs.semantics.watermark.source_partitions import label
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]

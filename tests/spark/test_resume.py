@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay import resume
+from spark_jobs.replay.continuation import resume
 from spark_jobs.semantics.rows.instants import micros
 from tests.spark import history
 

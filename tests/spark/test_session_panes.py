@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.replay import columns as c
-from spark_jobs.replay import session_panes
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.sessions import session_panes
 from tests.spark.test_session_runs import sessions
 
 pytestmark = pytest.mark.spark

@@ -27,7 +27,7 @@ from spark_jobs.pipeline.model import (
     Windows,
 )
 from spark_jobs.replay import SessionReplay
-from spark_jobs.replay.sessions import UNCLEAN
+from spark_jobs.replay.sessions.session_components import UNCLEAN
 from spark_jobs.semantics import reference
 from tests.spark.engine import EVENTS, Collected, assert_same_tables, spark_replay
 

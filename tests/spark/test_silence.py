@@ -32,9 +32,10 @@ from spark_jobs.pipeline.model import (
     Watermark,
     Windows,
 )
-from spark_jobs.replay import arrival_order, emission, watermark
-from spark_jobs.replay.census import census, moving
-from spark_jobs.replay.events import moves_watermark, prepare
+from spark_jobs.replay.rows import arrival_order, emission
+from spark_jobs.replay.rows.prepare import moves_watermark, prepare
+from spark_jobs.replay.watermark import combined
+from spark_jobs.replay.watermark.census import census, moving
 from spark_jobs.semantics import reference
 from spark_jobs.semantics.rows.events import Event, EventReader
 from spark_jobs.semantics.rows.instants import MAX, MIN, table_time
@@ -220,8 +221,8 @@ def timeline(
         placed.where(moves_watermark(pipeline)),
     )
     until_us = None if until is None else int(until.timestamp() * 1000) * 1000
-    turns = watermark.turning_points(groups, moves, pipeline, until_us=until_us)
-    reached = watermark.combined(watermark.points_after(turns, pipeline), groups, moves, pipeline)
+    turns = combined.turning_points(groups, moves, pipeline, until_us=until_us)
+    reached = combined.combined(combined.points_after(turns, pipeline), groups, moves, pipeline)
     clocked = emission.clocked(reached, {"epoch": "clock_us"}, groups, pipeline)
     found = []
     for point in sorted(clocked.collect(), key=lambda point: (point.watermark_ms or MIN, point.clock_us)):

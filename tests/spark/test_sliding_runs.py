@@ -13,7 +13,7 @@ from spark_jobs.jobs.alternatives import alternatives
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.run import Runner
 from spark_jobs.pipeline import Pipeline
-from spark_jobs.replay import windows
+from spark_jobs.replay.rows import window_assigners
 from spark_jobs.tables import ledger
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import RESULT_TABLES, Lake
@@ -60,7 +60,7 @@ def test_slices_publish_what_the_reference_gives(
     fates = {name: counts[name] for name in ("on_time", "late", "too_late")}
     told = [a for a in alternatives(spark, pipeline, lake, run) if own == tuple(a.values())[:2]]
     assert [{name: other[name] for name in fates} for other in told] == (
-        [] if windows.have_gaps(pipeline.windows) else [fates]
+        [] if window_assigners.have_gaps(pipeline.windows) else [fates]
     )
     assert min(counts["late"], counts["too_late"], counts["row_windows_dropped"]) > 0
     gaps = [row for row in expected.late_events if row["window_start"] is None]

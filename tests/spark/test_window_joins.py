@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.replay.window_join import WindowJoined, window_join
+from spark_jobs.replay.joins.window_join import WindowJoined, window_join
 from spark_jobs.semantics.joins.interval_join import Side
 from spark_jobs.semantics.rows.instants import END_OF_INPUT, MAX, micros, table_time
 from tests.spark.engine import rows_of

@@ -11,8 +11,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Aggregate, Windows
-from spark_jobs.replay import columns as c
-from spark_jobs.replay import replay, window_slices, windows
+from spark_jobs.replay import replay
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows import window_assigners
+from spark_jobs.replay.windows import window_slices
 from spark_jobs.semantics.windows.window_assigners import assigner
 from tests.spark import history
 from tests.spark.engine import frame_of
@@ -30,11 +32,11 @@ def test_windows_of_an_instant_and_of_its_slice_are_the_references(session: Spar
     instants, ts = session.range(-40, 41), F.col("id")
     columns = {"ts": ts}
     for i, spec in enumerate(SHAPES):
-        at = windows.slice_ms(ts, spec)
+        at = window_assigners.slice_ms(ts, spec)
         columns[f"slice_{i}"] = at
         for name, instant in (("row", ts), ("slice", at)):
-            columns[f"{name}_oldest_{i}"] = windows.oldest_ms(instant, spec)
-            columns[f"{name}_newest_{i}"] = windows.start_ms(instant, spec)
+            columns[f"{name}_oldest_{i}"] = window_assigners.oldest_ms(instant, spec)
+            columns[f"{name}_newest_{i}"] = window_assigners.start_ms(instant, spec)
     rows = instants.select(*(column.alias(name) for name, column in columns.items())).collect()
     for i, spec in enumerate(SHAPES):
         for row in rows:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_jobs.pipeline.model import Accumulation, Trigger, TriggerKind, Windows
-from spark_jobs.replay.merging import TIMINGS, ScannedRow, scan
+from spark_jobs.replay.sessions.session_scan import TIMINGS, ScannedRow, scan
 from spark_jobs.semantics.panes import triggers
 from spark_jobs.semantics.rows.instants import MAX, MIN
 from spark_jobs.semantics.sessions.session_operator import SessionOperator

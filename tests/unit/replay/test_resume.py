@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spark_jobs.replay.resume import can_resume, obstacle
+from spark_jobs.replay.continuation.resume import can_resume, obstacle
 from tests.spark import history
 
 EVERY_N = "emissions other than emit: {every}"

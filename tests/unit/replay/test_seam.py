@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spark_jobs.pipeline.model import Pipeline, Source, Strategy, TimeField, Watermark, Windows
-from spark_jobs.replay.seam import state_from_ms
+from spark_jobs.replay.continuation.handover import state_from_ms
 
 APART = Windows(kind="sliding", size_ms=10, slide_ms=100)
 

@@ -23,7 +23,7 @@ from spark_jobs.pipeline.model import (
     Watermark,
     Windows,
 )
-from spark_jobs.replay.support import (
+from spark_jobs.replay.supported import (
     UnsupportedPipelineError,
     require_interval_join,
     require_support,

@@ -1,0 +1,1 @@
+"""Where a run goes on from an earlier run, or hands over to a live job."""

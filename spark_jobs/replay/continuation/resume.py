@@ -1,0 +1,151 @@
+"""Going on where an earlier run has stopped: what it knew of the watermark, and the rows that can still matter.
+
+Law (semantics page, B7): with A the moment up to which arrivals are covered and W the watermark then,
+
+    S    the oldest window that W has not closed; windows before it change no more
+    K    the last emission kept that fires no window from S on
+    rows that matter: those that came after K, and of those before it what lies in the windows from S on
+
+A row from before K is on time for every window from S on, whatever else came then; so all that has to be known of the
+time before K is the watermark of each partition after it. Kept are the emissions at which the watermark passes a
+window: with them it is also known when any window before S fired and closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.model import EmitKind, LateData, Order, Pipeline, Strategy
+from spark_jobs.replay.panes import triggers
+from spark_jobs.replay.rows import arrival_order, candidates, emission, timestamps, window_assigners
+from spark_jobs.replay.rows.epochs import Axis, axis, falls_idle
+from spark_jobs.replay.watermark import combined
+from spark_jobs.replay.watermark.census import CLOSE_CELL, FIRE_CELL, moving, with_cells
+from spark_jobs.replay.windows.calendar import first_passages
+
+#: The columns of a kept emission; `watermark` and `partition_watermarks` as in the table `watermarks`.
+COLUMNS = ("emitted_at", "watermark", "partition_watermarks")
+
+_RISING = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS)
+# Before every clock that a row may have, and as a number of any tick still a long.
+_BEFORE_ALL_US = -(2**61)
+
+
+@dataclass(frozen=True)
+class Resumption:
+    """Where a run goes on: microseconds and milliseconds since 1970.
+
+    `covered_us` is A, `oldest_ms` the start of S, `since_us` the clock of K; `partitions` the watermark of each
+    partition that had one after K.
+    """
+
+    covered_us: int
+    oldest_ms: int
+    since_us: int
+    partitions: Sequence[tuple[str, int]]
+
+
+def can_resume(pipeline: Pipeline) -> bool:
+    """Whether the law holds: one source read by arrival, ticks of the clock, a watermark that rows alone move.
+
+    And windows that close, and fire by the watermark alone.
+    """
+    return obstacle(pipeline) is None
+
+
+def obstacle(pipeline: Pipeline) -> str | None:
+    """What of the pipeline does not fit the law, in words; None if everything does."""
+    spec, rule = pipeline.windows, pipeline.watermark
+    obstacles = {
+        "a join": pipeline.join is not None,
+        "several sources": bool(pipeline.sources),
+        f"replay.order {pipeline.replay.order}": pipeline.replay.order is not Order.ARRIVAL,
+        f"watermark.strategy {rule.strategy}": rule.strategy not in _RISING,
+        "an idle timeout": falls_idle(pipeline),
+        "alignment": rule.alignment is not None,
+        "sessions": spec.kind == window_assigners.SESSION,
+        "late_data update": spec.late_data is LateData.UPDATE,
+        "another trigger than event_time": not triggers.is_default(pipeline),
+    }
+    found = next((told for told, there in obstacles.items() if there), None)
+    if found is None and not (axis(pipeline) is Axis.TICKS and rule.emit.kind is EmitKind.EVERY):
+        return "emissions other than emit: {every}"
+    return found
+
+
+def emissions(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us: int | None) -> DataFrame:
+    """The emissions at which the watermark passes a window, to fire or to close it: `COLUMNS`.
+
+    `groups` is the census, `rows` the prepared rows with epoch that move the watermark.
+    """
+    moves = moving(groups, pipeline)
+    cells = {"fires": F.col(FIRE_CELL), "closes": F.col(CLOSE_CELL)}
+    asked = moves.select(F.explode(F.array(*cells.values())).alias("window_ms")).where("window_ms is not null")
+    passed = first_passages(moves, asked.distinct(), pipeline, cells)
+    happened = emission.happened(passed, list(cells), moves, pipeline, until_us=until_us)
+    epochs = happened.select(F.explode(F.array(*cells)).alias("epoch")).where("epoch is not null").distinct()
+    points = combined.points_after(epochs.localCheckpoint(), pipeline)
+    reached = combined.combined(points, moves, rows, pipeline).where("watermark_ms is not null")
+    clocked = emission.clocked(reached, {"epoch": "clock_us"}, moves, pipeline)
+    return clocked.select(
+        F.timestamp_micros("clock_us").alias("emitted_at"),
+        timestamps.from_millis(F.col("watermark_ms")).alias("watermark"),
+        combined.of_partitions(F.col("partition_watermarks")).alias("partition_watermarks"),
+    )
+
+
+def advances(kept: DataFrame) -> DataFrame:
+    """The kept emissions as `timeline.advances`, which windows are read off; the clock stands for the epoch."""
+    clock = F.unix_micros("emitted_at")
+    return kept.select(
+        clock.alias("epoch"),
+        clock.alias("clock_us"),
+        F.unix_millis("watermark").alias("watermark_ms"),
+        F.transform(
+            "partition_watermarks",
+            lambda p: F.struct(
+                p.getField("source_partition").alias("source_partition"),
+                F.unix_millis(p.getField("watermark")).alias("watermark_ms"),
+            ),
+        ).alias("partition_watermarks"),
+    )
+
+
+def resumption(kept: DataFrame, covered_us: int, pipeline: Pipeline) -> Resumption | None:
+    """Where to go on behind `covered_us`; None if the emissions `kept` do not reach back far enough."""
+    spec, told = pipeline.windows, advances(kept).where(F.col("clock_us") <= covered_us)
+    newest = told.agg(F.max("watermark_ms").alias("watermark_ms"))
+    oldest = window_assigners.latest_with_cleanup_ms(F.col("watermark_ms"), spec) + F.lit(spec.period_ms)
+    oldest_ms = newest.select(oldest.alias("oldest_ms")).collect()[0].oldest_ms
+    if oldest_ms is None:
+        return None
+    before = told.where(F.col("watermark_ms") < window_assigners.last_ms(F.lit(oldest_ms), spec))
+    row = before.orderBy(F.col("watermark_ms").desc()).head()
+    if row is None:
+        return None
+    known = [(p.source_partition, p.watermark_ms) for p in row.partition_watermarks if p.watermark_ms is not None]
+    return Resumption(covered_us, oldest_ms, row.clock_us, known)
+
+
+def with_known(groups: DataFrame, resumed: Resumption, pipeline: Pipeline) -> DataFrame:
+    """The census `groups` of rows that matter, and before them what is known of each partition: groups of no row."""
+    told = [(label, watermark_ms) for label, watermark_ms in resumed.partitions]
+    known = groups.sparkSession.createDataFrame(told, "partition string, watermark_ms long")
+    first = arrival_order.every(F.lit(_BEFORE_ALL_US), pipeline)
+    groups_of_none = known.select(
+        F.lit(None).cast("string").alias("reason"),
+        F.lit(True).alias("kept"),
+        "partition",
+        first.alias("bucket"),
+        first.alias("first_epoch"),
+        F.lit(None).cast("long").alias("slice_ms"),
+        F.lit(None).cast("long").alias("window_ms"),
+        candidates.highest_ms(F.col("watermark_ms"), pipeline).alias("max_ts_ms"),
+        F.lit(_BEFORE_ALL_US).alias("last_clock_us"),
+        F.lit(0).cast("long").alias("row_count"),
+    )
+    return groups.unionByName(with_cells(groups_of_none, pipeline))

@@ -1,0 +1,1 @@
+"""Joins of two inputs, by interval or by window."""

@@ -1,0 +1,160 @@
+"""Two inputs in one arrival order: the rows of both in one frame, each under the name of its side.
+
+    two sources   position = (clock, side, position in its own source), the left side first
+    one source    position = the source's own; the side is a condition on the row
+
+Where no closed form tells the join's watermark the two sources are united (`united`), as are the sources of a pipeline:
+rows then tell their `SOURCE`, and have the epochs of all.
+
+A row counts in the order, and for emissions that are counted in rows, whichever side it is of. Rows that move no
+watermark (invalid ones, and under `placement: after_where` dropped ones) are not among them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.joining import JoiningPipeline
+from spark_jobs.pipeline.model import Pipeline, UnitedSource, Watermark, Windows
+from spark_jobs.replay.rows import arrival_order, candidates
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows.prepare import moves_watermark, prepare, quoted
+
+SIDE = c.PREFIX + "side"  # LEFT or RIGHT
+LEFT, RIGHT = 0, 1
+ROW = (c.PREFIX + "left", c.PREFIX + "right")  # by side: the source's columns as a struct, null in a row of the other
+_PLACE = (c.PREFIX + "left_place", c.PREFIX + "right_place")
+_NAMES = ("left", "right")
+_TIMES = (c.TS_MS, c.EVENT_US, c.ARRIVAL_US, c.CLOCK_US, c.PARTITION, c.VALID, c.REASON, c.KEPT, c.WINDOW_MS)
+
+
+def key_columns(joining: JoiningPipeline) -> list[str]:
+    """Names of the columns of `Inputs.rows` that hold the key, in order."""
+    return [f"{c.PREFIX}key_{i}" for i in range(len(joining.left.key))]
+
+
+@dataclass(frozen=True)
+class SourceRows:
+    """One source: its rows among `Inputs.rows`, as a condition, and the pipeline that reads it alone."""
+
+    of: Column
+    pipeline: Pipeline
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Both inputs.
+
+    `prepared` by side: the source's columns and the working columns up to the window. `rows`: a row a source row that
+    moves a watermark, with times, `SIDE`, `ROW` by side, the key columns, `POSITION` and `EPOCH`, and `SOURCE` where
+    the sources are united. `together` tells the epochs.
+    """
+
+    prepared: tuple[DataFrame, DataFrame]
+    rows: DataFrame
+    sources: tuple[SourceRows, ...]
+    pipelines: tuple[Pipeline, Pipeline]
+    together: Pipeline
+
+    @property
+    def are_united(self) -> bool:
+        """Whether the watermark is that of united sources."""
+        return bool(self.together.sources)
+
+    @property
+    def own(self) -> list[Column]:
+        """By source: the struct of a row's own columns."""
+        if len(self.sources) == 1:
+            return [F.coalesce(*ROW)]
+        return [F.col(ROW[side]) for side in (LEFT, RIGHT)]
+
+
+def inputs(
+    left: DataFrame, right: DataFrame | None, joining: JoiningPipeline, windows: Windows, *, united: bool = False
+) -> Inputs:
+    """Put both inputs in one order.
+
+    `right` is None where one source is split. `windows` is the grid of `WINDOW_MS`. `united`: whether the sources are.
+    Raises TimeFieldError for a time column of the wrong type, ValueError for an input too many or too few.
+    """
+    if (right is None) is (joining.right_when is None):
+        raise ValueError(
+            "found one input without right_when, or two with it: as many inputs are read as the pipeline has sources"
+        )
+    pipelines = pipelines_of(joining, windows)
+    together = _together(pipelines, joining) if united else pipelines[LEFT]
+    if right is None:
+        return _split(left, joining, pipelines, together)
+    prepared = (prepare(left, pipelines[LEFT]), prepare(right, pipelines[RIGHT]))
+    alone = [_alone(prepared[side], side, joining, pipelines[side]) for side in (LEFT, RIGHT)]
+    both = alone[LEFT].unionByName(alone[RIGHT], allowMissingColumns=True)
+    place = F.struct(F.col(c.CLOCK_US).alias("clock_us"), SIDE, *_PLACE)
+    placed = both.withColumn(c.POSITION, place).drop(*_PLACE)
+    rows = _with_epoch(placed, F.col(SIDE), together)
+    sources = tuple(SourceRows(F.col(SIDE) == side, pipelines[side]) for side in (LEFT, RIGHT))
+    return Inputs(prepared, rows, sources, pipelines, together)
+
+
+def is_side(side: int) -> Column:
+    """Whether a row is of a side."""
+    return F.col(SIDE) == F.lit(side)
+
+
+def pipelines_of(joining: JoiningPipeline, windows: Windows) -> tuple[Pipeline, Pipeline]:
+    """The pipelines that read one input alone, by side."""
+    left, right = candidates.side_by_side([joining.of(joined, windows) for joined in joining.inputs])
+    return left, right
+
+
+def _together(pipelines: tuple[Pipeline, Pipeline], joining: JoiningPipeline) -> Pipeline:
+    """The pipeline whose sources are those of the inputs."""
+    alone = pipelines if joining.right_when is None else pipelines[:1]
+    sources = tuple(UnitedSource(name, one.source, one.watermark) for name, one in zip(_NAMES, alone, strict=False))
+    return replace(pipelines[LEFT], watermark=Watermark(emit=joining.emit), sources=sources)
+
+
+def _with_epoch(placed: DataFrame, source: Column, together: Pipeline) -> DataFrame:
+    rows = placed.withColumn(c.SOURCE, source) if together.sources else placed
+    return arrival_order.with_epoch(rows, together, placed=True)
+
+
+def _times(pipeline: Pipeline) -> list[str]:
+    return [*_TIMES, c.CANDIDATE_MS] if candidates.carries(pipeline) else [*_TIMES]
+
+
+def _alone(prepared: DataFrame, side: int, joining: JoiningPipeline, pipeline: Pipeline) -> DataFrame:
+    key = joining.inputs[side].key
+    return prepared.where(moves_watermark(pipeline)).select(
+        *_times(pipeline),
+        F.lit(side).alias(SIDE),
+        _row(prepared).alias(ROW[side]),
+        arrival_order.position(prepared, pipeline).alias(_PLACE[side]),
+        *(F.col(quoted(name)).alias(to) for name, to in zip(key, key_columns(joining), strict=True)),
+    )
+
+
+def _split(
+    events: DataFrame, joining: JoiningPipeline, pipelines: tuple[Pipeline, Pipeline], together: Pipeline
+) -> Inputs:
+    pipeline = pipelines[LEFT]
+    is_right = F.coalesce(F.expr(str(joining.right_when)), F.lit(False))
+    prepared = prepare(events, pipeline).withColumn(SIDE, F.when(is_right, RIGHT).otherwise(LEFT))
+    keys = zip(joining.left.key, joining.right.key, key_columns(joining), strict=True)
+    both = prepared.where(moves_watermark(pipeline)).select(
+        *_times(pipeline),
+        SIDE,
+        *(F.when(is_side(side), _row(prepared)).alias(ROW[side]) for side in (LEFT, RIGHT)),
+        arrival_order.position(prepared, pipeline).alias(c.POSITION),
+        *(F.when(is_side(LEFT), F.col(quoted(a))).otherwise(F.col(quoted(b))).alias(to) for a, b, to in keys),
+    )
+    rows = _with_epoch(both, F.lit(0), together)
+    halves = (prepared.where(is_side(LEFT)), prepared.where(is_side(RIGHT)))
+    return Inputs(halves, rows, (SourceRows(F.lit(True), pipeline),), pipelines, together)
+
+
+def _row(prepared: DataFrame) -> Column:
+    names = [field.name for field in prepared.schema if not field.name.startswith(c.PREFIX)]
+    return F.struct(*(F.col(quoted(name)) for name in names))

@@ -1,0 +1,165 @@
+"""The interval join of two inputs: pairs of rows of one key whose event times lie near each other.
+
+Law, with a the event time of a left row, b of a right one, W the watermark before a row, all in milliseconds, and lower
+and upper inclusive (rules 90-93, page section B94):
+
+    pair   a + lower <= b <= a + upper, no row is late, and not edge
+    late   ts < W
+    edge   the later row lies at W, and W is the partner's last instant, which an advance reached since it came:
+           right at W, b = a + upper, upper > 0 or (upper = 0 and left not at W); left at W, a = b - lower likewise
+
+The watermark never falls and no row of a pair is late, so that W >= the partner's last instant can only be equality,
+and which of the two came later follows. So the join asks two things of each row, whether it is late and whether it lies
+at W. Rows meet by key and by cell of event time: cells are as wide as the interval, a right row lies in one, a left row
+looks into at most three. Null is a key like any other.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property, reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.joining import JoiningPipeline
+from spark_jobs.pipeline.model import Windows
+from spark_jobs.replay.joins import join_watermark
+from spark_jobs.replay.joins.inputs import LEFT, RIGHT, ROW, inputs, is_side, key_columns
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows import timestamps, window_assigners
+from spark_jobs.replay.supported import require_interval_join
+from spark_jobs.replay.windows import lateness
+from spark_jobs.replay.windows.late_events import beside, invalid_events, missed
+from spark_jobs.semantics.joins.interval_join import JoinBounds
+
+_CELL = c.PREFIX + "cell_ms"
+_AT = c.PREFIX + "at"  # whether the row lies at the watermark before it
+# Wider than the distance between any two times that a table can hold, and far from overflow.
+_FAR_MS = 2**58
+
+
+class IntervalJoined:
+    """The result: lazy DataFrames; what several of them ask for is computed once and kept in Spark's storage."""
+
+    def __init__(self, left: DataFrame, right: DataFrame | None, joining: JoiningPipeline, bounds: JoinBounds) -> None:
+        self._joining = joining
+        self._first_ms, self._last_ms = (min(max(end, -_FAR_MS), _FAR_MS) for end in (bounds.first_ms, bounds.last_ms))
+        self._grid = Windows(size_ms=max(self._last_ms - self._first_ms + 1, 1))
+        self._inputs = inputs(left, right, joining, self._grid, united=join_watermark.is_united(joining))
+
+    @cached_property
+    def _judged(self) -> join_watermark.Judged:
+        groups = join_watermark.summary(self._inputs).localCheckpoint()
+        return join_watermark.judged(self._inputs, groups)
+
+    @cached_property
+    def pairs(self) -> DataFrame:
+        """Every pair: `left`, `right` (the rows of the sources as structs), `event_time`, `fired_at`.
+
+        `event_time` is the greater of the two event times, in milliseconds; `fired_at` the clock of the later row.
+        """
+        left, right = self._side(LEFT).withColumn(_CELL, F.explode(self._cells())), self._side(RIGHT)
+        right = right.withColumn(_CELL, F.col(c.WINDOW_MS)).withColumnsRenamed({n: _of_right(n) for n in self._used})
+        distance = _right(c.TS_MS) - F.col(c.TS_MS)
+        names = [*key_columns(self._joining), _CELL]
+        meets = reduce(Column.__and__, [F.col(name).eqNullSafe(_right(name)) for name in names])
+        near = distance.between(F.lit(self._first_ms), F.lit(self._last_ms))
+        return left.join(right, meets & near & ~self._is_edge()).select(
+            F.col(ROW[LEFT]).alias("left"),
+            F.col(ROW[RIGHT]).alias("right"),
+            timestamps.from_millis(F.greatest(F.col(c.TS_MS), _right(c.TS_MS))).alias("event_time"),
+            F.timestamp_micros(F.greatest(F.col(c.CLOCK_US), _right(c.CLOCK_US))).alias("fired_at"),
+        )
+
+    @cached_property
+    def late_left(self) -> DataFrame:
+        """The late rows of the left input: its columns, `event_time, arrival_time, watermark, late_by_ms`."""
+        return self._late(LEFT)
+
+    @cached_property
+    def late_right(self) -> DataFrame:
+        """The late rows of the right input, likewise."""
+        return self._late(RIGHT)
+
+    @cached_property
+    def invalid_left(self) -> DataFrame:
+        """The rows of the left input without a usable time: the columns of `invalid_events`."""
+        return invalid_events(self._inputs.prepared[LEFT], self._inputs.pipelines[LEFT])
+
+    @cached_property
+    def invalid_right(self) -> DataFrame:
+        """The rows of the right input without a usable time."""
+        return invalid_events(self._inputs.prepared[RIGHT], self._inputs.pipelines[RIGHT])
+
+    @cached_property
+    def taken(self) -> DataFrame:
+        """The rows that were not late: `side` (0: left), `at_ms` (event time), `is_late` (false), `row_count` (1)."""
+        sides = [
+            self._side(side).select(
+                F.lit(side).alias("side"),
+                F.col(c.TS_MS).alias("at_ms"),
+                F.lit(False).alias("is_late"),
+                F.lit(1).alias("row_count"),
+            )
+            for side in (LEFT, RIGHT)
+        ]
+        return sides[LEFT].union(sides[RIGHT])
+
+    @property
+    def _used(self) -> list[str]:
+        return [*key_columns(self._joining), _CELL, c.TS_MS, c.CLOCK_US, _AT]
+
+    def _side(self, side: int) -> DataFrame:
+        """The rows of a side that are not late."""
+        seen = (F.col(c.TS_MS), F.col(c.WATERMARK_MS))
+        near = self._judged.near.where(~lateness.is_behind_strictly(*seen)).withColumn(_AT, lateness.is_at(*seen))
+        ahead = self._judged.ahead.withColumn(_AT, F.lit(False))
+        names = [*key_columns(self._joining), c.WINDOW_MS, c.TS_MS, c.CLOCK_US, _AT, ROW[side]]
+        return ahead.where(is_side(side)).select(names).union(near.where(is_side(side)).select(names))
+
+    def _cells(self) -> Column:
+        """The cells that may hold a partner of a left row."""
+        # Exclusive bounds may leave nothing between them: the last would come before the first.
+        ends = (self._first_ms, max(self._first_ms, self._last_ms))
+        first, last = (window_assigners.start_ms(F.col(c.TS_MS) + F.lit(end), self._grid) for end in ends)
+        return F.sequence(first, last, F.lit(self._grid.size_ms))
+
+    def _is_edge(self) -> Column:
+        """Whether the partner had gone when the later row came."""
+        distance = _right(c.TS_MS) - F.col(c.TS_MS)
+        gone = F.lit(False)
+        if self._last_ms >= 0:
+            advanced = F.lit(True) if self._last_ms > 0 else ~F.col(_AT)
+            gone |= _right(_AT) & (distance == F.lit(self._last_ms)) & advanced
+        if self._first_ms <= 0:
+            advanced = F.lit(True) if self._first_ms < 0 else ~_right(_AT)
+            gone |= F.col(_AT) & (distance == F.lit(self._first_ms)) & advanced
+        return gone
+
+    def _late(self, side: int) -> DataFrame:
+        pipeline = self._inputs.pipelines[side]
+        behind = lateness.is_behind_strictly(F.col(c.TS_MS), F.col(c.WATERMARK_MS))
+        late = self._judged.near.where(is_side(side) & behind)
+        rows = late.select(f"{ROW[side]}.*", c.EVENT_US, c.ARRIVAL_US, c.CLOCK_US, c.TS_MS, c.WATERMARK_MS)
+        return rows.select(*beside(rows, missed(pipeline), pipeline))
+
+
+def interval_join(
+    left: DataFrame, right: DataFrame | None, joining: JoiningPipeline, bounds: JoinBounds
+) -> IntervalJoined:
+    """Join two inputs as `joining` declares: rows of `right` that lie within `bounds` of a row of `left`.
+
+    Each has its source's columns, in any order and partitioning of rows; `right` is None where one source is split.
+    Raises UnsupportedPipelineError for watermarks that Spark does not have, TimeFieldError for a time column of another
+    type than declared, ValueError for an input too many or too few.
+    """
+    require_interval_join(joining)
+    return IntervalJoined(left, right, joining, bounds)
+
+
+def _right(name: str) -> Column:
+    return F.col(_of_right(name))
+
+
+def _of_right(name: str) -> str:
+    return name + "_of_right"

@@ -1,0 +1,235 @@
+"""The watermark of a join is the minimum over its sources, each with the combined watermark of its own partitions.
+
+    W = min over the sources s of C_s, MIN (null) while one of them has none        (rules 21, 39)
+
+A join asks of W only whether a row lies behind it, so W is found for the rows that may: those with ts at or below an
+upper bound of W in their stretch of the arrival order. Where an emission ends the stretch, the bound is W itself. For
+per-event emission it is what the partitions that exist before the stretch have reached at its end.
+
+Of sources that may be idle, are told by a class of the user's, or emit some at rows and others at ticks, W is no such
+minimum: it is read off the advances of the united sources (`united`), and the bound is W behind the stretch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.joining import JoiningPipeline
+from spark_jobs.pipeline.model import Pipeline, Strategy, Windows
+from spark_jobs.replay.joins.inputs import SIDE, Inputs, SourceRows, pipelines_of
+from spark_jobs.replay.rows import candidates
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows.arrival_order import bucket
+from spark_jobs.replay.rows.epochs import Axis, axis
+from spark_jobs.replay.watermark import combined, timeline, union
+from spark_jobs.replay.watermark.census import is_small
+from spark_jobs.replay.windows import lateness
+from spark_jobs.semantics.watermark.union import Reader
+from spark_jobs.semantics.watermark.union import inputs as both_inputs
+
+_BUCKET = c.PREFIX + "bucket"
+_CEILING_MS = c.PREFIX + "ceiling_ms"
+
+
+def summary(inputs: Inputs) -> DataFrame:
+    """Count the rows of `inputs.rows` by source, partition and stretch of the arrival order.
+
+    A row is a group: `source` (its index among `inputs.sources`; `SOURCE` where they are united), and as in the census
+    `partition`, `bucket`, `first_epoch`, `max_ts_ms`, `last_clock_us`, `candidate_ms` (only where rows of a side carry
+    candidates), `row_count`. It is read several times and should be stored.
+    """
+    source = F.lit(0) if len(inputs.sources) == 1 else F.col(SIDE)
+    stretch = bucket(F.col(c.EPOCH), inputs.together)
+    grouped = inputs.rows.groupBy(
+        source.alias(c.SOURCE if inputs.are_united else "source"),
+        F.col(c.PARTITION).alias("partition"),
+        stretch.alias("bucket"),
+    )
+    highest = {"max_ts_ms": F.max(c.TS_MS), "last_clock_us": F.max(c.CLOCK_US)}
+    if any(candidates.carries(pipeline) for pipeline in inputs.pipelines):
+        highest["candidate_ms"] = F.max(c.CANDIDATE_MS)
+    return grouped.agg(
+        F.min(c.EPOCH).alias("first_epoch"),
+        *(column.alias(name) for name, column in highest.items()),
+        F.count("*").alias("row_count"),
+    )
+
+
+def is_united(joining: JoiningPipeline) -> bool:
+    """Whether the watermark of a join is read off the advances of its sources, united."""
+    alone = pipelines_of(joining, Windows())
+    marks = [one.watermark for one in alone]
+    if any(mark.idle_timeout_ms is not None or mark.strategy is Strategy.CUSTOM for mark in marks):
+        return True
+    return len({axis(one) for one in alone}) > 1
+
+
+def advances(inputs: Inputs, groups: DataFrame, reader: Reader, *, until_us: int | None = None) -> DataFrame:
+    """The advances of the watermark of united sources (`union.advances`), which `reader` reads.
+
+    `groups` are the census groups of `inputs.rows`, which also tell the `SOURCE`.
+    """
+    return union.advances(groups, inputs.rows, inputs.together, until_us=until_us, own=inputs.own, reader=reader)
+
+
+def before(epochs: DataFrame, groups: DataFrame, inputs: Inputs) -> DataFrame:
+    """The watermark before the rows of each of `epochs` (a column `epoch`): `epoch, watermark_ms` (null: MIN).
+
+    `groups` is `summary`, or the censuses of the sources with their index beside them.
+    """
+    return _at(epochs, combined.points_before, groups, inputs)
+
+
+def after(epochs: DataFrame, groups: DataFrame, inputs: Inputs) -> DataFrame:
+    """The watermark after the emission of each of `epochs`, likewise."""
+    return _at(epochs, combined.points_after, groups, inputs)
+
+
+def of_source(groups: DataFrame, number: int) -> DataFrame:
+    """The groups of one source."""
+    return groups.where(F.col("source") == F.lit(number)).drop("source")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The rows that may join, in two parts.
+
+    `ahead`: their event time is beyond the watermark before them. `near`: the others and maybe some of those, stored,
+    with `WATERMARK_MS`, the watermark before the row (null: MIN).
+    """
+
+    ahead: DataFrame
+    near: DataFrame
+
+
+def judged(inputs: Inputs, groups: DataFrame) -> Judged:
+    """Part the rows of `inputs.rows` that `where` keeps; `groups` is the stored `summary`."""
+    kept = inputs.rows.where(c.KEPT).withColumn(_BUCKET, bucket(F.col(c.EPOCH), inputs.together))
+    if inputs.are_united:
+        risen = advances(inputs, groups, both_inputs).localCheckpoint()
+        return _parted(
+            _bounded(kept, timeline.before(groups, risen, inputs.together)),
+            lambda epochs: timeline.watermark_before(epochs, risen),
+            inputs.together,
+        )
+    if timeline.tells_single_rows(inputs.together):
+        epochs = groups.select(F.col("bucket").alias("epoch")).distinct()
+        bounds = before(epochs, groups, inputs).withColumnRenamed("epoch", "bucket")
+    else:
+        bounds = ceilings(groups, inputs)
+    return _parted(_bounded(kept, bounds), lambda epochs: before(epochs, groups, inputs), inputs.together)
+
+
+def _parted(bounded: DataFrame, before: Callable[[DataFrame], DataFrame], together: Pipeline) -> Judged:
+    """Part `bounded` rows; `before` finds the watermark before single rows where their bound is above it."""
+    suspects = bounded.where(_may_be_behind())
+    if timeline.tells_single_rows(together):
+        return Judged(_ahead(bounded), suspects.withColumnRenamed(_CEILING_MS, c.WATERMARK_MS).localCheckpoint())
+    suspects = suspects.drop(_CEILING_MS).localCheckpoint()
+    found = before(suspects.select(F.col(c.EPOCH).alias("epoch")).distinct())
+    exact = found.select(F.col("epoch").alias(c.EPOCH), F.col("watermark_ms").alias(c.WATERMARK_MS))
+    return Judged(_ahead(bounded), suspects.join(exact, c.EPOCH).localCheckpoint())
+
+
+def ceilings(groups: DataFrame, inputs: Inputs) -> DataFrame:
+    """An upper bound of the watermark before each row of a stretch: `bucket, ceiling_ms` (null: it is MIN).
+
+    The combined watermark of a source is at most the minimum over any partitions that exist, at the end of the stretch;
+    of one whose partitions all join within the stretch, at most their maximum. It never falls.
+    """
+    buckets = groups.select("bucket").distinct()
+
+    def of(number: int, source: SourceRows) -> DataFrame:
+        own = _moving(groups, number, source)
+        # Under a time lag every row moves all partitions alike.
+        streams = own.withColumn("partition", F.lit("")) if _lags(source) else own
+        spoken = streams.groupBy("partition", "bucket").agg(
+            F.max(candidates.of_group(source.pipeline)).alias("candidate_ms"), F.lit(True).alias("spoken")
+        )
+        one = streams.select("partition", F.lit(False).alias("declared")).distinct()
+        everyone = one if _lags(source) else combined.partitions(own, source.pipeline)
+        steps = buckets.crossJoin(F.broadcast(everyone)).join(spoken, ["partition", "bucket"], "left")
+        alone = Window.partitionBy("partition")
+        so_far = alone.orderBy("bucket").rowsBetween(Window.unboundedPreceding, 0)
+        joined = F.min(F.when(F.col("spoken"), F.col("bucket"))).over(alone)
+        reached = steps.select(
+            "bucket",
+            F.max("candidate_ms").over(so_far).alias("reached_ms"),
+            (F.col("declared") | F.coalesce(joined < F.col("bucket"), F.lit(False))).alias("existed"),
+        )
+        silent = F.max(F.col("existed") & F.col("reached_ms").isNull())
+        lowest = F.coalesce(F.min(F.when(F.col("existed"), F.col("reached_ms"))), F.max("reached_ms"))
+        highest = reached.groupBy("bucket").agg(F.when(~silent, lowest).alias("highest_ms"))
+        # One partition for this window: a row a stretch, not a row an event.
+        never_falls = Window.partitionBy(F.lit(0)).orderBy("bucket").rowsBetween(Window.unboundedPreceding, 0)
+        return highest.select("bucket", F.max("highest_ms").over(never_falls).alias(f"ceiling_{number}"))
+
+    return _slowest(buckets, "bucket", [of(*numbered) for numbered in enumerate(inputs.sources)], "ceiling")
+
+
+def _moving(groups: DataFrame, number: int, source: SourceRows) -> DataFrame:
+    """The groups that move a source's watermark: its own, under a time lag all, since the clock is one."""
+    return groups if _lags(source) else of_source(groups, number)
+
+
+def _lags(source: SourceRows) -> bool:
+    return source.pipeline.watermark.strategy is Strategy.TIME_LAG
+
+
+def _at(
+    epochs: DataFrame, points: Callable[[DataFrame, Pipeline], DataFrame], groups: DataFrame, inputs: Inputs
+) -> DataFrame:
+    near = _around(epochs, groups, inputs)
+
+    def of(number: int, source: SourceRows) -> DataFrame:
+        rows = near if _lags(source) else near.where(source.of)
+        asked = points(epochs, source.pipeline)
+        reached = combined.combined(asked, _moving(groups, number, source), rows, source.pipeline)
+        return reached.select("epoch", F.col("watermark_ms").alias(f"watermark_{number}"))
+
+    return _slowest(epochs, "epoch", [of(*numbered) for numbered in enumerate(inputs.sources)], "watermark")
+
+
+def _around(epochs: DataFrame, groups: DataFrame, inputs: Inputs) -> DataFrame:
+    """The rows of the stretches that hold one of `epochs`, where single rows are looked at at all.
+
+    Also of those in which a partition joins: `combined.combined` looks at what was reached right before that.
+    """
+    pipeline = inputs.pipelines[0]
+    if axis(pipeline) is Axis.TICKS:
+        return inputs.rows
+    joins = groups.groupBy("source", "partition").agg(F.min("first_epoch").alias("epoch")).select("epoch")
+    looked_at = epochs.union(joins).select(bucket(F.col("epoch"), pipeline).alias(_BUCKET))
+    stretches = looked_at.distinct().localCheckpoint()
+    # All rows would be shuffled for the few that are asked for.
+    few = F.broadcast(stretches) if is_small(stretches) else stretches
+    rows = inputs.rows.withColumn(_BUCKET, bucket(F.col(c.EPOCH), pipeline))
+    return rows.join(few, _BUCKET, "left_semi").drop(_BUCKET)
+
+
+def _slowest(points: DataFrame, by: str, sources: list[DataFrame], name: str) -> DataFrame:
+    """The least of the sources' values at each point, null where one of them is."""
+    beside = reduce(lambda frame, other: frame.join(other, by, "left"), sources, points)
+    values = [F.col(f"{name}_{number}") for number in range(len(sources))]
+    there = reduce(Column.__and__, [value.isNotNull() for value in values])
+    least = values[0] if len(values) == 1 else F.least(*values)
+    return beside.select(by, F.when(there, least).alias(f"{name}_ms"))
+
+
+def _bounded(rows: DataFrame, bounds: DataFrame) -> DataFrame:
+    """`rows` with the bound of their stretch as `_CEILING_MS`; `bounds` is `bucket` and a column more."""
+    stored = bounds.toDF(_BUCKET, _CEILING_MS).localCheckpoint()
+    return rows.join(F.broadcast(stored) if is_small(stored) else stored, _BUCKET).drop(_BUCKET)
+
+
+def _ahead(bounded: DataFrame) -> DataFrame:
+    return bounded.where(~_may_be_behind()).drop(_CEILING_MS)
+
+
+def _may_be_behind() -> Column:
+    return lateness.may_be_behind(F.col(c.TS_MS), F.col(_CEILING_MS))

@@ -1,0 +1,150 @@
+"""Aggregates that can be continued: from what a window held when it fired, and the late rows that came after.
+
+Law: an aggregate is a state per row, a merge of states, and a result of the merged state. Late panes of the aggregates
+below are the on-time pane's state merged with one late row's after the other, so the on-time rows are not read again.
+Every other Spark aggregate is computed from the window's rows.
+
+    count(*)  count(x)   1, or whether x is not null   sum       the state
+    sum(x)               x                             sum       the state
+    min(x)    max(x)     x                             min, max  the state
+    avg(x)               x and whether it is not null  sum, sum  sum / count
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.replay.panes import pane_columns
+from spark_jobs.replay.rows import columns as c
+
+STATE = c.PREFIX + "state_"
+ROW_COUNT = c.PREFIX + "row_count"
+
+_CALL = re.compile(r"\s*(count|sum|min|max|avg|mean)\s*\(\s*(.*?)\s*\)\s*", re.IGNORECASE | re.DOTALL)
+
+Merge = Callable[[Column], Column]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One number (or value) of a state: of a single row, how two merge, and what Spark aggregate gives it at once."""
+
+    of_row: Column
+    merge: Merge
+    at_once: Column
+
+
+@dataclass(frozen=True)
+class Continued:
+    """An aggregate that can be continued: the parts of its state, and its result from the merged parts.
+
+    The only part is the result itself.
+    """
+
+    name: str
+    parts: tuple[Part, ...]
+    result: Callable[[list[Column]], Column]
+
+
+def aggregate_column(name: str) -> str:
+    """The working name of a result column, which no key and no source column has."""
+    return f"{c.PREFIX}aggregate_{name}"
+
+
+def aggregated(pipeline: Pipeline) -> list[Column]:
+    """The pipeline's aggregates under their working names, and `ROW_COUNT`."""
+    asked = [F.expr(a.expression).alias(aggregate_column(a.name)) for a in pipeline.windows.aggregates]
+    return [*asked, F.count("*").alias(ROW_COUNT)]
+
+
+def continued(rows: DataFrame, pipeline: Pipeline) -> list[Continued] | None:
+    """The pipeline's aggregates as continued ones, or None if one of them cannot be."""
+    if pane_columns.asked(rows.columns, pipeline):
+        return None
+    found = [_continued(rows, a.name, a.expression) for a in pipeline.windows.aggregates]
+    known = [a for a in found if a is not None]
+    return known if len(known) == len(found) else None
+
+
+def state_columns(aggregates: list[Continued]) -> list[str]:
+    """Names of the columns that hold the states, in order."""
+    return [f"{STATE}{i}_{k}" for i, a in enumerate(aggregates) for k in range(len(a.parts))]
+
+
+def at_once(aggregates: list[Continued]) -> dict[str, Column]:
+    """Aggregates of rows that give all states, by name (`state_columns`), and `ROW_COUNT`."""
+    parts = [part.at_once for a in aggregates for part in a.parts]
+    return {**dict(zip(state_columns(aggregates), parts, strict=True)), ROW_COUNT: F.count("*")}
+
+
+def merged(aggregates: list[Continued]) -> list[Column]:
+    """Aggregates of states, and of `ROW_COUNT`, that merge them under their own names."""
+    parts = [part for a in aggregates for part in a.parts]
+    states = [part.merge(F.col(n)).alias(n) for n, part in zip(state_columns(aggregates), parts, strict=True)]
+    return [*states, F.sum(ROW_COUNT).alias(ROW_COUNT)]
+
+
+def stored_columns(aggregates: list[Continued]) -> list[str]:
+    """Those of `state_columns` that a pane has to keep beside its results."""
+    return [f"{STATE}{i}_{k}" for i, a in enumerate(aggregates) if len(a.parts) > 1 for k in range(len(a.parts))]
+
+
+def finished(aggregates: list[Continued]) -> dict[str, Column]:
+    """The results, by working name, from merged states (`state_columns`)."""
+    states = iter(state_columns(aggregates))
+    return {aggregate_column(a.name): a.result([F.col(next(states)) for _ in a.parts]) for a in aggregates}
+
+
+def _continued(rows: DataFrame, name: str, expression: str) -> Continued | None:
+    call = _CALL.fullmatch(expression)
+    if call is None or not _one_argument(call[2]):
+        return None
+    function, text = call[1].lower(), call[2]
+    if function == "count":
+        return Continued(name, (_count(text),), _first)
+    value = F.expr(text)
+    if function in ("min", "max"):
+        merge: Merge = F.min if function == "min" else F.max
+        return Continued(name, (Part(value, merge, merge(value)),), _first)
+    kind = rows.select(value.alias("value")).schema[0].dataType
+    # Decimal sums change their precision with every merge.
+    if not isinstance(kind, (T.IntegralType, T.FloatType, T.DoubleType)):
+        return None
+    if function == "sum":
+        wide = value.cast("long" if isinstance(kind, T.IntegralType) else "double")
+        return Continued(name, (Part(wide, F.sum, F.sum(value)),), _first)
+    number = value.cast("double")
+    return Continued(name, (Part(number, F.sum, F.sum(number)), _count(text)), _quotient)
+
+
+def _count(text: str) -> Part:
+    if text == "*":
+        return Part(F.lit(1).cast("long"), F.sum, F.count("*"))
+    return Part(F.expr(text).isNotNull().cast("long"), F.sum, F.count(F.expr(text)))
+
+
+def _quotient(state: list[Column]) -> Column:
+    return F.when(state[1] > 0, state[0] / state[1].cast("double"))
+
+
+def _first(state: list[Column]) -> Column:
+    return state[0]
+
+
+def _one_argument(text: str) -> bool:
+    """Whether the text is one argument, and the call's closing bracket its last sign."""
+    if re.match(r"(distinct|all)\b", text, re.IGNORECASE):
+        return False
+    depth = 0
+    for sign in re.sub(r"'[^']*'|\"[^\"]*\"|`[^`]*`", "", text):
+        depth += (sign == "(") - (sign == ")")
+        if depth < 0 or (sign == "," and depth == 0):
+            return False
+    return depth == 0

@@ -1,0 +1,40 @@
+"""Gathering lets the late rows of one epoch fire their window's pane together, when the emission that ends it comes.
+
+The pane shows the watermark before that emission, which all of these rows were judged by. Where each row is an epoch of
+its own there is nothing to gather. Page section B1.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.model import EndOfInput, LatePanes, Pipeline
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows import emission
+from spark_jobs.replay.rows.epochs import Axis, axis
+from spark_jobs.replay.watermark.census import moving
+
+EMITTED_US = c.PREFIX + "emitted_us"  # clock of the emission that ends a row's epoch
+
+
+def gathers(pipeline: Pipeline) -> bool:
+    """Whether several late rows may fire one pane."""
+    return pipeline.windows.late_panes is LatePanes.PER_EPOCH and axis(pipeline) is Axis.TICKS
+
+
+def emissions(epochs: DataFrame, groups: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> DataFrame:
+    """When the emission comes that ends each of `epochs` (`epoch`): `EPOCH, EMITTED_US`; without those it never does.
+
+    `groups` is the census, `until_us` how far the arrival clock is known to have gone. The end of the input ends the
+    last epoch if it closes.
+    """
+    moves = moving(groups, pipeline)
+    ended = F.coalesce(F.lit(until_us).cast("long"), F.max("last_clock_us"))
+    closes = pipeline.replay.end_of_input is EndOfInput.CLOSE
+    end = moves.agg(F.when(F.lit(closes), ended).alias("end_us"))
+    asked = epochs.withColumn("happens", F.col("epoch"))
+    happened = emission.happened(asked, ["happens"], moves, pipeline, until_us=until_us)
+    clocked = emission.clocked(happened, {"happens": "emitted_us"}, moves, pipeline).crossJoin(F.broadcast(end))
+    emitted = F.coalesce("emitted_us", "end_us")
+    return clocked.select(F.col("epoch").alias(c.EPOCH), emitted.alias(EMITTED_US)).where(F.col(EMITTED_US).isNotNull())

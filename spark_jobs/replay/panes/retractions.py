@@ -1,0 +1,62 @@
+"""Retractions withdraw a pane before another takes its place: the pane again, marked, at the moment of the other.
+
+    is_retraction   true in the row that withdraws: window, number, timing and values of the withdrawn pane,
+                    `fired_at` and `watermark` of the firing that withdraws it
+                    false in a pane
+
+So the panes of a (key, window) less its retractions are its latest pane, at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.model import Accumulation, Pipeline
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows import keys
+from spark_jobs.replay.rows.keys import key_columns
+from spark_jobs.replay.rows.prepare import quoted
+
+IS_RETRACTION = "is_retraction"
+
+_NEXT = c.PREFIX + "next"
+
+
+def retracts(pipeline: Pipeline) -> bool:
+    """Whether panes are withdrawn."""
+    return pipeline.windows.accumulation is Accumulation.RETRACTING
+
+
+def kept(panes: DataFrame) -> DataFrame:
+    """Panes as such: the columns of `panes`, of a pipeline that retracts."""
+    return panes.withColumn(IS_RETRACTION, F.lit(False))
+
+
+def left_out(panes: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The rows of the table `panes` that are panes, without the column that says so."""
+    return panes.where(~F.col(IS_RETRACTION)).drop(IS_RETRACTION) if retracts(pipeline) else panes
+
+
+def between(first: DataFrame, more: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The retractions of windows that fire again: the columns of `kept`.
+
+    `first` and `more` are panes, of which every (key, window) has at most one in `first`, before those in `more`.
+    """
+    return among(keys.matching(first, more, [*pipeline.windows.key, "window_start"]).unionByName(more), pipeline)
+
+
+def among(panes: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The retractions of tumbling and sliding windows, of whose panes none is missing: the columns of `kept`."""
+    window = [*key_columns(pipeline), F.col("window_start")]
+    in_order = Window.partitionBy(*window).orderBy("pane_index")
+    following = F.lead(F.struct("fired_at", "watermark")).over(in_order)
+    return withdrawn(panes.withColumn(_NEXT, following).where(F.col(_NEXT).isNotNull()), F.col(_NEXT), panes.columns)
+
+
+def withdrawn(panes: DataFrame, by: Column, columns: Sequence[str]) -> DataFrame:
+    """`panes` as retractions, with the `fired_at` and `watermark` of the struct `by`, and otherwise `columns`."""
+    moment = {name: by.getField(name) for name in ("fired_at", "watermark")}
+    return panes.withColumns({**moment, IS_RETRACTION: F.lit(True)}).select(*map(quoted, columns), IS_RETRACTION)

@@ -1,0 +1,172 @@
+"""Delays: what any bound and any lateness make of the rows, of the windows and of the time until results appear.
+
+Law: let F_d(w) be the first epoch after which the highest event time of all partitions together has passed the end of
+window w by the delay d (rules 10, 21-23; first passage, semantics page B4). A row of w is behind the delay iff it comes
+after F_d(w). With bound B and lateness L, whatever those of the pipeline are,
+
+    on time    not behind B             fires at F_B(w)
+    late       behind B, not B + L
+    too late   behind B + L
+
+so that a delay is judged once for all settings that have it. A row with several windows meets the fate that its newest
+has for it, and may miss others. Milliseconds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.model import LateData, Pipeline, Strategy
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows import emission, window_assigners
+from spark_jobs.replay.rows.arrival_order import bucket
+from spark_jobs.replay.rows.epochs import Axis, axis
+from spark_jobs.replay.rows.prepare import fills_windows, moves_watermark
+from spark_jobs.replay.watermark.census import cell_after, census, moving
+from spark_jobs.replay.windows import lateness
+from spark_jobs.replay.windows.calendar import passages
+
+_BOUNDED = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS)
+
+
+def unweighable(pipeline: Pipeline) -> str | None:
+    """Why other bounds and latenesses cannot be judged without a replay of each; None if they can."""
+    spec, strategy = pipeline.windows, pipeline.watermark.strategy
+    reasons = {
+        "join: a join is judged row by row, and has no windows to weigh": pipeline.join is not None,
+        "sources: each of several sources has a bound of its own": bool(pipeline.sources),
+        f"watermark.strategy: found {strategy.value}, which has no bound": strategy not in _BOUNDED,
+        "windows.kind: found session; other settings make other sessions": spec.kind == window_assigners.SESSION,
+        "windows.slide: found one longer than the size; between windows a row's own time decides":
+        window_assigners.have_gaps(
+            spec
+        ),
+        "windows.late_data: found update, which takes every row however late": spec.late_data is LateData.UPDATE,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), None)
+
+
+def grid_ms(pipeline: Pipeline, asked: Sequence[int], finest_ms: int) -> int:
+    """The longest step, `finest_ms` or a part of it, of which the windows and the delays `asked` are multiples."""
+    return math.gcd(pipeline.windows.size_ms, pipeline.windows.period_ms, finest_ms, *asked)
+
+
+def groups(rows: DataFrame, pipeline: Pipeline, grid_ms: int) -> DataFrame:
+    """The census of `rows` (prepared, with epoch), with `top_ms`, the highest event time of each group.
+
+    Where rows are epochs `max_ts_ms` is floored to the grid: exact for delays that are multiples of `grid_ms`.
+    """
+    if axis(pipeline) is Axis.TICKS:
+        return census(rows, pipeline).withColumn("top_ms", F.col("max_ts_ms"))
+    spec = pipeline.windows
+    floored = F.col(c.TS_MS) - F.pmod(F.col(c.TS_MS) - F.lit(spec.offset_ms), F.lit(grid_ms))
+    keys = {
+        "reason": F.col(c.REASON),
+        "kept": F.col(c.KEPT),
+        "partition": F.col(c.PARTITION),
+        "bucket": F.when(moves_watermark(pipeline), bucket(F.col(c.EPOCH), pipeline)),
+        "slice_ms": F.when(F.col(c.VALID), window_assigners.slice_ms(F.col(c.TS_MS), spec)),
+        "max_ts_ms": F.when(F.col(c.VALID), floored),
+    }
+    counted = rows.groupBy(*(key.alias(name) for name, key in keys.items())).agg(
+        F.min(c.EPOCH).alias("first_epoch"),
+        F.max(c.TS_MS).alias("top_ms"),
+        F.max(c.CLOCK_US).alias("last_clock_us"),
+        F.count("*").alias("row_count"),
+    )
+    return counted.withColumn("window_ms", window_assigners.start_ms(F.col("slice_ms"), spec))
+
+
+def passed(groups: DataFrame, pipeline: Pipeline, delays: Sequence[int]) -> DataFrame:
+    """`window_ms`, and in a column for each of `delays` the epoch that passes it (null: none before the input ends)."""
+    return passages(groups, pipeline, {_name(delay): cell_after(delay + 1, pipeline) for delay in delays})
+
+
+def of_groups(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """What `judged` asks for, of the census: where epochs are ticks a group shares its fate."""
+    filling = groups.where(F.col("reason").isNull() & F.col("kept"))
+    return _placed(filling, F.col("slice_ms"), F.col("window_ms"), F.col("bucket"), F.col("row_count"), pipeline)
+
+
+def of_rows(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """What `judged` asks for, of the rows themselves."""
+    filling = rows.where(fills_windows())
+    return _placed(filling, F.col(c.TS_MS), F.col(c.WINDOW_MS), F.col(c.EPOCH), F.lit(1), pipeline)
+
+
+def judged(filling: DataFrame, passed: DataFrame, delays: Sequence[int]) -> DataFrame:
+    """`delay_ms, behind, windows_missing, rows`: a row a delay.
+
+    `behind` are the rows that come too late for it, of `rows` in windows; `windows_missing` is how many windows lack a
+    row if nothing is accepted after the delay. `filling` is `of_groups` or `of_rows`.
+    """
+    told = filling.join(passed, "window_ms")
+    counts, newest = F.col("row_count"), F.col("is_newest")
+    sums: dict[str, Column] = {"rows": F.sum(F.when(newest, counts))}
+    for delay in delays:
+        behind = lateness.is_too_late(F.col("epoch"), F.col(_name(delay)))
+        sums[f"behind_{delay}"] = F.coalesce(F.sum(F.when(behind & newest, counts)), F.lit(0))
+        sums[f"missing_{delay}"] = F.max(behind)
+    by_window = told.groupBy("window_ms").agg(*(found.alias(name) for name, found in sums.items()))
+    totals = by_window.agg(
+        F.sum("rows").alias("rows"),
+        *(F.sum(f"behind_{delay}").alias(f"behind_{delay}") for delay in delays),
+        *(F.count_if(F.col(f"missing_{delay}")).alias(f"missing_{delay}") for delay in delays),
+    )
+    each = (
+        F.struct(
+            F.lit(delay).cast("long").alias("delay_ms"),
+            F.coalesce(f"behind_{delay}", F.lit(0)).alias("behind"),
+            F.col(f"missing_{delay}").alias("windows_missing"),
+        )
+        for delay in delays
+    )
+    return totals.select(F.explode(F.array(*each)).alias("told"), F.coalesce("rows", F.lit(0)).alias("rows")).select(
+        "told.*", "rows"
+    )
+
+
+def waits(passed: DataFrame, groups: DataFrame, pipeline: Pipeline, delays: Sequence[int]) -> DataFrame:
+    """`delay_ms, windows, fired, mean_ms, max_ms`: a row a delay.
+
+    How long after its end a window fires that the watermark passes before the input ends: `fired` of `windows` are.
+    """
+    each = (
+        F.struct(F.lit(delay).cast("long").alias("delay_ms"), F.col(_name(delay)).alias("epoch")) for delay in delays
+    )
+    told = passed.select("window_ms", F.explode(F.array(*each)).alias("passage")).select("window_ms", "passage.*")
+    clocked = emission.clocked(told, {"epoch": "clock_us"}, moving(groups, pipeline), pipeline)
+    ends_us = (F.col("window_ms") + F.lit(pipeline.windows.size_ms)) * F.lit(1000)
+    waited = (F.when(F.col("epoch").isNotNull(), F.col("clock_us")) - ends_us) / F.lit(1000)
+    return clocked.groupBy("delay_ms").agg(
+        F.count("*").alias("windows"),
+        F.count("epoch").alias("fired"),
+        F.avg(waited).alias("mean_ms"),
+        F.max(waited).alias("max_ms"),
+    )
+
+
+def _placed(
+    filling: DataFrame, instant: Column, newest: Column, epoch: Column, counts: Column, pipeline: Pipeline
+) -> DataFrame:
+    """`window_ms, is_newest, epoch, row_count`, each once for each of its windows."""
+    spec = pipeline.windows
+    told = filling.select(
+        instant.alias("instant_ms"), newest.alias("newest_ms"), epoch.alias("epoch"), counts.alias("row_count")
+    )
+    window = F.col("newest_ms")
+    if window_assigners.overlap(spec):
+        window = F.explode(
+            window_assigners.starts_ms(window_assigners.oldest_ms(F.col("instant_ms"), spec), window, spec)
+        )
+    return told.select("newest_ms", window.alias("window_ms"), "epoch", "row_count").select(
+        "window_ms", (F.col("window_ms") == F.col("newest_ms")).alias("is_newest"), "epoch", "row_count"
+    )
+
+
+def _name(delay_ms: int) -> str:
+    return f"passed_{delay_ms}"

@@ -1,0 +1,113 @@
+"""Emissions on columns: which of them happen before the input ends, and when.
+
+Law (B3): rows that are epochs emit when they arrive. A tick by the clock follows the last row only if the clock is
+known to have gone on to it; a last group of fewer than n rows has no tick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.model import EmitKind, Pipeline
+from spark_jobs.replay.rows import arrival_order
+from spark_jobs.replay.rows.epochs import Axis, axis, of_tick, ticks
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Whose emissions are meant: `groups` are the census groups of all rows that are counted, of whichever source.
+
+    `pipeline` tells the emissions and the kind of epochs, `until_us` how far the clock went, if further than the rows.
+    """
+
+    groups: DataFrame
+    pipeline: Pipeline
+    until_us: int | None = None
+
+    def epoch(self, tick: Column) -> Column:
+        """The epoch that a tick is."""
+        return of_tick(tick, self.groups, self.pipeline)
+
+    def happened(self, told: DataFrame) -> DataFrame:
+        """What is told at emissions that happen before the input ends, by the column `epoch`."""
+        found = happened(told, ["epoch"], self.groups, self.pipeline, until_us=self.until_us)
+        return found.where("epoch is not null")
+
+    def ticks(self) -> DataFrame:
+        """Every tick that happens: `tick, epoch, clock_us`."""
+        every = all_ticks(self.groups, self.pipeline, until_us=self.until_us).withColumnRenamed("epoch", "tick")
+        return self.dated(every.withColumn("epoch", self.epoch(F.col("tick"))))
+
+    def dated(self, told: DataFrame) -> DataFrame:
+        """What is told at emissions, with their `clock_us`."""
+        return clocked(told, {"epoch": "clock_us"}, self.groups, self.pipeline)
+
+
+def happened(
+    frame: DataFrame, epochs: Sequence[str], moves: DataFrame, pipeline: Pipeline, *, until_us: int | None = None
+) -> DataFrame:
+    """`frame` with null in the columns `epochs` for emissions that do not happen before the input ends.
+
+    `moves` are the census groups that move the watermark; `until_us` is how far the clock went, if further than they.
+    """
+    if axis(pipeline) is Axis.ROWS:
+        return frame
+    kept = {name: F.when(_happens(F.col(name), pipeline), F.col(name)) for name in epochs}
+    last = F.broadcast(_last_tick(moves, pipeline, until_us))
+    return frame.crossJoin(last).withColumns(kept).drop("last_tick")
+
+
+def all_ticks(moves: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> DataFrame:
+    """Every tick of the clock that happens, after rows or not: `epoch`."""
+    first = moves.agg(F.min("bucket").alias("first"))
+    span = first.crossJoin(_last_tick(moves, pipeline, until_us)).where("first <= last_tick")
+    return span.select(F.explode(F.sequence("first", "last_tick")).alias("epoch"))
+
+
+def clocked(frame: DataFrame, clocks: Mapping[str, str], moves: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """`frame` with the clock of emissions, in microseconds: `clocks` gives to columns of epochs the names of theirs."""
+    if axis(pipeline) is Axis.ROWS:
+        return frame.withColumns({clock: F.col(epoch).getField("clock_us") for epoch, clock in clocks.items()})
+    if ticks(pipeline).kind is EmitKind.EVERY_N:
+        ends = moves.groupBy(F.col("bucket").alias("tick")).agg(F.max("last_clock_us").alias("tick_us"))
+        for epoch, clock in clocks.items():
+            named = ends.select(F.col("tick").alias(f"{clock}_tick"), F.col("tick_us").alias(clock))
+            frame = frame.join(named, _tick(F.col(epoch), pipeline) == F.col(f"{clock}_tick"), "left")
+            frame = frame.drop(f"{clock}_tick")
+    else:
+        of_tick = {
+            clock: arrival_order.emission_clock_us(_tick(F.col(epoch), pipeline), pipeline)
+            for epoch, clock in clocks.items()
+        }
+        frame = frame.withColumns(of_tick)
+    if axis(pipeline) is Axis.TICKS:
+        return frame
+    of_row = {
+        clock: F.when(F.col(epoch).getField("is_tick"), F.col(clock)).otherwise(
+            F.col(epoch).getField("position").getField("clock_us")
+        )
+        for epoch, clock in clocks.items()
+    }
+    return frame.withColumns(of_row)
+
+
+def _last_tick(moves: DataFrame, pipeline: Pipeline, until_us: int | None) -> DataFrame:
+    """`last_tick`, in one row: the last that happens."""
+    if ticks(pipeline).kind is EmitKind.EVERY_N:
+        complete = F.call_function("div", F.sum("row_count"), F.lit(ticks(pipeline).n))
+        return moves.agg((complete - F.lit(1)).alias("last_tick"))
+    until = F.lit(None).cast("long") if until_us is None else arrival_order.every(F.lit(until_us), pipeline)
+    return moves.agg((F.greatest(F.max("bucket"), until) - F.lit(1)).alias("last_tick"))
+
+
+def _happens(epoch: Column, pipeline: Pipeline) -> Column:
+    in_time = _tick(epoch, pipeline) <= F.col("last_tick")
+    return in_time if axis(pipeline) is Axis.TICKS else ~epoch.getField("is_tick") | in_time
+
+
+def _tick(epoch: Column, pipeline: Pipeline) -> Column:
+    return epoch.getField("tick") if axis(pipeline) is Axis.MARKS else epoch

@@ -1,0 +1,144 @@
+"""Rows made ready for a replay: the source's columns, and beside them each row's times, partition, validity, window.
+
+One projection, no shuffle: everything later is a filter, a join with the small calendar, or an aggregate on this.
+"""
+
+from __future__ import annotations
+
+from functools import partial, reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from spark_jobs.pipeline.model import Order, Pipeline, Placement
+from spark_jobs.pipeline.sources import SOURCE
+from spark_jobs.replay.rows import candidates, event_time, window_assigners
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.semantics.rows import event_time as rule
+from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
+from spark_jobs.semantics.watermark import source_partitions
+
+
+def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """One row a source row, with the columns of `spark_jobs.replay.rows.columns` up to the window.
+
+    Times of invalid rows are computed too, and mean nothing: that costs less than to ask each time. Raises
+    TimeFieldError for a time column of the wrong type. In commit order `events` also has the columns `_commit_version`
+    and `_commit_timestamp`, as Delta's change data feed gives them; they are no columns of the source. With several
+    sources `events` has the column `source`, and rows of any other name are not read. In the order of offsets rows have
+    no clock before `rounds.placed` gives them one.
+    """
+    if pipeline.sources:
+        return _prepared_alone(events, pipeline)
+    source, order = pipeline.source, pipeline.replay.order
+    if order is Order.COMMIT:
+        events = _committed(events)
+    event_us = event_time.micros(events, source.event_time)
+    arrival_us = F.col(c.COMMIT_US) if order is Order.COMMIT else None
+    if source.arrival_time is not None:
+        arrival_us = event_time.micros(events, source.arrival_time)
+    timed = events.withColumns(
+        {
+            c.EVENT_US: event_us,
+            c.ARRIVAL_US: F.lit(None).cast("long") if arrival_us is None else arrival_us,
+        }
+    )
+    event, arrival = F.col(c.EVENT_US), F.col(c.ARRIVAL_US)
+    told = (event, None if arrival_us is None else arrival, source)
+    valid, reason = event_time.is_valid(*told), event_time.invalid_reason(*told)
+    if order is Order.OFFSET:
+        timed = timed.withColumn(c.OFFSET, offset(events, pipeline))
+        lacks = F.col(c.OFFSET).isNull()
+        valid, reason = valid & ~lacks, F.coalesce(reason, F.when(lacks, rule.OFFSET_MISSING))
+    judged = timed.withColumns(
+        {
+            c.VALID: valid,
+            c.REASON: reason,
+            c.KEPT: F.lit(True) if source.where is None else F.coalesce(F.expr(source.where), F.lit(False)),
+            c.PARTITION: partition_label(source.source_partition.columns),
+        }
+    )
+    placed = judged.withColumns(
+        {
+            c.TS_MS: event_time.millis(event),
+            c.CLOCK_US: {
+                Order.EVENT_TIME: event,
+                Order.ARRIVAL: arrival,
+                Order.COMMIT: F.col(c.COMMIT_US),
+                Order.OFFSET: F.lit(None).cast("long"),
+            }[order],
+            c.WINDOW_MS: window_assigners.start_ms(event_time.millis(event), pipeline.windows),
+        }
+    )
+    if not candidates.carries(pipeline):
+        return placed
+    return placed.withColumn(c.CANDIDATE_MS, candidates.carried_ms(placed, pipeline))
+
+
+def _prepared_alone(events: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The rows of several sources, which the column `source` tells apart, each prepared as if its source were alone."""
+    alone = [
+        prepare(events.where(F.col(SOURCE) == united.name), pipeline.alone(united)).withColumn(c.SOURCE, F.lit(number))
+        for number, united in enumerate(pipeline.sources)
+    ]
+    return reduce(partial(DataFrame.unionByName, allowMissingColumns=True), alone)
+
+
+def offset(events: DataFrame, pipeline: Pipeline) -> Column:
+    """A source row's place in its partition; null where it has none. Raises TimeFieldError unless it is an integer."""
+    declared = pipeline.source.offset
+    if declared is None:
+        raise event_time.TimeFieldError(
+            "asked for a replay in the order of offsets, found no source.offset; declare it"
+        )
+    kind = events.select(F.expr(declared).alias("offset")).schema[0].dataType
+    if not isinstance(kind, T.IntegralType):
+        raise event_time.TimeFieldError(f"'{declared}' is {kind.simpleString().upper()}: an offset is an integer")
+    return F.expr(declared).cast("long")
+
+
+def _committed(events: DataFrame) -> DataFrame:
+    """`events` with its commits in working columns."""
+    missing = sorted({COMMIT_VERSION, COMMIT_TIMESTAMP} - set(events.columns))
+    if missing:
+        raise event_time.TimeFieldError(
+            f"asked for a replay in commit order, found no column {' and no '.join(missing)}: "
+            "read the events from Delta's change data feed"
+        )
+    told = {c.COMMIT_VERSION: F.col(COMMIT_VERSION).cast("long"), c.COMMIT_US: F.unix_micros(COMMIT_TIMESTAMP)}
+    return events.withColumns(told).drop(COMMIT_VERSION, COMMIT_TIMESTAMP)
+
+
+def moves_watermark(pipeline: Pipeline) -> Column:
+    """Whether a prepared row moves the watermark and takes a position in the arrival order."""
+    valid = F.col(c.VALID)
+    return valid & F.col(c.KEPT) if pipeline.watermark.placement is Placement.AFTER_WHERE else valid
+
+
+def fills_windows() -> Column:
+    """Whether a prepared row belongs into a window, if it is not too late."""
+    return F.col(c.VALID) & F.col(c.KEPT)
+
+
+def source_columns(prepared: DataFrame) -> list[str]:
+    """The source's own columns of prepared rows."""
+    return [name for name in prepared.columns if not name.startswith(c.PREFIX)]
+
+
+def partition_label(columns: tuple[str, ...]) -> Column:
+    """The source partition as text: its values joined by '|', 'null' for a null, '' where there is one partition."""
+    if not columns:
+        return F.lit("")
+    texts = [F.coalesce(F.col(quoted(name)).cast("string"), F.lit("null")) for name in columns]
+    return texts[0] if len(texts) == 1 else F.concat_ws("|", *texts)
+
+
+def declared_labels(pipeline: Pipeline) -> list[str]:
+    """Labels of the partitions that exist from the beginning, as `partition_label` writes them."""
+    return [source_partitions.label(values) for values in pipeline.source.source_partition.declared]
+
+
+def quoted(name: str) -> str:
+    """A column's name such that dots and blanks in it are part of the name."""
+    return "`" + name.replace("`", "``") + "`"

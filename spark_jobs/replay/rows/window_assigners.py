@@ -1,0 +1,108 @@
+"""Windows `[s, s + size)` on columns, tumbling and sliding: starts lie on the grid `offset + k * period`.
+
+Law, with period = size for tumbling windows and the slide for sliding ones (rules 40, 41): the windows of `ts` start at
+
+    oldest, oldest + period, ..., newest       newest = ts - floorMod(ts - offset, period)
+                                               oldest = newest of (ts - size), + period
+
+An instant between two windows, where the slide is longer than the size, has none: its `oldest` is after its `newest`.
+A window slice is a stretch in which every instant has the same windows. With size = q * slide + r, 0 <= r < slide, the
+slices are `[s, s + r)` with q + 1 windows and `[s + r, s + slide)` with q, for every s on the grid; with r = 0 the
+second alone. All in milliseconds. `pmod` is floorMod: never negative, so windows before 1970 are right too.
+
+For sessions a row brings the window `[ts, ts + gap)` (rule 44); what becomes of it is in
+`replay.sessions.session_components`.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.model import FOREVER_MS, Windows
+
+SESSION = "session"
+
+
+def overlap(windows: Windows) -> bool:
+    """Whether an instant may have another number of windows than one."""
+    return windows.kind == "sliding"
+
+
+def have_gaps(windows: Windows) -> bool:
+    """Whether there are instants without a window."""
+    return windows.period_ms > windows.size_ms
+
+
+def start_ms(ts_ms: Column, windows: Windows) -> Column:
+    """Start of the newest window that starts at `ts_ms` or before, of a session its own; null for null."""
+    if windows.kind == SESSION:
+        return ts_ms
+    return ts_ms - F.pmod(ts_ms - F.lit(windows.offset_ms), F.lit(windows.period_ms))
+
+
+def oldest_ms(ts_ms: Column, windows: Windows) -> Column:
+    """Start of the oldest window that ends after `ts_ms`; an instant without windows has none up to its newest."""
+    if not overlap(windows):
+        return start_ms(ts_ms, windows)
+    return start_ms(ts_ms - F.lit(windows.size_ms), windows) + F.lit(windows.period_ms)
+
+
+def slice_ms(ts_ms: Column, windows: Windows) -> Column:
+    """Start of the window slice that holds `ts_ms`: itself an instant with the windows of the whole slice.
+
+    Null for sessions: each is its key's own, and time has no windows to count by.
+    """
+    if windows.kind == SESSION:
+        return F.lit(None).cast("long")
+    newest = start_ms(ts_ms, windows)
+    rest = F.lit(windows.size_ms % windows.period_ms)
+    if windows.size_ms % windows.period_ms == 0:
+        return newest
+    return newest + F.when(ts_ms - newest >= rest, rest).otherwise(F.lit(0))
+
+
+def starts_ms(oldest: Column, newest: Column, windows: Windows) -> Column:
+    """Starts of the windows from `oldest` to `newest`, which is not before it: an array, oldest first."""
+    return F.sequence(oldest, newest, F.lit(windows.period_ms))
+
+
+def count_between(oldest: Column, newest: Column, windows: Windows) -> Column:
+    """How many windows start from `oldest` to `newest`, both of them starts."""
+    period = F.lit(windows.period_ms)
+    return F.greatest(F.call_function("div", newest - oldest, period) + F.lit(1), F.lit(0))
+
+
+def length_ms(windows: Windows) -> int:
+    """How long the window is that a row brings: `[start, start + length)`."""
+    return windows.gap_ms if windows.kind == SESSION else windows.size_ms
+
+
+def last_ms(window_ms: Column, windows: Windows) -> Column:
+    """The last millisecond of the window that starts at `window_ms`: the watermark that fires it."""
+    return window_ms + F.lit(windows.size_ms - 1)
+
+
+def cleanup_ms(window_ms: Column, windows: Windows) -> Column:
+    """The watermark that ends the window's state (rule 50)."""
+    return last_ms(window_ms, windows) + F.lit(_lateness_ms(windows))
+
+
+def latest_with_last_ms(watermark_ms: Column, windows: Windows) -> Column:
+    """Start of the latest window that a watermark fires: the greatest `s` with `s + size - 1 <= watermark`."""
+    return start_ms(watermark_ms - F.lit(windows.size_ms - 1), windows)
+
+
+def latest_with_cleanup_ms(watermark_ms: Column, windows: Windows) -> Column:
+    """Start of the latest window whose state a watermark ends: the greatest `s` with `cleanup(s) <= watermark`."""
+    return latest_with_last_ms(watermark_ms - F.lit(_lateness_ms(windows)), windows)
+
+
+def latest_reported_ms(watermark_ms: Column, windows: Windows) -> Column:
+    """The latest instant that is reported as too late if no window took it: `ts + lateness <= watermark` (rule 53)."""
+    return watermark_ms - F.lit(_lateness_ms(windows))
+
+
+def _lateness_ms(windows: Windows) -> int:
+    # The cut keeps sums from overflowing.
+    return min(windows.lateness_ms, FOREVER_MS)

@@ -1,0 +1,1 @@
+"""Sessions on columns: components, the scan of unclean components, panes."""

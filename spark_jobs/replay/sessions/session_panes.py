@@ -1,0 +1,194 @@
+"""Panes of sessions: one of each clean component, and those that the scan found in the others.
+
+Law: a clean component's pane is on time and the only one of its session. Of the others, pane p holds
+
+    accumulating   the rows whose slot lies in [first_slot, slot] of p      (all that it goes on from, too)
+    discarding     the rows whose slot is that of p
+
+It fires with the row that fired it, or when the watermark reaches its instant, by default the end of its session. With
+another trigger no component is clean. `window_results` holds the panes that no later pane goes on from: the latest of
+each session, but of none that another has swallowed.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.model import Accumulation, Pipeline
+from spark_jobs.replay.panes import pane_columns, retractions
+from spark_jobs.replay.panes.aggregates import ROW_COUNT, aggregate_column, aggregated
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows import timestamps
+from spark_jobs.replay.rows.keys import key_columns
+from spark_jobs.replay.rows.prepare import quoted
+from spark_jobs.replay.sessions import session_scan
+from spark_jobs.replay.sessions.session_components import LAST_TS_MS, UNCLEAN
+from spark_jobs.replay.watermark import timeline as t
+
+SLOT, NEXT_SLOT = c.PREFIX + "slot", c.PREFIX + "next_slot"
+
+FIRST_SLOT, _OF = c.PREFIX + "first_slot", c.PREFIX + "of_"
+_END_MS, _INDEX = c.PREFIX + "end_ms", c.PREFIX + "pane_index"
+_TIMING = c.PREFIX + "timing"
+_PANE = (_END_MS, _INDEX, _TIMING, t.FIRED_US, t.FIRED_WATERMARK)
+
+
+def clean_panes(
+    components: DataFrame, timeline: DataFrame, groups: DataFrame, pipeline: Pipeline, *, until_us: int | None = None
+) -> DataFrame:
+    """The one pane of every clean component that has fired: the columns of `panes`.
+
+    `components` is `session_components.components`, `timeline` the stored `timeline.advances`, `groups` the census
+    groups that move the watermark.
+    """
+    end_ms = F.col(LAST_TS_MS) + F.lit(pipeline.windows.gap_ms)
+    clean = components.where(~F.col(UNCLEAN)).withColumns(
+        {_END_MS: end_ms, _INDEX: F.lit(0), _TIMING: F.lit("on_time")}
+    )
+    fired = t.fired(clean, F.col(_END_MS) - F.lit(1), timeline, groups, pipeline, until_us=until_us)
+    return _contract(fired.where(F.col(t.FIRED_US).isNotNull()), pipeline)
+
+
+def firings(
+    scanned: DataFrame, timeline: DataFrame, groups: DataFrame, pipeline: Pipeline, *, until_us: int | None = None
+) -> DataFrame:
+    """The panes of unclean components that have fired, without their rows; `scanned` is `session_scan.scanned`, stored.
+
+    A row is a pane: `COMPONENT`, `SLOT`, `NEXT_SLOT`, its window, number, timing, clock and watermark.
+    """
+    timings = F.array(*(F.lit(timing.value) for timing in session_scan.TIMINGS))
+    panes = scanned.where("first_slot is not null").select(
+        F.col("component").alias(c.COMPONENT),
+        F.col("slot").alias(SLOT),
+        F.col("first_slot").alias(FIRST_SLOT),
+        F.col("next_slot").alias(NEXT_SLOT),
+        F.col("start_ms").alias(c.WINDOW_MS),
+        F.col("end_ms").alias(_END_MS),
+        F.col("pane_index").alias(_INDEX),
+        F.get(timings, F.col("timing")).alias(_TIMING),
+        "fires_ms",
+        "row_us",
+        "row_watermark_ms",
+    )
+    passed = t.fired(panes, F.col("fires_ms"), timeline, groups, pipeline, until_us=until_us)
+    by_row = {t.FIRED_US: F.col("row_us"), t.FIRED_WATERMARK: timestamps.from_millis(F.col("row_watermark_ms"))}
+    is_by_row = F.col("row_us").isNotNull()
+    fired = passed.withColumns({n: F.when(is_by_row, v).otherwise(F.col(n)) for n, v in by_row.items()})
+    return fired.where(F.col(t.FIRED_US).isNotNull()).drop("fires_ms", "row_us", "row_watermark_ms")
+
+
+def scanned_panes(firings: DataFrame, ranked: DataFrame, scanned: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The panes of unclean components: the columns of `panes`, and `COMPONENT`, `FIRST_SLOT`, `SLOT`, `NEXT_SLOT`.
+
+    `ranked` is `session_scan.ranked`: its rows are aggregated once for each pane that shows them.
+    """
+    shown = scanned.where("rank is not null and slot is not null").select(
+        F.col("component").alias(c.COMPONENT), F.col("rank").alias(c.RANK), F.col("slot").alias(SLOT)
+    )
+    rows = ranked.join(shown, [c.COMPONENT, c.RANK]).drop(c.WINDOW_MS, c.WATERMARK_MS)
+    renamed = {c.COMPONENT: _OF + "component", SLOT: _OF + "slot"}
+    slot, of_slot = F.col(SLOT), F.col(_OF + "slot")
+    held = (slot == of_slot) if discards(pipeline) else (slot >= F.col(FIRST_SLOT)) & (slot <= of_slot)
+    pairs = rows.join(firings.withColumnsRenamed(renamed), (F.col(c.COMPONENT) == F.col(_OF + "component")) & held)
+    of_pane = [
+        F.col(c.COMPONENT),
+        of_slot.alias(SLOT),
+        F.col(FIRST_SLOT),
+        F.col(NEXT_SLOT),
+        F.col(c.WINDOW_MS),
+        *map(F.col, _PANE),
+    ]
+    asked = pane_columns.asked((name for name in rows.columns if not name.startswith(c.PREFIX)), pipeline)
+    length_ms = F.col(_END_MS) - F.col(c.WINDOW_MS)
+    told = pane_columns.told(F.col(c.WINDOW_MS), length_ms, F.col(t.FIRED_WATERMARK))
+    beside = pane_columns.beside(pairs.drop(SLOT), told, pipeline)
+    panes = beside.groupBy(*key_columns(pipeline), *of_pane, *asked).agg(*aggregated(pipeline))
+    return _contract(panes, pipeline, c.COMPONENT, FIRST_SLOT, SLOT, NEXT_SLOT)
+
+
+def latest(panes: DataFrame) -> DataFrame:
+    """Those of `scanned_panes` that no other goes on from."""
+    going_on = panes.select(F.col(c.COMPONENT).alias(_OF + "component"), F.col(SLOT).alias(_OF + "slot"))
+    return panes.join(going_on, _followed(), "left_anti")
+
+
+def rows_in(panes: DataFrame, told: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The rows of `told`, those of `session_scan.scanned` that are rows, once for each of `panes` that shows them."""
+    slot = F.col("slot")
+    held = slot == F.col(SLOT) if discards(pipeline) else (slot >= F.col(FIRST_SLOT)) & (slot <= F.col(SLOT))
+    return told.join(panes, (F.col("component") == F.col(c.COMPONENT)) & held)
+
+
+def retracted(scanned: DataFrame) -> DataFrame:
+    """The retractions of `scanned_panes`: of each that a later one, which has fired, goes on from."""
+    following = scanned.select(
+        F.col(c.COMPONENT).alias(_OF + "component"),
+        F.col(SLOT).alias(_OF + "slot"),
+        F.struct("fired_at", "watermark").alias(_OF + "moment"),
+    )
+    both = scanned.join(following, _followed())
+    names = [name for name in scanned.columns if not name.startswith(c.PREFIX)]
+    return retractions.withdrawn(both, F.col(_OF + "moment"), names)
+
+
+def too_late_rows(ranked: DataFrame, scanned: DataFrame) -> DataFrame:
+    """The rows that no session took, as `late_events.late_events` reads them."""
+    missed = scanned.where("first_slot is null and is_late is null").select(
+        F.col("component").alias(c.COMPONENT), F.col("rank").alias(c.RANK)
+    )
+    return ranked.join(missed, [c.COMPONENT, c.RANK], "left_semi").withColumn(c.TOO_LATE, F.lit(True))
+
+
+def window_results(clean: DataFrame, scanned: DataFrame, too_late: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The latest pane of every session: the columns of `window_results`.
+
+    `clean` is `clean_panes`, `scanned` is `scanned_panes`, `too_late` is `too_late_rows`; the last two are few. A row
+    that came too late is counted with the session that is exactly its own window.
+    """
+    own = too_late.groupBy(
+        c.COMPONENT,
+        timestamps.from_millis(F.col(c.WINDOW_MS)).alias("window_start"),
+        timestamps.from_millis(F.col(c.WINDOW_MS) + F.lit(pipeline.windows.gap_ms)).alias("window_end"),
+    ).agg(F.count("*").alias("too_late_count"))
+    missed = latest(scanned).join(own, [c.COMPONENT, "window_start", "window_end"], "left")
+    none = clean.withColumn("too_late_count", F.lit(0).cast("long"))
+    return _results(none, pipeline).unionByName(_results(missed, pipeline))
+
+
+def _followed() -> Column:
+    return (F.col(c.COMPONENT) == F.col(_OF + "component")) & (F.col(NEXT_SLOT) == F.col(_OF + "slot"))
+
+
+def _results(panes: DataFrame, pipeline: Pipeline) -> DataFrame:
+    return panes.select(
+        *key_columns(pipeline),
+        "window_start",
+        "window_end",
+        *(F.col(quoted(a.name)) for a in pipeline.windows.aggregates),
+        (F.col("pane_index") + F.lit(1)).alias("pane_count"),
+        "row_count",
+        F.coalesce("too_late_count", F.lit(0)).cast("long").alias("too_late_count"),
+        F.col("fired_at").alias("last_fired_at"),
+    )
+
+
+def _contract(panes: DataFrame, pipeline: Pipeline, *more: str) -> DataFrame:
+    """The columns of `panes`, in their order, and `more`."""
+    return panes.select(
+        *key_columns(pipeline),
+        timestamps.from_millis(F.col(c.WINDOW_MS)).alias("window_start"),
+        timestamps.from_millis(F.col(_END_MS)).alias("window_end"),
+        F.col(_INDEX).cast("int").alias("pane_index"),
+        F.col(_TIMING).alias("timing"),
+        F.timestamp_micros(t.FIRED_US).alias("fired_at"),
+        F.col(t.FIRED_WATERMARK).alias("watermark"),
+        *(F.col(aggregate_column(a.name)).alias(a.name) for a in pipeline.windows.aggregates),
+        F.col(ROW_COUNT).alias("row_count"),
+        *more,
+    )
+
+
+def discards(pipeline: Pipeline) -> bool:
+    """Whether a pane holds only the rows since the pane before."""
+    return pipeline.windows.accumulation is Accumulation.DISCARDING

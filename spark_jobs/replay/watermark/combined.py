@@ -1,0 +1,235 @@
+"""Watermarks on columns: the combined watermark at chosen points of the arrival order.
+
+Law: a partition's watermark is the running maximum of its candidates (`strategy`); the combined watermark is the
+running maximum, over emissions, of the minimum over the partitions that exist and are not idle at that emission
+(`idleness`), or of the maximum over all if all are idle (rules 10, 21-23, 26, 28). A declared partition exists from the
+beginning; another from its first row on. Null stands for MIN.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.model import Pipeline, Strategy
+from spark_jobs.replay.rows import candidates, emission, timestamps
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows.arrival_order import bucket, emission_clock_us
+from spark_jobs.replay.rows.epochs import Axis, axis, falls_idle, follows_clock
+from spark_jobs.replay.rows.prepare import declared_labels, moves_watermark
+from spark_jobs.replay.watermark import idleness
+
+# Where a point stands among the rows of its epoch.
+_BEFORE, _ROWS, _AFTER = 0, 1, 2
+
+
+def partitions(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """All partitions of the moving census groups and all declared ones: `partition, declared`."""
+    spoken = groups.select("partition").distinct()
+    labels = declared_labels(pipeline)
+    if not labels:
+        return spoken.withColumn("declared", F.lit(False))
+    declared = groups.sparkSession.createDataFrame([(label,) for label in labels], "partition string")
+    return spoken.union(declared).distinct().withColumn("declared", F.col("partition").isin(labels))
+
+
+def of_partitions(found: Column) -> Column:
+    """The `partition_watermarks` of `combined` as published tables have them."""
+    return F.transform(
+        found,
+        lambda p: F.struct(
+            p.getField("source_partition").alias("source_partition"),
+            timestamps.from_millis(p.getField("watermark_ms")).alias("watermark"),
+        ),
+    )
+
+
+def points_after(epochs: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Points right after the emission of each `epoch` in `epochs`."""
+    return _points(epochs, _AFTER, pipeline)
+
+
+def points_before(epochs: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Points right before the rows of each `epoch`: what those rows are judged by (rule 17)."""
+    return _points(epochs, _BEFORE, pipeline)
+
+
+def turning_points(
+    groups: DataFrame,
+    rows: DataFrame,
+    pipeline: Pipeline,
+    *,
+    until_us: int | None = None,
+    ended_by: DataFrame | None = None,
+) -> DataFrame:
+    """Every `epoch` whose emission happens and may raise the combined watermark, each once, in no order.
+
+    `groups` are the census groups that move the watermark, `rows` the prepared rows with epoch that do (read only where
+    rows are epochs). What raises it are candidates, of rows that are epochs those above all before in their partition;
+    partitions that fall idle; and under a time lag every tick. `ended_by` are the groups that tell how far the clock
+    went, if others than `groups`.
+    """
+    if follows_clock(pipeline):
+        return emission.all_ticks(groups, pipeline, until_us=until_us)
+    if axis(pipeline) is Axis.TICKS:
+        found = groups.where(candidates.of_group(pipeline).isNotNull()).select(F.col("bucket").alias("epoch"))
+    else:
+        found = _newest_so_far(groups, rows, pipeline)
+    if falls_idle(pipeline):
+        found = found.union(idleness.changes(groups, pipeline).select("epoch"))
+    return (
+        emission.happened(found, ["epoch"], groups if ended_by is None else ended_by, pipeline, until_us=until_us)
+        .where("epoch is not null")
+        .distinct()
+    )
+
+
+def combined(points: DataFrame, groups: DataFrame, rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The combined watermark at `points`.
+
+    `groups` are the census groups that move the watermark, `rows` the prepared rows with epoch that do (read only where
+    rows are epochs, and only around the points). A row of the result is a point: `epoch`, `watermark_ms` (null: MIN),
+    `partition_watermarks` (array of structs `source_partition, watermark_ms`, by label; null: MIN). Points are right
+    after emissions that happen (`emission.happened`) or before rows.
+    """
+    everyone = partitions(groups, pipeline)
+    joins = groups.groupBy("partition").agg(F.min("first_epoch").alias("epoch"))
+    falls = joins.select("epoch")
+    if falls_idle(pipeline):
+        changes = idleness.changes(groups, pipeline)
+        falls = falls.union(changes.where(~F.col("is_idle")).select("epoch"))
+    # The minimum can fall only when a partition joins or speaks again: the emission before that must not be forgotten
+    # (rule 23).
+    asked = points.withColumn("asked", F.lit(True)).union(
+        points_before(falls.distinct(), pipeline).withColumn("asked", F.lit(False))
+    )
+    if pipeline.watermark.strategy is Strategy.TIME_LAG:
+        asked = _with_now(asked, groups, rows, pipeline)
+    steps = asked.crossJoin(F.broadcast(everyone)).withColumn("candidate_ms", F.lit(None).cast("long"))
+    if pipeline.watermark.strategy is not Strategy.TIME_LAG:
+        steps = steps.unionByName(_rises(asked, groups, rows, pipeline), allowMissingColumns=True)
+    if falls_idle(pipeline):
+        steps = steps.unionByName(_placed(changes, pipeline), allowMissingColumns=True)
+    if _joins_silently(pipeline):
+        joined = _placed(joins.withColumn("joined", F.lit(True)), pipeline)
+        steps = steps.unionByName(joined, allowMissingColumns=True)
+    in_order = (
+        Window.partitionBy("partition")
+        .orderBy("bucket", F.col("epoch").asc_nulls_last(), "place")
+        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    )
+    reached = (
+        steps.withColumns(_state(in_order, pipeline))
+        .withColumnRenamed("partition", "source_partition")
+        .where("asked is not null")
+    )
+    minimum = reached.groupBy("bucket", "epoch", "place").agg(
+        _minimum(pipeline).alias("minimum_ms"),
+        F.array_sort(F.collect_list(F.when(F.col("exists"), F.struct("source_partition", "watermark_ms")))).alias(
+            "partition_watermarks"
+        ),
+        F.max("asked").alias("asked"),
+    )
+    # One partition for this window: a row a point, not a row an event.
+    so_far = Window.partitionBy(F.lit(0)).orderBy("bucket", "epoch", "place").rowsBetween(Window.unboundedPreceding, 0)
+    return (
+        minimum.withColumn("watermark_ms", F.max("minimum_ms").over(so_far))
+        .where("asked")
+        .select("epoch", "watermark_ms", "partition_watermarks")
+    )
+
+
+def _newest_so_far(groups: DataFrame, rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The `epoch` of each row whose candidate is above those of the buckets before and of all before it in its own."""
+    in_order = Window.partitionBy("partition").orderBy("bucket").rowsBetween(Window.unboundedPreceding, -1)
+    highest = groups.groupBy("partition", "bucket").agg(F.max(candidates.of_group(pipeline)).alias("candidate_ms"))
+    earlier = highest.select("partition", "bucket", F.max("candidate_ms").over(in_order).alias("before_ms"))
+    placed = rows.select(
+        F.col(c.PARTITION).alias("partition"),
+        bucket(F.col(c.EPOCH), pipeline).alias("bucket"),
+        F.col(c.EPOCH).alias("epoch"),
+        candidates.of_row(pipeline).alias("candidate_ms"),
+    ).where("candidate_ms is not null")
+    newer = placed.join(earlier, ["partition", "bucket"]).where("before_ms is null or candidate_ms > before_ms")
+    within = Window.partitionBy("partition", "bucket").orderBy("epoch").rowsBetween(Window.unboundedPreceding, -1)
+    newest = newer.withColumn("newest_ms", F.max("candidate_ms").over(within))
+    return newest.where("newest_ms is null or candidate_ms > newest_ms").select("epoch")
+
+
+def _state(in_order: WindowSpec, pipeline: Pipeline) -> dict[str, Column]:
+    """Of each step's partition: `watermark_ms`, whether it `exists`, and if it can fall idle, whether it `is_idle`."""
+    reached = F.max("candidate_ms").over(in_order)
+    # A partition with a row has a watermark after its first emission, unless its rows may carry none.
+    exists = F.max("joined").over(in_order).isNotNull() if _joins_silently(pipeline) else reached.isNotNull()
+    state = {"watermark_ms": reached, "exists": F.col("declared") | exists}
+    if falls_idle(pipeline):
+        state["is_idle"] = F.coalesce(F.last("is_idle", ignorenulls=True).over(in_order), F.lit(False))
+    if pipeline.watermark.strategy is Strategy.TIME_LAG:
+        now = F.col("now_ms")
+        state["watermark_ms"] = F.when(state["is_idle"], reached).otherwise(now) if falls_idle(pipeline) else now
+    return state
+
+
+def _minimum(pipeline: Pipeline) -> Column:
+    """The minimum over the partitions at a point, an aggregate of `_state`."""
+    counts = F.col("exists")
+    if falls_idle(pipeline):
+        counts = counts & ~F.col("is_idle")
+    holds = F.max(counts & F.col("watermark_ms").isNull())
+    minimum = F.when(~holds, F.min(F.when(counts, F.col("watermark_ms"))))
+    if not falls_idle(pipeline):
+        return minimum
+    return F.when(F.max(counts), minimum).otherwise(F.max(F.when(F.col("exists"), F.col("watermark_ms"))))
+
+
+def _joins_silently(pipeline: Pipeline) -> bool:
+    """Whether a partition can exist, undeclared, without a candidate of its own."""
+    return candidates.carries(pipeline) or pipeline.watermark.strategy in (Strategy.TIME_LAG, Strategy.NONE)
+
+
+def _points(epochs: DataFrame, place: int, pipeline: Pipeline) -> DataFrame:
+    return epochs.select(bucket(F.col("epoch"), pipeline).alias("bucket"), "epoch", F.lit(place).alias("place"))
+
+
+def _placed(what: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """What happens in each `epoch` of `what`, in its place."""
+    return what.withColumns({"bucket": bucket(F.col("epoch"), pipeline), "place": F.lit(_ROWS)})
+
+
+def _with_now(points: DataFrame, groups: DataFrame, rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Points with `now_ms`: what every partition that is not idle last emitted under a time lag; null: nothing yet."""
+    if follows_clock(pipeline):
+        first = F.broadcast(groups.agg(F.min("bucket").alias("first")))
+        tick = F.when(F.col("place") == _AFTER, F.col("epoch")).otherwise(F.col("epoch") - F.lit(1))
+        now = candidates.lagging_ms(emission_clock_us(tick, pipeline), pipeline)
+        return points.crossJoin(first).withColumn("now_ms", F.when(tick >= F.col("first"), now)).drop("first")
+    steps = points.unionByName(_rises(points, groups, rows, pipeline), allowMissingColumns=True)
+    in_order = (
+        Window.partitionBy(F.lit(0))
+        .orderBy("bucket", F.col("epoch").asc_nulls_last(), "place")
+        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    )
+    found = steps.withColumn("now_ms", F.max("candidate_ms").over(in_order)).where("asked is not null")
+    return found.drop("partition", "candidate_ms")
+
+
+def _rises(points: DataFrame, groups: DataFrame, rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Candidates in their places: a row an epoch and partition.
+
+    Where rows are epochs a row a bucket, placed behind its rows, and the single rows of the buckets that hold a point.
+    """
+    per_bucket = groups.groupBy("partition", "bucket").agg(F.max(candidates.of_group(pipeline)).alias("candidate_ms"))
+    if axis(pipeline) is Axis.TICKS:
+        return per_bucket.select(
+            "partition", "bucket", F.col("bucket").alias("epoch"), F.lit(_ROWS).alias("place"), "candidate_ms"
+        )
+    behind = per_bucket.withColumn("place", F.lit(_ROWS))
+    asked = points.select("bucket").distinct()
+    single = rows.where(moves_watermark(pipeline)).select(
+        F.col(c.PARTITION).alias("partition"),
+        bucket(F.col(c.EPOCH), pipeline).alias("bucket"),
+        F.col(c.EPOCH).alias("epoch"),
+        F.lit(_ROWS).alias("place"),
+        candidates.of_row(pipeline).alias("candidate_ms"),
+    )
+    return single.join(asked, "bucket", "left_semi").unionByName(behind, allowMissingColumns=True)

@@ -1,0 +1,171 @@
+"""The timeline of the combined watermark: its advances, in order, each with its emission.
+
+Law: with advances `W_1 < W_2 < ...` at epochs `k_1 < k_2 < ...`,
+
+    the watermark before a row of epoch e is max { W_i : k_i < e }, null (MIN) if there is none
+    a window with last instant T fires at the first i with W_i >= T
+
+Tumbling and sliding windows share a few thresholds, which first passage finds without a timeline (B4); a session has a
+threshold of its own, any millisecond, and is looked up here: the stretches `(W_(i-1), W_i]` are apart from each other,
+and are joined by cells of event time that hold about one each.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.model import EndOfInput, Pipeline
+from spark_jobs.replay.rows import arrival_order, emission, timestamps
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows.epochs import Axis, axis
+from spark_jobs.replay.rows.prepare import declared_labels
+from spark_jobs.replay.watermark import combined, custom, multiplexer, union
+
+FIRED_US = c.PREFIX + "fired_us"  # clock of the emission that fires the row's window; null: not fired
+FIRED_WATERMARK = c.PREFIX + "fired_watermark"  # the watermark of that emission, a TIMESTAMP
+
+_FROM, _TO, _CELL = c.PREFIX + "from_ms", c.PREFIX + "to_ms", c.PREFIX + "cell"
+_PROBE, _PROBE_CELL = c.PREFIX + "probe_ms", c.PREFIX + "probe_cell"
+_STRETCH = c.PREFIX + "stretch_before"
+_CLOCK, _END = c.PREFIX + "advance_us", c.PREFIX + "end_us"
+# A timeline beyond this length is joined by shuffling both sides.
+_BROADCAST = 200_000
+
+
+def advances(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> DataFrame:
+    """All advances of the combined watermark: `epoch, clock_us` (of the emission), `watermark_ms`, a row each.
+
+    With `partition_watermarks` where nothing else tells the watermark (`tells_all`). `groups` are the census
+    groups that move the watermark, `rows` the prepared rows with epoch that do; `until_us` is how far the arrival clock
+    is known to have gone. The end of the input is no advance.
+    """
+    if custom.are_asked(pipeline):
+        clock = emission.Clock(groups, pipeline, until_us)
+        everyone = F.broadcast(combined.partitions(groups, pipeline).select("partition"))
+        told = custom.changes(rows, custom.own_columns(rows), clock.ticks().crossJoin(everyone), pipeline)
+        labels = declared_labels(pipeline)
+        return multiplexer.advances(told.withColumn("source", F.lit(0)), clock, multiplexer.of_one(labels))
+    if pipeline.sources:
+        return union.advances(groups, rows, pipeline, until_us=until_us)
+    turns = combined.turning_points(groups, rows, pipeline, until_us=until_us)
+    points = combined.points_after(turns, pipeline)
+    reached = combined.combined(points, groups, rows, pipeline).where("watermark_ms is not null")
+    rises = reached.groupBy("watermark_ms").agg(F.min("epoch").alias("epoch"))
+    clocked = emission.clocked(rises, {"epoch": "clock_us"}, groups, pipeline)
+    return clocked.select("epoch", "clock_us", "watermark_ms")
+
+
+def tells_all(pipeline: Pipeline) -> bool:
+    """Whether the watermark is known by its advances alone: a class of the user's tells it, or several sources do."""
+    return custom.are_asked(pipeline) or bool(pipeline.sources)
+
+
+def before(groups: DataFrame, timeline: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The watermark before the rows of each stretch of the arrival order: `bucket, watermark_ms` (null: MIN).
+
+    Where rows are epochs a stretch has many watermarks: it is the one behind the stretch, which none of its rows is
+    judged by more strictly than. `groups` are census groups, `timeline` is `advances`.
+    """
+    risen = timeline.select(arrival_order.bucket(F.col("epoch"), pipeline).alias("bucket"), "watermark_ms")
+    stretches = groups.where("bucket is not null").select("bucket", F.lit(None).cast("long").alias("watermark_ms"))
+    steps = risen.union(stretches).groupBy("bucket").agg(F.max("watermark_ms").alias("watermark_ms"))
+    last = -1 if tells_single_rows(pipeline) else 0
+    # One partition for this window: a row an epoch, not a row an event.
+    so_far = Window.partitionBy(F.lit(0)).orderBy("bucket").rowsBetween(Window.unboundedPreceding, last)
+    return steps.select("bucket", F.max("watermark_ms").over(so_far).alias("watermark_ms"))
+
+
+def watermark_before(epochs: DataFrame, timeline: DataFrame) -> DataFrame:
+    """The watermark before the rows of each of `epochs`: `epoch, watermark_ms` (null: MIN); `timeline`: `advances`."""
+    asked = epochs.withColumn("is_asked", F.lit(True))
+    steps = asked.unionByName(timeline.select("epoch", "watermark_ms"), allowMissingColumns=True)
+    # One partition for this window: a row an epoch that is asked for and a row an advance. Those of an epoch are behind
+    # its rows.
+    so_far = (
+        Window.partitionBy(F.lit(0))
+        .orderBy("epoch", F.col("is_asked").asc_nulls_last())
+        .rowsBetween(Window.unboundedPreceding, 0)
+    )
+    return steps.withColumn("watermark_ms", F.max("watermark_ms").over(so_far)).where("is_asked").drop("is_asked")
+
+
+def first_reaching(thresholds: DataFrame, timeline: DataFrame) -> DataFrame:
+    """`thresholds` (with a column `threshold_ms`) with `reached`: the first advance to it or beyond; null: none is.
+
+    `reached` has the columns of `timeline`, which is `advances`.
+    """
+    told = timeline.select(F.col("watermark_ms").alias("threshold_ms"), F.struct(*timeline.columns).alias("reached"))
+    steps = thresholds.withColumn("is_asked", F.lit(True)).unionByName(told, allowMissingColumns=True)
+    # One partition for this window: a row a window and a row an advance.
+    highest_first = (
+        Window.partitionBy(F.lit(0))
+        .orderBy(F.col("threshold_ms").desc(), F.col("is_asked").asc_nulls_first())
+        .rowsBetween(Window.unboundedPreceding, 0)
+    )
+    found = steps.withColumn("reached", F.last("reached", ignorenulls=True).over(highest_first))
+    return found.where("is_asked").drop("is_asked")
+
+
+def tells_single_rows(pipeline: Pipeline) -> bool:
+    """Whether all rows of a stretch are judged by one watermark, so that `before` is exact for each of them."""
+    return axis(pipeline) is Axis.TICKS
+
+
+def judged(rows: DataFrame, before: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """`rows` (prepared, with epoch, each in a stretch of `before`) with `WATERMARK_MS`, that of the stretch."""
+    told = F.broadcast(before.withColumnsRenamed({"watermark_ms": c.WATERMARK_MS, "bucket": _STRETCH}))
+    return rows.join(told, arrival_order.bucket(F.col(c.EPOCH), pipeline) == F.col(_STRETCH)).drop(_STRETCH)
+
+
+def fired(
+    windows: DataFrame,
+    last_ms: Column,
+    timeline: DataFrame,
+    groups: DataFrame,
+    pipeline: Pipeline,
+    *,
+    until_us: int | None = None,
+) -> DataFrame:
+    """`windows` with `FIRED_US` and `FIRED_WATERMARK`: the first advance that reaches `last_ms`, or the end of input.
+
+    Both are null where neither does. `timeline` is `advances` and should be stored: its extent is looked at first, in a
+    small job. `groups` are the census groups that move the watermark.
+    """
+    closes = pipeline.replay.end_of_input is EndOfInput.CLOSE
+    ended = F.coalesce(F.lit(until_us).cast("long"), F.max("last_clock_us"))
+    end = groups.agg(F.when(F.lit(closes), ended).alias(_END))
+    passed = _first_reaching(windows, last_ms, timeline).crossJoin(F.broadcast(end))
+    at_end = F.when(F.col(_END).isNotNull(), timestamps.end_of_input())
+    return passed.withColumns(
+        {
+            FIRED_US: F.coalesce(_CLOCK, _END),
+            FIRED_WATERMARK: F.coalesce(timestamps.from_millis(F.col(_TO)), at_end),
+        }
+    ).drop(_FROM, _TO, _CELL, _PROBE, _PROBE_CELL, _CLOCK, _END)
+
+
+def _first_reaching(windows: DataFrame, last_ms: Column, timeline: DataFrame) -> DataFrame:
+    """`windows`, each with `_TO` and `_CLOCK` of its stretch; null behind the last."""
+    found = timeline.agg(F.count("*"), F.min("watermark_ms"), F.max("watermark_ms")).collect()[0]
+    count, lowest, highest = found
+    if not count:
+        nothing = F.lit(None).cast("long")
+        return windows.withColumns({_TO: nothing, _CLOCK: nothing})
+    width = max(1, (highest - lowest) // count)
+    in_order = Window.partitionBy(F.lit(0)).orderBy("watermark_ms")
+    # The first stretch has no lower end: what lies below is looked up as the first watermark itself.
+    lower = F.coalesce(F.lag("watermark_ms").over(in_order) + F.lit(1), "watermark_ms")
+    stretches = timeline.select(lower.alias(_FROM), F.col("watermark_ms").alias(_TO), F.col("clock_us").alias(_CLOCK))
+    cells = stretches.withColumn(_CELL, F.explode(F.sequence(_cell(F.col(_FROM), width), _cell(F.col(_TO), width))))
+    probed = windows.withColumn(_PROBE, F.greatest(last_ms, F.lit(lowest))).withColumn(
+        _PROBE_CELL, _cell(F.col(_PROBE), width)
+    )
+    inside = (F.col(_PROBE) >= F.col(_FROM)) & (F.col(_PROBE) <= F.col(_TO))
+    near = F.broadcast(cells) if count <= _BROADCAST else cells
+    return probed.join(near, (F.col(_PROBE_CELL) == F.col(_CELL)) & inside, "left")
+
+
+def _cell(ms: Column, width: int) -> Column:
+    """`floor(ms / width)` in whole numbers."""
+    return F.call_function("div", ms - F.pmod(ms, F.lit(width)), F.lit(width))

@@ -1,0 +1,204 @@
+"""The window calendar: for each window the emission that fires it and the emission that ends its state.
+
+Law (first passage, semantics page B4): with `F_p(T)` the first epoch of partition p whose candidate reaches T,
+
+    F(T) = min { k : F_p(T) <= k for every partition p that exists at k, and one does }
+
+and the watermark before a row is >= T iff `epoch(row) > F(T)`. Fires at F(last), closes at F(last + lateness). A
+row a window, whatever the number of keys and events; no sort of events. Where partitions fall idle F is read off the
+advances (`advances`), under a time lag off the clock (`time_lag`), and where a class of the user's tells the watermark
+off all its advances (`timeline`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.model import EndOfInput, Pipeline, Strategy
+from spark_jobs.replay.rows import emission, window_assigners
+from spark_jobs.replay.rows.epochs import falls_idle, follows_clock
+from spark_jobs.replay.watermark import combined, time_lag, timeline
+from spark_jobs.replay.watermark import idle_passages as idle_advances
+from spark_jobs.replay.watermark.census import CLOSE_CELL, FIRE_CELL, moving
+
+
+def calendar(
+    groups: DataFrame,
+    rows: DataFrame,
+    pipeline: Pipeline,
+    *,
+    until_us: int | None = None,
+    advances: DataFrame | None = None,
+) -> DataFrame:
+    """The calendar of all windows that hold a valid, kept row, and of the one before each such row that has none.
+
+    `groups` is the census, `rows` the prepared rows with epoch; `advances` is `timeline.advances` where the calendar is
+    read off it. A row of the result is a window: `window_ms`; `holds` (whether it is one of the former);
+    `fires_epoch`, `closes_epoch` (null: not before the input ends); `fires_us`, `closes_us` (clock of those emissions,
+    the end of the input included; null: still open); `watermark_ms` after the firing emission (null: MAX, or not
+    fired); `partition_watermarks` at the firing emission.
+    """
+    moves = moving(groups, pipeline)
+    if advances is None:
+        clocked = _passed(groups, rows, pipeline, until_us)
+    else:
+        clocked = marked(read_off(asked_windows(groups, pipeline), advances, pipeline), groups, pipeline)
+    end = moves.agg(F.coalesce(F.lit(until_us).cast("long"), F.max("last_clock_us")).alias("end_us"))
+    ends = F.col("end_us") if pipeline.replay.end_of_input is EndOfInput.CLOSE else F.lit(None).cast("long")
+    return clocked.crossJoin(F.broadcast(end)).select(
+        "window_ms",
+        "holds",
+        "fires_epoch",
+        "closes_epoch",
+        F.coalesce("fires_us", ends).alias("fires_us"),
+        F.coalesce("closes_us", ends).alias("closes_us"),
+        "watermark_ms",
+        "partition_watermarks",
+    )
+
+
+def passages(
+    groups: DataFrame, pipeline: Pipeline, cells: Mapping[str, Column], *, until_us: int | None = None
+) -> DataFrame:
+    """`window_ms`, and for each of `cells` under its name the epoch that passes the window; null if none does.
+
+    A cell says of a census group which window is the latest that it passes.
+    """
+    moves = moving(groups, pipeline)
+    found = first_passages(moves, asked_windows(groups, pipeline), pipeline, cells)
+    return emission.happened(found, list(cells), moves, pipeline, until_us=until_us)
+
+
+def first_passages(moves: DataFrame, asked: DataFrame, pipeline: Pipeline, cells: Mapping[str, Column]) -> DataFrame:
+    """The passages of the windows `asked` by one source, whether or not those emissions happen before the input ends.
+
+    `moves` are the census groups that move the watermark; the result is that of `passages`.
+    """
+    # Under a time lag every row moves all partitions alike.
+    lagging = pipeline.watermark.strategy is Strategy.TIME_LAG
+    streams = moves.withColumn("partition", F.lit("")) if lagging else moves
+    thresholds = F.array(
+        *(F.struct(F.lit(i).alias("threshold"), c.alias("window_ms")) for i, c in enumerate(cells.values()))
+    )
+    first_of_cell = (
+        streams.select("partition", "first_epoch", F.explode(thresholds).alias("cell"))
+        .groupBy("partition", "cell.threshold", "cell.window_ms")
+        .agg(F.min("first_epoch").alias("epoch"))
+    )
+    if falls_idle(pipeline) and not lagging:
+        return idle_advances.passages(asked, first_of_cell, moves, pipeline, list(cells))
+    one = streams.select("partition", F.lit(False).alias("declared")).distinct()
+    everyone = one if lagging else combined.partitions(moves, pipeline)
+    return _together(asked, first_of_cell, everyone, list(cells))
+
+
+def asked_windows(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The windows of the groups' slices, each once, and of a slice without windows the one before: `window_ms`."""
+    filling = _filling(groups)
+    if not window_assigners.overlap(pipeline.windows):
+        return filling.select("window_ms").distinct()
+    return _held(filling, pipeline).select("window_ms")
+
+
+def _filling(groups: DataFrame) -> DataFrame:
+    """The groups of rows that fill windows; what is known of earlier ones (`resume`) has no window."""
+    return groups.where(F.col("reason").isNull() & F.col("kept") & F.col("window_ms").isNotNull())
+
+
+def _passed(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, until_us: int | None) -> DataFrame:
+    """The calendar by first passages, with the clocks of emissions alone."""
+    moves = moving(groups, pipeline)
+    if follows_clock(pipeline):
+        passed = time_lag.passages(asked_windows(groups, pipeline), moves, pipeline, until_us=until_us)
+    else:
+        cells = {"fires_epoch": F.col(FIRE_CELL), "closes_epoch": F.col(CLOSE_CELL)}
+        passed = passages(groups, pipeline, cells, until_us=until_us)
+    passed = marked(passed, groups, pipeline).localCheckpoint()
+    emissions = passed.where("fires_epoch is not null").select(F.col("fires_epoch").alias("epoch")).distinct()
+    points = combined.points_after(emissions, pipeline)
+    reached = combined.combined(points, moves, rows, pipeline).withColumnRenamed("epoch", "fires_epoch")
+    clocks = {"fires_epoch": "fires_us", "closes_epoch": "closes_us"}
+    return emission.clocked(passed.join(reached, "fires_epoch", "left"), clocks, moves, pipeline)
+
+
+def read_off(asked: DataFrame, advances: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The same of the windows `asked`, by the advances of the combined watermark."""
+    start, spec = F.col("window_ms"), pipeline.windows
+    fired = timeline.first_reaching(asked.withColumn("threshold_ms", window_assigners.last_ms(start, spec)), advances)
+    closed = timeline.first_reaching(
+        asked.withColumn("threshold_ms", window_assigners.cleanup_ms(start, spec)), advances
+    )
+    closes = closed.select(
+        "window_ms", F.col("reached.epoch").alias("closes_epoch"), F.col("reached.clock_us").alias("closes_us")
+    )
+    return fired.join(closes, "window_ms").select(
+        "window_ms",
+        F.col("reached.epoch").alias("fires_epoch"),
+        "closes_epoch",
+        F.col("reached.clock_us").alias("fires_us"),
+        "closes_us",
+        "reached.watermark_ms",
+        "reached.partition_watermarks",
+    )
+
+
+def _together(asked: DataFrame, first_of_cell: DataFrame, everyone: DataFrame, names: Sequence[str]) -> DataFrame:
+    """`window_ms` and its passages under `names`, from those of each partition alone."""
+    wanted = (
+        asked.crossJoin(F.broadcast(everyone))
+        .withColumn("threshold", F.explode(F.array(*map(F.lit, range(len(names))))))
+        .withColumn("asked", F.lit(True))
+    )
+    newest_first = (
+        Window.partitionBy("partition", "threshold")
+        .orderBy(F.col("window_ms").desc(), F.col("asked").asc_nulls_first())
+        .rowsBetween(Window.unboundedPreceding, 0)
+    )
+    alone = (
+        first_of_cell.unionByName(wanted, allowMissingColumns=True)
+        .withColumn("joined", F.min("epoch").over(Window.partitionBy("partition")))
+        .withColumn("reached", F.min("epoch").over(newest_first))
+        .where("asked")
+    )
+    # Declared partitions first, then in the order of joining: a prefix of this order is what exists at some time.
+    joining = Window.partitionBy("window_ms", "threshold").orderBy(F.col("declared").desc(), "joined", "partition")
+    so_far = joining.rowsBetween(Window.unboundedPreceding, 0)
+    together = (
+        alone.withColumn("all_reached", F.max("reached").over(so_far))
+        .withColumn("missing", F.max(F.col("reached").isNull()).over(so_far))
+        .withColumn("next_declared", F.lead("declared").over(joining))
+        .withColumn("next_joined", F.lead("joined").over(joining))
+    )
+    last_of_its_time = F.col("next_declared").isNull() | (
+        ~F.col("next_declared") & (F.col("all_reached") < F.col("next_joined"))
+    )
+    passes = ~F.col("missing") & last_of_its_time
+    passed = {
+        name: F.min(F.when(passes & (F.col("threshold") == i), F.col("all_reached"))) for i, name in enumerate(names)
+    }
+    return together.groupBy("window_ms").agg(*(epoch.alias(name) for name, epoch in passed.items()))
+
+
+def marked(passed: DataFrame, groups: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """`passed` with `holds`: whether the window is one of a row's."""
+    if not window_assigners.have_gaps(pipeline.windows):
+        return passed.withColumn("holds", F.lit(True))
+    return passed.join(_held(_filling(groups), pipeline), "window_ms")
+
+
+def _held(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The windows of `asked_windows` for windows that overlap or leave gaps: `window_ms, holds`."""
+    spec = pipeline.windows
+    slices = groups.select("slice_ms", "window_ms").distinct()
+    # In the order of slices neither the oldest nor the newest window goes back: each adds what is behind the last.
+    before = Window.partitionBy(F.lit(0)).orderBy("slice_ms")
+    oldest, newest = window_assigners.oldest_ms(F.col("slice_ms"), spec), F.col("window_ms")
+    added = F.greatest(F.least(oldest, newest), F.lag("window_ms").over(before) + F.lit(spec.period_ms))
+    return (
+        slices.select(newest, (oldest <= newest).alias("holds"), added.alias("added"))
+        .where("added <= window_ms")
+        .select(F.explode(window_assigners.starts_ms(F.col("added"), newest, spec)).alias("window_ms"), "holds")
+    )

@@ -1,0 +1,151 @@
+"""Late events: the rows that came behind the firing of a window of theirs, and of them those that no window took.
+
+Every one is kept, with the watermark it missed: `late_by_ms = watermark before the row - event time` (rules 52, 53).
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from spark_jobs.pipeline.model import LateData, Order, Pipeline
+from spark_jobs.replay.rows import arrival_order, timestamps, window_assigners
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows.epochs import Axis, axis
+from spark_jobs.replay.rows.prepare import quoted
+from spark_jobs.replay.watermark import combined, timeline
+from spark_jobs.replay.watermark.census import moving
+from spark_jobs.replay.windows import lateness
+
+
+def behind(rows: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The rows of `rows` (prepared, filling windows, with epoch) that are late or too late for a window of theirs.
+
+    With `POSITION`. Where windows leave gaps, also the rows without a window that may be too late.
+    """
+    late = lateness.behind(rows, calendar, pipeline.windows)
+    return late.withColumn(c.POSITION, arrival_order.position(rows, pipeline))
+
+
+def epochs(groups: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> DataFrame | None:
+    """The epochs in which rows of `behind` came: `epoch`, as far as the census `groups` tells, without any row.
+
+    None where rows are epochs: a group of them may hold some on both sides of a firing.
+    """
+    if axis(pipeline) is not Axis.TICKS:
+        return None
+    judged = _passed(groups, calendar, pipeline)
+    late = judged.where(~lateness.is_on_time(F.col("bucket"), F.col("passed")))
+    return late.select(F.col("bucket").alias("epoch")).distinct()
+
+
+def may_hold_late(groups: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> bool:
+    """Whether a row of the census `groups` may be late, where rows are epochs."""
+    fires = arrival_order.bucket(F.col("passed"), pipeline)
+    return not _passed(groups, calendar, pipeline).where(F.col("bucket") >= fires).isEmpty()
+
+
+def _passed(groups: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The census groups that fill windows with `passed`: the epoch behind which `lateness.behind` takes their rows."""
+    oldest, newest = window_assigners.oldest_ms(F.col("slice_ms"), pipeline.windows), F.col("window_ms")
+    passed = lateness.passed(oldest, newest, F.col("fires_epoch"), F.col("closes_epoch"))
+    entry = calendar.select(F.col("window_ms").alias("at_ms"), "fires_epoch", "closes_epoch")
+    filling = groups.where(F.col("reason").isNull() & F.col("kept")).withColumn("at_ms", F.least(oldest, newest))
+    return filling.join(F.broadcast(entry), "at_ms").withColumn("passed", passed)
+
+
+def epochs_of(behind: DataFrame) -> DataFrame:
+    """The epochs of the rows of `behind`: `epoch`."""
+    return behind.select(F.col(c.EPOCH).alias("epoch")).distinct()
+
+
+def missed_watermarks(
+    epochs: DataFrame,
+    groups: DataFrame,
+    pipeline: Pipeline,
+    moved_by: DataFrame,
+    *,
+    advances: DataFrame | None = None,
+) -> DataFrame:
+    """The watermark before the rows of each of `epochs`: `EPOCH`, `WATERMARK_MS`.
+
+    `groups` is the census, `moved_by` the prepared rows with epoch that move the watermark; `advances` is
+    `timeline.advances` where the watermark is read off it.
+    """
+    if advances is None:
+        points = combined.points_before(epochs, pipeline)
+        reached = combined.combined(points, moving(groups, pipeline), moved_by, pipeline)
+    else:
+        reached = timeline.watermark_before(epochs, advances)
+    return reached.select(F.col("epoch").alias(c.EPOCH), F.col("watermark_ms").alias(c.WATERMARK_MS))
+
+
+def late_rows(behind: DataFrame, missed: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The rows of `behind` with `WATERMARK_MS`, the watermark before each, and `TOO_LATE`.
+
+    `missed` is `missed_watermarks`.
+    """
+    return lateness.told(behind.join(missed, c.EPOCH), pipeline.windows)
+
+
+def late_events(late: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The rows of `late` that no window took: the columns of `late_events`.
+
+    The window is the last that a row has missed, its newest; null for a row that has none. There are no rows where the
+    pipeline drops them.
+    """
+    if drops(pipeline):
+        late = late.limit(0)
+    spec, newest = pipeline.windows, F.col(c.WINDOW_MS)
+    if window_assigners.have_gaps(spec):
+        newest = F.when(window_assigners.oldest_ms(F.col(c.TS_MS), spec) <= newest, newest)
+    added = {
+        **missed(pipeline),
+        "window_start": timestamps.from_millis(newest),
+        "window_end": timestamps.from_millis(newest + F.lit(window_assigners.length_ms(spec))),
+    }
+    return late.where(c.TOO_LATE).select(*beside(late, added, pipeline))
+
+
+def drops(pipeline: Pipeline) -> bool:
+    """Whether rows that no window took are counted, and not kept."""
+    return pipeline.windows.late_data is LateData.DROP
+
+
+def missed(pipeline: Pipeline) -> dict[str, Column]:
+    """The columns that say when a late row happened and arrived, which watermark it missed and by how much."""
+    # The clock of rounds is made up: it dates emissions, and no row.
+    is_made_up = pipeline.replay.order is Order.OFFSET
+    arrival = F.col(c.ARRIVAL_US) if is_made_up else F.coalesce(c.ARRIVAL_US, c.CLOCK_US)
+    return {
+        "event_time": F.timestamp_micros(c.EVENT_US),
+        "arrival_time": F.timestamp_micros(arrival),
+        "watermark": timestamps.from_millis(F.col(c.WATERMARK_MS)),
+        "late_by_ms": F.col(c.WATERMARK_MS) - F.col(c.TS_MS),
+    }
+
+
+def invalid_events(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The rows without a usable time: the columns of `invalid_events`."""
+    added = {"reason": F.col(c.REASON)}
+    return prepared.where(F.col(c.REASON).isNotNull()).select(*beside(prepared, added, pipeline))
+
+
+def beside(rows: DataFrame, added: dict[str, Column], pipeline: Pipeline) -> list[Column]:
+    """The source's columns of `rows` and the added ones.
+
+    A source column with the name of an added one is kept as `source_<name>`, unless it is the same timestamp.
+    """
+    taken = {name.lower() for name in (*added, "run_id")}
+    times = {"event_time": pipeline.source.event_time, "arrival_time": pipeline.source.arrival_time}
+    kept = []
+    for field in rows.schema:
+        name = field.name.lower()
+        if field.name.startswith(c.PREFIX):
+            continue
+        declared = times.get(name)
+        if name in added and declared and declared.expression.lower() == name and field.dataType == T.TimestampType():
+            continue
+        kept.append(F.col(quoted(field.name)).alias(f"source_{field.name}" if name in taken else field.name))
+    return [*kept, *(column.alias(name) for name, column in added.items())]

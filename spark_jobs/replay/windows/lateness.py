@@ -1,0 +1,109 @@
+"""Lateness of a row: on time, late, or too late for its window. Every comparison with a watermark stands here.
+
+Law, with F the first passages of the window calendar (rules 51, 54, 55, 64):
+
+    on time    epoch <= F(last)                      watermark before the row <  last
+    late       F(last) < epoch <= F(last + lateness) last <= watermark < last + lateness
+    too late   F(last + lateness) < epoch            last + lateness <= watermark
+
+A passage that never happens is null and is later than every row. F never falls from a window to a newer one: a row
+that is on time for the oldest of its windows is on time for all, one too late for the newest is too late for all. In
+between, one start parts the windows that take it on time, another those that take it at all; both follow from the
+watermark before the row.
+
+A join has no windows and judges the row itself, by the watermark W before it: late if ts < W, null standing for MIN
+(rule 91).
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.model import Windows
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows import window_assigners
+
+
+def is_on_time(epoch: Column, fires_epoch: Column) -> Column:
+    """Whether a row of `epoch` comes before its window's firing."""
+    return fires_epoch.isNull() | (epoch <= fires_epoch)
+
+
+def is_too_late(epoch: Column, closes_epoch: Column) -> Column:
+    """Whether a row of `epoch` comes after its window's state has ended."""
+    return closes_epoch.isNotNull() & (epoch > closes_epoch)
+
+
+def is_behind_strictly(ts_ms: Column, watermark_ms: Column) -> Column:
+    """Whether a row is late for a join; never null."""
+    return watermark_ms.isNotNull() & (ts_ms < watermark_ms)
+
+
+def is_at(ts_ms: Column, watermark_ms: Column) -> Column:
+    """Whether a row comes at the last instant at which it is not late for a join; never null."""
+    return watermark_ms.isNotNull() & (ts_ms == watermark_ms)
+
+
+def may_be_behind(ts_ms: Column, ceiling_ms: Column) -> Column:
+    """Whether a row may be late or at the watermark, of which only an upper bound is known; never null."""
+    return ceiling_ms.isNotNull() & (ts_ms <= ceiling_ms)
+
+
+def is_complete(watermark_ms: Column, last_ms: Column) -> Column:
+    """Whether a window that ends with `last_ms` has fired at `watermark_ms` (null: MIN); never null (rule 2)."""
+    return F.coalesce(watermark_ms >= last_ms, F.lit(False))
+
+
+def oldest_on_time_ms(watermark_ms: Column, spec: Windows) -> Column:
+    """Start of the oldest window for which a row is on time when the watermark before it is `watermark_ms`."""
+    return window_assigners.latest_with_last_ms(watermark_ms, spec) + F.lit(spec.period_ms)
+
+
+def oldest_accepting_ms(watermark_ms: Column, spec: Windows) -> Column:
+    """Start of the oldest window that still takes a row when the watermark before it is `watermark_ms`."""
+    return window_assigners.latest_with_cleanup_ms(watermark_ms, spec) + F.lit(spec.period_ms)
+
+
+def on_time(rows: DataFrame, calendar: DataFrame, spec: Windows) -> DataFrame:
+    """The rows that are on time for all of their windows, of which they have at least one.
+
+    `rows` are prepared, with epoch; `calendar` has their windows.
+    """
+    oldest = _oldest(spec)
+    entry = calendar.select(F.col("window_ms").alias(c.OLDEST_MS), F.col("fires_epoch").alias(c.FIRES_EPOCH))
+    assigned = rows.where(oldest <= F.col(c.WINDOW_MS)) if window_assigners.have_gaps(spec) else rows
+    judged = assigned.withColumn(c.OLDEST_MS, oldest).join(F.broadcast(entry), c.OLDEST_MS)
+    return judged.where(is_on_time(F.col(c.EPOCH), F.col(c.FIRES_EPOCH)))
+
+
+def behind(rows: DataFrame, calendar: DataFrame, spec: Windows) -> DataFrame:
+    """The rows that are late or too late for a window, and those without a window that may be too late (rule 53)."""
+    oldest, newest = _oldest(spec), F.col(c.WINDOW_MS)
+    entry = calendar.select(F.col("window_ms").alias(c.OLDEST_MS), "fires_epoch", "closes_epoch")
+    judged = rows.withColumn(c.OLDEST_MS, F.least(oldest, newest)).join(F.broadcast(entry), c.OLDEST_MS)
+    late_after = passed(oldest, newest, F.col("fires_epoch"), F.col("closes_epoch"))
+    return judged.where(~is_on_time(F.col(c.EPOCH), late_after)).select(*rows.columns)
+
+
+def passed(oldest_ms: Column, newest_ms: Column, fires_epoch: Column, closes_epoch: Column) -> Column:
+    """The epoch behind which a row is late for the oldest of its windows, whose passages are given.
+
+    Between two windows it is the closing of the older one: before that no row can be reported.
+    """
+    return F.when(oldest_ms <= newest_ms, fires_epoch).otherwise(closes_epoch)
+
+
+def told(rows: DataFrame, spec: Windows) -> DataFrame:
+    """The rows of `behind` with `TOO_LATE`, from their `WATERMARK_MS`; without those that vanish (rule 53)."""
+    watermark, newest = F.col(c.WATERMARK_MS), F.col(c.WINDOW_MS)
+    closed = newest < oldest_accepting_ms(watermark, spec)
+    if not window_assigners.have_gaps(spec):
+        return rows.withColumn(c.TOO_LATE, closed)
+    assigned = _oldest(spec) <= newest
+    reported = F.col(c.TS_MS) <= window_assigners.latest_reported_ms(watermark, spec)
+    return rows.where(assigned | reported).withColumn(c.TOO_LATE, ~assigned | closed)
+
+
+def _oldest(spec: Windows) -> Column:
+    return window_assigners.oldest_ms(F.col(c.TS_MS), spec) if window_assigners.overlap(spec) else F.col(c.WINDOW_MS)

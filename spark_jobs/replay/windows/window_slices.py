@@ -1,0 +1,136 @@
+"""Rows of overlapping windows, by window: a row is aggregated once in its window slice, and slices make up windows.
+
+Law (rules 41, 51, 52; slices are `window_assigners.slice_ms`): rows of one slice that are on time for all of their
+windows add the same to each of these, so their merged states are given to each. Of the rows behind one of their
+windows, `W` the watermark before the row, the windows that start
+
+    from `oldest_on_time(W)` on                              take the row on time
+    from `oldest_accepting(W)` up to `oldest_on_time(W)`     fire a late pane
+    before that                                              drop it from their results, the others keep it
+
+and a row that all of them drop is missed by each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.model import Pipeline, Windows
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows import window_assigners
+from spark_jobs.replay.rows.prepare import quoted
+from spark_jobs.replay.windows import lateness
+
+_SLICE = c.PREFIX + "slice_ms"
+
+
+def pairs(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """A row for each of the prepared `rows` and window of it, on time or not: the source's columns and `WINDOW_MS`."""
+    spec = pipeline.windows
+    names = [quoted(name) for name in rows.columns if not name.startswith(c.PREFIX)]
+    if not window_assigners.overlap(spec):
+        return rows.select(*names, c.WINDOW_MS)
+    oldest = window_assigners.oldest_ms(F.col(c.TS_MS), spec).alias(c.OLDEST_MS)
+    return _expanded(rows.select(*names, oldest, c.WINDOW_MS), spec)
+
+
+def on_time_pairs(
+    on_time: DataFrame, late_rows: DataFrame | None, pipeline: Pipeline, *, more: Sequence[str] = ()
+) -> DataFrame:
+    """A row for each row and window for which it is on time: the source's columns, `more` and `WINDOW_MS`.
+
+    `on_time` are the rows on time for all of their windows, `late_rows` the others, told; None where a row has one
+    window. Both have the working columns `more`.
+    """
+    names = [*(name for name in on_time.columns if not name.startswith(c.PREFIX)), *more]
+    spec = pipeline.windows
+    if late_rows is None:
+        return on_time.select(*map(quoted, names), c.WINDOW_MS)
+    needed = [*map(quoted, names), c.OLDEST_MS, c.WINDOW_MS]
+    partly = _open_part(late_rows, spec)
+    return _expanded(on_time.select(*needed).unionByName(partly.select(*needed)), spec)
+
+
+def on_time_states(
+    on_time: DataFrame, late_rows: DataFrame | None, states: Mapping[str, Column], pipeline: Pipeline
+) -> DataFrame:
+    """Partial states by key and window, `WINDOW_MS`: a row a slice and window, and not a row an event and window.
+
+    `on_time` and `late_rows` are as in `on_time_pairs`, `states` aggregates of rows by name. Several rows of the result
+    may tell of one key and window: merge them.
+    """
+    spec, key = pipeline.windows, [quoted(name) for name in pipeline.windows.key]
+    found = [column.alias(name) for name, column in states.items()]
+    if late_rows is None:
+        return on_time.groupBy(*key, c.WINDOW_MS).agg(*found)
+    names = [*key, c.OLDEST_MS, c.WINDOW_MS, *states]
+    partly = _open_part(late_rows, spec).groupBy(*key, c.OLDEST_MS, c.WINDOW_MS).agg(*found)
+    return _expanded(_by_slice(on_time, states, pipeline).select(*names).unionByName(partly.select(*names)), spec)
+
+
+def states(rows: DataFrame, states: Mapping[str, Column], pipeline: Pipeline) -> DataFrame:
+    """Partial states of the prepared `rows` in all of their windows, on time or not; as in `on_time_states`."""
+    return _expanded(_by_slice(rows, states, pipeline), pipeline.windows)
+
+
+def _by_slice(rows: DataFrame, states: Mapping[str, Column], pipeline: Pipeline) -> DataFrame:
+    """States by key and window slice, with the oldest and the newest window of the slice."""
+    spec, at = pipeline.windows, F.col(_SLICE)
+    key = [quoted(name) for name in pipeline.windows.key]
+    found = [column.alias(name) for name, column in states.items()]
+    whole = rows.groupBy(*key, window_assigners.slice_ms(F.col(c.TS_MS), spec).alias(_SLICE)).agg(*found)
+    bounds = {c.OLDEST_MS: window_assigners.oldest_ms(at, spec), c.WINDOW_MS: window_assigners.start_ms(at, spec)}
+    return whole.withColumns(bounds).drop(_SLICE)
+
+
+def late_pairs(late_rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The rows of `late_rows` that a window takes late, once for each such window, which is their `WINDOW_MS`."""
+    spec = pipeline.windows
+    accepted = late_rows.where(~F.col(c.TOO_LATE))
+    if not window_assigners.overlap(spec):
+        return accepted
+    oldest, newest = window_assigners.oldest_ms(F.col(c.TS_MS), spec), F.col(c.WINDOW_MS)
+    first = F.greatest(oldest, lateness.oldest_accepting_ms(F.col(c.WATERMARK_MS), spec))
+    last = F.least(newest, lateness.oldest_on_time_ms(F.col(c.WATERMARK_MS), spec) - F.lit(spec.period_ms))
+    return _expanded(accepted.withColumns({c.OLDEST_MS: first, c.WINDOW_MS: last}), spec)
+
+
+def dropped_pairs(late_rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """The rows of `late_rows` that a window has dropped, once for each such window, which is their `WINDOW_MS`."""
+    spec = pipeline.windows
+    if not window_assigners.overlap(spec):
+        return late_rows.where(c.TOO_LATE)
+    closed = lateness.oldest_accepting_ms(F.col(c.WATERMARK_MS), spec) - F.lit(spec.period_ms)
+    bounds = {
+        c.OLDEST_MS: window_assigners.oldest_ms(F.col(c.TS_MS), spec),
+        c.WINDOW_MS: F.least(F.col(c.WINDOW_MS), closed),
+    }
+    return _expanded(late_rows.withColumns(bounds), spec)
+
+
+def missed(late_rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """How many too late rows each window has missed: the key, `WINDOW_MS`, `too_late_count`; not merged by window."""
+    spec, key = pipeline.windows, [quoted(name) for name in pipeline.windows.key]
+    count, too_late = F.count("*").alias("too_late_count"), late_rows.where(c.TOO_LATE)
+    if not window_assigners.overlap(spec):
+        return too_late.groupBy(*key, c.WINDOW_MS).agg(count)
+    oldest = window_assigners.oldest_ms(F.col(c.TS_MS), spec).alias(c.OLDEST_MS)
+    return _expanded(too_late.groupBy(*key, oldest, c.WINDOW_MS).agg(count), spec)
+
+
+def _open_part(late_rows: DataFrame, spec: Windows) -> DataFrame:
+    """The rows of `late_rows` with `OLDEST_MS`, the oldest window for which they are on time; only if there is one."""
+    assigned = window_assigners.oldest_ms(F.col(c.TS_MS), spec)
+    oldest = F.greatest(assigned, lateness.oldest_on_time_ms(F.col(c.WATERMARK_MS), spec))
+    return late_rows.withColumn(c.OLDEST_MS, oldest).where(F.col(c.OLDEST_MS) <= F.col(c.WINDOW_MS))
+
+
+def _expanded(rows: DataFrame, spec: Windows) -> DataFrame:
+    """`rows` once for each window from `OLDEST_MS` to `WINDOW_MS`, which is then their `WINDOW_MS`."""
+    there = rows.where(F.col(c.OLDEST_MS) <= F.col(c.WINDOW_MS))
+    starts = F.explode(window_assigners.starts_ms(F.col(c.OLDEST_MS), F.col(c.WINDOW_MS), spec)).alias(c.WINDOW_MS)
+    kept = [quoted(name) for name in rows.columns if name not in (c.OLDEST_MS, c.WINDOW_MS)]
+    return there.select(*kept, starts)
