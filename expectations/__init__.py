@@ -3,8 +3,8 @@
 `check(tables, pipeline, counts)` gives a `Check` for each; `suites` holds the built-in ones, a module a suite.
 """
 
-from expectations.check import Answer, Check
-from expectations.checking import check
+from expectations.audit import check
+from expectations.check_result import Answer, Check
 from expectations.errors import AuditError
 from expectations.staged import EARLIER, LIVE
 

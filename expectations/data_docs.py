@@ -32,7 +32,7 @@ from great_expectations.render.renderer.renderer import renderer
 from great_expectations.render.view.view import DefaultJinjaPageView
 from jinja2 import ChoiceLoader, PackageLoader
 
-from expectations.check import Answer
+from expectations.check_result import Answer
 from spark_jobs.report.text import visible
 
 _PACKAGE = "expectations"

@@ -20,10 +20,10 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from expectations import disclosure, validation
-from expectations.check import Check
+from expectations import redaction, validation
+from expectations.check_result import Check
 from expectations.errors import AuditError
-from expectations.rows_expectation import ExpectRowsToSatisfy
+from expectations.expect_rows import ExpectRowsToSatisfy
 from expectations.validation import Validation
 from spark_jobs.pipeline import model
 
@@ -143,7 +143,7 @@ def _made(kind: type[Expectation], written: model.Expectation) -> Expectation:
     except pydantic.ValidationError as found:
         raise AuditError(f"{written.type}: {_told(found, written)}") from found
     except (GreatExpectationsError, ValueError, TypeError) as found:
-        raise AuditError(f"{written.type}: {disclosure.first_line(str(found))}") from found
+        raise AuditError(f"{written.type}: {redaction.first_line(str(found))}") from found
 
 
 def _told(found: pydantic.ValidationError, written: model.Expectation) -> str:
@@ -160,7 +160,7 @@ def _unknown_columns(asked: Expectation, written: model.Expectation, rows: DataF
         try:
             rows.select(F.expr(asked.condition))
         except AnalysisException as found:
-            yield f"{written.type}: condition: {disclosure.first_line(str(found))}"
+            yield f"{written.type}: condition: {redaction.first_line(str(found))}"
     if written.type == _ASKS_FOR_A_COLUMN:
         return
     for name in Declared("", written, asked).columns:
@@ -179,7 +179,7 @@ def _instead(name: str, known: Iterable[str]) -> str:
 
 def _check(d: Declared, result: ExpectationValidationResult, rows: DataFrame, on: Validation) -> Check:
     found, table = result.result, d.written.table
-    shown = disclosure.may_show(table, d.columns)
+    shown = redaction.may_show(table, d.columns)
     details = ""
     if isinstance(d.asked, UnexpectedRowsExpectation | ExpectRowsToSatisfy):
         unexpected = int(found.get("unexpected_count", found["observed_value"]))
@@ -188,13 +188,13 @@ def _check(d: Declared, result: ExpectationValidationResult, rows: DataFrame, on
     elif found.get("element_count") is not None:
         unexpected = int(found["unexpected_count"] or 0)  # Spark sums no values to null.
         observed = f"{unexpected:,} of {found['element_count']:,} values"
-        details = "" if result.success else disclosure.examples(found.get("partial_unexpected_list", ()), shown=shown)
+        details = "" if result.success else redaction.examples(found.get("partial_unexpected_list", ()), shown=shown)
     else:
         unexpected = None
         one = found.get("observed_value")
         # Some expectations find no value: a column is there or is not.
         told = "as expected" if result.success else "not as expected"
-        observed = told if one is None else disclosure.value(one, shown=shown)
+        observed = told if one is None else redaction.value(one, shown=shown)
     return Check(
         "pipeline", d.name, description(d.written), bool(result.success), observed, unexpected, details, table=table
     )
@@ -207,7 +207,7 @@ def _rows(d: Declared, rows: DataFrame, on: Validation) -> str:
         query = UnexpectedRowsExpectation(unexpected_rows_query=breaking_rows("*", query.condition))
     result = on.validate(rows, [query], validation.COMPLETE)[0]
     selected = result.result["details"]["unexpected_rows"][: validation.EXAMPLES]
-    return "\n".join(disclosure.row(found, d.written.table) for found in selected)
+    return "\n".join(redaction.row(found, d.written.table) for found in selected)
 
 
 def breaking_rows(columns: str, condition: str) -> str:

@@ -23,7 +23,7 @@ from statistics import median
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from expectations.law import Law
+from expectations.invariant import Law
 from spark_jobs.pipeline.model import Learned, Quality
 
 #: Earlier runs from which a share is learned: the newest of them, and how many it takes.

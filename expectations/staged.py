@@ -15,13 +15,13 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from expectations.disclosure import first_line
 from expectations.errors import AuditError
 from expectations.hashing import hashed
-from expectations.own_columns import invalid_rows_told_truly, late_rows_told_truly
+from expectations.redaction import first_line
+from expectations.reread_source_columns import invalid_rows_told_truly, late_rows_told_truly
 from expectations.staged_tables import WINDOW, StagedTables
 from expectations.windows import bounds, of_row, overlap
-from spark_jobs.pipeline.checks import COMPLETE_TABLE
+from spark_jobs.pipeline.expectations import COMPLETE_TABLE
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.panes.retractions import IS_RETRACTION, left_out, retracts
 from spark_jobs.replay.profile import silence

@@ -23,7 +23,7 @@ from great_expectations.datasource.fluent.interfaces import Batch
 from great_expectations.expectations.expectation import Expectation
 from pyspark.sql import DataFrame
 
-from expectations import disclosure
+from expectations import redaction
 
 # What cannot be computed is raised with its reason; both libraries would also log it, with a traceback.
 for _name in ("great_expectations", "SQLQueryContextLogger"):
@@ -92,4 +92,4 @@ def problem(result: ExpectationValidationResult) -> str | None:
     # One entry, or one for each metric that failed.
     entries = [told] if "raised_exception" in told else list(told.values())
     messages = [str(e["exception_message"]) for e in entries if e["raised_exception"]]
-    return disclosure.first_line(messages[0]) if messages else None
+    return redaction.first_line(messages[0]) if messages else None

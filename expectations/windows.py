@@ -7,7 +7,7 @@ of one key may begin together and end apart.
 
 from __future__ import annotations
 
-from expectations.law import Law
+from expectations.invariant import Law
 from spark_jobs.pipeline.model import Pipeline
 
 

@@ -4,7 +4,7 @@ To add a law, add it to its suite's `laws`; to add a suite, write a module like 
 same `rows` look at them together.
 """
 
-from expectations.law import Suite
+from expectations.invariant import Suite
 from expectations.staged import Staged
 from expectations.staged_join import StagedJoin
 from expectations.suites import (

@@ -11,7 +11,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from expectations.law import Law, Suite
+from expectations.invariant import Law, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import EmitKind, Order, Pipeline
 from spark_jobs.replay.panes.per_epoch import gathers

@@ -10,8 +10,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from expectations import firings, windows
-from expectations.law import Law, Suite
+from expectations import triggers, windows
+from expectations.invariant import Law, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Accumulation, EndOfInput, Pipeline
 from spark_jobs.replay.panes.per_epoch import gathers
@@ -86,7 +86,7 @@ def _of_grid(pipeline: Pipeline) -> tuple[Law, ...]:
         ),
     )
     # A window that fires early has a result while it waits for the watermark.
-    if firings.are_default(pipeline) or pipeline.replay.end_of_input is EndOfInput.CLOSE:
+    if triggers.are_default(pipeline) or pipeline.replay.end_of_input is EndOfInput.CLOSE:
         found = (
             *found,
             Law(
@@ -96,7 +96,7 @@ def _of_grid(pipeline: Pipeline) -> tuple[Law, ...]:
             ),
         )
     # A row that one of its windows drops may be in another; one that waits, for a count or its epoch, is no late event.
-    may_wait = firings.are_by_count(pipeline) or gathers(pipeline)
+    may_wait = triggers.are_by_count(pipeline) or gathers(pipeline)
     if windows.overlap(pipeline) or may_wait or drops(pipeline):
         return found
     missed = Law(

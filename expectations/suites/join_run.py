@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from expectations import ratios, windows
-from expectations.law import Law, Suite
+from expectations.invariant import Law, Suite
 from expectations.staged_join import StagedJoin
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.windows.late_events import drops

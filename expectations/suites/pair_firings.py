@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from expectations import lateness, windows
-from expectations.law import Law, Suite
+from expectations.invariant import Law, Suite
 from expectations.staged_join import FIRING, StagedJoin
 from expectations.staged_tables import WINDOW
 from spark_jobs.pipeline.model import Accumulation, Pipeline

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from expectations import windows
-from expectations.law import Law, Suite
+from expectations.invariant import Law, Suite
 from expectations.staged_join import StagedJoin
 from spark_jobs.pipeline.joining import bounds
 from spark_jobs.pipeline.model import Pipeline

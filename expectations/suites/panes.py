@@ -10,9 +10,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from expectations import agreement, firings, lateness, windows
-from expectations.agreement import Sums
-from expectations.law import Law, Suite
+from expectations import bulk_agreement, lateness, triggers, windows
+from expectations.bulk_agreement import Sums
+from expectations.invariant import Law, Suite
 from expectations.staged import Staged, count_all_rows
 from spark_jobs.pipeline.model import Accumulation, LatePanes, Pipeline
 from spark_jobs.replay.rows import keys
@@ -31,20 +31,20 @@ def rows(staged: Staged) -> DataFrame:
 
 
 def seen(staged: Staged) -> Sums | None:
-    """What `agreement.sums_of_panes` finds of all first panes."""
+    """What `bulk_agreement.sums_of_panes` finds of all first panes."""
     first = _alone(staged.panes.where("pane_index = 0")).join(staged.calendar, "window_start", "left")
-    return agreement.sums_of_panes(staged, first, laws(staged.pipeline))
+    return bulk_agreement.sums_of_panes(staged, first, laws(staged.pipeline))
 
 
 def glance(staged: Staged) -> tuple[int, DataFrame] | None:
     """Look one by one only at panes of windows that fired again or missed a row, where all first panes are right."""
-    if not agreement.may_be_seen(staged.pipeline):
+    if not bulk_agreement.may_be_seen(staged.pipeline):
         return None
     first = staged.once(seen)
     if first is None or not staged.few_again:
         return None
     again = staged.panes_again
-    once = first.without(staged.once(agreement.sums_of_first_panes_again))
+    once = first.without(staged.once(bulk_agreement.sums_of_first_panes_again))
     return once.rows, _placed(staged, again.where("pane_index = 0"), again)
 
 
@@ -66,7 +66,7 @@ def _alone(first: DataFrame) -> DataFrame:
 
 def _fired_again(staged: Staged, first: DataFrame) -> DataFrame:
     """All panes of the windows that have a pane with another number than 0, and maybe of some others."""
-    if agreement.may_be_seen(staged.pipeline):
+    if bulk_agreement.may_be_seen(staged.pipeline):
         return staged.panes_again
     later = staged.later_panes
     later.count()  # Spark joins what it keeps by how much it is.
@@ -75,7 +75,7 @@ def _fired_again(staged: Staged, first: DataFrame) -> DataFrame:
 
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     """The laws of panes."""
-    own = _waiting(pipeline) if firings.are_default(pipeline) else firings.laws(pipeline)
+    own = _waiting(pipeline) if triggers.are_default(pipeline) else triggers.laws(pipeline)
     return (
         *windows.laws(pipeline),
         Law(
@@ -113,7 +113,7 @@ def _counting(pipeline: Pipeline) -> tuple[Law, ...]:
 def _no_lower_watermark(pipeline: Pipeline) -> str:
     # Rows fire windows before there is any watermark.
     there = "watermark >= previous_watermark"
-    return f"coalesce({there}, previous_watermark IS NULL)" if firings.are_by_count(pipeline) else there
+    return f"coalesce({there}, previous_watermark IS NULL)" if triggers.are_by_count(pipeline) else there
 
 
 def _waiting(pipeline: Pipeline) -> tuple[Law, ...]:

@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from expectations import windows
-from expectations.law import Law, Suite
+from expectations.invariant import Law, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.panes.retractions import retracts

@@ -27,8 +27,8 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from expectations import firings, ratios, windows
-from expectations.law import Law, Suite
+from expectations import ratios, triggers, windows
+from expectations.invariant import Law, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Accumulation, EndOfInput, Pipeline
 from spark_jobs.replay.panes.per_epoch import gathers
@@ -88,7 +88,7 @@ def rows(staged: Staged) -> DataFrame:
         .crossJoin(counted(staged.watermarks, "calendar", F.count_if(F.col("fires_at").isNull()).alias("open_windows")))
     )
     found = found.withColumn("shown_once", F.col("in_panes" if discards else "in_results"))
-    if not firings.are_default(staged.pipeline) and windows.are_sessions(staged.pipeline):
+    if not triggers.are_default(staged.pipeline) and windows.are_sessions(staged.pipeline):
         found = found.withColumn("late", F.lit(staged.counts.get("late")).cast("long"))
     if windows.are_sessions(staged.pipeline):
         found = _of_sessions(found, staged.pipeline)
@@ -104,7 +104,7 @@ def rows(staged: Staged) -> DataFrame:
     if windows.overlap(staged.pipeline):
         found = found.withColumn("on_time_pairs", F.col("on_time"))
         told |= {name: F.lit(staged.counts.get(name)).cast("long") for name in _REPORTED}
-    if firings.are_by_count(staged.pipeline):
+    if triggers.are_by_count(staged.pipeline):
         told |= {name: F.lit(staged.counts.get(name)).cast("long") for name in ("on_time", "late")}
     reported = {f"reported_{name}": F.lit(staged.counts.get(name)).cast("long") for name in _COUNTED}
     return found.withColumns({**told, **reported, **ratios.columns(staged.earlier)})
@@ -118,7 +118,7 @@ def _strangers(staged: Staged) -> Column:
 
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     """The laws of the sums."""
-    counted = firings.are_by_count(pipeline)
+    counted = triggers.are_by_count(pipeline)
     if windows.overlap(pipeline):
         return (
             *(_of_shown("row_windows - row_windows_dropped") if counted else _of_pairs()),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from expectations.law import Law, Suite
+from expectations.invariant import Law, Suite
 from expectations.staged import Staged
 from expectations.staged_join import StagedJoin
 from spark_jobs.pipeline.model import Order, Pipeline

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from expectations import lateness, windows
-from expectations.law import Law, Suite
+from expectations.invariant import Law, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import EndOfInput, Pipeline
 from spark_jobs.semantics.watermark.strategy import follows_rows

@@ -9,8 +9,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from expectations import agreement, windows
-from expectations.law import Law, Suite
+from expectations import bulk_agreement, windows
+from expectations.invariant import Law, Suite
 from expectations.staged import Staged
 from expectations.suites import panes
 from spark_jobs.pipeline.model import Pipeline
@@ -42,16 +42,16 @@ def rows(staged: Staged) -> DataFrame:
 
 def glance(staged: Staged) -> tuple[int, DataFrame] | None:
     """Look one by one only at windows that fired again or missed a row, where all others are seen to agree."""
-    if not agreement.may_be_seen(staged.pipeline):
+    if not bulk_agreement.may_be_seen(staged.pipeline):
         return None
     if not staged.few_again:
         return None
     # Results are summed up while another thread does so for panes.
-    staged.once(agreement.sums_of_results)
+    staged.once(bulk_agreement.sums_of_results)
     first = staged.once(panes.seen)
-    if first is None or not agreement.results_agree(staged, first):
+    if first is None or not bulk_agreement.results_agree(staged, first):
         return None
-    once = first.without(staged.once(agreement.sums_of_first_panes_again))
+    once = first.without(staged.once(bulk_agreement.sums_of_first_panes_again))
     return once.rows, _side_by_side(staged, staged.results_again, staged.panes_again)
 
 

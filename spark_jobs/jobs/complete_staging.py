@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.jobs.slices import Slice
-from spark_jobs.pipeline.checks import COMPLETE_TABLE
+from spark_jobs.pipeline.expectations import COMPLETE_TABLE
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.panes import complete_results, pane_contents
 from spark_jobs.replay.rows import columns as c

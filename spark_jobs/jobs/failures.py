@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pyspark import SparkContext, SparkFiles
 
-from spark_jobs.tables.causes import first_line, is_full_disk
+from spark_jobs.tables.error_causes import first_line, is_full_disk
 from spark_jobs.tables.lake import Lake
 
 _MIB = 1 << 20

@@ -26,11 +26,11 @@ from spark_jobs.replay.continuation.handover import Seam, seam, state_from_ms
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.prepare import prepare
 from spark_jobs.tables import ledger, source
+from spark_jobs.tables.effective_runs import standing_of
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.published import read_published
-from spark_jobs.tables.standing import standing_of
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -24,12 +24,12 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.progress import Progress, silent
 from spark_jobs.jobs.publish import settle, unended
 from spark_jobs.session import interpreting
-from spark_jobs.tables import compaction, delta_log, holds, ledger, leftovers, retention
+from spark_jobs.tables import compaction, delta_log, ledger, locks, orphans, retention
 from spark_jobs.tables.compaction import Compaction
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import DISCARD, MAINTAIN, Run, Step
-from spark_jobs.tables.leftovers import Leftovers, Removal
+from spark_jobs.tables.orphans import Leftovers, Removal
 from spark_jobs.tables.retention import Retention
 
 T = TypeVar("T")
@@ -86,7 +86,7 @@ def maintain(
             f"--retain: asked for {kept.retain}, found a lake that is no folder of this machine, where nobody knows "
             f"who is at work: give {_LEAST_UNHELD.days} day at least"
         )
-    held = nullcontext() if dry_run else holds.hold(lake, HOLDER, Interval(), wait_s=wait_s)
+    held = nullcontext() if dry_run else locks.hold(lake, HOLDER, Interval(), wait_s=wait_s)
     with held:
         work = _Maintaining(spark, lake, kept, progress)
         return work.foreseen() if dry_run else work.done()
@@ -118,7 +118,7 @@ class _Maintaining:
             if run is not None and not run.discarded:
                 self._enter(run, DISCARD)
             self._say(f"removing what run {removal.run_id} has left: {removal.why}" if removal.run_id else removal.why)
-            leftovers.remove(self._spark, self._lake, removal)
+            orphans.remove(self._spark, self._lake, removal)
         compacted = [*self._compacted(ledger.in_order(runs)), *map(self._of_delta, _OWN_TABLES)]
         runs = ledger.runs(self._spark, self._lake)
         rest = self._leftovers(runs)
@@ -127,7 +127,7 @@ class _Maintaining:
             self._enter(run, DISCARD)
         for removal in rest.unneeded:
             self._say(f"removing {removal.files:,} files of {removal.table}")
-            leftovers.remove(self._spark, self._lake, removal)
+            orphans.remove(self._spark, self._lake, removal)
         return told
 
     def _told(

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from spark_jobs.jobs.maintenance import Maintenance
-from spark_jobs.tables.leftovers import Removal
+from spark_jobs.tables.orphans import Removal
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 

@@ -25,12 +25,12 @@ from spark_jobs.replay.supported import UnsupportedPipelineError, require_suppor
 from spark_jobs.semantics.watermark.custom import GeneratorError
 from spark_jobs.session import interpreting
 from spark_jobs.tables import ledger, source
+from spark_jobs.tables.effective_runs import Standing, standing_of
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import ARRIVALS, BACKFILL, FULL, PARTS, REPAIR, Run
 from spark_jobs.tables.published import read_published
-from spark_jobs.tables.standing import Standing, standing_of
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ANEW = "everything is read again"

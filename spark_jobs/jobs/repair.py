@@ -25,11 +25,11 @@ from spark_jobs.jobs.run import Runner
 from spark_jobs.pipeline.model import Accumulation, Pipeline, Repair
 from spark_jobs.replay.rows.window_assigners import overlap
 from spark_jobs.tables import ledger
+from spark_jobs.tables.effective_runs import standing_of
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import REPAIR
 from spark_jobs.tables.published import read_as_of
-from spark_jobs.tables.standing import standing_of
 
 #: A run more costs as much as reading so many rows between two windows that are due.
 WORTH_A_RUN = 1_000_000

@@ -44,7 +44,7 @@ from spark_jobs.replay.watermark.census import census, is_small, moving
 from spark_jobs.replay.windows import late_events
 from spark_jobs.replay.windows.calendar import calendar
 from spark_jobs.session import interpreting, shuffling
-from spark_jobs.tables import staging, vanished
+from spark_jobs.tables import deleted_files, staging
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
@@ -105,7 +105,7 @@ def _told(spark: SparkSession, pipeline: Pipeline, run: Run) -> Iterator[None]:
         raise InputError(str(problem)) from problem
     except (PySparkException, Py4JError) as problem:
         fault = custom.fault(problem) if isinstance(problem, PythonException) else None
-        told = f"watermark.class: {fault}" if fault else vanished.told(spark, pipeline, run.pinned, problem)
+        told = f"watermark.class: {fault}" if fault else deleted_files.told(spark, pipeline, run.pinned, problem)
         if told is None:
             raise
         raise InputError(told) from problem

@@ -20,14 +20,14 @@ from spark_jobs import __version__
 from spark_jobs.jobs import join_report, report_lines
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.page_file import write_page
-from spark_jobs.pipeline.checks import COMPLETE_TABLE
 from spark_jobs.pipeline.durations import format_duration
+from spark_jobs.pipeline.expectations import COMPLETE_TABLE
 from spark_jobs.pipeline.model import LateData, Pipeline, Strategy
 from spark_jobs.replay.panes import complete_results, per_epoch, retractions, triggers
 from spark_jobs.replay.rows import window_assigners
 from spark_jobs.replay.windows import late_events
 from spark_jobs.report import data as d
-from spark_jobs.report import lacking, reduced
+from spark_jobs.report import incomplete_windows, reduced
 from spark_jobs.report.bins import bins
 from spark_jobs.report.page import render
 from spark_jobs.report.settings import settings
@@ -240,7 +240,7 @@ def _cost(told: DataFrame | None, pipeline: Pipeline) -> d.Cost | None:
         d.LackingWindow(
             tuple(row[f"k{i}"] for i in keys), row.start_ms, row.end_ms, row.row_count, row.missed_rows, row.is_shown
         )
-        for row in lacking.worst(told, pipeline).collect()
+        for row in incomplete_windows.worst(told, pipeline).collect()
     )
     return d.Cost(total.windows, total.lacking, total.not_shown, total.missed, worst)
 

@@ -31,11 +31,11 @@ from spark_jobs.jobs.plan import Plan, covers, plan
 from spark_jobs.jobs.progress import Progress, silent
 from spark_jobs.pipeline.model import OnFailure, Pipeline
 from spark_jobs.session import interpreting
-from spark_jobs.tables import files, holds, ledger
+from spark_jobs.tables import files, ledger, locks
+from spark_jobs.tables.effective_runs import standing_of
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run, Step
-from spark_jobs.tables.standing import standing_of
 
 STEPS = ("plan", "replay", "audit", "publish", "report")
 #: The step that computes what slices stand on, and that which stages one of them.
@@ -147,7 +147,7 @@ class Runner:
         Raises InputError for a run that never was, HeldError while another process works on any windows.
         """
         began = Clock()
-        with holds.hold(self._lake, run_id, Interval(), wait_s=self._wait_s):
+        with locks.hold(self._lake, run_id, Interval(), wait_s=self._wait_s):
             done = publishing.rollback(self._spark, self._lake, run_id)
         changed = done.run_id != run_id
         message = f"published again as of run {run_id}" if changed else f"run {run_id} is what is published"
@@ -197,7 +197,7 @@ class Runner:
         if run.done("replay") is not None:
             return self._outcome(run, SLICE, "unchanged", f"run {run.run_id} is staged as a whole", Clock())
         began, part = Clock(), parts[name]
-        with holds.hold(self._lake, f"{run.run_id}.{name}", part.interval, wait_s=self._wait_s):
+        with locks.hold(self._lake, f"{run.run_id}.{name}", part.interval, wait_s=self._wait_s):
             try:
                 pipeline = taken(self._pipeline, run)
                 replaying.stage_slice(self._spark, pipeline, self._lake, run, part, progress=self._progress)
@@ -226,7 +226,7 @@ class Runner:
         # A run that goes on adds to windows that were closed before those that it replaces.
         goes_on = run.arrived_from is not None
         interval = Interval() if goes_on else Interval(run.interval_start, run.interval_end)
-        with holds.hold(self._lake, run.run_id, interval, wait_s=self._wait_s) as waited:
+        with locks.hold(self._lake, run.run_id, interval, wait_s=self._wait_s) as waited:
             self._held = run.run_id
             try:
                 yield (self._found_again(run), True) if waited else (run, False)

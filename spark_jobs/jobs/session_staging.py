@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.checks import COMPLETE_TABLE
+from spark_jobs.pipeline.expectations import COMPLETE_TABLE
 from spark_jobs.pipeline.model import Accumulation, Pipeline
 from spark_jobs.replay.engine import no_watermarks
 from spark_jobs.replay.panes import retractions, triggers

@@ -36,10 +36,10 @@ from spark_jobs.pipeline.model import (
     Windows,
 )
 from spark_jobs.pipeline.names import argument, result_column
-from spark_jobs.pipeline.partitions import COLUMNS, SOURCE_PARTITION
 from spark_jobs.pipeline.quality import QUALITY
 from spark_jobs.pipeline.records import Either, Field, ListOf, Record, Rest
 from spark_jobs.pipeline.schedules import SCHEDULE, catchup_is_of_runs_that_go_on
+from spark_jobs.pipeline.source_partitions import COLUMNS, SOURCE_PARTITION
 from spark_jobs.pipeline.sources import together
 from spark_jobs.pipeline.time_fields import TIME_FIELD
 from spark_jobs.pipeline.triggers import TRIGGER

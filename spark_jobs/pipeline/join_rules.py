@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from spark_jobs.pipeline.checks import COMPLETE_TABLE, JOIN_TABLES, RESULT_TABLES
+from spark_jobs.pipeline.expectations import COMPLETE_TABLE, JOIN_TABLES, RESULT_TABLES
 from spark_jobs.pipeline.joins import NAMES, Declared
 from spark_jobs.pipeline.model import Accumulation, LatePanes, Mode, Order, Trigger, TriggerKind
 from spark_jobs.pipeline.names import FIRING_COLUMNS, RESULT_COLUMNS

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from spark_jobs.pipeline.checks import EXPECTATIONS
 from spark_jobs.pipeline.document import Scalar
+from spark_jobs.pipeline.expectations import EXPECTATIONS
 from spark_jobs.pipeline.forms import Leaf, choice, duration, flag, ratio, text, whole_number
 from spark_jobs.pipeline.model import Aggregate, Drift, Learned, LiveResults, OnFailure, Quality
 from spark_jobs.pipeline.names import argument

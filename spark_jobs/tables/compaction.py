@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.tables import delta_log, description
+from spark_jobs.tables import delta_log, table_metadata
 from spark_jobs.tables.lake import Lake, compacted_folder, staged_folder
 
 #: Files below this many bytes are small, and those that are made of them have at most twice as many.
@@ -55,7 +55,7 @@ def compact(spark: SparkSession, lake: Lake, table: str) -> tuple[int, Compactio
     held = {file.path(): file for file in transaction.files()}
     packed = _packed(json.loads(file.json())["add"] for file in held.values())
     described = transaction.described()
-    lasts = description.lasts(described)
+    lasts = table_metadata.lasts(described)
     if not packed and lasts:
         return transaction.read_version, None
     name = uuid4().hex
@@ -64,7 +64,7 @@ def compact(spark: SparkSession, lake: Lake, table: str) -> tuple[int, Compactio
         written = list(pool.map(lambda files, folder: _write(spark, lake, table, files, folder), packed, folders))
     added = [action for actions in written for action in actions]
     removed = [held[file["path"]] for files in packed for file in files]
-    settings = [] if lasts else [description.lasting(described)]
+    settings = [] if lasts else [table_metadata.lasting(described)]
     version = transaction.commit(removed, [*settings, *added], compacted_folder(name), data_change=False)
     return version, _told(table, packed)
 

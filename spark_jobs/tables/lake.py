@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from spark_jobs.pipeline.checks import COMPLETE_TABLE, JOIN_TABLES, RESULT_TABLES
+from spark_jobs.pipeline.expectations import COMPLETE_TABLE, JOIN_TABLES, RESULT_TABLES
 from spark_jobs.pipeline.model import Pipeline
 
 #: Whatever a run may publish; `advances` is what a run over later arrivals goes on from.

@@ -22,7 +22,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs.tables import columns, delta_log, description, files, pruning, staging
+from spark_jobs.tables import columns, delta_log, files, pruning, staging, table_metadata
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake, behind_folder, staged_folder
 from spark_jobs.tables.staging import staged
@@ -100,7 +100,7 @@ def restore(spark: SparkSession, lake: Lake, run_id: str, table: str, version: i
         kept = {action["add"]["path"] for action in wanted}
         removed = [file for name, file in held.items() if name not in kept]
         back = [{"add": {**action["add"], "dataChange": True}} for action in missing]
-        return transaction.commit(removed, [*map(description.lasting, described), *back], application)
+        return transaction.commit(removed, [*map(table_metadata.lasting, described), *back], application)
 
     return _once(spark, lake, run_id, table, base, commit)
 
@@ -211,7 +211,7 @@ class _Publishing:
     def _staged(self, folder: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """The files staged in a folder, as seen from the published table, and what describes the table."""
         actions = delta_log.actions(self._spark, self._lake.staged(self._table, folder))
-        described = [description.of_staged(a) for a in actions if "metaData" in a or "protocol" in a]
+        described = [table_metadata.of_staged(a) for a in actions if "metaData" in a or "protocol" in a]
         return _relative(delta_log.live_files(actions), staged_folder(folder)), described
 
     def _replaced(self, interval: Interval | None, *, behind: bool) -> tuple[list[Any], list[dict[str, Any]]]:

@@ -20,7 +20,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from expectations.measuring import measuring
+from expectations.measure import measuring
 from expectations.staged import Staged
 from expectations.suites import SUITES
 from spark_jobs.pipeline.model import Aggregate, Pipeline, Quality, Source, TimeField, Windows

@@ -18,9 +18,9 @@ from spark_jobs.jobs.plan import plan
 from spark_jobs.jobs.run import Runner
 from spark_jobs.tables import delta_log, ledger
 from spark_jobs.tables import publishing as tables
-from spark_jobs.tables.holds import HeldError, hold
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.locks import HeldError, hold
 from spark_jobs.tables.published import NothingPublishedError, read_published
 from tests.spark import history
 from tests.spark.test_arrival_slices import seen

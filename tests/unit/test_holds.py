@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.tables.holds import HeldError, hold, holders
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.locks import HeldError, hold, holders
 
 FORK = multiprocessing.get_context("fork")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from spark_jobs.tables.effective_runs import Standing, standing_of
 from spark_jobs.tables.ledger import ARRIVALS, BACKFILL, FULL, ROLLBACK, Run, Step
-from spark_jobs.tables.standing import Standing, standing_of
 
 AT = datetime(2024, 3, 4, tzinfo=UTC)
 

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 from expectations import data_docs
-from expectations.sentences import sentences
+from expectations.descriptions import sentences
 from spark_jobs.pipeline.model import Expectation, Learned, Quality
 from tests.spark.drawn_run import PIPELINE
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from expectations.check import Check
+from expectations.check_result import Check
 from expectations.suites import JOIN_SUITES, SUITES
 from spark_jobs.jobs import lineage
 from spark_jobs.pipeline import LateData, Pipeline, Source, TimeField, Windows

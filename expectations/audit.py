@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 
-from expectations.check import Check
+from expectations.check_result import Check
 from expectations.errors import AuditError
-from expectations.law import Law, Suite
-from expectations.measuring import Measure, S, measuring
+from expectations.invariant import Law, Suite
+from expectations.measure import Measure, S, measuring
 from expectations.staged import Staged
 from expectations.staged_join import StagedJoin
 from expectations.suites import JOIN_SUITES, SUITES
@@ -65,7 +65,7 @@ def _checked(suites: Sequence[Suite[S]], staged: S, tables: Mapping[str, DataFra
 def _judged(measures: Sequence[Measure[S]], staged: S, on: Validation) -> list[Check]:
     """A check for each measure, by the library's word."""
     from expectations import validation
-    from expectations.law_expectation import COLUMNS, ExpectLawToHold
+    from expectations.expect_invariant import COLUMNS, ExpectLawToHold
 
     names = [f"{measure.suite.name}.{measure.law.name}" for measure in measures]
     told = [(name, m.rows, m.breaking, m.observed) for name, m in zip(names, measures, strict=True)]

@@ -17,9 +17,9 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from expectations.disclosure import first_line
 from expectations.errors import AuditError
-from expectations.law import Law, Suite
+from expectations.invariant import Law, Suite
+from expectations.redaction import first_line
 from expectations.staged_tables import StagedTables
 
 S = TypeVar("S", bound=StagedTables)

@@ -24,9 +24,9 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
-from expectations import firings, windows
+from expectations import triggers, windows
 from expectations.hashing import hashed
-from expectations.law import Law
+from expectations.invariant import Law
 from expectations.staged import PLACE_HASH, Staged
 from spark_jobs.pipeline.model import Pipeline
 
@@ -56,7 +56,7 @@ class Sums:
 
 def may_be_seen(pipeline: Pipeline) -> bool:
     """Whether windows fire once by default, and each that has fired has a result: sessions may swallow others."""
-    return firings.are_default(pipeline) and not windows.are_sessions(pipeline)
+    return triggers.are_default(pipeline) and not windows.are_sessions(pipeline)
 
 
 def sums_of_panes(staged: Staged, first: DataFrame, laws: Sequence[Law]) -> Sums | None:

@@ -10,7 +10,7 @@ An early pane that one advance fires together with the end of its window shows a
 from __future__ import annotations
 
 from expectations import lateness, windows
-from expectations.law import Law
+from expectations.invariant import Law
 from spark_jobs.pipeline.model import Accumulation, Pipeline, TriggerKind
 
 

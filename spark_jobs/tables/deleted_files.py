@@ -9,7 +9,7 @@ from urllib.parse import quote, unquote, urlsplit
 from pyspark.sql import SparkSession
 
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.tables import causes, delta_log, source
+from spark_jobs.tables import delta_log, error_causes, source
 
 # How Spark, Delta and Hadoop say that a file is not there.
 _MISSING = ("FILE_NOT_EXIST", "DELTA_FILE_NOT_FOUND", "FileNotFoundException", "does not exist")
@@ -20,7 +20,7 @@ def told(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int], p
 
     `versions` are those that were planned, by the names of the sources. Costs a Spark job if there is something to say.
     """
-    said = [text for text in causes.causes(problem) if any(word in text for word in _MISSING)]
+    said = [text for text in error_causes.causes(problem) if any(word in text for word in _MISSING)]
     for name, table in source.tables_of(pipeline).items():
         location = source.location(spark, table)
         file = _below(location, said)

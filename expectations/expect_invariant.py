@@ -1,7 +1,7 @@
 """Expect a law to hold: a law as Great Expectations knows it, about the table of what was measured.
 
 Importing this module imports Great Expectations, which takes seconds. The batch has one row a law: `law`, its name with
-the suite's, `rows`, `breaking` and `observed` (see `measuring.Measure`). Spark has counted the rows before, all laws
+the suite's, `rows`, `breaking` and `observed` (see `measure.Measure`). Spark has counted the rows before, all laws
 about the same rows at once and several suites side by side; the library would take them one after the other.
 """
 
