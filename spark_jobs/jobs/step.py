@@ -18,13 +18,14 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.jobs import failures, progress
-from spark_jobs.jobs import repair as repairing
+from spark_jobs.jobs import progress
 from spark_jobs.jobs.errors import BlockedError, InputError, StaleError
-from spark_jobs.jobs.foreseen import foreseen, in_words
-from spark_jobs.jobs.outcome import Outcome
-from spark_jobs.jobs.overrides import parse_overrides
-from spark_jobs.jobs.run import SLICE, STEPS, WATERMARKS, Runner
+from spark_jobs.jobs.operate import repair as repairing
+from spark_jobs.jobs.options import parse_overrides
+from spark_jobs.jobs.plan.dry_run import foreseen, in_words
+from spark_jobs.jobs.runs import failures
+from spark_jobs.jobs.runs.outcome import Outcome
+from spark_jobs.jobs.runs.runner import SLICE, STEPS, WATERMARKS, Runner
 from spark_jobs.pipeline import Pipeline, PipelineError, load
 from spark_jobs.pipeline.durations import parse_duration
 from spark_jobs.session import open_session

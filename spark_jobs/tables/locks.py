@@ -4,7 +4,7 @@
 
 The system lets a lock go when its process ends, however that ends, so a file that nobody locks is held by nobody and is
 taken over. Locks are those of one machine. In a lake that is no folder of it nobody is held up: there, too, publishing
-lets no two runs mix (`jobs.publish`), but both do the work.
+lets no two runs mix (`jobs.publish.publish`), but both do the work.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from expectations import Check as Told
-from spark_jobs.jobs import audit
+from spark_jobs.jobs.audit import audit
 from spark_jobs.tables import ledger as sparks
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import Run, Step

@@ -23,8 +23,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
-from spark_jobs.jobs import publish as publishing
-from spark_jobs.jobs.run import Runner
+from spark_jobs.jobs.publish import publish as publishing
+from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import load
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.session import interpreting, open_session

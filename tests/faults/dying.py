@@ -20,7 +20,8 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
-from spark_jobs.jobs import audit, report
+from spark_jobs.jobs.audit import audit
+from spark_jobs.jobs.report import report
 from spark_jobs.tables import delta_log, ledger, publishing, staging
 from spark_jobs.tables.lake import Lake
 

@@ -13,8 +13,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from spark_jobs.jobs import failures
-from spark_jobs.jobs.run import Runner
+from spark_jobs.jobs.runs import failures
+from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import load
 from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.jobs.run import Runner
+from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.semantics import reference
 from spark_jobs.tables import delta_log, ledger
 from spark_jobs.tables.interval import Interval

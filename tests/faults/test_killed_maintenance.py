@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.jobs.maintenance import maintain
+from spark_jobs.jobs.operate.maintain import maintain
 from spark_jobs.tables import delta_log, files, ledger
 from tests.faults.drivers import PIPELINE, started
 from tests.faults.test_killed_driver import run_until

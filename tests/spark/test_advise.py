@@ -19,9 +19,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.jobs import advise as advising
-from spark_jobs.jobs.advise import Advice, Settings, advise, weigh
-from spark_jobs.jobs.candidates import LADDER, Candidate
+from spark_jobs.jobs.advise import advise as advising
+from spark_jobs.jobs.advise.advise import Advice, Settings, advise, weigh
+from spark_jobs.jobs.advise.candidates import LADDER, Candidate
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline import load
 from spark_jobs.pipeline.model import EmitKind, Pipeline, SourcePartition, Strategy, Windows

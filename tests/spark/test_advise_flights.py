@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.jobs.advise import Advice, Settings, advise
+from spark_jobs.jobs.advise.advise import Advice, Settings, advise
 from spark_jobs.jobs.land_flights import main as land_flights
 from spark_jobs.pipeline import Pipeline, load
 from spark_jobs.tables.lake import Lake

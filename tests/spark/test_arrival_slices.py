@@ -12,13 +12,13 @@ from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.jobs import replay as replaying
-from spark_jobs.jobs import slice_staging
 from spark_jobs.jobs.errors import InputError, StaleError
-from spark_jobs.jobs.extent import extent
-from spark_jobs.jobs.plan import plan
-from spark_jobs.jobs.publish import publish
-from spark_jobs.jobs.run import Runner
+from spark_jobs.jobs.plan.estimate import extent
+from spark_jobs.jobs.plan.plan import plan
+from spark_jobs.jobs.publish.publish import publish
+from spark_jobs.jobs.runs.runner import Runner
+from spark_jobs.jobs.stage import slice_staging
+from spark_jobs.jobs.stage import stage as replaying
 from spark_jobs.pipeline import EndOfInput, Pipeline
 from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner, Result
 
-from spark_jobs.cli import app
+from spark_jobs.cli.app import app
 from spark_jobs.tables import delta_log
 from tests.spark import history
 

@@ -12,9 +12,9 @@ import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
-from spark_jobs.cli import app
-from spark_jobs.jobs.comparison import Change, compare
+from spark_jobs.cli.app import app
 from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.operate.compare import Change, compare
 from spark_jobs.tables import ledger
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run, Step

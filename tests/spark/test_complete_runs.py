@@ -9,9 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.jobs.comparison import compare
-from spark_jobs.jobs.plan import plan
-from spark_jobs.jobs.run import Runner
+from spark_jobs.jobs.operate.compare import compare
+from spark_jobs.jobs.plan.plan import plan
+from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger

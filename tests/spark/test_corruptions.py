@@ -17,7 +17,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from expectations.staged import Staged
 from expectations.suites import SUITES
 from spark_jobs.jobs.errors import BlockedError, InputError
-from spark_jobs.jobs.run import Runner
+from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.semantics import reference
 from spark_jobs.tables.interval import Interval

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.jobs import audit
+from spark_jobs.jobs.audit import audit
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Expectation
 from spark_jobs.tables import staging

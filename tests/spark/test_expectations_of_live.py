@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from expectations import LIVE, AuditError, Check, check
 from spark_jobs.jobs.errors import BlockedError, InputError
-from spark_jobs.jobs.run import Runner
+from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline.model import LiveResults, Pipeline
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake

@@ -16,7 +16,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.handover import Handover, handover, write
+from spark_jobs.jobs.operate.handover import Handover, handover, write
 from spark_jobs.pipeline import EndOfInput, Pipeline
 from spark_jobs.replay.continuation.resume import can_resume
 from spark_jobs.semantics import reference

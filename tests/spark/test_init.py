@@ -14,11 +14,11 @@ import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
-from spark_jobs.cli import app
+from spark_jobs.cli.app import app
+from spark_jobs.jobs.advise.init import Drafted, draft, never_back, write
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.init import Drafted, draft, never_back, write
-from spark_jobs.jobs.plan import checked
-from spark_jobs.jobs.run import Runner
+from spark_jobs.jobs.plan.plan import checked
+from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import load
 from spark_jobs.pipeline.model import Order, TimeField, TimeUnit
 from spark_jobs.tables.interval import Interval

@@ -13,10 +13,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from typer.testing import CliRunner
 
-from spark_jobs.cli import app
+from spark_jobs.cli.app import app
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.extent import extent
-from spark_jobs.jobs.run import Runner
+from spark_jobs.jobs.plan.estimate import extent
+from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline, from_mapping
 from spark_jobs.replay import UnsupportedPipelineError, replay
 from spark_jobs.semantics import reference

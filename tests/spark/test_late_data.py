@@ -15,8 +15,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.jobs.check import check_source
 from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.plan.check_source import check_source
 from spark_jobs.pipeline import from_mapping
 from spark_jobs.pipeline.model import (
     Accumulation,

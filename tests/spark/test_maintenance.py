@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.jobs.comparison import compare
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.maintenance import maintain
-from spark_jobs.jobs.plan import plan
-from spark_jobs.jobs.run import Runner
+from spark_jobs.jobs.operate.compare import compare
+from spark_jobs.jobs.operate.maintain import maintain
+from spark_jobs.jobs.plan.plan import plan
+from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.tables import delta_log, ledger
 from spark_jobs.tables import publishing as tables
 from spark_jobs.tables.interval import Interval

@@ -13,9 +13,9 @@ import pytest
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
-from spark_jobs.jobs import publish as publishing
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.run import Runner
+from spark_jobs.jobs.publish import publish as publishing
+from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.tables import delta_log, ledger
 from spark_jobs.tables import publishing as tables

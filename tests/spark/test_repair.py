@@ -13,9 +13,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.outcome import Outcome
-from spark_jobs.jobs.repair import find, repair
-from spark_jobs.jobs.run import Runner
+from spark_jobs.jobs.operate.repair import find, repair
+from spark_jobs.jobs.runs.outcome import Outcome
+from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import LateData, Pipeline
 from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger

@@ -12,9 +12,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.jobs import report
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.run import Runner
+from spark_jobs.jobs.report import report
+from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline.model import Accumulation, Aggregate, Pipeline, Strategy, UnitedSource, Watermark
 from spark_jobs.report import reduced, render
 from spark_jobs.report.data import Combined, Completeness, LateMark, ReportData, TooLateKey, TooLateWindow

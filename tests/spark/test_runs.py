@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.jobs import publish as publishing
 from spark_jobs.jobs.errors import BlockedError, InputError
-from spark_jobs.jobs.run import Runner
+from spark_jobs.jobs.publish import publish as publishing
+from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.semantics import reference
 from spark_jobs.tables import delta_log, ledger

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.run import SLICE, WATERMARKS, Runner
+from spark_jobs.jobs.runs.runner import SLICE, WATERMARKS, Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger, locks

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.jobs.alternatives import alternatives
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.run import Runner
+from spark_jobs.jobs.report.alternatives import alternatives
+from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.replay.rows import window_assigners
 from spark_jobs.tables import ledger

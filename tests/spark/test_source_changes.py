@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.plan import plan
-from spark_jobs.jobs.run import Runner
+from spark_jobs.jobs.plan.plan import plan
+from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger
 from spark_jobs.tables.interval import Interval

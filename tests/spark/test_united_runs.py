@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.run import Runner
+from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline, from_mapping
 from spark_jobs.pipeline.model import Strategy, Watermark
 from spark_jobs.tables.interval import Interval

@@ -9,8 +9,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.jobs.outcome import Outcome
-from spark_jobs.jobs.run import Runner
+from spark_jobs.jobs.runs.outcome import Outcome
+from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger

@@ -6,7 +6,7 @@ import errno
 
 import pytest
 
-from spark_jobs.jobs import failures
+from spark_jobs.jobs.runs import failures
 from spark_jobs.tables.error_causes import causes, first_line, is_full_disk
 from spark_jobs.tables.lake import Lake
 

@@ -41,7 +41,8 @@ def unweighable(pipeline: Pipeline) -> str | None:
         "sources: each of several sources has a bound of its own": bool(pipeline.sources),
         f"watermark.strategy: found {strategy.value}, which has no bound": strategy not in _BOUNDED,
         "windows.kind: found session; other settings make other sessions": spec.kind == window_assigners.SESSION,
-        "windows.slide: found one longer than the size; between windows a row's own time decides": window_assigners.have_gaps(
+        "windows.slide: found one longer than the size; between windows a row's own time decides":
+        window_assigners.have_gaps(
             spec
         ),
         "windows.late_data: found update, which takes every row however late": spec.late_data is LateData.UPDATE,

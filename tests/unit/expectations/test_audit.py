@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from expectations import Check
-from spark_jobs.jobs import audit
+from spark_jobs.jobs.audit import audit
 from spark_jobs.pipeline.model import Aggregate, OnFailure, Pipeline, Quality, Source, TimeField, Windows
 
 PIPELINE = Pipeline(

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from spark_jobs.jobs.candidates import (
+from spark_jobs.jobs.advise.candidates import (
     LADDER,
     Delay,
     candidate,

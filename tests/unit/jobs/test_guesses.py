@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spark_jobs.jobs.guesses import (
+from spark_jobs.jobs.advise.column_roles import (
     Facts,
     Moment,
     epoch_unit,

@@ -14,7 +14,7 @@ import pytest
 
 from expectations.check_result import Check
 from expectations.suites import JOIN_SUITES, SUITES
-from spark_jobs.jobs import lineage
+from spark_jobs.jobs.audit import openlineage
 from spark_jobs.pipeline import LateData, Pipeline, Source, TimeField, Windows
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import Run, Step
@@ -66,7 +66,7 @@ def told(checks: list[Check], *, blocked: bool = False, pipeline: Pipeline = PIP
     step = Step("replay", "done", BEGAN, BEGAN, {"rows_read": 40, "panes": 7, "windows": 5, "too_late": 2})
     run = Run("r0123", "departures", "f", "full", 3, None, None, (step,))
     problems: list[str] = []
-    lineage.tell(
+    openlineage.tell(
         pipeline, Lake("/lake", "departures"), run, checks, blocked=blocked, began=BEGAN, problem=problems.append
     )
     return problems
@@ -135,7 +135,7 @@ def test_nothing_is_sent_where_nothing_is_set(endpoint: Endpoint, monkeypatch: p
 def test_every_suite_is_about_a_table_or_about_the_source() -> None:
     # One that is not in either list would be told of the source by mistake.
     names = {suite.name for suite in SUITES} | {suite.name for suite in JOIN_SUITES}
-    assert names - set(lineage.TABLES) == {"run", "silence"}
+    assert names - set(openlineage.TABLES) == {"run", "silence"}
 
 
 def test_rows_that_are_dropped_are_in_no_table(endpoint: Endpoint) -> None:
@@ -158,7 +158,7 @@ def test_rows_that_are_dropped_are_in_no_table(endpoint: Endpoint) -> None:
     ],
 )
 def test_an_endpoint_is_asked_for_by_the_environment(environ: dict[str, str], asked: bool) -> None:
-    assert lineage.is_asked(environ) is asked
+    assert openlineage.is_asked(environ) is asked
 
 
 @pytest.mark.parametrize(
@@ -172,4 +172,4 @@ def test_an_endpoint_is_asked_for_by_the_environment(environ: dict[str, str], as
     ],
 )
 def test_tables_have_the_names_that_others_know_them_by(table: str, expected: tuple[str, str]) -> None:
-    assert lineage.named(table) == expected
+    assert openlineage.named(table) == expected

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.jobs.slices import Slice, slices_of
+from spark_jobs.jobs.stage.slices import Slice, slices_of
 
 NO_CENSUS: Any = None
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.jobs.page_file import write_page
+from spark_jobs.jobs.report.write_page import write_page
 from spark_jobs.tables.lake import Lake
 
 

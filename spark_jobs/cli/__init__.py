@@ -1,0 +1,5 @@
+"""The command `tidemark`."""
+
+from spark_jobs.cli.app import main
+
+__all__ = ["main"]

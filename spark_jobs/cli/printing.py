@@ -1,0 +1,171 @@
+"""What the `tidemark` command prints for people, in 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+from spark_jobs.pipeline import Pipeline
+from spark_jobs.pipeline.durations import format_duration
+from spark_jobs.pipeline.model import LateData, Strategy
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from spark_jobs.jobs.operate.compare import Change, Comparison
+    from spark_jobs.jobs.runs.outcome import Outcome
+    from spark_jobs.tables.lake import Lake
+    from spark_jobs.tables.ledger import Run
+
+OUT, ERR = Console(), Console(stderr=True)
+
+_SPANS = {"full": "all", "rollback": "rolled back"}
+
+
+def summary(outcomes: list[Outcome]) -> dict[str, Any]:
+    """What several steps of a run say together."""
+    last = outcomes[-1]
+    merged: dict[str, Any] = {"run_id": last.run_id, "pipeline": last.pipeline, "state": last.state}
+    for part in ("counts", "checks", "versions"):
+        merged[part] = {k: v for o in outcomes for k, v in getattr(o, part).items()}
+    merged["report"] = last.report
+    merged["steps"] = [{"step": o.step, "state": o.state, "seconds": o.seconds} for o in outcomes]
+    merged["seconds"] = round(sum(o.seconds for o in outcomes), 3)
+    return merged
+
+
+def print_outcomes(outcomes: list[Outcome]) -> None:
+    """Print how a replay ended."""
+    told = summary(outcomes)
+    table = Table(title=f"{told['pipeline']}  run {told['run_id']}", title_justify="left")
+    table.add_column("count")
+    table.add_column("rows", justify="right")
+    for name, n in told["counts"].items():
+        table.add_row(name.replace("_", " "), f"{n:,}")
+    table.add_row("seconds", f"{told['seconds']:,.1f}")
+    OUT.print(table)
+    OUT.print(f"report: {told['report']}", markup=False, highlight=False, soft_wrap=True)
+
+
+def print_pairs(title: str, pairs: dict[str, Any]) -> None:
+    """Print names and values."""
+    table = Table(title=title, title_justify="left", show_header=False)
+    for name, value in pairs.items():
+        shown = (
+            f"{value:,}" if isinstance(value, int) and name != "source_version" else "" if value is None else str(value)
+        )
+        table.add_row(name.replace("_", " "), shown)
+    OUT.print(table)
+
+
+def run_row(run: Run) -> dict[str, Any]:
+    """A run as one object."""
+    return {
+        "run_id": run.run_id,
+        "kind": run.kind,
+        "state": run.state,
+        "discarded": run.discarded,
+        "source_version": run.source_version,
+        "interval_start": run.interval_start,
+        "interval_end": run.interval_end,
+        "arrived_to": run.arrived_to,
+        "counts": run.counts,
+        "versions": run.versions,
+        "started_at": run.started_at,
+        "finished_at": run.finished_at,
+        "error": run.error,
+    }
+
+
+def print_runs(pipeline: Pipeline, lake: Lake, runs: list[Run], published: str | None) -> None:
+    """Print the runs of a pipeline, and what its settings are."""
+    lateness = f"allowed lateness {format_duration(pipeline.windows.allowed_lateness_ms)}"
+    if pipeline.join is not None and pipeline.join.by_interval:
+        between = (format_duration(bound) for bound in (pipeline.join.lower_ms or 0, pipeline.join.upper_ms or 0))
+        lateness = f"pairs between {' and '.join(between)}"
+    if pipeline.windows.late_data is LateData.UPDATE:
+        lateness = "late rows update results without end"
+    OUT.print(
+        f"{pipeline.name} in {lake.home}: {_watermark(pipeline)}, {lateness}",
+        markup=False,
+        soft_wrap=True,
+    )
+    if not runs:
+        OUT.print("no run yet")
+        return
+    # Fits into 80 columns with every id whole, for ids are there to be copied.
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    for column in ("run", "state"):
+        table.add_column(column, no_wrap=True)
+    table.add_column("windows (UTC)", min_width=10)
+    for column in ("table\nversion", "rows", "late", "too\nlate"):
+        table.add_column(column, no_wrap=True, justify="right")
+    table.add_column("finished (UTC)", min_width=10)
+    for run in runs:
+        span = _SPANS.get(run.kind) or f"{_minute(run.interval_start)} to {_minute(run.interval_end)}"
+        if run.kind == "arrivals":
+            span = f"arrived by {_minute(run.arrived_to)}"
+        counts = [f"{run.counts[n]:,}" if n in run.counts else "" for n in ("rows_read", "late", "too_late")]
+        mark = " *" if run.run_id == published else ""
+        state = "discarded" if run.discarded else run.state
+        table.add_row(run.run_id + mark, state, span, str(run.source_version), *counts, _minute(run.finished_at))
+    OUT.print(table)
+    if published:
+        OUT.print("* published last")
+
+
+def print_comparison(found: Comparison) -> None:
+    """Print how the results of two runs differ."""
+    OUT.print(f"results of run {found.before} and, after it, of run {found.after}", highlight=False)
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    for column in ("same", "changed", "added", "gone"):
+        table.add_column(column, justify="right")
+    table.add_row(*(f"{n:,}" for n in (found.same, found.changed, found.added, found.gone)))
+    OUT.print(table)
+    for name, n in found.values.items():
+        if n:
+            OUT.print(f"{name}: differs in {n:,}", markup=False, highlight=False)
+    for what, names in (("only before", found.dropped), ("only after", found.new)):
+        if names:
+            OUT.print(f"{what}: {', '.join(names)}", markup=False, highlight=False)
+    if found.first_window:
+        span = f"{_minute(found.first_window)} to {_minute(found.last_window)} UTC"
+        OUT.print(f"in windows that begin {span}; the largest changes:", highlight=False)
+    for change in found.largest:
+        OUT.print(f"  {_minute(change.window_start)} {_change(change)}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _change(change: Change) -> str:
+    key = ", ".join(f"{name} {value}" for name, value in change.key.items())
+    return f"{key}: {_difference(change.before, change.after)}"
+
+
+def _difference(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> str:
+    if before is None or after is None:
+        told = before or after or {}
+        return f"{'gone' if after is None else 'added'}, {', '.join(f'{n} {v}' for n, v in told.items())}"
+    return ", ".join(f"{name} {value} -> {after[name]}" for name, value in before.items() if value != after[name])
+
+
+def _watermark(pipeline: Pipeline) -> str:
+    """The strategy in a few words, of several sources one after the other."""
+    if pipeline.sources:
+        return "; ".join(f"{united.name}: {_watermark(pipeline.alone(united))}" for united in pipeline.sources)
+    watermark = pipeline.watermark
+    told = {
+        Strategy.BOUNDED_OUT_OF_ORDERNESS: f"bound {format_duration(watermark.out_of_orderness_ms)}",
+        Strategy.MONOTONOUS: "monotonous watermark",
+        Strategy.PUNCTUATED: f"punctuated watermark when {watermark.when}",
+        Strategy.TIME_LAG: f"lag {format_duration(watermark.lag_ms)}",
+        Strategy.CUSTOM: f"watermark of {watermark.generator}",
+        Strategy.NONE: "no watermark",
+    }[watermark.strategy]
+    silent = watermark.idle_timeout_ms
+    return told if silent is None else f"{told}, idle after {format_duration(silent)}"
+
+
+def _minute(moment: datetime | None) -> str:
+    return f"{moment:%Y-%m-%d %H:%M}" if moment else ""

@@ -1,0 +1,266 @@
+"""Advice: which bound and lateness the history of a source asks for, counted to the row as a replay would count them.
+
+The source is read at its newest version: once for the census of its times, once more for how disordered its partitions
+are, and where rows are epochs a third time, to judge each row. Nothing is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.jobs.advise.candidates import (
+    Candidate,
+    Delay,
+    candidate,
+    in_words,
+    pairs,
+    recommended,
+    rounded_up,
+    shown,
+    steps,
+)
+from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.plan.plan import checked
+from spark_jobs.jobs.progress import Progress, silent
+from spark_jobs.jobs.stage.row_counts import IMPLAUSIBLE, refuse_wrong_unit
+from spark_jobs.pipeline import load, parse
+from spark_jobs.pipeline.durations import format_duration
+from spark_jobs.pipeline.errors import RefusedError
+from spark_jobs.pipeline.model import Order, Pipeline, Strategy
+from spark_jobs.pipeline.rewriting import rewrite
+from spark_jobs.replay.profile import delays, disorder
+from spark_jobs.replay.rows import arrival_order
+from spark_jobs.replay.rows.epochs import Axis, axis
+from spark_jobs.replay.rows.prepare import prepare
+from spark_jobs.replay.supported import UnsupportedPipelineError, require_support
+from spark_jobs.replay.watermark.census import gathered
+from spark_jobs.session import shuffling
+from spark_jobs.tables import source
+
+_BOUND, _LATENESS = "watermark.out_of_orderness", "windows.allowed_lateness"
+# Rows are judged by delays on a grid where they are epochs; it is no coarser than this.
+_FINEST_MS = 1_000
+# The slowest partition may be late for nobody: less than its rows' own disorder may do.
+_BELOW_THE_MEDIAN = 16
+# A table of passages beyond this length is joined by shuffling both sides.
+_BROADCAST = 500_000
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How a measure of a source partition's rows is spread, in milliseconds; `quantiles` by their share of the rows."""
+
+    rows: int
+    zero: int
+    quantiles: dict[str, int]
+    max: int
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is asked for: `bounds` and `latenesses` (none: taken from the data), and the completeness to reach."""
+
+    bounds: Sequence[int] = ()
+    latenesses: Sequence[int] = ()
+    target: Fraction = Fraction(9999, 10000)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What the history says. `spreads`: by source partition (None: all of them), then by measure."""
+
+    pipeline: str
+    source_version: int
+    target: float
+    rows: int
+    spreads: dict[str | None, dict[str, Spread]]
+    now: Candidate
+    candidates: tuple[Candidate, ...]
+    recommended: Candidate | None
+    words: str
+
+    def as_json(self) -> dict[str, Any]:
+        """One object of plain values: durations in milliseconds, partitions as a list."""
+        told = asdict(self)
+        told["spreads"] = [{"source_partition": p, **spread} for p, spread in told["spreads"].items()]
+        return told
+
+
+def advise(spark: SparkSession, pipeline: Pipeline, asked: Settings, *, progress: Progress = silent) -> Advice:
+    """Weigh bounds and latenesses for the source's newest version.
+
+    Raises InputError for a pipeline for which they cannot be weighed, and for a source that does not fit.
+    """
+    reason = delays.unweighable(pipeline)
+    if reason is None and pipeline.replay.order is Order.OFFSET:
+        reason = "replay.order: found offset; rounds have no clock to tell delays by"
+    if reason is not None:
+        raise InputError(f"{reason}: advise has nothing exact to say of it; compare replays with --set")
+    try:
+        require_support(pipeline)
+    except UnsupportedPipelineError as problem:
+        raise InputError(str(problem)) from problem
+    versions = checked(spark, pipeline)
+    progress("advise", f"counting version {versions['']} of {pipeline.source.table}")
+    return weigh(source.events(spark, pipeline, versions), pipeline, asked, versions[""], progress=progress)
+
+
+def weigh(
+    events: DataFrame, pipeline: Pipeline, asked: Settings, version: int = 0, *, progress: Progress = silent
+) -> Advice:
+    """Weigh bounds and latenesses for `events`, the source's rows at a version."""
+    with shuffling(events.sparkSession, 0):
+        return _Advising(events, pipeline, asked, version, progress).advice()
+
+
+class _Advising:
+    def __init__(
+        self, events: DataFrame, pipeline: Pipeline, asked: Settings, version: int, progress: Progress
+    ) -> None:
+        self._pipeline, self._asked, self._version, self._progress = pipeline, asked, version, progress
+        self._prepared = prepare(events, pipeline)
+        self._rows = arrival_order.with_epoch(self._prepared, pipeline)
+        is_bounded = pipeline.watermark.strategy is not Strategy.MONOTONOUS
+        bound = pipeline.watermark.out_of_orderness_ms if is_bounded else 0
+        self._own = (bound, pipeline.windows.allowed_lateness_ms)
+
+    def advice(self) -> Advice:
+        own, asked = self._own, self._asked
+        fixed = [*own, *asked.bounds, *asked.latenesses]
+        grid_ms = delays.grid_ms(self._pipeline, fixed, _FINEST_MS)
+        found = delays.groups(self._rows, self._pipeline, grid_ms)
+        groups = gathered(found.localCheckpoint())
+        span_ms = self._span_ms(groups)
+        spreads = self._spreads(groups)
+        settings, rungs = self._settings(spreads, span_ms, grid_ms)
+        wanted = sorted({delay for bound, lateness in {*settings, own} for delay in (bound, bound + lateness)})
+        self._progress("advise", f"weighing {len(wanted)} delays")
+        weighed = self._weighed(groups, wanted)
+        best = recommended(settings, weighed, asked.target)
+        show = sorted({*settings, own}) if asked.bounds else shown(rungs, own, best)
+        told = [candidate(bound, lateness, weighed) for bound, lateness in show]
+        return Advice(
+            pipeline=self._pipeline.name,
+            source_version=self._version,
+            target=float(asked.target),
+            rows=next(iter(weighed.values())).rows,
+            spreads=spreads,
+            now=candidate(*own, weighed),
+            candidates=tuple(told),
+            recommended=best,
+            words=in_words(best, asked.target) if best else self._none(told),
+        )
+
+    def _none(self, told: Sequence[Candidate]) -> str:
+        most = max(told, key=lambda c: c.completeness)
+        return (
+            f"None of these reaches {float(self._asked.target):.4%} of the rows; the most is {most.completeness:.4%}, "
+            f"with {format_duration(most.final_after)} in all. Ask for longer ones, or for none."
+        )
+
+    def _span_ms(self, groups: DataFrame) -> int:
+        """From the first event time to the last; refuses times in the wrong unit."""
+        valid, implausible = F.col("reason").isNull(), F.col("reason").isin(*IMPLAUSIBLE)
+        row = groups.agg(
+            F.coalesce(F.sum(F.when(implausible, F.col("row_count"))), F.lit(0)).alias("implausible"),
+            F.coalesce(F.sum(F.when(valid | implausible, F.col("row_count"))), F.lit(0)).alias("timed"),
+            F.max(F.when(valid, F.col("top_ms"))).alias("last"),
+            F.min(F.when(valid, F.col("slice_ms"))).alias("first"),
+            F.coalesce(F.max(valid & F.col("kept")), F.lit(False)).alias("filled"),
+        ).collect()[0]
+        refuse_wrong_unit(self._prepared, self._pipeline, int(row["implausible"]), int(row["timed"]))
+        if row["last"] is None:
+            raise InputError(f"source.table: found no row with usable times in '{self._pipeline.source.table}'")
+        if not row["filled"]:
+            raise InputError(f"source.where: '{self._pipeline.source.where}' keeps no row, so there is none to weigh")
+        return int(row["last"] - row["first"])
+
+    def _spreads(self, groups: DataFrame) -> dict[str | None, dict[str, Spread]]:
+        found: dict[str | None, dict[str, Spread]] = {}
+        told = disorder.disorder(self._rows, groups, self._pipeline)
+        for row in sorted(
+            told.collect(), key=lambda r: (r["partition"] is not None, r["partition"] or "", r["measure"])
+        ):
+            quantiles = {str(q): int(row[f"q_{i}"]) for i, q in enumerate(disorder.QUANTILES)}
+            spread = Spread(int(row["rows"]), int(row["nothing"]), quantiles, int(row["max_ms"]))
+            found.setdefault(row["partition"], {})[row["measure"]] = spread
+        return found
+
+    def _settings(
+        self, spreads: dict[str | None, dict[str, Spread]], span_ms: int, grid_ms: int
+    ) -> tuple[list[tuple[int, int]], list[int]]:
+        """Bounds and latenesses to weigh, and the bounds among them that the data names."""
+        asked, behind = self._asked, spreads[None][disorder.OUT_OF_ORDER]
+        # Of several partitions one that joins or speaks again may lie behind all others, whatever its own order.
+        several = len(spreads) > 2
+        rungs = {0, *(_on(grid_ms, rounded_up(ms)) for ms in (*behind.quantiles.values(), behind.max))}
+        if asked.bounds or asked.latenesses:
+            latenesses = asked.latenesses or sorted({0, self._own[1]})
+            bounds = asked.bounds or sorted(rungs)
+            return [(bound, lateness) for bound in bounds for lateness in latenesses], list(bounds)
+        ladder = steps(
+            behind.quantiles["0.5"] // _BELOW_THE_MEDIAN, max(behind.max, span_ms if several else 0), grid_ms
+        )
+        return pairs(sorted({*ladder, *rungs})), sorted(rungs)
+
+    def _weighed(self, groups: DataFrame, wanted: Sequence[int]) -> dict[int, Delay]:
+        pipeline = self._pipeline
+        passed = delays.passed(groups, pipeline, wanted).localCheckpoint()
+        by_group = axis(pipeline) is Axis.TICKS
+        filling = delays.of_groups(groups, pipeline) if by_group else delays.of_rows(self._rows, pipeline)
+        near = F.broadcast(passed) if passed.count() * len(wanted) <= _BROADCAST or by_group else passed
+        judged = delays.judged(filling, near, wanted)
+        waits = delays.waits(passed, groups, pipeline, wanted)
+        return {
+            row["delay_ms"]: Delay(
+                delay_ms=row["delay_ms"],
+                behind=row["behind"],
+                windows_missing=row["windows_missing"],
+                rows=row["rows"],
+                windows=row["windows"],
+                fired=row["fired"],
+                mean_wait_ms=row["mean_ms"],
+                max_wait_ms=row["max_ms"],
+            )
+            for row in judged.join(waits, "delay_ms").collect()
+        }
+
+
+def write(pipeline: Pipeline, best: Candidate | None) -> bool:
+    """Set the recommended values in the pipeline's file; returns whether that changed it. Raises InputError."""
+    if best is None or pipeline.path is None:
+        raise InputError("--write: found no recommendation to write")
+    if pipeline.watermark.strategy is Strategy.MONOTONOUS and best.out_of_orderness:
+        raise InputError(
+            f"--write: {_BOUND} {format_duration(best.out_of_orderness)} is recommended, but watermark.strategy is "
+            "monotonous, which has none: write bounded_out_of_orderness there first"
+        )
+    before = load(pipeline.path)
+    after = replace(
+        before,
+        watermark=replace(before.watermark, out_of_orderness_ms=best.out_of_orderness),
+        windows=replace(before.windows, allowed_lateness_ms=best.allowed_lateness),
+    )
+    values = {}
+    if after.watermark != before.watermark:
+        values[_BOUND] = format_duration(best.out_of_orderness)
+    if after.windows != before.windows:
+        values[_LATENESS] = format_duration(best.allowed_lateness)
+
+    def says_so(text: str) -> bool:
+        return parse(text, origin=str(pipeline.path)) == after
+
+    try:
+        return rewrite(pipeline.path, values, says_so) if values else False
+    except (RefusedError, OSError) as problem:
+        raise InputError(f"--write: {pipeline.path}: {problem}") from problem
+
+
+def _on(grid_ms: int, ms: int) -> int:
+    return -(-ms // grid_ms) * grid_ms

@@ -1,0 +1,1 @@
+"""The audit of what a run has staged."""

@@ -1,0 +1,1 @@
+"""Operations on published results: repair, comparison, maintenance, handover."""

@@ -1,0 +1,77 @@
+"""Whether a join fits its two inputs: their columns and expressions, and keys that can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pyspark.sql import DataFrame
+
+from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.plan import check_source
+from spark_jobs.pipeline.joining import JoiningPipeline, joining
+from spark_jobs.pipeline.model import Join, Pipeline
+from spark_jobs.replay import UnsupportedPipelineError
+from spark_jobs.replay.supported import require_interval_join, require_window_join
+from spark_jobs.semantics.watermark.custom import GeneratorError
+from spark_jobs.tables import source
+from spark_jobs.tables.errors import SourceError
+
+
+def check_join(left: DataFrame, right: DataFrame | None, pipeline: Pipeline) -> None:
+    """Raise InputError with every problem of a pipeline with a join; `right` is None where one source is split."""
+    if pipeline.join is None:
+        raise ValueError(f"{pipeline.name}: asked to check a join, found a pipeline without one")
+    inputs = joining(pipeline)
+    frames = [left] if right is None else [left, right]
+    alone = [pipeline.alone(united) for united in pipeline.sources] or [pipeline]
+    problems = [*_unsupported(inputs, pipeline)]
+    for rows, one in zip(frames, alone, strict=True):
+        problems += check_source.problems(rows, replace(one, join=None))
+    problems += check_source.condition(left, "join.second_when", pipeline.join.second_when)
+    problems += _keys(left, left if right is None else right, pipeline.join, inputs)
+    if right is not None:
+        problems += _columns(left, right)
+    if problems:
+        raise InputError("\n".join(dict.fromkeys(problems)))
+
+
+def _unsupported(inputs: JoiningPipeline, pipeline: Pipeline) -> Iterator[str]:
+    try:
+        if pipeline.join is not None and pipeline.join.by_interval:
+            require_interval_join(inputs)
+        else:
+            require_window_join(inputs, pipeline.windows)
+    except GeneratorError as problem:
+        raise InputError(f"watermark.class: {problem}") from problem
+    except UnsupportedPipelineError as problem:
+        yield str(problem)
+
+
+def _keys(left: DataFrame, right: DataFrame, join: Join, inputs: JoiningPipeline) -> Iterator[str]:
+    """What is wrong with the columns of the key: missing, or of types that are not the same on both sides."""
+    known = [{field.name.lower(): field.dataType for field in rows.schema} for rows in (left, right)]
+    for names in zip(*join.key, strict=True):
+        missing = False
+        for side, (rows, name) in enumerate(zip((left, right), names, strict=True)):
+            if name.lower() not in known[side]:
+                missing = True
+                table = inputs.inputs[side].source.table
+                hint = check_source.hint(name, rows)
+                yield f"join.key: asked for the column '{name}', which {table} does not have{hint}"
+        if missing:
+            continue
+        one, other = (known[side][name.lower()] for side, name in enumerate(names))
+        if one != other:
+            told = [
+                f"'{name}' of {of} ({kind.simpleString()})"
+                for name, of, kind in zip(names, join.names, (one, other), strict=True)
+            ]
+            yield f"join.key: asked to compare {' with '.join(told)}; read one of the tables through a view that casts"
+
+
+def _columns(left: DataFrame, right: DataFrame) -> Iterator[str]:
+    try:
+        source.together([left, right])
+    except SourceError as problem:
+        yield str(problem)

@@ -1,0 +1,1 @@
+"""Publishing: staged tables become the published tables."""

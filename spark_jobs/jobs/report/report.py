@@ -1,0 +1,283 @@
+"""The report step: a run's tables reduced to a page of figures, in a few small jobs whatever their size, and written.
+
+Made again from the same tables it shows the same figures.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from expectations import Answer
+from spark_jobs import __version__
+from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.report import join_report, series
+from spark_jobs.jobs.report.write_page import write_page
+from spark_jobs.pipeline.durations import format_duration
+from spark_jobs.pipeline.expectations import COMPLETE_TABLE
+from spark_jobs.pipeline.model import LateData, Pipeline, Strategy
+from spark_jobs.replay.panes import complete_results, per_epoch, retractions, triggers
+from spark_jobs.replay.rows import window_assigners
+from spark_jobs.replay.windows import late_events
+from spark_jobs.report import data as d
+from spark_jobs.report import incomplete_windows, reduced
+from spark_jobs.report.bins import bins
+from spark_jobs.report.page import render
+from spark_jobs.report.settings import settings
+from spark_jobs.tables import delta_log, files, staging
+from spark_jobs.tables.lake import Lake, result_tables
+from spark_jobs.tables.ledger import Run
+
+#: Result columns with a chart of their own.
+_CHARTED = 12
+
+
+def report(
+    spark: SparkSession,
+    pipeline: Pipeline,
+    lake: Lake,
+    run: Run,
+    alternatives: Sequence[Mapping[str, int | str]] = (),
+) -> Path:
+    """Write the report of a run that has been replayed, whether or not it was published; returns where it is.
+
+    Raises InputError for a run that has not been replayed, or of which maintenance has removed what it staged.
+    """
+    if run.done("replay") is None:
+        raise InputError(f"report: run {run.run_id} is {run.state}; take its step replay before its report")
+    if not can_be_made(spark, pipeline, lake, run):
+        raise InputError(f"report: asked for that of run {run.run_id}, found what it had staged removed by maintenance")
+    tables = {table: staging.staged(spark, lake, run.run_id, table) for table in result_tables(pipeline)}
+    data = collect(spark, pipeline, lake, run, tables, checks_of(spark, lake, run), alternatives)
+    return write_page(render(data), lake.report_file(run.run_id))
+
+
+def can_be_made(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> bool:
+    """Whether all that the run has staged is still there."""
+    staged = (lake.staged(table, run.run_id) for table in result_tables(pipeline))
+    return all(files.exists(spark, f"{path}/_delta_log") for path in staged)
+
+
+def collect(
+    spark: SparkSession,
+    pipeline: Pipeline,
+    lake: Lake,
+    run: Run,
+    tables: Mapping[str, DataFrame],
+    checks: Sequence[Answer],
+    alternatives: Sequence[Mapping[str, int | str]] = (),
+) -> d.ReportData:
+    """Reduce a run to what its report shows.
+
+    `tables` are the run's result tables by name, with the columns of the contract. An alternative has the keys
+    out_of_orderness and allowed_lateness (a text, or milliseconds), on_time, late and too_late.
+    """
+    if pipeline.join is not None:
+        tables = join_report.as_windows(spark, pipeline.join, tables)
+    # Read several times, and small: as many pieces as there are cores, not as a shuffle makes.
+    tables = {**tables, "panes": retractions.left_out(tables["panes"], pipeline)}
+    marks = reduced.marks(tables["panes"], tables["late_events"])
+    marks = marks.coalesce(spark.sparkContext.defaultParallelism).persist()
+    try:
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            line = pool.submit(series.line, _emissions(tables, pipeline))
+            partitions = pool.submit(series.partitions, tables["watermarks"])
+            completeness = pool.submit(series.completeness, tables, pipeline)
+            results = pool.submit(_results, tables["window_results"], pipeline)
+            heaviest = pool.submit(_too_late_windows, tables["late_events"])
+            keys = pool.submit(_too_late_keys, tables["late_events"], pipeline)
+            cost = pool.submit(_cost, tables.get(COMPLETE_TABLE), pipeline)
+            reasons = pool.submit(reduced.reasons(tables["invalid_events"]).collect)
+            closes = pipeline.windows.late_data is not LateData.UPDATE
+            allowed_ms = pipeline.windows.allowed_lateness_ms if closes else 0
+            late = _Late(marks, allowed_ms)
+            return d.ReportData(
+                pipeline=pipeline.name,
+                run=_facts(spark, pipeline, lake, run),
+                counts=run.counts,
+                allowed_lateness_ms=allowed_ms,
+                bounds_ms=bounds_ms(pipeline),
+                overlapping=window_assigners.overlap(pipeline.windows),
+                waits=triggers.is_default(pipeline),
+                late_rows_fire=triggers.late_rows_fire(pipeline)
+                and not per_epoch.gathers(pipeline)
+                and (pipeline.join is None or pipeline.join.by_interval),
+                closes=closes,
+                keeps_late=not late_events.drops(pipeline),
+                join=None if pipeline.join is None else join_report.facts(pipeline.join),
+                key=pipeline.windows.key,
+                settings=settings(pipeline),
+                watermark=line.result(),
+                partitions=partitions.result(),
+                completeness=completeness.result(),
+                late=late.marks(too_late=False),
+                too_late=late.marks(too_late=True),
+                lateness=late.histogram(),
+                results=results.result() if pipeline.join is None else join_report.of_pairs(results.result()),
+                checks=tuple(
+                    d.CheckResult(
+                        c.suite, c.expectation, c.success, c.observed, c.unexpected_count, tuple(c.details.splitlines())
+                    )
+                    for c in checks
+                ),
+                too_late_windows=heaviest.result(),
+                too_late_keys=keys.result(),
+                invalid_reasons={row.reason: row.rows for row in reasons.result()},
+                alternatives=tuple(_alternative(a) for a in alternatives),
+                cost=cost.result(),
+            )
+    finally:
+        marks.unpersist()
+
+
+def checks_of(spark: SparkSession, lake: Lake, run: Run) -> list[Any]:
+    """The answers of the run's last audit, as rows of the table `quality`."""
+    path = lake.path("quality")
+    if not delta_log.exists(spark, path):
+        return []
+    rows = spark.read.format("delta").load(path).where(F.col("run_id") == run.run_id)
+    return rows.orderBy("suite", "expectation").collect()
+
+
+def _emissions(tables: Mapping[str, DataFrame], pipeline: Pipeline) -> DataFrame:
+    """What fired the windows: the calendar, and of sessions, which have none, their on-time panes."""
+    if pipeline.windows.kind != window_assigners.SESSION:
+        return tables["watermarks"]
+    on_time = tables["panes"].where("timing = 'on_time'")
+    return on_time.select(F.col("fired_at").alias("fires_at"), F.col("watermark").alias("watermark_at_fire"))
+
+
+class _Late:
+    """The late rows of a run, asked once how many there are and how late."""
+
+    def __init__(self, marks: DataFrame, allowed_ms: int) -> None:
+        self._marks, self._allowed_ms = marks, allowed_ms
+        self._magnitudes = reduced.by_magnitude(marks).collect()
+
+    def marks(self, *, too_late: bool) -> d.LateMarks:
+        counted = [row for row in self._magnitudes if row.too_late == too_late]
+        if not counted:
+            return d.LateMarks()
+        return d.LateMarks(
+            rows=sum(row.rows for row in counted),
+            marks=sum(row.marks for row in counted),
+            sample=tuple(
+                d.LateMark(row.arrived_ms, row.start_ms, row.end_ms, row.watermark_ms, row.rows)
+                for row in reduced.even_sample(self._marks, too_late=too_late).collect()
+            ),
+        )
+
+    def histogram(self) -> d.Lateness:
+        if not self._magnitudes:
+            return d.Lateness()
+        by_magnitude: dict[int, int] = {}
+        for row in self._magnitudes:
+            by_magnitude[row.magnitude] = by_magnitude.get(row.magnitude, 0) + row.rows
+        longest = max(row.longest_ms for row in self._magnitudes)
+        chosen = bins(by_magnitude, longest, self._allowed_ms)
+        counted = reduced.by_lateness(self._marks, chosen).collect()
+        rows = {(row.too_late, row.bin): row.rows for row in counted}
+        return d.Lateness(
+            edges_ms=chosen.edges_ms,
+            late=tuple(rows.get((False, i), 0) for i in chosen.numbers),
+            too_late=tuple(rows.get((True, i), 0) for i in chosen.numbers),
+            longest_ms=longest,
+            open_ended=longest >= chosen.edges_ms[-1],
+        )
+
+
+def bounds_ms(pipeline: Pipeline) -> tuple[int, ...]:
+    """Give the bounds of the sources' watermarks, each length once, in ms; none where one is not bounded so."""
+    watermarks = [united.watermark for united in pipeline.sources] or [pipeline.watermark]
+    if any(one.strategy is not Strategy.BOUNDED_OUT_OF_ORDERNESS for one in watermarks):
+        return ()
+    return tuple(sorted({one.out_of_orderness_ms for one in watermarks}))
+
+
+def _results(results: DataFrame, pipeline: Pipeline) -> d.Results:
+    drawable = reduced.drawable(results, pipeline)
+    charted = drawable[:_CHARTED]
+    points = sorted(reduced.over_time(results, charted).collect(), key=lambda row: row.start_ms)
+    names = {name for name, _ in charted}
+    return d.Results(
+        starts_ms=tuple(row.start_ms for row in points),
+        ends_ms=tuple(row.end_ms for row in points),
+        windows=sum(row.windows for row in points),
+        windows_per_point=max((row.windows for row in points), default=1),
+        series=tuple(
+            d.Series(name, manner, tuple(row[f"v{i}"] for row in points)) for i, (name, manner) in enumerate(charted)
+        ),
+        not_drawn=tuple(a.name for a in pipeline.windows.aggregates if a.name not in names),
+    )
+
+
+def _too_late_windows(late_events: DataFrame) -> tuple[d.TooLateWindow, ...]:
+    found = reduced.heaviest_windows(late_events).collect()
+    return tuple(d.TooLateWindow(row.start_ms, row.end_ms, row.rows, row.late_by_ms) for row in found)
+
+
+def _too_late_keys(late_events: DataFrame, pipeline: Pipeline) -> tuple[d.TooLateKey, ...]:
+    if not pipeline.windows.key:
+        return ()
+    keys = range(len(pipeline.windows.key))
+    found = reduced.heaviest_keys(late_events, pipeline).collect()
+    return tuple(d.TooLateKey(tuple(row[f"k{i}"] for i in keys), row.rows, row.late_by_ms) for row in found)
+
+
+def _cost(told: DataFrame | None, pipeline: Pipeline) -> d.Cost | None:
+    if told is None:
+        return None
+    total = complete_results.totals(told).collect()[0]
+    keys = range(len(pipeline.windows.key))
+    worst = tuple(
+        d.LackingWindow(
+            tuple(row[f"k{i}"] for i in keys), row.start_ms, row.end_ms, row.row_count, row.missed_rows, row.is_shown
+        )
+        for row in incomplete_windows.worst(told, pipeline).collect()
+    )
+    return d.Cost(total.windows, total.lacking, total.not_shown, total.missed, worst)
+
+
+def _facts(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> d.RunFacts:
+    # The report is no part of what it tells: made again it shows the same figures.
+    steps = tuple(
+        d.StepFacts(s.step, s.state, s.started_at, (s.finished_at - s.started_at).total_seconds())
+        for s in run.steps
+        if s.step != "report"
+    )
+    software = {"Tidemark": __version__, "Spark": spark.version, "Delta": version("delta-spark")}
+    return d.RunFacts(
+        run_id=run.run_id,
+        fingerprint=run.fingerprint,
+        kind=run.kind,
+        state=run.state,
+        source_table=pipeline.source.table,
+        source_version=run.source_version,
+        lake=lake.home,
+        interval_start=run.interval_start,
+        interval_end=run.interval_end,
+        started_at=run.started_at,
+        finished_at=max((s.finished_at for s in run.steps if s.step != "report"), default=None),
+        seconds=sum(step.seconds for step in steps),
+        error=next((s.error for s in reversed(run.steps) if s.step != "report"), None),
+        accepted=run.accepted,
+        steps=steps,
+        versions=run.versions,
+        software={**software, "Python": platform.python_version()},
+    )
+
+
+def _alternative(given: Mapping[str, int | str]) -> d.Alternative:
+    def told(name: str) -> str:
+        value = given[name]
+        return format_duration(value) if isinstance(value, int) else value
+
+    rows = {name: int(given[name]) for name in ("on_time", "late", "too_late")}
+    return d.Alternative(told("out_of_orderness"), told("allowed_lateness"), **rows)

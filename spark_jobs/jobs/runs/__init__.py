@@ -1,0 +1,1 @@
+"""Runs: the steps of a run in order, and how each step ended."""

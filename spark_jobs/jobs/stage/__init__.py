@@ -1,0 +1,1 @@
+"""Staging: a run's tables, written where no reader of published tables sees them."""

@@ -1,0 +1,93 @@
+"""Counting a join: how many rows of each of its two inputs met which fate.
+
+Law, for each source and for both together: rows read = invalid + filtered + on time + late + too late, and + unassigned
+where windows leave gaps. Rows that a join by interval calls late join nothing and count as too late; it has no others.
+Late rows of a join by window are those that revise a window which has fired. A name such as `too_late` counts both
+inputs, `too_late_of_orders` one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from spark_jobs.jobs.stage.row_counts import IMPLAUSIBLE, refuse_wrong_unit
+from spark_jobs.jobs.stage.slices import whole
+from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.sources import SOURCE
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows import window_assigners
+from spark_jobs.tables.interval import Interval
+
+#: Counts of one input, by the name of the count.
+Counts = dict[str, int]
+
+
+def read(prepared: Sequence[DataFrame], alone: Sequence[Pipeline], interval: Interval, at_ms: Column) -> list[Counts]:
+    """Rows of each input by what becomes of them before any window or watermark.
+
+    `prepared` are the rows of each, made ready, `alone` the pipelines that read them, `at_ms` the instant by which a
+    row is in the interval. Raises InputError for event times in the wrong unit.
+    """
+    return [_read(rows, pipeline, interval, at_ms) for rows, pipeline in zip(prepared, alone, strict=True)]
+
+
+def _read(prepared: DataFrame, pipeline: Pipeline, interval: Interval, at_ms: Column) -> Counts:
+    valid = F.col(c.VALID)
+    inside = F.lit(True) if interval.whole else valid & whole(interval).holds(at_ms)
+    implausible = F.coalesce(F.col(c.REASON).isin(*IMPLAUSIBLE), F.lit(False))
+    # A row is in no window where its oldest comes behind its newest.
+    oldest, newest = window_assigners.oldest_ms(F.col(c.TS_MS), pipeline.windows), F.col(c.WINDOW_MS)
+    holds = {
+        "rows_read": inside,
+        "invalid": inside & ~valid,
+        "filtered": inside & valid & ~F.col(c.KEPT),
+        "unassigned": inside & valid & F.col(c.KEPT) & (oldest > newest),
+        "implausible": implausible,
+        "timed": valid | implausible,
+    }
+    row = prepared.agg(*(F.count_if(condition).alias(name) for name, condition in holds.items())).collect()[0]
+    found = {name: int(row[name]) for name in holds}
+    refuse_wrong_unit(prepared, pipeline, found.pop("implausible"), found.pop("timed"))
+    return found
+
+
+def taken(rows: DataFrame, interval: Interval) -> list[Counts]:
+    """The rows of each input that were not too late; `rows` is what the join has `taken`."""
+    inside = rows.where(whole(interval).holds(F.col("at_ms")))
+    counted = inside.groupBy("side", "is_late").agg(F.sum("row_count").alias("n")).collect()
+    found = {(row.side, row.is_late): int(row.n) for row in counted}
+    return [{"on_time": found.get((side, False), 0), "late": found.get((side, True), 0)} for side in (0, 1)]
+
+
+def too_late(late_events: DataFrame, names: Sequence[str]) -> list[Counts]:
+    """The rows of each input that joined nothing for being too late; `reported` are those of them without a window."""
+    told = late_events.columns
+    alone = F.count_if(F.col("window_start").isNull()) if "window_start" in told else F.lit(0)
+    counted = late_events.groupBy(SOURCE).agg(F.count("*").alias("too_late"), alone.alias("reported")).collect()
+    by_name = {row[SOURCE]: {"too_late": int(row.too_late), "reported": int(row.reported)} for row in counted}
+    return [by_name.get(name, {"too_late": 0, "reported": 0}) for name in names]
+
+
+def accounted(read: Mapping[str, int], taken: Mapping[str, int], missed: Mapping[str, int], *, by_fate: bool) -> Counts:
+    """All counts of one input, from what `read`, `taken` and `too_late` found.
+
+    `by_fate`: which rows belong to the part of time is told by what became of them, and by nothing before.
+    """
+    too_late = {"too_late": missed["too_late"]}
+    unassigned = {"unassigned": read["unassigned"] - missed["reported"]}
+    counts = {**read, **taken, **too_late, **unassigned}
+    if by_fate:
+        counts["rows_read"] = counts["filtered"] + counts["on_time"] + counts["late"] + counts["too_late"]
+    return counts
+
+
+def together(by_input: Sequence[Mapping[str, int]], names: Sequence[str]) -> Counts:
+    """The counts of both inputs, and then those of each under its name."""
+    sums = {name: sum(counts[name] for counts in by_input) for name in by_input[0]}
+    each = {
+        f"{count}_of_{name}": n for name, counts in zip(names, by_input, strict=True) for count, n in counts.items()
+    }
+    return {**sums, **each}
