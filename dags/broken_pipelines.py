@@ -5,6 +5,6 @@ It is a file of its own because Airflow takes all DAGs of a file with an import 
 
 from pathlib import Path
 
-from tidemark_airflow.pipeline_files import read_folder
+from tidemark_airflow.jobs.pipeline_files import read_folder
 
 read_folder(Path(__file__).parent / "pipelines").require_all()

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from tidemark_airflow.alerts import Alert
-from tidemark_airflow.dags import accept_dag, backfill_dag, pipeline_dags
+from tidemark_airflow.dags.alerts import Alert
+from tidemark_airflow.dags.dags import accept_dag, backfill_dag, pipeline_dags
 
 PIPELINES = Path(__file__).parent / "pipelines"
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tidemark_airflow.installation import Installation
+from tidemark_airflow.embedded.installation import Installation
 
 PROJECT = Path(__file__).resolve().parents[2]
 

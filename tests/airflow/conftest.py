@@ -22,7 +22,7 @@ from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook  #
 
 from tests.airflow.clone import Clone  # noqa: E402
 from tests.airflow.quality_server import _client, _dag_run, _sales, _server  # noqa: E402, F401  fixtures
-from tidemark_airflow import operators  # noqa: E402
+from tidemark_airflow.tasks import spark_job  # noqa: E402
 
 # What stands in for spark-submit: it takes Spark's options away and runs the script, as spark-submit does.
 _SUBMIT = """#!{python}
@@ -56,8 +56,8 @@ def _job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     submit.write_text(_SUBMIT.format(python=sys.executable), encoding="utf-8")
     submit.chmod(0o755)
     path = f"{folder}{os.pathsep}{os.environ['PATH']}"
-    monkeypatch.setattr(operators, "process_environment", lambda base: {**base, "PATH": path})
-    monkeypatch.setattr(operators, "spark_conf", lambda: {"spark.sql.session.timeZone": "UTC"})
+    monkeypatch.setattr(spark_job, "process_environment", lambda base: {**base, "PATH": path})
+    monkeypatch.setattr(spark_job, "spark_conf", lambda: {"spark.sql.session.timeZone": "UTC"})
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", '{"conn_type": "spark", "host": "local[1]"}')
 
     def make(code: int, said: Mapping[str, Any] | str | None, then: str = "") -> str:
@@ -92,6 +92,6 @@ def _logged(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             lines.append(str(msg) % args if args else str(msg))
 
     log = Log("test", logging.INFO)
-    monkeypatch.setattr(operators.SparkJobOperator, "log", log)
+    monkeypatch.setattr(spark_job.SparkJobOperator, "log", log)
     monkeypatch.setattr(SparkSubmitHook, "log", log)
     return lines

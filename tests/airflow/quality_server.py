@@ -53,8 +53,8 @@ def _server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastAPI]:
     from sqlalchemy import delete
 
     from tests.airflow import some_dags
-    from tidemark_airflow import metadata
-    from tidemark_airflow.plugin import TidemarkPlugin
+    from tidemark_airflow.embedded import metadata
+    from tidemark_airflow.pages.plugin import TidemarkPlugin
 
     told = {
         "CORE__AUTH_MANAGER": f"{some_dags.__name__}.{some_dags.SomeDags.__name__}",

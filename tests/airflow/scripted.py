@@ -7,8 +7,8 @@ from typing import Any
 
 from airflow.sdk import Asset, AssetAlias
 
-from tidemark_airflow.assets import PUBLISHED
-from tidemark_airflow.operators import PublishOperator, SparkJobOperator, StepOperator
+from tidemark_airflow.jobs.assets import PUBLISHED
+from tidemark_airflow.tasks.spark_job import PublishOperator, SparkJobOperator, StepOperator
 
 RUN = "r0123456789abcde"
 RESULT = {

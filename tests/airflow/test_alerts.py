@@ -8,8 +8,8 @@ import pytest
 
 from spark_jobs.pipeline import load
 from tests.airflow.clone import Clone
-from tidemark_airflow.alerts import of_checks
-from tidemark_airflow.dags import accept_dag, backfill_dag, pipeline_dag, repair_dag
+from tidemark_airflow.dags.alerts import of_checks
+from tidemark_airflow.dags.dags import accept_dag, backfill_dag, pipeline_dag, repair_dag
 
 pytestmark = pytest.mark.airflow
 

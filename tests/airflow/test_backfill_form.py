@@ -9,7 +9,7 @@ from airflow.sdk.exceptions import ParamValidationError
 
 from spark_jobs.pipeline import Pipeline, load
 from tests.airflow.clone import Clone
-from tidemark_airflow.backfill_form import FormError, form, request_of
+from tidemark_airflow.dags.backfill_form import FormError, form, request_of
 
 pytestmark = pytest.mark.airflow
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tidemark_airflow.installation import DATABASE, PORT, Installation, InstallationError
+from tidemark_airflow.embedded.installation import DATABASE, PORT, Installation, InstallationError
 
 pytestmark = pytest.mark.airflow
 

@@ -14,12 +14,9 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 from spark_jobs.runtime import RuntimeSetupError
 from tests.airflow.scripted import PLAN, REQUEST, RESULT, RUN, Task, replay, run
 from tests.airflow.waiting import until
-from tidemark_airflow import operators
-from tidemark_airflow.operators import (
-    LandOperator,
-    PlanOperator,
-)
-from tidemark_airflow.outcome import WIDE
+from tidemark_airflow.jobs.outcome import WIDE
+from tidemark_airflow.tasks import spark_job
+from tidemark_airflow.tasks.spark_job import LandOperator, PlanOperator
 
 pytestmark = pytest.mark.airflow
 
@@ -184,7 +181,7 @@ def test_a_machine_without_java_is_told_so_at_once(job: Callable[..., str], monk
     def refuse() -> dict[str, str]:
         raise RuntimeSetupError.no_java([])
 
-    monkeypatch.setattr(operators, "spark_conf", refuse)
+    monkeypatch.setattr(spark_job, "spark_conf", refuse)
     with pytest.raises(AirflowFailException, match="Spark needs Java 17 or 21"):
         run(replay(job(0, RESULT)))
 

@@ -10,14 +10,8 @@ import pytest
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from tests.airflow.scripted import PLAN, REQUEST, RESULT, RUN, STALE, published, replay, run
-from tidemark_airflow.assets import results_of
-from tidemark_airflow.operators import (
-    PlanOperator,
-    Request,
-    SliceOperator,
-    StepOperator,
-    WatermarksOperator,
-)
+from tidemark_airflow.jobs.assets import results_of
+from tidemark_airflow.tasks.spark_job import PlanOperator, Request, SliceOperator, StepOperator, WatermarksOperator
 
 pytestmark = pytest.mark.airflow
 

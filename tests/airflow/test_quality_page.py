@@ -16,9 +16,9 @@ from fastapi import FastAPI
 from tests.airflow.quality_server import PAGES, QUALITY, Clients, Enter, told
 from tests.airflow.told_lake import check, run_id, steps, tell
 from tests.told_runs import HOSTILE
-from tidemark_airflow.links import QualityLink
-from tidemark_airflow.outcome import Outcome
-from tidemark_airflow.plugin import TidemarkPlugin
+from tidemark_airflow.jobs.links import QualityLink
+from tidemark_airflow.jobs.outcome import Outcome
+from tidemark_airflow.pages.plugin import TidemarkPlugin
 from tidemark_airflow.quality import overview
 
 pytestmark = pytest.mark.airflow

@@ -20,7 +20,7 @@ from spark_jobs.tables import ledger as sparks
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import Run, Step
 from tests.airflow.told_lake import AT, COUNTS, check, run_id, steps, tell, tell_at_once
-from tidemark_airflow.quality import checks, lake_tables, ledger, overview, reading
+from tidemark_airflow.quality import check_rows, lake_tables, ledger, overview, reading
 from tidemark_airflow.quality.lake_tables import LakeError, Table
 from tidemark_airflow.quality.ratios import Ratios
 
@@ -76,7 +76,7 @@ def test_what_spark_has_written_is_read_as_spark_reads_it(session: SparkSession,
     known = sparks.runs(session, lake)
     assert list(reversed(ledger.newest(lake, 100).runs)) == known
     assert ledger.find(lake, run_id(2)) == known[2]
-    assert [(c.expectation, c.success) for c in checks.of_runs(lake, [run_id(1)])[run_id(1)]] == [
+    assert [(c.expectation, c.success) for c in check_rows.of_runs(lake, [run_id(1)])[run_id(1)]] == [
         ("rows_are_conserved", False),
         ("numbered_without_gap", True),
     ]
@@ -84,7 +84,7 @@ def test_what_spark_has_written_is_read_as_spark_reads_it(session: SparkSession,
     audit.record(session, lake, run_id(1), told[:1])
     assert list(reversed(ledger.newest(lake, 100).runs)) == known
     assert ids(ledger.newest(lake, 6)) == [run_id(3), run_id(2)]
-    assert [c.success for c in checks.of_runs(lake, [run_id(1)])[run_id(1)]] == [True]
+    assert [c.success for c in check_rows.of_runs(lake, [run_id(1)])[run_id(1)]] == [True]
 
 
 def test_runs_come_newest_first_with_their_states_and_counts(lake: Lake, tmp_path: Path) -> None:
@@ -209,16 +209,16 @@ def test_many_pipelines_with_many_runs_are_read_once(tmp_path: Path, monkeypatch
 def test_checks_come_failed_ones_first_of_the_runs_that_are_asked_for(lake: Lake, tmp_path: Path) -> None:
     told = [check(1, "b"), check(1, "a"), check(1, "c", success=False, details="one\ntwo"), check(2, "d")]
     tell(tmp_path, "sales", [], [*told, check(3, "e")])
-    found = checks.of_runs(lake, [run_id(1), run_id(2), "' OR 1 = 1 --"])
+    found = check_rows.of_runs(lake, [run_id(1), run_id(2), "' OR 1 = 1 --"])
     assert {run: [c.expectation for c in some] for run, some in found.items()} == {
         run_id(1): ["c", "a", "b"],
         run_id(2): ["d"],
     }
     assert found[run_id(1)][0].examples == ("one", "two")
-    failed = checks.of_runs(lake, [run_id(1), run_id(2)], failed_only=True)
+    failed = check_rows.of_runs(lake, [run_id(1), run_id(2)], failed_only=True)
     assert [c.expectation for c in failed[run_id(1)]] == ["c"]
     assert run_id(2) not in failed
-    assert checks.of_runs(lake, ["' OR 1 = 1 --"]) == {}
+    assert check_rows.of_runs(lake, ["' OR 1 = 1 --"]) == {}
     assert ledger.find(lake, "' OR 1 = 1 --") is None
 
 

@@ -9,11 +9,8 @@ import pytest
 from airflow.sdk.exceptions import AirflowSkipException
 
 from tests.airflow.scripted import PLAN, REQUEST, RESULT, RUN, Task, published, run
-from tidemark_airflow.approval import ApproveOperator, asked
-from tidemark_airflow.operators import (
-    ExplainOperator,
-    StepOperator,
-)
+from tidemark_airflow.tasks.approval import ApproveOperator, asked
+from tidemark_airflow.tasks.spark_job import ExplainOperator, StepOperator
 
 pytestmark = pytest.mark.airflow
 

@@ -11,9 +11,9 @@ import pytest
 from airflow.sdk.exceptions import AirflowSkipException
 
 from tests.airflow.scripted import PLAN, RESULT, RUN, STALE, Events, Task
-from tidemark_airflow.approval import ApproveRepairOperator
-from tidemark_airflow.assets import is_repair, results_of
-from tidemark_airflow.repair import LookOperator, RepairOperator
+from tidemark_airflow.jobs.assets import is_repair, results_of
+from tidemark_airflow.tasks.approval import ApproveRepairOperator
+from tidemark_airflow.tasks.repair import LookOperator, RepairOperator
 
 pytestmark = pytest.mark.airflow
 

@@ -18,8 +18,8 @@ import psutil
 from tests.airflow.clone import Clone
 from tests.airflow.postgres import postgresql
 from tests.airflow.waiting import until
-from tidemark_airflow import processes
-from tidemark_airflow.installation import DATABASE, Installation
+from tidemark_airflow.embedded import processes
+from tidemark_airflow.embedded.installation import DATABASE, Installation
 
 #: A run is three to five Spark applications, one after the other.
 RUN_WITHIN_S = 400.0

@@ -81,9 +81,9 @@ def served(lake: Path) -> Iterator[str]:
     """The address of a server with the pages."""
     from airflow.api_fastapi.core_api.security import get_user
 
-    from tidemark_airflow.links import QUALITY
-    from tidemark_airflow.quality import access, airflow_says, routes
-    from tidemark_airflow.quality.airflow_says import DagRunState, Made
+    from tidemark_airflow.jobs.links import QUALITY
+    from tidemark_airflow.quality import access, airflow_metadata, routes
+    from tidemark_airflow.quality.airflow_metadata import DagRunState, Made
 
     made = [Made(name, run_id(n)) for name, n in ((EVENTFUL, 30), (EVENTFUL, 29), (HOSTILE_ONE, 1), (LONG_ONE, 1))]
     with pytest.MonkeyPatch.context() as patch:
@@ -91,10 +91,10 @@ def served(lake: Path) -> Iterator[str]:
         patch.setattr(access, "pipelines_of", lambda user: sorted((EVENTFUL, HOSTILE_ONE, LONG_ONE, EMPTY)))
         patch.setattr(access, "may_see", lambda user, pipeline: True)
         patch.setattr(access, "may_see_import_errors", lambda user: True)
-        patch.setattr(airflow_says, "broken_files", lambda: [f"/dags/pipelines/a.yaml:2:10: {SPOILT}", LONG])
-        patch.setattr(airflow_says, "newest_runs", lambda dags: {dags[0]: DagRunState("manual__1", "running")})
-        patch.setattr(airflow_says, "dag_run", lambda dag, run: DagRunState(run, "success"))
-        patch.setattr(airflow_says, "made_by", lambda dag, run: made if dag == "tidemark_backfill" else [])
+        patch.setattr(airflow_metadata, "broken_files", lambda: [f"/dags/pipelines/a.yaml:2:10: {SPOILT}", LONG])
+        patch.setattr(airflow_metadata, "newest_runs", lambda dags: {dags[0]: DagRunState("manual__1", "running")})
+        patch.setattr(airflow_metadata, "dag_run", lambda dag, run: DagRunState(run, "success"))
+        patch.setattr(airflow_metadata, "made_by", lambda dag, run: made if dag == "tidemark_backfill" else [])
         asked = [get_user, *(one.__metadata__[0].dependency for one in (routes.MayRead, routes.MayReadRun))]
         patch.setattr(routes.app, "dependency_overrides", dict.fromkeys(asked, _anybody))
         root = FastAPI()

@@ -31,7 +31,7 @@ from tests.airflow.postgres import program
 from tests.airflow.waiting import until
 from tests.airflow.whole import Whole
 from tests.docker.installation import PROJECT, Compose, Service, image_environment
-from tidemark_airflow.installation import Installation
+from tidemark_airflow.embedded.installation import Installation
 
 #: The pipeline whose source lies in the object store, or in the lake where there is none here.
 NAME = "readings"

@@ -18,8 +18,8 @@ import pytest
 import spark_jobs
 from tests.airflow.clone import PROJECT
 from tests.docker.installation import COMPOSE, DOCKERFILE, FOLDER, Compose, Service, image_environment
-from tidemark_airflow.embedded import PARTS
-from tidemark_airflow.installation import Installation
+from tidemark_airflow.embedded.airflow import PARTS
+from tidemark_airflow.embedded.installation import Installation
 
 HERE = Compose({})
 SERVICES = list(HERE.services.values())

@@ -7,7 +7,7 @@ from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow.api_fastapi.auth.managers.models.resource_details import AccessView, DagDetails
 from airflow.models.dag import DagModel
 
-from tidemark_airflow.links import dag_id, pipeline_of
+from tidemark_airflow.jobs.links import dag_id, pipeline_of
 
 
 def pipelines_of(user: BaseUser) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import DISCARD, MAINTAIN, Run, runs_of
-from tidemark_airflow.links import RUN_ID
+from tidemark_airflow.jobs.links import RUN_ID
 from tidemark_airflow.quality.lake_tables import Table, ask
 
 _TABLE = "runs"

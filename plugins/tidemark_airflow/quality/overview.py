@@ -14,9 +14,9 @@ from functools import cache
 
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import Run
-from tidemark_airflow.links import dag_id
+from tidemark_airflow.jobs.links import dag_id
 from tidemark_airflow.quality import ledger
-from tidemark_airflow.quality.airflow_says import DagRunState
+from tidemark_airflow.quality.airflow_metadata import DagRunState
 from tidemark_airflow.quality.lake_tables import LakeError
 from tidemark_airflow.quality.ratios import Ratios
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from tidemark_airflow.links import QUALITY, base_path, dag_id, data_docs_of, quality_page, report_of
+from tidemark_airflow.jobs.links import QUALITY, base_path, dag_id, data_docs_of, quality_page, report_of
 
 
 def overview(page: int = 1) -> str:

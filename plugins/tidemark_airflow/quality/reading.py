@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import Run
-from tidemark_airflow.quality import checks, ledger
-from tidemark_airflow.quality.airflow_says import Made
+from tidemark_airflow.quality import check_rows, ledger
+from tidemark_airflow.quality.airflow_metadata import Made
 from tidemark_airflow.quality.lake_tables import LakeError
 from tidemark_airflow.quality.ledger import History
 from tidemark_airflow.quality.pages import RUNS, Part, Shown
@@ -63,7 +63,7 @@ def made(by: Sequence[Made]) -> tuple[list[tuple[str, Shown]], list[str]]:
 
 def _shown(lake: Lake, runs: Sequence[Run], *, failed_only: bool = False) -> list[Shown]:
     try:
-        told, problem = checks.of_runs(lake, [one.run_id for one in runs], failed_only=failed_only), None
+        told, problem = check_rows.of_runs(lake, [one.run_id for one in runs], failed_only=failed_only), None
     except LakeError as error:
         told, problem = {}, str(error)
     return [

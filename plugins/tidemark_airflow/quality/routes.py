@@ -16,8 +16,8 @@ from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_da
 from fastapi import Depends, FastAPI, HTTPException, Query, Response
 from fastapi.responses import HTMLResponse
 
-from tidemark_airflow.links import dag_id as dag_of
-from tidemark_airflow.links import pipeline_of
+from tidemark_airflow.jobs.links import dag_id as dag_of
+from tidemark_airflow.jobs.links import pipeline_of
 
 app = FastAPI(title="Tidemark data quality", docs_url=None, redoc_url=None, openapi_url=None)
 
@@ -31,14 +31,14 @@ _YEAR_S = 31_536_000
 @app.get("/")
 def overview(user: GetUserDep, page: Page = 1) -> HTMLResponse:
     """Give the pipelines that the user may see, each with its newest run."""
-    from tidemark_airflow.quality import access, airflow_says, pages
+    from tidemark_airflow.quality import access, airflow_metadata, pages
     from tidemark_airflow.quality import overview as reading
 
     names = access.pipelines_of(user)
     part = pages.Part.of(page, len(names), reading.PIPELINES)
     some = names[part.cut(reading.PIPELINES)]
-    rows = reading.rows(some, airflow_says.newest_runs([dag_of(name) for name in some]))
-    broken = airflow_says.broken_files() if access.may_see_import_errors(user) else []
+    rows = reading.rows(some, airflow_metadata.newest_runs([dag_of(name) for name in some]))
+    broken = airflow_metadata.broken_files() if access.may_see_import_errors(user) else []
     return _html(lambda nonce: pages.overview(rows, part, nonce, pipelines=len(names), broken=broken))
 
 
@@ -57,7 +57,7 @@ def static(file: str, _: GetUserDep) -> Response:
 @app.get("/{dag_id}")
 def pipeline(dag_id: str, user: GetUserDep, _: MayRead, page: Page = 1) -> HTMLResponse:
     """Give the runs of the pipeline that this DAG runs or repairs."""
-    from tidemark_airflow.quality import airflow_says, pages, reading
+    from tidemark_airflow.quality import airflow_metadata, pages, reading
 
     name = pipeline_of(dag_id)
     if name is None:
@@ -65,7 +65,7 @@ def pipeline(dag_id: str, user: GetUserDep, _: MayRead, page: Page = 1) -> HTMLR
         return _html(lambda nonce: pages.message("No pipeline", words, nonce))
     _require(user, name, dag_id)
     found = reading.pipeline(name, page)
-    dag_run = airflow_says.newest_runs([dag_of(name)]).get(dag_of(name))
+    dag_run = airflow_metadata.newest_runs([dag_of(name)]).get(dag_of(name))
     if found.problem:
         problem = found.problem
         return _html(lambda nonce: pages.message(name, problem, nonce))
@@ -93,12 +93,12 @@ def run(dag_id: str, run_id: str, user: GetUserDep, _: MayRead) -> HTMLResponse:
 @app.get("/{dag_id}/dag_runs/{dag_run_id}")
 def dag_run(dag_id: str, dag_run_id: str, user: GetUserDep, _: MayReadRun) -> HTMLResponse:
     """Give what the runs that a DAG run has worked on came to."""
-    from tidemark_airflow.quality import access, airflow_says, pages, reading
+    from tidemark_airflow.quality import access, airflow_metadata, pages, reading
 
-    state = airflow_says.dag_run(dag_id, dag_run_id)
+    state = airflow_metadata.dag_run(dag_id, dag_run_id)
     if state is None:
         raise HTTPException(404, f"the DAG '{dag_id}' has no run '{dag_run_id}'")
-    made = airflow_says.made_by(dag_id, dag_run_id)
+    made = airflow_metadata.made_by(dag_id, dag_run_id)
     seen = {name: access.may_see(user, name) for name in {one.pipeline for one in made}}
     found, problems = reading.made([one for one in made if seen[one.pipeline]])
     hidden = sum(not may for may in seen.values())

@@ -36,15 +36,13 @@ _BOUNDED = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS)
 def unweighable(pipeline: Pipeline) -> str | None:
     """Why other bounds and latenesses cannot be judged without a replay of each; None if they can."""
     spec, strategy = pipeline.windows, pipeline.watermark.strategy
+    have_gaps = window_assigners.have_gaps(spec)
     reasons = {
         "join: a join is judged row by row, and has no windows to weigh": pipeline.join is not None,
         "sources: each of several sources has a bound of its own": bool(pipeline.sources),
         f"watermark.strategy: found {strategy.value}, which has no bound": strategy not in _BOUNDED,
         "windows.kind: found session; other settings make other sessions": spec.kind == window_assigners.SESSION,
-        "windows.slide: found one longer than the size; between windows a row's own time decides":
-        window_assigners.have_gaps(
-            spec
-        ),
+        "windows.slide: found one longer than the size; between windows a row's own time decides": have_gaps,
         "windows.late_data: found update, which takes every row however late": spec.late_data is LateData.UPDATE,
     }
     return next((reason for reason, holds in reasons.items() if holds), None)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 
-from tidemark_airflow.installation import MARK, PORT
+from tidemark_airflow.embedded.installation import MARK, PORT
 
 #: Which part of Airflow a process belongs to, in its environment.
 PART = "TIDEMARK_AIRFLOW_PART"

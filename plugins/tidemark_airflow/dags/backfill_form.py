@@ -15,7 +15,7 @@ from airflow.sdk import Param
 
 from spark_jobs.pipeline import Mode, Pipeline, PipelineError, load
 from spark_jobs.pipeline.schedules import MOST_SLICES
-from tidemark_airflow.operators import Request
+from tidemark_airflow.tasks.spark_job import Request
 
 _TIME = r"^$|^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})?)?$"
 _DURATION = r"^$|^\s*(\d+(\.\d+)?\s*[A-Za-z]+\s*)+$|^P[0-9.WDTHMS]+$"

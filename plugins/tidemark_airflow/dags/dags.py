@@ -27,13 +27,15 @@ from airflow.sdk import DAG, Asset, CronDataIntervalTimetable, TriggerRule, chai
 from airflow.sdk.exceptions import AirflowFailException
 
 from spark_jobs.pipeline import EndOfInput, OnFailure, Order, Pipeline, Schedule
-from tidemark_airflow import acceptance
-from tidemark_airflow.alerts import Alert, of_checks, of_failures
-from tidemark_airflow.approval import ApproveOperator, ApproveRepairOperator
-from tidemark_airflow.assets import results_of
-from tidemark_airflow.backfill_form import FormError, form, request_of
-from tidemark_airflow.links import dag_id, repair_dag_id
-from tidemark_airflow.operators import (
+from tidemark_airflow.dags import accept_form
+from tidemark_airflow.dags.alerts import Alert, of_checks, of_failures
+from tidemark_airflow.dags.backfill_form import FormError, form, request_of
+from tidemark_airflow.jobs.assets import results_of
+from tidemark_airflow.jobs.links import dag_id, repair_dag_id
+from tidemark_airflow.jobs.pipeline_files import ACCEPT, BACKFILL, read_folder
+from tidemark_airflow.tasks.approval import ApproveOperator, ApproveRepairOperator
+from tidemark_airflow.tasks.repair import LookOperator, RepairOperator
+from tidemark_airflow.tasks.spark_job import (
     PLAN,
     SLICE,
     ExplainOperator,
@@ -46,8 +48,6 @@ from tidemark_airflow.operators import (
     WatermarksOperator,
     pool,
 )
-from tidemark_airflow.pipeline_files import ACCEPT, BACKFILL, read_folder
-from tidemark_airflow.repair import LookOperator, RepairOperator
 
 _TASKS = {"retries": 1, "retry_delay": timedelta(seconds=30)}
 # Filled in for each DAG run; one that is started by hand may have no data interval.
@@ -176,7 +176,7 @@ def accept_dag(folder: Path, *, application: str = "", alerts: Sequence[Alert] =
         description="Publish a run that its checks have blocked, without computing it again",
         schedule=None,
         is_paused_upon_creation=False,
-        params=acceptance.form(pipelines),
+        params=accept_form.form(pipelines),
         **_common(
             "Nothing is computed: what the run has staged is published as it is, and the reason is kept.", alerts
         ),
@@ -188,7 +188,7 @@ def accept_dag(folder: Path, *, application: str = "", alerts: Sequence[Alert] =
             context = get_current_context()
             user = getattr(context["dag_run"], "triggering_user_name", None) or "somebody in Airflow"
             try:
-                return acceptance.plan_of(context["params"], read_folder(folder).good, user)
+                return accept_form.plan_of(context["params"], read_folder(folder).good, user)
             except FormError as error:
                 raise AirflowFailException(str(error)) from None
 

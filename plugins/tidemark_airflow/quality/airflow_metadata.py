@@ -13,8 +13,8 @@ from airflow.models.xcom import XCOM_RETURN_KEY, XComModel
 from airflow.utils.session import create_session
 from sqlalchemy import func, select
 
-from tidemark_airflow.links import RUN_ID, pipeline_of
-from tidemark_airflow.pipeline_files import BrokenPipelinesError
+from tidemark_airflow.jobs.links import RUN_ID, pipeline_of
+from tidemark_airflow.jobs.pipeline_files import BrokenPipelinesError
 
 _PIPELINE = re.compile(r"[a-z][a-z0-9_]*")
 _ACTIVE = ("queued", "running", "restarting")

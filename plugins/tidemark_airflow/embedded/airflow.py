@@ -19,9 +19,9 @@ from pathlib import Path
 
 import psutil
 
-from tidemark_airflow import processes
-from tidemark_airflow.health import unhealthy
-from tidemark_airflow.installation import PORT, Installation, InstallationError
+from tidemark_airflow.embedded import processes
+from tidemark_airflow.embedded.health import unhealthy
+from tidemark_airflow.embedded.installation import PORT, Installation, InstallationError
 
 # The log servers are for logs on other machines; here the API server reads the files.
 PARTS: Mapping[str, tuple[str, ...]] = {
@@ -46,7 +46,9 @@ def up(installation: Installation) -> int:
     installation.make()
     variables = installation.variables(os.environ)
     _say("preparing its database")
-    prepared = _run(installation, "database", (sys.executable, "-m", "tidemark_airflow.metadata"), variables).wait()
+    prepared = _run(
+        installation, "database", (sys.executable, "-m", "tidemark_airflow.embedded.metadata"), variables
+    ).wait()
     if prepared:
         return _gave_up(installation, f"its database could not be prepared (exit code {prepared})", ["database"])
     _say("starting " + ", ".join(PARTS))
@@ -182,7 +184,3 @@ def main(arguments: list[str]) -> int:
     except InstallationError as error:
         sys.stderr.write(f"error: {error}\n")
         return WRONG_INPUT
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

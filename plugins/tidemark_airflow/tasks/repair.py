@@ -8,9 +8,9 @@ from typing import Any
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowSkipException
 
-from tidemark_airflow.assets import PUBLISHED, event_extra, is_repair, results_of
-from tidemark_airflow.operators import LOOK, NOTHING, STEP_SCRIPT, WAIT, SparkJobOperator
-from tidemark_airflow.outcome import Outcome
+from tidemark_airflow.jobs.assets import PUBLISHED, event_extra, is_repair, results_of
+from tidemark_airflow.jobs.outcome import Outcome
+from tidemark_airflow.tasks.spark_job import LOOK, NOTHING, STEP_SCRIPT, WAIT, SparkJobOperator
 
 REPAIR = "repair"
 

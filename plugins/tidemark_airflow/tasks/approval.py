@@ -15,7 +15,7 @@ from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowSkipException
 
-from tidemark_airflow.operators import APPROVE, ASKS, LOOK, NOTHING, PLAN
+from tidemark_airflow.tasks.spark_job import APPROVE, ASKS, LOOK, NOTHING, PLAN
 
 _NUMBERS = ("rows_read", "on_time", "late", "too_late", "invalid", "pairs", "windows", "panes", "checks_passed")
 

@@ -25,11 +25,11 @@ import spark_jobs
 from spark_jobs.pipeline import lake_folder
 from spark_jobs.pipeline.environment import LAKE
 from spark_jobs.runtime import RuntimeSetupError, driver_conf, process_environment, spark_conf
-from tidemark_airflow.assets import PUBLISHED, event_extra, results_of
-from tidemark_airflow.links import QualityLink, ReportLink
-from tidemark_airflow.metadata import POOL
-from tidemark_airflow.outcome import ExitCode, Outcome
-from tidemark_airflow.progress import MARK
+from tidemark_airflow.embedded.metadata import POOL
+from tidemark_airflow.jobs.assets import PUBLISHED, event_extra, results_of
+from tidemark_airflow.jobs.links import QualityLink, ReportLink
+from tidemark_airflow.jobs.outcome import ExitCode, Outcome
+from tidemark_airflow.jobs.progress import MARK
 
 JOBS = Path(spark_jobs.__file__).parent / "jobs"
 STEP_SCRIPT = str(JOBS / "step.py")

@@ -30,7 +30,7 @@ _KEYS = {"CORE__FERNET_KEY": "fernet.key", "API__SECRET_KEY": "session.key", "AP
 # Fernet takes 32 bytes and no other number; HS512, which signs tokens, wants 64.
 _KEY_BYTES = {"fernet.key": 32, "session.key": 32, "token.key": 64}
 
-_ROOT = Path(__file__).resolve().parents[2]
+_ROOT = Path(__file__).resolve().parents[3]
 _LOCAL_SPARK = '{"conn_type": "spark", "host": "local[2]"}'
 
 

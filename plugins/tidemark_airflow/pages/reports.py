@@ -14,8 +14,8 @@ from fastapi import Depends, FastAPI, HTTPException
 from fastapi.responses import FileResponse
 
 from spark_jobs.tables.lake import Lake
-from tidemark_airflow.links import RUN_ID
-from tidemark_airflow.links import dag_id as dag_of
+from tidemark_airflow.jobs.links import RUN_ID
+from tidemark_airflow.jobs.links import dag_id as dag_of
 
 _POLICY = (
     "sandbox allow-scripts allow-downloads; default-src 'none'; img-src data: blob:; font-src data:; "

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spark_jobs.tables.lake import Lake
-from tidemark_airflow.links import RUN_ID
+from tidemark_airflow.jobs.links import RUN_ID
 from tidemark_airflow.quality.lake_tables import Table, ask
 
 _TABLE = "quality"

@@ -6,7 +6,7 @@ from typing import Any
 
 from airflow.plugins_manager import AirflowPlugin
 
-from tidemark_airflow.links import PREFIX, QUALITY, base_path
+from tidemark_airflow.jobs.links import PREFIX, QUALITY, base_path
 
 
 class TidemarkPlugin(AirflowPlugin):
@@ -17,8 +17,8 @@ class TidemarkPlugin(AirflowPlugin):
     @property
     def fastapi_apps(self) -> list[dict[str, Any]]:  # type: ignore[override]  # read only, and only once
         """The pages, imported by whoever asks for them and not before."""
+        from tidemark_airflow.pages.reports import app as reports
         from tidemark_airflow.quality.routes import app as quality
-        from tidemark_airflow.reports import app as reports
 
         return [
             {"app": reports, "name": "Tidemark reports", "url_prefix": PREFIX},

@@ -8,8 +8,8 @@ from typing import Any
 from airflow.sdk import Param
 
 from spark_jobs.pipeline import Pipeline
-from tidemark_airflow.backfill_form import FormError, of_pipelines, overrides_of, pipeline_of, settings
-from tidemark_airflow.operators import Request
+from tidemark_airflow.dags.backfill_form import FormError, of_pipelines, overrides_of, pipeline_of, settings
+from tidemark_airflow.tasks.spark_job import Request
 
 _RUN = "The run that was blocked, as the failed task's log and the report name it."
 _BECAUSE = "Why it is right all the same. The ledger and the report keep it, with your name."

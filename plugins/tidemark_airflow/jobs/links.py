@@ -9,7 +9,7 @@ from urllib.parse import quote, urlsplit
 
 from airflow.sdk import BaseOperatorLink, conf
 
-from tidemark_airflow.pipeline_files import ACCEPT, BACKFILL
+from tidemark_airflow.jobs.pipeline_files import ACCEPT, BACKFILL
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperator

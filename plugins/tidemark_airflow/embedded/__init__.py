@@ -1,0 +1,1 @@
+"""The Airflow that lives in this folder: start, stop, health, one DAG run, the demo."""

@@ -1,0 +1,136 @@
+"""The main job on real flights: one run of the DAG `tidemark_departures_by_carrier`, told as it goes, then summed up.
+
+It has an Airflow of its own (`.tidemark/demo`), so that it neither needs nor disturbs one that `make up` has started.
+No process is left behind, however it ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import IO, Any, NoReturn
+
+from rich.console import Console
+
+from tidemark_airflow.embedded import processes
+from tidemark_airflow.embedded.installation import Installation, InstallationError
+from tidemark_airflow.embedded.summary import Summary, location
+from tidemark_airflow.jobs.progress import Progress, found_in
+
+DAG_ID = "tidemark_departures_by_carrier"
+DONE, FAILED, WRONG_INPUT = 0, 1, 2
+
+
+def demo(installation: Installation, console: Console, dag_id: str = DAG_ID) -> int:
+    """Run the DAG, tell what happens, sum it up. Returns the exit code."""
+    running = processes.carrying(installation.home)
+    if running:
+        pids = ", ".join(str(process.pid) for process in running)
+        return _complain(console, f"another demo is running from this clone (processes {pids}); wait for it or end it")
+    installation.make()
+    variables = installation.variables(os.environ)
+    log, result = installation.logs / "demo.log", installation.home / "result.json"
+    result.unlink(missing_ok=True)
+    _line(console, f"==> Tidemark: {dag_id}, through Airflow and spark-submit")
+    _line(console, f"    tables in {variables['TIDEMARK_LAKE']}, all output in {log}")
+    began = time.monotonic()
+    try:
+        code = _run(installation, dag_id, variables, log, result, console, began)
+    finally:
+        processes.end(installation.home, patience_s=2)
+    if code or not result.is_file():
+        return _complain(console, f"Airflow ended with exit code {code}. The end of {log}:\n{_tail(log)}")
+    return _sum_up(json.loads(result.read_text(encoding="utf-8")), time.monotonic() - began, console)
+
+
+def _run(
+    installation: Installation,
+    dag_id: str,
+    variables: dict[str, str],
+    log: Path,
+    result: Path,
+    console: Console,
+    began: float,
+) -> int:
+    command = (sys.executable, "-m", "tidemark_airflow.dag_run", dag_id, str(result))
+    with (
+        log.open("w", encoding="utf-8") as file,
+        subprocess.Popen(
+            command,
+            env=variables,
+            cwd=installation.root,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        ) as child,
+    ):
+        _tell(child.stdout or (), file, console, began)
+        return child.wait()
+
+
+def _tell(output: Iterable[str], log: IO[str], console: Console, began: float) -> None:
+    last: Progress | None = None
+    for line in output:
+        log.write(line)
+        progress = found_in(line)
+        if progress and progress != last:
+            _line(console, f"    {time.monotonic() - began:6.1f} s  {progress.step:<8} {progress.text}")
+            last = progress
+
+
+def _sum_up(ended: dict[str, Any], seconds: float, console: Console) -> int:
+    if ended["problem"]:
+        return _complain(console, ended["problem"], code=WRONG_INPUT)
+    summary = Summary(ended["tasks"], seconds)
+    _line(console, "")
+    console.print(summary.render())
+    if summary.report:
+        _line(console, f"\nreport: {location(summary.report)}")
+    for task in summary.failed:
+        reason = (task["failure"] or {}).get("reason") or "see the log for the reason"
+        _complain(console, f"{task['task']} failed, nothing is published that was not before: {reason}")
+    return summary.exit_code
+
+
+def _tail(log: Path) -> str:
+    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-20:])
+
+
+def _line(console: Console, text: str) -> None:
+    # Paths are not to be broken, and brackets in them are no markup.
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _complain(console: Console, reason: str, code: int = FAILED) -> int:
+    _line(console, f"\nerror: {reason}")
+    return code
+
+
+def _interrupted(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the demo and give its exit code."""
+    if arguments:
+        sys.stderr.write(f"asked for '{' '.join(arguments)}'; the demo takes no arguments\n")
+        return WRONG_INPUT
+    signal.signal(signal.SIGTERM, _interrupted)
+    try:
+        return demo(Installation.of(os.environ, "demo"), Console())
+    except InstallationError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return WRONG_INPUT
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted; the next demo goes on from where this one was\n")
+        return 130

@@ -1,0 +1,1 @@
+"""Jobs as Airflow sees them: pipeline files, outcomes, progress lines, links and assets."""

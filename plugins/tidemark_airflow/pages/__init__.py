@@ -1,0 +1,1 @@
+"""Pages that Airflow serves for Tidemark: the plugin and the reports."""

@@ -1,0 +1,1 @@
+"""Tasks: Airflow operators that start jobs and wait for people."""
