@@ -12,23 +12,12 @@ from datetime import date
 from decimal import Decimal
 from typing import Any
 
+from spark_jobs.pipeline import published_tables
+
 _CARRY_THE_SOURCE: Mapping[str, frozenset[str]] = {
-    "late_events": frozenset(
-        ("event_time", "arrival_time", "watermark", "late_by_ms", "window_start", "window_end", "run_id")
-    ),
-    "invalid_events": frozenset(("reason", "run_id")),
-    "pairs": frozenset(
-        (
-            "event_time",
-            "fired_at",
-            "window_start",
-            "window_end",
-            "pane_index",
-            "timing",
-            "watermark",
-            "run_id",
-        )
-    ),
+    table.name: frozenset(column.name for column in table.own_columns if column.name != "source")
+    for table in published_tables.ALL
+    if table.holds_source_columns
 }
 _LONGEST = 300
 _HIDDEN = "not shown: it may hold columns of the source"

@@ -14,14 +14,15 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Order, Pipeline
+from spark_jobs.pipeline.published_tables import INVALID_EVENTS, LATE_EVENTS
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import event_time
 from spark_jobs.replay.rows.prepare import prepare
 
 _GIVEN_WAY = "source_"
-# The columns of ours that the tables add.
-_LATE = ("event_time", "arrival_time", "watermark", "late_by_ms", "window_start", "window_end", "run_id")
-_INVALID = ("reason", "run_id")
+# The columns that the tables add to the columns of the source.
+_LATE = tuple(column.name for column in LATE_EVENTS.own_columns if not column.when)
+_INVALID = tuple(column.name for column in INVALID_EVENTS.own_columns if not column.when)
 
 
 def late_rows_told_truly(rows: DataFrame, pipeline: Pipeline, name: str) -> DataFrame:

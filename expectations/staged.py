@@ -19,10 +19,11 @@ from expectations.errors import AuditError
 from expectations.hashing import hashed
 from expectations.redaction import first_line
 from expectations.reread_source_columns import invalid_rows_told_truly, late_rows_told_truly
-from expectations.staged_tables import WINDOW, StagedTables
+from expectations.staged_tables import StagedTables
 from expectations.windows import bounds, of_row, overlap
-from spark_jobs.pipeline.expectations import COMPLETE_TABLE
+from spark_jobs.pipeline import published_tables
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.published_tables import COMPLETE_TABLE, RESULT_TABLES
 from spark_jobs.replay.panes.retractions import IS_RETRACTION, left_out, retracts
 from spark_jobs.replay.profile import silence
 from spark_jobs.replay.rows import keys
@@ -30,18 +31,15 @@ from spark_jobs.replay.windows.late_events import drops
 
 #: The columns of each table that laws look at, besides the key and the aggregates.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "watermarks": (*WINDOW, "fires_at", "watermark_at_fire", "closes_at", "partition_watermarks", "run_id"),
-    "panes": (*WINDOW, "pane_index", "timing", "fired_at", "watermark", "row_count", "run_id"),
-    "window_results": (*WINDOW, "pane_count", "row_count", "too_late_count", "last_fired_at", "run_id"),
-    "late_events": (*WINDOW, "event_time", "arrival_time", "watermark", "late_by_ms", "run_id"),
-    "invalid_events": ("reason", "run_id"),
+    name: tuple(column.name for column in published_tables.BY_NAME[name].own_columns if not column.when)
+    for name in RESULT_TABLES
 }
 #: The table of a live job's results, among the staged ones, if there is one to compare with.
 LIVE = "live"
 #: The table of the results that are published already, and that the run does not replace.
 EARLIER = "earlier"
 #: Those of the complete results.
-COMPLETE = (*WINDOW, "row_count", "missed_rows", "is_shown", "faithful")
+COMPLETE = tuple(name for name in published_tables.COMPLETE_RESULTS.names if name != "run_id")
 #: A hash of 64 bits of a (key, window): Spark looks up a number faster than a key and a window.
 PLACE_HASH = "place_hash"
 _KEYED = ("panes", "window_results", "late_events")

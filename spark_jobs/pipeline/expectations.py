@@ -10,14 +10,9 @@ import re
 from spark_jobs.pipeline.errors import RefusedError
 from spark_jobs.pipeline.forms import Plain, text
 from spark_jobs.pipeline.model import Expectation
+from spark_jobs.pipeline.published_tables import COMPLETE_TABLE, JOIN_TABLES, RESULT_TABLES
 from spark_jobs.pipeline.records import Field, ListOf, Record, Rest
 from spark_jobs.pipeline.review import hint
-
-RESULT_TABLES = ("panes", "window_results", "late_events", "invalid_events", "watermarks")
-#: What a run in the mode complete publishes besides them.
-COMPLETE_TABLE = "complete_results"
-#: What a join publishes in their place. It has no calendar to read: what fired a pair is told with the pair.
-JOIN_TABLES = ("pairs", "late_events", "invalid_events")
 
 
 def _type(value: str) -> str:

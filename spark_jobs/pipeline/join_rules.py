@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from spark_jobs.pipeline.expectations import COMPLETE_TABLE, JOIN_TABLES, RESULT_TABLES
 from spark_jobs.pipeline.joins import NAMES, Declared
 from spark_jobs.pipeline.model import Accumulation, LatePanes, Mode, Order, Trigger, TriggerKind
 from spark_jobs.pipeline.names import FIRING_COLUMNS, RESULT_COLUMNS
+from spark_jobs.pipeline.published_tables import COMPLETE_TABLE, JOIN_TABLES, RESULT_TABLES
 from spark_jobs.pipeline.review import Contradictions, Facts, hint
 
 #: The columns of pairs, by interval or by window, besides the key and the rows themselves.

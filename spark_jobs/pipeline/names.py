@@ -10,13 +10,14 @@ import keyword
 import re
 
 from spark_jobs.pipeline.errors import RefusedError
+from spark_jobs.pipeline.published_tables import COMPLETE_RESULTS, PANES, WINDOW_RESULTS
 
-#: The columns that tell of a firing, and of the run.
-FIRING_COLUMNS = frozenset(("window_start", "window_end", "pane_index", "timing", "fired_at", "watermark", "run_id"))
-#: The columns that `panes` and `window_results` have besides the declared ones.
-RESULT_COLUMNS = FIRING_COLUMNS | {"row_count", "pane_count", "too_late_count", "last_fired_at"}
-#: The columns that `complete_results` has besides those.
-COMPLETE_COLUMNS = frozenset(("missed_rows", "is_shown", "faithful"))
+#: The columns of `panes` and `window_results` besides the declared columns; `is_retraction` is no reserved name.
+RESULT_COLUMNS = frozenset((*PANES.names, *WINDOW_RESULTS.names)) - {"is_retraction"}
+#: The columns of a firing, and of the run.
+FIRING_COLUMNS = RESULT_COLUMNS - {"row_count", "pane_count", "too_late_count", "last_fired_at"}
+#: The columns of `complete_results` besides `RESULT_COLUMNS`.
+COMPLETE_COLUMNS = frozenset(COMPLETE_RESULTS.names) - RESULT_COLUMNS
 INTERNAL_PREFIX = "__tm"
 
 _UNSTORABLE = re.compile(r"[ ,;{}()\n\t=.`]")

@@ -10,6 +10,17 @@ from dataclasses import dataclass
 
 from pyspark.sql import types as T
 
+from spark_jobs.pipeline.published_tables import Table
+
+_TYPES: dict[str, T.DataType] = {
+    "bigint": T.LongType(),
+    "boolean": T.BooleanType(),
+    "int": T.IntegerType(),
+    "map<string,bigint>": T.MapType(T.StringType(), T.LongType()),
+    "string": T.StringType(),
+    "timestamp": T.TimestampType(),
+}
+
 
 @dataclass(frozen=True)
 class Clash:
@@ -21,6 +32,11 @@ class Clash:
 
     def __str__(self) -> str:
         return f"'{self.name}' was {self.before.upper()} and is {self.after.upper()} now"
+
+
+def schema(table: Table) -> T.StructType:
+    """Return the schema of a table that no pipeline extends; a column with a condition for null is nullable."""
+    return T.StructType([T.StructField(c.name, _TYPES[c.type], bool(c.null)) for c in table.own_columns])
 
 
 def clashes(before: T.StructType, after: T.StructType) -> list[Clash]:

@@ -15,17 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from spark_jobs.pipeline.expectations import COMPLETE_TABLE, JOIN_TABLES, RESULT_TABLES
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.published_tables import COMPLETE_TABLE, JOIN_TABLES, LATE_EVENTS, RESULT_TABLES
 
-#: Whatever a run may publish; `advances` is what a run over later arrivals goes on from.
-TABLES = tuple(dict.fromkeys((*RESULT_TABLES, *JOIN_TABLES, "advances", COMPLETE_TABLE)))
-#: What tells of other tables of its run: it is published with these or not at all.
-DERIVED_TABLES = (COMPLETE_TABLE,)
 #: The folder of what runs keep for their own steps.
 WORK = "_work"
-#: The one that every run publishes into, and before all others.
-GATE_TABLE = "late_events"
+#: The table that every run publishes into, before all other tables.
+GATE_TABLE = LATE_EVENTS.name
 
 
 def result_tables(pipeline: Pipeline) -> tuple[str, ...]:

@@ -12,10 +12,10 @@ from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
+from spark_jobs.pipeline.published_tables import RUNS
 from spark_jobs.session import interpreting
-from spark_jobs.tables import delta_log
+from spark_jobs.tables import columns, delta_log
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import (
     ACCEPT,
@@ -54,29 +54,9 @@ __all__ = [
     "runs",
 ]
 
-TABLE = "runs"
+TABLE = RUNS.name
 
-SCHEMA = T.StructType(
-    [
-        T.StructField("run_id", T.StringType(), False),
-        T.StructField("pipeline", T.StringType(), False),
-        T.StructField("fingerprint", T.StringType(), False),
-        T.StructField("kind", T.StringType(), False),
-        T.StructField("step", T.StringType(), False),
-        T.StructField("interval_start", T.TimestampType()),
-        T.StructField("interval_end", T.TimestampType()),
-        T.StructField("source_version", T.LongType(), False),
-        T.StructField("state", T.StringType(), False),
-        T.StructField("counts", T.MapType(T.StringType(), T.LongType())),
-        T.StructField("versions", T.MapType(T.StringType(), T.LongType())),
-        T.StructField("error", T.StringType()),
-        T.StructField("note", T.StringType()),
-        T.StructField("arrived_from", T.TimestampType()),
-        T.StructField("arrived_to", T.TimestampType()),
-        T.StructField("started_at", T.TimestampType(), False),
-        T.StructField("finished_at", T.TimestampType(), False),
-    ]
-)
+SCHEMA = columns.schema(RUNS)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TIMES = ("interval_start", "interval_end", "arrived_from", "arrived_to", "started_at", "finished_at")

@@ -19,9 +19,10 @@ from urllib.parse import unquote
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.pipeline.published_tables import PUBLISHABLE
 from spark_jobs.tables import delta_log, files, retention
 from spark_jobs.tables.files import File
-from spark_jobs.tables.lake import TABLES, WORK, Lake
+from spark_jobs.tables.lake import WORK, Lake
 from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.retention import Retention, State
 
@@ -123,7 +124,7 @@ class Leftovers:
             for table, of in single.items()
         ]
         of_whole = [
-            _removal(folders, _UNNAMED if table in TABLES else "kept for steps that are done", table=table)
+            _removal(folders, _UNNAMED if table in PUBLISHABLE else "kept for steps that are done", table=table)
             for table, folders in whole.items()
         ]
         return [*files_of, *of_whole]
@@ -147,7 +148,7 @@ class Leftovers:
     def _is_over(self, folder: _Folder) -> bool:
         """Whether this is what a published run has kept for its own steps, and that is long ago."""
         run = self._runs.get(folder.owner)
-        published = None if folder.table in TABLES or run is None else run.done("publish")
+        published = None if folder.table in PUBLISHABLE or run is None else run.done("publish")
         return published is not None and published.finished_at < self._kept.since
 
     def _going(self, folder: _Folder) -> list[File]:
@@ -161,7 +162,7 @@ class Leftovers:
     @cached_property
     def _needed(self) -> Mapping[str, Collection[str]]:
         """Of each published table the files, as seen from it, that a kept version or the newest names."""
-        paths = {table: self._lake.path(table) for table in TABLES}
+        paths = {table: self._lake.path(table) for table in PUBLISHABLE}
         there = [table for table, path in paths.items() if delta_log.version(self._spark, path) is not None]
 
         def held(table: str) -> set[str] | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_jobs.pipeline.published_tables import PUBLISHABLE
 from spark_jobs.tables import ledger
-from spark_jobs.tables.lake import TABLES, Lake
+from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
 
 
@@ -19,8 +20,8 @@ def read_published(spark: SparkSession, lake: Lake, table: str, *, run_id: str |
     All tables read this way belong to one point, also while another run is publishing. Raises NothingPublishedError
     where no such run is kept, and ValueError for a table that is not there.
     """
-    if table not in TABLES:
-        raise ValueError(f"asked for the published table '{table}', there are {', '.join(TABLES)}")
+    if table not in PUBLISHABLE:
+        raise ValueError(f"asked for the published table '{table}', there are {', '.join(PUBLISHABLE)}")
     return read_as_of(spark, lake, _published(spark, lake, run_id), table)
 
 

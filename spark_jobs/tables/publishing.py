@@ -22,6 +22,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from spark_jobs.pipeline.published_tables import BY_NAME
 from spark_jobs.tables import columns, delta_log, files, pruning, staging, table_metadata
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake, behind_folder, staged_folder
@@ -29,7 +30,6 @@ from spark_jobs.tables.staging import staged
 
 _ATTEMPTS = 5
 _APPLICATION = "tidemark/"
-_WITH_SOURCE_COLUMNS = ("late_events", "pairs", "invalid_events")
 _FILE, _TOUCHED = "__tm_file", "__tm_touched"
 
 
@@ -195,7 +195,7 @@ class _Publishing:
         before, after = self._published.schema, T.StructType.fromJson(json.loads(metadata["schemaString"]))
         others = columns.clashes(before, after)
         by_window = ["window_start" in names for names in (before.names, after.names)]
-        if others or by_window[0] != by_window[1] or self._table not in _WITH_SOURCE_COLUMNS:
+        if others or by_window[0] != by_window[1] or not BY_NAME[self._table].holds_source_columns:
             told = "; ".join(map(str, others)) or f"found {_columns(before)}, not {_columns(after)}"
             raise PublishError(
                 f"{self._table}: asked to replace the windows from {span.start} to {span.end} by rows with other "

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.pipeline import published_tables
 from spark_jobs.tables import delta_log, files
 from spark_jobs.tables.lake import Lake, behind_folder
 
@@ -31,20 +32,7 @@ WORKING_PREFIX = "__tm_"
 # The last word of the names of parts of `panes` that hold retractions and no panes.
 RETRACTIONS = "retractions"
 
-# Which columns' minima and maxima Delta keeps, as far as they are there: those that a replaced range and its readers
-# ask for.
-_STATISTICS = {
-    "watermarks": "window_start",
-    "panes": "window_start,timing",
-    "window_results": "window_start",
-    "complete_results": "window_start,missed_rows",
-    "late_events": "window_start,event_time",
-    "pairs": "window_start,event_time,timing",
-    "invalid_events": "run_id",
-    "drift": "source_partition",
-    "partitions": "source_partition",
-    "advances": "emitted_at",
-}
+_STAGED = tuple(table.name for table in published_tables.ALL if table.statistics)
 
 
 def stage(rows: DataFrame, lake: Lake, run_id: str, table: str, part: str, *, folder: str | None = None) -> None:
@@ -73,8 +61,9 @@ def begin(rows: DataFrame, lake: Lake, run_id: str, table: str) -> None:
 
 
 def looked_up(table: str, columns: Collection[str]) -> tuple[str, str]:
-    """Of which columns of `table` Delta keeps the minima and maxima: the option of a new table, and its value."""
-    return "delta.dataSkippingStatsColumns", ",".join(n for n in _STATISTICS[table].split(",") if n in columns)
+    """The option of a new `table`, and its value: the columns whose minima and maxima Delta keeps."""
+    names = published_tables.BY_NAME[table].statistics
+    return "delta.dataSkippingStatsColumns", ",".join(name for name in names if name in columns)
 
 
 def staged(spark: SparkSession, lake: Lake, run_id: str, table: str) -> DataFrame:
@@ -112,7 +101,7 @@ def _is_part(commit: list[dict[str, Any]], name: str) -> bool:
 
 def tidy(spark: SparkSession, lake: Lake, run_id: str) -> None:
     """Delete what a failed attempt has written of parts that it has not staged: room that the next one may need."""
-    for table in _STATISTICS:
+    for table in _STAGED:
         for folder in (run_id, behind_folder(run_id)):
             home = lake.staged(table, folder)
             found = [file.path for file in files.below(spark, home)]

@@ -24,9 +24,10 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline, load
+from spark_jobs.pipeline.published_tables import PUBLISHABLE
 from spark_jobs.tables import ledger
 from spark_jobs.tables.interval import Interval
-from spark_jobs.tables.lake import TABLES, Lake
+from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
 from tests.faults.drivers import INTERPRETED, PIPELINE
 from tests.faults.dying import PHASES, killing, witnessed
@@ -156,7 +157,7 @@ def published(spark: SparkSession, lake: Lake) -> Tables:
 
 
 def rows_at(spark: SparkSession, lake: Lake, run: ledger.Run) -> Tables:
-    names = [name for name in TABLES if name in run.versions]
+    names = [name for name in PUBLISHABLE if name in run.versions]
     found = {name: read_published(spark, lake, name, run_id=run.run_id).drop("run_id") for name in names}
     return {name: in_order(rows_of(rows)) for name, rows in found.items()}
 

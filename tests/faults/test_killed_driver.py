@@ -15,10 +15,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.jobs.runs.runner import Runner
+from spark_jobs.pipeline.published_tables import RESULT_TABLES
 from spark_jobs.semantics import reference
 from spark_jobs.tables import delta_log, ledger
 from spark_jobs.tables.interval import Interval
-from spark_jobs.tables.lake import RESULT_TABLES, Lake
+from spark_jobs.tables.lake import Lake
 from tests.faults.drivers import PIPELINE, command, started
 from tests.spark import history
 from tests.spark.test_runs import publish

@@ -18,11 +18,12 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan.estimate import extent
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline, from_mapping
+from spark_jobs.pipeline.published_tables import JOIN_TABLES
 from spark_jobs.replay import UnsupportedPipelineError, replay
 from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger, staging
 from spark_jobs.tables.interval import Interval
-from spark_jobs.tables.lake import JOIN_TABLES, Lake
+from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
 from tests.spark import history
 from tests.spark.engine import frame_of, in_order, rows_of

@@ -17,10 +17,11 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.publish import publish as publishing
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline
+from spark_jobs.pipeline.published_tables import RESULT_TABLES
 from spark_jobs.tables import delta_log, ledger
 from spark_jobs.tables import publishing as tables
 from spark_jobs.tables.interval import Interval
-from spark_jobs.tables.lake import RESULT_TABLES, Lake
+from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run, Step
 from spark_jobs.tables.published import read_published
 from spark_jobs.tables.publishing import Base

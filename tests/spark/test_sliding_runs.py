@@ -13,10 +13,11 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.report.alternatives import alternatives
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline
+from spark_jobs.pipeline.published_tables import RESULT_TABLES
 from spark_jobs.replay.rows import window_assigners
 from spark_jobs.tables import ledger
 from spark_jobs.tables.interval import Interval
-from spark_jobs.tables.lake import RESULT_TABLES, Lake
+from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
 from tests.spark import history
 from tests.spark.engine import in_order, rows_of

@@ -12,10 +12,11 @@ from pyspark.sql import SparkSession
 from spark_jobs.jobs.runs.outcome import Outcome
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline
+from spark_jobs.pipeline.published_tables import COMPLETE_TABLE, RESULT_TABLES
 from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger
 from spark_jobs.tables.interval import Interval
-from spark_jobs.tables.lake import DERIVED_TABLES, RESULT_TABLES, Lake
+from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.published import read_published
 from tests.spark import history
@@ -25,7 +26,7 @@ from tests.spark.engine import in_order, rows_of
 def published(spark: SparkSession, lake: Lake) -> dict[str, list[Any]]:
     """The rows of all published tables, without the run that made them, in one order."""
     there = ledger.published(spark, lake)[-1].versions
-    names = [*RESULT_TABLES, *(name for name in DERIVED_TABLES if name in there)]
+    names = [*RESULT_TABLES, *(name for name in (COMPLETE_TABLE,) if name in there)]
     return {name: in_order(rows_of(read_published(spark, lake, name).drop("run_id"))) for name in names}
 
 

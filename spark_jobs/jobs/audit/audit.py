@@ -11,36 +11,25 @@ from datetime import timedelta
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from expectations import EARLIER, LIVE, AuditError, Check, check
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Drift, Learned, OnFailure, Pipeline
+from spark_jobs.pipeline.published_tables import QUALITY
 from spark_jobs.replay.profile import silence
 from spark_jobs.session import shuffling
-from spark_jobs.tables import ledger, published, source, staging
+from spark_jobs.tables import columns, ledger, published, source, staging
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake, result_tables
 from spark_jobs.tables.ledger import REPAIR, ROLLBACK
 
-TABLE = "quality"
+TABLE = QUALITY.name
 
 # Counts of the rows that are put in order or in groups.
 _LARGE = ("panes", "windows", "pairs")
-
-#: A row a check.
-QUALITY = T.StructType(
-    [
-        T.StructField("run_id", T.StringType(), False),
-        T.StructField("suite", T.StringType(), False),
-        T.StructField("expectation", T.StringType(), False),
-        T.StructField("success", T.BooleanType(), False),
-        T.StructField("observed", T.StringType(), False),
-        T.StructField("unexpected_count", T.LongType()),
-        T.StructField("details", T.StringType(), False),
-    ]
-)
+#: A row for each expectation.
+SCHEMA = columns.schema(QUALITY)
 
 
 def audit(
@@ -108,7 +97,7 @@ def _before(spark: SparkSession, pipeline: Pipeline, lake: Lake, run_id: str) ->
 def quality(spark: SparkSession, run_id: str, checks: Sequence[Check]) -> DataFrame:
     """The checks as rows of the table `quality`."""
     rows = [(run_id, c.suite, c.expectation, c.success, c.observed, c.unexpected_count, c.details) for c in checks]
-    return spark.createDataFrame(rows, QUALITY)
+    return spark.createDataFrame(rows, SCHEMA)
 
 
 def record(spark: SparkSession, lake: Lake, run_id: str, checks: Sequence[Check]) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from spark_jobs import __version__
+from spark_jobs.pipeline import published_tables
 from spark_jobs.replay.windows.late_events import drops
 from spark_jobs.tables.lake import Lake, result_tables
 
@@ -45,15 +46,8 @@ TABLES = {
     "pair_firings": "pairs",
     "late_join_rows": "late_events",
 }
-# What the replay counts of each table, and of the source.
-_COUNTS = {
-    "": "rows_read",
-    "panes": "panes",
-    "window_results": "windows",
-    "late_events": "too_late",
-    "invalid_events": "invalid",
-    "pairs": "pairs",
-}
+# The count of a run that equals the rows of each table, and of the source.
+_COUNTS = {"": "rows_read", **{table.name: table.counted_as for table in published_tables.ALL if table.counted_as}}
 _SETTINGS = ("OPENLINEAGE_URL", "OPENLINEAGE_CONFIG")
 _TRANSPORT = "OPENLINEAGE__TRANSPORT"
 

@@ -13,13 +13,14 @@ from pyspark.sql import types as T
 
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.published_tables import LATE_EVENTS
 from spark_jobs.tables import columns, source
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.published import read_as_of
 
-# What `late_events` says of a row itself; a source's column of this name has another there, or is that time.
-_TOLD = ("event_time", "arrival_time", "watermark", "late_by_ms", "window_start", "window_end", "run_id")
+# The columns that `late_events` adds; a source's column of such a name has another name there, or is that time.
+_ADDED = tuple(column.name for column in LATE_EVENTS.own_columns if not column.when)
 
 
 def note(spark: SparkSession, pipeline: Pipeline, whole: Run | None, versions: Mapping[str, int]) -> str:
@@ -65,7 +66,7 @@ def require_types(spark: SparkSession, pipeline: Pipeline, lake: Lake, shown: Ru
 
 def _kept(field: T.StructField, there: set[str]) -> list[T.StructField]:
     """The field as `late_events` calls it; none that is the row's time, or that it has not."""
-    if field.name.lower() not in _TOLD:
+    if field.name.lower() not in _ADDED:
         return [field]
     other = f"source_{field.name}"
     return [T.StructField(other, field.dataType)] if other.lower() in there else []

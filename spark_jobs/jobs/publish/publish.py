@@ -20,14 +20,15 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import arrival_slices
+from spark_jobs.pipeline.published_tables import BY_NAME, PUBLISHABLE
 from spark_jobs.tables import files, ledger, publishing
 from spark_jobs.tables.interval import Interval
-from spark_jobs.tables.lake import DERIVED_TABLES, GATE_TABLE, TABLES, Lake, behind_folder
+from spark_jobs.tables.lake import GATE_TABLE, Lake, behind_folder
 from spark_jobs.tables.ledger import REPAIR, ROLLBACK, Run, Step
 from spark_jobs.tables.publishing import Base, OvertakenError
 
 # Tables whose rows belong to no window: a run over a part of time adds to them at most.
-_TIMELESS = ("invalid_events", "advances")
+_TIMELESS = tuple(name for name in PUBLISHABLE if BY_NAME[name].timeless)
 # As many runs may have to be finished first, or may come in between.
 _ATTEMPTS = 50
 
@@ -131,10 +132,10 @@ def _committed(spark: SparkSession, lake: Lake, run: Run, base: Base) -> dict[st
         def back(table: str) -> int:
             return publishing.restore(spark, lake, run.run_id, table, wanted.get(table), base)
 
-        there = _side_by_side(back, [table for table in TABLES if table in wanted or table in base.versions])
+        there = _side_by_side(back, [table for table in PUBLISHABLE if table in wanted or table in base.versions])
         return {table: there[table] for table in wanted}
     interval = Interval(run.interval_start, run.interval_end)
-    staged = {table: _folders(spark, lake, run, table) for table in TABLES}
+    staged = {table: _folders(spark, lake, run, table) for table in PUBLISHABLE}
 
     left: tuple[str, ...] = () if interval.whole else _TIMELESS
     if run.kind == REPAIR:
@@ -147,7 +148,7 @@ def _committed(spark: SparkSession, lake: Lake, run: Run, base: Base) -> dict[st
 
     changed = [t for t, (own, behind) in staged.items() if behind or (own and t not in left)]
     # Of a table that tells of others, a run that has none of it leaves nothing: it would tell of what is gone.
-    kept = {} if interval.whole else {t: v for t, v in base.versions.items() if t not in DERIVED_TABLES}
+    kept = {} if interval.whole else {t: v for t, v in base.versions.items() if not BY_NAME[t].derived}
     return {**kept, **_side_by_side(forth, changed)}
 
 

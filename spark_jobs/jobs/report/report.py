@@ -21,8 +21,8 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.report import join_report, series
 from spark_jobs.jobs.report.write_page import write_page
 from spark_jobs.pipeline.durations import format_duration
-from spark_jobs.pipeline.expectations import COMPLETE_TABLE
 from spark_jobs.pipeline.model import LateData, Pipeline, Strategy
+from spark_jobs.pipeline.published_tables import COMPLETE_TABLE
 from spark_jobs.replay.panes import complete_results, per_epoch, retractions, triggers
 from spark_jobs.replay.rows import window_assigners
 from spark_jobs.replay.windows import late_events

@@ -6,8 +6,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.jobs.stage.slices import Slice
-from spark_jobs.pipeline.expectations import COMPLETE_TABLE
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.published_tables import COMPLETE_TABLE
 from spark_jobs.replay.panes import complete_results, pane_contents
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.prepare import source_columns

@@ -12,8 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.expectations import COMPLETE_TABLE
 from spark_jobs.pipeline.model import Accumulation, Pipeline
+from spark_jobs.pipeline.published_tables import COMPLETE_TABLE
 from spark_jobs.replay.engine import no_watermarks
 from spark_jobs.replay.panes import retractions, triggers
 from spark_jobs.replay.rows import columns as c

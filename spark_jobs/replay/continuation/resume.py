@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import EmitKind, LateData, Order, Pipeline, Strategy
+from spark_jobs.pipeline.published_tables import ADVANCES
 from spark_jobs.replay.panes import triggers
 from spark_jobs.replay.rows import arrival_order, candidates, emission, timestamps, window_assigners
 from spark_jobs.replay.rows.epochs import Axis, axis, falls_idle
@@ -28,7 +29,7 @@ from spark_jobs.replay.watermark.census import CLOSE_CELL, FIRE_CELL, moving, wi
 from spark_jobs.replay.windows.calendar import first_passages
 
 #: The columns of a kept emission; `watermark` and `partition_watermarks` as in the table `watermarks`.
-COLUMNS = ("emitted_at", "watermark", "partition_watermarks")
+COLUMNS = tuple(name for name in ADVANCES.names if name != "run_id")
 
 _RISING = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS)
 # Before every clock that a row may have, and as a number of any tick still a long.

@@ -10,12 +10,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.published_tables import PARTITIONS
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.prepare import declared_labels
 
 #: The staged table of `partitions`, which is not published, and its columns.
-TABLE = "partitions"
-COLUMNS = ("source_partition", "last_event_time", "read_until")
+TABLE, COLUMNS = PARTITIONS.name, PARTITIONS.names
 
 
 def partitions(groups: DataFrame, pipeline: Pipeline, *, until_us: int | None) -> DataFrame:
