@@ -27,12 +27,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     house = Checkout(options.root.resolve())
     if options.list:
-        measure = next(one for one in MEASURES if one.name == options.list)
+        measure = next(measure for measure in MEASURES if measure.name == options.list)
         lines = [str(place) for place in figure(measure, house).places]
     elif options.json:
-        lines = [json.dumps({one.name: _as_json(figure(one, house)) for one in MEASURES}, indent=2)]
+        lines = [json.dumps({measure.name: _as_json(figure(measure, house)) for measure in MEASURES}, indent=2)]
     else:
-        lines = [line for one in MEASURES for line in _rows(figure(one, house))]
+        lines = [line for measure in MEASURES for line in _rows(figure(measure, house))]
     sys.stdout.write("".join(f"{line}\n" for line in lines))
     return 0
 
@@ -41,21 +41,23 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.house", description="Measure the house.")
     parser.add_argument("--root", type=Path, default=Path(__file__).parents[2], help="the checkout to measure")
     shape = parser.add_mutually_exclusive_group()
-    shape.add_argument("--list", metavar="NAME", choices=[one.name for one in MEASURES], help="the places of a measure")
+    shape.add_argument(
+        "--list", metavar="NAME", choices=[measure.name for measure in MEASURES], help="the places of a measure"
+    )
     shape.add_argument("--json", action="store_true", help="all figures as JSON")
     return parser
 
 
-def _as_json(taken: Figure) -> dict[str, object]:
-    return {"value": taken.value, "places": len(taken.places), "files": taken.files, "groups": taken.groups}
+def _as_json(result: Figure) -> dict[str, object]:
+    return {"value": result.value, "places": len(result.places), "files": result.files, "groups": result.groups}
 
 
-def _rows(taken: Figure) -> list[str]:
+def _rows(result: Figure) -> list[str]:
     """Format the line of a measure, and a second line with its largest groups."""
-    measure = taken.measure
-    other = f"{len(taken.places)} places" if measure.counts == "files" else f"{taken.files} files"
-    rows = [f"{measure.name:<24}{measure.label:<52}{taken.value:>6}  ({other})"]
-    groups = list(taken.groups.items())
+    measure = result.measure
+    other = f"{len(result.places)} places" if measure.counts == "files" else f"{result.files} files"
+    rows = [f"{measure.name:<24}{measure.label:<52}{result.value:>6}  ({other})"]
+    groups = list(result.groups.items())
     if groups:
         listed = ", ".join(f"{name} {count}" for name, count in groups[:_GROUPS_SHOWN])
         rest = sum(count for _, count in groups[_GROUPS_SHOWN:])

@@ -84,9 +84,9 @@ def _sentence_at(text: Text, position: int) -> str:
     """Return the sentence that a position is in."""
     return next(
         (
-            one.text
-            for one in sentences(Passage(0, text.text))
-            if one.position <= position < one.position + len(one.text)
+            sentence.text
+            for sentence in sentences(Passage(0, text.text))
+            if sentence.position <= position < sentence.position + len(sentence.text)
         ),
         text.text,
     )
@@ -95,7 +95,12 @@ def _sentence_at(text: Text, position: int) -> str:
 def hits_in_name(name: Name) -> Iterator[Hit]:
     """Yield the banned words of a name."""
     for ban in bans():
-        if ban.names == "part" and any(ban.in_names.fullmatch(part) for part in name.parts):
+        if _is_hit(name, ban):
             yield Hit(name.line, name.name, ban)
-        elif ban.names == "whole" and name.role not in _NO_VARIABLES and ban.in_names.fullmatch(name.name.lstrip("_")):
-            yield Hit(name.line, name.name, ban)
+
+
+def _is_hit(name: Name, ban: Ban) -> bool:
+    if ban.names == "part":
+        return any(ban.in_names.fullmatch(part) for part in name.parts)
+    is_variable = name.role not in _NO_VARIABLES and not name.name.isupper()
+    return ban.names == "whole" and is_variable and ban.in_names.fullmatch(name.name.lstrip("_")) is not None

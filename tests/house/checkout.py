@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-_NEVER = frozenset(
-    {"__pycache__", "build", "dist", "lake", "metastore_db", "node_modules", "reports", "spark-warehouse"}
-)
+_NEVER = frozenset({"__pycache__", "node_modules"})
+#: What builds and runs write into the checkout's own folder.
+_NEVER_AT_TOP = frozenset({"build", "dist", "lake", "metastore_db", "reports", "site", "spark-warehouse"})
 #: Folders that hold import packages; a module's dotted name begins below them.
 _SOURCE_ROOTS = ("plugins/", "src/")
 
@@ -119,6 +119,7 @@ def _walk(root: Path) -> Iterator[str]:
         if "pyvenv.cfg" in files:
             folders.clear()
             continue
-        folders[:] = [name for name in folders if not name.startswith(".") and name not in _NEVER]
+        never = _NEVER | _NEVER_AT_TOP if Path(folder) == root else _NEVER
+        folders[:] = [name for name in folders if not name.startswith(".") and name not in never]
         for name in files:
             yield (Path(folder) / name).relative_to(root).as_posix()

@@ -1,9 +1,11 @@
 """Comparisons: enum values compared as strings, where a misspelt value is a silent "no".
 
-A place is a comparison (`==`, `!=`, `in`, `not in`) or a `case` with a string that is a value of one of the project's
-enums or of the window kinds. Its other side is `<member>.value`, or a name or attribute that holds a kind: one of
-`HOLDERS`, or a field whose annotation is an enum of the project. A text of a document read by key, such as
-`facts.value("windows.kind")`, counts too: the key's last part is the name.
+A place is a comparison (`==`, `!=`, `in`, `not in`) or a `case` with the string of a value. The value is that of an
+enum of the project, or a window kind. The other side is one of these:
+
+- `<member>.value`;
+- a name or attribute that holds a kind: one of `HOLDERS`, or a field whose annotation is an enum of the project;
+- a value of a document by key, such as `facts.value("windows.kind")`, if the key's last part is such a name.
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ def _cases(node: ast.Match) -> list[ast.expr]:
 
 
 def _is_by_string(operands: list[ast.expr], values: frozenset[str], holders: frozenset[str]) -> bool:
-    return any(_is_text(one, values) for one in operands) and any(_holds(one, holders) for one in operands)
+    return any(_is_text(side, values) for side in operands) and any(_holds(side, holders) for side in operands)
 
 
 def _is_text(node: ast.expr, values: frozenset[str]) -> bool:

@@ -11,7 +11,7 @@ Passing a member on, as an argument or a default, decides nothing and does not c
 ("none", "count", "event_time") count only beside a subject that names the kind, such as `declared.trigger.kind`.
 
 A predicate that is nothing but such a comparison, such as `are_sessions(pipeline)`, only renames the `if`. The files
-that call one and decide on nothing else are counted apart: a branch on a kind is less visible there, not gone.
+that call such a predicate and decide on nothing else are counted apart: their branch is less visible, not gone.
 
 Output tables have no comparisons. One measure counts the files that name a table, by literal or by constant. The other
 counts the files that list or map at least two tables, and so need an entry for a new one.
@@ -115,6 +115,10 @@ def _reasons(module: Module, kind: Kind) -> Iterator[Place]:
 
 
 def _reason(node: ast.AST, kind: Kind) -> str | None:
+    return _comparison(node, kind) or _listing(node, kind) or _definition(node, kind)
+
+
+def _comparison(node: ast.AST, kind: Kind) -> str | None:
     match node:
         case ast.Compare() if _compares(node, kind):
             return f"compares: {ast.unparse(node)}"
@@ -122,12 +126,22 @@ def _reason(node: ast.AST, kind: Kind) -> str | None:
             return f"compares: {ast.unparse(node)}"
         case ast.Match() if any(_decides(case.pattern, node.subject, kind) for case in node.cases):
             return f"matches: {ast.unparse(node.subject)}"
+    return None
+
+
+def _listing(node: ast.AST, kind: Kind) -> str | None:
+    match node:
         case ast.Dict() if _lists([key for key in node.keys if key], kind):
             return "maps: keys of a dict"
         case ast.Set() | ast.Tuple() | ast.List() if _lists(node.elts, kind):
             return f"lists: {ast.unparse(node)[:60]}"
         case ast.Constant(str(text)) if kind.listing.search(text):
             return f"lists in a text: {text[:60]!r}"
+    return None
+
+
+def _definition(node: ast.AST, kind: Kind) -> str | None:
+    match node:
         case ast.ClassDef() if node.name in kind.enums:
             return f"defines: class {node.name}"
         case ast.Assign(targets=[ast.Name(name)], value=ast.Constant(value)) if name in kind.constants:
@@ -202,10 +216,10 @@ def _last_name(node: ast.expr) -> str:
 def _predicates(modules: Iterable[Module], kind: Kind) -> frozenset[str]:
     """The full names of functions, and `.name` of methods, that are one comparison on the kind."""
     return frozenset(
-        f".{one.name}" if one.owner else f"{module.dotted}.{one.name}"
+        f".{function.name}" if function.owner else f"{module.dotted}.{function.name}"
         for module in modules
-        for one in definitions(module)
-        if (returned := is_single_return(one.node)) is not None and _is_comparison(returned, kind)
+        for function in definitions(module)
+        if (returned := is_single_return(function.node)) is not None and _is_comparison(returned, kind)
     )
 
 
@@ -216,12 +230,12 @@ def _is_comparison(node: ast.expr, kind: Kind) -> bool:
 
 
 def _uses(module: Module, predicates: frozenset[str]) -> Iterator[Place]:
-    known = imported(module)
+    imports = imported(module)
     for node in module.nodes:
         match node:
-            case ast.Name(name, ast.Load()) if known.get(name) in predicates:
+            case ast.Name(name, ast.Load()) if imports.get(name) in predicates:
                 yield Place(module.path, node.lineno, f"uses the predicate {name}")
-            case ast.Attribute(ast.Name(owner), name) if f"{known.get(owner)}.{name}" in predicates:
+            case ast.Attribute(ast.Name(owner), name) if f"{imports.get(owner)}.{name}" in predicates:
                 yield Place(module.path, node.lineno, f"uses the predicate {owner}.{name}")
             case ast.Attribute(_, name, ast.Load()) if f".{name}" in predicates:
                 yield Place(module.path, node.lineno, f"uses the predicate .{name}")

@@ -28,9 +28,11 @@ def _contracts(house: Checkout) -> list[list[set[str]]]:
     if "pyproject.toml" not in house.paths:
         return []
     settings = tomllib.loads(house.read("pyproject.toml")).get("tool", {}).get("importlinter", {})
-    layered = [one for one in settings.get("contracts", []) if one["type"] == "layers"]
+    layered = [contract for contract in settings.get("contracts", []) if contract["type"] == "layers"]
     return [
-        [_layer(names, prefix) for names in one["layers"]] for one in layered for prefix in one.get("containers", [""])
+        [_layer(names, prefix) for names in contract["layers"]]
+        for contract in layered
+        for prefix in contract.get("containers", [""])
     ]
 
 

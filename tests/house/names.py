@@ -1,7 +1,7 @@
-"""Names: what a module defines, each once a scope: functions, classes, parameters, variables, attributes and aliases.
+"""Names: what a module defines, once a scope: functions, classes, parameters, variables, attributes and aliases.
 
-A field is a name with an annotation in a class's body: it is a key of the pipeline file or a column, so that it may have
-a name that a variable may not. The file's own name counts as the name of a module, on line 1.
+A field is a name in a class's body. It is a key of the pipeline file or a column, so that it may have a name that a
+variable may not. The file's own name counts as the name of a module, on line 1.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ def names(module: Module) -> Iterator[Name]:
 
 
 def _names_in(scope: _Scope) -> Iterator[Name]:
-    seen: set[tuple[str, str]] = set()
+    yielded: set[tuple[str, str]] = set()
     for node in _own_nodes(scope):
-        for one in _defined(node, is_class_body=isinstance(scope, ast.ClassDef)):
-            if (one.name, one.role) not in seen:
-                seen.add((one.name, one.role))
-                yield one
+        for definition in _defined(node, is_class_body=isinstance(scope, ast.ClassDef)):
+            if (definition.name, definition.role) not in yielded:
+                yielded.add((definition.name, definition.role))
+                yield definition
         if isinstance(node, _Scope):
             yield from _names_in(node)
 

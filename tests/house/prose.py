@@ -25,7 +25,7 @@ from tests.house.allowance import Allowance, counts
 from tests.house.banned import hits_in_name, hits_in_text
 from tests.house.checkout import Checkout, Place
 from tests.house.names import names
-from tests.house.sentences import paragraphs, sentences
+from tests.house.sentences import Passage, paragraphs, sentences
 from tests.house.texts import Text, texts_of_documents, texts_of_module
 from tests.house.words import PRODUCT_TEXTS, TEST_TEXTS
 
@@ -68,13 +68,13 @@ def _long_ones(text: Text) -> Iterator[Place]:
         for sentence in sentences(paragraph):
             if sentence.words > LONGEST_SENTENCE:
                 message = (
-                    f"sentence of {sentence.words} words, at most {LONGEST_SENTENCE}: '{_start(sentence.text)} ...'"
+                    f"sentence of {sentence.words} words, at most {LONGEST_SENTENCE}: '{_start(text, sentence)} ...'"
                 )
                 yield Place(text.path, text.line_of(sentence.position), message)
 
 
-def _start(sentence: str) -> str:
-    return " ".join(sentence.split()[:6])
+def _start(text: Text, sentence: Passage) -> str:
+    return " ".join(text.source[sentence.position :].split()[:6])
 
 
 def _first_word(text: Text) -> Iterator[Place]:

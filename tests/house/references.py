@@ -5,7 +5,7 @@
   document; its anchor is `b1`. One mention is one place. Without the page none resolves.
 - A link of a document is relative. It resolves if the file exists, and its anchor if it has one.
 - A file is named in a code span of a document, docstring or comment, by a path that begins with a folder of the
-  checkout or that is the name of a file. Patterns and placeholders (`*`, `<`, `{`, `...`) are left out.
+  checkout. Patterns and placeholders (`*`, `<`, `{`, `...`) are left out.
 - A module is named in a code span by its full dotted name; what follows the module is a name that it binds.
 """
 
@@ -44,11 +44,11 @@ def unresolved_rules(house: Checkout) -> Iterator[Place]:
 
 
 def _mentions(text: Text) -> Iterator[tuple[int, str, frozenset[str]]]:
-    for found in _RULES.finditer(text.text):
-        numbers = re.findall(r"\d+", found.group(1))
-        yield text.line_of(found.start()), " ".join(found.group().split()), frozenset(f"rule-{n}" for n in numbers)
-    for found in _SECTION.finditer(text.text):
-        yield text.line_of(found.start()), found.group(1), frozenset({found.group(1).lower()})
+    for match in _RULES.finditer(text.text):
+        numbers = re.findall(r"\d+", match.group(1))
+        yield text.line_of(match.start()), " ".join(match.group().split()), frozenset(f"rule-{n}" for n in numbers)
+    for match in _SECTION.finditer(text.text):
+        yield text.line_of(match.start()), match.group(1), frozenset({match.group(1).lower()})
 
 
 def _anchors(source: str) -> frozenset[str]:
@@ -64,15 +64,15 @@ def dead_links(house: Checkout) -> Iterator[Place]:
     """Yield each relative link of a document whose file or anchor does not exist."""
     for document in house.documents:
         prose = _without_code_blocks(document.source)
-        for found in _LINK.finditer(prose):
-            target = found.group(1)
+        for match in _LINK.finditer(prose):
+            target = match.group(1)
             if "://" not in target and not target.startswith("mailto:") and not _leads(house, document.path, target):
-                yield Place(document.path, prose[: found.start()].count("\n") + 1, f"link to {target}")
+                yield Place(document.path, prose[: match.start()].count("\n") + 1, f"link to {target}")
 
 
 def _without_code_blocks(source: str) -> str:
-    def blank(found: re.Match[str]) -> str:
-        return "\n" * found.group().count("\n")
+    def blank(match: re.Match[str]) -> str:
+        return "\n" * match.group().count("\n")
 
     return re.sub(r"^( *)(`{3,}|~{3,}).*?^\1\2 *$", blank, source, flags=re.MULTILINE | re.DOTALL)
 
@@ -102,9 +102,9 @@ def missing_modules(house: Checkout) -> Iterator[Place]:
     roots = {name.split(".")[0] for name in modules if "." in name}
     for text, line, span in _spans(house):
         name = span.removesuffix("()")
-        if _DOTTED.fullmatch(name) and name.split(".")[0] in roots and not name.endswith((".py", ".md")):
-            if name not in packages and not _is_bound(name, modules):
-                yield Place(text.path, line, f"module {name}")
+        is_module = _DOTTED.fullmatch(name) and name.split(".")[0] in roots and not name.endswith((".py", ".md"))
+        if is_module and name not in packages and not _is_bound(name, modules):
+            yield Place(text.path, line, f"module {name}")
 
 
 def _is_bound(name: str, modules: dict[str, Module]) -> bool:
@@ -132,8 +132,8 @@ def _bound(module: Module) -> frozenset[str]:
 
 def _spans(house: Checkout) -> Iterator[tuple[Text, int, str]]:
     for text in _texts(house):
-        for found in _SPAN.finditer(text.source):
-            yield text, text.line_of(found.start()), found.group(1).strip()
+        for match in _SPAN.finditer(text.source):
+            yield text, text.line_of(match.start()), match.group(1).strip()
 
 
 def _texts(house: Checkout) -> Iterator[Text]:

@@ -1,9 +1,10 @@
 """Sentences: how a text divides into paragraphs, sentences and words.
 
-A paragraph of a docstring ends at an empty line, and at a list item. Lines that are indented deeper than the docstring
-are no prose (formulas, tables, drawings), but for the items of a section such as `Args:`. Lines that align columns, with
-two blanks inside, are none either. A sentence ends with a period, question mark or exclamation mark before a blank and
-a capital, digit or code span. A word has a letter or digit; a code span is one word.
+- A paragraph of a docstring ends at an empty line, and at a list item.
+- Lines that are indented deeper than the docstring are no prose: formulas, tables, drawings. List items and the items
+  of a section such as `Args:` are prose. Lines that align columns, with two blanks inside, are not.
+- A sentence ends with a period, question mark or exclamation mark before a blank and a capital, digit or code span.
+- A word has a letter or digit. A code span is one word.
 """
 
 from __future__ import annotations
@@ -73,10 +74,10 @@ def _indent(line: str) -> int:
 
 def sentences(paragraph: Passage) -> Iterator[Passage]:
     """Yield the sentences of a paragraph."""
-    text = _ABBREVIATION.sub(lambda found: found.group().replace(".", "_"), paragraph.text)
+    text = _ABBREVIATION.sub(lambda match: match.group().replace(".", "_"), paragraph.text)
     begin = 0
-    for found in _SENTENCE_END.finditer(text):
-        yield Passage(paragraph.position + begin, paragraph.text[begin : found.start()])
-        begin = found.end()
+    for match in _SENTENCE_END.finditer(text):
+        yield Passage(paragraph.position + begin, paragraph.text[begin : match.start()])
+        begin = match.end()
     if text[begin:].strip():
         yield Passage(paragraph.position + begin, paragraph.text[begin:])

@@ -28,7 +28,7 @@ def long_functions(house: Checkout) -> Iterator[Place]:
         for node in module.nodes
         if isinstance(node, Function) and node.end_lineno is not None
     ]
-    for lines, node, module in sorted(functions, key=lambda one: -one[0]):
+    for lines, node, module in sorted(functions, key=lambda pair: -pair[0]):
         if lines > LONGEST_FUNCTION:
             yield Place(module.path, node.lineno, f"{node.name}: {lines} lines", module.package)
 
@@ -36,7 +36,7 @@ def long_functions(house: Checkout) -> Iterator[Place]:
 def long_files(house: Checkout) -> Iterator[Place]:
     """Yield each long file, the longest first."""
     lengths = [(module.source.count("\n"), module) for module in house.modules]
-    for lines, module in sorted(lengths, key=lambda one: -one[0]):
+    for lines, module in sorted(lengths, key=lambda pair: -pair[0]):
         if lines > LONGEST_FILE:
             yield Place(module.path, 1, f"{lines} lines", module.package.split(".")[0])
 

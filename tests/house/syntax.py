@@ -25,7 +25,7 @@ class Definition:
     @property
     def is_property(self) -> bool:
         """Whether it is read like a value."""
-        names = (getattr(one, "attr", getattr(one, "id", "")) for one in self.node.decorator_list)
+        names = (getattr(decorator, "attr", getattr(decorator, "id", "")) for decorator in self.node.decorator_list)
         return any(name in _PROPERTIES for name in names)
 
 

@@ -6,8 +6,8 @@
   in a call of `...Error`. A log line is an argument of a logging or printing call. All others are texts;
 - documents: each paragraph, heading and list item of Markdown. Code blocks, tables, HTML and front matter are no prose.
 
-`text` is `source` with code spans, link targets and list marks masked: each character stays at its place, so that a
-position in one is a position in the other.
+`text` is `source` with code spans, link targets and list marks masked. Each character stays at its place: a position in
+`text` is a position in `source`.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ class Text:
         return self.line + (self.source.count("\n", 0, position) if self.is_block else 0)
 
 
-def _letters(found: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", MASK, found.group())
+def _letters(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", MASK, match.group())
 
 
-def _blanks(found: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", " ", found.group())
+def _blanks(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", match.group())
 
 
 @cache
@@ -92,7 +92,9 @@ def _docstrings_in(module: Module, node: Documented, name: str, *, is_public: bo
 
 
 def _is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    return any("property" in ast.unparse(one) or "fixture" in ast.unparse(one) for one in node.decorator_list)
+    return any(
+        "property" in ast.unparse(decorator) or "fixture" in ast.unparse(decorator) for decorator in node.decorator_list
+    )
 
 
 def _comments(module: Module) -> Iterator[Text]:
@@ -132,10 +134,10 @@ def _spans_of_strings(module: Module) -> dict[int, list[tuple[int, int]]]:
 
 
 def _comment_start(line: str, strings: Iterable[tuple[int, int]]) -> int | None:
-    for found in re.finditer("#", line):
-        column = len(line[: found.start()].encode())
+    for mark in re.finditer("#", line):
+        column = len(line[: mark.start()].encode())
         if not any(begins <= column < ends for begins, ends in strings):
-            return found.start()
+            return mark.start()
     return None
 
 
@@ -157,7 +159,7 @@ def _string(node: ast.AST) -> str | None:
         case ast.Constant(str(text)):
             return text
         case ast.JoinedStr(values):
-            return "".join(str(one.value) if isinstance(one, ast.Constant) else MASK for one in values)
+            return "".join(str(part.value) if isinstance(part, ast.Constant) else MASK for part in values)
     return None
 
 
@@ -200,5 +202,5 @@ def texts_of_document(document: Document) -> tuple[Text, ...]:
 
 def _without_front_matter(source: str) -> str:
     """Blank the block between two lines `---` at the beginning."""
-    found = re.match(r"---\n.*?\n---\n", source, re.DOTALL)
-    return source if found is None else "\n" * found.group().count("\n") + source[found.end() :]
+    block = re.match(r"---\n.*?\n---\n", source, re.DOTALL)
+    return source if block is None else "\n" * block.group().count("\n") + source[block.end() :]

@@ -5,7 +5,7 @@ A module is a product file that is not `__init__` or `__main__`. A test of its n
 `tests/spark/`, ...) is the module's folder below its root package. For `tidemark_airflow` the suite `tests/airflow`
 itself is a mirror. The second measure accepts a test of the name anywhere under `tests/`.
 
-The measure says where to look, not what is covered.
+The measure shows where to look, not what is covered.
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
 """Wirings: the modules that wire the engine, which ideally is one.
 
 A stage is a function of `spark_jobs/replay` that turns rows into rows of another kind (`STAGES`). A module wires the
-engine if it calls at least `FEWEST` different stages of other modules. A call counts by the function's name, whatever
-its module is called; a method of `self` and a function of the module itself do not count. The names that mean little
+engine if it calls at least `FEWEST` different stages of other modules.
+
+A call counts by the function's name, whatever its module is called. Methods of `self` and functions of the module
+itself do not count. The names that mean little
 alone, such as `panes`, count only as functions of an imported module. A module also wires the engine if it derives a
 class from one of a module that does: it exchanges stages by overriding them.
 
-The second measure does not know names: it counts the modules outside `replay` that call at least `FEWEST_FRAMES`
-different functions of `replay` whose result is a DataFrame.
+The second measure has no list of names. It counts the modules outside `replay` that call at least `FEWEST_FRAMES`
+different functions of `replay` with a DataFrame as result.
 """
 
 from __future__ import annotations
@@ -47,20 +49,20 @@ def wirings(house: Checkout) -> Iterator[Place]:
 
 
 def _derived(module: Module, wiring: set[str]) -> set[str]:
-    known = imported(module)
+    imports = imported(module)
     bases = {ast.unparse(base) for node in module.nodes if isinstance(node, ast.ClassDef) for base in node.bases}
-    return {base for base in bases if known.get(base, "").rpartition(".")[0] in wiring}
+    return {base for base in bases if imports.get(base, "").rpartition(".")[0] in wiring}
 
 
 def _stages(module: Module) -> set[str]:
-    known = imported(module)
-    own = {one.name for one in definitions(module) if not one.owner}
+    imports = imported(module)
+    own = {function.name for function in definitions(module) if not function.owner}
     called: set[str] = set()
     for node in module.nodes:
         match node:
-            case ast.Call(ast.Name(name)) if name in known and name in STAGES - own:
+            case ast.Call(ast.Name(name)) if name in imports and name in STAGES - own:
                 called.add(name)
-            case ast.Call(ast.Attribute(ast.Name(owner), name)) if owner in known:
+            case ast.Call(ast.Attribute(ast.Name(owner), name)) if owner in imports:
                 called |= {name} & (STAGES | STAGES_OF_MODULES)
     return called
 
@@ -68,11 +70,13 @@ def _stages(module: Module) -> set[str]:
 def callers_of_frames(house: Checkout) -> Iterator[Place]:
     """Yield each module outside replay that calls many of its functions which return a DataFrame."""
     frames = {
-        f"{module.dotted}.{one.name}"
+        f"{module.dotted}.{function.name}"
         for module in house.product
         if module.dotted.startswith(_REPLAY)
-        for one in definitions(module)
-        if not one.owner and one.node.returns is not None and "DataFrame" in ast.unparse(one.node.returns)
+        for function in definitions(module)
+        if not function.owner
+        and function.node.returns is not None
+        and "DataFrame" in ast.unparse(function.node.returns)
     }
     for module in house.product:
         called = sorted(_calls(module) & frames)
@@ -82,12 +86,12 @@ def callers_of_frames(house: Checkout) -> Iterator[Place]:
 
 
 def _calls(module: Module) -> set[str]:
-    known = imported(module)
+    imports = imported(module)
     called: set[str] = set()
     for node in module.nodes:
         match node:
-            case ast.Call(ast.Name(name)) if name in known:
-                called.add(known[name])
-            case ast.Call(ast.Attribute(ast.Name(owner), name)) if owner in known:
-                called.add(f"{known[owner]}.{name}")
+            case ast.Call(ast.Name(name)) if name in imports:
+                called.add(imports[name])
+            case ast.Call(ast.Attribute(ast.Name(owner), name)) if owner in imports:
+                called.add(f"{imports[owner]}.{name}")
     return called
