@@ -35,37 +35,60 @@ class Passage(NamedTuple):
         return sum(1 for word in self.text.split() if _HAS_LETTER.search(word))
 
 
+class _Line(NamedTuple):
+    """A line of a docstring: `text` is empty if the line is no prose."""
+
+    position: int
+    text: str
+    begins_item: bool
+
+
 def paragraphs(text: Text) -> Iterator[Passage]:
     """Yield the paragraphs of a docstring, or the one that a text of a document is."""
     if text.kind != "docstring":
         yield Passage(0, text.text)
         return
     begin, lines = 0, list[str]()
-    for position, line in _prose_lines(text.text):
-        if lines and (not line.strip() or _ITEM.match(line)):
+    for line in _prose_lines(text.text):
+        if lines and (line.begins_item or not line.text.strip()):
             yield Passage(begin, "\n".join(lines))
             lines = []
-        if line.strip():
-            begin = begin if lines else position
-            lines.append(line)
+        if line.text.strip():
+            begin = begin if lines else line.position
+            lines.append(line.text)
     if lines:
         yield Passage(begin, "\n".join(lines))
 
 
-def _prose_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each line with its position; a line that is no prose is empty."""
+def _prose_lines(text: str) -> Iterator[_Line]:
     lines = text.split("\n")
     margin = min((_indent(line) for line in lines[1:] if line.strip()), default=0)
-    position, section_indent, previous_is_item = 0, None, False
+    position, section, is_in_item = 0, _Section(), False
     for number, line in enumerate(lines):
         depth = 0 if number == 0 else _indent(line) - margin
-        is_item = bool(_ITEM.match(line)) or (previous_is_item and depth > 0)
-        if line.strip() and depth <= 0:
-            section_indent = margin if line.strip().rstrip(":") in _SECTIONS and line.rstrip().endswith(":") else None
-        is_prose = (depth <= 0 or is_item or section_indent is not None) and not _COLUMNS.search(line.strip())
-        yield position, line if is_prose else ""
-        previous_is_item = is_item and bool(line.strip())
+        if line.strip():
+            section.enter(line.strip(), depth)
+            is_in_item = bool(_ITEM.match(line)) or (is_in_item and depth > 0)
+        is_prose = (depth <= 0 or is_in_item or section.is_open) and not _COLUMNS.search(line.strip())
+        begins_item = bool(_ITEM.match(line)) or (section.is_open and depth in {0, section.item_depth})
+        yield _Line(position, line if is_prose else "", begins_item)
+        is_in_item = is_in_item and bool(line.strip())
         position += len(line) + 1
+
+
+class _Section:
+    """Whether a line is in a section such as `Args:`, and how deep the section's items are indented."""
+
+    def __init__(self) -> None:
+        self.is_open = False
+        self.item_depth = 0
+
+    def enter(self, line: str, depth: int) -> None:
+        """Read the next line that is not empty."""
+        if depth <= 0:
+            self.is_open, self.item_depth = line.endswith(":") and line.rstrip(":") in _SECTIONS, 0
+        elif self.is_open and not self.item_depth:
+            self.item_depth = depth
 
 
 def _indent(line: str) -> int:

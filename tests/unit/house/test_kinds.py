@@ -94,7 +94,7 @@ def test_a_table_counts_where_it_is_named_and_where_tables_are_listed(make: Make
         "spark_jobs/member.py": "stage(rows, Table.LATE_EVENTS)",
         "spark_jobs/listed.py": 'TABLES_OF_A_JOIN = ("pairs", "late_events")',
         "spark_jobs/mapped.py": 'STATISTICS = {"panes": 1, "watermarks": 2}',
-        "spark_jobs/none.py": '"""Writes panes."""\nx = "panes of a window"\nfrom spark_jobs import panes\npanes.panes()',
+        "spark_jobs/none.py": '"""Writes panes."""\nx = "panes of a window"\npanes.panes()',
     })  # fmt: skip
     names = {place.path for place in kinds.table_names(house)}
     assert names == {f"spark_jobs/{name}.py" for name in ("named", "member", "listed", "mapped")}

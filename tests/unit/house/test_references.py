@@ -41,18 +41,18 @@ def test_a_range_resolves_by_the_numbers_that_are_written(make: Make) -> None:
 
 def test_links_lead_to_files_and_to_their_anchors(make: Make) -> None:
     house = make({
-        "docs/a.md": "[b](b.md) [c](c.md)\n[1](b.md#one-two) [2](b.md#two) [web](https://example.org/x) [own](#missing)\n",
+        "docs/a.md": "[b](b.md) [c](c.md)\n[1](b.md#one-two) [2](b.md#two) [web](https://x.org/) [own](#no)\n",
         "docs/b.md": "# One two\n\n```\n[not a link](nowhere.md)\n```\n",
     })  # fmt: skip
-    dead = ["docs/a.md:1 link to c.md", "docs/a.md:2 link to b.md#two", "docs/a.md:2 link to #missing"]
+    dead = ["docs/a.md:1 link to c.md", "docs/a.md:2 link to b.md#two", "docs/a.md:2 link to #no"]
     assert texts(references.dead_links(house)) == dead
 
 
 def test_named_files_and_modules_exist(make: Make) -> None:
     house = make({
-        "README.md": "`spark_jobs/a.py`, `spark_jobs/gone.py`, `spark_jobs/*.py`, `my/own.py`, `lake/run.html`\n",
+        "README.md": "`spark_jobs/a.py`, `spark_jobs/gone.py`, `spark_jobs/*.py`, `my/own.py`, `lake/a.html`\n",
         "spark_jobs/__init__.py": "",
-        "spark_jobs/a.py": '"""See `spark_jobs.a.scan`, `spark_jobs.a.lost`, `spark_jobs.b`, `other.b`."""\ndef scan(): ...',
+        "spark_jobs/a.py": '"""See `spark_jobs.a.scan`, `spark_jobs.a.lost`, `spark_jobs.b`."""\ndef scan(): ...',
     })  # fmt: skip
     assert texts(references.missing_files(house)) == ["README.md:1 file spark_jobs/gone.py"]
     lost = ["spark_jobs/a.py:1 module spark_jobs.a.lost", "spark_jobs/a.py:1 module spark_jobs.b"]

@@ -76,7 +76,9 @@ def test_comparisons_with_the_string_of_an_enum_value(make: Make) -> None:
 
 
 def test_imports_for_types_from_an_upper_layer(make: Make) -> None:
-    contract = '[[tool.importlinter.contracts]]\nname = "x"\ntype = "layers"\nlayers = ["a.jobs", "a.replay | a.tables"]\n'
+    contract = (
+        '[[tool.importlinter.contracts]]\nname = "x"\ntype = "layers"\nlayers = ["a.jobs", "a.replay | a.tables"]\n'
+    )
     house = make({
         "pyproject.toml": contract,
         "a/replay.py": "if TYPE_CHECKING:\n    from a.jobs.run import Run",
