@@ -2,9 +2,9 @@
 
 A file decides on a kind, and so has to be read again for a new one, if it does one of these:
 
-- it defines the kind: the enum, or a constant such as `SESSION = "session"`;
+- it defines the kind: the enum, a class such as `SlidingWindows`, or a constant such as `SESSION = "session"`;
 - it compares with a member or value: `==`, `is`, `in`, a `case`, or `isinstance` with the kind's class;
-- it maps or lists members or values: a key of a dict, an element of a set, tuple or list;
+- it maps or lists members, values or classes: a key of a dict, an element of a set, tuple or list;
 - it lists values in a text: a pattern such as `tumbling|sliding`, or an error such as "known: session, sliding".
 
 Passing a member on, as an argument or a default, decides nothing and does not count. Values that other enums share
@@ -14,7 +14,8 @@ A predicate that is nothing but such a comparison, such as `are_sessions(pipelin
 that call such a predicate and decide on nothing else are counted apart: their branch is less visible, not gone.
 
 Output tables have no comparisons. One measure counts the files that name a table, by literal or by constant. The other
-counts the files that list or map at least two tables, and so need an entry for a new one.
+counts the files that list or map at least two tables, and so need an entry for a new one. The literal "watermarks" also
+names a step; it counts wherever it is.
 """
 
 from __future__ import annotations
@@ -31,9 +32,15 @@ from tests.house.syntax import definitions, docstring_nodes, imported, is_single
 TABLES = frozenset(
     {"panes", "window_results", "late_events", "invalid_events", "watermarks", "pairs", "complete_results"}
 )
-_TABLE_ENUMS = frozenset({"Table", "OutputTable", "PublishedTable", "ResultTable", "published_tables"})
 _TABLE_CONSTANTS = frozenset({"RESULT_TABLES", "JOIN_TABLES", "COMPLETE_TABLE", "PUBLISHED_TABLES", "TABLES"})
+#: Constants of steps that are called like a table.
+_STEPS = frozenset({"WATERMARKS"})
 _FEWEST_LISTED = 2
+#: The nodes that may decide on a kind.
+_DECIDING = (
+    ast.Assign, ast.Call, ast.ClassDef, ast.Compare, ast.Constant, ast.Dict, ast.List, ast.Match, ast.Set, ast.Subscript,
+    ast.Tuple,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -107,9 +114,9 @@ def _direct(module: Module, kind: Kind) -> tuple[Place, ...]:
 
 
 def _reasons(module: Module, kind: Kind) -> Iterator[Place]:
-    documented = docstring_nodes(module.tree)
+    documented = docstring_nodes(module)
     for node in module.nodes:
-        reason = None if node in documented else _reason(node, kind)
+        reason = _reason(node, kind) if isinstance(node, _DECIDING) and node not in documented else None
         if reason:
             yield Place(module.path, node.lineno, reason)  # type: ignore[attr-defined]  # every reason has a line
 
@@ -133,6 +140,8 @@ def _listing(node: ast.AST, kind: Kind) -> str | None:
     match node:
         case ast.Dict() if _lists([key for key in node.keys if key], kind):
             return "maps: keys of a dict"
+        case ast.Subscript(slice=index) if _is_member(index, kind):
+            return f"maps: {ast.unparse(node)}"
         case ast.Set() | ast.Tuple() | ast.List() if _lists(node.elts, kind):
             return f"lists: {ast.unparse(node)[:60]}"
         case ast.Constant(str(text)) if kind.listing.search(text):
@@ -142,7 +151,7 @@ def _listing(node: ast.AST, kind: Kind) -> str | None:
 
 def _definition(node: ast.AST, kind: Kind) -> str | None:
     match node:
-        case ast.ClassDef() if node.name in kind.enums:
+        case ast.ClassDef() if node.name in kind.enums | kind.classes:
             return f"defines: class {node.name}"
         case ast.Assign(targets=[ast.Name(name)], value=ast.Constant(value)) if name in kind.constants:
             return f"defines: {name} = {value!r}"
@@ -181,7 +190,7 @@ def _is_member(node: ast.expr, kind: Kind) -> bool:
 
 
 def _lists(elements: list[ast.expr], kind: Kind) -> bool:
-    if any(_is_member(element, kind) for element in elements):
+    if any(_is_member(element, kind) or _last_name(element) in kind.classes for element in elements):
         return True
     texts = [element.value for element in elements if isinstance(element, ast.Constant)]
     listed = [text for text in texts if text in kind.values]
@@ -244,7 +253,7 @@ def _uses(module: Module, predicates: frozenset[str]) -> Iterator[Place]:
 def table_names(house: Checkout) -> Iterator[Place]:
     """Yield each place of the product that names a published table."""
     for module in house.product:
-        documented = docstring_nodes(module.tree)
+        documented = docstring_nodes(module)
         for node in module.nodes:
             if node not in documented and (name := _table(node)):
                 yield Place(module.path, node.lineno, f"names {name}")  # type: ignore[attr-defined]  # an expression
@@ -272,8 +281,10 @@ def _table(node: ast.AST) -> str | None:
     match node:
         case ast.Constant(str(text)) if text in TABLES:
             return text
-        case ast.Attribute(owner, member) if member.lower() in TABLES and _last_name(owner) in _TABLE_ENUMS:
-            return member.lower()
+        case ast.Name(name, ast.Load()) if name.lower() in TABLES and name.isupper() and name not in _STEPS:
+            return name.lower()
+        case ast.Attribute(attr=name) if name.lower() in TABLES and name.isupper():
+            return name.lower()
         case ast.Name(name, ast.Load()) | ast.Attribute(attr=name) if name in _TABLE_CONSTANTS:
             return name
     return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 from tests.house.checkout import Module
@@ -30,10 +31,10 @@ class Name(NamedTuple):
         return [part.lower() for part in _PART.findall(self.name)]
 
 
-def names(module: Module) -> Iterator[Name]:
-    """Yield the names that a module defines."""
-    yield Name(1, module.name, "module")
-    yield from _names_in(module.tree)
+@cache
+def names(module: Module) -> tuple[Name, ...]:
+    """Return the names that a module defines."""
+    return (Name(1, module.name, "module"), *_names_in(module.tree))
 
 
 def _names_in(scope: _Scope) -> Iterator[Name]:

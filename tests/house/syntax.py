@@ -51,12 +51,10 @@ def docstring_of(node: Documented) -> ast.Constant | None:
 
 
 @cache
-def docstring_nodes(tree: ast.Module) -> set[ast.AST]:
+def docstring_nodes(module: Module) -> set[ast.AST]:
     """Return the literals that are docstrings."""
     return {
-        literal
-        for node in ast.walk(tree)
-        if isinstance(node, Documented) and (literal := docstring_of(node)) is not None
+        literal for node in module.nodes if isinstance(node, Documented) and (literal := docstring_of(node)) is not None
     }
 
 
@@ -69,6 +67,7 @@ def is_single_return(node: Function) -> ast.expr | None:
     return None
 
 
+@cache
 def imported(module: Module) -> dict[str, str]:
     """Map each imported name to what it stands for: `grid` to `spark_jobs.replay.windows`."""
     names: dict[str, str] = {}

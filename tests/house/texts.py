@@ -142,7 +142,7 @@ def _comment_start(line: str, strings: Iterable[tuple[int, int]]) -> int | None:
 
 
 def _messages(module: Module) -> Iterator[Text]:
-    documented = docstring_nodes(module.tree)
+    documented = docstring_nodes(module)
     errors, logs = _strings_of_calls(module)
     parts = {part for node in module.nodes if isinstance(node, ast.JoinedStr) for part in ast.walk(node)}
     for node in module.nodes:

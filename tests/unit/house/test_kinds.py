@@ -19,6 +19,9 @@ DECIDING = [
     (WINDOW, 'raise ValueError(f"found {kind}, known: session, sliding, tumbling")'),
     (WINDOW, 'SESSION = "session"'),
     (WINDOW, "class WindowKind: pass"),
+    (WINDOW, "class SlidingWindows: pass"),
+    (WINDOW, "ASSIGNERS = {SlidingWindows: assign}"),
+    (WINDOW, "ASSIGNERS[WindowKind.SESSION] = assign"),
     (WINDOW, "match windows:\n    case Session(gap_ms=gap): pass"),
     (WINDOW, "match windows.kind:\n    case WindowKind.SESSION: pass"),
     (WINDOW, 'match windows.kind:\n    case "session" | "sliding": pass'),
@@ -40,6 +43,8 @@ NOT_DECIDING = [
     (WINDOW, '"""Law: tumbling, sliding or session windows."""'),
     (WINDOW, 'x = "the session of a key"'),
     (WINDOW, "x = trigger.kind is TriggerKind.COUNT"),
+    (WINDOW, "x = Windows[0]"),
+    (WINDOW, "def assign(windows: SlidingWindows) -> None: ..."),
     (TRIGGER, 'x = order == "event_time"'),
     (TRIGGER, 'COLUMNS = ("event_time", "arrival_time")'),
     (TRIGGER, 'x = column == "count"'),
@@ -92,10 +97,11 @@ def test_a_table_counts_where_it_is_named_and_where_tables_are_listed(make: Make
     house = make({
         "spark_jobs/named.py": 'stage(rows, "panes")',
         "spark_jobs/member.py": "stage(rows, Table.LATE_EVENTS)",
+        "spark_jobs/constant.py": "from spark_jobs.published_tables import PANES\nstage(rows, PANES)",
         "spark_jobs/listed.py": 'TABLES_OF_A_JOIN = ("pairs", "late_events")',
         "spark_jobs/mapped.py": 'STATISTICS = {"panes": 1, "watermarks": 2}',
         "spark_jobs/none.py": '"""Writes panes."""\nx = "panes of a window"\npanes.panes()',
     })  # fmt: skip
     names = {place.path for place in kinds.table_names(house)}
-    assert names == {f"spark_jobs/{name}.py" for name in ("named", "member", "listed", "mapped")}
+    assert names == {f"spark_jobs/{name}.py" for name in ("constant", "listed", "mapped", "member", "named")}
     assert {place.path for place in kinds.table_lists(house)} == {"spark_jobs/listed.py", "spark_jobs/mapped.py"}

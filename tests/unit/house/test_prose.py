@@ -10,7 +10,7 @@ from tests.house.allowance import FILE
 from tests.unit.house.conftest import Make
 
 LONG = "Word" + " word" * 25
-TELLS = 'name the noun ("the arguments ..."), or use "returns", "contains", "distinguishes"'
+INSTEAD = 'name the noun ("the arguments ..."), or use "returns", "contains", "distinguishes"'
 FIT = "Word" + " word" * 24
 
 
@@ -126,7 +126,7 @@ def test_more_findings_than_allowed_fail_with_their_lines(make: Make, capsys: py
     assert run(root) == 1
     assert capsys.readouterr().out.splitlines() == [
         'a.md:1: \'says\' is banned: use "returns", "contains", "shows", "declares"',
-        f"a.md:3: 'tells' is banned: {TELLS}",
+        f"a.md:3: 'tells' is banned: {INSTEAD}",
         "a.md: 2 findings, 1 allowed",
     ]
 
