@@ -38,8 +38,8 @@ _STEPS = frozenset({"WATERMARKS"})
 _FEWEST_LISTED = 2
 #: The nodes that may decide on a kind.
 _DECIDING = (
-    ast.Assign, ast.Call, ast.ClassDef, ast.Compare, ast.Constant, ast.Dict, ast.List, ast.Match, ast.Set, ast.Subscript,
-    ast.Tuple,
+    ast.Assign, ast.Call, ast.ClassDef, ast.Compare, ast.Constant, ast.Dict, ast.List, ast.Match, ast.Set,
+    ast.Subscript, ast.Tuple,
 )  # fmt: skip
 
 
