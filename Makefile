@@ -49,7 +49,7 @@ test: setup ## all tests but the soak; PYTEST_ARGS are passed on
 	@echo "==> pytest"
 	@$(PY) -m pytest -m "not soak" $(SIDE_BY_SIDE) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-lint: setup ## ruff, mypy and the import contracts
+lint: setup ## ruff, mypy, the import contracts and the words of code and documents
 	@echo "==> ruff"
 	@$(VENV)/bin/ruff check
 	@$(VENV)/bin/ruff format --check
@@ -57,6 +57,8 @@ lint: setup ## ruff, mypy and the import contracts
 	@$(VENV)/bin/mypy
 	@echo "==> import-linter"
 	@$(VENV)/bin/lint-imports --no-logo
+	@echo "==> prose"
+	@$(PY) -m tests.house.prose
 
 bench: setup ## compare with plain Spark and Structured Streaming
 	@$(PY) -m tests.benchmarks.bench $(BENCH_ARGS)

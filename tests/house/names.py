@@ -1,0 +1,72 @@
+"""Names: what a module defines, once a scope: functions, classes, parameters, variables, attributes and aliases.
+
+A field is a name in a class's body. It is a key of the pipeline file or a column, so that it may have a name that a
+variable may not. The file's own name counts as the name of a module, on line 1.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from tests.house.checkout import Module
+
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_Scope = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+class Name(NamedTuple):
+    """One definition; `role` is variable, field, attribute, function, class, alias or module."""
+
+    line: int
+    name: str
+    role: str
+
+    @property
+    def parts(self) -> list[str]:
+        """The words that the name consists of, in lower case."""
+        return [part.lower() for part in _PART.findall(self.name)]
+
+
+@cache
+def names(module: Module) -> tuple[Name, ...]:
+    """Return the names that a module defines."""
+    return (Name(1, module.name, "module"), *_names_in(module.tree))
+
+
+def _names_in(scope: _Scope) -> Iterator[Name]:
+    yielded: set[tuple[str, str]] = set()
+    for node in _own_nodes(scope):
+        for definition in _defined(node, is_class_body=isinstance(scope, ast.ClassDef)):
+            if (definition.name, definition.role) not in yielded:
+                yielded.add((definition.name, definition.role))
+                yield definition
+        if isinstance(node, _Scope):
+            yield from _names_in(node)
+
+
+def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a scope, and inner scopes without what is in them."""
+    for child in ast.iter_child_nodes(scope):
+        yield child
+        if not isinstance(child, _Scope):
+            yield from _own_nodes(child)
+
+
+def _defined(node: ast.AST, *, is_class_body: bool) -> Iterator[Name]:
+    match node:
+        case ast.ClassDef(name):
+            yield Name(node.lineno, name, "class")
+        case ast.FunctionDef(name) | ast.AsyncFunctionDef(name):
+            yield Name(node.lineno, name, "function")
+        case ast.arg(name) | ast.Name(name, ast.Store()):
+            yield Name(node.lineno, name, "field" if is_class_body else "variable")
+        case ast.Attribute(ast.Name("self"), name, ast.Store()):
+            yield Name(node.lineno, name, "attribute")
+        case ast.alias(asname=str(name)):
+            yield Name(node.lineno, name, "alias")
+        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+            yield Name(node.lineno, name, "variable")
