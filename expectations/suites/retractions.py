@@ -22,8 +22,9 @@ _MOMENT = ("fired_at", "watermark")
 def rows(staged: Staged) -> DataFrame:
     """`panes` and `retractions` of each number, `pane.*` and `retraction.*` what they show, `next.*` the pane after."""
     where = ("key", *windows.bounds(staged.pipeline))
-    told = ("window_end", "pane_index", *_SHOWN, *_MOMENT)
-    panes, withdrawn = (rows.select(*where, *told) for rows in (staged.panes, staged.retractions))
+    # The end of a session is one of its bounds already.
+    columns = dict.fromkeys((*where, "window_end", "pane_index", *_SHOWN, *_MOMENT))
+    panes, withdrawn = (rows.select(*columns) for rows in (staged.panes, staged.retractions))
     after = panes.withColumn("pane_index", F.col("pane_index") - 1)
     kinds = {"pane": panes, "retraction": withdrawn, "next": after}
     apart = [rows.withColumn("kind", F.lit(kind)) for kind, rows in kinds.items()]
