@@ -1,6 +1,6 @@
 """Pictures of a page are put into its HTML, so that they take the colours of the page: light, dark, and the switch.
 
-An image whose file is an SVG of `docs/images` becomes the SVG's own text. Its description is the image's alternative text.
+An image of `docs/images` that is an SVG becomes the SVG's text. Its description is the image's alternative text.
 """
 
 from __future__ import annotations

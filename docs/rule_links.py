@@ -1,9 +1,9 @@
 """References to the semantics page: their written forms, the anchors that they name, and links for the built site.
 
-    rule 53            #rule-53     one rule of Flink
-    rules 20-28        #rule-20     several: a range or a list; each number is a reference
-    semantics B4       #b4          a section of the replay model; without the word `semantics` in a link's neighbourhood
-    semantics V3       #v3          a version of Flink
+    rule 53           #rule-53              a rule of Flink
+    rules 20-28       #rule-20, #rule-28    a range; also a list: rules 60, 69 and 70
+    semantics B4      #b4                   a section of the replay model
+    semantics V3      #v3                   a behaviour that differs between versions of Flink
 
 These are the forms of new text. `older_forms` finds the other forms in use, which mean the same.
 """
@@ -27,12 +27,12 @@ _NUMBER = r"\d+[a-z]?\b(?!\.\d)"
 _RULES = re.compile(rf"\b[Rr]ules?\s+{_NUMBER}(?:(?:\s*[-,]\s*|,?\s+and\s+){_NUMBER})*")
 _SECTION = re.compile(r"\bsemantics\s+[BV]\d+(?:(?:,\s*|,?\s+and\s+)[BV]\d+)*")
 _OLDER = (
-    # "semantics page, B4", "semantics page B4", "Page sections B1, B4.", "page section B94", "section B2.4"
+    # After "semantics page", "page section" or "page sections".
     re.compile(r"\b(?:[Ss]emantics\s+page,?|[Pp]age\s+sections?)\s+[BV]\d+(?:\.\d+)?(?:,\s*[BV]\d+)*"),
-    # "(B7)", "law (B3):", "after V3", "before V4"
+    # A section alone in brackets, and a version after "before" or "after".
     re.compile(r"(?<=\()[BV]\d+(?=[);,])|(?<=\bbefore )V\d+\b|(?<=\bafter )V\d+\b"),
 )
-_ONE = re.compile(r"(?P<first>\d+)[a-z]?(?:\s*-\s*(?P<last>\d+))?|(?P<section>[BV]\d+)")
+_ONE = re.compile(r"(?P<first>\d+)[a-z]?(?:\s*-\s*(?P<last>\d+))?|(?P<section>[BV]\d+)(?:\.\d+)?")
 _ANCHOR = re.compile(r"\{\s*#(?P<anchor>rule-\d+|[bv]\d+)\b")
 _TAG = re.compile(r"(<!--.*?-->|<[^>]+>)", re.DOTALL)
 _NO_LINKS = frozenset(("a", "code", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "script", "style", "svg"))
