@@ -35,7 +35,7 @@ LEFT, RIGHT, TOP, BOTTOM = 50, 388, 14, 44
 LATE_ROWS = (
     # (arrival, event time), minutes after noon
     *((2, 1), (4, 3), (6, 5.5), (8, 4), (10, 9), (12, 11), (14, 13), (16, 15.5), (18, 8), (20, 19)),
-    *((22, 21), (24, 16), (26, 26), (28, 6), (30, 29)),
+    *((22, 21), (24, 14), (26, 26), (28, 6), (30, 29)),
 )
 TWO_PARTITIONS = (
     # (arrival, event time, partition)
@@ -220,7 +220,7 @@ def style() -> str:
     return f"""
 :where(svg.tm) {{ {light} }}
 @media (prefers-color-scheme: dark) {{ :where(svg.tm) {{ {dark} }} }}
-.tm text {{ font: 13px system-ui, sans-serif; fill: var(--tm-ink); }}
+.tm text {{ font: 13px -apple-system, 'Helvetica Neue', Helvetica, Arial, sans-serif; fill: var(--tm-ink); }}
 .tm .tick, .tm .axis-name {{ fill: var(--tm-muted); font-size: 12px; }}
 .tm .small {{ font-size: 12px; }}
 .tm .halo {{ paint-order: stroke; stroke: var(--tm-paper); stroke-width: 4px; stroke-linejoin: round; }}
@@ -259,7 +259,7 @@ def arrival() -> str:
     for came, happened in LATE_ROWS:
         picture.line("delay", picture.x(came), picture.y(came), picture.x(came), picture.y(happened))
         picture.mark("on-time", came, happened)
-    picture.text("small end halo", picture.x(25), picture.y(29), "no delay: known when it happens")
+    picture.text("small end halo", picture.x(23), picture.y(26), "no delay: known when it happens")
     picture.text("small end halo", picture.x(27.4), picture.y(3), "a delay of 22 minutes")
     return picture.svg()
 
@@ -271,9 +271,9 @@ def watermark() -> str:
     picture.steps("watermark step", advances(source_rows(LATE_ROWS), pipeline()))
     for came, happened in LATE_ROWS:
         picture.mark("on-time", came, happened)
-    x = picture.x(16.9)
-    picture.line("delay", x, picture.y(15.5), x, picture.y(10.5))
-    picture.text("small halo", x + 6, picture.y(12.3), "bound 5 min")
+    x = picture.x(21)
+    picture.line("delay", x, picture.y(19), x, picture.y(14))
+    picture.text("small halo", x + 4, picture.y(17.1), "5 min")
     picture.text("small end halo", picture.x(14.5), picture.y(18.5), "newest row so far")
     picture.text("small end halo", picture.x(27.4), picture.y(3), "the watermark never falls")
     return picture.svg()
