@@ -21,7 +21,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def _with_pages(entries: list[Any], docs: Path) -> list[Any]:
-    return [kept for entry in entries if (kept := _entry(entry, docs))]
+    return [page for entry in entries if (page := _entry(entry, docs))]
 
 
 def _entry(entry: Any, docs: Path) -> Any:

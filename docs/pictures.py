@@ -135,9 +135,9 @@ class Picture:
 
     def add(self, tag: str, css: str, text: str | None = None, **attributes: Any) -> None:
         """Add an element; numbers are rounded to a tenth of a unit."""
-        written = " ".join(f'{name.replace("_", "-")}="{_number(value)}"' for name, value in attributes.items())
+        assigned = " ".join(f'{name.replace("_", "-")}="{_number(value)}"' for name, value in attributes.items())
         end = "/>" if text is None else f">{escape(text)}</{tag}>"
-        self.parts.append(f'<{tag} class="{css}" {written}{end}')
+        self.parts.append(f'<{tag} class="{css}" {assigned}{end}')
 
     def line(self, css: str, x1: float, y1: float, x2: float, y2: float) -> None:
         """Add a straight line between two places in units."""
@@ -332,12 +332,12 @@ def _fates(rows: Sequence[Mapping[str, Any]], replayed: reference.Replay) -> dic
     """Return the fate of each row: a late row is the row that the pane before it lacks."""
     fates = dict.fromkeys((row["row"] for row in rows), "on-time")
     fates.update((late["row"], "too-late") for late in replayed.late_events)
-    shown: dict[datetime, set[int]] = {}
+    contents: dict[datetime, set[int]] = {}
     for pane in replayed.panes:
-        earlier = shown.get(pane["window_start"], set())
+        earlier = contents.get(pane["window_start"], set())
         if pane["timing"] == "late":
             fates.update((number, "late") for number in set(pane["members"]) - earlier)
-        shown[pane["window_start"]] = earlier | set(pane["members"])
+        contents[pane["window_start"]] = earlier | set(pane["members"])
     return fates
 
 
@@ -369,7 +369,7 @@ def _lane(picture: Picture, top: float, fired: Sequence[Mapping[str, Any]]) -> N
         width = 6.4 * len(text) + 14
         x = picture.x(minutes(pane["fired_at"]))
         role = "too-late" if withdrawn else "late" if pane["timing"] == "late" else "on-time"
-        # A withdrawn pane is written above the pane that takes its place.
+        # A withdrawn pane stands above the pane that takes its place.
         y = top + (0 if withdrawn else 18)
         picture.add("rect", f"{role} box", x=x - width / 2, y=y - 5, width=width, height=17, rx=4)
         picture.text("small middle", x, y + 8, text)

@@ -68,19 +68,19 @@ def older_forms(text: str) -> Iterator[Reference]:
 
 
 def _numbers(match: re.Match[str]) -> Iterator[Reference]:
-    for one in _ONE.finditer(match[0]):
-        for name, value in one.groupdict().items():
+    for number in _ONE.finditer(match[0]):
+        for name, value in number.groupdict().items():
             if value is not None:
                 anchor = value.lower() if name == "section" else f"rule-{value}"
-                yield Reference(match.start() + one.start(name), match.start() + one.end(name), anchor)
+                yield Reference(match.start() + number.start(name), match.start() + number.end(name), anchor)
 
 
-def linked(html: str, url: str, known: frozenset[str]) -> str:
+def linked(html: str, url: str, page_anchors: frozenset[str]) -> str:
     """Return the HTML with a link to `url` around each reference in its text. Raises ValueError for an unknown one."""
     parts, closed_by = _TAG.split(html), ""
     for i, part in enumerate(parts):
         if i % 2 == 0:
-            parts[i] = part if closed_by else _linked_text(part, url, known)
+            parts[i] = part if closed_by else _linked_text(part, url, page_anchors)
         elif closed_by:
             closed_by = "" if part == f"</{closed_by}>" else closed_by
         elif (name := _tag_name(part)) in _NO_LINKS:
@@ -93,12 +93,12 @@ def _tag_name(tag: str) -> str:
     return match[1].lower() if match and not tag.endswith("/>") else ""
 
 
-def _linked_text(text: str, url: str, known: frozenset[str]) -> str:
-    for reference in sorted(references(text), key=lambda one: one.start, reverse=True):
-        if reference.anchor not in known:
+def _linked_text(text: str, url: str, page_anchors: frozenset[str]) -> str:
+    for reference in sorted(references(text), key=lambda reference: reference.start, reverse=True):
+        if reference.anchor not in page_anchors:
             raise ValueError(f"{text.strip()[:80]!r}: the semantics page has no #{reference.anchor}")
-        shown = text[reference.start : reference.end]
-        link = f'<a class="tm-rule" href="{url}#{reference.anchor}">{shown}</a>'
+        label = text[reference.start : reference.end]
+        link = f'<a class="tm-rule" href="{url}#{reference.anchor}">{label}</a>'
         text = text[: reference.start] + link + text[reference.end :]
     return text
 

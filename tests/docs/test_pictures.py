@@ -15,6 +15,6 @@ def test_a_picture_is_up_to_date(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_a_picture_asks_no_other_host(name: str) -> None:
+def test_a_picture_loads_nothing_from_another_host(name: str) -> None:
     root = ET.fromstring(PICTURES[name]())  # noqa: S314
     assert not [value for element in root.iter() for value in element.attrib.values() if "//" in value]

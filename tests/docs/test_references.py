@@ -19,7 +19,7 @@ UNUSED = {*range(7, 10), *range(45, 50), *range(56, 60), *range(73, 80), 89}
 
 
 def places(text: str) -> Iterator[tuple[int, Reference]]:
-    """Each reference of a text in either form, with its line."""
+    """Yield each reference of a text in either form, with its line."""
     for reference in (*references(text), *older_forms(text)):
         yield text.count("\n", 0, reference.start) + 1, reference
 
@@ -33,7 +33,7 @@ def unresolved(name: str, text: str) -> list[str]:
 
 
 def files() -> list[Path]:
-    """The files of the project that are under version control, or new and not ignored."""
+    """Return the files of the project that are under version control, or new and not ignored."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", *FOLDERS],  # noqa: S607
         cwd=ROOT,
@@ -51,14 +51,14 @@ def test_the_page_has_every_rule_and_section() -> None:
 
 
 def test_every_reference_resolves() -> None:
-    found = [line for file in files() for line in unresolved(str(file.relative_to(ROOT)), file.read_text("utf-8"))]
-    assert not found, "\n".join(found)
+    messages = [line for file in files() for line in unresolved(str(file.relative_to(ROOT)), file.read_text("utf-8"))]
+    assert not messages, "\n".join(messages)
 
 
 def test_references_exist_at_all() -> None:
     """A pattern that matches nothing would pass the test above."""
-    found = [reference for file in files() for _, reference in places(file.read_text("utf-8"))]
-    assert len(found) > 200
+    all_references = [reference for file in files() for _, reference in places(file.read_text("utf-8"))]
+    assert len(all_references) > 200
 
 
 def test_an_unknown_rule_is_reported_with_its_place() -> None:
