@@ -21,7 +21,7 @@ PACKAGES := $(VENV)/packages-$(call content,requirements-build.lock requirements
 PROJECT := $(VENV)/project-$(call content,pyproject.toml)
 COMPILED := $(VENV)/compiled
 
-.PHONY: help setup demo up down test lint bench soak lock clean
+.PHONY: help setup demo up down test lint docs bench soak lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -49,7 +49,7 @@ test: setup ## all tests but the soak; PYTEST_ARGS are passed on
 	@echo "==> pytest"
 	@$(PY) -m pytest -m "not soak" $(SIDE_BY_SIDE) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-lint: setup ## ruff, mypy, the import contracts and the words of code and documents
+lint: setup ## ruff, mypy, the import contracts, the words of code and documents, and the documentation site
 	@echo "==> ruff"
 	@$(VENV)/bin/ruff check
 	@$(VENV)/bin/ruff format --check
@@ -59,6 +59,12 @@ lint: setup ## ruff, mypy, the import contracts and the words of code and docume
 	@$(VENV)/bin/lint-imports --no-logo
 	@echo "==> prose"
 	@$(PY) -m tests.house.prose
+	@echo "==> docs"
+	@site="$$(mktemp -d)"; trap 'rm -rf "$$site"' EXIT; $(mkdocs) --site-dir "$$site"
+
+docs: setup ## build the documentation site, in .tidemark/site
+	@$(mkdocs) --site-dir .tidemark/site
+	@echo "The documentation is in .tidemark/site; open index.html, or serve the folder to search it"
 
 bench: setup ## compare with plain Spark and Structured Streaming
 	@$(PY) -m tests.benchmarks.bench $(BENCH_ARGS)
@@ -96,6 +102,9 @@ $(PACKAGES):
 $(PROJECT): $(PACKAGES)
 	@$(PIP) install --quiet --no-deps --no-build-isolation --no-compile --editable .
 	@touch $@
+
+# Strict: a broken link, an unknown anchor or a page outside the navigation fails. The variable silences advertising.
+mkdocs = NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet --clean
 
 # A name may be a shim without a Python behind it, and a Python may come without its venv module: try before use.
 find_python = for name in $(PYTHON) python3.11 python3; do \

@@ -1,7 +1,7 @@
 """The interval join of two inputs: pairs of rows of one key whose event times lie near each other.
 
 Law, with a the event time of a left row, b of a right one, W the watermark before a row, all in milliseconds, and lower
-and upper inclusive (rules 90-93, page section B94):
+and upper inclusive (rules 90-94):
 
     pair   a + lower <= b <= a + upper, no row is late, and not edge
     late   ts < W
