@@ -180,7 +180,15 @@ def write(drawing: Drawing) -> str:
 
 def _line_of(name: str, value: Any) -> str:
     """Write a key and its value in one line."""
-    return yaml.safe_dump({name: value}, sort_keys=False, width=10**6, default_flow_style=True)[1:-2] + "\n"
+    text: str = yaml.dump({name: value}, Dumper=_Plain, sort_keys=False, width=10**6, default_flow_style=True)
+    return text[1:-2] + "\n"
+
+
+class _Plain(yaml.SafeDumper):
+    """A writer without anchors: equal parts of a pipeline are written twice."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
 
 
 def _list_of(texts: Sequence[str]) -> str:

@@ -8,7 +8,7 @@
     too late                           the row goes to the late output
     no window                          no window takes the row, and the late output does not take it either
 
-Happenings of one step are sorted: late rows, then windows by start, end, key and number of the pane. Times have the
+Happenings of one step are sorted: late rows, withdrawn panes, then windows by start, end, key and number of the pane. Times have the
 drawing's unit.
 """
 
@@ -42,15 +42,15 @@ _GRAMMAR = (
 class Happening(NamedTuple):
     """An entry with its place among those of one step."""
 
+    is_replacement: bool
     start: int
     end: int
     key: str
     pane: int
-    is_replacement: bool
     text: str
 
 
-TOO_LATE = Happening(MIN, MIN, "", 0, False, "too late")
+TOO_LATE = Happening(False, MIN, MIN, "", 0, "too late")
 NO_WINDOW = TOO_LATE._replace(text="no window")
 
 
@@ -66,7 +66,7 @@ class Window(NamedTuple):
         """Give the entry of the window for a text such as `fires with 0 2`."""
         first = "?" if self.start is None else shown(self.start, unit)
         text = f"{self.key} [{first}, {shown(self.end, unit)}) {what}".strip()
-        return Happening(self.start or 0, self.end, self.key, self.pane, is_replacement, text)
+        return Happening(is_replacement, self.start or 0, self.end, self.key, self.pane, text)
 
 
 def fires(timing: str, members: Iterable[int]) -> str:
@@ -81,7 +81,7 @@ def groups(left: Iterable[int], right: Iterable[int]) -> str:
 
 def pair(left: int, right: int, ts: int, unit: str) -> Happening:
     """Give the entry of a pair of an interval join."""
-    return Happening(left, right, "", 0, False, f"{left} with {right} at {shown(ts, unit)}")
+    return Happening(False, left, right, "", 0, f"{left} with {right} at {shown(ts, unit)}")
 
 
 def numbers(members: Iterable[int]) -> str:
