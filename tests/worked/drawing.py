@@ -32,8 +32,15 @@ from tests.worked.happenings import UNITS, is_happening, read_time, shown
 
 #: Columns of rows, in the order in which they are written, with the value that is left out.
 COLUMNS: Mapping[str, Any] = {
-    "key": "", "partition": "p0", "side": "left", "task": 0, "marker": False, "kept": True, "time": None, "arrival": None,
-}  # fmt: skip
+    "key": "",
+    "partition": "p0",
+    "side": "left",
+    "task": 0,
+    "marker": False,
+    "kept": True,
+    "time": None,
+    "arrival": None,
+}
 
 _REQUIRED = ("title", "concept", "answer", "unit", "pipeline", "drawing")
 _OPTIONAL = ("rules", "note", "until", "fails_with")
@@ -171,11 +178,16 @@ def write(drawing: Drawing) -> str:
     if drawing.note:
         text += "note: >-\n" + _indented(textwrap.fill(drawing.note, 114, break_on_hyphens=False))
     text += _line_of("unit", drawing.unit) + "pipeline:\n"
-    text += _indented("".join(_line_of(name, value) for name, value in drawing.pipeline.items()))
+    text += _indented(pipeline_text(drawing))
     if drawing.until is not None:
         text += f"until: {shown(drawing.until, drawing.unit)}\n"
     text += "fails_with:\n" + _indented(_list_of(drawing.fails_with)) if drawing.fails_with else ""
     return text + "drawing: |\n" + _indented(table(drawing))
+
+
+def pipeline_text(drawing: Drawing) -> str:
+    """Write the part of a pipeline file that a drawing needs, a key a line."""
+    return "".join(_line_of(name, value) for name, value in drawing.pipeline.items())
 
 
 def _line_of(name: str, value: Any) -> str:
@@ -244,16 +256,16 @@ def _text(row: Row, name: str, unit: str) -> str:
 def differences(drawn: Sequence[Step], happened: Sequence[Step], unit: str) -> list[str]:
     """List where what happened is not what is drawn, a line each; an empty list if all is as drawn."""
     drawn_lines, lines = dict(_labelled(drawn)), dict(_labelled(happened))
-    found: list[str] = []
+    lines_apart: list[str] = []
     for label in dict.fromkeys([*drawn_lines, *lines]):
         expected, actual = drawn_lines.get(label), lines.get(label)
         if expected is None or actual is None:
-            found.append(f"{label}: {'missing in' if expected is None else 'stands only in'} the drawing")
+            lines_apart.append(f"{label}: {'missing in' if expected is None else 'stands only in'} the drawing")
         if expected and actual and expected.watermark != actual.watermark:
             drawn_at, at = shown(expected.watermark, unit), shown(actual.watermark, unit)
-            found.append(f"{label}: drawn watermark {drawn_at}, replayed {at}")
-        found += _entries(label, expected.happens if expected else (), actual.happens if actual else ())
-    return found
+            lines_apart.append(f"{label}: drawn watermark {drawn_at}, replayed {at}")
+        lines_apart += _entries(label, expected.happens if expected else (), actual.happens if actual else ())
+    return lines_apart
 
 
 def _entries(label: str, drawn: tuple[str, ...], happened: tuple[str, ...]) -> list[str]:

@@ -75,16 +75,16 @@ def reference(drawing: Drawing) -> tuple[Step, ...]:
 
 def _reference_windows(drawing: Drawing, pipeline: Pipeline) -> tuple[Step, ...]:
     rows = rows_of(drawing)
-    told = replay(rows, pipeline, until=_until(drawing), where=_is_kept)
-    story = _Told(drawing)
+    result = replay(rows, pipeline, until=_until(drawing), where=_is_kept)
+    story = _ReplayStory(drawing)
     for clock_us, watermark in _advances(rows, pipeline, _until(drawing)):
         story.advance(story.place(clock_us), watermark)
-    story.panes(told.panes)
-    story.late(told.late_events)
-    for row in told.unassigned_events:
+    story.panes(result.panes)
+    story.late(result.late_events)
+    for row in result.unassigned_events:
         story.happen(Place(row["row"], at_tick=False), NO_WINDOW)
     if pipeline.is_complete:
-        story.complete(told.complete_results)
+        story.complete(result.complete_results)
     return story.steps()
 
 
@@ -102,17 +102,17 @@ def _advances(rows: Iterable[TableRow], pipeline: Pipeline, until: datetime | No
 
 
 def _reference_pairs(drawing: Drawing, pipeline: Pipeline) -> tuple[Step, ...]:
-    both, arrivals, story = joining(pipeline), _arrivals(drawing), _Told(drawing)
-    sources = _sources(both)
+    inputs, arrivals, story = joining(pipeline), _arrivals(drawing), _ReplayStory(drawing)
+    sources = _sources(inputs)
     until_us = None if drawing.until is None else drawing.until * 1000
-    joined = join(arrivals, bounds(pipeline), both.emit, *sources, until_us=until_us)
+    joined = join(arrivals, bounds(pipeline), inputs.emit, *sources, until_us=until_us)
     # The end of the left input, a moment before that of the right one, advances the watermark: a last row that is late
     # keeps that apart from what the last drawn row does.
-    further = join([*arrivals, _last_witness(arrivals)], bounds(pipeline), both.emit, *sources, until_us=until_us)
+    further = join([*arrivals, _last_witness(arrivals)], bounds(pipeline), inputs.emit, *sources, until_us=until_us)
     marks = [mark for mark in joined.watermarks if mark[0] < len(arrivals) or mark[1] == MAX]
     marks += [mark for mark in further.watermarks if mark[0] == len(arrivals)]
     for arrived, watermark in marks:
-        story.advance(Place(arrived - 1, _is_tick(both)), watermark)
+        story.advance(Place(arrived - 1, _is_tick(inputs)), watermark)
     for arrived, one in joined.pairs:
         story.happen(Place(arrived - 1, at_tick=False), pair(one.left["row"], one.right["row"], one.ts, drawing.unit))
     story.late([arrival.row for arrival in joined.late])
@@ -125,12 +125,12 @@ def _last_witness(arrivals: Sequence[Arrival]) -> Arrival:
 
 
 def _reference_groups(drawing: Drawing, pipeline: Pipeline) -> tuple[Step, ...]:
-    both, story, windows = joining(pipeline), _Told(drawing), pipeline.windows
-    taken: CoGroup[str, TableRow] = CoGroup(operator(windows), allowed_lateness_ms=windows.allowed_lateness_ms)
+    inputs, story, windows = joining(pipeline), _ReplayStory(drawing), pipeline.windows
+    taken: CoGroup[Any, Any] = CoGroup(operator(windows), allowed_lateness_ms=windows.allowed_lateness_ms)  # type: ignore[arg-type]  # keys are text, rows are sided
     until_us = None if drawing.until is None else drawing.until * 1000
-    gathered = gather(_arrivals(drawing), taken, both.emit, *_sources(both), until_us=until_us)
+    gathered = gather(_arrivals(drawing), taken, inputs.emit, *_sources(inputs), until_us=until_us)
     for arrived, watermark in gathered.watermarks:
-        story.advance(Place(arrived - 1, _is_tick(both)), watermark)
+        story.advance(Place(arrived - 1, _is_tick(inputs)), watermark)
     for _, group, clock_us in gathered.groups:
         window = Window(group.key, group.window.start, group.window.end, group.index)
         text = groups((row["row"] for row in group.left), (row["row"] for row in group.right))
@@ -139,10 +139,10 @@ def _reference_groups(drawing: Drawing, pipeline: Pipeline) -> tuple[Step, ...]:
     return story.steps()
 
 
-def _is_tick(both: JoiningPipeline) -> bool:
+def _is_tick(inputs: JoiningPipeline) -> bool:
     """Whether watermarks advance between rows; a join's answer has no clock of them."""
-    punctuated = {one.watermark.strategy.value for one in both.inputs} == {"punctuated"}
-    return both.emit.kind.value == "every" and not punctuated
+    punctuated = {one.watermark.strategy.value for one in inputs.inputs} == {"punctuated"}
+    return inputs.emit.kind.value == "every" and not punctuated
 
 
 def _arrivals(drawing: Drawing) -> list[Arrival]:
@@ -152,8 +152,8 @@ def _arrivals(drawing: Drawing) -> list[Arrival]:
     ]
 
 
-def _sources(both: JoiningPipeline) -> list[JoinSource]:
-    inputs: Sequence[JoinInput] = both.inputs if both.right_when is None else both.inputs[:1]
+def _sources(joined: JoiningPipeline) -> list[JoinSource]:
+    inputs: Sequence[JoinInput] = joined.inputs if joined.right_when is None else joined.inputs[:1]
     return [
         JoinSource(one.watermark, tuple(str(label) for (label,) in one.source.source_partition.declared))
         for one in inputs
@@ -171,20 +171,20 @@ def spark(session: SparkSession, drawing: Drawing) -> tuple[Step, ...]:
 def _spark_windows(session: SparkSession, drawing: Drawing, pipeline: Pipeline) -> tuple[Step, ...]:
     from tests.spark.engine import spark_replay
 
-    rows, story = rows_of(drawing), _Told(drawing)
+    rows, story = rows_of(drawing), _ReplayStory(drawing)
     witnesses = [_witness(row) for row in rows] if _has_witnesses(drawing, pipeline) else []
-    told = spark_replay(session, [*rows, *witnesses], pipeline, until=_until(drawing), schema=_SCHEMA)
-    late = told.late_events
+    result = spark_replay(session, [*rows, *witnesses], pipeline, until=_until(drawing), schema=_SCHEMA)
+    late = result.late_events
     met = {row["row"]: _millis(row["watermark"]) for row in late if row["key"] == _WITNESS}
     seen = {row["row"]: met.get(row["row"], MIN) for row in witnesses}
     for place, watermark in steps_like(drawing.steps, seen):
         story.advance(place, watermark)
-    story.panes(row for row in told.panes if row["key"] != _WITNESS)
+    story.panes(row for row in result.panes if row["key"] != _WITNESS)
     story.late(row for row in late if row["key"] != _WITNESS)
     if pipeline.is_complete:
         from tests.spark.engine import rows_of as collected
 
-        story.complete(row for row in collected(told.lazy.complete_results) if row["key"] != _WITNESS)
+        story.complete(row for row in collected(result.lazy.complete_results) if row["key"] != _WITNESS)
     return _with_vanished(drawing, story.steps())
 
 
@@ -220,20 +220,20 @@ def _spark_join(session: SparkSession, drawing: Drawing, pipeline: Pipeline) -> 
     from tests.spark.engine import frame_of
     from tests.spark.engine import rows_of as collected
 
-    both, rows, story = joining(pipeline), rows_of(drawing), _Told(drawing)
-    parts = [rows, None] if both.right_when else [[row for row in rows if row["side"] == side.value] for side in Side]
+    inputs, rows, story = joining(pipeline), rows_of(drawing), _ReplayStory(drawing)
+    parts = [rows, None] if inputs.right_when else [[row for row in rows if row["side"] == side.value] for side in Side]
     left, right = (None if part is None else frame_of(session, part, _SCHEMA) for part in parts)
     assert left is not None
     for place, watermark in steps_like(drawing.steps, {}):
         story.advance(place, watermark)
     if pipeline.join is not None and pipeline.join.by_interval:
-        result = interval_join(left, right, both, bounds(pipeline))
+        result = interval_join(left, right, inputs, bounds(pipeline))
         for row in collected(result.pairs):
             entry = pair(row["left"]["row"], row["right"]["row"], _millis(row["event_time"]), drawing.unit)
             story.happen(story.place(micros(row["fired_at"])), entry)
         late = [result.late_left, result.late_right]
     else:
-        grouped = window_join(left, right, both, pipeline.windows, until=_until(drawing))
+        grouped = window_join(left, right, inputs, pipeline.windows, until=_until(drawing))
         for row in collected(grouped.groups):
             story.window(row, groups(*([one["row"] for one in row[side.value]] for side in Side)))
         late = [grouped.late_left, grouped.late_right]
@@ -242,7 +242,7 @@ def _spark_join(session: SparkSession, drawing: Drawing, pipeline: Pipeline) -> 
     return story.steps()
 
 
-class _Told(Story):
+class _ReplayStory(Story):
     """A story from rows of the published tables."""
 
     def __init__(self, drawing: Drawing) -> None:

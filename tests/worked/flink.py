@@ -1,4 +1,4 @@
-"""Flink's recorded answers as drawings, and drawings as scenarios of the recorded kind.
+"""Flink's recorded answers as drawings, and drawings as scenarios.
 
 `scenario` makes of a drawing what Flink was run on, `answered` gives the drawing with Flink's answer, `drawn` draws any
 recorded scenario. Rows that a condition drops are not in the scenario (watermark behind the condition), or lie under a
@@ -238,9 +238,9 @@ def _united(declared: Mapping[str, Any], side: str, watermark: Declared) -> Decl
 def _declared_partitions(declared: Mapping[str, Any], side: str | None = None) -> list[str]:
     if declared.get("register") == "lazy":
         return []
-    spoken = {e["partition"] for e in declared["events"] if side is None or e.get("side", "left") == side}
+    seen = {e["partition"] for e in declared["events"] if side is None or e.get("side", "left") == side}
     named = declared.get("partitions", ()) if side is None else declared["join"].get(f"{side}_partitions", ())
-    return sorted(spoken.union(named))
+    return sorted(seen.union(named))
 
 
 def _watermark(declared: Mapping[str, Any], strategy: Mapping[str, Any]) -> Declared:
@@ -290,10 +290,10 @@ def _steps(
     declared: Mapping[str, Any], answer: Mapping[str, Any], numbers: Iterable[int], drawing: Drawing
 ) -> tuple[Step, ...]:
     """Flink's answer as steps; `numbers` are the drawing's numbers of the scenario's rows."""
-    told = _Answer(declared, answer, list(numbers), drawing)
-    told.advance_all()
-    told.happen_all()
-    return told.steps()
+    story = _Answer(declared, answer, list(numbers), drawing)
+    story.advance_all()
+    story.happen_all()
+    return story.steps()
 
 
 class _Answer(Story):
@@ -389,30 +389,28 @@ class _Answer(Story):
 
 def plain(declared: Mapping[str, Any]) -> Declared:
     """Give what a scenario means: defaults written out, and values left out, which no drawing holds."""
-    same = {key: value for key, value in declared.items() if key not in ("id", "events", "partitions", "register")}
+    meaning = {key: value for key, value in declared.items() if key not in ("id", "events", "partitions", "register")}
     sides = ("left", "right") if "join" in declared and not declared["join"].get("shared_source") else (None,)
     emit = dict(declared["emit"])
     if emit["mode"] == "periodic":
         emit["phase_ms"] = emit.get("phase_ms", 0) % emit["interval_ms"]
-    same |= {
+    meaning |= {
         "events": [_row(event, declared) for event in declared["events"]],
         "partitions": [_declared_partitions(declared, side) for side in sides],
         "emit": emit,
         "strategy": _watermark(declared, declared["strategy"]),
     }
     if "window" in declared:
-        same["window"] = _windows(declared)
-        same = {k: v for k, v in same.items() if k not in ("allowed_lateness_ms", "accumulation", "trigger")}
+        meaning["window"] = _windows(declared)
+        meaning = {k: v for k, v in meaning.items() if k not in ("allowed_lateness_ms", "accumulation", "trigger")}
     if "join" in declared:
-        same["join"] = _inputs({**declared, "register": "lazy"}, declared["join"], same["strategy"])
-        same.pop("allowed_lateness_ms", None)
-        same.pop("accumulation", None)
-        same.pop("subtasks", None)
-    return same
+        meaning["join"] = _inputs({**declared, "register": "lazy"}, declared["join"], meaning["strategy"])
+        meaning.pop("allowed_lateness_ms", None)
+        meaning.pop("accumulation", None)
+        meaning.pop("subtasks", None)
+    return meaning
 
 
 def unanswered(drawings: Iterable[Drawing]) -> Iterator[Declared]:
     """Give the scenarios of the drawings whose answer is Flink's."""
     return (scenario(drawing) for drawing in drawings if drawing.answer == "flink")
-
-

@@ -8,8 +8,8 @@
     too late                           the row goes to the late output
     no window                          no window takes the row, and the late output does not take it either
 
-Happenings of one step are sorted: late rows, withdrawn panes, then windows by start, end, key and number of the pane. Times have the
-drawing's unit.
+Happenings of one step are sorted: late rows, withdrawn panes, then windows by start, end, key and number of the pane.
+Times have the unit of the drawing.
 """
 
 from __future__ import annotations

@@ -34,14 +34,14 @@ def write_scenarios(path: Path) -> None:
 
 def take_answers(scenarios: Path, results: Path) -> None:
     """Record Flink's answers and redraw the drawings. Raises ValueError for an answer that is an error."""
-    asked, answers = _by_id(scenarios), _by_id(results)
+    declared, answers = _by_id(scenarios), _by_id(results)
     recorded = []
     for drawing in of_flink():
         answer = answers[drawing.name]
         if "error" in answer:
             raise ValueError(f"{drawing.name}: Flink answers {answer['error']}")
         kept = {name: answer[name] for name in _KEPT if name in answer}
-        recorded.append({"id": drawing.name, "scenario": asked[drawing.name], "answer": kept})
+        recorded.append({"id": drawing.name, "scenario": declared[drawing.name], "answer": kept})
         (DRAWINGS / f"{drawing.name}.yaml").write_text(write(answered(drawing, kept)))
     text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in recorded)
     ANSWERS.write_bytes(gzip.compress(text.encode(), mtime=0))

@@ -73,7 +73,10 @@ class Story:
         yield Step("end", MAX if self._has_end else watermark, self._texts(_END, MAX, MAX))
 
     def _texts(self, at: tuple[int, int | None], before: int, after: int) -> tuple[str, ...]:
-        return tuple(self._text(happening, met, before, after) for happening, met in sorted(self._happens[at], key=lambda pair: pair[0]))
+        return tuple(
+            self._text(happening, met, before, after)
+            for happening, met in sorted(self._happens[at], key=lambda pair: pair[0])
+        )
 
     def _text(self, happening: Happening, met: int | None, before: int, after: int) -> str:
         """An entry, with the watermark that came with it where that is none of its step."""

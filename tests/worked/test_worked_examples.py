@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.worked import engines, flink
+from tests.worked import engines, flink, page
 from tests.worked.drawing import Drawing, DrawingError, differences, load, read, write
 from tests.worked.drawing import table as table_of
 
@@ -75,6 +75,11 @@ def test_a_wrong_drawing_fails_on_spark(session: SparkSession, drawing: Drawing)
 def test_an_example_with_a_wrong_expectation_exists_for_each_kind() -> None:
     kinds = {"missing_pane", "surplus_pane", "wrong_content", "wrong_watermark", "missing_late_row", "wrong_pair"}
     assert kinds <= {drawing.name for drawing in WRONG}
+
+
+def test_the_page_shows_the_drawings() -> None:
+    """Run `python -m tests.worked.page` to write the page again."""
+    assert page.PAGE.read_text() == page.text(DRAWINGS)
 
 
 EXAMPLE = """\
