@@ -186,8 +186,12 @@ def write(drawing: Drawing) -> str:
 
 
 def pipeline_text(drawing: Drawing) -> str:
-    """Write the part of a pipeline file that a drawing needs, a key a line."""
-    return "".join(_line_of(name, value) for name, value in drawing.pipeline.items())
+    """Write the part of a pipeline file that a drawing needs, a key a line, and each of several sources in one."""
+    text = ""
+    for name, value in drawing.pipeline.items():
+        is_block = isinstance(value, list)
+        text += f"{name}:\n" + _indented(_list_of(value)) if is_block else _line_of(name, value)
+    return text
 
 
 def _line_of(name: str, value: Any) -> str:
@@ -203,8 +207,8 @@ class _Plain(yaml.SafeDumper):
         return True
 
 
-def _list_of(texts: Sequence[str]) -> str:
-    return "".join(f"- {_line_of('x', text).removeprefix('x: ')}" for text in texts)
+def _list_of(values: Sequence[Any]) -> str:
+    return "".join(f"- {_line_of('x', value).removeprefix('x: ')}" for value in values)
 
 
 def _indented(text: str) -> str:

@@ -173,7 +173,7 @@ def _spark_windows(session: SparkSession, drawing: Drawing, pipeline: Pipeline) 
 
     rows, story = rows_of(drawing), _ReplayStory(drawing)
     witnesses = [_witness(row) for row in rows] if _has_witnesses(drawing, pipeline) else []
-    result = spark_replay(session, [*rows, *witnesses], pipeline, until=_until(drawing), schema=_SCHEMA)
+    result = spark_replay(session, [*rows, *witnesses], pipeline, until=_until(drawing), schema=_schema(rows))
     late = result.late_events
     met = {row["row"]: _millis(row["watermark"]) for row in late if row["key"] == _WITNESS}
     seen = {row["row"]: met.get(row["row"], MIN) for row in witnesses}
@@ -186,6 +186,11 @@ def _spark_windows(session: SparkSession, drawing: Drawing, pipeline: Pipeline) 
 
         story.complete(row for row in collected(result.lazy.complete_results) if row["key"] != _WITNESS)
     return _with_vanished(drawing, story.steps())
+
+
+def _schema(rows: Sequence[TableRow]) -> pa.Schema:
+    has_source = any("source" in row for row in rows)
+    return _SCHEMA.append(pa.field("source", pa.string())) if has_source else _SCHEMA
 
 
 def _has_witnesses(drawing: Drawing, pipeline: Pipeline) -> bool:
@@ -288,7 +293,8 @@ def _window(row: TableRow, pane: int) -> Window:
 
 
 def rows_of(drawing: Drawing) -> list[dict[str, Any]]:
-    """Give a drawing's rows as the pipeline reads them."""
+    """Give a drawing's rows as the pipeline reads them; a union has the name of the source in a column, the side."""
+    is_union = "sources" in drawing.pipeline and "join" not in drawing.pipeline
     return [
         {
             "row": number,
@@ -299,6 +305,7 @@ def rows_of(drawing: Drawing) -> list[dict[str, Any]]:
             "side": row.side,
             "marker": row.marker,
             "kept": row.kept,
+            **({"source": row.side} if is_union else {}),
         }
         for number, row in enumerate(drawing.rows)
     ]
