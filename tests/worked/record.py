@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,10 @@ def _by_id(path: Path) -> dict[str, dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    commands = {("scenarios", 1): write_scenarios, ("answers", 2): take_answers}
+    commands: dict[tuple[str, int], Callable[..., None]] = {
+        ("scenarios", 1): write_scenarios,
+        ("answers", 2): take_answers,
+    }
     command = commands.get((sys.argv[1] if len(sys.argv) > 1 else "", len(sys.argv) - 2))
     if command is None:
         sys.exit(__doc__)

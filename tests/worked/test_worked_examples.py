@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 DRAWINGS, WRONG = load(HERE / "drawings"), load(HERE / "wrong")
+ANSWERS = flink.answers()
 OF_FLINK = [drawing for drawing in DRAWINGS if drawing.answer == "flink"]
 
 
@@ -40,13 +41,34 @@ def test_spark_replays_the_drawing(session: SparkSession, drawing: Drawing) -> N
 
 @pytest.mark.parametrize("drawing", OF_FLINK, ids=name_of)
 def test_the_drawing_is_flinks_answer(drawing: Drawing) -> None:
-    scenario, answer = flink.answers()[drawing.name]
+    scenario, answer = ANSWERS[drawing.name]
     assert flink.scenario(drawing) == scenario
     assert table_of(flink.answered(drawing, answer)) == table_of(drawing)
 
 
+@pytest.mark.parametrize(
+    ("part", "setting", "values"),
+    [
+        ("windows", "kind", {"tumbling", "sliding", "session"}),
+        ("windows", "accumulation", {"discarding", "retracting"}),
+        ("windows", "trigger", {"continuous", "count"}),
+        ("windows", "late_panes", {"per_epoch"}),
+        ("windows", "late_data", {"update"}),
+        ("watermark", "emit", {"every", "every_n"}),
+        ("watermark", "placement", {"source", "after_where"}),
+        ("watermark", "strategy",
+         {"bounded_out_of_orderness", "monotonous", "punctuated", "time_lag", "none"}),
+        ("replay", "mode", {"complete"}),
+        ("replay", "end_of_input", {"keep_open"}),
+    ],
+)  # fmt: skip
+def test_each_setting_is_drawn(part: str, setting: str, values: set[str]) -> None:
+    drawn = [drawing.pipeline.get(part, {}).get(setting) for drawing in DRAWINGS]
+    assert values == {next(iter(value)) if isinstance(value, dict) else value for value in drawn} - {None}
+
+
 def test_no_answer_is_without_a_drawing() -> None:
-    assert sorted(flink.answers()) == [drawing.name for drawing in OF_FLINK]
+    assert sorted(ANSWERS) == [drawing.name for drawing in OF_FLINK]
 
 
 @pytest.mark.parametrize("drawing", [*DRAWINGS, *WRONG], ids=name_of)
