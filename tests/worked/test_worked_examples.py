@@ -1,4 +1,4 @@
-"""The worked examples: each drawing happens as drawn, with the reference and on Spark, and as Flink answered.
+"""The worked examples: each drawing happens as drawn, with the reference, on Spark and in Flink's answer.
 
 `drawings` holds the examples, one a file (see `drawing`); `wrong` holds drawings with one wrong expectation each, for
 which the comparison must fail with the text that the file names.
@@ -6,6 +6,8 @@ which the comparison must fail with the text that the file names.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,7 @@ from tests.worked.drawing import Drawing, DrawingError, differences, load, read,
 from tests.worked.drawing import table as table_of
 
 if TYPE_CHECKING:
+    from _pytest.mark import ParameterSet
     from pyspark.sql import SparkSession
 
 HERE = Path(__file__).parent
@@ -28,13 +31,24 @@ def name_of(drawing: Drawing) -> str:
     return drawing.name
 
 
+def concept_of(drawing: Drawing) -> str:
+    return drawing.concept
+
+
 @pytest.mark.parametrize("drawing", DRAWINGS, ids=name_of)
 def test_reference_replays_the_drawing(drawing: Drawing) -> None:
     assert differences(drawing.steps, engines.reference(drawing), drawing.unit) == []
 
 
+def on_spark() -> Iterator[ParameterSet]:
+    """Every drawing; every other one of each concept takes part in long runs only."""
+    for _, drawings in groupby(sorted(DRAWINGS, key=concept_of), key=concept_of):
+        for place, drawing in enumerate(drawings):
+            yield pytest.param(drawing, id=drawing.name, marks=[pytest.mark.soak] if place % 2 else [])
+
+
 @pytest.mark.spark
-@pytest.mark.parametrize("drawing", DRAWINGS, ids=name_of)
+@pytest.mark.parametrize("drawing", on_spark())
 def test_spark_replays_the_drawing(session: SparkSession, drawing: Drawing) -> None:
     assert differences(drawing.steps, engines.spark(session, drawing), drawing.unit) == []
 
