@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -212,11 +213,9 @@ def _with_vanished(drawing: Drawing, steps: tuple[Step, ...]) -> tuple[Step, ...
     """Add the rows without a window as drawn: no table contains them (rule 53)."""
     if len(steps) != len(drawing.steps):
         return steps
-    pairs = zip(drawing.steps, steps, strict=True)
-    vanished = (NO_WINDOW.text,)
-    return tuple(
-        Step(s.kind, s.watermark, vanished) if not s.happens and d.happens == vanished else s for d, s in pairs
-    )
+    vanished = [step.happens[:1] == (NO_WINDOW.text,) for step in drawing.steps]
+    pairs = zip(steps, vanished, strict=True)
+    return tuple(replace(step, happens=(NO_WINDOW.text, *step.happens)) if has else step for step, has in pairs)
 
 
 def _spark_join(session: SparkSession, drawing: Drawing, pipeline: Pipeline) -> tuple[Step, ...]:

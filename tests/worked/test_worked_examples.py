@@ -6,7 +6,6 @@ which the comparison must fail with the text that the file names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,11 +39,13 @@ def test_reference_replays_the_drawing(drawing: Drawing) -> None:
     assert differences(drawing.steps, engines.reference(drawing), drawing.unit) == []
 
 
-def on_spark() -> Iterator[ParameterSet]:
+def on_spark() -> list[ParameterSet]:
     """Every drawing; every other one of each concept takes part in long runs only."""
-    for _, drawings in groupby(sorted(DRAWINGS, key=concept_of), key=concept_of):
-        for place, drawing in enumerate(drawings):
-            yield pytest.param(drawing, id=drawing.name, marks=[pytest.mark.soak] if place % 2 else [])
+    return [
+        pytest.param(drawing, id=drawing.name, marks=[pytest.mark.soak] if place % 2 else [])
+        for _, drawings in groupby(sorted(DRAWINGS, key=concept_of), key=concept_of)
+        for place, drawing in enumerate(drawings)
+    ]
 
 
 @pytest.mark.spark
