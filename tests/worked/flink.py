@@ -374,7 +374,8 @@ class _Answer(Story):
             return int(group["timestamp"]) + 1 - int(self._declared["window"]["size_ms"])
         if self._declared.get("accumulation") == "discarding":
             return None
-        return min(self._drawing.rows[index].ts for index in (*group["left"], *group["right"]))
+        rows: list[int] = [*group["left"], *group["right"]]
+        return min(self._drawing.rows[index].ts for index in rows)
 
     def _place_of(self, mark: Mapping[str, Any]) -> Place:
         is_tick = self._declared["emit"]["mode"] == "periodic" and self._cause(mark) == "periodic"
