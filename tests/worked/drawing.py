@@ -1,141 +1,291 @@
-"""A drawing is a worked example as text; `assert_happens` replays its rows and compares line by line.
+"""A drawing is a worked example as text: a stream row by row, the watermark after each row, and what happens then.
 
-An engine takes rows and a pipeline and gives the tables as lists of dicts, timestamps aware.
+A file holds one drawing, a YAML mapping:
+
+    rules      the rules of the semantics page that it shows
+    title      its one-line name
+    concept    the group that it belongs to
+    answer     `flink` (the answer is Flink's own) or `product` (Flink has no such feature)
+    note       one or two sentences: what to look at
+    unit       `ms` or `s`: the unit of all times in the drawing
+    pipeline   the part of a pipeline file that the example needs; tables, time columns and key are the harness's
+    until      how far the arrival clock goes on behind the last row; optional
+    drawing    the text
+
+Read the text from top to bottom. Left of the first bar stands a row: its number, event time, and further columns of
+`COLUMNS` where they matter. Rows arrive in the order drawn, row n at n ms, unless a column `arrival` stands there. A
+line `tick` is an emission between two rows that advances the watermark. The last step is the `end` of the input. Then
+comes the watermark right after the step (`-`: none yet), then what happens at the step (see `happenings`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from spark_jobs.pipeline.model import (
-    Aggregate,
-    Emit,
-    EmitKind,
-    Pipeline,
-    Source,
-    SourcePartition,
-    Strategy,
-    TimeField,
-    Watermark,
-    Windows,
-)
-from spark_jobs.semantics.rows.instants import END_OF_INPUT
+import yaml
 
-Engine = Callable[[Iterable[dict[str, Any]], Pipeline], Any]
-Line = tuple[str, str, str]
+from tests.worked.happenings import UNITS, is_happening, read_time, shown
 
-SECOND = timedelta(seconds=1)
-MILLISECOND = timedelta(milliseconds=1)
-PER_EVENT = Emit(EmitKind.PER_EVENT)
-EVERY_HOUR = Emit(EmitKind.EVERY, interval_ms=3_600_000)
-NOON = datetime(2016, 4, 27, 12, tzinfo=UTC)
-LONG_AGO = NOON - timedelta(days=365)
+#: Columns of rows, in the order in which they are written, with the value that is left out.
+COLUMNS: Mapping[str, Any] = {
+    "key": "",
+    "partition": "p0",
+    "side": "left",
+    "task": 0,
+    "marker": False,
+    "kept": True,
+    "time": None,
+    "arrival": None,
+}
+
+_REQUIRED = ("title", "concept", "answer", "unit", "pipeline", "drawing")
+_OPTIONAL = ("rules", "note", "until", "fails_with")
+_ANSWERS = ("flink", "product")
 
 
-def assert_happens(
-    engine: Engine,
-    drawing: str,
-    *,
-    size: float,
-    bound: float | None = None,
-    allowed_lateness: float = 0,
-    emit: Emit = PER_EVENT,
-    unit: timedelta = SECOND,
-    declared: tuple[str, ...] = (),
-    watermark: Watermark | None = None,
-) -> None:
-    """Replay the rows of a drawing and compare what happens with it, line by line.
+class DrawingError(ValueError):
+    """A drawing that cannot be read."""
 
-    No bound: monotonous; a `watermark` stands for all of bound and emit. Rows arrive a millisecond apart.
-    """
-    header, *drawn = parsed(drawing)
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the stream; times are in milliseconds."""
+
+    ts: int
+    arrival: int
+    key: str = ""
+    partition: str = "p0"
+    side: str = "left"
+    task: int = 0
+    marker: bool = False
+    kept: bool = True
+
+
+@dataclass(frozen=True)
+class Step:
+    """A line group of a drawing: `row`, `tick` or `end`, with the watermark after it (ms) and what happens at it."""
+
+    kind: str
+    watermark: int
+    happens: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A drawing; `steps` hold one `row` step a row, in order."""
+
+    title: str
+    concept: str
+    answer: str
+    unit: str
+    pipeline: Mapping[str, Any]
+    rows: tuple[Row, ...]
+    steps: tuple[Step, ...]
+    rules: tuple[int, ...] = ()
+    note: str = ""
+    until: int | None = None
+    fails_with: tuple[str, ...] = ()
+    name: str = field(default="", compare=False)
+
+
+def load(folder: Path) -> list[Drawing]:
+    """Read every drawing of a folder, by name."""
+    return [read(path.read_text(), path.stem) for path in sorted(folder.glob("*.yaml"))]
+
+
+def read(text: str, name: str = "") -> Drawing:
+    """Read a drawing. Raises DrawingError for unknown keys, columns and entries, and for lines out of order."""
+    try:
+        values = yaml.safe_load(text)
+        return _drawing(values, name)
+    except (yaml.YAMLError, ValueError, KeyError) as wrong:
+        raise DrawingError(f"{name}: {wrong}") from wrong
+
+
+def _drawing(values: Any, name: str) -> Drawing:
+    if not isinstance(values, dict):
+        raise DrawingError("found no mapping; write title, unit, pipeline, drawing, ...")
+    if unknown := sorted(values.keys() - {*_REQUIRED, *_OPTIONAL}):
+        raise DrawingError(f"unknown keys: {', '.join(unknown)}; known: {', '.join((*_REQUIRED, *_OPTIONAL))}")
+    if missing := [key for key in _REQUIRED if key not in values]:
+        raise DrawingError(f"missing keys: {', '.join(missing)}")
+    unit, answer = values["unit"], values["answer"]
+    if unit not in UNITS or answer not in _ANSWERS:
+        raise DrawingError(f"found unit {unit!r} and answer {answer!r}, expected ms or s, and flink or product")
+    rows, steps = _parsed(values["drawing"], unit)
+    until = values.get("until")
+    return Drawing(
+        values["title"], values["concept"], answer, unit, values["pipeline"], rows, steps,
+        tuple(values.get("rules", ())), str(values.get("note", "")).strip(),
+        None if until is None else read_time(str(until), unit), tuple(values.get("fails_with", ())), name,
+    )  # fmt: skip
+
+
+def _parsed(text: str, unit: str) -> tuple[tuple[Row, ...], tuple[Step, ...]]:
+    header, *lines = (_cells(line) for line in text.strip().splitlines())
     names = header[0].split()
-    rows = [row(dict(zip(names, line[0].split(), strict=True)), unit) for line in drawn if line[0] and line[0] != "end"]
-    pipeline = Pipeline(
-        name="worked_example",
-        source=Source(
-            table="drawing",
-            event_time=TimeField("time"),
-            arrival_time=TimeField("arrival"),
-            source_partition=SourcePartition(("partition",), tuple((name,) for name in declared)),
-        ),
-        watermark=watermark
-        or Watermark(
-            strategy=Strategy.MONOTONOUS if bound is None else Strategy.BOUNDED_OUT_OF_ORDERNESS,
-            out_of_orderness_ms=millis((bound or 0) * unit),
-            emit=emit,
-        ),
-        windows=Windows(
-            size_ms=millis(size * unit),
-            key=("key",) if "key" in names else (),
-            allowed_lateness_ms=millis(allowed_lateness * unit),
-            aggregates=(Aggregate("members", "collect_list(row)"),),
-        ),
-    )
-    told = story(engine(rows, pipeline), rows, watermarks(engine, rows, pipeline, unit), unit)
-    assert told == [line[1:] for line in drawn]
+    if header[1:] != ["watermark", "what happens"] or names[:1] != ["row"] or not {*names[1:]} <= {*COLUMNS}:
+        raise DrawingError(f"found the header {header}; write 'row COLUMNS | watermark | what happens'")
+    rows: list[Row] = []
+    steps: list[tuple[str, int, list[str]]] = []
+    for left, watermark, happens in lines:
+        if happens and not is_happening(happens):
+            raise DrawingError(f"unknown entry '{happens}'; `happenings` lists what a drawing can hold")
+        if not left:
+            steps[-1][2].append(happens)
+            continue
+        kind = left if left in ("tick", "end") else "row"
+        if kind == "row":
+            rows.append(_row(dict(zip(names, left.split(), strict=True)), len(rows), unit))
+        steps.append((kind, read_time(watermark, unit), [happens] if happens else []))
+    if [kind for kind, *_ in steps].index("end") != len(steps) - 1:
+        raise DrawingError("lines stand behind the end of the input")
+    return tuple(rows), tuple(Step(kind, watermark, tuple(happens)) for kind, watermark, happens in steps)
 
 
-def parsed(drawing: str) -> list[Line]:
-    cells = [[cell.strip() for cell in line.split("|")] for line in drawing.strip().splitlines()]
-    return [(left, watermark, happens) for left, watermark, happens in cells]
+def _cells(line: str) -> list[str]:
+    cells = [cell.strip() for cell in line.split("|")]
+    if len(cells) != 3:
+        raise DrawingError(f"found {len(cells)} cells in '{line.strip()}', expected 3")
+    return cells
 
 
-def row(drawn: dict[str, str], unit: timedelta) -> dict[str, Any]:
-    number = int(drawn["row"])
-    return {
-        "row": number,
-        "key": drawn.get("key"),
-        "partition": drawn.get("partition"),
-        "mark": drawn.get("mark") == "yes",
-        "time": NOON + float(drawn["time"]) * unit,
-        "arrival": NOON + number * MILLISECOND,
-    }
+def _row(drawn: dict[str, str], number: int, unit: str) -> Row:
+    if drawn.pop("row") != str(number):
+        raise DrawingError(f"rows are numbered 0, 1, 2, ...; row {number} is missing")
+    values: dict[str, Any] = {"arrival": number, "ts": read_time(drawn.pop("time"), unit)}
+    for column, text in drawn.items():
+        values[column] = _value(column, text, unit)
+    return Row(**values)
 
 
-def watermarks(engine: Engine, rows: list[dict[str, Any]], pipeline: Pipeline, unit: timedelta) -> list[str]:
-    """The watermark after each row, as the engine wrote it down for a witness.
-
-    A witness is a row of long ago in the same partition, right behind the row: it moves nothing and is too late as soon
-    as there is a watermark; late rows are kept with the watermark that they met.
-    """
-    behind = timedelta(microseconds=1)
-    witnesses = [{**r, "row": -1 - r["row"], "time": LONG_AGO, "arrival": r["arrival"] + behind} for r in rows]
-    strict = replace(pipeline, windows=replace(pipeline.windows, allowed_lateness_ms=0))
-    met = {late["row"]: late["watermark"] for late in engine([*rows, *witnesses], strict).late_events}
-    return [shown(met[w["row"]], unit) if w["row"] in met else "-" for w in witnesses]
+def _value(column: str, text: str, unit: str) -> Any:
+    if column == "arrival":
+        return read_time(text, unit)
+    if isinstance(COLUMNS[column], bool):
+        return {"yes": True, "no": False}[text]
+    return type(COLUMNS[column])(text)
 
 
-def story(outcome: Any, rows: list[dict[str, Any]], after: list[str], unit: timedelta) -> list[tuple[str, str]]:
-    """What the engine says, as the right half of a drawing."""
-    too_late = {late["row"] for late in outcome.late_events}
-    at_end = [pane for pane in outcome.panes if pane["watermark"] == END_OF_INPUT]
-    told: list[tuple[str, str]] = []
-    for r, watermark in zip(rows, after, strict=True):
-        fired = [pane for pane in outcome.panes if pane not in at_end and pane["fired_at"] == r["arrival"]]
-        told += lines(watermark, ["too late"] if r["row"] in too_late else [pane_text(pane, unit) for pane in fired])
-    at_end.sort(key=lambda pane: (pane["window_start"], pane.get("key", "")))
-    return told + lines("max", [pane_text(pane, unit) for pane in at_end])
+def write(drawing: Drawing) -> str:
+    """Write a drawing as its file; `read` reads it back."""
+    text = _line_of("rules", list(drawing.rules)) if drawing.rules else ""
+    text += "".join(_line_of(name, getattr(drawing, name)) for name in ("title", "concept", "answer"))
+    if drawing.note:
+        text += "note: >-\n" + _indented(textwrap.fill(drawing.note, 114, break_on_hyphens=False))
+    text += _line_of("unit", drawing.unit) + "pipeline:\n"
+    text += _indented(pipeline_text(drawing))
+    if drawing.until is not None:
+        text += f"until: {shown(drawing.until, drawing.unit)}\n"
+    text += "fails_with:\n" + _indented(_list_of(drawing.fails_with)) if drawing.fails_with else ""
+    return text + "drawing: |\n" + _indented(table(drawing))
 
 
-def lines(watermark: str, happens: list[str]) -> list[tuple[str, str]]:
-    first, *others = happens or [""]
-    return [(watermark, first), *(("", text) for text in others)]
+def pipeline_text(drawing: Drawing) -> str:
+    """Write the part of a pipeline file that a drawing needs, a key a line, and each of several sources in one."""
+    text = ""
+    for name, value in drawing.pipeline.items():
+        is_block = isinstance(value, list)
+        text += f"{name}:\n" + _indented(_list_of(value)) if is_block else _line_of(name, value)
+    return text
 
 
-def pane_text(pane: Any, unit: timedelta) -> str:
-    window = f"[{shown(pane['window_start'], unit)}, {shown(pane['window_end'], unit)})"
-    fires = "fires late" if pane["timing"] == "late" else "fires"
-    members = " ".join(str(member) for member in sorted(pane["members"]))
-    return f"{pane.get('key', '')} {window} {fires} with {members}".strip()
+def _line_of(name: str, value: Any) -> str:
+    """Write a key and its value in one line."""
+    text: str = yaml.dump({name: value}, Dumper=_Plain, sort_keys=False, width=10**6, default_flow_style=True)
+    return text[1:-2] + "\n"
 
 
-def shown(moment: datetime, unit: timedelta) -> str:
-    return f"{(moment - NOON) / unit:.10g}"
+class _Plain(yaml.SafeDumper):
+    """A writer without anchors: equal parts of a pipeline are written twice."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
 
 
-def millis(duration: timedelta) -> int:
-    return duration // MILLISECOND
+def _list_of(values: Sequence[Any]) -> str:
+    return "".join(f"- {_line_of('x', value).removeprefix('x: ')}" for value in values)
+
+
+def _indented(text: str) -> str:
+    return "".join(f"  {line}\n" for line in text.splitlines())
+
+
+def table(drawing: Drawing) -> str:
+    """Write the drawing's text, in columns."""
+    names = _columns(drawing)
+    lines: list[list[str]] = [["row", *names, "watermark", "what happens"]]
+    rows = iter(enumerate(drawing.rows))
+    for step in drawing.steps:
+        left = [step.kind, *([""] * len(names))]
+        if step.kind == "row":
+            number, row = next(rows)
+            left = [str(number), *(_text(row, name, drawing.unit) for name in names)]
+        first, *others = step.happens or ("",)
+        lines.append([*left, shown(step.watermark, drawing.unit), first])
+        lines += [[*([""] * len(left)), "", other] for other in others]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]) - 1)]
+    return "".join(_line(line, widths) for line in lines)
+
+
+def _line(line: Sequence[str], widths: Sequence[int]) -> str:
+    first, *others = (cell.rjust(width) for cell, width in zip(line[1:-2], widths[1:-1], strict=True))
+    left = "  ".join([line[0].ljust(widths[0]), first, *others])
+    return f"{left} | {line[-2].rjust(widths[-1])} | {line[-1]}".rstrip() + "\n"
+
+
+def _columns(drawing: Drawing) -> list[str]:
+    """The columns that differ from what is left out; the event time always."""
+    used = {name for row in drawing.rows for name, left_out in COLUMNS.items() if _of(row, name) != left_out}
+    if all(row.arrival == number for number, row in enumerate(drawing.rows)):
+        used.discard("arrival")
+    return [name for name in COLUMNS if name in used or name == "time"]
+
+
+def _of(row: Row, name: str) -> Any:
+    return getattr(row, {"time": "ts"}.get(name, name))
+
+
+def _text(row: Row, name: str, unit: str) -> str:
+    value = _of(row, name)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return shown(value, unit) if name in ("time", "arrival") else str(value)
+
+
+def differences(drawn: Sequence[Step], happened: Sequence[Step], unit: str) -> list[str]:
+    """List where what happened is not what is drawn, a line each; an empty list if all is as drawn."""
+    drawn_lines, lines = dict(_labelled(drawn)), dict(_labelled(happened))
+    lines_apart: list[str] = []
+    for label in dict.fromkeys([*drawn_lines, *lines]):
+        expected, actual = drawn_lines.get(label), lines.get(label)
+        if expected is None or actual is None:
+            lines_apart.append(f"{label}: {'missing in' if expected is None else 'stands only in'} the drawing")
+        if expected and actual and expected.watermark != actual.watermark:
+            drawn_at, at = shown(expected.watermark, unit), shown(actual.watermark, unit)
+            lines_apart.append(f"{label}: drawn watermark {drawn_at}, replayed {at}")
+        lines_apart += _entries(label, expected.happens if expected else (), actual.happens if actual else ())
+    return lines_apart
+
+
+def _entries(label: str, drawn: tuple[str, ...], happened: tuple[str, ...]) -> list[str]:
+    missing = [f"{label}: drawn '{text}', not replayed" for text in drawn if text not in happened]
+    surplus = [f"{label}: replayed '{text}', not drawn" for text in happened if text not in drawn]
+    if not missing and not surplus and drawn != happened:
+        return [f"{label}: drawn {list(drawn)}, replayed {list(happened)}"]
+    return missing + surplus
+
+
+def _labelled(steps: Sequence[Step]) -> list[tuple[str, Step]]:
+    """Each step with its name: row 3, tick 2 behind row 3, end."""
+    labelled: list[tuple[str, Step]] = []
+    row, tick = -1, 0
+    for step in steps:
+        row, tick = (row + 1, 0) if step.kind == "row" else (row, tick + 1)
+        labels = {"row": f"row {row}", "tick": f"tick {tick} behind row {row}", "end": "end"}
+        labelled.append((labels[step.kind], step))
+    return labelled

@@ -11,16 +11,19 @@ end                        fires [39, 42)                 fires [3, 6)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 
 from spark_jobs.pipeline.model import Aggregate, Pipeline, Source, Strategy, TimeField, Watermark, Windows
 from spark_jobs.semantics import reference
 from tests.spark.engine import spark_replay
-from tests.worked.drawing import Engine
+
+Engine = Callable[..., Any]
 
 NOON = datetime(2016, 4, 27, 12, tzinfo=UTC)
 ROWS = [
