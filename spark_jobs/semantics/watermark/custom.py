@@ -59,7 +59,8 @@ def _class(name: str) -> Callable[..., Any]:
         ) from problem
     for part in path.split("."):
         if not hasattr(found, part):
-            there = ", ".join(n for n, v in vars(found).items() if getattr(v, "__module__", "") == where) or "none"
+            own = [name for name, value in vars(found).items() if getattr(value, "__module__", "") == where]
+            there = ", ".join(getattr(found, "__all__", own)) or "none"
             raise GeneratorError(f"asked for the watermark generator '{name}', {where} defines {there}")
         found = getattr(found, part)
     missing = [method for method in METHODS if not callable(getattr(found, method, None))]
