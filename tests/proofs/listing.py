@@ -1,4 +1,4 @@
-"""The list of a proof's cases: what pytest collects in its test files, kept until the content of these files changes."""
+"""The list of a proof's cases: the tests that pytest collects in its files, kept until their content changes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+
+import typer
 
 from tests.proofs.content import Content
 from tests.proofs.proof import Proof
@@ -20,11 +22,11 @@ class Listing:
         self._root, self._folder, self._content = root, folder, content
 
     def cases(self, proofs: Sequence[Proof]) -> dict[str, list[str]]:
-        """Return the cases of the proofs, by the name of the proof. One pytest process collects all that are not kept."""
+        """Return the cases by the name of the proof. One pytest process collects all lists that are not kept."""
         kept = {proof.name: self._kept(proof) for proof in proofs}
         lacking = [proof for proof in proofs if kept[proof.name] is None]
         if lacking:
-            print(f"==> collecting the cases of {', '.join(proof.name for proof in lacking)}", flush=True)
+            typer.echo(f"==> collecting the cases of {', '.join(proof.name for proof in lacking)}")
             collected = self._collected(sorted({name for proof in lacking for name in self._files(proof)}))
             for proof in lacking:
                 kept[proof.name] = list(proof.cases(collected, set(self._files(proof))))

@@ -53,6 +53,7 @@ _CORRUPTIONS = (
     "!tests/spark/test_expectations_of_triggers.py",
 )
 _PROPERTIES = ("tests/spark/test_properties.py", "tests/spark/test_join_properties.py")
+_ENGINE_JUDGES = ("tests/worked/**", "tests/unit/replay/**", *_VECTORS, "tests/spark/**", "tests/mutation/**")
 _KILLS = ("tests/faults/test_kill_moments.py",)
 _RACES = ("tests/faults/test_two_at_once.py",)
 
@@ -75,7 +76,7 @@ _OTHER_FAULTS = ("tests/faults/test_*.py", *_without(_KILLS, _RACES))
 PROOFS = (
     Proof(
         "slicings",
-        "However a history is cut into runs, and in whatever order they run, the published tables are those of one job.",
+        "A history can be cut into runs in any way and order: the published tables are those of one job.",
         "Users backfill and repair in pieces. A wrong seam between two runs shows in no single run.",
         tests=_SLICINGS,
         depends=(*_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_LENT_BY_RUNS, *_LENT_BY_RULES, *_SLICINGS),
@@ -175,12 +176,15 @@ PROOFS = (
         "airflow",
         "Airflow runs pipelines on schedule, by backfill, with approval, many at once and in a cluster.",
         "A DAG that parses can still wait for ever.",
-        tests=("tests/airflow/test_*.py",),
+        tests=("tests/airflow/test_*.py", "tests/browser/test_airflow.py"),
         depends=(
             *_LOCKED,
             *_RUNS,
             *_AIRFLOW,
             "tests/airflow/**",
+            "tests/browser/**",
+            "!tests/browser/test_*.py",
+            "tests/browser/test_airflow.py",
             "tests/faults/**",
             "!tests/faults/**/test_*.py",
             "tests/told_runs.py",
@@ -193,7 +197,7 @@ PROOFS = (
         "browser",
         "The report and the pages of data quality work in a browser: wide and narrow, light and dark, by keyboard.",
         "A page can be correct as text and unusable on a screen.",
-        tests=("tests/browser/test_*.py",),
+        tests=("tests/browser/test_*.py", "!tests/browser/test_airflow.py"),
         depends=(
             *_LOCKED,
             *_RUNS,
@@ -229,7 +233,14 @@ PROOFS = (
         "The benchmark's answers are right, a run that goes on is quicker than one from the start, the audit is quick.",
         "They measure time, so they run alone.",
         tests=("tests/benchmarks/test_*.py",),
-        depends=(*_LOCKED, *_RUNS, "spark_jobs/flights/**", *_SUPPORT, "tests/faults/drivers.py", "tests/benchmarks/**"),
+        depends=(
+            *_LOCKED,
+            *_RUNS,
+            "spark_jobs/flights/**",
+            *_SUPPORT,
+            "tests/faults/drivers.py",
+            "tests/benchmarks/**",
+        ),
         case_s=90,
         runs_alone=True,
     ),
@@ -252,11 +263,19 @@ PROOFS = (
         subjects=("spark_jobs/semantics/**",),
     ),
     Proof(
+        "reach",
+        "The quick comparisons pass on the whole engine; the lines that each of them runs are measured and kept.",
+        "The next proof needs it: a mutant is judged by the tests that reach its line.",
+        tests=("tests/mutation/engine_reach.py",),
+        depends=(*_LOCKED, *_RULES, *_ENGINE_JUDGES),
+        case_s=60,
+    ),
+    Proof(
         "mutations_engine",
         "The quick comparisons with the reference fail if one comparison, sum or condition on Spark is broken.",
         "A comparison proves little if it passes for a broken engine as well.",
         tests=("tests/mutation/engine_mutants.py",),
-        depends=(*_LOCKED, "tests/worked/**", "tests/unit/replay/**", *_VECTORS, "tests/spark/**", "tests/mutation/**"),
+        depends=(*_LOCKED, *_ENGINE_JUDGES),
         case_s=60,
         subject=r"(spark_jobs/replay/[\w/]+\.py)",
         subjects=("spark_jobs/replay/**",),

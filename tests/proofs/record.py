@@ -32,7 +32,7 @@ def machine() -> str:
 
 @dataclass(frozen=True)
 class Entry:
-    """A case that has run. `content` is the digest of the files it depends on, and is empty if they changed meanwhile."""
+    """A case that has run. `content` is the digest of its dependencies, and is empty if they changed meanwhile."""
 
     proof: str
     case: str

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import typer
+
 from tests.proofs.content import Content
 from tests.proofs.listing import Listing
 from tests.proofs.progress import Progress, progress
@@ -101,7 +103,7 @@ class Sitting:
         chosen = {name: case for name, case in cases.items() if part is None or name in part}
         if not chosen:
             return 0
-        print(f"==> {', '.join(sorted({case.proof for case in chosen.values()}))}: {len(chosen):,} cases", flush=True)
+        typer.echo(f"==> {', '.join(sorted({case.proof for case in chosen.values()}))}: {len(chosen):,} cases")
         workers = () if all(proof.runs_alone for proof in proofs) else SIDE_BY_SIDE
         file = self.folder / f"work-{os.getpid()}.json"
         Work(str(self.folder / "record.jsonl"), chosen, until).write(file)
