@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -22,7 +23,7 @@ def first(rows: list[int]) -> int:
 
 @pytest.fixture(name="tree")
 def _tree(tmp_path: Path) -> Path:
-    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    subprocess.run([str(shutil.which("git")), "init", "-q"], cwd=tmp_path, check=True)
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / "module.py").write_text(MODULE, encoding="utf-8")
     (tmp_path / "code" / "names.txt").write_text("a\n", encoding="utf-8")
