@@ -136,15 +136,15 @@ def test_shards_one_after_the_other_run_each_case_once_and_then_nothing_is_left(
 
 
 def test_a_case_that_fails_is_failing_until_it_passes(toy: Toy) -> None:
-    switch = toy.root / "pairs" / "fail-3.log"
+    switch = toy.root / "alone" / "fail-3.log"
     switch.touch()
-    code, text = toy.run("--proof", "pairs")
+    code, text = toy.run("--proof", "alone")
     assert code == 1
-    assert "failing: pairs: pairs/test_pairs.py::test_case[3]" in text
+    assert "failing: alone: alone/test_alone.py::test_case[3]" in text
     switch.unlink()
-    code, text = toy.run("--proof", "pairs")
+    code, text = toy.run("--proof", "alone")
     assert (code, "failing: " in text) == (0, False)
-    assert toy.ran("pairs") == ONCE
+    assert toy.ran("alone") == ONCE
 
 
 def test_code_that_changes_is_proved_again_and_a_comment_is_not(toy: Toy) -> None:
