@@ -23,7 +23,8 @@ _LONGEST_ID = 120
 
 def cases(folder: str) -> list[object]:
     """Return the mutants of all modules below a folder as parameters. Ids have no line numbers: lines move."""
-    params, counts = [], Counter[str]()
+    params: list[object] = []
+    counts = Counter[str]()
     for file in sorted((ROOT / folder).rglob("*.py")):
         for mutant in mutants(file, ROOT):
             name = f"{mutant.path} {mutant.what}"[:_LONGEST_ID]

@@ -59,7 +59,7 @@ def _with(outcomes: Mapping[str, str | None], wanted: str | None) -> tuple[str, 
 def table(rows: Iterable[Progress]) -> str:
     """Return the table of progress as text, with a line for all proofs at the end."""
     rows = list(rows)
-    lines = [("proof", "cases", "proved", "failing", "not run", "proved in", "left, about")]
+    lines: list[tuple[str, ...]] = [("proof", "cases", "proved", "failing", "not run", "proved in", "left, about")]
     lines += [_cells(row.name, [row]) for row in rows]
     if len(rows) > 1:
         lines.append(_cells("all", rows))
