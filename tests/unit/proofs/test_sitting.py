@@ -122,10 +122,9 @@ def test_a_sitting_that_is_killed_goes_on_where_it_ended(toy: Toy, proof: str) -
 
 def test_shards_one_after_the_other_run_each_case_once_and_then_nothing_is_left(toy: Toy) -> None:
     names = ("--proof", "pairs,alone")
-    toy.run(*names, "--shard", "2/3")
+    toy.run(*names, "--shard", "2/2")
     assert 0 < len(toy.entries()) < 2 * CASES
-    toy.run(*names, "--shard", "3/3")
-    code, text = toy.run(*names, "--shard", "1/3")
+    code, text = toy.run(*names, "--shard", "1/2")
     assert code == 0, text
     assert toy.ran("pairs") == toy.ran("alone") == ONCE
     assert text.splitlines()[-1].split()[:5] == ["all", "24", "24", "0", "0"]
