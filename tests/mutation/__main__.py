@@ -19,7 +19,7 @@ from typing import Annotated
 
 import typer
 
-from tests.mutation.cases import broken
+from tests.mutation.cases import broken_module
 from tests.mutation.judges import Judge, Reference, SparkEngine
 from tests.mutation.mutants import Mutant, mutants
 
@@ -75,7 +75,7 @@ def survived(judge: Judge, of: Sequence[Mutant], tree: Path) -> Iterator[Mutant]
         sys.exit("the tests fail before anything is broken")
     for number, mutant in enumerate(of, start=1):
         began = time.monotonic()
-        with broken(tree, mutant):
+        with broken_module(tree, mutant):
             lives = judge.passes(mutant)
         told = "SURVIVED" if lives else "killed"
         typer.echo(f"{number}/{len(of)} {told} in {time.monotonic() - began:.0f} s: {mutant}")

@@ -34,7 +34,7 @@ def cases(folder: str) -> list[object]:
 
 
 @contextmanager
-def broken(tree: Path, mutant: Mutant) -> Iterator[None]:
+def broken_module(tree: Path, mutant: Mutant) -> Iterator[None]:
     """Put a mutant into the tree, and the whole module back."""
     place = tree / mutant.path
     whole = place.read_text(encoding="utf-8")

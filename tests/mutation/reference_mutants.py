@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutation.__main__ import copied
-from tests.mutation.cases import broken, cases
+from tests.mutation.cases import broken_module, cases
 from tests.mutation.judges import Reference
 from tests.mutation.mutants import Mutant
 
@@ -28,5 +28,5 @@ def _judge(tree: Path) -> Reference:
 
 @pytest.mark.parametrize("mutant", cases("spark_jobs/semantics"))
 def test_a_broken_rule_is_noticed(judge: Reference, tree: Path, mutant: Mutant) -> None:
-    with broken(tree, mutant):
+    with broken_module(tree, mutant):
         assert not judge.passes(mutant), f"survived: {mutant}"

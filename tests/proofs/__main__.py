@@ -33,7 +33,7 @@ SHARD_MINUTES = 14.0
 
 app = typer.Typer(add_completion=False)
 Names = Annotated[str, typer.Option("--proof", help="names of proofs, with commas; all of them if empty")]
-Drawn = Annotated[str, typer.Option("--sample", help="a sample of the cases: third or tenth")]
+SampleName = Annotated[str, typer.Option("--sample", help="a sample of the cases: third or tenth")]
 Root = Annotated[Path, typer.Option(help="the working tree")]
 Catalogue = Annotated[str, typer.Option(help="the module with the proofs")]
 
@@ -44,13 +44,13 @@ def run(
     proof: Names = "",
     shard: Annotated[str, typer.Option(help="one of n equal parts: i/n")] = "",
     minutes: Annotated[float | None, typer.Option(help="start no case that would end later", min=0)] = None,
-    drawn: Drawn = "",
+    sample: SampleName = "",
     root: Root = ROOT,
     catalogue: Catalogue = "tests.proofs.proofs",
 ) -> None:
     """Run cases that are not proved; exit with 1 if one of them fails. Other options go to pytest."""
     began = time.time()
-    sitting = _sitting(root, catalogue, proof, drawn)
+    sitting = _sitting(root, catalogue, proof, sample)
     part = _part(shard)
     limit = SHARD_MINUTES if part and minutes is None else minutes
     until = None if limit is None else began + 60 * limit
@@ -65,10 +65,10 @@ def run(
 
 @app.command("table")
 def print_table(
-    proof: Names = "", drawn: Drawn = "", root: Root = ROOT, catalogue: Catalogue = "tests.proofs.proofs"
+    proof: Names = "", sample: SampleName = "", root: Root = ROOT, catalogue: Catalogue = "tests.proofs.proofs"
 ) -> None:
     """Print what is proved for the code as it is."""
-    sitting = _sitting(root, catalogue, proof, drawn)
+    sitting = _sitting(root, catalogue, proof, sample)
     typer.echo(table(sitting.progress()))
     _print_failing(sitting)
 
@@ -81,16 +81,16 @@ def smoke(context: typer.Context) -> None:
     raise typer.Exit(subprocess.run(command, cwd=ROOT, check=False).returncode)
 
 
-def _sitting(root: Path, catalogue: str, names: str, drawn: str) -> Sitting:
+def _sitting(root: Path, catalogue: str, names: str, sample: str) -> Sitting:
     proofs: Sequence[Proof] = importlib.import_module(catalogue).PROOFS
-    known = {proof.name: proof for proof in proofs}
-    wanted = [name for name in names.split(",") if name] or list(known)
+    by_name = {proof.name: proof for proof in proofs}
+    wanted = [name for name in names.split(",") if name] or list(by_name)
     for name in wanted:
-        if name not in known:
-            raise typer.BadParameter(f"no proof is named {name!r}. The proofs are {', '.join(known)}.")
-    if drawn and drawn not in SAMPLES:
-        raise typer.BadParameter(f"no sample is named {drawn!r}. The samples are {', '.join(SAMPLES)}.")
-    return Sitting(root, root / ".proofs", [known[name] for name in wanted], drawn or None)
+        if name not in by_name:
+            raise typer.BadParameter(f"no proof is named {name!r}. The proofs are {', '.join(by_name)}.")
+    if sample and sample not in SAMPLES:
+        raise typer.BadParameter(f"no sample is named {sample!r}. The samples are {', '.join(SAMPLES)}.")
+    return Sitting(root, root / ".proofs", [by_name[name] for name in wanted], sample or None)
 
 
 def _part(text: str) -> tuple[int, int] | None:
@@ -104,7 +104,7 @@ def _part(text: str) -> tuple[int, int] | None:
 
 def _print_failing(sitting: Sitting) -> None:
     for row in sitting.progress():
-        for case in row.failing:
+        for case in row.failing_cases:
             typer.echo(f"failing: {row.name}: {case}")
 
 

@@ -32,15 +32,15 @@ class Content:
         command = [git, "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         names = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
         self.paths = sorted({name for name in names.split("\0") if name and (root / name).is_file()})
-        self._chosen: dict[tuple[str, ...], list[str]] = {}
+        self._selections: dict[tuple[str, ...], list[str]] = {}
         self._read: dict[str, tuple[int, int, str]] = {}
 
     def digest(self, patterns: Sequence[str]) -> str:
         """Return the digest of the files that the patterns choose, as they are now."""
         key = tuple(patterns)
-        if key not in self._chosen:
-            self._chosen[key] = matching(key, self.paths)
-        lines = [f"{path}\0{self._file(path)}\n" for path in self._chosen[key]]
+        if key not in self._selections:
+            self._selections[key] = matching(key, self.paths)
+        lines = [f"{path}\0{self._file(path)}\n" for path in self._selections[key]]
         version = f"{sys.version_info.major}.{sys.version_info.minor}\n"
         return hashlib.sha256("".join([version, *lines]).encode()).hexdigest()[:20]
 
@@ -49,11 +49,11 @@ class Content:
         if not path.is_file():
             return "missing"
         state = path.stat()
-        known = self._read.get(name)
-        if known is None or known[:2] != (state.st_mtime_ns, state.st_size):
-            known = (state.st_mtime_ns, state.st_size, file_digest(path))
-            self._read[name] = known
-        return known[2]
+        state_and_digest = self._read.get(name)
+        if state_and_digest is None or state_and_digest[:2] != (state.st_mtime_ns, state.st_size):
+            state_and_digest = (state.st_mtime_ns, state.st_size, file_digest(path))
+            self._read[name] = state_and_digest
+        return state_and_digest[2]
 
 
 def file_digest(path: Path) -> str:

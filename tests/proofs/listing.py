@@ -23,15 +23,15 @@ class Listing:
 
     def cases(self, proofs: Sequence[Proof]) -> dict[str, list[str]]:
         """Return the cases by the name of the proof. One pytest process collects all lists that are not kept."""
-        kept = {proof.name: self._kept(proof) for proof in proofs}
-        lacking = [proof for proof in proofs if kept[proof.name] is None]
-        if lacking:
-            typer.echo(f"==> collecting the cases of {', '.join(proof.name for proof in lacking)}")
-            collected = self._collected(sorted({name for proof in lacking for name in self._files(proof)}))
-            for proof in lacking:
-                kept[proof.name] = list(proof.cases(collected, set(self._files(proof))))
-                self._keep(proof, kept[proof.name] or [])
-        return {name: cases or [] for name, cases in kept.items()}
+        lists = {proof.name: self._kept(proof) for proof in proofs}
+        without_list = [proof for proof in proofs if lists[proof.name] is None]
+        if without_list:
+            typer.echo(f"==> collecting the cases of {', '.join(proof.name for proof in without_list)}")
+            tests = self._collected(sorted({name for proof in without_list for name in self._files(proof)}))
+            for proof in without_list:
+                lists[proof.name] = list(proof.cases(tests, set(self._files(proof))))
+                self._keep(proof, lists[proof.name] or [])
+        return {name: cases or [] for name, cases in lists.items()}
 
     def _files(self, proof: Proof) -> list[str]:
         return proof.files(self._content.paths)
@@ -40,8 +40,8 @@ class Listing:
         file = self._folder / f"{proof.name}.json"
         if not file.exists():
             return None
-        kept = json.loads(file.read_text(encoding="utf-8"))
-        return list(kept["cases"]) if kept["content"] == self._digest(proof) else None
+        fields = json.loads(file.read_text(encoding="utf-8"))
+        return list(fields["cases"]) if fields["content"] == self._digest(proof) else None
 
     def _keep(self, proof: Proof, cases: list[str]) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -58,7 +58,7 @@ class Listing:
             listing = Path(folder) / "tests.json"
             command = [sys.executable, "-m", "pytest", "-p", "tests.proofs.plugin", "-p", "no:cacheprovider"]
             command += ["--collect-only", "-q", f"--proof-list={listing}", *files]
-            ended = subprocess.run(command, cwd=self._root, check=False, capture_output=True, text=True)
-            if ended.returncode != 0:
-                raise SystemExit(f"pytest cannot collect the cases:\n{ended.stdout[-3000:]}{ended.stderr[-3000:]}")
+            process = subprocess.run(command, cwd=self._root, check=False, capture_output=True, text=True)
+            if process.returncode != 0:
+                raise SystemExit(f"pytest cannot collect the cases:\n{process.stdout[-3000:]}{process.stderr[-3000:]}")
             return [(name, is_soak) for name, is_soak in json.loads(listing.read_text(encoding="utf-8"))]

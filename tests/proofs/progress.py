@@ -10,11 +10,11 @@ from tests.proofs.record import FAILED, PASSED, Entry, durations, latest
 
 @dataclass(frozen=True)
 class Progress:
-    """The cases of a proof, each in exactly one of `proved`, `failing` and `open_cases`; durations in seconds."""
+    """The cases of a proof, each in exactly one of the three tuples; durations in seconds."""
 
     name: str
-    proved: tuple[str, ...]
-    failing: tuple[str, ...]
+    proved_cases: tuple[str, ...]
+    failing_cases: tuple[str, ...]
     open_cases: tuple[str, ...]
     proved_s: float
     left_s: float
@@ -22,7 +22,7 @@ class Progress:
     @property
     def cases(self) -> int:
         """The number of all cases."""
-        return len(self.proved) + len(self.failing) + len(self.open_cases)
+        return len(self.proved_cases) + len(self.failing_cases) + len(self.open_cases)
 
 
 def progress(name: str, content: Mapping[str, str], entries: Sequence[Entry], case_s: float) -> Progress:
@@ -33,16 +33,16 @@ def progress(name: str, content: Mapping[str, str], entries: Sequence[Entry], ca
     present = latest(entry for entry in entries if content.get(entry.case) == entry.content)
     last, seconds = latest(entries), durations(entries)
     outcomes = {case: _outcome(case, present, last) for case in content}
-    proved = _with(outcomes, PASSED)
-    failing = _with(outcomes, FAILED)
-    left = [case for case in content if outcomes[case] != PASSED]
+    proved_cases = _with(outcomes, PASSED)
+    failing_cases = _with(outcomes, FAILED)
+    others = [case for case in content if outcomes[case] != PASSED]
     return Progress(
         name,
-        proved,
-        failing,
+        proved_cases,
+        failing_cases,
         _with(outcomes, None),
-        sum(present[case].seconds for case in proved),
-        sum(seconds.get(case, case_s) for case in left),
+        sum(present[case].seconds for case in proved_cases),
+        sum(seconds.get(case, case_s) for case in others),
     )
 
 
@@ -68,7 +68,7 @@ def table(rows: Iterable[Progress]) -> str:
 
 
 def _cells(name: str, rows: Sequence[Progress]) -> tuple[str, ...]:
-    counts = [(row.cases, len(row.proved), len(row.failing), len(row.open_cases)) for row in rows]
+    counts = [(row.cases, len(row.proved_cases), len(row.failing_cases), len(row.open_cases)) for row in rows]
     seconds = [(row.proved_s, row.left_s) for row in rows]
     return (
         name,

@@ -59,10 +59,10 @@ class Record:
         return sorted(entries, key=lambda entry: entry.at)
 
     def moment(self, key: str) -> str:
-        """Return the time at which `key` was first marked; mark it now if it was not."""
-        marked = [line["at"] for line in self._lines() if line.get("mark") == key]
-        if marked:
-            return str(min(marked))
+        """Return the time at which `key` was first moments; mark it now if it was not."""
+        moments = [line["at"] for line in self._lines() if line.get("mark") == key]
+        if moments:
+            return str(min(moments))
         mark = {"mark": key, "at": now()}
         self._append(mark)
         return mark["at"]

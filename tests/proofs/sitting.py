@@ -6,6 +6,7 @@ import hashlib
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,12 +30,12 @@ _NOTHING_RAN = 5
 
 @dataclass(frozen=True)
 class Sitting:
-    """Some proofs in a working tree; `drawn` names a sample of their cases. `folder` keeps the record and the lists."""
+    """Some proofs in a working tree, or a sample of their cases. `folder` keeps the record and the lists."""
 
     root: Path
     folder: Path
     proofs: Sequence[Proof]
-    drawn: str | None = None
+    sample_name: str | None = None
 
     @cached_property
     def content(self) -> Content:
@@ -74,7 +75,7 @@ class Sitting:
 
     def _cases(self, proof: Proof, names: Iterable[str], seconds: Mapping[str, float]) -> dict[str, Case]:
         cases = {}
-        for name in sample(names, self.drawn) if self.drawn else names:
+        for name in sample(names, self.sample_name) if self.sample_name else names:
             patterns = proof.content_patterns(name)
             digest = self.content.digest(patterns)
             cases[name] = Case(proof.name, seconds.get(name, proof.case_s), patterns, digest)
@@ -89,26 +90,28 @@ class Sitting:
         cases = {name: case for of_proof in self.cases.values() for name, case in of_proof.items()}
         contents = sorted(f"{name} {case.content}" for name, case in cases.items())
         first = self.record.moment(f"{of} shards {hashlib.sha256(repr(contents).encode()).hexdigest()[:20]}")
-        known = durations(entry for entry in self.record.entries() if entry.at < first)
+        before = durations(entry for entry in self.record.entries() if entry.at < first)
         usual = {proof.name: proof.case_s for proof in self.proofs}
-        return shard({name: known.get(name, usual[case.proof]) for name, case in cases.items()}, number, of)
+        return shard({name: before.get(name, usual[case.proof]) for name, case in cases.items()}, number, of)
 
     def _pytest(
         self, proofs: Sequence[Proof], part: Collection[str] | None, until: float | None, options: Sequence[str]
     ) -> int:
         """Run the cases of the proofs that are in the part and not proved, in one pytest process."""
         names = {proof.name for proof in proofs}
-        proved = {case for done in self.progress() if done.name in names for case in done.proved}
-        cases = {name: case for proof in proofs for name, case in self.cases[proof.name].items() if name not in proved}
-        chosen = {name: case for name, case in cases.items() if part is None or name in part}
-        if not chosen:
+        proved_cases = {case for row in self.progress() if row.name in names for case in row.proved_cases}
+        cases = {
+            name: case for proof in proofs for name, case in self.cases[proof.name].items() if name not in proved_cases
+        }
+        selection = {name: case for name, case in cases.items() if part is None or name in part}
+        if not selection or (until is not None and time.time() >= until):
             return 0
-        typer.echo(f"==> {', '.join(sorted({case.proof for case in chosen.values()}))}: {len(chosen):,} cases")
+        typer.echo(f"==> {', '.join(sorted({case.proof for case in selection.values()}))}: {len(selection):,} cases")
         workers = () if all(proof.runs_alone for proof in proofs) else SIDE_BY_SIDE
         file = self.folder / f"work-{os.getpid()}.json"
-        Work(str(self.folder / "record.jsonl"), chosen, until).write(file)
+        Work(str(self.folder / "record.jsonl"), selection, until).write(file)
         try:
-            files = sorted({name.split("::")[0] for name in chosen})
+            files = sorted({name.split("::")[0] for name in selection})
             plugin = ("-p", "tests.proofs.plugin", f"--proof-work={file}")
             command = [sys.executable, "-m", "pytest", *plugin, *workers, *options, *files]
             code = subprocess.run(command, cwd=self.root, check=False).returncode

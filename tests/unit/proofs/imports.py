@@ -12,13 +12,13 @@ ROOT = Path(__file__).parents[3]
 _BASES = (ROOT, ROOT / "plugins")
 
 
-def imported(files: Iterable[str]) -> set[str]:
+def with_imports(files: Iterable[str]) -> set[str]:
     """Return the files with all that they import."""
-    known, left = set[str](), set(files)
-    while left:
-        known |= left
-        left = {name for file in left for name in _direct(file)} - known
-    return known
+    files_seen, new_files = set[str](), set(files)
+    while new_files:
+        files_seen |= new_files
+        new_files = {name for file in new_files for name in _direct(file)} - files_seen
+    return files_seen
 
 
 @cache

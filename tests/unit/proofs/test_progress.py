@@ -34,7 +34,7 @@ def entry(outcome: str, content: str, at: int, seconds: float = 2.0) -> Entry:
 def test_a_case_is_proved_failing_or_not_run(runs: list[tuple[str, str]], outcome: str) -> None:
     entries = [entry(*run, at) for at, run in enumerate(runs)]
     row = progress("proof", {"case": "now"}, entries, 9.0)
-    cases = {"proved": row.proved, "failing": row.failing, "not run": row.open_cases}
+    cases = {"proved": row.proved_cases, "failing": row.failing_cases, "not run": row.open_cases}
     assert {name for name, named in cases.items() if named} == {outcome}
     assert row.cases == 1
 

@@ -12,7 +12,7 @@ from tests.proofs.page import table
 from tests.proofs.patterns import matching
 from tests.proofs.proof import Proof
 from tests.proofs.proofs import PROOFS
-from tests.unit.proofs.imports import imported
+from tests.unit.proofs.imports import with_imports
 
 ROOT = Path(__file__).parents[3]
 PATHS = Content(ROOT).paths
@@ -43,7 +43,7 @@ def test_a_proof_has_tests_that_are_long(proof: Proof) -> None:
 @pytest.mark.parametrize("proof", PROOFS, ids=named)
 def test_a_proof_depends_on_all_that_its_tests_import(proof: Proof) -> None:
     depends = set(matching((*proof.depends, *proof.subjects), PATHS))
-    assert imported(proof.files(PATHS)) - depends == set()
+    assert with_imports(proof.files(PATHS)) - depends == set()
 
 
 @pytest.mark.parametrize("proof", PROOFS, ids=named)
