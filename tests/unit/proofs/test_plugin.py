@@ -57,7 +57,7 @@ def recorded(tmp_path: Path, reports: list[Report]) -> list[Any]:
     case = Case("proof", 1.0, PATTERNS, Content(ROOT).digest(PATTERNS))
     recorder = Recorder(Work(str(file), {"case": case}), ROOT)
     for report in reports:
-        hook = recorder.pytest_runtest_logreport(report)  # type: ignore[arg-type]
+        hook: Any = recorder.pytest_runtest_logreport(report)  # type: ignore[arg-type]
         next(hook)
         with pytest.raises(StopIteration):
             hook.send(None)
