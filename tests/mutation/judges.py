@@ -99,8 +99,8 @@ class SparkEngine:
     A mutant is judged by the tests that reach its lines, quick and different ones first, for as many seconds as given.
     """
 
-    def __init__(self, tree: Path, seconds: float, kept: Path) -> None:
-        self._tree, self._seconds, self._kept = tree, seconds, kept
+    def __init__(self, tree: Path, seconds: float, folder: Path) -> None:
+        self._tree, self._seconds, self._folder = tree, seconds, folder
         self._process: subprocess.Popen[str] | None = None
         self._reach = Reach()
         self._is_ready = False
@@ -128,7 +128,7 @@ class SparkEngine:
             return True
 
     def _file(self, tests: str) -> Path:
-        return self._kept / (tests.replace("/", "-") + ".json")
+        return self._folder / (tests.replace("/", "-") + ".json")
 
     def passes(self, mutant: Mutant) -> bool:
         """See `Judge`."""

@@ -84,13 +84,13 @@ def smoke(context: typer.Context) -> None:
 def _sitting(root: Path, catalogue: str, names: str, sample: str) -> Sitting:
     proofs: Sequence[Proof] = importlib.import_module(catalogue).PROOFS
     by_name = {proof.name: proof for proof in proofs}
-    wanted = [name for name in names.split(",") if name] or list(by_name)
-    for name in wanted:
+    chosen_names = [name for name in names.split(",") if name] or list(by_name)
+    for name in chosen_names:
         if name not in by_name:
             raise typer.BadParameter(f"no proof is named {name!r}. The proofs are {', '.join(by_name)}.")
     if sample and sample not in SAMPLES:
         raise typer.BadParameter(f"no sample is named {sample!r}. The samples are {', '.join(SAMPLES)}.")
-    return Sitting(root, root / ".proofs", [by_name[name] for name in wanted], sample or None)
+    return Sitting(root, root / ".proofs", [by_name[name] for name in chosen_names], sample or None)
 
 
 def _part(text: str) -> tuple[int, int] | None:

@@ -23,7 +23,7 @@ class Listing:
 
     def cases(self, proofs: Sequence[Proof]) -> dict[str, list[str]]:
         """Return the cases by the name of the proof. One pytest process collects all lists that are not kept."""
-        lists = {proof.name: self._kept(proof) for proof in proofs}
+        lists = {proof.name: self._unchanged_list(proof) for proof in proofs}
         without_list = [proof for proof in proofs if lists[proof.name] is None]
         if without_list:
             typer.echo(f"==> collecting the cases of {', '.join(proof.name for proof in without_list)}")
@@ -36,7 +36,7 @@ class Listing:
     def _files(self, proof: Proof) -> list[str]:
         return proof.files(self._content.paths)
 
-    def _kept(self, proof: Proof) -> list[str] | None:
+    def _unchanged_list(self, proof: Proof) -> list[str] | None:
         file = self._folder / f"{proof.name}.json"
         if not file.exists():
             return None

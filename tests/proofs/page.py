@@ -16,6 +16,6 @@ def table(proofs: Iterable[Proof]) -> str:
 
 def _tests(proof: Proof) -> str:
     """Return the patterns of test files, but for the ones that only keep other proofs out."""
-    shown = ", ".join(f"`{pattern}`" for pattern in proof.tests if not pattern.startswith("!"))
-    others = " but not the ones above" if any(pattern.startswith("!") for pattern in proof.tests) else ""
-    return f"{shown}{others}{'; alone' if proof.runs_alone else ''}"
+    patterns = ", ".join(f"`{pattern}`" for pattern in proof.tests if not pattern.startswith("!"))
+    restriction = " but not the ones above" if any(pattern.startswith("!") for pattern in proof.tests) else ""
+    return f"{patterns}{restriction}{'; alone' if proof.runs_alone else ''}"

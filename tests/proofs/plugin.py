@@ -61,9 +61,9 @@ class Selection:
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         """Deselect all tests that are no case of the work."""
-        others = [item for item in items if item.nodeid not in self._work.cases]
+        other_items = [item for item in items if item.nodeid not in self._work.cases]
         items[:] = [item for item in items if item.nodeid in self._work.cases]
-        config.hook.pytest_deselected(items=others)
+        config.hook.pytest_deselected(items=other_items)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:

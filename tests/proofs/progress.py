@@ -35,14 +35,14 @@ def progress(name: str, content: Mapping[str, str], entries: Sequence[Entry], ca
     outcomes = {case: _outcome(case, present, last) for case in content}
     proved_cases = _with(outcomes, PASSED)
     failing_cases = _with(outcomes, FAILED)
-    others = [case for case in content if outcomes[case] != PASSED]
+    unproved_cases = [case for case in content if outcomes[case] != PASSED]
     return Progress(
         name,
         proved_cases,
         failing_cases,
         _with(outcomes, None),
         sum(present[case].seconds for case in proved_cases),
-        sum(seconds.get(case, case_s) for case in others),
+        sum(seconds.get(case, case_s) for case in unproved_cases),
     )
 
 
@@ -52,8 +52,8 @@ def _outcome(case: str, present: Mapping[str, Entry], last: Mapping[str, Entry])
     return FAILED if case in last and last[case].outcome == FAILED else None
 
 
-def _with(outcomes: Mapping[str, str | None], wanted: str | None) -> tuple[str, ...]:
-    return tuple(case for case, outcome in outcomes.items() if outcome == wanted)
+def _with(outcomes: Mapping[str, str | None], result: str | None) -> tuple[str, ...]:
+    return tuple(case for case, outcome in outcomes.items() if outcome == result)
 
 
 def table(rows: Iterable[Progress]) -> str:

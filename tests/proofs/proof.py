@@ -15,6 +15,7 @@ class Proof:
 
     `tests` are patterns of test files: each test in them that is marked `soak` is a case, with `is_whole` each test.
     `depends` are patterns of files: a case is proved as long as their content stays the same.
+
     `subject` is a regular expression: its group is the one further file that a case depends on, by the case's id.
     `subjects` are patterns of all such files: they decide which cases exist.
     `case_s` is the usual duration of a case in seconds, for cases that have not run on this machine.

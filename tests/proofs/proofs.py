@@ -20,8 +20,7 @@ _RULES = ("spark_jobs/pipeline/**", "spark_jobs/semantics/**", "spark_jobs/repla
 #: What a run consists of, from its plan to its report.
 _RUNS = (
     "spark_jobs/**",
-    "!spark_jobs/cli.py",
-    "!spark_jobs/console.py",
+    "!spark_jobs/cli/**",
     "!spark_jobs/flights/**",
     "expectations/**",
 )

@@ -22,8 +22,10 @@ SMOKE: dict[str, tuple[str, ...]] = {
         "tests/spark/test_runs.py::test_published_tables_are_what_the_reference_gives",
         "tests/spark/test_step.py",
     ),
-    "spark_jobs/cli": ("tests/spark/test_cli.py::test_check_names_the_version_that_the_file_fits",),
-    "spark_jobs/console": ("tests/spark/test_cli.py::test_plan_tells_what_would_be_read_and_writes_nothing",),
+    "spark_jobs/cli": (
+        "tests/spark/test_cli.py::test_check_names_the_version_that_the_file_fits",
+        "tests/spark/test_cli.py::test_plan_tells_what_would_be_read_and_writes_nothing",
+    ),
     "spark_jobs/report": ("tests/unit/report/test_bins.py", "tests/unit/report/test_text.py"),
     "spark_jobs/flights": ("tests/unit/flights/test_landing.py",),
     "spark_jobs/runtime": ("tests/unit/runtime/test_environment.py", "tests/unit/runtime/test_java.py"),
