@@ -13,6 +13,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 # Two processes of tests: planning small replays keeps one core busy, and each has a Spark driver of 2 GiB.
 SIDE_BY_SIDE := --numprocesses 2
+CHOSEN_PROOFS = $(if $(PROOF),--proof $(PROOF)) $(if $(SAMPLE),--sample $(SAMPLE))
 PIP := $(PY) -m pip --no-input --disable-pip-version-check
 
 # A stamp's name carries what it was made from: the content, and the place, for an environment cannot be moved.
@@ -21,7 +22,7 @@ PACKAGES := $(VENV)/packages-$(call content,requirements-build.lock requirements
 PROJECT := $(VENV)/project-$(call content,pyproject.toml)
 COMPILED := $(VENV)/compiled
 
-.PHONY: help setup demo up down test lint docs bench soak lock clean
+.PHONY: help setup demo up down test lint docs bench soak proofs smoke lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -69,8 +70,14 @@ docs: setup ## build the documentation site, in .tidemark/site
 bench: setup ## compare with plain Spark and Structured Streaming
 	@$(PY) -m tests.benchmarks.bench $(BENCH_ARGS)
 
-soak: setup ## the long tests
-	@$(PY) -m pytest -m soak $(SIDE_BY_SIDE) --dist worksteal $(PYTEST_ARGS)
+soak: setup ## the long proofs not proved yet; SHARD=i/n, MINUTES=25, PROOF=name, SAMPLE=third, PYTEST_ARGS
+	@$(PY) -m tests.proofs run $(if $(SHARD),--shard $(SHARD)) $(if $(MINUTES),--minutes $(MINUTES)) $(CHOSEN_PROOFS) $(PYTEST_ARGS)
+
+proofs: setup ## what the long proofs have proved for the code as it is; PROOF and SAMPLE as above
+	@$(PY) -m tests.proofs table $(CHOSEN_PROOFS)
+
+smoke: setup ## a few quick tests of every package, in three minutes
+	@$(PY) -m tests.proofs smoke $(PYTEST_ARGS)
 
 lock: ## make the lock files again, after a change of the packages in pyproject.toml
 	@$(require_python); "$$python" -m venv --clear .venv-lock

@@ -19,6 +19,7 @@ from typing import Annotated
 
 import typer
 
+from tests.mutation.cases import broken_module
 from tests.mutation.judges import Judge, Reference, SparkEngine
 from tests.mutation.mutants import Mutant, mutants
 
@@ -61,7 +62,7 @@ def judged_by(asked: Sequence[Mutant], tree: Path, seconds: float) -> Iterator[t
     if of_reference:
         yield Reference(tree), of_reference
     if of_spark:
-        judge = SparkEngine(tree, seconds)
+        judge = SparkEngine(tree, seconds, tree / "reaches")
         try:
             yield judge, of_spark
         finally:
@@ -73,13 +74,9 @@ def survived(judge: Judge, of: Sequence[Mutant], tree: Path) -> Iterator[Mutant]
     if not judge.prepare():
         sys.exit("the tests fail before anything is broken")
     for number, mutant in enumerate(of, start=1):
-        place, began = tree / mutant.path, time.monotonic()
-        whole = place.read_text(encoding="utf-8")
-        place.write_text(mutant.source, encoding="utf-8")
-        try:
+        began = time.monotonic()
+        with broken_module(tree, mutant):
             lives = judge.passes(mutant)
-        finally:
-            place.write_text(whole, encoding="utf-8")
         told = "SURVIVED" if lives else "killed"
         typer.echo(f"{number}/{len(of)} {told} in {time.monotonic() - began:.0f} s: {mutant}")
         if lives:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
@@ -22,7 +23,8 @@ LONGEST_AT_FIRST_S = 5_000
 _QUIET = ("-x", "-q", "--no-header", "-p", "no:cacheprovider", "-m", "not soak and not spark")
 _REFERENCE = ("tests/unit/semantics", "tests/worked", "tests/vectors")
 _REPLAY = "spark_jobs/replay"
-_SPARK = (
+#: Test files that judge the engine.
+JUDGES_OF_SPARK = (
     "tests/worked",
     "tests/unit/replay",
     "tests/spark/test_advise.py",
@@ -97,22 +99,36 @@ class SparkEngine:
     A mutant is judged by the tests that reach its lines, quick and different ones first, for as many seconds as given.
     """
 
-    def __init__(self, tree: Path, seconds: float) -> None:
-        self._tree, self._seconds = tree, seconds
+    def __init__(self, tree: Path, seconds: float, folder: Path) -> None:
+        self._tree, self._seconds, self._folder = tree, seconds, folder
         self._process: subprocess.Popen[str] | None = None
         self._reach = Reach()
+        self._is_ready = False
 
     def prepare(self) -> bool:
-        """See `Judge`."""
-        target = self._tree / "reach.json"
-        said: list[str] = []
-        if not self._asked({"tests": _SPARK, "reach": (_REPLAY, str(target))}, said):
-            sys.stderr.writelines(said)
-            return False
-        told = json.loads(target.read_text(encoding="utf-8"))
-        lines = {name: {int(n): tests for n, tests in of.items()} for name, of in told["modules"].items()}
-        self._reach = Reach(told["seconds"], lines)
-        return True
+        """See `Judge`. Reaches that are kept are read, the others measured."""
+        if not self._is_ready and all(map(self.measure, JUDGES_OF_SPARK)):
+            self._reach = Reach.joined(Reach.read(self._file(tests)) for tests in JUDGES_OF_SPARK)
+            self._is_ready = True
+        return self._is_ready
+
+    def measure(self, tests: str) -> bool:
+        """Measure the reach of a test file and keep it, if it is not kept; return whether the tests pass."""
+        target = self._file(tests)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if target.exists():
+                return True
+            unfinished, said = target.with_suffix(".part"), list[str]()
+            if not self._asked({"tests": [tests], "reach": (_REPLAY, str(unfinished))}, said):
+                sys.stderr.writelines(said)
+                return False
+            unfinished.replace(target)
+            return True
+
+    def _file(self, tests: str) -> Path:
+        return self._folder / (tests.replace("/", "-") + ".json")
 
     def passes(self, mutant: Mutant) -> bool:
         """See `Judge`."""

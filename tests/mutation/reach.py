@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,6 +22,24 @@ class Reach:
 
     seconds: dict[str, float] = field(default_factory=dict)
     modules: dict[str, dict[int, list[str]]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a reach that `spark_server` has written."""
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        lines = {name: {int(n): tests for n, tests in of.items()} for name, of in fields["modules"].items()}
+        return cls(fields["seconds"], lines)
+
+    @classmethod
+    def joined(cls, reaches: Iterable[Self]) -> Self:
+        """Join the reaches of different tests."""
+        whole = cls()
+        for reach in reaches:
+            whole.seconds |= reach.seconds
+            for module, lines in reach.modules.items():
+                for line, tests in lines.items():
+                    whole.modules.setdefault(module, {}).setdefault(line, []).extend(tests)
+        return whole
 
     def tests(self, module: str, lines: Iterable[int]) -> list[str]:
         """Give the tests that run one of `lines`, the quickest of each file first.

@@ -1,0 +1,282 @@
+"""All proofs, as data. Each test file with tests marked `soak` is in exactly one of them.
+
+Paths are named here and in `smoke` alone. A pattern that matches no file is an error of a test.
+"""
+
+from __future__ import annotations
+
+from tests.proofs.proof import Proof
+
+#: What each proof depends on: the packages with their versions, Spark's jars, and how its session is opened.
+_LOCKED = (
+    "requirements.lock",
+    "spark_jobs/runtime/**",
+    "spark_jobs/session.py",
+    "spark_jobs/__init__.py",
+    "tests/conftest.py",
+)
+#: The pipeline file, and the rules twice: in plain Python, and on Spark.
+_RULES = ("spark_jobs/pipeline/**", "spark_jobs/semantics/**", "spark_jobs/replay/**")
+#: What a run consists of, from its plan to its report.
+_RUNS = (
+    "spark_jobs/**",
+    "!spark_jobs/cli/**",
+    "!spark_jobs/flights/**",
+    "expectations/**",
+)
+_AIRFLOW = ("plugins/**", "dags/**")
+#: What tests of one folder share: all files but the tests.
+_SUPPORT = ("tests/spark/**", "!tests/spark/**/test_*.py")
+_VECTORS = ("tests/vectors/**", "!tests/vectors/**/test_*.py")
+
+_SLICINGS = ("tests/spark/test_slicings.py", "tests/spark/test_recorded_slicings.py")
+_SCENARIOS = ("tests/spark/test_scenarios.py",)
+_TRIGGERS = ("tests/spark/test_triggers.py", "tests/spark/test_expectations_of_triggers.py")
+_JOINS = ("tests/spark/test_joins.py", "tests/spark/test_window_joins.py")
+_COMPARISONS = tuple(
+    f"tests/spark/test_{name}.py"
+    for name in (
+        "advise",
+        "complete",
+        "custom_watermarks",
+        "identical_rows",
+        "late_data",
+        "offset_order",
+        "silence",
+        "united_sources",
+    )
+)
+_CORRUPTIONS = (
+    "tests/spark/test_corruptions.py",
+    "tests/spark/test_expectations*.py",
+    "!tests/spark/test_expectations_of_triggers.py",
+)
+_PROPERTIES = ("tests/spark/test_properties.py", "tests/spark/test_join_properties.py")
+_ENGINE_JUDGES = ("tests/worked/**", "tests/unit/replay/**", *_VECTORS, "tests/spark/**", "tests/mutation/**")
+_KILLS = ("tests/faults/test_kill_moments.py",)
+_RACES = ("tests/faults/test_two_at_once.py",)
+
+
+def _without(*tests: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"!{pattern}" for patterns in tests for pattern in patterns if not pattern.startswith("!"))
+
+
+_OTHER_RUNS = (
+    "tests/spark/test_*.py",
+    *_without(_SLICINGS, _SCENARIOS, _TRIGGERS, _JOINS, _COMPARISONS, _CORRUPTIONS, _PROPERTIES),
+)
+#: Tests from which other tests take their cases or their steps.
+_LENT_BY_RUNS = tuple(
+    f"tests/spark/test_{name}.py" for name in ("arrival_slices", "custom_runs", "runs", "session_runs", "sliding_runs")
+)
+_LENT_BY_RULES = tuple(f"tests/spark/test_{name}.py" for name in ("properties", "scenarios", "silence", "triggers"))
+_OTHER_FAULTS = ("tests/faults/test_*.py", *_without(_KILLS, _RACES))
+
+PROOFS = (
+    Proof(
+        "slicings",
+        "A history can be cut into runs in any way and order: the published tables are those of one job.",
+        "Users backfill and repair in pieces. A wrong seam between two runs shows in no single run.",
+        tests=_SLICINGS,
+        depends=(*_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_LENT_BY_RUNS, *_LENT_BY_RULES, *_SLICINGS),
+        case_s=25,
+        is_whole=True,
+    ),
+    Proof(
+        "kills",
+        "A driver that is killed at any moment leaves a whole run or none, and the same command finishes it.",
+        "Drivers die. Half a run that readers see as a result is worse than no result.",
+        tests=_KILLS,
+        depends=(*_LOCKED, *_RUNS, *_SUPPORT, "tests/faults/**", "!tests/faults/**/test_*.py", *_KILLS),
+        case_s=60,
+    ),
+    Proof(
+        "races",
+        "Two runs at once publish the same tables as one run after the other, or one of them is refused.",
+        "A scheduled run and a backfill by hand meet in one lake without a server between them.",
+        tests=_RACES,
+        depends=(*_LOCKED, *_RUNS, *_SUPPORT, "tests/faults/**", "!tests/faults/**/test_*.py", *_LENT_BY_RUNS, *_RACES),
+        case_s=60,
+    ),
+    Proof(
+        "scenarios",
+        "Spark returns what Apache Flink returned, to the row, for each recorded scenario of windows.",
+        "It is the claim of the project.",
+        tests=_SCENARIOS,
+        depends=(*_LOCKED, *_RULES, *_SUPPORT, *_VECTORS, *_SCENARIOS),
+        case_s=1.5,
+        is_whole=True,
+    ),
+    Proof(
+        "triggers",
+        "Spark returns what Flink returned for each recorded scenario of triggers, and the audit agrees.",
+        "Early and repeated panes depend on the order of rows and ticks more than any other result.",
+        tests=_TRIGGERS,
+        depends=(*_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_LENT_BY_RULES, *_TRIGGERS),
+        case_s=2,
+    ),
+    Proof(
+        "joins",
+        "Spark returns what Flink returned for each recorded interval join and window join.",
+        "A join keeps rows of two inputs by the slower watermark: each input alone can be right and the join wrong.",
+        tests=_JOINS,
+        depends=(*_LOCKED, *_RULES, *_SUPPORT, *_VECTORS, *_SCENARIOS, *_JOINS),
+        case_s=1.5,
+    ),
+    Proof(
+        "comparisons",
+        "Spark returns what the reference in plain Python returns, for each setting that Flink's records do not cover.",
+        "Idle partitions, late rows, several sources and custom watermarks combine in more ways than can be recorded.",
+        tests=_COMPARISONS,
+        depends=(*_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_COMPARISONS),
+        case_s=2,
+    ),
+    Proof(
+        "corruptions",
+        "The audit finds each way in the catalogue to corrupt a staged run, and no fault in a whole one.",
+        "The audit is the last look before results are published.",
+        tests=_CORRUPTIONS,
+        depends=(*_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_SCENARIOS, *_LENT_BY_RUNS, *_CORRUPTIONS),
+        case_s=12,
+    ),
+    Proof(
+        "properties",
+        "Laws hold on Spark for thousands of drawn histories: order of storage, partitions and files change nothing.",
+        "Drawn cases reach what nobody thought of.",
+        tests=_PROPERTIES,
+        depends=(*_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_LENT_BY_RULES, *_PROPERTIES),
+        case_s=120,
+    ),
+    Proof(
+        "runs",
+        "Whole runs publish, roll back, repair, compact and hand over as the documentation describes.",
+        "These are the commands that users type.",
+        tests=_OTHER_RUNS,
+        depends=(
+            *_LOCKED,
+            "spark_jobs/**",
+            "expectations/**",
+            "tests/faults/drivers.py",
+            *_VECTORS,
+            "tests/spark/**",
+            *_without(_CORRUPTIONS),
+        ),
+        case_s=30,
+    ),
+    Proof(
+        "faults",
+        "Failing tasks, full disks and drivers killed during maintenance lose nothing that was published.",
+        "Maintenance deletes files. Nothing else in the project does.",
+        tests=_OTHER_FAULTS,
+        depends=(*_LOCKED, *_RUNS, *_SUPPORT, *_LENT_BY_RUNS, "tests/faults/**", *_without(_KILLS, _RACES)),
+        case_s=60,
+    ),
+    Proof(
+        "airflow",
+        "Airflow runs pipelines on schedule, by backfill, with approval, many at once and in a cluster.",
+        "A DAG that parses can still wait for ever.",
+        tests=("tests/airflow/test_*.py", "tests/browser/test_airflow.py"),
+        depends=(
+            *_LOCKED,
+            *_RUNS,
+            *_AIRFLOW,
+            "tests/airflow/**",
+            "tests/browser/**",
+            "!tests/browser/test_*.py",
+            "tests/browser/test_airflow.py",
+            "tests/faults/**",
+            "!tests/faults/**/test_*.py",
+            "tests/told_runs.py",
+            *_SUPPORT,
+            *_LENT_BY_RUNS,
+        ),
+        case_s=120,
+    ),
+    Proof(
+        "browser",
+        "The report and the pages of data quality work in a browser: wide and narrow, light and dark, by keyboard.",
+        "A page can be correct as text and unusable on a screen.",
+        tests=("tests/browser/test_*.py", "!tests/browser/test_airflow.py"),
+        depends=(
+            *_LOCKED,
+            *_RUNS,
+            *_AIRFLOW,
+            "tests/browser/**",
+            "tests/airflow/**",
+            "!tests/airflow/test_*.py",
+            "tests/told_runs.py",
+            *_SUPPORT,
+        ),
+        case_s=6,
+    ),
+    Proof(
+        "docker",
+        "The image and the compose file make a whole installation that runs a pipeline.",
+        "It is how the project is put into service.",
+        tests=("tests/docker/test_*.py",),
+        depends=(
+            *_LOCKED,
+            "docker/**",
+            "pyproject.toml",
+            "requirements-build.lock",
+            *_RUNS,
+            *_AIRFLOW,
+            "tests/docker/**",
+            "tests/airflow/**",
+            "!tests/airflow/test_*.py",
+        ),
+        case_s=120,
+    ),
+    Proof(
+        "benchmarks",
+        "The benchmark's answers are right, a run that goes on is quicker than one from the start, the audit is quick.",
+        "They measure time, so they run alone.",
+        tests=("tests/benchmarks/test_*.py",),
+        depends=(
+            *_LOCKED,
+            *_RUNS,
+            "spark_jobs/flights/**",
+            *_SUPPORT,
+            "tests/faults/drivers.py",
+            "tests/benchmarks/**",
+        ),
+        case_s=90,
+        runs_alone=True,
+    ),
+    Proof(
+        "mutations_reference",
+        "The quick tests of the reference fail if one comparison, sum or condition of it is broken.",
+        "The reference judges Spark, so its own tests must notice each fault.",
+        tests=("tests/mutation/reference_mutants.py",),
+        depends=(
+            "requirements.lock",
+            "tests/conftest.py",
+            "tests/unit/semantics/**",
+            "tests/worked/**",
+            *_VECTORS,
+            "tests/vectors/test_*.py",
+            "tests/mutation/**",
+        ),
+        case_s=60,
+        subject=r"(spark_jobs/semantics/[\w/]+\.py)",
+        subjects=("spark_jobs/semantics/**",),
+    ),
+    Proof(
+        "reach",
+        "The quick comparisons pass on the whole engine; the lines that each of them runs are measured and kept.",
+        "The next proof needs it: a mutant is judged by the tests that reach its line.",
+        tests=("tests/mutation/engine_reach.py",),
+        depends=(*_LOCKED, *_RULES, *_ENGINE_JUDGES),
+        case_s=60,
+    ),
+    Proof(
+        "mutations_engine",
+        "The quick comparisons with the reference fail if one comparison, sum or condition on Spark is broken.",
+        "A comparison proves little if it passes for a broken engine as well.",
+        tests=("tests/mutation/engine_mutants.py",),
+        depends=(*_LOCKED, *_ENGINE_JUDGES),
+        case_s=60,
+        subject=r"(spark_jobs/replay/[\w/]+\.py)",
+        subjects=("spark_jobs/replay/**",),
+    ),
+)

@@ -1,0 +1,101 @@
+"""The record of all cases that have run: one JSON object a line, added when the case ends and never changed.
+
+A process that is killed while it adds a line leaves the start of a line, which is no JSON and is passed over.
+The next process ends that line before it adds its own. Several processes may add lines at once: each line is added
+under a lock. Records of several machines are joined by `cat`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import platform
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
+
+
+def now() -> str:
+    """Return the time in UTC, as text that sorts by time."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+def machine() -> str:
+    """Return the name of this machine and the number of its cores."""
+    return f"{platform.node()}, {os.cpu_count()} cores"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A case that has run. `content` is the digest of its dependencies, and is empty if they changed meanwhile."""
+
+    proof: str
+    case: str
+    outcome: str
+    seconds: float
+    content: str
+    at: str = field(default_factory=now)
+    machine: str = field(default_factory=machine)
+
+
+class Record:
+    """The file. It is made, with its folder, when the first line is added."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def add(self, entry: Entry) -> None:
+        """Add a case that has run."""
+        self._append(asdict(entry))
+
+    def entries(self) -> list[Entry]:
+        """Return all cases that have run, the oldest first."""
+        entries = [Entry(**line) for line in self._lines() if "case" in line]
+        return sorted(entries, key=lambda entry: entry.at)
+
+    def moment(self, key: str) -> str:
+        """Return the time at which `key` was first moments; mark it now if it was not."""
+        moments = [line["at"] for line in self._lines() if line.get("mark") == key]
+        if moments:
+            return str(min(moments))
+        mark = {"mark": key, "at": now()}
+        self._append(mark)
+        return mark["at"]
+
+    def _append(self, line: dict[str, Any]) -> None:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(line, ensure_ascii=False) + "\n"
+        file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            end = os.lseek(file, 0, os.SEEK_END)
+            is_torn = end > 0 and os.pread(file, 1, end - 1) != b"\n"
+            os.write(file, (("\n" if is_torn else "") + text).encode())
+        finally:
+            os.close(file)
+
+    def _lines(self) -> Iterator[dict[str, Any]]:
+        if not self._path.exists():
+            return
+        for line in self._path.read_bytes().split(b"\n"):
+            try:
+                value = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(value, dict):
+                yield value
+
+
+def latest(entries: Iterable[Entry]) -> dict[str, Entry]:
+    """Return the last entry of each case, by the case's id. A case that was skipped did not run."""
+    return {entry.case: entry for entry in entries if entry.outcome != SKIPPED}
+
+
+def durations(entries: Iterable[Entry]) -> dict[str, float]:
+    """Return the last duration in seconds of each case, by the case's id."""
+    return {case: entry.seconds for case, entry in latest(entries).items()}
