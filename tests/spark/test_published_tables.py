@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -28,7 +28,8 @@ def windows(table: str) -> Pipeline:
 
 
 def retracting_sessions(table: str) -> Pipeline:
-    spec = {"kind": "session", "gap": "3 minutes", "key": ["device"], "allowed_lateness": "5 minutes"}
+    spec: dict[str, object] = {"kind": "session", "gap": "3 minutes", "key": ["device"]}
+    spec |= {"allowed_lateness": "5 minutes"}
     spec |= {"accumulation": "retracting", "aggregates": {"n": "count(*)"}}
     return from_mapping({**join_source(table), "name": "sessions", "windows": spec})
 
@@ -51,10 +52,11 @@ def join_source(table: str) -> dict[str, object]:
     }
 
 
-@pytest.mark.parametrize("made", [windows, retracting_sessions, interval_join, window_join])
-def test_a_run_publishes_the_declared_columns(made: object, spark: SparkSession, table: str, lake: Lake) -> None:
-    assert callable(made)
-    pipeline: Pipeline = made(table)
+@pytest.mark.parametrize("declare", [windows, retracting_sessions, interval_join, window_join])
+def test_a_run_publishes_the_declared_columns(
+    declare: Callable[[str], Pipeline], spark: SparkSession, table: str, lake: Lake
+) -> None:
+    pipeline = declare(table)
     own = Lake(lake.root, pipeline.name)
     Runner(spark, pipeline, own).run(Interval())
     run = ledger.published(spark, own)[-1]
@@ -68,11 +70,11 @@ def test_a_run_publishes_the_declared_columns(made: object, spark: SparkSession,
 
 
 def expected(table: Table, pipeline: Pipeline) -> Iterator[str]:
-    """The names of the columns of `table`, in order."""
+    """Return the names of the columns of `table`, in order."""
     key = list(pipeline.windows.key if pipeline.join is None else pipeline.join.key[0])
-    inputs = [] if pipeline.join is None else pipeline.join.names
+    inputs: Sequence[str] = () if pipeline.join is None else pipeline.join.names
     by_window = pipeline.join is not None and not pipeline.join.by_interval
-    parts = {
+    parts: dict[Part, Sequence[str]] = {
         Part.KEY: key if pipeline.join is None or by_window else [],
         Part.AGGREGATES: [aggregate.name for aggregate in pipeline.windows.aggregates],
         Part.SOURCE: SOURCE,
