@@ -32,7 +32,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spark_jobs.semantics.panes.aggregates import Aggregation, aggregation
 from spark_jobs.semantics.panes.complete_results import complete_windows
@@ -41,14 +41,12 @@ from spark_jobs.semantics.rows.arrival_order import Comparable
 from spark_jobs.semantics.rows.events import Event, Predicate, Row, event_reader
 from spark_jobs.semantics.rows.expressions import column
 from spark_jobs.semantics.rows.instants import MAX, floor_to_ms, micros, table_time, table_time_us
+from spark_jobs.semantics.spec import ReplaySpec
 from spark_jobs.semantics.streaming_job import Fired, Judged, StreamingJob, group_key
 from spark_jobs.semantics.watermark.rounds import Rounds
 from spark_jobs.semantics.windows.calendar import Advance
 from spark_jobs.semantics.windows.lateness import Lateness, fate
 from spark_jobs.semantics.windows.window_assigners import TimeWindow
-
-if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import Pipeline
 
 TableRow = dict[str, Any]
 
@@ -70,7 +68,7 @@ class Replay:
 
 def replay(
     rows: Iterable[Row],
-    pipeline: Pipeline,
+    pipeline: ReplaySpec,
     *,
     until: datetime | None = None,
     aggregates: Mapping[str, Aggregation] | None = None,
@@ -86,13 +84,13 @@ def replay(
     Raises ValueError, in its own kinds, for what cannot be read and for an `until` before the last row.
     """
     if pipeline.join is not None:
-        raise ValueError(f"asked to replay {pipeline.name} as windows, found a join; use joining_job")
+        raise ValueError("found a join, expected windows; replay a join by joining_job")
     reader, tables = event_reader(pipeline, where), _Tables(pipeline, aggregates or {})
     read = [(row, reader.read(row)) for row in rows]
     events = [event for _, event in read if isinstance(event, Event)]
-    moves_all = pipeline.watermark.placement.value == "source"
+    moves_all = pipeline.filtered_rows_move_watermark
     arrived = sorted((e for e in events if e.is_kept or moves_all), key=lambda event: event.position)
-    rounds = Rounds(pipeline) if pipeline.replay.order.value == "offset" else None
+    rounds = Rounds(pipeline) if pipeline.replay.in_rounds else None
     if rounds is not None:
         arrived = list(rounds.read(arrived))
     job = StreamingJob(pipeline)
@@ -100,7 +98,7 @@ def replay(
     fates = [tables.fate(judged) for judged in job.judged]
     too_late = [judged for judged, fate in zip(job.judged, fates, strict=True) if fate is Lateness.TOO_LATE]
     results = tables.window_results(job.fired, too_late)
-    keeps_late = pipeline.windows.late_data.value != "drop"
+    keeps_late = not pipeline.windows.drops_late
     counted = Counter(fates)
     return Replay(
         panes=tables.panes(job.fired),
@@ -123,18 +121,18 @@ def replay(
             "late_panes": sum(fired.pane.timing is Timing.LATE for fired in job.fired),
         },
         drift=[] if rounds is None else [asdict(drift) for drift in rounds.drift],
-        complete_results=tables.complete_results(job) if pipeline.replay.mode.value == "complete" else [],
+        complete_results=tables.complete_results(job) if pipeline.is_complete else [],
     )
 
 
 class _Tables:
     """What happened, as rows of the published tables."""
 
-    def __init__(self, pipeline: Pipeline, aggregates: Mapping[str, Aggregation]) -> None:
+    def __init__(self, pipeline: ReplaySpec, aggregates: Mapping[str, Aggregation]) -> None:
         self._windows = pipeline.windows
         self._key = pipeline.windows.key
-        self._has_sessions = pipeline.windows.kind == "session"
-        self._retracts = pipeline.windows.accumulation.value == "retracting"
+        self._has_sessions = pipeline.windows.is_session
+        self._retracts = pipeline.windows.retracts
         self._lateness_ms = pipeline.windows.lateness_ms
         self._aggregates = {
             declared.name: aggregates.get(declared.name) or aggregation(declared.expression)

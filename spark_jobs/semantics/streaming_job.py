@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from spark_jobs.semantics.panes.triggers import trigger
 from spark_jobs.semantics.panes.window_operator import Pane, Verdict, WindowOperator
@@ -24,17 +23,16 @@ from spark_jobs.semantics.rows.emission import emission_clock
 from spark_jobs.semantics.rows.events import Event, Row
 from spark_jobs.semantics.rows.expressions import column
 from spark_jobs.semantics.rows.instants import MAX
+from spark_jobs.semantics.rows.partition_labels import label
 from spark_jobs.semantics.sessions.session_operator import SessionOperator
+from spark_jobs.semantics.spec import ReplaySpec, Windows
 from spark_jobs.semantics.watermark.generators import WatermarkOutput
 from spark_jobs.semantics.watermark.source import WatermarkedSource
-from spark_jobs.semantics.watermark.source_partitions import SourcePartitions, label
-from spark_jobs.semantics.watermark.strategy import emits_at_rows, follows_clock, generator
+from spark_jobs.semantics.watermark.source_partitions import SourcePartitions
+from spark_jobs.semantics.watermark.strategy import generator
 from spark_jobs.semantics.watermark.valve import Valve
 from spark_jobs.semantics.windows.calendar import Advance, WindowCalendar
 from spark_jobs.semantics.windows.window_assigners import assigner
-
-if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import Pipeline, Windows
 
 Operator = WindowOperator[Comparable, Event] | SessionOperator[Comparable, Event]
 
@@ -59,7 +57,7 @@ class Judged:
 class StreamingJob:
     """One run of a pipeline; `fired`, `judged` and `calendar` hold what happened, in order."""
 
-    def __init__(self, pipeline: Pipeline) -> None:
+    def __init__(self, pipeline: ReplaySpec) -> None:
         windows = pipeline.windows
         self.fired: list[Fired] = []
         self.judged: list[Judged] = []
@@ -68,13 +66,12 @@ class StreamingJob:
         self._operator = operator(windows)
         self._clock = ArrivalClock()
         self._sources = _sources(pipeline, self._clock, self)
-        self._is_united = bool(pipeline.sources)
+        self._is_united = pipeline.is_united
         self._reached: dict[str, int] = {}
-        watermarks = [united.watermark for united in pipeline.sources] or [pipeline.watermark]
-        ticks = any(follows_clock(watermark) for watermark in watermarks)
-        self._emissions = emission_clock(pipeline.watermark.emit, every_tick=ticks)
-        self._closes = pipeline.replay.end_of_input.value == "close"
-        self._rows_emit = any(emits_at_rows(watermark) for watermark in watermarks)
+        every_tick = any(watermark.may_move_without_rows for watermark in pipeline.watermarks)
+        self._emissions = emission_clock(pipeline.watermark.emit, every_tick=every_tick)
+        self._closes = pipeline.replay.closes
+        self._rows_emit = any(watermark.emits_at_rows for watermark in pipeline.watermarks)
 
     @property
     def watermark(self) -> int:
@@ -145,7 +142,7 @@ class StreamingJob:
 
 
 def _sources(
-    pipeline: Pipeline, clock: ArrivalClock, output: WatermarkOutput
+    pipeline: ReplaySpec, clock: ArrivalClock, output: WatermarkOutput
 ) -> Mapping[str, SourcePartitions | WatermarkedSource]:
     """Make the sources by name; a source alone has none, and says nothing that its partitions do not say."""
     if not pipeline.sources:
@@ -171,18 +168,22 @@ def group_key(row: Row, names: Iterable[str]) -> Comparable:
 
 def operator(declared: Windows) -> Operator:
     """Make the operator of the windows that a pipeline declares. Raises ValueError for what there is none of."""
-    lateness_ms, discarding = declared.lateness_ms, declared.accumulation.value == "discarding"
-    fires, gathering = trigger(declared.trigger), declared.late_panes.value == "per_epoch"
-    if gathering and declared.trigger.kind.value != "event_time":
-        raise ValueError(f"found windows.late_panes per_epoch with the trigger {declared.trigger.kind.value}; keep one")
-    if declared.kind == "session":
-        if gathering:
-            raise ValueError("found windows.late_panes per_epoch with sessions, whose late rows fire one by one")
-        return SessionOperator(declared.gap_ms, allowed_lateness_ms=lateness_ms, discarding=discarding, trigger=fires)
-    return WindowOperator(
-        assigner(declared),
+    lateness_ms, discarding = declared.lateness_ms, declared.discards
+    if declared.per_epoch and not declared.trigger.is_default:
+        raise ValueError(f"found windows.late_panes per_epoch with the trigger {declared.trigger.kind}; keep one")
+    if not declared.is_session:
+        return WindowOperator(
+            assigner(declared),
+            allowed_lateness_ms=lateness_ms,
+            discarding=discarding,
+            trigger=trigger(declared.trigger),
+            gathering=declared.per_epoch,
+        )
+    if declared.per_epoch:
+        raise ValueError("found windows.late_panes per_epoch with sessions, whose late rows fire one by one")
+    return SessionOperator(
+        declared.gap_ms,
         allowed_lateness_ms=lateness_ms,
         discarding=discarding,
-        trigger=fires,
-        gathering=gathering,
+        trigger=trigger(declared.trigger),
     )

@@ -14,21 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from spark_jobs.semantics.joins.interval_join import IntervalJoin, JoinBounds, Pair, Side
 from spark_jobs.semantics.joins.window_join import CoGroup, Group
 from spark_jobs.semantics.rows.clock import ArrivalClock
 from spark_jobs.semantics.rows.emission import emission_clock
 from spark_jobs.semantics.rows.instants import MAX
+from spark_jobs.semantics.spec import Emit, Watermark
 from spark_jobs.semantics.watermark.generators import WatermarkOutput
 from spark_jobs.semantics.watermark.source import WatermarkedSource
-from spark_jobs.semantics.watermark.strategy import follows_clock
 from spark_jobs.semantics.watermark.union import Reader, inputs, union
 from spark_jobs.semantics.windows.lateness import Lateness
-
-if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import Emit, Watermark
 
 Row = Mapping[str, Any]
 
@@ -193,11 +190,12 @@ class _JoiningJob:
         else:
             declared = zip(Side, (left, right), self._channels, strict=True)
             self._sources = {side: self._source(source, channel) for side, source, channel in declared}
-        self._ticks_alone = any(follows_clock(source.watermark) for source in (left, right) if source is not None)
+        sources = (left,) if right is None else (left, right)
+        self._every_tick = any(source.watermark.may_move_without_rows for source in sources)
 
     def run(self, arrivals: Iterable[Arrival], emit: Emit, until_us: int | None) -> None:
         """Process the rows, which are in arrival order, and the emissions until `until_us` or the last row."""
-        emissions = emission_clock(emit, every_tick=self._ticks_alone)
+        emissions = emission_clock(emit, every_tick=self._every_tick)
         for arrival in arrivals:
             self.emit(emissions.before(arrival.clock_us))
             self.process(arrival)

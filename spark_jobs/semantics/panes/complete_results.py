@@ -16,14 +16,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from spark_jobs.semantics.panes.window_operator import Pane
+from spark_jobs.semantics.spec import Windows
 from spark_jobs.semantics.windows.lateness import is_complete
 from spark_jobs.semantics.windows.window_assigners import TimeWindow, assigner
-
-if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import Windows
 
 K = TypeVar("K")
 E = TypeVar("E")
@@ -67,10 +65,8 @@ def complete_windows(rows: Iterable[tuple[K, int, E]], declared: Windows, waterm
 
 def _windows(timed: Sequence[tuple[int, E]], declared: Windows) -> dict[TimeWindow, list[E]]:
     """The windows of one key's rows, with these."""
-    if declared.kind == "session":
-        assign = _sessions((ts for ts, _ in timed), declared.gap_ms)
-    else:
-        assign = assigner(declared).assign
+    of_sessions = declared.is_session
+    assign = _sessions((ts for ts, _ in timed), declared.gap_ms) if of_sessions else assigner(declared).assign
     held: dict[TimeWindow, list[E]] = defaultdict(list)
     for ts, row in timed:
         for window in assign(ts):

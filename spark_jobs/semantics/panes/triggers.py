@@ -16,13 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, assert_never
 
+from spark_jobs.semantics.spec import Trigger as Declared
+from spark_jobs.semantics.spec import TriggerKind
 from spark_jobs.semantics.windows.lateness import is_complete
 from spark_jobs.semantics.windows.window_assigners import TimeWindow
-
-if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import Trigger as Declared
 
 
 class Answer(NamedTuple):
@@ -135,11 +134,13 @@ def truncated(ts: int, interval_ms: int) -> int:
 
 
 def trigger(declared: Declared) -> Trigger:
-    """Make the trigger that a pipeline declares. Raises ValueError for an unknown kind."""
-    if declared.kind.value == "event_time":
-        return EventTime()
-    if declared.kind.value == "continuous":
-        return Continuous(declared.interval_ms)
-    if declared.kind.value == "count":
-        return Count(declared.n)
-    raise ValueError(f"found trigger '{declared.kind.value}', known: continuous, count, event_time")
+    """Return the declared trigger. Raises ValueError for an interval or a count below 1."""
+    match declared.kind:
+        case TriggerKind.EVENT_TIME:
+            return EventTime()
+        case TriggerKind.CONTINUOUS:
+            return Continuous(declared.interval_ms)
+        case TriggerKind.COUNT:
+            return Count(declared.n)
+        case _:
+            assert_never(declared.kind)

@@ -12,12 +12,10 @@ unless every tick is asked for: a generator that looks at rows alone repeats its
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol, assert_never
 
 from spark_jobs.semantics.rows.instants import floor_to_ms
-
-if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import Emit
+from spark_jobs.semantics.spec import Emit, EmitKind
 
 
 class EmissionClock(Protocol):
@@ -113,11 +111,13 @@ class Every:
 
 
 def emission_clock(declared: Emit, *, every_tick: bool = False) -> EmissionClock:
-    """Make the clock that a pipeline declares. Raises ValueError for an unknown kind."""
-    if declared.kind.value == "every":
-        return Every(declared.interval_ms, declared.phase_ms, every_tick=every_tick)
-    if declared.kind.value == "every_n":
-        return EveryN(declared.n)
-    if declared.kind.value == "per_event":
-        return PerEvent()
-    raise ValueError(f"found emission kind '{declared.kind.value}', known: every, every_n, per_event")
+    """Return the declared clock of emissions. Raises ValueError for an interval or a number of rows below 1."""
+    match declared.kind:
+        case EmitKind.EVERY:
+            return Every(declared.interval_ms, declared.phase_ms, every_tick=every_tick)
+        case EmitKind.EVERY_N:
+            return EveryN(declared.n)
+        case EmitKind.PER_EVENT:
+            return PerEvent()
+        case _:
+            assert_never(declared.kind)

@@ -18,14 +18,12 @@ import math
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_UP, Context, Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spark_jobs.semantics.rows.expressions import Expression
 from spark_jobs.semantics.rows.instants import micros
 from spark_jobs.semantics.rows.text_times import parse
-
-if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import TimeField
+from spark_jobs.semantics.spec import TimeField, TimeUnit
 
 EVENT_TIME_MISSING = "event_time_missing"
 ARRIVAL_TIME_MISSING = "arrival_time_missing"
@@ -37,7 +35,12 @@ EARLIEST_US = micros(datetime(2, 1, 1, tzinfo=UTC))
 LATEST_US = micros(datetime(9998, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC))
 ARRIVAL_CLOCK_FLOOR_US = micros(datetime(2000, 1, 1, tzinfo=UTC))
 
-_NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+_NANOSECONDS = {
+    TimeUnit.SECONDS: 10**9,
+    TimeUnit.MILLISECONDS: 10**6,
+    TimeUnit.MICROSECONDS: 10**3,
+    TimeUnit.NANOSECONDS: 1,
+}
 _LONGEST = 2**63
 # Fractional times are read to nine digits, as Spark's DECIMAL(38, 9) holds them.
 _SMALLEST_PART, _BEYOND, _WIDE = Decimal("1e-9"), Decimal("1e29"), Context(prec=60)
@@ -60,7 +63,7 @@ class TimeReader:
         if value is None:
             return None
         if declared.unit is not None and isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
-            return number_micros(value, declared.unit.value)
+            return number_micros(value, declared.unit)
         if declared.format is not None and isinstance(value, str):
             return parse(value, declared.format, declared.timezone)
         if declared.unit is None and declared.format is None and isinstance(value, date):
@@ -71,8 +74,8 @@ class TimeReader:
         raise TimeFieldError(f"{found}: expected a datetime or date, a number with a unit, or a text with a format")
 
 
-def number_micros(value: float | Decimal, unit: str) -> int | None:
-    """Give a number of `unit` (s, ms, us, ns) as microseconds, floored; None beyond 64 bits, for NaN and infinity."""
+def number_micros(value: float | Decimal, unit: TimeUnit) -> int | None:
+    """Return a number of `unit` as microseconds, floored; None beyond 64 bits, for NaN and infinity."""
     # Through the shortest decimal that names a double: the double itself is off by parts of a microsecond.
     exact = Decimal(str(value))
     if not exact.is_finite() or abs(exact) >= _BEYOND:

@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION, Comparable, position
 from spark_jobs.semantics.rows.event_time import OFFSET_MISSING, TimeReader, invalid_reason
 from spark_jobs.semantics.rows.expressions import Expression, column
 from spark_jobs.semantics.rows.instants import floor_to_ms, micros
-from spark_jobs.semantics.watermark.source_partitions import label
-
-if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.semantics.rows.partition_labels import label
+from spark_jobs.semantics.spec import Order, ReplaySpec
 
 Row = Mapping[str, Any]
 Predicate = Callable[[Row], object]
@@ -55,34 +53,34 @@ class Event:
 class EventReader:
     """Reads a pipeline's rows; `where` stands in for a condition that the reference cannot read."""
 
-    def __init__(self, pipeline: Pipeline, where: Predicate | None = None) -> None:
+    def __init__(self, pipeline: ReplaySpec, where: Predicate | None = None) -> None:
         source = pipeline.source
         self._source = source
         self._event_time = TimeReader(source.event_time)
         self._arrival_time = None if source.arrival_time is None else TimeReader(source.arrival_time)
-        self._order_by = pipeline.replay.order.value
+        self._order_by = pipeline.replay.order
         self._order = (*source.source_partition.columns, *source.tie_break)
         self._offset = None if source.offset is None else Expression(source.offset)
         if where is None and source.where is not None:
             where = Expression(source.where).evaluate
         self._where = where
-        if self._arrival_time is None and self._order_by == "arrival":
+        if self._arrival_time is None and self._order_by is Order.ARRIVAL:
             raise ValueError(
                 "asked for a replay in arrival order, found no source.arrival_time; "
                 "declare it, or set replay.order to commit or event_time"
             )
 
-        if self._offset is None and self._order_by == "offset":
+        if self._offset is None and self._order_by is Order.OFFSET:
             raise ValueError("asked for a replay in the order of offsets, found no source.offset; declare it")
 
     def columns(self, row: Row) -> Row:
         """Give the row's own columns, without what Delta says of its commit in commit order."""
-        return _commit(row)[1] if self._order_by == "commit" else row
+        return _commit(row)[1] if self._order_by is Order.COMMIT else row
 
     def read(self, row: Row) -> Event | str:
         """Give the row as an event, or the reason why it is invalid."""
         commit = None
-        if self._order_by == "commit":
+        if self._order_by is Order.COMMIT:
             commit, row = _commit(row)
         event_us = self._event_time.micros(row)
         if self._arrival_time is None:
@@ -97,10 +95,10 @@ class EventReader:
         )
         if reason is not None or event_us is None:
             return str(reason)
-        if self._order_by == "offset":
+        if self._order_by is Order.OFFSET:
             return self._by_offset(row, event_us, arrival_us)
         known_us = event_us if arrival_us is None else arrival_us
-        clock_us = event_us if self._order_by == "event_time" else known_us
+        clock_us = event_us if self._order_by is Order.EVENT_TIME else known_us
         first: tuple[int, ...] = (clock_us,)
         if commit is not None:
             clock_us, first = commit.clock_us, (commit.clock_us, commit.version, event_us)
@@ -141,7 +139,7 @@ class EventReader:
 class UnitedReader:
     """Reads the rows of several sources, each by its own; a row's column `source` says whose it is."""
 
-    def __init__(self, pipeline: Pipeline, where: Predicate | None = None) -> None:
+    def __init__(self, pipeline: ReplaySpec, where: Predicate | None = None) -> None:
         self._readers = {
             united.name: (number, EventReader(pipeline.alone(united), where), united.source.source_partition.columns)
             for number, united in enumerate(pipeline.sources)
@@ -166,7 +164,7 @@ class UnitedReader:
         return replace(event, source=name, partition=partition, position=(clock, number, *rest))
 
 
-def event_reader(pipeline: Pipeline, where: Predicate | None = None) -> EventReader | UnitedReader:
+def event_reader(pipeline: ReplaySpec, where: Predicate | None = None) -> EventReader | UnitedReader:
     """Make the reader of a pipeline's rows. Raises ValueError for what cannot be read."""
     return UnitedReader(pipeline, where) if pipeline.sources else EventReader(pipeline, where)
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from spark_jobs.semantics.rows.instants import MIN
-from spark_jobs.semantics.windows.lateness import is_ahead
+from spark_jobs.semantics.watermark.comparisons import is_ahead
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from spark_jobs.semantics.rows.instants import MIN
+from spark_jobs.semantics.watermark.comparisons import advances
 from spark_jobs.semantics.watermark.generators import WatermarkOutput
-from spark_jobs.semantics.windows.lateness import advances
 
 
 @dataclass

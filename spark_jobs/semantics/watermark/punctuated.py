@@ -10,15 +10,13 @@ the rows before it, since a generator sees a row when it has gone downstream. Em
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spark_jobs.semantics.rows.event_time import TimeReader
 from spark_jobs.semantics.rows.expressions import Expression
 from spark_jobs.semantics.rows.instants import floor_to_ms
+from spark_jobs.semantics.spec import TimeField
 from spark_jobs.semantics.watermark.generators import WatermarkOutput
-
-if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import TimeField
 
 
 class Punctuated:

@@ -15,32 +15,30 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count, groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from spark_jobs.semantics.rows.clock import ArrivalClock
 from spark_jobs.semantics.rows.events import Event
 from spark_jobs.semantics.rows.instants import MIN
+from spark_jobs.semantics.spec import ReplaySpec, Watermark
 from spark_jobs.semantics.watermark.alignment import AlignmentGroup, Drift
 from spark_jobs.semantics.watermark.generators import NoWatermarks
-from spark_jobs.semantics.watermark.strategy import follows_rows, generator
-
-if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import Pipeline, Watermark
+from spark_jobs.semantics.watermark.strategy import generator
 
 
 class Rounds:
     """The interleaving of one source's rows; `drift` is complete when all events have been read."""
 
-    def __init__(self, pipeline: Pipeline) -> None:
+    def __init__(self, pipeline: ReplaySpec) -> None:
         alignment = pipeline.watermark.alignment
-        if alignment is not None and not follows_rows(pipeline.watermark):
+        if alignment is not None and not pipeline.watermark.follows_rows:
             strategy = pipeline.watermark.strategy.value
             raise ValueError(
                 f"asked to align partitions by watermark.strategy {strategy}, which tells none from rows alone"
             )
         self._declared = replace(pipeline.watermark, idle_timeout_ms=None)
         self._rows = pipeline.replay.rows_per_round
-        self._interval_us = update_interval_ms(pipeline.watermark) * 1000
+        self._interval_us = pipeline.watermark.round_ms * 1000
         self._group = AlignmentGroup(None if alignment is None else alignment.max_drift_ms)
 
     @property
@@ -68,7 +66,7 @@ class _Reader:
         self.partition = partition
         self._rows = deque(rows)
         self._highest = MIN
-        self._generator = generator(declared, ArrivalClock()) if follows_rows(declared) else NoWatermarks()
+        self._generator = generator(declared, ArrivalClock()) if declared.follows_rows else NoWatermarks()
 
     @property
     def has_rows(self) -> bool:
@@ -119,8 +117,3 @@ def simulated(chunks: Mapping[str, Sequence[int]], max_drift_ms: int | None) -> 
             done[partition] += 1
         left = {partition for partition in left if done[partition] < len(chunks[partition])}
     return Simulated(found, group.drift)
-
-
-def update_interval_ms(declared: Watermark) -> int:
-    """Give how long a round takes."""
-    return 1_000 if declared.alignment is None else declared.alignment.update_interval_ms

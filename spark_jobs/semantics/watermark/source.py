@@ -7,16 +7,14 @@ sends on is one channel of whatever reads it: the only one, an input of a join, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spark_jobs.semantics.rows.clock import ArrivalClock
+from spark_jobs.semantics.spec import Watermark
 from spark_jobs.semantics.watermark.generators import WatermarkOutput
 from spark_jobs.semantics.watermark.source_output import SourceOutput
 from spark_jobs.semantics.watermark.source_partitions import SourcePartitions
 from spark_jobs.semantics.watermark.strategy import generator
-
-if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import Watermark
 
 
 class WatermarkedSource:

@@ -16,8 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from spark_jobs.semantics.rows.instants import MIN
+from spark_jobs.semantics.watermark.comparisons import advances
 from spark_jobs.semantics.watermark.generators import WatermarkOutput
-from spark_jobs.semantics.windows.lateness import advances
 
 
 class SourceOutput:

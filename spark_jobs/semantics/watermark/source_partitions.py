@@ -17,11 +17,6 @@ from spark_jobs.semantics.watermark.generators import WatermarkGenerator, Waterm
 from spark_jobs.semantics.watermark.multiplexer import WatermarkMerge
 
 
-def label(values: Iterable[Any]) -> str:
-    """Name the partition with these column values."""
-    return "|".join(_text(value) for value in values)
-
-
 class SourcePartitions:
     """The generators of all partitions and their merged watermark, which goes to `output`."""
 
@@ -58,9 +53,3 @@ class SourcePartitions:
     def _join(self, partition: str) -> None:
         self._generators[partition] = self._new_generator()
         self._merge.register(partition)
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return "null"
-    return str(value).lower() if isinstance(value, bool) else str(value)

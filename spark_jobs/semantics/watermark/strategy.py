@@ -13,19 +13,15 @@ is told of rows and emissions, the output takes what the generator says. Rules 1
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import assert_never
 
 from spark_jobs.semantics.rows.clock import ArrivalClock
+from spark_jobs.semantics.spec import Strategy, Watermark
 from spark_jobs.semantics.watermark import custom
 from spark_jobs.semantics.watermark.generators import BoundedOutOfOrderness, NoWatermarks, WatermarkGenerator
 from spark_jobs.semantics.watermark.idleness import IdlenessTimer, WithIdleness
 from spark_jobs.semantics.watermark.punctuated import Punctuated
 from spark_jobs.semantics.watermark.time_lag import TimeLag
-
-if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import Watermark
-
-KNOWN = ("bounded_out_of_orderness", "custom", "monotonous", "none", "punctuated", "time_lag")
 
 
 def generator(declared: Watermark, clock: ArrivalClock) -> WatermarkGenerator:
@@ -39,33 +35,17 @@ def generator(declared: Watermark, clock: ArrivalClock) -> WatermarkGenerator:
     return WithIdleness(made, IdlenessTimer(declared.idle_timeout_ms, clock))
 
 
-def follows_clock(declared: Watermark) -> bool:
-    """Say whether an emission may tell something new where no row has come since the last."""
-    return declared.strategy.value in {"custom", "time_lag"} or declared.idle_timeout_ms is not None
-
-
-def emits_at_rows(declared: Watermark) -> bool:
-    """Say whether a row may emit, so that each row is an epoch of its own."""
-    return declared.strategy.value in {"custom", "punctuated"}
-
-
-def follows_rows(declared: Watermark) -> bool:
-    """Say whether a partition's watermark is the highest that its rows have told, each alone."""
-    return declared.strategy.value in {"bounded_out_of_orderness", "monotonous", "punctuated"}
-
-
 def _generator(declared: Watermark, clock: ArrivalClock) -> WatermarkGenerator:
-    strategy = declared.strategy.value
-    if strategy == "bounded_out_of_orderness":
-        return BoundedOutOfOrderness(declared.out_of_orderness_ms)
-    if strategy == "monotonous":
-        return BoundedOutOfOrderness(0)
-    if strategy == "punctuated":
-        return Punctuated(declared.when, declared.value)
-    if strategy == "time_lag":
-        return TimeLag(declared.lag_ms, clock)
-    if strategy == "custom":
-        return custom.new_generator(declared.generator, declared.arguments)
-    if strategy == "none":
-        return NoWatermarks()
-    raise ValueError(f"found strategy '{strategy}', known: {', '.join(KNOWN)}")
+    match declared.strategy:
+        case Strategy.BOUNDED_OUT_OF_ORDERNESS | Strategy.MONOTONOUS:
+            return BoundedOutOfOrderness(declared.bound_ms)
+        case Strategy.PUNCTUATED:
+            return Punctuated(declared.when, declared.value)
+        case Strategy.TIME_LAG:
+            return TimeLag(declared.lag_ms, clock)
+        case Strategy.CUSTOM:
+            return custom.new_generator(declared.generator, declared.arguments)
+        case Strategy.NONE:
+            return NoWatermarks()
+        case _:
+            assert_never(declared.strategy)

@@ -39,21 +39,6 @@ def cleanup_time(window: TimeWindow, allowed_lateness_ms: int) -> int:
     return clamped_add(window.last, allowed_lateness_ms)
 
 
-def advances(watermark: int, current: int) -> bool:
-    """Say whether a watermark is news: only strictly larger values are (rule 4)."""
-    return watermark > current
-
-
-def has_caught_up(watermark: int, combined: int) -> bool:
-    """Say whether a channel that was idle counts again, being not behind what was sent (rule 37)."""
-    return watermark >= combined
-
-
-def is_ahead(watermark: int, group_minimum: int, max_drift_ms: int) -> bool:
-    """Say whether a partition has to wait for the slowest of its group (rule 98, strictly)."""
-    return watermark > clamped_add(group_minimum, max_drift_ms)
-
-
 def is_complete(window: TimeWindow, watermark: int) -> bool:
     """Say whether the window has fired at this watermark, or fires now (rules 2, 60)."""
     return watermark >= window.last

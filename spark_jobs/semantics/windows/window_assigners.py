@@ -16,12 +16,10 @@ before the offset are as regular as all others. Rules 3, 40-42.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, assert_never
 
 from spark_jobs.semantics.rows.instants import MIN
-
-if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import Windows
+from spark_jobs.semantics.spec import WindowKind, Windows
 
 #: The most slides that a sliding window may span.
 MOST_WINDOWS = 10_000_000
@@ -109,12 +107,16 @@ def window_start(ts: int, *, offset_ms: int, size_ms: int) -> int:
 
 
 def assigner(declared: Windows) -> WindowAssigner:
-    """Make the assigner of tumbling or sliding windows that a pipeline declares. Raises ValueError for other kinds."""
-    if declared.kind == "tumbling":
-        return TumblingWindows(declared.size_ms, declared.offset_ms)
-    if declared.kind == "sliding":
-        return SlidingWindows(declared.size_ms, declared.slide_ms, declared.offset_ms)
-    raise ValueError(f"found window kind '{declared.kind}', known: session, sliding, tumbling")
+    """Return the assigner of declared tumbling or sliding windows. Raises ValueError for windows without a grid."""
+    match declared.kind:
+        case WindowKind.TUMBLING:
+            return TumblingWindows(declared.size_ms, declared.offset_ms)
+        case WindowKind.SLIDING:
+            return SlidingWindows(declared.size_ms, declared.slide_ms, declared.offset_ms)
+        case WindowKind.SESSION | WindowKind.NONE:
+            raise ValueError(f"found window kind '{declared.kind}', expected sliding or tumbling")
+        case _:
+            assert_never(declared.kind)
 
 
 def _require_event_time(ts: int) -> None:
