@@ -256,7 +256,7 @@ PIPELINE = Record(
 
 
 def homes(form: Form = PIPELINE, key: str = "") -> Iterator[tuple[str, str]]:
-    """Give every (name, mapping in which it is known) below a form."""
+    """Return every (name, mapping in which it is known) below a form."""
     if isinstance(form, Either) and form.block is not None:
         yield from homes(form.block, key)
     if isinstance(form, Record):

@@ -36,7 +36,7 @@ def _is_readable(facts: Facts) -> bool:
 
 
 def names(facts: Facts) -> tuple[str, ...] | None:
-    """Give the names of a join's inputs; None where they cannot be told."""
+    """Return the names of a join's inputs; None where they cannot be told."""
     found: object = facts.value("join.names", NAMES)
     if facts.written("sources"):
         found = tuple(facts.value(f"{key}.name") for key in facts.items("sources"))

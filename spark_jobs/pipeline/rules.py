@@ -94,7 +94,7 @@ _BELONGS = {
 
 
 def settings_belong_to_their_strategy(facts: Facts) -> Contradictions:
-    """Give a strategy's settings with that strategy, all that it needs, and only with it."""
+    """Return a strategy's settings with that strategy, all that it needs, and only with it."""
     for key in _watermarks(facts):
         yield from _settings(facts, key)
 
@@ -116,7 +116,7 @@ def _settings(facts: Facts, key: str) -> Contradictions:
 
 
 def offsets_belong_to_their_order(facts: Facts) -> Contradictions:
-    """Give offsets, and rounds of them, with the order that they make, and only with it."""
+    """Return offsets, and rounds of them, with the order that they make, and only with it."""
     order = facts.value("replay.order", Order.ARRIVAL)
     if not isinstance(order, Order):
         return
@@ -178,7 +178,7 @@ def future_guard_needs_arrival_time(facts: Facts) -> Contradictions:
 
 
 def windows_or_a_join(expected: str) -> Callable[[Facts], Contradictions]:
-    """Make the rule: fill windows, or join; `expected` names the shape of the windows."""
+    """Return the rule: fill windows, or join; `expected` names the shape of the windows."""
 
     def rule(facts: Facts) -> Contradictions:
         # A file for a later version lacks keys for a reason: only the reason is worth reading.
@@ -200,7 +200,7 @@ def windows_have_a_key_and_aggregates(facts: Facts) -> Contradictions:
 
 
 def lengths_belong_to_the_kind(facts: Facts) -> Contradictions:
-    """Give a window its size, a session its gap, and neither what is the other's."""
+    """Return a window its size, a session its gap, and neither what is the other's."""
     # A file for a later version lacks keys for a reason: only the reason is worth reading.
     if facts.key in facts.review.of_later_version:
         return
@@ -236,7 +236,7 @@ def sessions_fire_late_rows_one_by_one(facts: Facts) -> Contradictions:
 
 
 def slide_belongs_to_sliding_windows(facts: Facts) -> Contradictions:
-    """Give a slide with sliding windows, and only with them."""
+    """Return a slide with sliding windows, and only with them."""
     kind, written = facts.value("kind", WindowKind.TUMBLING), facts.written("slide")
     if kind is WindowKind.SLIDING and not written:
         yield "slide", "missing; windows.kind sliding needs how far apart windows start, such as '15 minutes'"

@@ -48,7 +48,7 @@ def require_support(pipeline: Pipeline) -> None:
     if pipeline.watermark.alignment is not None and not pipeline.watermark.follows_rows:
         strategy = pipeline.watermark.strategy
         raise UnsupportedPipelineError(
-            f"asked to align partitions by watermark.strategy '{strategy}', which tells none from rows alone"
+            f"cannot align partitions by watermark.strategy '{strategy}', which does not follow rows alone"
         )
     if pipeline.sources:
         _require_united(pipeline)

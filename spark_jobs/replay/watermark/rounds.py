@@ -23,7 +23,7 @@ from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.prepare import moves_watermark
 from spark_jobs.replay.watermark.census import is_small
 from spark_jobs.semantics.rows.instants import MIN
-from spark_jobs.semantics.watermark.rounds import Simulated, simulated
+from spark_jobs.semantics.watermark.rounds import RoundSequence, simulated
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -85,7 +85,7 @@ def _chunked(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 
 def _gone_through(
-    prepared: DataFrame, pipeline: Pipeline, told: Callable[[Simulated], Iterable[tuple[object, ...]]], schema: str
+    prepared: DataFrame, pipeline: Pipeline, told: Callable[[RoundSequence], Iterable[tuple[object, ...]]], schema: str
 ) -> DataFrame:
     alignment = pipeline.watermark.alignment
     rows = _chunked(prepared, pipeline).where(moves_watermark(pipeline))
@@ -99,7 +99,7 @@ def _gone_through(
 
 
 def _go_through(
-    told: Callable[[Simulated], Iterable[tuple[object, ...]]],
+    told: Callable[[RoundSequence], Iterable[tuple[object, ...]]],
     names: Sequence[str],
     max_drift_ms: int | None,
     batches: Iterable[RecordBatch],
@@ -119,9 +119,9 @@ def _go_through(
         yield pa.RecordBatch.from_arrays(arrays, names=list(names))
 
 
-def _read(found: Simulated) -> Iterable[tuple[object, ...]]:
+def _read(found: RoundSequence) -> Iterable[tuple[object, ...]]:
     return found.read
 
 
-def _drifted(found: Simulated) -> Iterable[tuple[object, ...]]:
+def _drifted(found: RoundSequence) -> Iterable[tuple[object, ...]]:
     return map(astuple, found.drift)

@@ -1,13 +1,13 @@
-"""Event time is when a row happened, arrival time is when it became known: microseconds since 1970-01-01T00:00:00Z.
+"""Event time is when a row happened, arrival time is when it became known, in microseconds since 1970, UTC.
 
 A datetime (naive: UTC), a date (its midnight UTC), a number with a unit (floor to the microsecond) or a text with a
-pattern becomes microseconds; what cannot be read is None. A row is invalid, tested in this order, if
+pattern becomes microseconds; a value that cannot be read is None. A row is invalid, tested in this order, if
 
     event_time_missing        event is None
     arrival_time_missing      arrival is declared and None
     event_time_out_of_range   event < EARLIEST_US or event > LATEST_US: a year inside what tables can hold
     event_time_in_future      event > arrival + future guard, and arrival >= ARRIVAL_CLOCK_FLOOR_US
-    offset_missing            rows come in the order of offsets, and the row has none
+    offset_missing            the order is by offset, and the row has none
 
 An arrival before ARRIVAL_CLOCK_FLOOR_US is a counter, not a clock. Rules 1, 3.
 """
@@ -47,18 +47,18 @@ _SMALLEST_PART, _BEYOND, _WIDE = Decimal("1e-9"), Decimal("1e29"), Context(prec=
 
 
 class TimeFieldError(ValueError):
-    """A time whose type is not the one that its declaration reads."""
+    """A time whose type does not fit its declaration."""
 
 
 class TimeReader:
-    """Reads a declared time off rows."""
+    """Reads the declared time of rows."""
 
     def __init__(self, declared: TimeField) -> None:
         self._declared = declared
         self._expression = Expression(declared.expression)
 
     def micros(self, row: Mapping[str, Any]) -> int | None:
-        """Give the row's time; None if it is null or cannot be read. Raises TimeFieldError for a misfit of types."""
+        """Return the row's time; None if it is null or cannot be read. Raises TimeFieldError for a misfit of types."""
         value, declared = self._expression.evaluate(row), self._declared
         if value is None:
             return None
@@ -70,8 +70,8 @@ class TimeReader:
             return micros(
                 value if isinstance(value, datetime) else datetime(value.year, value.month, value.day, tzinfo=UTC)
             )
-        found = f"'{declared.expression}' gave {value!r}"
-        raise TimeFieldError(f"{found}: expected a datetime or date, a number with a unit, or a text with a format")
+        expected = "expected a datetime or date, a number with a unit, or a text with a format"
+        raise TimeFieldError(f"'{declared.expression}' gave {value!r}: {expected}")
 
 
 def number_micros(value: float | Decimal, unit: TimeUnit) -> int | None:
@@ -88,7 +88,7 @@ def number_micros(value: float | Decimal, unit: TimeUnit) -> int | None:
 def invalid_reason(
     event_us: int | None, arrival_us: int | None, *, arrival_is_declared: bool, future_guard_ms: int | None
 ) -> str | None:
-    """Say why a row has no usable time; None for a valid row."""
+    """Return the reason why a row is invalid; None for a valid row."""
     if event_us is None:
         return EVENT_TIME_MISSING
     if arrival_is_declared and arrival_us is None:

@@ -1,14 +1,14 @@
-"""A watermark strategy is what a pipeline declares; every source partition gets a generator of its own by it.
+"""A watermark strategy is declared in a pipeline; it determines the generator of every source partition.
 
-    bounded_out_of_orderness, monotonous   the newest row less the bound, at emissions; monotonous is a bound of 0
-    punctuated                             what marked rows carry, at once
+    bounded_out_of_orderness, monotonous   the newest row less the bound, at emissions; monotonous has the bound 0
+    punctuated                             the values in marked rows, at once
     time_lag                               the arrival clock less the lag, at emissions
-    custom                                 what a class of the user's own says, at rows and at emissions
+    custom                                 the watermarks of a user's class, at rows and at emissions
     none                                   no watermark before the end of the input
     with an idle timeout                   any of these, marked idle while its partition has no rows
 
-Strategy, generator and output are three things: the strategy is data, the generator holds one partition's state and
-is told of rows and emissions, the output takes what the generator says. Rules 10-16, 30.
+Strategy, generator and output are three things. The strategy is data. The generator holds the state of one partition
+and gets rows and emissions. The output takes the generator's watermarks. Rules 10-16, 30.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from spark_jobs.semantics.watermark.time_lag import TimeLag
 
 
 def generator(declared: Watermark, clock: ArrivalClock) -> WatermarkGenerator:
-    """Make a new partition's generator as the pipeline declares it.
+    """Return the declared generator for a new partition.
 
-    Raises ValueError for an unknown strategy, and its kind GeneratorError for a class of the user's that is not there.
+    Raises ValueError for a negative bound or lag, and GeneratorError for a user's class that cannot be made.
     """
-    made = _generator(declared, clock)
+    without_idleness = _generator(declared, clock)
     if declared.idle_timeout_ms is None:
-        return made
-    return WithIdleness(made, IdlenessTimer(declared.idle_timeout_ms, clock))
+        return without_idleness
+    return WithIdleness(without_idleness, IdlenessTimer(declared.idle_timeout_ms, clock))
 
 
 def _generator(declared: Watermark, clock: ArrivalClock) -> WatermarkGenerator:

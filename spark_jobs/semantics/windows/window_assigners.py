@@ -41,7 +41,7 @@ class WindowAssigner(Protocol):
     """Which windows an instant belongs to."""
 
     def assign(self, ts: int) -> tuple[TimeWindow, ...]:
-        """Give the windows of an instant."""
+        """Return the windows of an instant."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class TumblingWindows:
             )
 
     def assign(self, ts: int) -> tuple[TimeWindow, ...]:
-        """Give the one window of `ts`. Raises ValueError for MIN, which stands for no timestamp (rule 3)."""
+        """Return the one window of `ts`. Raises ValueError for MIN, which stands for no timestamp (rule 3)."""
         _require_event_time(ts)
         start = window_start(ts, offset_ms=self.offset_ms, size_ms=self.size_ms)
         return (TimeWindow(start, start + self.size_ms),)
@@ -92,7 +92,7 @@ class SlidingWindows:
             )
 
     def assign(self, ts: int) -> tuple[TimeWindow, ...]:
-        """Give the windows of `ts`, the newest first; maybe none. Raises ValueError for MIN (rule 3)."""
+        """Return the windows of `ts`, the newest first; maybe none. Raises ValueError for MIN (rule 3)."""
         _require_event_time(ts)
         newest = window_start(ts, offset_ms=self.offset_ms, size_ms=self.slide_ms)
         return tuple(
@@ -101,7 +101,7 @@ class SlidingWindows:
 
 
 def window_start(ts: int, *, offset_ms: int, size_ms: int) -> int:
-    """Give the newest start on the grid `offset + k*size` that is not after `ts` (rule 40)."""
+    """Return the newest start on the grid `offset + k*size` that is not after `ts` (rule 40)."""
     # Python's % is floorMod for a positive divisor; Java's and Spark's % is not.
     return ts - (ts - offset_ms) % size_ms
 
@@ -121,4 +121,4 @@ def assigner(declared: Windows) -> WindowAssigner:
 
 def _require_event_time(ts: int) -> None:
     if ts == MIN:
-        raise ValueError("asked for the window of a row without an event time; sort such rows out before")
+        raise ValueError("found a row without an event time, which has no window; leave out invalid rows")
