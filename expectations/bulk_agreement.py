@@ -24,7 +24,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
-from expectations import triggers, windows
+from expectations import windows
 from expectations.hashing import hashed
 from expectations.invariant import Law
 from expectations.staged import PLACE_HASH, Staged
@@ -56,7 +56,7 @@ class Sums:
 
 def may_be_seen(pipeline: Pipeline) -> bool:
     """Whether windows fire once by default, and each that has fired has a result: sessions may swallow others."""
-    return triggers.are_default(pipeline) and not windows.are_sessions(pipeline)
+    return pipeline.windows.trigger.is_default and not pipeline.windows.is_session
 
 
 def sums_of_panes(staged: Staged, first: DataFrame, laws: Sequence[Law]) -> Sums | None:

@@ -13,7 +13,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import Order, Pipeline
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.published_tables import INVALID_EVENTS, LATE_EVENTS
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import event_time
@@ -31,7 +31,7 @@ def late_rows_told_truly(rows: DataFrame, pipeline: Pipeline, name: str) -> Data
     True of every row where that cannot be told: commits are no columns, and a part of the source's may be missing.
     """
     event = F.unix_micros(F.col(_told("event_time"))) == F.col(c.EVENT_US)
-    arrived = F.col(c.ARRIVAL_US) if pipeline.replay.order is Order.OFFSET else F.coalesce(c.ARRIVAL_US, c.CLOCK_US)
+    arrived = F.col(c.ARRIVAL_US) if pipeline.replay.in_rounds else F.coalesce(c.ARRIVAL_US, c.CLOCK_US)
     arrival = F.unix_micros(F.col(_told("arrival_time"))).eqNullSafe(arrived)
     return _beside(rows, _LATE, pipeline, name, F.col(c.VALID) & F.col(c.KEPT) & event & arrival)
 
@@ -49,7 +49,7 @@ def _beside(rows: DataFrame, added: Sequence[str], pipeline: Pipeline, name: str
     there = {column.lower() for column in rows.columns}
     told = {_told(one): F.col(one) for one in added if one in there}
     opened = reduce(_restored, added, rows.withColumns(told))
-    if pipeline.replay.order is Order.COMMIT:
+    if pipeline.replay.by_commit:
         return rows.withColumn(name, F.lit(True))
     try:
         judged = prepare(opened, pipeline).withColumn(name, F.coalesce(holds, F.lit(False)))

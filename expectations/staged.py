@@ -20,14 +20,13 @@ from expectations.hashing import hashed
 from expectations.redaction import first_line
 from expectations.reread_source_columns import invalid_rows_told_truly, late_rows_told_truly
 from expectations.staged_tables import StagedTables
-from expectations.windows import bounds, of_row, overlap
+from expectations.windows import bounds, of_row
 from spark_jobs.pipeline import published_tables
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.published_tables import COMPLETE_TABLE, RESULT_TABLES
-from spark_jobs.replay.panes.retractions import IS_RETRACTION, left_out, retracts
+from spark_jobs.replay.panes.retractions import IS_RETRACTION, left_out
 from spark_jobs.replay.profile import silence
 from spark_jobs.replay.rows import keys
-from spark_jobs.replay.windows.late_events import drops
 
 #: The columns of each table that laws look at, besides the key and the aggregates.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -89,7 +88,7 @@ class Staged(StagedTables):
     @cached_property
     def missed(self) -> DataFrame:
         """A row for each late event and window that it missed: late events tell of their newest alone."""
-        if not overlap(self.pipeline):
+        if not self.pipeline.windows.is_sliding:
             return self.late_events
         assigned = self.late_events.where("window_start IS NOT NULL")
         return assigned.withColumn("window_start", F.explode(F.expr(of_row(self.pipeline))))
@@ -134,7 +133,7 @@ class Staged(StagedTables):
 
     def _says_once(self) -> Column:
         # Of rows that are dropped nobody knows which windows missed them.
-        says = "pane_count = 1" if drops(self.pipeline) else "pane_count = 1 AND too_late_count = 0"
+        says = "pane_count = 1" if self.pipeline.windows.drops_late else "pane_count = 1 AND too_late_count = 0"
         return F.coalesce(F.expr(says), F.lit(False))
 
     @cached_property
@@ -157,7 +156,7 @@ class Staged(StagedTables):
     def complete_results(self) -> DataFrame:
         """Every complete result, with `key`, if there are any; `faithful_rows` are those that it says are shown."""
         faithful = F.col("faithful.row_count")
-        if self.pipeline.windows.kind == "session":
+        if self.pipeline.windows.is_session:
             faithful = F.aggregate(faithful, F.lit(0).cast("long"), Column.__add__)
         told = self._tables[COMPLETE_TABLE].withColumn("faithful_rows", faithful)
         return self._keep(told.select(self._key().alias("key"), *COMPLETE[:-1], "faithful_rows"))
@@ -247,7 +246,7 @@ class Staged(StagedTables):
         return _COUNTS
 
     def _own(self, table: str) -> tuple[str, ...]:
-        marked = (IS_RETRACTION,) if table == "panes" and retracts(self.pipeline) else ()
+        marked = (IS_RETRACTION,) if table == "panes" and self.pipeline.windows.retracts else ()
         return (*COLUMNS[table], *marked)
 
     def _reduced(self, table: str, rows: DataFrame | None = None, *more: str) -> DataFrame:

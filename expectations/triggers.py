@@ -9,19 +9,9 @@ An early pane that one advance fires together with the end of its window shows a
 
 from __future__ import annotations
 
-from expectations import lateness, windows
+from expectations import lateness
 from expectations.invariant import Law
-from spark_jobs.pipeline.model import Accumulation, Pipeline, TriggerKind
-
-
-def are_default(pipeline: Pipeline) -> bool:
-    """Say whether windows fire at their end, and at late rows."""
-    return pipeline.windows.trigger.kind is TriggerKind.EVENT_TIME
-
-
-def are_by_count(pipeline: Pipeline) -> bool:
-    """Say whether windows fire at rows alone, and may keep some that nothing shows."""
-    return pipeline.windows.trigger.kind is TriggerKind.COUNT
+from spark_jobs.pipeline.model import Pipeline
 
 
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:
@@ -30,7 +20,7 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
 
 
 def _of_timings(pipeline: Pipeline) -> tuple[Law, ...]:
-    by_count = are_by_count(pipeline)
+    by_count = pipeline.windows.trigger.counts_rows
     there = ("early", "late") if by_count else ("early", "on_time", "late")
     behind = f"coalesce({lateness.is_complete()}, false)"
     return (
@@ -55,7 +45,7 @@ def _of_timings(pipeline: Pipeline) -> tuple[Law, ...]:
 
 def _of_cleanup(pipeline: Pipeline) -> tuple[Law, ...]:
     # A session revised behind the watermark runs through its intervals at the next advance, wherever that goes.
-    if windows.are_sessions(pipeline) and not are_by_count(pipeline):
+    if pipeline.windows.is_session and not pipeline.windows.trigger.counts_rows:
         return ()
     lateness_ms = pipeline.windows.lateness_ms
     return (
@@ -68,9 +58,9 @@ def _of_cleanup(pipeline: Pipeline) -> tuple[Law, ...]:
 
 
 def _of_rows(pipeline: Pipeline) -> Law:
-    discards = pipeline.windows.accumulation is Accumulation.DISCARDING
-    sessions = windows.are_sessions(pipeline)
-    if are_by_count(pipeline):
+    discards = pipeline.windows.discards
+    sessions = pipeline.windows.is_session
+    if pipeline.windows.trigger.counts_rows:
         n = pipeline.windows.trigger.n
         # The rows of merging sessions add up, and may be more than are needed.
         first = f"row_count {'>=' if sessions else '='} {n}"
@@ -98,7 +88,7 @@ def _of_rows(pipeline: Pipeline) -> Law:
 
 
 def _of_the_calendar(pipeline: Pipeline) -> tuple[Law, ...]:
-    if windows.are_sessions(pipeline):
+    if pipeline.windows.is_session:
         return ()
     early = "fires_at IS NULL OR (fired_at <= fires_at AND coalesce(watermark <= watermark_at_fire, true))"
     return (

@@ -13,15 +13,15 @@ from spark_jobs.pipeline.model import Pipeline
 
 def bounds(pipeline: Pipeline) -> tuple[str, ...]:
     """The columns that tell a key's windows apart."""
-    return ("window_start", "window_end") if are_sessions(pipeline) else ("window_start",)
+    return ("window_start", "window_end") if pipeline.windows.is_session else ("window_start",)
 
 
 def laws(pipeline: Pipeline, *, where: str = "true") -> tuple[Law, ...]:
     """The laws about `window_start` and `window_end` of the rows that `where` selects."""
-    if are_sessions(pipeline):
+    if pipeline.windows.is_session:
         return (_no_shorter_than_the_gap(pipeline.windows.gap_ms, where),)
     size, period, offset = pipeline.windows.size_ms, pipeline.windows.period_ms, pipeline.windows.offset_ms
-    each = "slides" if overlap(pipeline) else "sizes"
+    each = "slides" if pipeline.windows.is_sliding else "sizes"
     whole = "unix_micros(window_start) % 1000 = 0"
     return (
         Law(
@@ -35,21 +35,6 @@ def laws(pipeline: Pipeline, *, where: str = "true") -> tuple[Law, ...]:
             f"NOT ({where}) OR unix_micros(window_end) - unix_micros(window_start) = {size} * 1000L",
         ),
     )
-
-
-def are_sessions(pipeline: Pipeline) -> bool:
-    """Say whether windows are their key's own."""
-    return pipeline.windows.kind == "session"
-
-
-def overlap(pipeline: Pipeline) -> bool:
-    """Say whether a row may have several windows, or none."""
-    return pipeline.windows.kind == "sliding"
-
-
-def have_gaps(pipeline: Pipeline) -> bool:
-    """Say whether a row may have no window."""
-    return pipeline.windows.period_ms > pipeline.windows.size_ms
 
 
 def of_row(pipeline: Pipeline) -> str:

@@ -45,7 +45,7 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     if axis(pipeline) is not Axis.TICKS or ticks(pipeline).kind is not EmitKind.EVERY:
         return ()
     # Gathered rows fire when the next epoch begins; the clock of rounds is no time of a row.
-    if gathers(pipeline) or pipeline.replay.order is Order.OFFSET:
+    if gathers(pipeline) or pipeline.replay.in_rounds:
         return ()
     return (
         Law(

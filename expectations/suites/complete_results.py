@@ -10,12 +10,11 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from expectations import triggers, windows
+from expectations import windows
 from expectations.invariant import Law, Suite
 from expectations.staged import Staged
-from spark_jobs.pipeline.model import Accumulation, EndOfInput, Pipeline
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.panes.per_epoch import gathers
-from spark_jobs.replay.windows.late_events import drops
 
 _TOLD = ("window_end", "row_count", "missed_rows", "is_shown", "faithful_rows")
 
@@ -27,7 +26,7 @@ def rows(staged: Staged) -> DataFrame:
     of the result itself.
     """
     faithful = staged.complete_results
-    if windows.are_sessions(staged.pipeline):
+    if staged.pipeline.windows.is_session:
         return faithful.select(
             "key",
             "window_start",
@@ -70,12 +69,12 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
         "The row_count of a complete result is that of the result and the rows that this lacks.",
         "completes = 0 OR complete.row_count = coalesce(row_count, 0) + complete.missed_rows",
     )
-    discards = pipeline.windows.accumulation is Accumulation.DISCARDING
+    discards = pipeline.windows.discards
     return (*always, *(() if discards else (held,)), *_of_grid(pipeline))
 
 
 def _of_grid(pipeline: Pipeline) -> tuple[Law, ...]:
-    if windows.are_sessions(pipeline):
+    if pipeline.windows.is_session:
         return ()
     same = "complete.is_shown = (results > 0) AND complete.faithful_rows IS NOT DISTINCT FROM row_count"
     found: tuple[Law, ...] = (
@@ -86,7 +85,7 @@ def _of_grid(pipeline: Pipeline) -> tuple[Law, ...]:
         ),
     )
     # A window that fires early has a result while it waits for the watermark.
-    if triggers.are_default(pipeline) or pipeline.replay.end_of_input is EndOfInput.CLOSE:
+    if pipeline.windows.trigger.is_default or pipeline.replay.closes:
         found = (
             *found,
             Law(
@@ -96,8 +95,8 @@ def _of_grid(pipeline: Pipeline) -> tuple[Law, ...]:
             ),
         )
     # A row that one of its windows drops may be in another; one that waits, for a count or its epoch, is no late event.
-    may_wait = triggers.are_by_count(pipeline) or gathers(pipeline)
-    if windows.overlap(pipeline) or may_wait or drops(pipeline):
+    may_wait = pipeline.windows.trigger.counts_rows or gathers(pipeline)
+    if pipeline.windows.is_sliding or may_wait or pipeline.windows.drops_late:
         return found
     missed = Law(
         "complete_results_miss_the_rows_that_came_too_late",

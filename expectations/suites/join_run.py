@@ -12,11 +12,10 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from expectations import ratios, windows
+from expectations import ratios
 from expectations.invariant import Law, Suite
 from expectations.staged_join import StagedJoin
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay.windows.late_events import drops
 
 _REPORTED = ("rows_read", "filtered", "on_time", "late", "unassigned")
 _STAGED = ("invalid", "too_late")
@@ -35,7 +34,7 @@ def rows(staged: StagedJoin) -> DataFrame:
     )
     here = ["pairs", *(f"{count}_of_{name}" for count in _STAGED for name in staged.names)]
     told = {f"{count}_of_{name}" for count in _REPORTED for name in staged.names}
-    if drops(staged.pipeline):
+    if staged.pipeline.windows.drops_late:
         told |= {f"too_late_of_{name}" for name in staged.names}
     reported = {f"reported_{name}": F.lit(staged.counts.get(name)).cast("long") for name in here}
     counts = {name: F.lit(staged.counts[name]).cast("long") for name in told}
@@ -63,7 +62,7 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
 
 def _accounted(name: str, pipeline: Pipeline) -> Law:
     fates: tuple[str, ...] = ("invalid", "filtered", "on_time", "late", "too_late")
-    if windows.have_gaps(pipeline):
+    if pipeline.windows.have_gaps:
         fates = (*fates, "unassigned")
     terms = {count: f"{count}_of_{name}" for count in fates}
     total = f"({' + '.join(terms.values())})"

@@ -23,7 +23,7 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     """The laws of late events."""
     always = (*of_rows(pipeline), _as_read())
     # Sessions have no calendar. In another order an arrival time, where there is one, says nothing of a row's place.
-    if pipeline.replay.order is not Order.ARRIVAL or windows.are_sessions(pipeline):
+    if pipeline.replay.order is not Order.ARRIVAL or pipeline.windows.is_session:
         return always
     after = Law(
         "late_events_arrive_after_their_window_closed",
@@ -63,11 +63,11 @@ def of_rows(pipeline: Pipeline) -> tuple[Law, ...]:
 
 
 def _assigned(pipeline: Pipeline) -> str:
-    return "window_start IS NOT NULL" if windows.have_gaps(pipeline) else "true"
+    return "window_start IS NOT NULL" if pipeline.windows.have_gaps else "true"
 
 
 def _own_window(pipeline: Pipeline) -> Law:
-    if windows.are_sessions(pipeline):
+    if pipeline.windows.is_session:
         return Law(
             "late_events_missed_their_own_window",
             "A late event missed the session that it would have been alone, which starts with it.",

@@ -14,7 +14,7 @@ from expectations import lateness, windows
 from expectations.invariant import Law, Suite
 from expectations.staged_join import FIRING, StagedJoin
 from expectations.staged_tables import WINDOW
-from spark_jobs.pipeline.model import Accumulation, Pipeline
+from spark_jobs.pipeline.model import Pipeline
 
 _MOMENT = ("timing", "fired_at", "watermark")
 
@@ -74,7 +74,7 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
 
 
 def _numbered(pipeline: Pipeline) -> Law:
-    if pipeline.windows.accumulation is Accumulation.DISCARDING:
+    if pipeline.windows.discards:
         return Law(
             "late_rows_alone_have_no_partner",
             "With discarding accumulation a late firing holds one row, and no pairs.",

@@ -14,7 +14,7 @@ from expectations import bulk_agreement, lateness, triggers, windows
 from expectations.bulk_agreement import Sums
 from expectations.invariant import Law, Suite
 from expectations.staged import Staged, count_all_rows
-from spark_jobs.pipeline.model import Accumulation, LatePanes, Pipeline
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import keys
 
 _BEFORE = ("pane_index", "timing", "row_count", "fired_at", "watermark")
@@ -75,7 +75,7 @@ def _fired_again(staged: Staged, first: DataFrame) -> DataFrame:
 
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     """The laws of panes."""
-    own = _waiting(pipeline) if triggers.are_default(pipeline) else triggers.laws(pipeline)
+    own = _waiting(pipeline) if pipeline.windows.trigger.is_default else triggers.laws(pipeline)
     return (
         *windows.laws(pipeline),
         Law(
@@ -113,7 +113,7 @@ def _counting(pipeline: Pipeline) -> tuple[Law, ...]:
 def _no_lower_watermark(pipeline: Pipeline) -> str:
     # Rows fire windows before there is any watermark.
     there = "watermark >= previous_watermark"
-    return f"coalesce({there}, previous_watermark IS NULL)" if triggers.are_by_count(pipeline) else there
+    return f"coalesce({there}, previous_watermark IS NULL)" if pipeline.windows.trigger.counts_rows else there
 
 
 def _waiting(pipeline: Pipeline) -> tuple[Law, ...]:
@@ -142,7 +142,7 @@ def _waiting(pipeline: Pipeline) -> tuple[Law, ...]:
         ),
         _row_count(pipeline),
     )
-    if windows.are_sessions(pipeline):
+    if pipeline.windows.is_session:
         return always
     return (
         *always,
@@ -157,20 +157,20 @@ def _waiting(pipeline: Pipeline) -> tuple[Law, ...]:
 
 
 def _row_count(pipeline: Pipeline) -> Law:
-    if pipeline.windows.late_panes is LatePanes.PER_EPOCH:
-        grows = pipeline.windows.accumulation is not Accumulation.DISCARDING and not windows.are_sessions(pipeline)
+    if pipeline.windows.per_epoch:
+        grows = not pipeline.windows.discards and not pipeline.windows.is_session
         return Law(
             "late_panes_add_rows",
             "A late pane holds at least one row, and with accumulating panes more than the pane before it.",
             f"timing <> 'late' OR row_count > {'coalesce(previous_row_count, 0)' if grows else '0'}",
         )
-    if pipeline.windows.accumulation is Accumulation.DISCARDING:
+    if pipeline.windows.discards:
         return Law(
             "late_panes_hold_their_own_row",
             "With discarding accumulation a late pane holds the one row that fired it.",
             "timing <> 'late' OR row_count = 1",
         )
-    if windows.are_sessions(pipeline):
+    if pipeline.windows.is_session:
         return Law(
             "late_panes_add_one_row",
             "With accumulating panes a late pane that follows another of its session holds one row more.",

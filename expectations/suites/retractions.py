@@ -13,7 +13,6 @@ from expectations import windows
 from expectations.invariant import Law, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay.panes.retractions import retracts
 
 _SHOWN = ("timing", "row_count", "shown")
 _MOMENT = ("fired_at", "watermark")
@@ -48,7 +47,7 @@ def _of(kind: str, told: Column) -> Column:
 
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     """The laws of retractions, of pipelines that retract."""
-    if not retracts(pipeline):
+    if not pipeline.windows.retracts:
         return ()
     same = " AND ".join(f"retraction.{name} <=> pane.{name}" for name in _SHOWN)
     shows = Law(
@@ -56,7 +55,7 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
         "A retraction has the number, the timing and the values of one pane, which is withdrawn once.",
         f"retractions = 0 OR (panes = 1 AND retractions = 1 AND {same})",
     )
-    if windows.are_sessions(pipeline):
+    if pipeline.windows.is_session:
         return (shows,)
     moment = " AND ".join(f"retraction.{name} <=> next.{name}" for name in _MOMENT)
     comes = Law(

@@ -27,13 +27,11 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from expectations import ratios, triggers, windows
+from expectations import ratios
 from expectations.invariant import Law, Suite
 from expectations.staged import Staged
-from spark_jobs.pipeline.model import Accumulation, EndOfInput, Pipeline
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.panes.per_epoch import gathers
-from spark_jobs.replay.panes.retractions import retracts
-from spark_jobs.replay.windows.late_events import drops
 
 #: Counts that a replay may report, and that the staged tables hold too.
 _COUNTED = ("invalid", "on_time", "late", "too_late", "windows", "panes", "early_panes", "late_panes")
@@ -61,7 +59,7 @@ def rows(staged: Staged) -> DataFrame:
     `open_windows` is null where nobody knows: of sessions that the input's end leaves open.
     """
     late = F.count_if(F.col("timing") == "late")
-    discards = staged.pipeline.windows.accumulation is Accumulation.DISCARDING
+    discards = staged.pipeline.windows.discards
     in_time = F.col("timing").isin(["early", "on_time"] if discards else ["on_time"])
     on_time = F.sum(F.when(in_time, F.col("row_count")))
     shown = F.coalesce(F.sum("row_count"), F.lit(0))
@@ -74,7 +72,7 @@ def rows(staged: Staged) -> DataFrame:
         F.count("*").alias("panes"),
         _strangers(staged).alias("panes_of_another_run"),
     )
-    missed = F.lit(staged.counts.get("too_late")).cast("long") if drops(staged.pipeline) else F.count("*")
+    missed = F.lit(staged.counts.get("too_late")).cast("long") if staged.pipeline.windows.drops_late else F.count("*")
 
     def counted(table: DataFrame, name: str, *sums: Column) -> DataFrame:
         return table.agg(*sums, _strangers(staged).alias(f"{name}_of_another_run"))
@@ -88,23 +86,23 @@ def rows(staged: Staged) -> DataFrame:
         .crossJoin(counted(staged.watermarks, "calendar", F.count_if(F.col("fires_at").isNull()).alias("open_windows")))
     )
     found = found.withColumn("shown_once", F.col("in_panes" if discards else "in_results"))
-    if not triggers.are_default(staged.pipeline) and windows.are_sessions(staged.pipeline):
+    if not staged.pipeline.windows.trigger.is_default and staged.pipeline.windows.is_session:
         found = found.withColumn("late", F.lit(staged.counts.get("late")).cast("long"))
-    if windows.are_sessions(staged.pipeline):
+    if staged.pipeline.windows.is_session:
         found = _of_sessions(found, staged.pipeline)
     if gathers(staged.pipeline):
         found = _of_gathered(found, staged.pipeline)
     found = found.withColumn("late_pairs", F.col("late"))
-    if retracts(staged.pipeline):
+    if staged.pipeline.windows.retracts:
         found = found.crossJoin(counted(staged.retractions, "retractions", F.count("*").alias("retractions")))
     strangers = [F.col(name) for name in found.columns if name.endswith("_of_another_run")]
     found = found.withColumn("of_another_run", reduce(Column.__add__, strangers))
     told = {name: F.lit(staged.counts[name]).cast("long") for name in ("rows_read", "filtered")}
     told["too_late_behind"] = F.lit(staged.counts.get("too_late_behind", 0)).cast("long")
-    if windows.overlap(staged.pipeline):
+    if staged.pipeline.windows.is_sliding:
         found = found.withColumn("on_time_pairs", F.col("on_time"))
         told |= {name: F.lit(staged.counts.get(name)).cast("long") for name in _REPORTED}
-    if triggers.are_by_count(staged.pipeline):
+    if staged.pipeline.windows.trigger.counts_rows:
         told |= {name: F.lit(staged.counts.get(name)).cast("long") for name in ("on_time", "late")}
     reported = {f"reported_{name}": F.lit(staged.counts.get(name)).cast("long") for name in _COUNTED}
     return found.withColumns({**told, **reported, **ratios.columns(staged.earlier)})
@@ -118,8 +116,8 @@ def _strangers(staged: Staged) -> Column:
 
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     """The laws of the sums."""
-    counted = triggers.are_by_count(pipeline)
-    if windows.overlap(pipeline):
+    counted = pipeline.windows.trigger.counts_rows
+    if pipeline.windows.is_sliding:
         return (
             *(_of_shown("row_windows - row_windows_dropped") if counted else _of_pairs()),
             *_of_all(pipeline, f"({_ACCOUNTED} + unassigned)", "concat(' + ', unassigned, ' without')"),
@@ -185,7 +183,7 @@ def _of_all(pipeline: Pipeline, accounted: str, without: str) -> tuple[Law, ...]
             observed="concat(of_another_run, ' rows of another run')",
         ),
     )
-    if retracts(pipeline):
+    if pipeline.windows.retracts:
         withdrawn = Law(
             "every_pane_but_the_latest_is_withdrawn",
             "There are as many retractions as panes that are not the latest of their window.",
@@ -197,7 +195,7 @@ def _of_all(pipeline: Pipeline, accounted: str, without: str) -> tuple[Law, ...]
 
 
 def _of_gathered(found: DataFrame, pipeline: Pipeline) -> DataFrame:
-    shown_once = F.col("in_panes" if pipeline.windows.accumulation is Accumulation.DISCARDING else "in_results")
+    shown_once = F.col("in_panes" if pipeline.windows.discards else "in_results")
     return _may_be_open(found.withColumn("late", shown_once - F.col("on_time")), pipeline)
 
 
@@ -207,7 +205,7 @@ def _of_sessions(found: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 def _may_be_open(found: DataFrame, pipeline: Pipeline) -> DataFrame:
     """`found` where nobody knows whether rows wait for a firing that the input's end leaves open."""
-    if pipeline.replay.end_of_input is not EndOfInput.KEEP_OPEN:
+    if pipeline.replay.closes:
         return found
     return found.withColumn("open_windows", F.lit(None).cast("long"))
 

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from expectations.invariant import Law, Suite
 from expectations.staged import Staged
 from expectations.staged_join import StagedJoin
-from spark_jobs.pipeline.model import Order, Pipeline
+from spark_jobs.pipeline.model import Pipeline
 
 _ALWAYS = ("event_time_missing", "event_time_out_of_range")
 _WITH_ARRIVAL = "arrival_time_missing"
@@ -27,11 +27,11 @@ def rows(staged: Staged | StagedJoin) -> DataFrame:
 def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     """The laws of invalid rows."""
     source = pipeline.source
-    by_offset = (_BY_OFFSET,) if pipeline.replay.order is Order.OFFSET else ()
+    by_offset = (_BY_OFFSET,) if pipeline.replay.in_rounds else ()
     every = (*_ALWAYS, _WITH_ARRIVAL, _WITH_GUARD, *by_offset)
     impossible = []
     # In commit order the commit is an arrival that no row lacks.
-    is_known = source.arrival_time is not None or pipeline.replay.order is Order.COMMIT
+    is_known = source.arrival_time is not None or pipeline.replay.by_commit
     if source.arrival_time is None:
         impossible.append(_WITH_ARRIVAL)
     if not is_known or source.future_guard_ms is None:

@@ -11,8 +11,7 @@ from pyspark.sql import functions as F
 from expectations import lateness, windows
 from expectations.invariant import Law, Suite
 from expectations.staged import Staged
-from spark_jobs.pipeline.model import EndOfInput, Pipeline
-from spark_jobs.semantics.watermark.strategy import follows_rows
+from spark_jobs.pipeline.model import Pipeline
 
 
 def rows(staged: Staged) -> DataFrame:
@@ -62,7 +61,7 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
         ),
         *_of_partitions(pipeline),
     )
-    if pipeline.replay.end_of_input is EndOfInput.KEEP_OPEN:
+    if not pipeline.replay.closes:
         return always
     closed = Law(
         "the_end_of_input_closes_every_window",
@@ -96,7 +95,7 @@ def _of_partitions(pipeline: Pipeline) -> tuple[Law, ...]:
 def _of_sources(pipeline: Pipeline) -> tuple[Law, ...]:
     """Sources speak in turn, and a window may fire before the last has: the table shows partitions when all have."""
     marks = [united.watermark for united in pipeline.sources]
-    if not all(mark.idle_timeout_ms is None and follows_rows(mark) for mark in marks):
+    if not all(mark.idle_timeout_ms is None and mark.follows_rows for mark in marks):
         # An idle source is left out, and one that has no partition yet may have a watermark.
         return ()
     return (

@@ -14,7 +14,6 @@ from expectations.invariant import Law, Suite
 from expectations.staged import Staged
 from expectations.suites import panes
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay.windows.late_events import drops
 
 _RESULT = ("window_end", "row_count", "pane_count", "too_late_count", "last_fired_at", "shown")
 _LATEST = ("row_count", "fired_at", "shown")
@@ -86,7 +85,7 @@ def _side_by_side(staged: Staged, results: DataFrame, fired: DataFrame) -> DataF
         F.struct(*(F.col(f"result_{name}").alias(name) for name in _RESULT)).alias("result"),
         F.struct(*(F.col(f"pane_{name}").alias(name) for name in _LATEST)).alias("latest"),
     )
-    if not windows.overlap(staged.pipeline):
+    if not staged.pipeline.windows.is_sliding:
         return gathered
     return gathered.crossJoin(F.broadcast(staged.calendar.agg(F.max("window_start").alias("last_start"))))
 
@@ -122,7 +121,7 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
             f"NOT ({_BOTH}) OR result.shown = latest.shown",
         ),
     )
-    if drops(pipeline):
+    if pipeline.windows.drops_late:
         return always
     missed = Law(
         "results_count_the_rows_they_missed",
@@ -133,7 +132,7 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
 
 
 def _counted(pipeline: Pipeline) -> str:
-    if not windows.overlap(pipeline):
+    if not pipeline.windows.is_sliding:
         return "result.too_late_count = late_events"
     # A run over part of time tells no late events of newer windows, which the last of its own may share.
     whole = f"unix_millis(window_end) <= unix_millis(last_start) + {pipeline.windows.period_ms}"
@@ -141,7 +140,7 @@ def _counted(pipeline: Pipeline) -> str:
 
 
 def _one_result(pipeline: Pipeline) -> Law:
-    if windows.are_sessions(pipeline):
+    if pipeline.windows.is_session:
         return Law(
             "no_session_has_two_results",
             "A session has one result, or none if a later session has swallowed it.",

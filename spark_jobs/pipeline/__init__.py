@@ -33,6 +33,7 @@ from spark_jobs.pipeline.model import (
     Trigger,
     TriggerKind,
     Watermark,
+    WindowKind,
     Windows,
 )
 
@@ -69,6 +70,7 @@ __all__ = [
     "Trigger",
     "TriggerKind",
     "Watermark",
+    "WindowKind",
     "Windows",
     "from_mapping",
     "lake_folder",

@@ -33,6 +33,7 @@ from spark_jobs.pipeline.model import (
     Strategy,
     UnitedSource,
     Watermark,
+    WindowKind,
     Windows,
 )
 from spark_jobs.pipeline.names import argument, result_column
@@ -69,7 +70,7 @@ def _pipeline(
         rest["sources"], source = sources, together(sources)
     if join is not None:
         rest["join"] = join.of(tuple(united.name for united in sources) or join.names)
-        windows = windows or Windows(kind="none")
+        windows = windows or Windows(kind=WindowKind.NONE)
         if "quality" in rest:
             rest["quality"] = _about_pairs(rest["quality"])
     return None if source is None or windows is None else Pipeline(source=source, windows=windows, **rest)
@@ -145,7 +146,7 @@ _WATERMARK = Record(
     ),
 )
 
-_KIND = replace(pattern("tumbling, sliding or session", "tumbling|sliding|session|none"), later=("global",))
+_KIND = replace(pattern("tumbling, sliding or session", "|".join(WindowKind)).then(WindowKind), later=("global",))
 
 _WINDOWS = Record(
     Windows,
@@ -255,7 +256,7 @@ PIPELINE = Record(
 
 
 def homes(form: Form = PIPELINE, key: str = "") -> Iterator[tuple[str, str]]:
-    """Give every (name, mapping in which it is known) below a form."""
+    """Return every (name, mapping in which it is known) below a form."""
     if isinstance(form, Either) and form.block is not None:
         yield from homes(form.block, key)
     if isinstance(form, Record):

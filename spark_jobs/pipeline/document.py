@@ -102,7 +102,7 @@ def quoted(node: Scalar) -> str:
 
 
 def plain_value(node: Node) -> Any:
-    """Give the document back as Python values. Raises RefusedError for a word that may be a boolean or not."""
+    """Return the document back as Python values. Raises RefusedError for a word that may be a boolean or not."""
     if isinstance(node, Block):
         return {name: plain_value(entry.node) for name, entry in node.entries.items()}
     if isinstance(node, Items):

@@ -20,7 +20,7 @@ _BODY = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<default>:-.*)?", re.DOT
 
 
 def lake_folder(environ: Mapping[str, str] | None = None) -> str:
-    """Give the lake: TIDEMARK_LAKE, or `<cwd>/lake` where it is unset or empty."""
+    """Return the lake: TIDEMARK_LAKE, or `<cwd>/lake` where it is unset or empty."""
     variables = os.environ if environ is None else environ
     return variables.get(LAKE) or str(Path.cwd() / "lake")
 

@@ -27,7 +27,7 @@ class Form(Protocol):
         """Name the shape."""
 
     def read(self, node: Node, key: str, review: Review) -> Any:
-        """Give the value, or UNREADABLE after reporting the problem."""
+        """Return the value, or UNREADABLE after reporting the problem."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Leaf:
     later: tuple[str, ...] = ()
 
     def read(self, node: Node, key: str, review: Review) -> Any:
-        """Give the parsed value."""
+        """Return the parsed value."""
         if isinstance(node, Broken):
             return UNREADABLE
         words = (node.text,) if isinstance(node, Scalar) else node.entries if isinstance(node, Block) else ()
@@ -73,7 +73,7 @@ class Plain:
     expected: str = "a value"
 
     def read(self, node: Node, key: str, review: Review) -> Any:
-        """Give the value, refusing only words that may or may not be booleans."""
+        """Return the value, refusing only words that may or may not be booleans."""
         try:
             return UNREADABLE if isinstance(node, Broken) else plain_value(node)
         except RefusedError as refused:
@@ -82,7 +82,7 @@ class Plain:
 
 
 def text(expected: str) -> Leaf:
-    """Make the form of text that is not empty; ends are stripped."""
+    """Return the form of text that is not empty; ends are stripped."""
 
     def parse(node: Scalar) -> str:
         if not isinstance(node.value, str) or node.is_ambiguous:
@@ -95,7 +95,7 @@ def text(expected: str) -> Leaf:
 
 
 def pattern(expected: str, regex: str) -> Leaf:
-    """Make the form of text that a regular expression matches as a whole."""
+    """Return the form of text that a regular expression matches as a whole."""
 
     def check(value: str) -> str:
         if re.fullmatch(regex, value) is None:
@@ -106,7 +106,7 @@ def pattern(expected: str, regex: str) -> Leaf:
 
 
 def duration(expected: str = "a duration such as '6 hours' or '0s'", *, least_ms: int | None = 0) -> Leaf:
-    """Make the form of a duration of at least `least_ms`; None allows negative ones."""
+    """Return the form of a duration of at least `least_ms`; None allows negative ones."""
 
     def parse(node: Scalar) -> int:
         if isinstance(node.value, bool) or node.value is None:
@@ -123,7 +123,7 @@ def duration(expected: str = "a duration such as '6 hours' or '0s'", *, least_ms
 
 
 def choice(options: type[Enum], *, later: tuple[str, ...] = (), hints: Mapping[str, str] | None = None) -> Leaf:
-    """Make the form of one word of an enum; `later` words are refused as not supported yet, `hints` name a better."""
+    """Return the form of one word of an enum; `later` words are refused as not supported yet, `hints` name a better."""
     words = [str(option.value) for option in options if option.value not in later]
 
     def parse(node: Scalar) -> Enum:
@@ -137,7 +137,7 @@ def choice(options: type[Enum], *, later: tuple[str, ...] = (), hints: Mapping[s
 
 
 def whole_number(expected: str, *, least: int) -> Leaf:
-    """Make the form of an integer of at least `least`."""
+    """Return the form of an integer of at least `least`."""
 
     def parse(node: Scalar) -> int:
         if isinstance(node.value, bool) or not isinstance(node.value, int) or node.value < least:
@@ -148,7 +148,7 @@ def whole_number(expected: str, *, least: int) -> Leaf:
 
 
 def flag(expected: str) -> Leaf:
-    """Make the form of a boolean."""
+    """Return the form of a boolean."""
 
     def parse(node: Scalar) -> bool:
         if not isinstance(node.value, bool):
@@ -159,7 +159,7 @@ def flag(expected: str) -> Leaf:
 
 
 def ratio(expected: str) -> Leaf:
-    """Make the form of a share between 0 and 1, both included."""
+    """Return the form of a share between 0 and 1, both included."""
 
     def parse(node: Scalar) -> float:
         if isinstance(node.value, str) and re.fullmatch(r"[0-9.]+ *%", node.value):

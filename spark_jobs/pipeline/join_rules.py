@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spark_jobs.pipeline.joins import NAMES, Declared
-from spark_jobs.pipeline.model import Accumulation, LatePanes, Mode, Order, Trigger, TriggerKind
+from spark_jobs.pipeline.model import Accumulation, LatePanes, Mode, Order, Trigger, WindowKind
 from spark_jobs.pipeline.names import FIRING_COLUMNS, RESULT_COLUMNS
 from spark_jobs.pipeline.published_tables import COMPLETE_TABLE, JOIN_TABLES, RESULT_TABLES
 from spark_jobs.pipeline.review import Contradictions, Facts, hint
@@ -36,7 +36,7 @@ def _is_readable(facts: Facts) -> bool:
 
 
 def names(facts: Facts) -> tuple[str, ...] | None:
-    """Give the names of a join's inputs; None where they cannot be told."""
+    """Return the names of a join's inputs; None where they cannot be told."""
     found: object = facts.value("join.names", NAMES)
     if facts.written("sources"):
         found = tuple(facts.value(f"{key}.name") for key in facts.items("sources"))
@@ -86,19 +86,19 @@ def both_inputs_have_the_key(facts: Facts) -> Contradictions:
 
 def a_join_has_bounds_or_windows(facts: Facts) -> Contradictions:
     """Join by interval without windows, or by window."""
-    kind = facts.value("windows.kind", "tumbling" if facts.written("windows") else "none")
+    kind = facts.value("windows.kind", WindowKind.TUMBLING if facts.written("windows") else WindowKind.NONE)
     if not facts.written("join"):
-        if kind == "none" and facts.written("windows.kind"):
+        if kind is WindowKind.NONE and facts.written("windows.kind"):
             yield "windows.kind", "none belongs to a join by interval, expected tumbling, sliding or session"
         return
     if not _is_readable(facts):
         return
     if facts.written("join.between"):
-        if isinstance(kind, str) and kind != "none":
+        if isinstance(kind, WindowKind) and kind is not WindowKind.NONE:
             place = "windows.kind" if facts.written("windows.kind") else "windows"
             yield place, f"found {kind} windows and join.between; take between away, or write kind: none"
         return
-    if kind == "none":
+    if kind is WindowKind.NONE:
         place = "windows.kind" if facts.written("windows.kind") else "join.between"
         what = (
             "found none and no join.between" if facts.written("windows.kind") else "missing, and there are no windows"
@@ -108,7 +108,7 @@ def a_join_has_bounds_or_windows(facts: Facts) -> Contradictions:
 
 def windows_of_a_join_fire_by_default(facts: Facts) -> Contradictions:
     """Fire the windows of a join at their end and at late rows, and withdraw nothing."""
-    if not _is_readable(facts) or facts.value("windows.kind") == "none":
+    if not _is_readable(facts) or facts.value("windows.kind") is WindowKind.NONE:
         return
     for name, instead in _OWN_KEY.items():
         if facts.written("windows") and not facts.review.is_closed("windows") and facts.written(f"windows.{name}"):
@@ -118,13 +118,13 @@ def windows_of_a_join_fire_by_default(facts: Facts) -> Contradictions:
     if facts.value("windows.late_panes") is LatePanes.PER_EPOCH:
         yield "windows.late_panes", "found per_epoch with a join, expected per_row"
     trigger = facts.value("windows.trigger", Trigger())
-    if isinstance(trigger, Trigger) and trigger.kind is not TriggerKind.EVENT_TIME:
+    if isinstance(trigger, Trigger) and not trigger.is_default:
         yield "windows.trigger", f"found {trigger.kind} with a join, expected event_time"
 
 
 def nothing_else_belongs_to_none(facts: Facts) -> Contradictions:
     """Say nothing of windows that are not there."""
-    if facts.value("windows.kind") != "none" or not _is_readable(facts):
+    if facts.value("windows.kind") is not WindowKind.NONE or not _is_readable(facts):
         return
     for name in facts.inside("windows"):
         if name != "kind" and "[" not in name:

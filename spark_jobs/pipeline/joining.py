@@ -57,7 +57,7 @@ class JoiningPipeline:
         return (self.left, self.right)
 
     def of(self, joined: JoinInput, windows: Windows) -> Pipeline:
-        """Give the pipeline that reads one input alone."""
+        """Return the pipeline that reads one input alone."""
         return Pipeline(
             name=self.name,
             source=joined.source,
@@ -68,7 +68,7 @@ class JoiningPipeline:
 
 
 def joining(pipeline: Pipeline) -> JoiningPipeline:
-    """Give the inputs of a pipeline with a join. Raises ValueError for one without."""
+    """Return the inputs of a pipeline with a join. Raises ValueError for one without."""
     declared = _join(pipeline)
     alone = [pipeline.alone(united) for united in pipeline.sources] or [pipeline, pipeline]
     left, right = (JoinInput(one.source, one.watermark, key) for one, key in zip(alone, declared.key, strict=True))
@@ -78,7 +78,7 @@ def joining(pipeline: Pipeline) -> JoiningPipeline:
 
 
 def bounds(pipeline: Pipeline) -> JoinBounds:
-    """Give how far apart rows of an interval join may be. Raises ValueError for a pipeline without one."""
+    """Return how far apart rows of an interval join may be. Raises ValueError for a pipeline without one."""
     declared = _join(pipeline)
     if declared.lower_ms is None or declared.upper_ms is None:
         raise ValueError(f"{pipeline.name}: asked for the bounds of its join, found none: it joins by window")

@@ -43,7 +43,7 @@ class Declared:
     second_when: str | None = None
 
     def of(self, names: tuple[str, ...]) -> Join | None:
-        """Give the join of inputs with these names; None where a rule has told what is wrong with it."""
+        """Return the join of inputs with these names; None where a rule has told what is wrong with it."""
         if len(names) != 2 or (isinstance(self.key, Mapping) and set(self.key) != set(names)):
             return None
         first, second = names

@@ -18,7 +18,7 @@ from spark_jobs.pipeline.reader import Reader
 def override(
     root: Block, overrides: Mapping[str, object], substitute: Callable[[str], str], problems: list[Problem]
 ) -> Block:
-    """Give the document with the overrides in it. A value that is not text is taken as it is, without reading YAML."""
+    """Return the document with the overrides in it. A value that is not text is taken as it is, not read as YAML."""
     for key, value in sorted(overrides.items(), key=lambda item: item[0]):
         place = replace(root.place, line=None, column=None, override=key)
         reader = Reader(place, substitute, problems)

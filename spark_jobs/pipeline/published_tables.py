@@ -55,8 +55,8 @@ class Table:
     `statistics` are the columns whose minima and maxima Delta keeps, as far as the table has them. `counted_as` is the
     count of a run that equals the number of rows.
 
-    A `timeless` table belongs to no part of time: a run over a part of time leaves the table alone. A `derived` table describes rows of other tables of its run, and is published together
-    with them or removed. `source` holds columns of the source, and may gain columns when the source does.
+    A `timeless` table belongs to no part of time: a run over a part of time leaves the table alone. A `derived` table
+    describes rows of other tables of its run. It is published together with these tables, or removed.
     """
 
     name: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spark_jobs.pipeline.durations import format_duration
-from spark_jobs.pipeline.model import Drift, LateData, Order
+from spark_jobs.pipeline.model import Drift, LateData, Order, WindowKind
 from spark_jobs.pipeline.review import Contradictions, Facts
 
 
@@ -16,7 +16,7 @@ def repairs_are_of_windows_that_close(facts: Facts) -> Contradictions:
         yield "repair", f"says nothing of how many rows a window may miss; {asked}"
     if facts.value("windows.late_data") is LateData.UPDATE:
         yield "repair", "windows.late_data update takes every row, however late: no window misses one; take it away"
-    if facts.value("windows.kind") == "session":
+    if facts.value("windows.kind") is WindowKind.SESSION:
         meaning = "a row that came too late may bridge sessions that no part of time holds alone"
         yield "repair", f"windows.kind session has none: {meaning}; take it away"
     if facts.written("join"):
@@ -36,7 +36,7 @@ def coverage_and_drift_are_of_a_grid(facts: Facts) -> Contradictions:
             continue
         if facts.written("join"):
             yield key, "a join has pairs, and no results of windows; take it away"
-        elif facts.value("windows.kind") == "session":
+        elif facts.value("windows.kind") is WindowKind.SESSION:
             yield key, f"windows.kind session has no grid of which windows {which}; take it away"
 
 
@@ -45,7 +45,7 @@ def drift_is_measured_from_window_to_window(facts: Facts) -> Contradictions:
     if facts.written("quality.drift.measures") and not facts.names("quality.drift.measures"):
         yield "quality.drift.measures", "found none, expected at least one, such as 'flights: sum(flights)'"
     every_ms = facts.value("quality.drift.every", Drift(0).every_ms)
-    period_ms = facts.value("windows.slide" if facts.value("windows.kind") == "sliding" else "windows.size")
+    period_ms = facts.value("windows.slide" if facts.value("windows.kind") is WindowKind.SLIDING else "windows.size")
     if not facts.written("quality.drift") or not isinstance(every_ms, int) or not isinstance(period_ms, int):
         return
     if every_ms % period_ms:

@@ -56,7 +56,7 @@ class Record:
         return self.what or f"a mapping with the keys {', '.join(field.name for field in self.fields)}"
 
     def read(self, node: Node, key: str, review: Review) -> Any:
-        """Give what `build` makes, if every field can be read; else UNREADABLE after reporting each problem."""
+        """Return what `build` makes, if every field can be read; else UNREADABLE after reporting each problem."""
         if not isinstance(node, Block):
             review.closed.add(key)
             if not isinstance(node, Broken):
@@ -140,7 +140,7 @@ class ListOf:
     build: Callable[[tuple[Any, ...]], Any] = tuple
 
     def read(self, node: Node, key: str, review: Review) -> Any:
-        """Give what `build` makes of the items."""
+        """Return what `build` makes of the items."""
         if not isinstance(node, Items):
             if not isinstance(node, Broken):
                 rewritten = f"; write [{node.text}]" if isinstance(node, Scalar) and node.text else ""
@@ -173,7 +173,7 @@ class Either:
     block: Form | None = None
 
     def read(self, node: Node, key: str, review: Review) -> Any:
-        """Give what the form of that kind reads."""
+        """Return what the form of that kind reads."""
         form = self.block if isinstance(node, Block) else self.items if isinstance(node, Items) else self.scalar
         if form is not None or isinstance(node, Broken):
             return UNREADABLE if form is None else form.read(node, key, review)

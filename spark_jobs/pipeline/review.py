@@ -67,7 +67,7 @@ class Facts:
     key: str
 
     def value(self, name: str, default: Any = None) -> Any:
-        """Give a key's value, `default` where it is not written, UNREADABLE where it is wrong."""
+        """Return a key's value, `default` where it is not written, UNREADABLE where it is wrong."""
         key = join(self.key, name)
         if key in self.review.values:
             return self.review.values[key]
@@ -79,7 +79,7 @@ class Facts:
         return key in self.review.places or self.review.is_closed(key)
 
     def inside(self, name: str) -> list[str]:
-        """Give the keys that are written in a mapping, in the order of the file."""
+        """Return the keys that are written in a mapping, in the order of the file."""
         start = join(self.key, name) + "."
         return [
             key.removeprefix(start)
@@ -88,14 +88,14 @@ class Facts:
         ]
 
     def items(self, name: str) -> list[str]:
-        """Give the keys of a list's items, in their order."""
+        """Return the keys of a list's items, in their order."""
         start = join(self.key, name) + "["
         return [
             key for key in self.review.places if key.startswith(start) and key.find("]", len(start)) == len(key) - 1
         ]
 
     def names(self, name: str) -> tuple[str, ...]:
-        """Give the readable names in a mapping or list of names."""
+        """Return the readable names in a mapping or list of names."""
         return self.review.names.get(join(self.key, name), ())
 
 

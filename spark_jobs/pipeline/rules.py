@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from spark_jobs.pipeline import join_rules
 from spark_jobs.pipeline.durations import format_duration
-from spark_jobs.pipeline.model import LatePanes, Mode, Order, Strategy, Trigger, TriggerKind
+from spark_jobs.pipeline.model import LatePanes, Mode, Order, Strategy, Trigger, WindowKind
 from spark_jobs.pipeline.names import COMPLETE_COLUMNS
 from spark_jobs.pipeline.review import UNREADABLE, Contradictions, Facts
 from spark_jobs.semantics.windows.window_assigners import MOST_WINDOWS
@@ -94,7 +94,7 @@ _BELONGS = {
 
 
 def settings_belong_to_their_strategy(facts: Facts) -> Contradictions:
-    """Give a strategy's settings with that strategy, all that it needs, and only with it."""
+    """Return a strategy's settings with that strategy, all that it needs, and only with it."""
     for key in _watermarks(facts):
         yield from _settings(facts, key)
 
@@ -116,7 +116,7 @@ def _settings(facts: Facts, key: str) -> Contradictions:
 
 
 def offsets_belong_to_their_order(facts: Facts) -> Contradictions:
-    """Give offsets, and rounds of them, with the order that they make, and only with it."""
+    """Return offsets, and rounds of them, with the order that they make, and only with it."""
     order = facts.value("replay.order", Order.ARRIVAL)
     if not isinstance(order, Order):
         return
@@ -178,7 +178,7 @@ def future_guard_needs_arrival_time(facts: Facts) -> Contradictions:
 
 
 def windows_or_a_join(expected: str) -> Callable[[Facts], Contradictions]:
-    """Make the rule: fill windows, or join; `expected` names the shape of the windows."""
+    """Return the rule: fill windows, or join; `expected` names the shape of the windows."""
 
     def rule(facts: Facts) -> Contradictions:
         # A file for a later version lacks keys for a reason: only the reason is worth reading.
@@ -191,7 +191,8 @@ def windows_or_a_join(expected: str) -> Callable[[Facts], Contradictions]:
 
 def windows_have_a_key_and_aggregates(facts: Facts) -> Contradictions:
     """Say by what rows are grouped and what is computed, except in a join, which says it elsewhere."""
-    if facts.key in facts.review.of_later_version or join_rules.is_written(facts) or facts.value("kind") == "none":
+    of_later = facts.key in facts.review.of_later_version
+    if of_later or join_rules.is_written(facts) or facts.value("kind") is WindowKind.NONE:
         return
     for name, expected in (("key", KEY), ("aggregates", AGGREGATES)):
         if not facts.written(name):
@@ -199,18 +200,18 @@ def windows_have_a_key_and_aggregates(facts: Facts) -> Contradictions:
 
 
 def lengths_belong_to_the_kind(facts: Facts) -> Contradictions:
-    """Give a window its size, a session its gap, and neither what is the other's."""
+    """Return a window its size, a session its gap, and neither what is the other's."""
     # A file for a later version lacks keys for a reason: only the reason is worth reading.
     if facts.key in facts.review.of_later_version:
         return
-    kind = facts.value("kind", "tumbling")
-    if kind == "session":
+    kind = facts.value("kind", WindowKind.TUMBLING)
+    if kind is WindowKind.SESSION:
         if not facts.written("gap"):
             yield "gap", f"missing, expected {GAP}"
         for name in ("size", "offset"):
             if facts.written(name):
                 yield name, "windows.kind session has no grid: a session ends a gap after its last row; take it away"
-    if kind in {"tumbling", "sliding"}:
+    if kind in {WindowKind.TUMBLING, WindowKind.SLIDING}:
         if not facts.written("size"):
             yield "size", f"missing, expected {SIZE}"
         if facts.written("gap"):
@@ -220,14 +221,14 @@ def lengths_belong_to_the_kind(facts: Facts) -> Contradictions:
 def triggers_fire_late_rows_themselves(facts: Facts) -> Contradictions:
     """Gather late rows only where nothing else says when a window fires."""
     declared = facts.value("trigger", Trigger())
-    other = isinstance(declared, Trigger) and declared.kind is not TriggerKind.EVENT_TIME
+    other = isinstance(declared, Trigger) and not declared.is_default
     if other and facts.value("late_panes") is LatePanes.PER_EPOCH:
         yield "late_panes", f"windows.trigger {declared.kind} says itself when late rows fire; take it away"
 
 
 def sessions_fire_late_rows_one_by_one(facts: Facts) -> Contradictions:
     """Gather late rows only where a later row of the epoch cannot merge what they would have fired."""
-    if facts.value("kind", "tumbling") == "session" and facts.value("late_panes") is LatePanes.PER_EPOCH:
+    if facts.value("kind") is WindowKind.SESSION and facts.value("late_panes") is LatePanes.PER_EPOCH:
         yield (
             "late_panes",
             "windows.kind session has no late panes per_epoch: a late row may merge sessions; take it away",
@@ -235,11 +236,11 @@ def sessions_fire_late_rows_one_by_one(facts: Facts) -> Contradictions:
 
 
 def slide_belongs_to_sliding_windows(facts: Facts) -> Contradictions:
-    """Give a slide with sliding windows, and only with them."""
-    kind, written = facts.value("kind", "tumbling"), facts.written("slide")
-    if kind == "sliding" and not written:
+    """Return a slide with sliding windows, and only with them."""
+    kind, written = facts.value("kind", WindowKind.TUMBLING), facts.written("slide")
+    if kind is WindowKind.SLIDING and not written:
         yield "slide", "missing; windows.kind sliding needs how far apart windows start, such as '15 minutes'"
-    if kind in {"tumbling", "session"} and written:
+    if kind in {WindowKind.TUMBLING, WindowKind.SESSION} and written:
         yield "slide", f"windows.kind {kind} has no slide; take it away, or set the kind to sliding"
 
 
@@ -253,7 +254,7 @@ def windows_overlap_within_reason(facts: Facts) -> Contradictions:
 
 def offset_is_shorter_than_period(facts: Facts) -> Contradictions:
     """Shift the window grid by less than the distance of two windows (rule 42)."""
-    period = "slide" if facts.value("kind", "tumbling") == "sliding" else "size"
+    period = "slide" if facts.value("kind") is WindowKind.SLIDING else "size"
     length, offset = facts.value(period), facts.value("offset")
     if isinstance(length, int) and isinstance(offset, int) and abs(offset) >= length:
         found = f"{format_duration(offset)} is not shorter than the {period}, {format_duration(length)}"

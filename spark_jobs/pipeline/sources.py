@@ -19,7 +19,7 @@ SOURCE = "source"
 
 
 def together(sources: Sequence[UnitedSource]) -> Source:
-    """Give what several sources have in common. Raises ValueError for fewer than two, or two of one name."""
+    """Return what several sources have in common. Raises ValueError for fewer than two, or two of one name."""
     names = [united.name for united in sources]
     if len(names) < 2 or len(set(names)) < len(names):
         raise ValueError(

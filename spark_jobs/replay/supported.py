@@ -13,16 +13,15 @@ from spark_jobs.pipeline.model import (
     LatePanes,
     Order,
     Pipeline,
-    Strategy,
     TriggerKind,
     Watermark,
+    WindowKind,
     Windows,
 )
 from spark_jobs.replay.panes import pane_columns
 from spark_jobs.semantics.watermark.custom import new_generator
-from spark_jobs.semantics.watermark.strategy import follows_rows
 
-WINDOW_KINDS = ("tumbling", "sliding", "session")
+WINDOW_KINDS = (WindowKind.TUMBLING, WindowKind.SLIDING, WindowKind.SESSION)
 TRIGGERS = tuple(TriggerKind)
 WINDOW_JOIN_ACCUMULATIONS = (Accumulation.ACCUMULATING, Accumulation.DISCARDING)
 WINDOW_JOIN_LATE_PANES = (LatePanes.PER_ROW,)
@@ -44,12 +43,12 @@ def require_support(pipeline: Pipeline) -> None:
         )
     _require("windows.kind", pipeline.windows.kind, WINDOW_KINDS)
     _require("windows.trigger", pipeline.windows.trigger.kind, TRIGGERS)
-    if pipeline.windows.kind == "session" and pipeline.windows.late_panes is LatePanes.PER_EPOCH:
+    if pipeline.windows.is_session and pipeline.windows.per_epoch:
         raise UnsupportedPipelineError("asked Spark for windows.late_panes 'per_epoch' of sessions; take it away")
-    if pipeline.watermark.alignment is not None and not follows_rows(pipeline.watermark):
+    if pipeline.watermark.alignment is not None and not pipeline.watermark.follows_rows:
         strategy = pipeline.watermark.strategy
         raise UnsupportedPipelineError(
-            f"asked to align partitions by watermark.strategy '{strategy}', which tells none from rows alone"
+            f"cannot align partitions by watermark.strategy '{strategy}', which does not follow rows alone"
         )
     if pipeline.sources:
         _require_united(pipeline)
@@ -61,7 +60,7 @@ def require_firing(columns: Sequence[str], pipeline: Pipeline) -> None:
     """Raise UnsupportedPipelineError if aggregates of rows with these columns ask for firings that cannot tell them."""
     spec = pipeline.windows
     asked = pane_columns.asked(columns, pipeline)
-    if asked and spec.kind != "session" and spec.trigger.kind is not TriggerKind.EVENT_TIME:
+    if asked and not spec.is_session and not spec.trigger.is_default:
         raise UnsupportedPipelineError(
             f"asked Spark for aggregates of {' and '.join(asked)} with windows.trigger '{spec.trigger.kind}', "
             f"it has them with '{TriggerKind.EVENT_TIME}'"
@@ -97,7 +96,7 @@ def require_window_join(joining: JoiningPipeline, windows: Windows) -> None:
 
 
 def _require_generator(watermark: Watermark) -> None:
-    if watermark.strategy is Strategy.CUSTOM:
+    if watermark.is_custom:
         new_generator(watermark.generator, watermark.arguments)
 
 

@@ -1,26 +1,27 @@
-"""The reference interpreter: a pipeline replayed over rows in plain Python, with the published tables as its result.
+"""The reference interpreter: a pipeline replayed over rows in plain Python; the result contains the published tables.
 
-It runs the streaming job row by row and writes down what happened; `spark_jobs.replay` must give the same rows. Law:
+It runs the streaming job row by row and records the results; `spark_jobs.replay` must have the same rows. Law:
 
     rows_read = invalid + filtered + on_time + late + too_late + unassigned
 
 A row with several windows counts once, by the best verdict. Unassigned rows lie between two sliding windows and ahead
-of the watermark: Flink drops them without a trace (rule 53), and no published table holds them.
+of the watermark: Flink drops them without a trace (rule 53), and no published table contains them.
 
-Sessions have no window calendar, so `watermarks` is empty for them; `window_results` holds the latest pane of each
-session, but of none that a later pane has swallowed; a too late row is counted for its own window `[ts, ts + gap)`.
+Sessions have no window calendar, so `watermarks` is empty for them. `window_results` contains the latest pane of each
+session; sessions that were merged into another one are removed. A too late row is counted for the window
+`[ts, ts + gap)` of the row.
 
-With retracting accumulation `panes` has the column `is_retraction`: before a pane that takes the place of others stand
-those, with their window, number, timing and values, and with the clock and watermark of the firing that withdraws them.
+With retracting accumulation `panes` has the column `is_retraction`. A pane that replaces others follows the panes that
+it withdraws. Those have their own window, number, timing and values, and the clock and watermark of the new firing.
 Late rows that are dropped are counted, and `late_events` is empty.
 
-An aggregate may ask for the `window_start`, `window_end` and `watermark` of its firing, as for columns of each row; a
-column of the source with such a name comes first.
+An aggregate may use the columns `window_start`, `window_end` and `watermark` of its firing. A column of the source with
+such a name takes precedence.
 
-In the mode complete `complete_results` says besides what all rows of each window say (`complete`): the aggregates,
-`row_count`, `missed_rows`, `is_shown`, and `faithful`, what `window_results` says of the window: its aggregates and
-`row_count`; of sessions a list of those that lie in it, with their bounds; None if it says nothing. The watermark that
-an aggregate of all rows asks for is the end of the input.
+In the mode complete, `complete_results` contains the results of all rows of each window (`panes.complete_results`): the
+aggregates, `row_count`, `missed_rows`, `is_shown` and `faithful`. `faithful` is the aggregates and `row_count` of the
+window in `window_results`; for sessions it is a list of the sessions inside, with their bounds; None if there is none.
+The `watermark` of an aggregate of all rows is the end of the input.
 
 Timestamps in the result are aware, UTC; the watermark MIN is None and MAX is `instants.END_OF_INPUT`. Columns are those
 of the published tables, in their order, without `run_id`.
@@ -32,7 +33,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spark_jobs.semantics.panes.aggregates import Aggregation, aggregation
 from spark_jobs.semantics.panes.complete_results import complete_windows
@@ -41,21 +42,19 @@ from spark_jobs.semantics.rows.arrival_order import Comparable
 from spark_jobs.semantics.rows.events import Event, Predicate, Row, event_reader
 from spark_jobs.semantics.rows.expressions import column
 from spark_jobs.semantics.rows.instants import MAX, floor_to_ms, micros, table_time, table_time_us
-from spark_jobs.semantics.streaming_job import Fired, Judged, StreamingJob, group_key
+from spark_jobs.semantics.spec import ReplaySpec
+from spark_jobs.semantics.streaming_job import FiredPane, JudgedRow, StreamingJob, group_key
 from spark_jobs.semantics.watermark.rounds import Rounds
 from spark_jobs.semantics.windows.calendar import Advance
 from spark_jobs.semantics.windows.lateness import Lateness, fate
 from spark_jobs.semantics.windows.window_assigners import TimeWindow
-
-if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import Pipeline
 
 TableRow = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Replay:
-    """The rows of each table, how many source rows met which fate, and in offset order how far partitions drifted."""
+    """The rows of each table, the number of source rows by fate, and in offset order the drift of the partitions."""
 
     panes: list[TableRow]
     window_results: list[TableRow]
@@ -70,7 +69,7 @@ class Replay:
 
 def replay(
     rows: Iterable[Row],
-    pipeline: Pipeline,
+    pipeline: ReplaySpec,
     *,
     until: datetime | None = None,
     aggregates: Mapping[str, Aggregation] | None = None,
@@ -79,20 +78,20 @@ def replay(
     """Replay `rows`, dicts of the source's columns in any order.
 
     `until` is how far the arrival clock went, if further than the last row (milliseconds, floored). `aggregates` by
-    result column, each a function of a pane's rows, and `where`, a function of one row, stand in for SQL that the
-    reference does not read. Panes come in firing order, late and invalid rows in the order of arrival and of reading,
+    result column, each a function of a pane's rows, and `where`, a function of one row, replace SQL that the reference
+    cannot evaluate. Panes come in firing order, late and invalid rows in the order of arrival and of reading,
     windows by start.
 
-    Raises ValueError, in its own kinds, for what cannot be read and for an `until` before the last row.
+    Raises ValueError, or a subclass, for rows and SQL that cannot be read and for an `until` before the last row.
     """
     if pipeline.join is not None:
-        raise ValueError(f"asked to replay {pipeline.name} as windows, found a join; use joining_job")
+        raise ValueError("found a join, expected windows; replay a join by joining_job")
     reader, tables = event_reader(pipeline, where), _Tables(pipeline, aggregates or {})
     read = [(row, reader.read(row)) for row in rows]
     events = [event for _, event in read if isinstance(event, Event)]
-    moves_all = pipeline.watermark.placement.value == "source"
+    moves_all = pipeline.filtered_rows_move_watermark
     arrived = sorted((e for e in events if e.is_kept or moves_all), key=lambda event: event.position)
-    rounds = Rounds(pipeline) if pipeline.replay.order.value == "offset" else None
+    rounds = Rounds(pipeline) if pipeline.replay.in_rounds else None
     if rounds is not None:
         arrived = list(rounds.read(arrived))
     job = StreamingJob(pipeline)
@@ -100,7 +99,7 @@ def replay(
     fates = [tables.fate(judged) for judged in job.judged]
     too_late = [judged for judged, fate in zip(job.judged, fates, strict=True) if fate is Lateness.TOO_LATE]
     results = tables.window_results(job.fired, too_late)
-    keeps_late = pipeline.windows.late_data.value != "drop"
+    keeps_late = not pipeline.windows.drops_late
     counted = Counter(fates)
     return Replay(
         panes=tables.panes(job.fired),
@@ -123,30 +122,30 @@ def replay(
             "late_panes": sum(fired.pane.timing is Timing.LATE for fired in job.fired),
         },
         drift=[] if rounds is None else [asdict(drift) for drift in rounds.drift],
-        complete_results=tables.complete_results(job) if pipeline.replay.mode.value == "complete" else [],
+        complete_results=tables.complete_results(job) if pipeline.is_complete else [],
     )
 
 
 class _Tables:
-    """What happened, as rows of the published tables."""
+    """The results of a job as rows of the published tables."""
 
-    def __init__(self, pipeline: Pipeline, aggregates: Mapping[str, Aggregation]) -> None:
+    def __init__(self, pipeline: ReplaySpec, aggregates: Mapping[str, Aggregation]) -> None:
         self._windows = pipeline.windows
         self._key = pipeline.windows.key
-        self._has_sessions = pipeline.windows.kind == "session"
-        self._retracts = pipeline.windows.accumulation.value == "retracting"
+        self._has_sessions = pipeline.windows.is_session
+        self._retracts = pipeline.windows.retracts
         self._lateness_ms = pipeline.windows.lateness_ms
         self._aggregates = {
             declared.name: aggregates.get(declared.name) or aggregation(declared.expression)
             for declared in pipeline.windows.aggregates
         }
 
-    def fate(self, judged: Judged) -> Lateness | None:
-        """What became of a row; None if unassigned."""
-        seen = [verdict.lateness for verdict in judged.verdicts]
-        return fate(seen, judged.event.ts, self._lateness_ms, judged.watermark)
+    def fate(self, judged: JudgedRow) -> Lateness | None:
+        """Return the best verdict of a row; None if unassigned."""
+        latenesses = [verdict.lateness for verdict in judged.verdicts]
+        return fate(latenesses, judged.event.ts, self._lateness_ms, judged.watermark)
 
-    def panes(self, fired: list[Fired]) -> list[TableRow]:
+    def panes(self, fired: list[FiredPane]) -> list[TableRow]:
         if not self._retracts:
             return [self._pane(f, f) for f in fired]
         rows, latest = [], _Latest()
@@ -155,11 +154,11 @@ class _Tables:
             rows.append({**self._pane(f, f), "is_retraction": False})
         return rows
 
-    def _pane(self, told: Fired, by: Fired) -> TableRow:
-        """A pane, at the moment of its own firing or of the one that withdraws it."""
-        pane = told.pane
+    def _pane(self, fired: FiredPane, by: FiredPane) -> TableRow:
+        """Return a pane with the clock and watermark of its own firing, or of the firing that withdraws it."""
+        pane = fired.pane
         return {
-            **self._window(told),
+            **self._window(fired),
             "pane_index": pane.index,
             "timing": pane.timing.value,
             "fired_at": table_time_us(by.clock_us),
@@ -168,7 +167,7 @@ class _Tables:
             "row_count": len(pane.rows),
         }
 
-    def window_results(self, fired: list[Fired], too_late: list[Judged]) -> list[TableRow]:
+    def window_results(self, fired: list[FiredPane], too_late: list[JudgedRow]) -> list[TableRow]:
         missed: Counter[tuple[Comparable, TimeWindow]] = Counter()
         for judged in too_late:
             missed.update((verdict.key, verdict.window) for verdict in judged.verdicts)
@@ -199,7 +198,7 @@ class _Tables:
         ]
 
     def _faithful(self, shown: list[Pane[Comparable, Event]]) -> TableRow:
-        told = [
+        results = [
             {
                 **(_bounds(pane.window) if self._has_sessions else {}),
                 **self._values(pane.rows, pane.window, pane.watermark),
@@ -207,10 +206,13 @@ class _Tables:
             }
             for pane in shown
         ]
-        return {"is_shown": bool(shown), "faithful": (told or None) if self._has_sessions else next(iter(told), None)}
+        return {
+            "is_shown": bool(shown),
+            "faithful": (results or None) if self._has_sessions else next(iter(results), None),
+        }
 
     def watermarks(self, job: StreamingJob) -> list[TableRow]:
-        # A session is its key's own: there is no calendar of windows that all keys share.
+        # Sessions differ per key: there is no calendar of windows that all keys share.
         if self._has_sessions:
             return []
         windows = {verdict.window for judged in job.judged for verdict in judged.verdicts}
@@ -226,36 +228,36 @@ class _Tables:
             "partition_watermarks": None if fires is None else _partition_watermarks(fires),
         }
 
-    def _window(self, fired: Fired) -> TableRow:
+    def _window(self, fired: FiredPane) -> TableRow:
         return self._group(fired.pane.rows[0], fired.pane.window)
 
     def _group(self, first: Event, window: TimeWindow) -> TableRow:
         return {**{name: column(first.row, name) for name in self._key}, **_bounds(window)}
 
-    def _values(self, held: Sequence[Event], window: TimeWindow, watermark: int) -> TableRow:
-        told = {**_bounds(window), "watermark": table_time(watermark)}
-        own = {name.lower() for name in held[0].row}
-        beside = {name: value for name, value in told.items() if name not in own}
-        rows = [{**event.row, **beside} for event in held]
+    def _values(self, events: Sequence[Event], window: TimeWindow, watermark: int) -> TableRow:
+        of_pane = {**_bounds(window), "watermark": table_time(watermark)}
+        of_source = {name.lower() for name in events[0].row}
+        added = {name: value for name, value in of_pane.items() if name not in of_source}
+        rows = [{**event.row, **added} for event in events]
         return {name: aggregate(rows) for name, aggregate in self._aggregates.items()}
 
 
 class _Latest:
-    """The latest pane of each window, but of no session whose rows a later pane shows as part of its own."""
+    """The latest pane of each window, without the sessions that were merged into another one."""
 
     def __init__(self) -> None:
-        self.panes: dict[tuple[Comparable, TimeWindow], Fired] = {}
+        self.panes: dict[tuple[Comparable, TimeWindow], FiredPane] = {}
 
     @classmethod
-    def of(cls, fired: Iterable[Fired]) -> _Latest:
-        """Take all panes, in firing order."""
+    def of(cls, fired: Iterable[FiredPane]) -> _Latest:
+        """Return the latest of all panes, which are in firing order."""
         latest = cls()
         for f in fired:
             latest.withdrawn_by(f)
         return latest
 
-    def withdrawn_by(self, fired: Fired) -> list[Fired]:
-        """Take a pane in firing order; give those whose place it takes."""
+    def withdrawn_by(self, fired: FiredPane) -> list[FiredPane]:
+        """Take a pane in firing order; return the panes that it replaces."""
         pane = fired.pane
         absorbed = [(pane.key, window) for window in pane.replaces if window != pane.window]
         withdrawn = [*(self.panes.pop(group, None) for group in absorbed), self.panes.get((pane.key, pane.window))]
@@ -263,11 +265,11 @@ class _Latest:
         return [f for f in withdrawn if f is not None]
 
 
-def _by_key(fired: Iterable[Fired]) -> defaultdict[Comparable, list[Pane[Comparable, Event]]]:
-    found = defaultdict(list)
+def _by_key(fired: Iterable[FiredPane]) -> defaultdict[Comparable, list[Pane[Comparable, Event]]]:
+    by_key = defaultdict(list)
     for f in fired:
-        found[f.pane.key].append(f.pane)
-    return found
+        by_key[f.pane.key].append(f.pane)
+    return by_key
 
 
 def _clock_end(until: datetime | None, arrived: list[Event]) -> int | None:
@@ -276,11 +278,11 @@ def _clock_end(until: datetime | None, arrived: list[Event]) -> int | None:
     until_ms = floor_to_ms(micros(until))
     if arrived and floor_to_ms(arrived[-1].clock_us) > until_ms:
         last = table_time_us(arrived[-1].clock_us)
-        raise ValueError(f"asked for a replay until {until}, found a row at {last}; take later rows out, or end later")
+        raise ValueError(f"found a row at {last}, behind until {until}; leave out later rows, or end later")
     return until_ms * 1000
 
 
-def _skipped_event(judged: Judged) -> TableRow:
+def _skipped_event(judged: JudgedRow) -> TableRow:
     event = judged.event
     return {
         **event.row,
@@ -290,7 +292,7 @@ def _skipped_event(judged: Judged) -> TableRow:
     }
 
 
-def _late_event(judged: Judged) -> TableRow:
+def _late_event(judged: JudgedRow) -> TableRow:
     return {
         **_skipped_event(judged),
         "late_by_ms": judged.watermark - judged.event.ts,

@@ -12,7 +12,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import Order, Pipeline
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.sources import SOURCE
 from spark_jobs.tables import commits, delta_log
 from spark_jobs.tables.errors import SourceError
@@ -79,7 +79,7 @@ def events(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int])
     if pipeline.sources:
         return _united(spark, pipeline, versions)
     table, version = pipeline.source.table, versions[""]
-    if pipeline.replay.order is not Order.COMMIT:
+    if not pipeline.replay.by_commit:
         return read(spark, table, version)
     return commits.read(spark, table, location(spark, table), version)
 

@@ -372,7 +372,7 @@ def test_a_condition_that_is_none_is_refused(spark: SparkSession, tables: dict[s
 
 def test_a_class_that_is_not_there_is_refused(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
     pipeline = split(tables, watermark={"strategy": "custom", "class": "tests.custom_watermarks:Nothing"})
-    with pytest.raises(InputError, match=r"watermark\.class: asked .* defines Bounded, Marked, Moody"):
+    with pytest.raises(InputError, match=r"watermark\.class: found no .* defines Bounded, Marked, Moody"):
         Runner(spark, pipeline, lake).plan(Interval())
 
 

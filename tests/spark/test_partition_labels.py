@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.pipeline import from_mapping
 from spark_jobs.replay.rows.prepare import declared_labels, partition_label
-from spark_jobs.semantics.watermark.source_partitions import label
+from spark_jobs.semantics.rows.partition_labels import label
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 

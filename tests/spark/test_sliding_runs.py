@@ -14,7 +14,6 @@ from spark_jobs.jobs.report.alternatives import alternatives
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.pipeline.published_tables import RESULT_TABLES
-from spark_jobs.replay.rows import window_assigners
 from spark_jobs.tables import ledger
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
@@ -60,9 +59,7 @@ def test_slices_publish_what_the_reference_gives(
     own = (pipeline.watermark.out_of_orderness_ms, pipeline.windows.allowed_lateness_ms)
     fates = {name: counts[name] for name in ("on_time", "late", "too_late")}
     told = [a for a in alternatives(spark, pipeline, lake, run) if own == tuple(a.values())[:2]]
-    assert [{name: other[name] for name in fates} for other in told] == (
-        [] if window_assigners.have_gaps(pipeline.windows) else [fates]
-    )
+    assert [{name: other[name] for name in fates} for other in told] == ([] if pipeline.windows.have_gaps else [fates])
     assert min(counts["late"], counts["too_late"], counts["row_windows_dropped"]) > 0
     gaps = [row for row in expected.late_events if row["window_start"] is None]
     assert bool(gaps) == (counts["unassigned"] > 0) == (shape is SHAPES["with gaps"])

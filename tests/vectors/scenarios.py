@@ -34,7 +34,6 @@ from spark_jobs.pipeline.model import (
     Windows,
 )
 from spark_jobs.semantics.rows.instants import MAX, MIN, micros, table_time
-from spark_jobs.semantics.watermark.strategy import follows_clock
 from tests.vectors.outcomes import CalendarTuple, PaneTuple
 from tests.vectors.recorded import paired
 
@@ -221,7 +220,7 @@ class Scenario(Recorded):
 
     @cached_property
     def _skips_ticks(self) -> bool:
-        return self.declared["emit"]["mode"] == "periodic" and follows_clock(self.pipeline.watermark)
+        return self.declared["emit"]["mode"] == "periodic" and self.pipeline.watermark.may_move_without_rows
 
     @cached_property
     def _is_punctuated(self) -> bool:

@@ -15,7 +15,6 @@ from spark_jobs.semantics.rows.clock import ArrivalClock
 from spark_jobs.semantics.rows.emission import emission_clock
 from spark_jobs.semantics.rows.instants import MAX
 from spark_jobs.semantics.watermark.source import WatermarkedSource
-from spark_jobs.semantics.watermark.strategy import follows_clock
 from spark_jobs.semantics.watermark.valve import Valve
 from tests.vectors.recorded import paired
 from tests.vectors.scenarios import HERE, Scenario
@@ -60,7 +59,7 @@ class _SubtasksJob:
         self._source_of = {p: source for names, source in zip(tasks, self._sources, strict=True) for p in names}
 
     def run(self, scenario: Scenario) -> list[Change]:
-        emissions = emission_clock(self._declared.emit, every_tick=follows_clock(self._declared))
+        emissions = emission_clock(self._declared.emit, every_tick=self._declared.may_move_without_rows)
         for row in scenario.rows:
             self._emit(emissions.before(row["arrival_us"]))
             self._clock.advance_to(row["arrival_us"])

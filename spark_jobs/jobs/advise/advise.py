@@ -32,7 +32,7 @@ from spark_jobs.jobs.stage.row_counts import IMPLAUSIBLE, refuse_wrong_unit
 from spark_jobs.pipeline import load, parse
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.errors import RefusedError
-from spark_jobs.pipeline.model import Order, Pipeline, Strategy
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.rewriting import rewrite
 from spark_jobs.replay.profile import delays, disorder
 from spark_jobs.replay.rows import arrival_order
@@ -98,7 +98,7 @@ def advise(spark: SparkSession, pipeline: Pipeline, asked: Settings, *, progress
     Raises InputError for a pipeline for which they cannot be weighed, and for a source that does not fit.
     """
     reason = delays.unweighable(pipeline)
-    if reason is None and pipeline.replay.order is Order.OFFSET:
+    if reason is None and pipeline.replay.in_rounds:
         reason = "replay.order: found offset; rounds have no clock to tell delays by"
     if reason is not None:
         raise InputError(f"{reason}: advise has nothing exact to say of it; compare replays with --set")
@@ -126,9 +126,7 @@ class _Advising:
         self._pipeline, self._asked, self._version, self._progress = pipeline, asked, version, progress
         self._prepared = prepare(events, pipeline)
         self._rows = arrival_order.with_epoch(self._prepared, pipeline)
-        is_bounded = pipeline.watermark.strategy is not Strategy.MONOTONOUS
-        bound = pipeline.watermark.out_of_orderness_ms if is_bounded else 0
-        self._own = (bound, pipeline.windows.allowed_lateness_ms)
+        self._own = (pipeline.watermark.bound_ms, pipeline.windows.allowed_lateness_ms)
 
     def advice(self) -> Advice:
         own, asked = self._own, self._asked
@@ -236,7 +234,7 @@ def write(pipeline: Pipeline, best: Candidate | None) -> bool:
     """Set the recommended values in the pipeline's file; returns whether that changed it. Raises InputError."""
     if best is None or pipeline.path is None:
         raise InputError("--write: found no recommendation to write")
-    if pipeline.watermark.strategy is Strategy.MONOTONOUS and best.out_of_orderness:
+    if not pipeline.watermark.has_bound and best.out_of_orderness:
         raise InputError(
             f"--write: {_BOUND} {format_duration(best.out_of_orderness)} is recommended, but watermark.strategy is "
             "monotonous, which has none: write bounded_out_of_orderness there first"

@@ -19,7 +19,6 @@ from urllib.parse import urlsplit
 
 from spark_jobs import __version__
 from spark_jobs.pipeline import published_tables
-from spark_jobs.replay.windows.late_events import drops
 from spark_jobs.tables.lake import Lake, result_tables
 
 if TYPE_CHECKING:
@@ -136,7 +135,7 @@ def _inputs(pipeline: Pipeline, lake: Lake, counts: Mapping[str, int], checks: S
             facets["dataQualityAssertions"] = told
         rows = counts.get(_COUNTS.get(table, table))
         # Of several sources their rows are counted together.
-        if table == "late_events" and drops(pipeline):
+        if table == "late_events" and pipeline.windows.drops_late:
             rows = 0
         if rows is not None and (table or len(sources) == 1):
             facets["dataQualityMetrics"] = data_quality_metrics_input_dataset.DataQualityMetricsInputDatasetFacet(

@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import arrival_slices
-from spark_jobs.pipeline.model import EndOfInput, Order, Pipeline
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.continuation import resume
 from spark_jobs.replay.continuation.handover import Seam, seam, state_from_ms
 from spark_jobs.replay.rows import columns as c
@@ -95,7 +95,7 @@ def handover(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> Handover:
             f"handover: asked for {pipeline.name} as it is now (fingerprint {pipeline.fingerprint}), found what is "
             f"published to be of other settings ({shown.fingerprint}, run {shown.run_id}): replay it first"
         )
-    if shown.arrived_to is None and pipeline.replay.end_of_input is EndOfInput.CLOSE:
+    if shown.arrived_to is None and pipeline.replay.closes:
         raise InputError(
             f"handover: found that run {shown.run_id} has closed all windows at the end of its input, also those that "
             "rows are still to come for: replay with --arrived-to"
@@ -134,7 +134,7 @@ class _Handing:
     def _inexact(self, reason: str) -> Handover:
         """What the source's versions and the moment tell alone: what is open has to be read from the beginning."""
         versions = {name: Versions(version, version + 1, None) for name, version in self._read.pinned.items()}
-        offsets = self._offsets() if self._pipeline.replay.order is Order.OFFSET else {}
+        offsets = self._offsets() if self._pipeline.replay.in_rounds else {}
         return Handover(
             self._pipeline.name,
             self._shown.run_id,

@@ -22,8 +22,7 @@ from pyspark.sql import functions as F
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.runs.outcome import Outcome
 from spark_jobs.jobs.runs.runner import Runner
-from spark_jobs.pipeline.model import Accumulation, Pipeline, Repair
-from spark_jobs.replay.rows.window_assigners import overlap
+from spark_jobs.pipeline.model import Pipeline, Repair
 from spark_jobs.tables import ledger
 from spark_jobs.tables.effective_runs import standing_of
 from spark_jobs.tables.interval import Interval
@@ -168,7 +167,7 @@ def _of_each_window(tables: dict[str, DataFrame], pipeline: Pipeline) -> DataFra
         .groupBy(start)
         .agg(F.sum("too_late_count").alias("counted"), F.sum("row_count").alias("rows"))
     )
-    if spec.accumulation is Accumulation.DISCARDING:
+    if spec.discards:
         shown = tables["panes"].groupBy(start).agg(F.sum("row_count").alias("rows"))
         results = results.drop("rows").join(shown, "start_ms", "left")
     found = results.join(kept.agg(F.count("*").alias("kept")), "start_ms", "full_outer")
@@ -187,7 +186,7 @@ def _apart(windows: DataFrame, pipeline: Pipeline) -> DataFrame:
     due = windows.select("*", spoilt.alias("spoilt"), rows.alias("behind")).where("due")
     last = Window.orderBy("start_ms")
     gone = {name: F.col(name) - F.lag(name).over(last) for name in ("spoilt", "behind")}
-    joins = (gone["spoilt"] == 0) & (gone["behind"] <= F.lit(WORTH_A_RUN)) & F.lit(not overlap(pipeline.windows))
+    joins = (gone["spoilt"] == 0) & (gone["behind"] <= F.lit(WORTH_A_RUN)) & F.lit(not pipeline.windows.is_sliding)
     return due.select("start_ms", "missed", F.coalesce(joins, F.lit(False)).alias("joins")).orderBy("start_ms")
 
 

@@ -71,7 +71,7 @@ def arrived(rows: DataFrame, pipeline: Pipeline, run: Run, number: int | None = 
     """
     if run.arrived_to is None:
         return rows
-    if pipeline.replay.order is Order.COMMIT:
+    if pipeline.replay.by_commit:
         return rows.where(_before(rows, _BY_COMMIT, run.arrived_to))
     fields = [united.source.arrival_time for united in pipeline.sources] or [pipeline.source.arrival_time]
     if number is not None or not pipeline.sources:

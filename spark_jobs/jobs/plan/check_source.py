@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.pipeline.model import Order, Pipeline, Strategy
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.names import INTERNAL_PREFIX
 from spark_jobs.replay import TimeFieldError, UnsupportedPipelineError
 from spark_jobs.replay.panes import pane_columns
@@ -80,7 +80,7 @@ def _times(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
 
 
 def _offsets(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
-    if pipeline.replay.order is not Order.OFFSET:
+    if not pipeline.replay.in_rounds:
         return
     try:
         offset(events, pipeline)
@@ -108,7 +108,7 @@ def _firing(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
 
 
 def _generator(pipeline: Pipeline) -> Iterator[str]:
-    if pipeline.watermark.strategy is not Strategy.CUSTOM:
+    if not pipeline.watermark.is_custom:
         return
     try:
         new_generator(pipeline.watermark.generator, pipeline.watermark.arguments)

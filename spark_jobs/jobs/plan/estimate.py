@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.jobs.plan import arrival_slices
 from spark_jobs.jobs.plan.plan import Plan
-from spark_jobs.pipeline.model import Order, Pipeline, Windows
+from spark_jobs.pipeline.model import Pipeline, Windows
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import window_assigners
 from spark_jobs.replay.rows.prepare import prepare
@@ -40,7 +40,7 @@ def extent(spark: SparkSession, pipeline: Pipeline, lake: Lake, planned: Plan) -
     frames = _read(spark, pipeline, lake, planned)
     files, size = _files(spark, pipeline, planned, frames)
     rows = _prepared(frames, pipeline)
-    if pipeline.windows.kind == "none":
+    if pipeline.windows.are_missing:
         return Extent(rows.count(), files, size, None, None)
     oldest, newest = window_assigners.oldest_ms(F.col(c.TS_MS), pipeline.windows), F.col(c.WINDOW_MS)
     held = F.col(c.VALID) & (oldest <= newest) & planned.interval.holds(F.timestamp_millis(newest))
@@ -68,7 +68,7 @@ def _read(spark: SparkSession, pipeline: Pipeline, lake: Lake, planned: Plan) ->
 
 
 def _files(spark: SparkSession, pipeline: Pipeline, planned: Plan, frames: list[DataFrame]) -> tuple[int, int]:
-    if pipeline.replay.order is Order.COMMIT:
+    if pipeline.replay.by_commit:
         return source.extent(spark, planned.table)
     named = {file for rows in frames for file in rows.inputFiles()}
     versions = zip(planned.tables.values(), planned.run.pinned.values(), strict=True)
@@ -88,4 +88,4 @@ def _prepared(frames: list[DataFrame], pipeline: Pipeline) -> DataFrame:
 
 
 def _grid(windows: Windows) -> Windows:
-    return Windows(size_ms=1) if windows.kind == "none" else windows
+    return Windows(size_ms=1) if windows.are_missing else windows

@@ -20,7 +20,6 @@ from spark_jobs.jobs.plan.check_join import check_join
 from spark_jobs.jobs.plan.check_source import check_source
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.continuation.resume import Resumption, can_resume, resumption
-from spark_jobs.replay.rows import window_assigners
 from spark_jobs.replay.supported import UnsupportedPipelineError, require_support
 from spark_jobs.semantics.watermark.custom import GeneratorError
 from spark_jobs.session import interpreting
@@ -215,7 +214,7 @@ def checked(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:
 
 def _aligned(interval: Interval, pipeline: Pipeline) -> None:
     """A window is replaced as a whole or not at all; sessions begin anywhere, and none is cut by a bound."""
-    if pipeline.windows.kind == window_assigners.SESSION:
+    if pipeline.windows.is_session:
         return
     # What is not in windows has its time in whole milliseconds.
     period, offset = pipeline.windows.period_ms or 1, pipeline.windows.offset_ms

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import Pipeline, Strategy
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.profile import delays
 from spark_jobs.replay.rows.epochs import Axis, axis
 from spark_jobs.replay.watermark.census import gathered
@@ -48,6 +48,6 @@ def alternatives(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) 
 
 def _others(pipeline: Pipeline) -> list[tuple[int, int]]:
     """Bounds and latenesses worth comparing with: half and double the bound; no lateness and double."""
-    bound, allowed = pipeline.watermark.out_of_orderness_ms, pipeline.windows.allowed_lateness_ms
-    bounds = [bound] if pipeline.watermark.strategy is Strategy.MONOTONOUS else [bound // 2, bound, bound * 2]
+    bound, allowed = pipeline.watermark.bound_ms, pipeline.windows.allowed_lateness_ms
+    bounds = [bound] if not pipeline.watermark.has_bound else [bound // 2, bound, bound * 2]
     return list(dict.fromkeys((b, a) for b in bounds for a in (0, allowed, allowed * 2)))

@@ -21,11 +21,9 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.report import join_report, series
 from spark_jobs.jobs.report.write_page import write_page
 from spark_jobs.pipeline.durations import format_duration
-from spark_jobs.pipeline.model import LateData, Pipeline, Strategy
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.published_tables import COMPLETE_TABLE
 from spark_jobs.replay.panes import complete_results, per_epoch, retractions, triggers
-from spark_jobs.replay.rows import window_assigners
-from spark_jobs.replay.windows import late_events
 from spark_jobs.report import data as d
 from spark_jobs.report import incomplete_windows, reduced
 from spark_jobs.report.bins import bins
@@ -95,7 +93,7 @@ def collect(
             keys = pool.submit(_too_late_keys, tables["late_events"], pipeline)
             cost = pool.submit(_cost, tables.get(COMPLETE_TABLE), pipeline)
             reasons = pool.submit(reduced.reasons(tables["invalid_events"]).collect)
-            closes = pipeline.windows.late_data is not LateData.UPDATE
+            closes = not pipeline.windows.updates
             allowed_ms = pipeline.windows.allowed_lateness_ms if closes else 0
             late = _Late(marks, allowed_ms)
             return d.ReportData(
@@ -104,13 +102,13 @@ def collect(
                 counts=run.counts,
                 allowed_lateness_ms=allowed_ms,
                 bounds_ms=bounds_ms(pipeline),
-                overlapping=window_assigners.overlap(pipeline.windows),
-                waits=triggers.is_default(pipeline),
+                overlapping=pipeline.windows.is_sliding,
+                waits=pipeline.windows.trigger.is_default,
                 late_rows_fire=triggers.late_rows_fire(pipeline)
                 and not per_epoch.gathers(pipeline)
                 and (pipeline.join is None or pipeline.join.by_interval),
                 closes=closes,
-                keeps_late=not late_events.drops(pipeline),
+                keeps_late=not pipeline.windows.drops_late,
                 join=None if pipeline.join is None else join_report.facts(pipeline.join),
                 key=pipeline.windows.key,
                 settings=settings(pipeline),
@@ -148,7 +146,7 @@ def checks_of(spark: SparkSession, lake: Lake, run: Run) -> list[Any]:
 
 def _emissions(tables: Mapping[str, DataFrame], pipeline: Pipeline) -> DataFrame:
     """What fired the windows: the calendar, and of sessions, which have none, their on-time panes."""
-    if pipeline.windows.kind != window_assigners.SESSION:
+    if not pipeline.windows.is_session:
         return tables["watermarks"]
     on_time = tables["panes"].where("timing = 'on_time'")
     return on_time.select(F.col("fired_at").alias("fires_at"), F.col("watermark").alias("watermark_at_fire"))
@@ -195,10 +193,9 @@ class _Late:
 
 def bounds_ms(pipeline: Pipeline) -> tuple[int, ...]:
     """Give the bounds of the sources' watermarks, each length once, in ms; none where one is not bounded so."""
-    watermarks = [united.watermark for united in pipeline.sources] or [pipeline.watermark]
-    if any(one.strategy is not Strategy.BOUNDED_OUT_OF_ORDERNESS for one in watermarks):
+    if not all(watermark.has_bound for watermark in pipeline.watermarks):
         return ()
-    return tuple(sorted({one.out_of_orderness_ms for one in watermarks}))
+    return tuple(sorted({watermark.bound_ms for watermark in pipeline.watermarks}))
 
 
 def _results(results: DataFrame, pipeline: Pipeline) -> d.Results:

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import Accumulation, Pipeline, TriggerKind
-from spark_jobs.replay.windows import late_events
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.report import data as d
 from spark_jobs.report import reduced
 
@@ -66,9 +65,8 @@ def _partition(
 
 def completeness(tables: Mapping[str, DataFrame], pipeline: Pipeline) -> d.Completeness:
     """The rows that windows have and lack over time; nothing where results do not hold all rows they took."""
-    discards = pipeline.windows.accumulation is Accumulation.DISCARDING
-    by_count = pipeline.windows.trigger.kind is TriggerKind.COUNT
-    if pipeline.join is not None or discards or by_count or late_events.drops(pipeline):
+    windows = pipeline.windows
+    if pipeline.join is not None or windows.discards or windows.trigger.counts_rows or windows.drops_late:
         return d.Completeness()
     points = reduced.completeness(tables["window_results"], tables["late_events"]).collect()
     points.sort(key=lambda row: row.start_ms)

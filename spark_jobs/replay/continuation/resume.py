@@ -19,11 +19,10 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import EmitKind, LateData, Order, Pipeline, Strategy
+from spark_jobs.pipeline.model import EmitKind, Order, Pipeline
 from spark_jobs.pipeline.published_tables import ADVANCES
-from spark_jobs.replay.panes import triggers
 from spark_jobs.replay.rows import arrival_order, candidates, emission, timestamps, window_assigners
-from spark_jobs.replay.rows.epochs import Axis, axis, falls_idle
+from spark_jobs.replay.rows.epochs import Axis, axis
 from spark_jobs.replay.watermark import combined
 from spark_jobs.replay.watermark.census import CLOSE_CELL, FIRE_CELL, moving, with_cells
 from spark_jobs.replay.windows.calendar import first_passages
@@ -31,7 +30,6 @@ from spark_jobs.replay.windows.calendar import first_passages
 #: The columns of a kept emission; `watermark` and `partition_watermarks` as in the table `watermarks`.
 COLUMNS = tuple(name for name in ADVANCES.names if name != "run_id")
 
-_RISING = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS)
 # Before every clock that a row may have, and as a number of any tick still a long.
 _BEFORE_ALL_US = -(2**61)
 
@@ -65,12 +63,12 @@ def obstacle(pipeline: Pipeline) -> str | None:
         "a join": pipeline.join is not None,
         "several sources": bool(pipeline.sources),
         f"replay.order {pipeline.replay.order}": pipeline.replay.order is not Order.ARRIVAL,
-        f"watermark.strategy {rule.strategy}": rule.strategy not in _RISING,
-        "an idle timeout": falls_idle(pipeline),
+        f"watermark.strategy {rule.strategy}": not rule.is_bounded,
+        "an idle timeout": rule.may_fall_idle,
         "alignment": rule.alignment is not None,
-        "sessions": spec.kind == window_assigners.SESSION,
-        "late_data update": spec.late_data is LateData.UPDATE,
-        "another trigger than event_time": not triggers.is_default(pipeline),
+        "sessions": spec.is_session,
+        "late_data update": spec.updates,
+        "another trigger than event_time": not spec.trigger.is_default,
     }
     found = next((told for told, there in obstacles.items() if there), None)
     if found is None and not (axis(pipeline) is Axis.TICKS and rule.emit.kind is EmitKind.EVERY):

@@ -14,13 +14,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.joining import JoiningPipeline
-from spark_jobs.pipeline.model import Pipeline, Strategy, Windows
+from spark_jobs.pipeline.model import Pipeline, Windows
 from spark_jobs.replay.engine import Replay, SessionReplay
 from spark_jobs.replay.joins import join_watermark
 from spark_jobs.replay.joins.inputs import LEFT, RIGHT, SIDE, Inputs, pipelines_of
 from spark_jobs.replay.panes.aggregates import aggregate_column
 from spark_jobs.replay.rows import columns as c
-from spark_jobs.replay.rows import window_assigners
 from spark_jobs.replay.sessions import session_panes
 from spark_jobs.replay.sessions.session_components import UNCLEAN
 from spark_jobs.replay.watermark.census import moving
@@ -28,10 +27,10 @@ from spark_jobs.replay.windows import lateness
 from spark_jobs.semantics.watermark.union import union
 
 
-def is_united(joining: JoiningPipeline, spec: Windows) -> bool:
+def fires_panes(joining: JoiningPipeline, spec: Windows) -> bool:
     """Whether the groups of these windows are the panes of united sources."""
-    lags = any(one.watermark.strategy is Strategy.TIME_LAG for one in pipelines_of(joining, spec))
-    return spec.kind != "tumbling" or lags or join_watermark.is_united(joining)
+    lags = any(one.watermark.follows_clock for one in pipelines_of(joining, spec))
+    return not spec.is_tumbling or lags or join_watermark.reads_advances(joining)
 
 
 def taken(on_time: DataFrame, late_rows: DataFrame, spec: Windows) -> DataFrame:
@@ -53,7 +52,7 @@ def _counted(rows: DataFrame, at_ms: Column, is_late: Column) -> DataFrame:
 
 def grouped(inputs: Inputs, rows: DataFrame, pipeline: Pipeline, until_us: int | None) -> Grouped:
     """Replay the `rows` of `inputs`, which are united, with all that the aggregates of `pipeline` ask for."""
-    kind = GroupedSessions if pipeline.windows.kind == window_assigners.SESSION else Grouped
+    kind = GroupedSessions if pipeline.windows.is_session else Grouped
     return kind(inputs, rows, pipeline, until_us)
 
 
@@ -103,7 +102,7 @@ class GroupedSessions(Grouped, SessionReplay):
     def _scanned_rows(self) -> DataFrame:
         told = self._scanned.where("is_late is not null")
         panes = self._scanned_panes
-        once = panes if session_panes.discards(self._pipeline) else session_panes.latest(panes)
+        once = panes if self._pipeline.windows.discards else session_panes.latest(panes)
         shown = session_panes.rows_in(once, told, self._pipeline)
         starts = shown.select("component", "rank", F.unix_millis("window_start").alias("start_ms"))
         # What no pane shows yet waits in a session that is open.

@@ -45,7 +45,7 @@ class IntervalJoined:
         self._joining = joining
         self._first_ms, self._last_ms = (min(max(end, -_FAR_MS), _FAR_MS) for end in (bounds.first_ms, bounds.last_ms))
         self._grid = Windows(size_ms=max(self._last_ms - self._first_ms + 1, 1))
-        self._inputs = inputs(left, right, joining, self._grid, united=join_watermark.is_united(joining))
+        self._inputs = inputs(left, right, joining, self._grid, united=join_watermark.reads_advances(joining))
 
     @cached_property
     def _judged(self) -> join_watermark.Judged:

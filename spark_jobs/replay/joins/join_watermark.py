@@ -20,7 +20,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.joining import JoiningPipeline
-from spark_jobs.pipeline.model import Pipeline, Strategy, Windows
+from spark_jobs.pipeline.model import Pipeline, Windows
 from spark_jobs.replay.joins.inputs import SIDE, Inputs, SourceRows, pipelines_of
 from spark_jobs.replay.rows import candidates
 from spark_jobs.replay.rows import columns as c
@@ -60,11 +60,10 @@ def summary(inputs: Inputs) -> DataFrame:
     )
 
 
-def is_united(joining: JoiningPipeline) -> bool:
+def reads_advances(joining: JoiningPipeline) -> bool:
     """Whether the watermark of a join is read off the advances of its sources, united."""
     alone = pipelines_of(joining, Windows())
-    marks = [one.watermark for one in alone]
-    if any(mark.idle_timeout_ms is not None or mark.strategy is Strategy.CUSTOM for mark in marks):
+    if any(one.watermark.idle_timeout_ms is not None or one.watermark.is_custom for one in alone):
         return True
     return len({axis(one) for one in alone}) > 1
 
@@ -178,7 +177,7 @@ def _moving(groups: DataFrame, number: int, source: SourceRows) -> DataFrame:
 
 
 def _lags(source: SourceRows) -> bool:
-    return source.pipeline.watermark.strategy is Strategy.TIME_LAG
+    return source.pipeline.watermark.follows_clock
 
 
 def _at(

@@ -8,7 +8,7 @@ a group with every right one. A window fires at the first emission at which ever
 with F_s the first passage of the calendar. Pairs of on-time groups are an equi-join by key and window; only late groups
 are put together row by row. Null is a key like any other.
 
-Where no such passage tells it (`is_united`), both sides are replayed as united sources are (`grouped`), and pairs are
+Where no such passage tells it (`fires_panes`), both sides are replayed as united sources are (`grouped`), and pairs are
 made of their groups.
 """
 
@@ -22,9 +22,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.joining import JoiningPipeline
-from spark_jobs.pipeline.model import Aggregate, EndOfInput, Pipeline, Windows
+from spark_jobs.pipeline.model import Aggregate, Pipeline, Windows
 from spark_jobs.replay.joins import join_watermark
-from spark_jobs.replay.joins.co_group import Grouped, grouped, is_united, taken
+from spark_jobs.replay.joins.co_group import Grouped, fires_panes, grouped, taken
 from spark_jobs.replay.joins.inputs import LEFT, RIGHT, ROW, inputs, is_side, key_columns
 from spark_jobs.replay.panes import late_panes, on_time_panes
 from spark_jobs.replay.rows import columns as c
@@ -53,7 +53,7 @@ class WindowJoined:
         self._joining = joining
         self._windows = windows
         self._until_us = until_us
-        self._inputs = inputs(left, right, joining, windows, united=is_united(joining, windows))
+        self._inputs = inputs(left, right, joining, windows, united=fires_panes(joining, windows))
         self._filling = self._inputs.rows.where(c.KEPT)
 
     @cached_property
@@ -217,7 +217,7 @@ class WindowJoined:
 
     def _ended(self, dated: DataFrame) -> DataFrame:
         """Windows that no emission passes fire and close when the input ends, if it does."""
-        if self._joining.replay.end_of_input is not EndOfInput.CLOSE:
+        if not self._joining.replay.closes:
             return dated
         end = self._census.agg(F.coalesce(F.lit(self._until_us).cast("long"), F.max("last_clock_us")).alias("end_us"))
         closing = {name: F.coalesce(name, "end_us") for name in ("fires_us", "closes_us")}

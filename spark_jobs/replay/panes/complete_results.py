@@ -17,10 +17,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay.panes import aggregates, pane_columns, pane_contents, per_epoch, triggers
+from spark_jobs.replay.panes import aggregates, pane_columns, per_epoch
 from spark_jobs.replay.panes.aggregates import ROW_COUNT, aggregate_column, aggregated
 from spark_jobs.replay.rows import columns as c
-from spark_jobs.replay.rows import keys, timestamps, window_assigners
+from spark_jobs.replay.rows import keys, timestamps
 from spark_jobs.replay.rows.keys import key_columns
 from spark_jobs.replay.rows.prepare import quoted
 from spark_jobs.replay.windows import window_slices
@@ -38,8 +38,8 @@ def results_lack_only_dropped_rows(columns: Sequence[str], pipeline: Pipeline) -
     Not so where late rows may wait to be fired together, nor where an aggregate asks for the watermark, which of a
     complete result is the end of the input.
     """
-    fires_all = triggers.is_default(pipeline) and not per_epoch.gathers(pipeline)
-    holds_all = fires_all and not pane_contents.discards(pipeline)
+    fires_all = pipeline.windows.trigger.is_default and not per_epoch.gathers(pipeline)
+    holds_all = fires_all and not pipeline.windows.discards
     return holds_all and "watermark" not in pane_columns.asked(columns, pipeline)
 
 
@@ -127,7 +127,7 @@ def totals(told: DataFrame) -> DataFrame:
 def _aggregated(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
     """All rows of each (key, window): key columns, `WINDOW_MS`, working names; overlapping windows by their slices."""
     going_on = aggregates.continued(rows, pipeline)
-    if going_on is None or not window_assigners.overlap(pipeline.windows):
+    if going_on is None or not pipeline.windows.is_sliding:
         return _of_pairs(window_slices.pairs(rows, pipeline), pipeline)
     states = window_slices.states(rows, aggregates.at_once(going_on), pipeline)
     merged = states.groupBy(*key_columns(pipeline), c.WINDOW_MS).agg(*aggregates.merged(going_on))

@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import Accumulation, Pipeline
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.panes import aggregates, pane_columns
 from spark_jobs.replay.panes.aggregates import ROW_COUNT, aggregate_column, aggregated, finished
 from spark_jobs.replay.panes.on_time_panes import INDEX, contract
@@ -127,7 +127,7 @@ def _recomputed(steps: DataFrame, pipeline: Pipeline, *, gathered: bool) -> Data
 
 def _reach(of_rank: Column, pipeline: Pipeline, *, gathered: bool) -> Column:
     """Whether a pane holds the row, by the rank of the row that fires it."""
-    if not _alone(pipeline):
+    if not pipeline.windows.discards:
         return F.col(_RANK) <= of_rank
     return (F.col(c.EPOCH) == F.col(_OF + c.EPOCH)) & (F.col(_RANK) <= of_rank) if gathered else F.col(_RANK) == of_rank
 
@@ -155,7 +155,7 @@ def _fires(*, gathered: bool) -> Column:
 
 def _frame(pipeline: Pipeline, *, gathered: bool) -> WindowSpec:
     """The rows that a pane holds, up to the one that fires it."""
-    if not _alone(pipeline):
+    if not pipeline.windows.discards:
         return _in_order(pipeline).rowsBetween(Window.unboundedPreceding, 0)
     if not gathered:
         return _in_order(pipeline).rowsBetween(0, 0)
@@ -182,7 +182,3 @@ def _touched(rows: DataFrame, late: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 def _window(pipeline: Pipeline) -> list[str]:
     return [*pipeline.windows.key, c.WINDOW_MS]
-
-
-def _alone(pipeline: Pipeline) -> bool:
-    return pipeline.windows.accumulation is Accumulation.DISCARDING

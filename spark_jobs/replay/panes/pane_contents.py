@@ -14,7 +14,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import Accumulation, Pipeline
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.panes import aggregates
 from spark_jobs.replay.panes.aggregates import ROW_COUNT, aggregate_column, aggregated
 from spark_jobs.replay.rows import columns as c
@@ -31,8 +31,8 @@ _LATEST = c.PREFIX + "latest"
 
 
 def discards(pipeline: Pipeline) -> bool:
-    """Whether a pane holds only the rows since the pane before."""
-    return pipeline.windows.accumulation is Accumulation.DISCARDING
+    """Return `pipeline.windows.discards`."""
+    return pipeline.windows.discards
 
 
 def shown(slotted: DataFrame, pipeline: Pipeline) -> DataFrame:
@@ -44,7 +44,7 @@ def shown(slotted: DataFrame, pipeline: Pipeline) -> DataFrame:
     by_slot = [*key_columns(pipeline), F.col(c.WINDOW_MS), F.col(SLOT)]
     own = [F.max(name).alias(name) for name in (SHOWN_CLOCK, SHOWN_WATERMARK)]
     own.append(F.count("*").alias(NEW_ROWS))
-    if discards(pipeline):
+    if pipeline.windows.discards:
         return slotted.groupBy(*by_slot).agg(*aggregated(pipeline), *own)
     going_on = aggregates.continued(slotted, pipeline)
     if going_on is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import EndOfInput, LatePanes, Pipeline
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import emission
 from spark_jobs.replay.rows.epochs import Axis, axis
@@ -20,7 +20,7 @@ EMITTED_US = c.PREFIX + "emitted_us"  # clock of the emission that ends a row's 
 
 def gathers(pipeline: Pipeline) -> bool:
     """Whether several late rows may fire one pane."""
-    return pipeline.windows.late_panes is LatePanes.PER_EPOCH and axis(pipeline) is Axis.TICKS
+    return pipeline.windows.per_epoch and axis(pipeline) is Axis.TICKS
 
 
 def emissions(epochs: DataFrame, groups: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> DataFrame:
@@ -31,7 +31,7 @@ def emissions(epochs: DataFrame, groups: DataFrame, pipeline: Pipeline, *, until
     """
     moves = moving(groups, pipeline)
     ended = F.coalesce(F.lit(until_us).cast("long"), F.max("last_clock_us"))
-    closes = pipeline.replay.end_of_input is EndOfInput.CLOSE
+    closes = pipeline.replay.closes
     end = moves.agg(F.when(F.lit(closes), ended).alias("end_us"))
     asked = epochs.withColumn("happens", F.col("epoch"))
     happened = emission.happened(asked, ["happens"], moves, pipeline, until_us=until_us)

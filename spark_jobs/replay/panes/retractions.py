@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import Accumulation, Pipeline
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import keys
 from spark_jobs.replay.rows.keys import key_columns
@@ -26,8 +26,8 @@ _NEXT = c.PREFIX + "next"
 
 
 def retracts(pipeline: Pipeline) -> bool:
-    """Whether panes are withdrawn."""
-    return pipeline.windows.accumulation is Accumulation.RETRACTING
+    """Return `pipeline.windows.retracts`."""
+    return pipeline.windows.retracts
 
 
 def kept(panes: DataFrame) -> DataFrame:
@@ -37,7 +37,7 @@ def kept(panes: DataFrame) -> DataFrame:
 
 def left_out(panes: DataFrame, pipeline: Pipeline) -> DataFrame:
     """The rows of the table `panes` that are panes, without the column that says so."""
-    return panes.where(~F.col(IS_RETRACTION)).drop(IS_RETRACTION) if retracts(pipeline) else panes
+    return panes.where(~F.col(IS_RETRACTION)).drop(IS_RETRACTION) if pipeline.windows.retracts else panes
 
 
 def between(first: DataFrame, more: DataFrame, pipeline: Pipeline) -> DataFrame:

@@ -15,6 +15,7 @@ without new rows shows again what the one before showed, and with discarding pan
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import assert_never
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -36,15 +37,22 @@ Fire = Callable[[DataFrame, Column], DataFrame]
 
 
 def is_default(pipeline: Pipeline) -> bool:
-    """Whether windows fire by the watermark at their end, and at late rows."""
-    return pipeline.windows.trigger.kind is TriggerKind.EVENT_TIME
+    """Return `pipeline.windows.trigger.is_default`."""
+    return pipeline.windows.trigger.is_default
 
 
 def late_rows_fire(pipeline: Pipeline) -> bool:
     """Whether a late row fires its window, and nothing else does behind the window's end."""
-    if pipeline.windows.trigger.kind is TriggerKind.CONTINUOUS:
-        return pipeline.windows.kind != grid.SESSION
-    return is_default(pipeline)
+    trigger = pipeline.windows.trigger
+    match trigger.kind:
+        case TriggerKind.EVENT_TIME:
+            return True
+        case TriggerKind.CONTINUOUS:
+            return not pipeline.windows.is_session
+        case TriggerKind.COUNT:
+            return False
+        case _:
+            assert_never(trigger.kind)
 
 
 def by_timeline(advances: DataFrame, groups: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> Fire:
@@ -66,7 +74,7 @@ def accepted(
     """
     placed = on_time.withColumn(c.POSITION, arrival_order.position(on_time, pipeline))
     judged = row_watermarks.beside(placed, groups, advances, pipeline)
-    several = late_rows if grid.overlap(pipeline.windows) else None
+    several = late_rows if pipeline.windows.is_sliding else None
     in_time = window_slices.on_time_pairs(judged, several, pipeline, more=_JUDGED)
     late = window_slices.late_pairs(late_rows, pipeline)
     return in_time, late.select(*in_time.columns)
@@ -74,8 +82,8 @@ def accepted(
 
 def panes(in_time: DataFrame, late: DataFrame, fire: Fire, pipeline: Pipeline) -> DataFrame:
     """Every firing: the columns of `panes`; `in_time` and `late` are `accepted`, `fire` is `by_timeline`."""
-    by_count = pipeline.windows.trigger.kind is TriggerKind.COUNT
-    return _by_count(in_time, late, pipeline) if by_count else _by_interval(in_time, late, fire, pipeline)
+    counts = pipeline.windows.trigger.counts_rows
+    return _by_count(in_time, late, pipeline) if counts else _by_interval(in_time, late, fire, pipeline)
 
 
 def _by_count(in_time: DataFrame, late: DataFrame, pipeline: Pipeline) -> DataFrame:
@@ -101,7 +109,7 @@ def _by_interval(in_time: DataFrame, late: DataFrame, fire: Fire, pipeline: Pipe
     slotted = _by_instant(in_time, pipeline).unionByName(_behind(late, pipeline))
     told = pane_contents.shown(slotted, pipeline)
     last, slot = _last_ms(pipeline), F.col(SLOT)
-    instants = told if pane_contents.discards(pipeline) else _repeated(told, pipeline)
+    instants = told if pipeline.windows.discards else _repeated(told, pipeline)
     # A late row's slot is no instant: its own clock and watermark stand in for what is looked up.
     found = fire(instants, F.greatest(slot, F.col(SHOWN_WATERMARK) + F.lit(1)))
     is_late = slot > last

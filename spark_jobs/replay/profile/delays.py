@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import LateData, Pipeline, Strategy
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import emission, window_assigners
 from spark_jobs.replay.rows.arrival_order import bucket
@@ -30,20 +30,17 @@ from spark_jobs.replay.watermark.census import cell_after, census, moving
 from spark_jobs.replay.windows import lateness
 from spark_jobs.replay.windows.calendar import passages
 
-_BOUNDED = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS)
-
 
 def unweighable(pipeline: Pipeline) -> str | None:
     """Why other bounds and latenesses cannot be judged without a replay of each; None if they can."""
     spec, strategy = pipeline.windows, pipeline.watermark.strategy
-    have_gaps = window_assigners.have_gaps(spec)
     reasons = {
         "join: a join is judged row by row, and has no windows to weigh": pipeline.join is not None,
         "sources: each of several sources has a bound of its own": bool(pipeline.sources),
-        f"watermark.strategy: found {strategy.value}, which has no bound": strategy not in _BOUNDED,
-        "windows.kind: found session; other settings make other sessions": spec.kind == window_assigners.SESSION,
-        "windows.slide: found one longer than the size; between windows a row's own time decides": have_gaps,
-        "windows.late_data: found update, which takes every row however late": spec.late_data is LateData.UPDATE,
+        f"watermark.strategy: found {strategy.value}, which has no bound": not pipeline.watermark.is_bounded,
+        "windows.kind: found session; other settings make other sessions": spec.is_session,
+        "windows.slide: found one longer than the size; between windows a row's own time decides": spec.have_gaps,
+        "windows.late_data: found update, which takes every row however late": spec.updates,
     }
     return next((reason for reason, holds in reasons.items() if holds), None)
 
@@ -157,7 +154,7 @@ def _placed(
         instant.alias("instant_ms"), newest.alias("newest_ms"), epoch.alias("epoch"), counts.alias("row_count")
     )
     window = F.col("newest_ms")
-    if window_assigners.overlap(spec):
+    if spec.is_sliding:
         window = F.explode(
             window_assigners.starts_ms(window_assigners.oldest_ms(F.col("instant_ms"), spec), window, spec)
         )

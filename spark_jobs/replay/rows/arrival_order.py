@@ -17,7 +17,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs.pipeline.model import EmitKind, Order, Pipeline, Strategy
+from spark_jobs.pipeline.model import EmitKind, Order, Pipeline
 from spark_jobs.replay.rows import candidates
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.epochs import Axis, axis, of_row_among_ticks, ticks
@@ -93,12 +93,12 @@ def with_epoch(prepared: DataFrame, pipeline: Pipeline, *, placed: bool = False)
 
 def emits_itself(pipeline: Pipeline) -> bool:
     """Whether a row may emit a watermark that an identical row behind it is late for."""
-    return candidates.carries(pipeline) or pipeline.watermark.strategy is Strategy.CUSTOM or bool(_custom(pipeline))
+    return candidates.carries(pipeline) or pipeline.watermark.is_custom or bool(_custom(pipeline))
 
 
 def _custom(pipeline: Pipeline) -> list[int]:
     """The numbers of the sources whose watermark a class of the user's tells."""
-    return [n for n, united in enumerate(pipeline.sources) if united.watermark.strategy is Strategy.CUSTOM]
+    return [n for n, united in enumerate(pipeline.sources) if united.watermark.is_custom]
 
 
 def _told_apart(prepared: DataFrame, place: Column, counted: Column, pipeline: Pipeline) -> DataFrame:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import assert_never
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -21,13 +22,11 @@ from pyspark.sql import functions as F
 from spark_jobs.pipeline.model import Pipeline, Strategy
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import event_time
-from spark_jobs.semantics.watermark.strategy import follows_rows
 
 
 def side_by_side(pipelines: Sequence[Pipeline]) -> list[Pipeline]:
     """Pipelines whose watermarks are merged: one that is silent for ever holds all at MIN, as if no other had any."""
-    marks = [one.watermark for one in pipelines]
-    if not any(mark.strategy is Strategy.NONE and mark.idle_timeout_ms is None for mark in marks):
+    if not any(one.watermark.holds_at_min for one in pipelines):
         return list(pipelines)
     return [
         replace(one, watermark=replace(one.watermark, strategy=Strategy.NONE, idle_timeout_ms=None))
@@ -52,8 +51,7 @@ def lagging_ms(clock_us: Column, pipeline: Pipeline) -> Column:
 
 def carries(pipeline: Pipeline) -> bool:
     """Whether rows carry their candidates: prepared rows have `CANDIDATE_MS` then, census groups `candidate_ms`."""
-    strategies = [united.watermark.strategy for united in pipeline.sources] or [pipeline.watermark.strategy]
-    return Strategy.PUNCTUATED in strategies
+    return any(watermark.is_punctuated for watermark in pipeline.watermarks)
 
 
 def carried_ms(events: DataFrame, pipeline: Pipeline) -> Column:
@@ -68,7 +66,7 @@ def carried_ms(events: DataFrame, pipeline: Pipeline) -> Column:
 
 def told_by_row(pipeline: Pipeline) -> Column:
     """The candidate of a prepared row without a clock, where it follows from rows alone; else null."""
-    return of_row(pipeline) if follows_rows(pipeline.watermark) else F.lit(None).cast("long")
+    return of_row(pipeline) if pipeline.watermark.follows_rows else F.lit(None).cast("long")
 
 
 def of_row(pipeline: Pipeline) -> Column:
@@ -83,17 +81,22 @@ def of_group(pipeline: Pipeline) -> Column:
 
 def behind_ms(pipeline: Pipeline) -> int:
     """How many milliseconds a bounded or monotonous watermark is behind the highest event time (rules 10, 11)."""
-    rule = pipeline.watermark
-    return 1 if rule.strategy is Strategy.MONOTONOUS else rule.out_of_orderness_ms + 1
+    return pipeline.watermark.bound_ms + 1
 
 
 def _candidate(pipeline: Pipeline, ts_ms: Column, clock_us: Column, carried: str) -> Column:
-    if pipeline.sources:
-        return F.lit(None).cast("long")
-    if carries(pipeline):
-        return F.col(carried)
-    if pipeline.watermark.strategy is Strategy.TIME_LAG:
-        return lagging_ms(clock_us, pipeline)
-    if pipeline.watermark.strategy in (Strategy.CUSTOM, Strategy.NONE):
-        return F.lit(None).cast("long")
-    return bounded_ms(ts_ms, pipeline)
+    no_candidate = F.lit(None).cast("long")
+    if pipeline.is_united:
+        return no_candidate
+    strategy = pipeline.watermark.strategy
+    match strategy:
+        case Strategy.BOUNDED_OUT_OF_ORDERNESS | Strategy.MONOTONOUS:
+            return bounded_ms(ts_ms, pipeline)
+        case Strategy.PUNCTUATED:
+            return F.col(carried)
+        case Strategy.TIME_LAG:
+            return lagging_ms(clock_us, pipeline)
+        case Strategy.CUSTOM | Strategy.NONE:
+            return no_candidate
+        case _:
+            assert_never(strategy)

@@ -19,8 +19,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs.pipeline.model import Emit, EmitKind, Pipeline, Strategy
-from spark_jobs.semantics.watermark.strategy import emits_at_rows, follows_rows
+from spark_jobs.pipeline.model import Emit, EmitKind, Pipeline
 
 # Behind every time that a table can hold, and in microseconds still a long.
 _FAR_MS = 2**50
@@ -36,16 +35,16 @@ class Axis(StrEnum):
 
 def axis(pipeline: Pipeline) -> Axis:
     """The kind of a pipeline's epochs; of several sources one that is fine enough for all."""
-    if pipeline.sources:
+    if pipeline.is_united:
         return _axis_of_all(pipeline)
     watermark = pipeline.watermark
-    if watermark.strategy is Strategy.NONE:
+    if watermark.is_absent:
         return Axis.TICKS
-    if watermark.strategy is Strategy.CUSTOM:
+    if watermark.is_custom:
         return Axis.MARKS
-    if watermark.strategy is Strategy.PUNCTUATED:
-        return Axis.MARKS if falls_idle(pipeline) else Axis.ROWS
-    by_row = watermark.emit.kind is EmitKind.PER_EVENT and not falls_idle(pipeline)
+    if watermark.is_punctuated:
+        return Axis.MARKS if watermark.may_fall_idle else Axis.ROWS
+    by_row = watermark.emit.kind is EmitKind.PER_EVENT and not watermark.may_fall_idle
     return Axis.ROWS if by_row else Axis.TICKS
 
 
@@ -53,14 +52,13 @@ def _axis_of_all(pipeline: Pipeline) -> Axis:
     if are_silenced(pipeline):
         return Axis.TICKS
     if are_merged(pipeline):
-        return Axis.MARKS if any(emits_at_rows(united.watermark) for united in pipeline.sources) else Axis.TICKS
+        return Axis.MARKS if any(watermark.emits_at_rows for watermark in pipeline.watermarks) else Axis.TICKS
     return axis(pipeline.alone(pipeline.sources[0]))
 
 
 def are_silenced(pipeline: Pipeline) -> bool:
     """Whether one of several sources holds all at MIN for ever: it has no watermark, and is never idle."""
-    marks = [united.watermark for united in pipeline.sources]
-    return any(mark.strategy is Strategy.NONE and mark.idle_timeout_ms is None for mark in marks)
+    return pipeline.is_united and any(watermark.holds_at_min for watermark in pipeline.watermarks)
 
 
 def are_merged(pipeline: Pipeline) -> bool:
@@ -69,28 +67,16 @@ def are_merged(pipeline: Pipeline) -> bool:
     Otherwise it is the minimum of closed forms (`united`): of sources that are never idle, move by their rows alone,
     and emit all at rows or all at ticks.
     """
-    if not pipeline.sources or are_silenced(pipeline):
+    if not pipeline.is_united or are_silenced(pipeline):
         return False
-    marks = [united.watermark for united in pipeline.sources]
-    if any(mark.idle_timeout_ms is not None or not follows_rows(mark) for mark in marks):
+    if any(watermark.idle_timeout_ms is not None or not watermark.follows_rows for watermark in pipeline.watermarks):
         return True
     return len({axis(pipeline.alone(united)) for united in pipeline.sources}) > 1
 
 
-def falls_idle(pipeline: Pipeline) -> bool:
-    """Whether the silence of a partition can change the watermark."""
-    return pipeline.watermark.idle_timeout_ms is not None and pipeline.watermark.strategy is not Strategy.NONE
-
-
-def follows_clock(pipeline: Pipeline) -> bool:
-    """Whether the watermark moves at ticks of the clock alone, whatever rows there are."""
-    by_clock = pipeline.watermark.emit.kind is EmitKind.EVERY
-    return by_clock and pipeline.watermark.strategy is Strategy.TIME_LAG
-
-
 def ticks(pipeline: Pipeline) -> Emit:
     """The ticks as `every` or `every_n`; not for rows."""
-    if pipeline.watermark.strategy is Strategy.NONE or are_silenced(pipeline):
+    if pipeline.watermark.is_absent or are_silenced(pipeline):
         return Emit(EmitKind.EVERY, interval_ms=_FAR_MS)
     emit = pipeline.watermark.emit
     return Emit(EmitKind.EVERY_N, n=1) if emit.kind is EmitKind.PER_EVENT else emit

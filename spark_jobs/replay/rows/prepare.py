@@ -11,13 +11,13 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs.pipeline.model import Order, Pipeline, Placement
+from spark_jobs.pipeline.model import Order, Pipeline
 from spark_jobs.pipeline.sources import SOURCE
 from spark_jobs.replay.rows import candidates, event_time, window_assigners
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.semantics.rows import event_time as rule
+from spark_jobs.semantics.rows import partition_labels
 from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
-from spark_jobs.semantics.watermark import source_partitions
 
 
 def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
@@ -113,7 +113,7 @@ def _committed(events: DataFrame) -> DataFrame:
 def moves_watermark(pipeline: Pipeline) -> Column:
     """Whether a prepared row moves the watermark and takes a position in the arrival order."""
     valid = F.col(c.VALID)
-    return valid & F.col(c.KEPT) if pipeline.watermark.placement is Placement.AFTER_WHERE else valid
+    return valid if pipeline.filtered_rows_move_watermark else valid & F.col(c.KEPT)
 
 
 def fills_windows() -> Column:
@@ -136,7 +136,7 @@ def partition_label(columns: tuple[str, ...]) -> Column:
 
 def declared_labels(pipeline: Pipeline) -> list[str]:
     """Labels of the partitions that exist from the beginning, as `partition_label` writes them."""
-    return [source_partitions.label(values) for values in pipeline.source.source_partition.declared]
+    return [partition_labels.label(values) for values in pipeline.source.source_partition.declared]
 
 
 def quoted(name: str) -> str:

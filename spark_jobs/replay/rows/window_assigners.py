@@ -19,31 +19,26 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import FOREVER_MS, Windows
+from spark_jobs.pipeline.model import FOREVER_MS, WindowKind, Windows
 
-SESSION = "session"
+SESSION = WindowKind.SESSION
 
 
 def overlap(windows: Windows) -> bool:
-    """Whether an instant may have another number of windows than one."""
-    return windows.kind == "sliding"
-
-
-def have_gaps(windows: Windows) -> bool:
-    """Whether there are instants without a window."""
-    return windows.period_ms > windows.size_ms
+    """Return `windows.is_sliding`."""
+    return windows.is_sliding
 
 
 def start_ms(ts_ms: Column, windows: Windows) -> Column:
     """Start of the newest window that starts at `ts_ms` or before, of a session its own; null for null."""
-    if windows.kind == SESSION:
+    if windows.is_session:
         return ts_ms
     return ts_ms - F.pmod(ts_ms - F.lit(windows.offset_ms), F.lit(windows.period_ms))
 
 
 def oldest_ms(ts_ms: Column, windows: Windows) -> Column:
     """Start of the oldest window that ends after `ts_ms`; an instant without windows has none up to its newest."""
-    if not overlap(windows):
+    if not windows.is_sliding:
         return start_ms(ts_ms, windows)
     return start_ms(ts_ms - F.lit(windows.size_ms), windows) + F.lit(windows.period_ms)
 
@@ -53,7 +48,7 @@ def slice_ms(ts_ms: Column, windows: Windows) -> Column:
 
     Null for sessions: each is its key's own, and time has no windows to count by.
     """
-    if windows.kind == SESSION:
+    if windows.is_session:
         return F.lit(None).cast("long")
     newest = start_ms(ts_ms, windows)
     rest = F.lit(windows.size_ms % windows.period_ms)
@@ -74,8 +69,8 @@ def count_between(oldest: Column, newest: Column, windows: Windows) -> Column:
 
 
 def length_ms(windows: Windows) -> int:
-    """How long the window is that a row brings: `[start, start + length)`."""
-    return windows.gap_ms if windows.kind == SESSION else windows.size_ms
+    """Return `windows.span_ms`: the window that a row brings is `[start, start + span)`."""
+    return windows.span_ms
 
 
 def last_ms(window_ms: Column, windows: Windows) -> Column:

@@ -62,7 +62,7 @@ def _shown(scanned: DataFrame, pipeline: Pipeline) -> DataFrame:
     """What is shown of each unclean component: `COMPONENT`, `FAITHFUL`, `SHOWN_ROWS`."""
     latest = session_panes.latest(scanned)
     told = F.collect_list(complete_results.faithful(pipeline, *_BOUNDS))
-    if not session_panes.discards(pipeline):
+    if not pipeline.windows.discards:
         return latest.groupBy(c.COMPONENT).agg(by_start(told).alias(FAITHFUL), F.sum("row_count").alias(SHOWN_ROWS))
     rows = scanned.groupBy(c.COMPONENT).agg(F.sum("row_count").alias(SHOWN_ROWS))
     return latest.groupBy(c.COMPONENT).agg(by_start(told).alias(FAITHFUL)).join(rows, c.COMPONENT)

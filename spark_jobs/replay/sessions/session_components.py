@@ -16,7 +16,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import Pipeline, TriggerKind
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.panes import pane_columns
 from spark_jobs.replay.panes.aggregates import aggregated
 from spark_jobs.replay.rows import arrival_order, timestamps
@@ -47,7 +47,7 @@ def components(rows: DataFrame, before: DataFrame, pipeline: Pipeline) -> DataFr
     together = started.groupBy(*key_columns(pipeline), c.WINDOW_MS)
     if pane_columns.asked(rows.columns, pipeline):
         return together.agg(F.max(c.TS_MS).alias(LAST_TS_MS), F.lit(True).alias(UNCLEAN), *_untold(rows, pipeline))
-    waits = pipeline.windows.trigger.kind is TriggerKind.EVENT_TIME
+    waits = pipeline.windows.trigger.is_default
     scanned = fired_before if waits else F.lit(True)
     return together.agg(F.max(c.TS_MS).alias(LAST_TS_MS), F.max(scanned).alias(UNCLEAN), *aggregated(pipeline))
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import Accumulation, Pipeline
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.panes import pane_columns, retractions
 from spark_jobs.replay.panes.aggregates import ROW_COUNT, aggregate_column, aggregated
 from spark_jobs.replay.rows import columns as c
@@ -89,7 +89,7 @@ def scanned_panes(firings: DataFrame, ranked: DataFrame, scanned: DataFrame, pip
     rows = ranked.join(shown, [c.COMPONENT, c.RANK]).drop(c.WINDOW_MS, c.WATERMARK_MS)
     renamed = {c.COMPONENT: _OF + "component", SLOT: _OF + "slot"}
     slot, of_slot = F.col(SLOT), F.col(_OF + "slot")
-    held = (slot == of_slot) if discards(pipeline) else (slot >= F.col(FIRST_SLOT)) & (slot <= of_slot)
+    held = (slot == of_slot) if pipeline.windows.discards else (slot >= F.col(FIRST_SLOT)) & (slot <= of_slot)
     pairs = rows.join(firings.withColumnsRenamed(renamed), (F.col(c.COMPONENT) == F.col(_OF + "component")) & held)
     of_pane = [
         F.col(c.COMPONENT),
@@ -116,7 +116,7 @@ def latest(panes: DataFrame) -> DataFrame:
 def rows_in(panes: DataFrame, told: DataFrame, pipeline: Pipeline) -> DataFrame:
     """The rows of `told`, those of `session_scan.scanned` that are rows, once for each of `panes` that shows them."""
     slot = F.col("slot")
-    held = slot == F.col(SLOT) if discards(pipeline) else (slot >= F.col(FIRST_SLOT)) & (slot <= F.col(SLOT))
+    held = slot == F.col(SLOT) if pipeline.windows.discards else (slot >= F.col(FIRST_SLOT)) & (slot <= F.col(SLOT))
     return told.join(panes, (F.col("component") == F.col(c.COMPONENT)) & held)
 
 
@@ -190,5 +190,5 @@ def _contract(panes: DataFrame, pipeline: Pipeline, *more: str) -> DataFrame:
 
 
 def discards(pipeline: Pipeline) -> bool:
-    """Whether a pane holds only the rows since the pane before."""
-    return pipeline.windows.accumulation is Accumulation.DISCARDING
+    """Return `pipeline.windows.discards`."""
+    return pipeline.windows.discards

@@ -22,13 +22,14 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs.pipeline.model import Accumulation, Pipeline, Windows
+from spark_jobs.pipeline.model import Pipeline, Windows
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.semantics.panes.triggers import trigger
 from spark_jobs.semantics.panes.window_operator import Pane, Timing
 from spark_jobs.semantics.rows.instants import MAX, MIN
 from spark_jobs.semantics.sessions.session_operator import SessionOperator
-from spark_jobs.semantics.windows.lateness import Lateness, advances
+from spark_jobs.semantics.watermark.comparisons import advances
+from spark_jobs.semantics.windows.lateness import Lateness
 from spark_jobs.semantics.windows.window_assigners import TimeWindow
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def _operator(declared: Windows) -> SessionOperator[tuple[()], ScannedRow]:
         allowed_lateness_ms=declared.lateness_ms,
         discarding=True,
         trigger=trigger(declared.trigger),
-        shows_empty=declared.accumulation is not Accumulation.DISCARDING,
+        shows_empty=not declared.discards,
     )
 
 

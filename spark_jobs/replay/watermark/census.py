@@ -10,7 +10,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import Pipeline, Placement
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import candidates, window_assigners
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.arrival_order import bucket
@@ -80,13 +80,12 @@ def cell_after(delay_ms: int, pipeline: Pipeline) -> Column:
 def moving(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
     """The groups whose rows move the watermark."""
     valid = F.col("reason").isNull()
-    after_where = pipeline.watermark.placement is Placement.AFTER_WHERE
-    return groups.where(valid & F.col("kept") if after_where else valid)
+    return groups.where(valid if pipeline.filtered_rows_move_watermark else valid & F.col("kept"))
 
 
 def _cells(candidate: Column, pipeline: Pipeline) -> dict[str, Column]:
     spec = pipeline.windows
-    if spec.kind == window_assigners.SESSION:
+    if spec.is_session:
         # Idleness asks when a partition's first marked row came, which may not be the first row of its group.
         return {"is_marked": candidate.isNotNull()} if axis(pipeline) is Axis.MARKS else {}
     return {

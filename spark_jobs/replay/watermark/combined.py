@@ -11,11 +11,11 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import Pipeline, Strategy
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import candidates, emission, timestamps
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.arrival_order import bucket, emission_clock_us
-from spark_jobs.replay.rows.epochs import Axis, axis, falls_idle, follows_clock
+from spark_jobs.replay.rows.epochs import Axis, axis
 from spark_jobs.replay.rows.prepare import declared_labels, moves_watermark
 from spark_jobs.replay.watermark import idleness
 
@@ -69,13 +69,13 @@ def turning_points(
     partitions that fall idle; and under a time lag every tick. `ended_by` are the groups that tell how far the clock
     went, if others than `groups`.
     """
-    if follows_clock(pipeline):
+    if pipeline.watermark.moves_at_every_tick:
         return emission.all_ticks(groups, pipeline, until_us=until_us)
     if axis(pipeline) is Axis.TICKS:
         found = groups.where(candidates.of_group(pipeline).isNotNull()).select(F.col("bucket").alias("epoch"))
     else:
         found = _newest_so_far(groups, rows, pipeline)
-    if falls_idle(pipeline):
+    if pipeline.watermark.may_fall_idle:
         found = found.union(idleness.changes(groups, pipeline).select("epoch"))
     return (
         emission.happened(found, ["epoch"], groups if ended_by is None else ended_by, pipeline, until_us=until_us)
@@ -95,7 +95,7 @@ def combined(points: DataFrame, groups: DataFrame, rows: DataFrame, pipeline: Pi
     everyone = partitions(groups, pipeline)
     joins = groups.groupBy("partition").agg(F.min("first_epoch").alias("epoch"))
     falls = joins.select("epoch")
-    if falls_idle(pipeline):
+    if pipeline.watermark.may_fall_idle:
         changes = idleness.changes(groups, pipeline)
         falls = falls.union(changes.where(~F.col("is_idle")).select("epoch"))
     # The minimum can fall only when a partition joins or speaks again: the emission before that must not be forgotten
@@ -103,12 +103,12 @@ def combined(points: DataFrame, groups: DataFrame, rows: DataFrame, pipeline: Pi
     asked = points.withColumn("asked", F.lit(True)).union(
         points_before(falls.distinct(), pipeline).withColumn("asked", F.lit(False))
     )
-    if pipeline.watermark.strategy is Strategy.TIME_LAG:
+    if pipeline.watermark.follows_clock:
         asked = _with_now(asked, groups, rows, pipeline)
     steps = asked.crossJoin(F.broadcast(everyone)).withColumn("candidate_ms", F.lit(None).cast("long"))
-    if pipeline.watermark.strategy is not Strategy.TIME_LAG:
+    if not pipeline.watermark.follows_clock:
         steps = steps.unionByName(_rises(asked, groups, rows, pipeline), allowMissingColumns=True)
-    if falls_idle(pipeline):
+    if pipeline.watermark.may_fall_idle:
         steps = steps.unionByName(_placed(changes, pipeline), allowMissingColumns=True)
     if _joins_silently(pipeline):
         joined = _placed(joins.withColumn("joined", F.lit(True)), pipeline)
@@ -162,29 +162,30 @@ def _state(in_order: WindowSpec, pipeline: Pipeline) -> dict[str, Column]:
     # A partition with a row has a watermark after its first emission, unless its rows may carry none.
     exists = F.max("joined").over(in_order).isNotNull() if _joins_silently(pipeline) else reached.isNotNull()
     state = {"watermark_ms": reached, "exists": F.col("declared") | exists}
-    if falls_idle(pipeline):
+    if pipeline.watermark.may_fall_idle:
         state["is_idle"] = F.coalesce(F.last("is_idle", ignorenulls=True).over(in_order), F.lit(False))
-    if pipeline.watermark.strategy is Strategy.TIME_LAG:
+    if pipeline.watermark.follows_clock:
         now = F.col("now_ms")
-        state["watermark_ms"] = F.when(state["is_idle"], reached).otherwise(now) if falls_idle(pipeline) else now
+        may_fall_idle = pipeline.watermark.may_fall_idle
+        state["watermark_ms"] = F.when(state["is_idle"], reached).otherwise(now) if may_fall_idle else now
     return state
 
 
 def _minimum(pipeline: Pipeline) -> Column:
     """The minimum over the partitions at a point, an aggregate of `_state`."""
     counts = F.col("exists")
-    if falls_idle(pipeline):
+    if pipeline.watermark.may_fall_idle:
         counts = counts & ~F.col("is_idle")
     holds = F.max(counts & F.col("watermark_ms").isNull())
     minimum = F.when(~holds, F.min(F.when(counts, F.col("watermark_ms"))))
-    if not falls_idle(pipeline):
+    if not pipeline.watermark.may_fall_idle:
         return minimum
     return F.when(F.max(counts), minimum).otherwise(F.max(F.when(F.col("exists"), F.col("watermark_ms"))))
 
 
 def _joins_silently(pipeline: Pipeline) -> bool:
     """Whether a partition can exist, undeclared, without a candidate of its own."""
-    return candidates.carries(pipeline) or pipeline.watermark.strategy in (Strategy.TIME_LAG, Strategy.NONE)
+    return candidates.carries(pipeline) or pipeline.watermark.follows_clock or pipeline.watermark.is_absent
 
 
 def _points(epochs: DataFrame, place: int, pipeline: Pipeline) -> DataFrame:
@@ -198,7 +199,7 @@ def _placed(what: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 def _with_now(points: DataFrame, groups: DataFrame, rows: DataFrame, pipeline: Pipeline) -> DataFrame:
     """Points with `now_ms`: what every partition that is not idle last emitted under a time lag; null: nothing yet."""
-    if follows_clock(pipeline):
+    if pipeline.watermark.moves_at_every_tick:
         first = F.broadcast(groups.agg(F.min("bucket").alias("first")))
         tick = F.when(F.col("place") == _AFTER, F.col("epoch")).otherwise(F.col("epoch") - F.lit(1))
         now = candidates.lagging_ms(emission_clock_us(tick, pipeline), pipeline)

@@ -1,6 +1,6 @@
 """Generators of the user's own, run in Python workers: each partition's alone, over its rows and all ticks, in order.
 
-Law (`semantics.watermark.partition_changes`): a partition's generator knows nothing of the others', so partitions are
+Law (`partition_runner`): a partition's generator knows nothing of the others', so partitions are
 run side by side, and what is kept are changes: a partition joins, its watermark rises, it falls idle or is active
 again. These are few, and are merged afterwards (`merge`). Every tick is told to every partition that exists, since a
 generator may count them.
@@ -15,20 +15,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import Pipeline, Strategy, Watermark
+from spark_jobs.pipeline.model import Pipeline, Watermark
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.prepare import declared_labels, quoted
+from spark_jobs.replay.watermark.partition_runner import Change, PartitionRunner
 from spark_jobs.semantics.watermark.custom import GeneratorError
-from spark_jobs.semantics.watermark.partition_changes import Change, PartitionAlone
 from spark_jobs.semantics.watermark.strategy import generator
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
-
-
-def are_asked(pipeline: Pipeline) -> bool:
-    """Whether a class of the user's tells the watermark."""
-    return pipeline.watermark.strategy is Strategy.CUSTOM
 
 
 def fault(problem: Exception) -> str | None:
@@ -48,8 +43,7 @@ def changes(rows: DataFrame, row: Column, ticks: DataFrame, pipeline: Pipeline, 
 
     `rows` are the prepared rows with epoch that move the watermark, `row` is what a generator sees of them; `ticks` has
     `partition, epoch, clock_us`. A row is a change: `partition`, `epoch`, `is_tick`, `number` (its place in the
-    partition), `row` (tells the rows of a partition apart), `kind` and `watermark_ms` (as in
-    `semantics.watermark.partition_changes`).
+    partition), `row` (tells the rows of a partition apart), `kind` and `watermark_ms` (as in `partition_runner`).
     """
     seen = rows.select(
         F.col(c.PARTITION).alias("partition"),
@@ -81,7 +75,7 @@ def _changed(
     """Run the generators of the partitions in `batches`, which lie one behind the other."""
     import pyarrow as pa
 
-    alone: PartitionAlone | None = None
+    alone: PartitionRunner | None = None
     partition, number = None, 0
     for batch in batches:
         found: list[tuple[int, _Step, int, int, Change]] = []
@@ -89,7 +83,7 @@ def _changed(
             if alone is None or step.partition != partition:
                 partition, number = step.partition, 0
                 new = partial(generator, declared)
-                alone = PartitionAlone(new, declared=partition in labels, is_main=partition in mains)
+                alone = PartitionRunner(new, declared=partition in labels, is_main=partition in mains)
             if step.ts_ms is None or step.row is None:
                 said = alone.on_periodic_emit(step.clock_us)
             else:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import Emit, EmitKind, Pipeline, Strategy
+from spark_jobs.pipeline.model import Emit, EmitKind, Pipeline
 from spark_jobs.replay.rows import candidates
 from spark_jobs.replay.rows.emission import Clock
 from spark_jobs.replay.rows.epochs import Axis, axis, of_tick, ticks
@@ -120,7 +120,7 @@ def _counted_ticks(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 def _last_candidate(pipeline: Pipeline) -> Column:
     """What a partition last emitted before it fell idle, where that is not told by its rows."""
-    if pipeline.watermark.strategy is Strategy.TIME_LAG:
+    if pipeline.watermark.follows_clock:
         return candidates.lagging_ms(F.col("before_us"), pipeline)
     return F.lit(None)
 

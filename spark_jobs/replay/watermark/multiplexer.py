@@ -4,7 +4,7 @@ Changes are few, whatever the number of rows, and are gone through in one task, 
 
     epoch; rows before the tick that ends them; at a tick source after source, partitions before the main output
 
-Law: `semantics.watermark.partition_changes` for one source, `semantics.watermark.union` for several.
+Law: `partition_runner`.
 """
 
 from __future__ import annotations
@@ -20,9 +20,15 @@ from pyspark.sql import functions as F
 from spark_jobs.replay.rows.arrival_order import bucket
 from spark_jobs.replay.rows.emission import Clock
 from spark_jobs.replay.watermark.custom import values
+from spark_jobs.replay.watermark.partition_runner import (
+    Change,
+    ChangeKind,
+    PartitionMerge,
+    SourceMerge,
+    UnitedAdvance,
+)
 from spark_jobs.semantics.rows.instants import MIN
-from spark_jobs.semantics.watermark.partition_changes import Change, Kind, Recombined
-from spark_jobs.semantics.watermark.union import Reader, Reunited, United
+from spark_jobs.semantics.watermark.union import Reader
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,7 +81,7 @@ def advances(changes: DataFrame, clock: Clock, new_merge: Callable[[], _Merge]) 
 
 class _OneSource:
     def __init__(self, labels: Sequence[str]) -> None:
-        self._merge = Recombined(labels)
+        self._merge = PartitionMerge(labels)
 
     def at_row(self, source: int, partition: str, changes: Iterable[Change]) -> list[tuple[int, Reached]]:
         return [(*risen,) for change in changes for risen in self._merge.at_row(partition, change)]
@@ -87,7 +93,7 @@ class _OneSource:
 
 class _Several:
     def __init__(self, labels: Sequence[Sequence[str]], prefixes: Sequence[str], reader: Reader) -> None:
-        self._merge = Reunited(labels, reader)
+        self._merge = SourceMerge(labels, reader)
         self._prefixes = prefixes
 
     def at_row(self, source: int, partition: str, changes: Iterable[Change]) -> list[tuple[int, Reached]]:
@@ -96,7 +102,7 @@ class _Several:
     def at_emission(self, changes: Iterable[tuple[int, str | None, Change]]) -> list[tuple[int, Reached]]:
         return self._told(self._merge.at_emission(changes))
 
-    def _told(self, risen: list[United]) -> list[tuple[int, Reached]]:
+    def _told(self, risen: list[UnitedAdvance]) -> list[tuple[int, Reached]]:
         return [
             (
                 united.watermark,
@@ -146,7 +152,7 @@ def _in_order(batches: Iterable[RecordBatch]) -> Iterator[_Changed]:
     for batch in batches:
         epochs = batch.column("epoch")
         for at, (tick, source, partition, row, kind, watermark_ms) in enumerate(values(batch, names)):
-            yield _Changed(tick, source, partition, row, Change(Kind(kind), watermark_ms), epochs.slice(at, 1))
+            yield _Changed(tick, source, partition, row, Change(ChangeKind(kind), watermark_ms), epochs.slice(at, 1))
 
 
 def _batch(advanced: Sequence[tuple[pa.Array, int, Reached]]) -> RecordBatch:

@@ -1,4 +1,4 @@
-"""Changes on columns (`semantics.watermark.partition_changes`): what each partition of one source says that is news.
+"""Changes on columns (`partition_runner`): what each partition of one source says that is news.
 
     joins        at the first row of a partition that is not declared
     watermark    at a tick, what the rows that it ends propose; under a time lag at every tick, of partitions that are
@@ -19,15 +19,14 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import Pipeline, Strategy
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import candidates
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.emission import Clock
 from spark_jobs.replay.rows.prepare import declared_labels
 from spark_jobs.replay.watermark import combined, custom, idleness
+from spark_jobs.replay.watermark.partition_runner import ChangeKind
 from spark_jobs.semantics.rows.instants import MIN
-from spark_jobs.semantics.watermark.partition_changes import Kind
-from spark_jobs.semantics.watermark.strategy import follows_rows
 
 _TOLD = ("partition", "epoch", "is_tick", "number", "row", "kind", "watermark_ms")
 
@@ -51,34 +50,35 @@ def changes(source: SourceRows, clock: Clock) -> DataFrame:
 
     A row is a change: `partition` (null: the main output), `epoch`, `is_tick`, `number` (its place among those of its
     partition at one epoch), `row` (tells the rows of a partition apart), `kind` and `watermark_ms` (as in
-    `semantics.watermark.partition_changes`).
+    `partition_runner`).
     """
-    if custom.are_asked(source.pipeline):
+    if source.pipeline.watermark.is_custom:
         everyone = combined.partitions(source.groups, source.pipeline).select("partition")
         steps = clock.ticks().crossJoin(F.broadcast(_with_main(everyone)))
         return custom.changes(source.rows, source.row, steps, source.pipeline, has_main=True).select(*_TOLD)
     told = [_joins(source)]
-    if source.pipeline.watermark.strategy is Strategy.PUNCTUATED:
+    watermark = source.pipeline.watermark
+    if watermark.is_punctuated:
         told.append(_marked(source, clock))
-    elif source.pipeline.watermark.strategy is Strategy.TIME_LAG:
+    elif watermark.follows_clock:
         told.append(_lagging(source, clock))
-    elif follows_rows(source.pipeline.watermark):
+    elif watermark.is_bounded:
         told.append(_behind_rows(source, clock))
     if source.pipeline.watermark.idle_timeout_ms is not None:
-        told.append(_at_ticks(_silences(source, clock).withColumnRenamed("idle", "tick"), Kind.IDLE, clock))
+        told.append(_at_ticks(_silences(source, clock).withColumnRenamed("idle", "tick"), ChangeKind.IDLE, clock))
     return reduce(DataFrame.unionByName, told)
 
 
 def _joins(source: SourceRows) -> DataFrame:
     firsts = source.groups.groupBy("partition").agg(F.min("first_epoch").alias("epoch"))
     undeclared = firsts.where(~F.col("partition").isin(declared_labels(source.pipeline)))
-    return _told(undeclared, Kind.JOINS, is_tick=False)
+    return _told(undeclared, ChangeKind.JOINS, is_tick=False)
 
 
 def _behind_rows(source: SourceRows, clock: Clock) -> DataFrame:
     highest = F.max(candidates.of_group(source.pipeline)).alias("watermark_ms")
     proposed = source.groups.groupBy("partition", F.col("bucket").alias("tick")).agg(highest)
-    return _at_ticks(proposed, Kind.WATERMARK, clock)
+    return _at_ticks(proposed, ChangeKind.WATERMARK, clock)
 
 
 def _lagging(source: SourceRows, clock: Clock) -> DataFrame:
@@ -90,7 +90,7 @@ def _lagging(source: SourceRows, clock: Clock) -> DataFrame:
     if source.pipeline.watermark.idle_timeout_ms is not None:
         steps = _awake(steps, _silences(source, clock))
     now = candidates.lagging_ms(F.col("clock_us"), source.pipeline).alias("watermark_ms")
-    return _told(steps.select("partition", "epoch", now), Kind.WATERMARK, is_tick=True)
+    return _told(steps.select("partition", "epoch", now), ChangeKind.WATERMARK, is_tick=True)
 
 
 def _awake(steps: DataFrame, silences: DataFrame) -> DataFrame:
@@ -121,7 +121,7 @@ def _marked(source: SourceRows, clock: Clock) -> DataFrame:
     newest = before.isNull() | (F.col("watermark_ms") > before) | F.lag("watermark_ms").over(in_order).isNull()
     numbered = steps.withColumns({"is_news": newest, "number": F.row_number().over(in_order).cast("long")})
     news = numbered.where("is_news and watermark_ms is not null")
-    return _told(news, Kind.WATERMARK, is_tick=False)
+    return _told(news, ChangeKind.WATERMARK, is_tick=False)
 
 
 def _silences(source: SourceRows, clock: Clock) -> DataFrame:
@@ -134,14 +134,14 @@ def _with_main(everyone: DataFrame) -> DataFrame:
     return everyone.unionByName(main.withColumn("declared", F.lit(True)) if "declared" in everyone.columns else main)
 
 
-def _at_ticks(told: DataFrame, kind: Kind, clock: Clock) -> DataFrame:
+def _at_ticks(told: DataFrame, kind: ChangeKind, clock: Clock) -> DataFrame:
     """What partitions say at ticks (column `tick`) that happen."""
     return _told(clock.happened(told.withColumn("epoch", clock.epoch(F.col("tick")))), kind, is_tick=True)
 
 
-def _told(frame: DataFrame, kind: Kind, *, is_tick: bool) -> DataFrame:
+def _told(frame: DataFrame, kind: ChangeKind, *, is_tick: bool) -> DataFrame:
     """Changes of one kind, in each partition at most one at an epoch."""
-    said = F.col("watermark_ms") if kind is Kind.WATERMARK else F.lit(MIN)
+    said = F.col("watermark_ms") if kind is ChangeKind.WATERMARK else F.lit(MIN)
     columns = {
         "is_tick": F.lit(is_tick),
         "number": F.col("number") if "number" in frame.columns else F.lit(0).cast("long"),

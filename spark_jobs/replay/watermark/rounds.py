@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import Order, Pipeline
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import arrival_order, candidates
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.prepare import moves_watermark
 from spark_jobs.replay.watermark.census import is_small
 from spark_jobs.semantics.rows.instants import MIN
-from spark_jobs.semantics.watermark.rounds import Simulated, simulated, update_interval_ms
+from spark_jobs.semantics.watermark.rounds import RoundSequence, simulated
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -39,7 +39,7 @@ _DRIFT = "source_partition string, max_drift_ms long, paused_rounds long, rounds
 
 def are_made(pipeline: Pipeline) -> bool:
     """Whether rows come in rounds."""
-    return pipeline.replay.order is Order.OFFSET
+    return pipeline.replay.in_rounds
 
 
 def rounds(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
@@ -63,7 +63,7 @@ def placed(prepared: DataFrame, rounds: DataFrame, pipeline: Pipeline) -> DataFr
     `rounds` is stored: its extent is looked at first, in a small job.
     """
     read = F.broadcast(rounds) if is_small(rounds) else rounds
-    clock_us = F.col(_ROUND) * F.lit(update_interval_ms(pipeline.watermark) * 1000)
+    clock_us = F.col(_ROUND) * F.lit(pipeline.watermark.round_ms * 1000)
     beside = _chunked(prepared, pipeline).join(read, [c.PARTITION, _CHUNK], "left")
     return beside.withColumn(c.CLOCK_US, clock_us).select(*prepared.columns)
 
@@ -85,7 +85,7 @@ def _chunked(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 
 def _gone_through(
-    prepared: DataFrame, pipeline: Pipeline, told: Callable[[Simulated], Iterable[tuple[object, ...]]], schema: str
+    prepared: DataFrame, pipeline: Pipeline, told: Callable[[RoundSequence], Iterable[tuple[object, ...]]], schema: str
 ) -> DataFrame:
     alignment = pipeline.watermark.alignment
     rows = _chunked(prepared, pipeline).where(moves_watermark(pipeline))
@@ -99,7 +99,7 @@ def _gone_through(
 
 
 def _go_through(
-    told: Callable[[Simulated], Iterable[tuple[object, ...]]],
+    told: Callable[[RoundSequence], Iterable[tuple[object, ...]]],
     names: Sequence[str],
     max_drift_ms: int | None,
     batches: Iterable[RecordBatch],
@@ -119,9 +119,9 @@ def _go_through(
         yield pa.RecordBatch.from_arrays(arrays, names=list(names))
 
 
-def _read(found: Simulated) -> Iterable[tuple[object, ...]]:
+def _read(found: RoundSequence) -> Iterable[tuple[object, ...]]:
     return found.read
 
 
-def _drifted(found: Simulated) -> Iterable[tuple[object, ...]]:
+def _drifted(found: RoundSequence) -> Iterable[tuple[object, ...]]:
     return map(astuple, found.drift)

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import emission, window_assigners
-from spark_jobs.replay.rows.epochs import falls_idle, ticks
+from spark_jobs.replay.rows.epochs import ticks
 from spark_jobs.replay.watermark.idleness import longest_silence_ticks
 
 
@@ -31,7 +31,7 @@ def passages(asked: DataFrame, moves: DataFrame, pipeline: Pipeline, *, until_us
         _tick(window_assigners.last_ms(start, spec), pipeline).alias("fires_epoch"),
         _tick(window_assigners.cleanup_ms(start, spec), pipeline).alias("closes_epoch"),
     )
-    if falls_idle(pipeline):
+    if pipeline.watermark.may_fall_idle:
         passed = _awake(_awake(passed, "fires_epoch", moves, pipeline), "closes_epoch", moves, pipeline)
     return emission.happened(passed, ["fires_epoch", "closes_epoch"], moves, pipeline, until_us=until_us)
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import EndOfInput, Pipeline
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import arrival_order, emission, timestamps
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.epochs import Axis, axis
@@ -40,7 +40,7 @@ def advances(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us
     groups that move the watermark, `rows` the prepared rows with epoch that do; `until_us` is how far the arrival clock
     is known to have gone. The end of the input is no advance.
     """
-    if custom.are_asked(pipeline):
+    if pipeline.watermark.is_custom:
         clock = emission.Clock(groups, pipeline, until_us)
         everyone = F.broadcast(combined.partitions(groups, pipeline).select("partition"))
         told = custom.changes(rows, custom.own_columns(rows), clock.ticks().crossJoin(everyone), pipeline)
@@ -58,7 +58,7 @@ def advances(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us
 
 def tells_all(pipeline: Pipeline) -> bool:
     """Whether the watermark is known by its advances alone: a class of the user's tells it, or several sources do."""
-    return custom.are_asked(pipeline) or bool(pipeline.sources)
+    return pipeline.watermark.is_custom or pipeline.is_united
 
 
 def before(groups: DataFrame, timeline: DataFrame, pipeline: Pipeline) -> DataFrame:
@@ -132,7 +132,7 @@ def fired(
     Both are null where neither does. `timeline` is `advances` and should be stored: its extent is looked at first, in a
     small job. `groups` are the census groups that move the watermark.
     """
-    closes = pipeline.replay.end_of_input is EndOfInput.CLOSE
+    closes = pipeline.replay.closes
     ended = F.coalesce(F.lit(until_us).cast("long"), F.max("last_clock_us"))
     end = groups.agg(F.when(F.lit(closes), ended).alias(_END))
     passed = _first_reaching(windows, last_ms, timeline).crossJoin(F.broadcast(end))

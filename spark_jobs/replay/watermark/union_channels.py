@@ -1,6 +1,6 @@
 """Sources whose watermarks no closed form unites: what each says alone is told on columns, and merged in one task.
 
-Law (`semantics.watermark.union`): a source's partitions and main output say the same whoever else there is, but for the
+Law (`partition_runner`): a source's partitions and main output say the same whoever else there is, but for the
 clock: ticks are those of the rows of all. So this is for sources that may be idle, follow the clock, are told by a
 class of the user's, or emit some at rows and others at ticks; an epoch is then a tick, or a row among ticks (`epochs`).
 """

@@ -17,9 +17,8 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import EndOfInput, Pipeline, Strategy
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import emission, window_assigners
-from spark_jobs.replay.rows.epochs import falls_idle, follows_clock
 from spark_jobs.replay.watermark import combined, time_lag, timeline
 from spark_jobs.replay.watermark import idle_passages as idle_advances
 from spark_jobs.replay.watermark.census import CLOSE_CELL, FIRE_CELL, moving
@@ -47,7 +46,7 @@ def calendar(
     else:
         clocked = marked(read_off(asked_windows(groups, pipeline), advances, pipeline), groups, pipeline)
     end = moves.agg(F.coalesce(F.lit(until_us).cast("long"), F.max("last_clock_us")).alias("end_us"))
-    ends = F.col("end_us") if pipeline.replay.end_of_input is EndOfInput.CLOSE else F.lit(None).cast("long")
+    ends = F.col("end_us") if pipeline.replay.closes else F.lit(None).cast("long")
     return clocked.crossJoin(F.broadcast(end)).select(
         "window_ms",
         "holds",
@@ -78,7 +77,7 @@ def first_passages(moves: DataFrame, asked: DataFrame, pipeline: Pipeline, cells
     `moves` are the census groups that move the watermark; the result is that of `passages`.
     """
     # Under a time lag every row moves all partitions alike.
-    lagging = pipeline.watermark.strategy is Strategy.TIME_LAG
+    lagging = pipeline.watermark.follows_clock
     streams = moves.withColumn("partition", F.lit("")) if lagging else moves
     thresholds = F.array(
         *(F.struct(F.lit(i).alias("threshold"), c.alias("window_ms")) for i, c in enumerate(cells.values()))
@@ -88,7 +87,7 @@ def first_passages(moves: DataFrame, asked: DataFrame, pipeline: Pipeline, cells
         .groupBy("partition", "cell.threshold", "cell.window_ms")
         .agg(F.min("first_epoch").alias("epoch"))
     )
-    if falls_idle(pipeline) and not lagging:
+    if pipeline.watermark.may_fall_idle and not lagging:
         return idle_advances.passages(asked, first_of_cell, moves, pipeline, list(cells))
     one = streams.select("partition", F.lit(False).alias("declared")).distinct()
     everyone = one if lagging else combined.partitions(moves, pipeline)
@@ -98,7 +97,7 @@ def first_passages(moves: DataFrame, asked: DataFrame, pipeline: Pipeline, cells
 def asked_windows(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
     """The windows of the groups' slices, each once, and of a slice without windows the one before: `window_ms`."""
     filling = _filling(groups)
-    if not window_assigners.overlap(pipeline.windows):
+    if not pipeline.windows.is_sliding:
         return filling.select("window_ms").distinct()
     return _held(filling, pipeline).select("window_ms")
 
@@ -111,7 +110,7 @@ def _filling(groups: DataFrame) -> DataFrame:
 def _passed(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, until_us: int | None) -> DataFrame:
     """The calendar by first passages, with the clocks of emissions alone."""
     moves = moving(groups, pipeline)
-    if follows_clock(pipeline):
+    if pipeline.watermark.moves_at_every_tick:
         passed = time_lag.passages(asked_windows(groups, pipeline), moves, pipeline, until_us=until_us)
     else:
         cells = {"fires_epoch": F.col(FIRE_CELL), "closes_epoch": F.col(CLOSE_CELL)}
@@ -184,7 +183,7 @@ def _together(asked: DataFrame, first_of_cell: DataFrame, everyone: DataFrame, n
 
 def marked(passed: DataFrame, groups: DataFrame, pipeline: Pipeline) -> DataFrame:
     """`passed` with `holds`: whether the window is one of a row's."""
-    if not window_assigners.have_gaps(pipeline.windows):
+    if not pipeline.windows.have_gaps:
         return passed.withColumn("holds", F.lit(True))
     return passed.join(_held(_filling(groups), pipeline), "window_ms")
 

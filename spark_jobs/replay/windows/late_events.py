@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from spark_jobs.pipeline.model import LateData, Order, Pipeline
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import arrival_order, timestamps, window_assigners
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.epochs import Axis, axis
@@ -95,10 +95,10 @@ def late_events(late: DataFrame, pipeline: Pipeline) -> DataFrame:
     The window is the last that a row has missed, its newest; null for a row that has none. There are no rows where the
     pipeline drops them.
     """
-    if drops(pipeline):
+    if pipeline.windows.drops_late:
         late = late.limit(0)
     spec, newest = pipeline.windows, F.col(c.WINDOW_MS)
-    if window_assigners.have_gaps(spec):
+    if spec.have_gaps:
         newest = F.when(window_assigners.oldest_ms(F.col(c.TS_MS), spec) <= newest, newest)
     added = {
         **missed(pipeline),
@@ -109,14 +109,14 @@ def late_events(late: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 
 def drops(pipeline: Pipeline) -> bool:
-    """Whether rows that no window took are counted, and not kept."""
-    return pipeline.windows.late_data is LateData.DROP
+    """Return `pipeline.windows.drops_late`."""
+    return pipeline.windows.drops_late
 
 
 def missed(pipeline: Pipeline) -> dict[str, Column]:
     """The columns that say when a late row happened and arrived, which watermark it missed and by how much."""
     # The clock of rounds is made up: it dates emissions, and no row.
-    is_made_up = pipeline.replay.order is Order.OFFSET
+    is_made_up = pipeline.replay.in_rounds
     arrival = F.col(c.ARRIVAL_US) if is_made_up else F.coalesce(c.ARRIVAL_US, c.CLOCK_US)
     return {
         "event_time": F.timestamp_micros(c.EVENT_US),

@@ -72,7 +72,7 @@ def on_time(rows: DataFrame, calendar: DataFrame, spec: Windows) -> DataFrame:
     """
     oldest = _oldest(spec)
     entry = calendar.select(F.col("window_ms").alias(c.OLDEST_MS), F.col("fires_epoch").alias(c.FIRES_EPOCH))
-    assigned = rows.where(oldest <= F.col(c.WINDOW_MS)) if window_assigners.have_gaps(spec) else rows
+    assigned = rows.where(oldest <= F.col(c.WINDOW_MS)) if spec.have_gaps else rows
     judged = assigned.withColumn(c.OLDEST_MS, oldest).join(F.broadcast(entry), c.OLDEST_MS)
     return judged.where(is_on_time(F.col(c.EPOCH), F.col(c.FIRES_EPOCH)))
 
@@ -98,7 +98,7 @@ def told(rows: DataFrame, spec: Windows) -> DataFrame:
     """The rows of `behind` with `TOO_LATE`, from their `WATERMARK_MS`; without those that vanish (rule 53)."""
     watermark, newest = F.col(c.WATERMARK_MS), F.col(c.WINDOW_MS)
     closed = newest < oldest_accepting_ms(watermark, spec)
-    if not window_assigners.have_gaps(spec):
+    if not spec.have_gaps:
         return rows.withColumn(c.TOO_LATE, closed)
     assigned = _oldest(spec) <= newest
     reported = F.col(c.TS_MS) <= window_assigners.latest_reported_ms(watermark, spec)
@@ -106,4 +106,4 @@ def told(rows: DataFrame, spec: Windows) -> DataFrame:
 
 
 def _oldest(spec: Windows) -> Column:
-    return window_assigners.oldest_ms(F.col(c.TS_MS), spec) if window_assigners.overlap(spec) else F.col(c.WINDOW_MS)
+    return window_assigners.oldest_ms(F.col(c.TS_MS), spec) if spec.is_sliding else F.col(c.WINDOW_MS)

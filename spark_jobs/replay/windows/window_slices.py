@@ -31,7 +31,7 @@ def pairs(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
     """A row for each of the prepared `rows` and window of it, on time or not: the source's columns and `WINDOW_MS`."""
     spec = pipeline.windows
     names = [quoted(name) for name in rows.columns if not name.startswith(c.PREFIX)]
-    if not window_assigners.overlap(spec):
+    if not spec.is_sliding:
         return rows.select(*names, c.WINDOW_MS)
     oldest = window_assigners.oldest_ms(F.col(c.TS_MS), spec).alias(c.OLDEST_MS)
     return _expanded(rows.select(*names, oldest, c.WINDOW_MS), spec)
@@ -90,7 +90,7 @@ def late_pairs(late_rows: DataFrame, pipeline: Pipeline) -> DataFrame:
     """The rows of `late_rows` that a window takes late, once for each such window, which is their `WINDOW_MS`."""
     spec = pipeline.windows
     accepted = late_rows.where(~F.col(c.TOO_LATE))
-    if not window_assigners.overlap(spec):
+    if not spec.is_sliding:
         return accepted
     oldest, newest = window_assigners.oldest_ms(F.col(c.TS_MS), spec), F.col(c.WINDOW_MS)
     first = F.greatest(oldest, lateness.oldest_accepting_ms(F.col(c.WATERMARK_MS), spec))
@@ -101,7 +101,7 @@ def late_pairs(late_rows: DataFrame, pipeline: Pipeline) -> DataFrame:
 def dropped_pairs(late_rows: DataFrame, pipeline: Pipeline) -> DataFrame:
     """The rows of `late_rows` that a window has dropped, once for each such window, which is their `WINDOW_MS`."""
     spec = pipeline.windows
-    if not window_assigners.overlap(spec):
+    if not spec.is_sliding:
         return late_rows.where(c.TOO_LATE)
     closed = lateness.oldest_accepting_ms(F.col(c.WATERMARK_MS), spec) - F.lit(spec.period_ms)
     bounds = {
@@ -115,7 +115,7 @@ def missed(late_rows: DataFrame, pipeline: Pipeline) -> DataFrame:
     """How many too late rows each window has missed: the key, `WINDOW_MS`, `too_late_count`; not merged by window."""
     spec, key = pipeline.windows, [quoted(name) for name in pipeline.windows.key]
     count, too_late = F.count("*").alias("too_late_count"), late_rows.where(c.TOO_LATE)
-    if not window_assigners.overlap(spec):
+    if not spec.is_sliding:
         return too_late.groupBy(*key, c.WINDOW_MS).agg(count)
     oldest = window_assigners.oldest_ms(F.col(c.TS_MS), spec).alias(c.OLDEST_MS)
     return _expanded(too_late.groupBy(*key, oldest, c.WINDOW_MS).agg(count), spec)

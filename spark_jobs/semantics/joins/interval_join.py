@@ -3,12 +3,12 @@
 With a the event time of a left row, b of a right one, W the watermark before the row, in milliseconds:
 
     a joins b     a + lower <= b <= a + upper; an exclusive bound is the inclusive one a millisecond further in
-    late          ts < W before the row, strictly: it joins nothing and is given back as late
+    late          ts < W before the row, strictly: it joins nothing and is returned as late
     kept          left until W advances to a + max(upper, 0) or beyond, right until b + max(-lower, 0)
 
 W is the minimum over the two inputs, even where a row's own input is further. A pair appears with the later of its
 rows to arrive, and its event time is the greater of the two. A row at exactly W is not late, but its partner may have
-gone: rows are given up at their last instant, and at an advance only. Rules 39, 90-93.
+gone: rows are dropped at their last instant, and at an advance only. Rules 39, 90-93.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ class JoinBounds:
         return self.upper_ms if self.upper_inclusive else self.upper_ms - 1
 
     def joins(self, left_ts: int, right_ts: int) -> bool:
-        """Say whether two rows are near enough."""
+        """Return True if two rows are near enough."""
         return self.first_ms <= right_ts - left_ts <= self.last_ms
 
     def expiry(self, side: Side, ts: int) -> int:
-        """Give the watermark at which a row is given up: nothing on time can join it after that."""
+        """Return the watermark at which a row is dropped: no row on time can join it after that."""
         return ts + max(self.last_ms if side is Side.LEFT else -self.first_ms, 0)
 
 
@@ -83,8 +83,8 @@ class Pair(Generic[E]):
 
 
 @dataclass(frozen=True)
-class Arrived(Generic[E]):
-    """What a row did: the pairs that it completed, or that it is late."""
+class JoinOutcome(Generic[E]):
+    """The pairs that a row completed, or that the row is late."""
 
     pairs: tuple[Pair[E], ...] = ()
     is_late: bool = False
@@ -98,19 +98,19 @@ class IntervalJoin(Generic[K, E]):
         self._watermark = MIN
         self._kept: dict[Side, dict[K, list[tuple[int, E]]]] = {side: {} for side in Side}
 
-    def on_row(self, side: Side, key: K, ts: int, row: E) -> Arrived[E]:
-        """Join a row with what the other input holds, and keep it for what is to come."""
+    def on_row(self, side: Side, key: K, ts: int, row: E) -> JoinOutcome[E]:
+        """Join a row with the kept rows of the other input, and keep it for later rows."""
         if is_behind_strictly(ts, self._watermark):
-            return Arrived(is_late=True)
+            return JoinOutcome(is_late=True)
         self._kept[side].setdefault(key, []).append((ts, row))
         if side is Side.LEFT:
             pairs = [Pair(row, other, ts, other_ts) for other_ts, other in self._kept[Side.RIGHT].get(key, ())]
         else:
             pairs = [Pair(other, row, other_ts, ts) for other_ts, other in self._kept[Side.LEFT].get(key, ())]
-        return Arrived(tuple(pair for pair in pairs if self._bounds.joins(pair.left_ts, pair.right_ts)))
+        return JoinOutcome(tuple(pair for pair in pairs if self._bounds.joins(pair.left_ts, pair.right_ts)))
 
     def on_watermark(self, watermark: int) -> None:
-        """Take a larger combined watermark; give up the rows that have reached their last instant."""
+        """Take a larger combined watermark; drop the rows that have reached their last instant."""
         self._watermark = watermark
         for side, keys in self._kept.items():
             for key, rows in keys.items():

@@ -1,34 +1,32 @@
 """A joining job is a streaming job with two inputs: it runs sources and their watermarks into a join or co-group.
 
     one source      both inputs are rows of one source, split behind it; its watermark is that of both
-    two sources     each has partitions, generators and idleness of its own; the join has the minimum over the sources
-                    that are not idle: a join merges them as partitions are merged, a co-group is one input behind a
-                    union of both, whose channels are merged by a valve (rules 35-38)
+    two sources     each has its own partitions, generators and idleness; the join has the minimum over the sources
+                    that are not idle
 
-Rows of both inputs come in one arrival order. Emissions are of one clock, left before right. The end of the input is
-the watermark MAX of every source: for a join of the left one first, so that for a moment it has the right one's
-watermark, for a co-group of both at once. Rules 5, 17, 29, 35-39.
+A join by interval merges two sources as a source merges partitions. A co-group is one input behind a union of both
+sources, whose channels are merged by a valve (rules 35-38). Rows of both inputs come in one arrival order. Emissions
+have one clock, left before right. The end of the input is the watermark MAX of every source. For a join it is the left
+one first, so that for a moment the join has the watermark of the right one; for a co-group it is both at once. Rules 5,
+17, 29, 35-39.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from spark_jobs.semantics.joins.interval_join import IntervalJoin, JoinBounds, Pair, Side
 from spark_jobs.semantics.joins.window_join import CoGroup, Group
 from spark_jobs.semantics.rows.clock import ArrivalClock
 from spark_jobs.semantics.rows.emission import emission_clock
 from spark_jobs.semantics.rows.instants import MAX
+from spark_jobs.semantics.spec import Emit, Watermark
 from spark_jobs.semantics.watermark.generators import WatermarkOutput
 from spark_jobs.semantics.watermark.source import WatermarkedSource
-from spark_jobs.semantics.watermark.strategy import follows_clock
 from spark_jobs.semantics.watermark.union import Reader, inputs, union
 from spark_jobs.semantics.windows.lateness import Lateness
-
-if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import Emit, Watermark
 
 Row = Mapping[str, Any]
 
@@ -55,7 +53,7 @@ class JoinSource:
 
 @dataclass
 class Joined:
-    """What came of a join, in order; each with the number of rows that had arrived."""
+    """The results of a join, in order; each with the number of rows that had arrived."""
 
     pairs: list[tuple[int, Pair[Row]]] = field(default_factory=list)
     late: list[Arrival] = field(default_factory=list)
@@ -80,7 +78,7 @@ class Judged(NamedTuple):
 
 @dataclass
 class Gathered:
-    """What came of a co-group, in order; watermarks with the number of rows that had arrived."""
+    """The results of a co-group, in order; watermarks with the number of rows that had arrived."""
 
     groups: list[Fired] = field(default_factory=list)
     judged: list[Judged] = field(default_factory=list)
@@ -101,10 +99,10 @@ def join(
     *,
     until_us: int | None = None,
 ) -> Joined:
-    """Join rows in arrival order; without `right` both inputs are one source's.
+    """Join rows in arrival order; without `right` both inputs are rows of one source.
 
-    `until_us` is how far the arrival clock went, if further than the last row. Raises ValueError for what the
-    strategies or the emission do not allow.
+    `until_us` is how far the arrival clock went, if further than the last row. Raises ValueError for a strategy or an
+    emission that cannot be made.
     """
     operator = _Joining(bounds)
     job = _JoiningJob(operator, left, right, inputs)
@@ -122,7 +120,7 @@ def gather(
     *,
     until_us: int | None = None,
 ) -> Gathered:
-    """Co-group rows in arrival order, as `join` joins them."""
+    """Co-group rows in arrival order; arguments are those of `join`."""
     clock = ArrivalClock()
     gathering = _Gathering(operator, clock)
     job = _JoiningJob(gathering, left, right, union, clock)
@@ -132,7 +130,7 @@ def gather(
 
 
 class _Operator(Protocol):
-    """What a job runs: told of rows and of watermarks, each with the number of rows that have arrived."""
+    """The operator of a job: it takes rows and watermarks, each with the number of rows that have arrived."""
 
     def on_row(self, arrived: int, arrival: Arrival) -> None: ...
 
@@ -145,9 +143,9 @@ class _Joining:
         self._join: IntervalJoin[str, Row] = IntervalJoin(bounds)
 
     def on_row(self, arrived: int, arrival: Arrival) -> None:
-        found = self._join.on_row(arrival.side, arrival.key, arrival.ts, arrival.row)
-        self.joined.pairs += [(arrived, pair) for pair in found.pairs]
-        if found.is_late:
+        outcome = self._join.on_row(arrival.side, arrival.key, arrival.ts, arrival.row)
+        self.joined.pairs += [(arrived, pair) for pair in outcome.pairs]
+        if outcome.is_late:
             self.joined.late.append(arrival)
 
     def on_watermark(self, arrived: int, watermark: int) -> None:
@@ -188,16 +186,17 @@ class _JoiningJob:
         self._clock = ArrivalClock() if clock is None else clock
         self._channels = reader(len(Side), self)
         if right is None:
-            both = self._source(left, _Both(self._channels))
-            self._sources = {Side.LEFT: both, Side.RIGHT: both}
+            shared = self._source(left, _BothInputs(self._channels))
+            self._sources = {Side.LEFT: shared, Side.RIGHT: shared}
         else:
             declared = zip(Side, (left, right), self._channels, strict=True)
             self._sources = {side: self._source(source, channel) for side, source, channel in declared}
-        self._ticks_alone = any(follows_clock(source.watermark) for source in (left, right) if source is not None)
+        sources = (left,) if right is None else (left, right)
+        self._every_tick = any(source.watermark.may_move_without_rows for source in sources)
 
     def run(self, arrivals: Iterable[Arrival], emit: Emit, until_us: int | None) -> None:
         """Process the rows, which are in arrival order, and the emissions until `until_us` or the last row."""
-        emissions = emission_clock(emit, every_tick=self._ticks_alone)
+        emissions = emission_clock(emit, every_tick=self._every_tick)
         for arrival in arrivals:
             self.emit(emissions.before(arrival.clock_us))
             self.process(arrival)
@@ -227,15 +226,15 @@ class _JoiningJob:
         self._operator.on_watermark(self._arrived, watermark)
 
     def mark_idle(self) -> None:
-        """Go on: what has arrived may join as ever."""
+        """Do nothing: rows join as before."""
 
     def mark_active(self) -> None:
-        """Go on."""
+        """Do nothing."""
 
 
 @dataclass(frozen=True)
-class _Both:
-    """Both inputs of the join, told the same."""
+class _BothInputs:
+    """Both inputs of the join; each gets every watermark."""
 
     inputs: Sequence[WatermarkOutput]
 

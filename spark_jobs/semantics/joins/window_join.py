@@ -1,4 +1,4 @@
-"""A window join pairs rows of two inputs that have one key and one window; a co-group gives both sides as they are.
+"""A window join pairs rows of two inputs with one key and one window; a co-group keeps both sides as they are.
 
     input    the rows of both sides in one keyed window operator, each under its side's name; one watermark for both
     group    one firing of a (key, window): its rows by side, in the order in which they came; one side may be empty
@@ -47,13 +47,13 @@ class Group(Generic[K, E]):
 
     @property
     def pairs(self) -> tuple[tuple[E, E], ...]:
-        """What the window join gives for it."""
+        """The pairs of the window join for this group."""
         return tuple(product(self.left, self.right))
 
 
 @dataclass(frozen=True)
-class Seen(Generic[K, E]):
-    """What a row did: the groups that it fired, and its fate; None if no window was there for it (rule 53)."""
+class GroupOutcome(Generic[K, E]):
+    """The groups that a row fired, and its fate; None if the row has no window (rule 53)."""
 
     groups: tuple[Group[K, E], ...]
     fate: Lateness | None
@@ -73,15 +73,15 @@ class CoGroup(Generic[K, E]):
         """The watermark that the next row is judged by."""
         return self._operator.watermark
 
-    def on_row(self, side: Side, key: K, ts: int, row: E) -> Seen[K, E]:
+    def on_row(self, side: Side, key: K, ts: int, row: E) -> GroupOutcome[K, E]:
         """Put a row of one input into its windows."""
         verdicts: Iterable[Verdict[K, Sided[E]]] = self._operator.on_row(key, ts, (side, row))
-        seen = [verdict.lateness for verdict in verdicts]
+        latenesses = [verdict.lateness for verdict in verdicts]
         fired = tuple(_group(verdict.pane) for verdict in verdicts if verdict.pane is not None)
-        return Seen(fired, fate(seen, ts, self._allowed_lateness_ms, self._operator.watermark))
+        return GroupOutcome(fired, fate(latenesses, ts, self._allowed_lateness_ms, self._operator.watermark))
 
     def on_watermark(self, watermark: int) -> list[Group[K, E]]:
-        """Take a larger watermark; give the groups that it fires, in time order."""
+        """Take a larger watermark; return the groups that it fires, in time order."""
         return [_group(pane) for pane in self._operator.on_watermark(watermark)]
 
 

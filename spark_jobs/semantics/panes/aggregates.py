@@ -6,7 +6,7 @@
     collect_list(x)       the values that are not null, in arrival order
 
 `mean` is `avg`. The argument is an expression of one row. Sums of doubles add in arrival order; averages of decimals
-have Python's 28 digits. Any other aggregate is refused, never guessed at.
+have Python's 28 digits. Any other aggregate is refused.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CALL = re.compile(r"\s*(?P<name>\w+)\s*\(\s*(?P<distinct>distinct\b)?(?P<argume
 
 
 class UnreadableAggregateError(ValueError):
-    """An aggregate that the reference does not know: give `reference.replay` a Python function in its place."""
+    """An aggregate that the reference cannot evaluate: pass a Python function in its place to `reference.replay`."""
 
 
 def aggregation(sql: str) -> Aggregation:

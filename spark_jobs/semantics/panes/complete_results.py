@@ -1,14 +1,14 @@
-"""Complete results: what all rows of a window say, as if none had come too late, and what the watermark cost.
+"""Complete results: the results of all rows of a window, as if none had come too late, and what the watermark cost.
 
     rows of w   all valid rows of the key with an event time in w, whenever they came; w has at least one
-    a session   rows of a key none of which is more than the gap from the next; it ends the gap after its last
-    told        the windows that the watermark has passed in the end: last(w) <= W; others wait, as in the results
-    shown       the faithful results whose window lies in w: w itself; of sessions maybe several, and shorter ones
-    missed      the rows of w that no pane of such a window shows
+    a session   rows of a key, each at most the gap behind the one before; it ends the gap after its last row
+    listed      the windows that the last watermark has passed: last(w) <= W; others wait, as in the results
+    shown       the faithful results whose window lies in w: w itself; for sessions maybe several shorter ones
+    missed      the rows of w that no pane of such a window contains
 
-Triggers, lateness and accumulation have no say in what a complete result is. A row is a member of its windows alone, so
-one that lies between two windows is missed by none. Sessions of a key lie apart (semantics page, B6), and every session
-that a job has fired is made of rows of one of them. Rules 2, 40, 41, 44.
+Triggers, lateness and accumulation do not change a complete result. A row belongs to its own windows only, so a row
+between two windows is missed by none. Sessions of a key lie apart (semantics B6), and every session that a job has
+fired contains rows of only one of them. Rules 2, 40, 41, 44.
 """
 
 from __future__ import annotations
@@ -16,14 +16,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from spark_jobs.semantics.panes.window_operator import Pane
+from spark_jobs.semantics.spec import Windows
 from spark_jobs.semantics.windows.lateness import is_complete
 from spark_jobs.semantics.windows.window_assigners import TimeWindow, assigner
-
-if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import Windows
 
 K = TypeVar("K")
 E = TypeVar("E")
@@ -38,39 +36,37 @@ class CompleteWindow(Generic[K, E]):
     rows: tuple[E, ...]
 
     def shown(self, panes: Iterable[Pane[K, E]]) -> list[Pane[K, E]]:
-        """Those of the panes of the same key whose window lies in this one, by start."""
+        """Return the panes, of the same key, whose window lies in this one, by start."""
         inside = (p for p in panes if self.window.start <= p.window.start and p.window.end <= self.window.end)
         return sorted(inside, key=lambda pane: pane.window)
 
     def missed(self, panes: Iterable[Pane[K, E]]) -> int:
-        """How many of the rows none of the panes of the same key shows in this window."""
-        # Two rows may be equal: they are told apart as objects.
+        """Return how many of the rows no pane of the same key contains in this window."""
+        # Two rows may be equal: they are compared by identity.
         shown = {id(row) for pane in self.shown(panes) for row in pane.rows}
         return sum(id(row) not in shown for row in self.rows)
 
 
 def complete_windows(rows: Iterable[tuple[K, int, E]], declared: Windows, watermark: int) -> list[CompleteWindow[K, E]]:
-    """Give the windows that `watermark`, the last one, has passed, by start.
+    """Return the windows that `watermark`, the last one, has passed, by start.
 
     `rows` are keys, event times in milliseconds and rows, in any order. Raises ValueError for windows of no known kind.
     """
     by_key: dict[K, list[tuple[int, E]]] = defaultdict(list)
     for key, ts, row in rows:
         by_key[key].append((ts, row))
-    found = (
+    windows = (
         CompleteWindow(key, window, tuple(held))
         for key, timed in by_key.items()
         for window, held in _windows(timed, declared).items()
     )
-    return sorted((w for w in found if is_complete(w.window, watermark)), key=lambda w: w.window)
+    return sorted((w for w in windows if is_complete(w.window, watermark)), key=lambda w: w.window)
 
 
 def _windows(timed: Sequence[tuple[int, E]], declared: Windows) -> dict[TimeWindow, list[E]]:
-    """The windows of one key's rows, with these."""
-    if declared.kind == "session":
-        assign = _sessions((ts for ts, _ in timed), declared.gap_ms)
-    else:
-        assign = assigner(declared).assign
+    """Return the windows of one key, each with its rows."""
+    of_sessions = declared.is_session
+    assign = _sessions((ts for ts, _ in timed), declared.gap_ms) if of_sessions else assigner(declared).assign
     held: dict[TimeWindow, list[E]] = defaultdict(list)
     for ts, row in timed:
         for window in assign(ts):

@@ -1,4 +1,4 @@
-"""A trigger says when a (key, window) fires: it is asked at each row, at each of its timers, and when sessions merge.
+"""A trigger determines when a (key, window) fires: at a row, at one of its timers, or when sessions merge.
 
 With `last` the window's last instant, W the watermark before a row, all in milliseconds:
 
@@ -7,8 +7,8 @@ With `last` the window's last instant, W the watermark before a row, all in mill
                     next = min(next + i, last), and so on up to `last`, new rows or none; then at once for each row
     count n         at the n-th row since it fired; never by the watermark, nor when the input ends
 
-`trunc` rounds towards zero, unlike the floor of window starts: at i = 1000 a row at -500 asks for 1000. A timer set in
-the past runs at the next advance of the watermark, and one advance runs through all instants that it has reached. When
+`trunc` rounds towards zero, unlike the floor of window starts: at i = 1000 a row at -500 sets the timer 1000. A timer
+in the past runs at the next advance of the watermark, and one advance runs all timers that it has reached. When
 sessions merge the smaller `next` stays, and counts add. Rules 60, 62, 69, 70, 86.
 """
 
@@ -16,17 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, assert_never
 
+from spark_jobs.semantics.spec import Trigger as Declared
+from spark_jobs.semantics.spec import TriggerKind
 from spark_jobs.semantics.windows.lateness import is_complete
 from spark_jobs.semantics.windows.window_assigners import TimeWindow
 
-if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import Trigger as Declared
-
 
 class Answer(NamedTuple):
-    """Whether the window fires now, and the instants at which the trigger is to be asked again."""
+    """Whether the window fires now, and the instants of the timers to set."""
 
     fires: bool = False
     timers: tuple[int, ...] = ()
@@ -34,22 +33,22 @@ class Answer(NamedTuple):
 
 @dataclass
 class Memory:
-    """What a trigger remembers of one (key, window): the next instant, or the rows since the last firing."""
+    """The state of a trigger for one (key, window): the next instant, or the rows since the last firing."""
 
     kept: int | None = None
 
 
 class Trigger(Protocol):
-    """When windows fire; what differs from window to window is in its `Memory`."""
+    """When windows fire; the state of each (key, window) is in its `Memory`."""
 
     def on_row(self, ts: int, window: TimeWindow, watermark: int, memory: Memory) -> Answer:
-        """See a row that the window has taken, at the watermark before it."""
+        """Take a row of the window, at the watermark before it."""
 
     def on_timer(self, instant: int, window: TimeWindow, memory: Memory) -> Answer:
-        """See a timer of the window run, one of the trigger's or another."""
+        """Take a timer of the window, set by the trigger or not."""
 
     def on_merge(self, absorbed: Sequence[Memory], memory: Memory) -> Answer:
-        """Fill the memory of a session that absorbs others; the row that merged them comes next."""
+        """Fill the memory of a session that merges others; the row that merged them comes next."""
 
 
 class EventTime:
@@ -69,7 +68,7 @@ class EventTime:
 
 
 class Continuous:
-    """Fires at every interval up to the window's last instant. Raises ValueError for an interval that is none."""
+    """Fires at every interval up to the window's last instant. Raises ValueError for an interval below 1 ms."""
 
     def __init__(self, interval_ms: int) -> None:
         if interval_ms <= 0:
@@ -129,17 +128,19 @@ class Count:
 
 
 def truncated(ts: int, interval_ms: int) -> int:
-    """Give the multiple of the interval that lies next to `ts` towards zero."""
+    """Return `ts` rounded towards zero to a multiple of the interval."""
     whole = abs(ts) // interval_ms * interval_ms
     return whole if ts >= 0 else -whole
 
 
 def trigger(declared: Declared) -> Trigger:
-    """Make the trigger that a pipeline declares. Raises ValueError for an unknown kind."""
-    if declared.kind.value == "event_time":
-        return EventTime()
-    if declared.kind.value == "continuous":
-        return Continuous(declared.interval_ms)
-    if declared.kind.value == "count":
-        return Count(declared.n)
-    raise ValueError(f"found trigger '{declared.kind.value}', known: continuous, count, event_time")
+    """Return the declared trigger. Raises ValueError for an interval or a count below 1."""
+    match declared.kind:
+        case TriggerKind.EVENT_TIME:
+            return EventTime()
+        case TriggerKind.CONTINUOUS:
+            return Continuous(declared.interval_ms)
+        case TriggerKind.COUNT:
+            return Count(declared.n)
+        case _:
+            assert_never(declared.kind)

@@ -1,13 +1,13 @@
-"""A pane is what a window emits each time it fires; when that is, its trigger says (`triggers`).
+"""A pane is the output of one firing of a window; a trigger determines when a window fires (`triggers`).
 
     early pane     fired before the watermark reaches `last`, or by that very advance for an instant before `last`
     on-time pane   when the watermark reaches `last`, if a row came before that: all rows so far
     late pane      behind that; by default at once for each row with last <= W < cleanup, W the watermark before it
-    discarding     each pane holds only the rows since the pane before, and one without any is not emitted
-    gathering      late rows fire no pane of their own: those of one epoch and window fire one, when the epoch ends
+    discarding     each pane contains only the rows since the pane before, and an empty pane is not emitted
+    gathering      late rows fire no pane each: the late rows of one epoch and window fire one, when the epoch ends
 
-Panes of a (key, window) are numbered from 0 as they fire. At `cleanup` the state goes and nothing is emitted; a row
-that comes then is too late. Rules 51, 60-70.
+Panes of a (key, window) are numbered from 0 as they fire. At `cleanup` the state is dropped and nothing is emitted; a
+row that comes later is too late. Rules 51, 60-70.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Pane(Generic[K, E]):
 
 @dataclass(frozen=True)
 class Verdict(Generic[K, E]):
-    """How one window of a row's key saw it, and the pane that the row fired, if it fired one."""
+    """The lateness of a row for one window of its key, and the pane that the row fired, if any."""
 
     key: K
     window: TimeWindow
@@ -64,9 +64,9 @@ class Verdict(Generic[K, E]):
 
 @dataclass
 class State(Generic[E]):
-    """What a (key, window) holds: its rows, numbered as they came, its panes so far, and what it `replaces`.
+    """The state of a (key, window): its numbered rows, the number of its panes, and the sessions that it replaces.
 
-    And what its trigger remembers.
+    `memory` is the state of its trigger.
     """
 
     rows: list[tuple[int, E]] = field(default_factory=list)
@@ -113,7 +113,7 @@ class PaneOperator(Generic[K, E]):
         before, self._watermark = self._watermark, watermark
         panes = []
         for instant, key, window in self._timers.due(watermark):
-            # The timers of a session that another has absorbed run for nobody.
+            # The timers of a session that another one has absorbed have no effect.
             if (key, window) in self._states:
                 panes += self._at(instant, key, window, before)
         return panes

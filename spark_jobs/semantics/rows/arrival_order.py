@@ -1,12 +1,12 @@
-"""The arrival order is the total order in which a replay sees the rows; a row's position is its place there.
+"""The arrival order is the total order in which a replay reads the rows; a row's position is its place in that order.
 
     arrival       (arrival time, source partition columns, tie-break columns, all other columns by name)
-    event_time    (event time, the same columns)
-    commit        (commit time, commit version, event time, the same columns)
-    offset        (clock of the round, partition, offset, the same columns); see `rounds`
+    event_time    (event time, and then as above)
+    commit        (commit time, commit version, event time, and then as above)
+    offset        (clock of the round, partition, offset, and then as above); see `watermark.rounds`
 
-compared field by field, a missing value first; times are in microseconds, and the first is the clock. Rows with equal
-positions are identical, so their order cannot be seen. Page section B2.
+Positions are compared field by field, a missing value first. Times are in microseconds, and the first one is the clock.
+Rows with equal positions are identical, so their order changes no result. Semantics B2.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from spark_jobs.semantics.rows.expressions import column
 
 Comparable = tuple[Any, ...]
 
-#: What Delta's change data feed says of each row, under its own names: the commit that brought it, and when that was.
+#: Columns of Delta's change data feed: the version and the time of the commit that added the row.
 COMMIT_VERSION, COMMIT_TIMESTAMP = "_commit_version", "_commit_timestamp"
 
 
 def position(row: Mapping[str, Any], first: Sequence[int], declared: Sequence[str]) -> Comparable:
-    """Give a row's position; `first` are the times it begins with, `declared` the partition and tie-break columns."""
+    """Return a row's position; `first` are the times it begins with, `declared` the partition and tie-break columns."""
     rest = sorted(name for name in row if name not in declared)
     return (*first, *(comparable(column(row, name)) for name in (*declared, *rest)))
 
 
 def comparable(value: Any) -> Comparable:
-    """Give a hashable stand-in that sorts as Spark sorts the value: null first, NaN last, lists item by item.
+    """Return a hashable stand-in that sorts as Spark sorts the value: null first, NaN last, lists item by item.
 
     Two values have equal stand-ins exactly when Spark groups them together; mappings are compared as text.
     """

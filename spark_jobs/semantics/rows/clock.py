@@ -1,7 +1,7 @@
-"""The arrival clock shows the arrival time that a replay has reached: that of the last row or emission, never less.
+"""The arrival clock shows the arrival time that a replay has reached: the time of the last row or emission.
 
-It is the only clock there is. What streaming code does by processing time (a watermark that lags behind it, a source
-that goes idle) is done by this clock, in whole milliseconds, so that a replay gives the same on any day. Rules 18, 34.
+It is the only clock of a replay. Where streaming code uses processing time (a time lag, an idle timeout), a replay uses
+this clock, in whole milliseconds. A replay therefore has the same results on any day. Rules 18, 34.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from spark_jobs.semantics.rows.instants import floor_to_ms
 
 
 class ArrivalClock:
-    """Where the replay is, in microseconds since 1970; before the first row it shows 0 and nobody looks."""
+    """Where the replay is, in microseconds since 1970; before the first row it shows 0, which no rule reads."""
 
     def __init__(self) -> None:
         self.now_us = 0

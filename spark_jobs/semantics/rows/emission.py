@@ -1,43 +1,42 @@
-"""An emission is when all partitions show their watermark; an epoch is the stretch of rows between two of them.
+"""An emission is when all partitions emit their watermark; an epoch is the stretch of rows between two emissions.
 
     every D, phase P   epoch = floor((clock_ms - P) / D); epoch k ends at (k + 1) * D + P, before the rows of that clock
     per_event          each row is an epoch, which ends at the row's clock
     every_n n          epoch = floor(rank / n), rank from 0; ends at the clock of its n-th row
 
-Clocks are microseconds and never go back from row to row. No tick follows the last row unless the clock is known to
-have gone on to it; a last group of fewer than n rows has no emission. Emissions of epochs without rows are left out
-unless every tick is asked for: a generator that looks at rows alone repeats itself there. Page section B3.
+Clocks are in microseconds and do not fall from row to row. A tick follows the last row only if the clock is known to
+have reached it. A last group of fewer than n rows has no emission. With `every_tick`, epochs without rows have
+emissions too; without it they are left out, because a generator that follows rows alone emits the same again there.
+Semantics B3.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol, assert_never
 
 from spark_jobs.semantics.rows.instants import floor_to_ms
-
-if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import Emit
+from spark_jobs.semantics.spec import Emit, EmitKind
 
 
 class EmissionClock(Protocol):
-    """When emissions happen, asked row by row; every answer is the emissions' clocks in microseconds, in order."""
+    """When emissions happen; each method returns the clocks of emissions in microseconds, in order."""
 
     def before(self, clock_us: int) -> Sequence[int]:
-        """Give the emissions between the row before and this one, at `clock_us`."""
+        """Return the emissions between the row before and this one, at `clock_us`."""
 
     def after(self, clock_us: int) -> Sequence[int]:
-        """Give the emission right after this row."""
+        """Return the emission right after this row."""
 
     def at_end(self, until_us: int | None) -> Sequence[int]:
-        """Give the emissions after the last row, if the clock went on to `until_us` (inclusive)."""
+        """Return the emissions after the last row, if the clock went on to `until_us` (inclusive)."""
 
 
 class PerEvent:
     """An emission after each row."""
 
     def before(self, clock_us: int) -> Sequence[int]:
-        """None: the row before has had its own."""
+        """Return none: the row before had its emission."""
         return ()
 
     def after(self, clock_us: int) -> Sequence[int]:
@@ -45,7 +44,7 @@ class PerEvent:
         return (clock_us,)
 
     def at_end(self, until_us: int | None) -> Sequence[int]:
-        """None: the clock alone emits nothing."""
+        """Return none: the clock alone emits nothing."""
         return ()
 
 
@@ -59,7 +58,7 @@ class EveryN:
         self._rows = 0
 
     def before(self, clock_us: int) -> Sequence[int]:
-        """None: emissions follow rows."""
+        """Return none: emissions follow rows."""
         return ()
 
     def after(self, clock_us: int) -> Sequence[int]:
@@ -68,7 +67,7 @@ class EveryN:
         return (clock_us,) if self._rows % self._n == 0 else ()
 
     def at_end(self, until_us: int | None) -> Sequence[int]:
-        """None: a partial group has no emission."""
+        """Return none: a partial group has no emission."""
         return ()
 
 
@@ -92,7 +91,7 @@ class Every:
         return () if earlier is None else self._ticks(earlier, self._epoch)
 
     def after(self, clock_us: int) -> Sequence[int]:
-        """None: ticks come before rows."""
+        """Return none: ticks come before rows."""
         return ()
 
     def at_end(self, until_us: int | None) -> Sequence[int]:
@@ -113,11 +112,13 @@ class Every:
 
 
 def emission_clock(declared: Emit, *, every_tick: bool = False) -> EmissionClock:
-    """Make the clock that a pipeline declares. Raises ValueError for an unknown kind."""
-    if declared.kind.value == "every":
-        return Every(declared.interval_ms, declared.phase_ms, every_tick=every_tick)
-    if declared.kind.value == "every_n":
-        return EveryN(declared.n)
-    if declared.kind.value == "per_event":
-        return PerEvent()
-    raise ValueError(f"found emission kind '{declared.kind.value}', known: every, every_n, per_event")
+    """Return the declared clock of emissions. Raises ValueError for an interval or a number of rows below 1."""
+    match declared.kind:
+        case EmitKind.EVERY:
+            return Every(declared.interval_ms, declared.phase_ms, every_tick=every_tick)
+        case EmitKind.EVERY_N:
+            return EveryN(declared.n)
+        case EmitKind.PER_EVENT:
+            return PerEvent()
+        case _:
+            assert_never(declared.kind)

@@ -1,13 +1,13 @@
-"""Event time is when a row happened, arrival time is when it became known: microseconds since 1970-01-01T00:00:00Z.
+"""Event time is when a row happened, arrival time is when it became known, in microseconds since 1970, UTC.
 
 A datetime (naive: UTC), a date (its midnight UTC), a number with a unit (floor to the microsecond) or a text with a
-pattern becomes microseconds; what cannot be read is None. A row is invalid, tested in this order, if
+pattern becomes microseconds; a value that cannot be read is None. A row is invalid, tested in this order, if
 
     event_time_missing        event is None
     arrival_time_missing      arrival is declared and None
     event_time_out_of_range   event < EARLIEST_US or event > LATEST_US: a year inside what tables can hold
     event_time_in_future      event > arrival + future guard, and arrival >= ARRIVAL_CLOCK_FLOOR_US
-    offset_missing            rows come in the order of offsets, and the row has none
+    offset_missing            the order is by offset, and the row has none
 
 An arrival before ARRIVAL_CLOCK_FLOOR_US is a counter, not a clock. Rules 1, 3.
 """
@@ -18,14 +18,12 @@ import math
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_UP, Context, Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spark_jobs.semantics.rows.expressions import Expression
 from spark_jobs.semantics.rows.instants import micros
 from spark_jobs.semantics.rows.text_times import parse
-
-if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import TimeField
+from spark_jobs.semantics.spec import TimeField, TimeUnit
 
 EVENT_TIME_MISSING = "event_time_missing"
 ARRIVAL_TIME_MISSING = "arrival_time_missing"
@@ -37,42 +35,47 @@ EARLIEST_US = micros(datetime(2, 1, 1, tzinfo=UTC))
 LATEST_US = micros(datetime(9998, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC))
 ARRIVAL_CLOCK_FLOOR_US = micros(datetime(2000, 1, 1, tzinfo=UTC))
 
-_NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+_NANOSECONDS = {
+    TimeUnit.SECONDS: 10**9,
+    TimeUnit.MILLISECONDS: 10**6,
+    TimeUnit.MICROSECONDS: 10**3,
+    TimeUnit.NANOSECONDS: 1,
+}
 _LONGEST = 2**63
 # Fractional times are read to nine digits, as Spark's DECIMAL(38, 9) holds them.
 _SMALLEST_PART, _BEYOND, _WIDE = Decimal("1e-9"), Decimal("1e29"), Context(prec=60)
 
 
 class TimeFieldError(ValueError):
-    """A time whose type is not the one that its declaration reads."""
+    """A time whose type does not fit its declaration."""
 
 
 class TimeReader:
-    """Reads a declared time off rows."""
+    """Reads the declared time of rows."""
 
     def __init__(self, declared: TimeField) -> None:
         self._declared = declared
         self._expression = Expression(declared.expression)
 
     def micros(self, row: Mapping[str, Any]) -> int | None:
-        """Give the row's time; None if it is null or cannot be read. Raises TimeFieldError for a misfit of types."""
+        """Return the row's time; None if it is null or cannot be read. Raises TimeFieldError for a misfit of types."""
         value, declared = self._expression.evaluate(row), self._declared
         if value is None:
             return None
         if declared.unit is not None and isinstance(value, (int, float, Decimal)) and not isinstance(value, bool):
-            return number_micros(value, declared.unit.value)
+            return number_micros(value, declared.unit)
         if declared.format is not None and isinstance(value, str):
             return parse(value, declared.format, declared.timezone)
         if declared.unit is None and declared.format is None and isinstance(value, date):
             return micros(
                 value if isinstance(value, datetime) else datetime(value.year, value.month, value.day, tzinfo=UTC)
             )
-        found = f"'{declared.expression}' gave {value!r}"
-        raise TimeFieldError(f"{found}: expected a datetime or date, a number with a unit, or a text with a format")
+        expected = "expected a datetime or date, a number with a unit, or a text with a format"
+        raise TimeFieldError(f"'{declared.expression}' gave {value!r}: {expected}")
 
 
-def number_micros(value: float | Decimal, unit: str) -> int | None:
-    """Give a number of `unit` (s, ms, us, ns) as microseconds, floored; None beyond 64 bits, for NaN and infinity."""
+def number_micros(value: float | Decimal, unit: TimeUnit) -> int | None:
+    """Return a number of `unit` as microseconds, floored; None beyond 64 bits, for NaN and infinity."""
     # Through the shortest decimal that names a double: the double itself is off by parts of a microsecond.
     exact = Decimal(str(value))
     if not exact.is_finite() or abs(exact) >= _BEYOND:
@@ -85,7 +88,7 @@ def number_micros(value: float | Decimal, unit: str) -> int | None:
 def invalid_reason(
     event_us: int | None, arrival_us: int | None, *, arrival_is_declared: bool, future_guard_ms: int | None
 ) -> str | None:
-    """Say why a row has no usable time; None for a valid row."""
+    """Return the reason why a row is invalid; None for a valid row."""
     if event_us is None:
         return EVENT_TIME_MISSING
     if arrival_is_declared and arrival_us is None:

@@ -1,40 +1,37 @@
-"""An event is a source row with what a replay needs to know of it: its times, validity, partition, and position.
+"""An event is a source row with what a replay needs: its times, validity, source partition and position.
 
-A row is invalid (it has a reason), or filtered (`where` is not true), or it fills windows. Invalid rows neither move
-the watermark nor take a position. Filtered rows do both under `placement: source`, and under `after_where` they do not
-exist.
+A row is invalid (it has a reason), or filtered (`where` is not true), or it fills windows. Invalid rows do not move the
+watermark and have no position. Filtered rows move the watermark and have a position if the placement is SOURCE; if it
+is AFTER_WHERE they are left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION, Comparable, position
 from spark_jobs.semantics.rows.event_time import OFFSET_MISSING, TimeReader, invalid_reason
 from spark_jobs.semantics.rows.expressions import Expression, column
 from spark_jobs.semantics.rows.instants import floor_to_ms, micros
-from spark_jobs.semantics.watermark.source_partitions import label
-
-if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.semantics.rows.partition_labels import label
+from spark_jobs.semantics.spec import Order, ReplaySpec
 
 Row = Mapping[str, Any]
 Predicate = Callable[[Row], object]
 
 
 class OffsetError(ValueError):
-    """An offset that is no integer."""
+    """An offset that is not an integer."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """A valid row. `clock_us` orders it and dates what it causes: the time that the arrival order begins with.
+    """A valid row. `clock_us` is the first field of its position, and the clock of everything that the row causes.
 
-    In commit order `row` is without what Delta says of the commit, and arrival is the commit where none is declared. In
-    the order of offsets an event has no clock, and its position none, before `rounds` gives it one; there arrival is
-    None if none is declared.
+    In commit order `row` lacks the columns of the commit, and arrival is the commit's time unless one is declared. In
+    the order of offsets `watermark.rounds` adds the clock to event and position; arrival is None unless declared.
     """
 
     row: Row
@@ -53,36 +50,36 @@ class Event:
 
 
 class EventReader:
-    """Reads a pipeline's rows; `where` stands in for a condition that the reference cannot read."""
+    """Reads the rows of one source; `where` replaces a condition that the reference cannot evaluate."""
 
-    def __init__(self, pipeline: Pipeline, where: Predicate | None = None) -> None:
-        source = pipeline.source
+    def __init__(self, spec: ReplaySpec, where: Predicate | None = None) -> None:
+        source = spec.source
         self._source = source
         self._event_time = TimeReader(source.event_time)
         self._arrival_time = None if source.arrival_time is None else TimeReader(source.arrival_time)
-        self._order_by = pipeline.replay.order.value
+        self._order_by = spec.replay.order
         self._order = (*source.source_partition.columns, *source.tie_break)
         self._offset = None if source.offset is None else Expression(source.offset)
         if where is None and source.where is not None:
             where = Expression(source.where).evaluate
         self._where = where
-        if self._arrival_time is None and self._order_by == "arrival":
+        if self._arrival_time is None and self._order_by is Order.ARRIVAL:
             raise ValueError(
-                "asked for a replay in arrival order, found no source.arrival_time; "
+                "replay.order arrival: found no source.arrival_time; "
                 "declare it, or set replay.order to commit or event_time"
             )
 
-        if self._offset is None and self._order_by == "offset":
-            raise ValueError("asked for a replay in the order of offsets, found no source.offset; declare it")
+        if self._offset is None and self._order_by is Order.OFFSET:
+            raise ValueError("replay.order offset: found no source.offset; declare it")
 
     def columns(self, row: Row) -> Row:
-        """Give the row's own columns, without what Delta says of its commit in commit order."""
-        return _commit(row)[1] if self._order_by == "commit" else row
+        """Return the source's columns of a row: in commit order without the columns of the commit."""
+        return _commit(row)[1] if self._order_by is Order.COMMIT else row
 
     def read(self, row: Row) -> Event | str:
-        """Give the row as an event, or the reason why it is invalid."""
+        """Return the row as an event, or the reason why it is invalid."""
         commit = None
-        if self._order_by == "commit":
+        if self._order_by is Order.COMMIT:
             commit, row = _commit(row)
         event_us = self._event_time.micros(row)
         if self._arrival_time is None:
@@ -97,10 +94,10 @@ class EventReader:
         )
         if reason is not None or event_us is None:
             return str(reason)
-        if self._order_by == "offset":
+        if self._order_by is Order.OFFSET:
             return self._by_offset(row, event_us, arrival_us)
         known_us = event_us if arrival_us is None else arrival_us
-        clock_us = event_us if self._order_by == "event_time" else known_us
+        clock_us = event_us if self._order_by is Order.EVENT_TIME else known_us
         first: tuple[int, ...] = (clock_us,)
         if commit is not None:
             clock_us, first = commit.clock_us, (commit.clock_us, commit.version, event_us)
@@ -115,11 +112,11 @@ class EventReader:
         )
 
     def _by_offset(self, row: Row, event_us: int, arrival_us: int | None) -> Event | str:
-        found = None if self._offset is None else self._offset.evaluate(row)
-        if found is None:
+        offset = None if self._offset is None else self._offset.evaluate(row)
+        if offset is None:
             return OFFSET_MISSING
-        if not isinstance(found, int) or isinstance(found, bool):
-            raise OffsetError(f"source.offset: '{self._source.offset}' gave {found!r}: expected an integer")
+        if not isinstance(offset, int) or isinstance(offset, bool):
+            raise OffsetError(f"source.offset: '{self._source.offset}' gave {offset!r}: expected an integer")
         partition = self._partition(row)
         return Event(
             row=row,
@@ -128,7 +125,7 @@ class EventReader:
             clock_us=0,
             partition=partition,
             is_kept=self._is_kept(row),
-            position=(partition, found, *position(row, (), self._order)),
+            position=(partition, offset, *position(row, (), self._order)),
         )
 
     def _partition(self, row: Row) -> str:
@@ -139,20 +136,20 @@ class EventReader:
 
 
 class UnitedReader:
-    """Reads the rows of several sources, each by its own; a row's column `source` says whose it is."""
+    """Reads the rows of several sources; the column `source` holds the name of a row's source."""
 
-    def __init__(self, pipeline: Pipeline, where: Predicate | None = None) -> None:
+    def __init__(self, spec: ReplaySpec, where: Predicate | None = None) -> None:
         self._readers = {
-            united.name: (number, EventReader(pipeline.alone(united), where), united.source.source_partition.columns)
-            for number, united in enumerate(pipeline.sources)
+            united.name: (number, EventReader(spec.alone(united), where), united.source.source_partition.columns)
+            for number, united in enumerate(spec.sources)
         }
 
     def columns(self, row: Row) -> Row:
-        """Give the row's own columns."""
+        """Return the row's own columns."""
         return row
 
     def read(self, row: Row) -> Event | str:
-        """Give the row as an event, or the reason why it is invalid."""
+        """Return the row as an event, or the reason why it is invalid."""
         name = column(row, "source")
         if name not in self._readers:
             known = ", ".join(self._readers)
@@ -166,9 +163,9 @@ class UnitedReader:
         return replace(event, source=name, partition=partition, position=(clock, number, *rest))
 
 
-def event_reader(pipeline: Pipeline, where: Predicate | None = None) -> EventReader | UnitedReader:
-    """Make the reader of a pipeline's rows. Raises ValueError for what cannot be read."""
-    return UnitedReader(pipeline, where) if pipeline.sources else EventReader(pipeline, where)
+def event_reader(spec: ReplaySpec, where: Predicate | None = None) -> EventReader | UnitedReader:
+    """Return the reader of the rows. Raises ValueError for an order without its time or offset."""
+    return UnitedReader(spec, where) if spec.sources else EventReader(spec, where)
 
 
 @dataclass(frozen=True)
@@ -178,11 +175,11 @@ class _Commit:
 
 
 def _commit(row: Row) -> tuple[_Commit, Row]:
-    """The commit that brought a row, and the row itself."""
+    """Return the commit that added a row, and the row without the columns of the commit."""
     version, moment = row.get(COMMIT_VERSION), row.get(COMMIT_TIMESTAMP)
     if version is None or moment is None:
         raise ValueError(
-            f"asked for a replay in commit order, found a row without {COMMIT_VERSION} and {COMMIT_TIMESTAMP}; "
+            f"replay.order commit: found a row without {COMMIT_VERSION} and {COMMIT_TIMESTAMP}; "
             "read the rows from Delta's change data feed"
         )
     rest = {name: value for name, value in row.items() if name not in {COMMIT_VERSION, COMMIT_TIMESTAMP}}

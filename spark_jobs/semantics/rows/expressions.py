@@ -3,8 +3,8 @@
 A column's name alone gives the column's value, whatever its type. Everything else is evaluated by the standard
 library's sqlite3, and only if it consists of: columns, numbers and strings, `= == <> != < <= > >= + - * ||`,
 `and or not`, `is [not] null`, `in`, `between`, `like`, `case`, and the functions abs, coalesce, lower, nullif, upper.
-Comparisons with null are null. Division, casts, regular expressions and dates mean other things in SQLite than in
-Spark: an expression that has them is refused, never guessed at. Text is compared with text and numbers with numbers;
+Comparisons with null are null. Division, casts, regular expressions and dates differ between SQLite and Spark, so an
+expression with one of them is refused. Text is compared with text and numbers with numbers;
 decimals become doubles.
 """
 
@@ -36,7 +36,7 @@ _TOKEN = re.compile(
 
 
 class UnreadableExpressionError(ValueError):
-    """An expression that the reference does not read: give `reference.replay` a Python function in its place."""
+    """An expression that the reference cannot evaluate: pass a Python function in its place to `reference.replay`."""
 
 
 class UnknownColumnError(ValueError):
@@ -52,7 +52,7 @@ class Expression:
         self._names = tuple(dict.fromkeys(value for kind, value in self._tokens if kind == "column"))
 
     def evaluate(self, row: Mapping[str, Any]) -> Any:
-        """Give the value on a row; None for null.
+        """Return the value on a row; None for null.
 
         Raises UnknownColumnError, and UnreadableExpressionError for a value that SQLite would treat otherwise than
         Spark.
@@ -68,7 +68,7 @@ class Expression:
         try:
             return _connection().execute(f"select ({sql})", parameters).fetchone()[0]
         except sqlite3.Error as error:
-            raise _unreadable(self.sql, f"SQLite says: {error}") from None
+            raise _unreadable(self.sql, f"SQLite error: {error}") from None
 
     def _bound(self, name: str, value: Any) -> Any:
         if value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and not math.isnan(value)):
@@ -84,13 +84,13 @@ class Expression:
 
 
 def column(row: Mapping[str, Any], name: str) -> Any:
-    """Give a column's value; as in Spark, the case of letters does not matter. Raises UnknownColumnError."""
+    """Return a column's value; as in Spark, the case of letters does not matter. Raises UnknownColumnError."""
     if name in row:
         return row[name]
     for candidate in row:
         if candidate.lower() == name.lower():
             return row[candidate]
-    raise UnknownColumnError(f"asked for the column '{name}', the row has {', '.join(row) or 'no columns'}")
+    raise UnknownColumnError(f"found no column '{name}'; the row has {', '.join(row) or 'no columns'}")
 
 
 def _tokens(sql: str) -> tuple[tuple[str, str], ...]:

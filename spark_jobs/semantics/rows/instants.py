@@ -36,7 +36,7 @@ def clamped_add(instant: int, duration_ms: int) -> int:
 
 
 def table_time(ms: int) -> datetime | None:
-    """Give an instant as tables hold it: an aware datetime; None for MIN and `END_OF_INPUT` for MAX.
+    """Return an instant as a table contains it: an aware datetime; None for MIN and `END_OF_INPUT` for MAX.
 
     Raises InstantOutOfTableError when the instant is neither MIN nor MAX and a datetime cannot hold it.
     """
@@ -46,17 +46,17 @@ def table_time(ms: int) -> datetime | None:
 
 
 def table_time_us(us: int) -> datetime:
-    """Give microseconds since 1970 as an aware datetime. Raises InstantOutOfTableError."""
+    """Return microseconds since 1970 as an aware datetime. Raises InstantOutOfTableError."""
     try:
         return _EPOCH + timedelta(microseconds=us)
     except OverflowError:
         raise InstantOutOfTableError(
-            f"asked for a table's timestamp of {us} us since 1970, which is outside the years 1 to 9999; "
+            f"found {us} us since 1970, which is outside the years 1 to 9999 of a table's timestamps; "
             "check the unit of the event time and the size of windows and bounds"
         ) from None
 
 
 def micros(moment: datetime) -> int:
-    """Give a datetime as microseconds since 1970; a naive one is taken as UTC."""
+    """Return a datetime as microseconds since 1970; a naive one is taken as UTC."""
     aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
     return (aware - _EPOCH) // _MICROSECOND

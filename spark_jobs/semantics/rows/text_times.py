@@ -39,7 +39,7 @@ class UnreadablePatternError(ValueError):
 
 
 def parse(text: str, pattern: str, timezone_name: str) -> int | None:
-    """Give the microseconds since 1970 of a text; None if it does not fit the pattern or names no real time."""
+    """Return the microseconds since 1970 of a text; None if it does not fit the pattern or is no valid time."""
     match = _compiled(pattern).fullmatch(text)
     if match is None:
         return None

@@ -1,10 +1,10 @@
-"""Merging windows are a key's windows in flight: they neither overlap nor touch, for those that would become one.
+"""Merging windows are a key's windows in flight: they neither overlap nor touch, because such windows become one.
 
     a touches b            a.start <= b.end and a.end >= b.start; so `[0, 10)` and `[10, 20)` do, `[11, 20)` does not
     merge of n             the hull of n and all windows in flight that touch it
 
 The hull of n and its neighbours touches no other window, since all of it is covered by windows that were apart from
-the others. What is in flight is the caller's to say: a window that is retired is met by nobody. Rules 80, 81.
+the others. The caller decides which windows are in flight: a retired window merges with none. Rules 80, 81.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class MergingWindows:
         self._in_flight: set[TimeWindow] = set()
 
     def __iter__(self) -> Iterator[TimeWindow]:
-        """Give the windows in flight, by start."""
+        """Return the windows in flight, by start."""
         return iter(sorted(self._in_flight))
 
     def __len__(self) -> int:
         return len(self._in_flight)
 
     def merge(self, window: TimeWindow) -> Merge:
-        """Say what a new window becomes; nothing changes before `apply`."""
+        """Return what a new window becomes; nothing changes before `apply`."""
         absorbed = tuple(other for other in self if touches(window, other))
         together = (window, *absorbed)
         return Merge(TimeWindow(min(w.start for w in together), max(w.end for w in together)), absorbed)
@@ -53,5 +53,5 @@ class MergingWindows:
 
 
 def touches(one: TimeWindow, other: TimeWindow) -> bool:
-    """Say whether two windows overlap, or one ends where the other starts."""
+    """Return True if two windows overlap, or one ends where the other starts."""
     return one.start <= other.end and one.end >= other.start

@@ -1,18 +1,17 @@
 """A session is a stretch of a key's rows in which none is more than the gap G from the next; it ends G after its last.
 
 A row at ts brings the window [ts, ts + G). It merges with the sessions of its key in flight that it touches, and
-lateness is judged on the result: a row long behind the watermark is on time if it bridges to a session still open.
+lateness is judged on the merged window: a row far behind the watermark is on time if it bridges to an open session.
 
     too late       the merged window is closed: the row stands alone, goes, and leaves no session behind
     late pane      last <= W before the row: the merged session fires at once, with all its rows
     on-time pane   when W reaches `last`, with all rows so far, those of panes that fired before the merge included
 
-That is the default trigger; with another the session fires when that says so, which remembers across merges.
+That is the default trigger; another trigger fires by its own rule, and its state is merged with the sessions.
 
-
-A session is in flight until its cleanup; at L = 0 that is its firing. A row that comes next to a session which has gone
-starts another: panes of one key may overlap. Panes of one exact window are numbered from 0, so a session that grows
-starts again at 0. Discarding panes hold only the rows since the last pane of any of the merged sessions. Rules 80-88.
+A session is in flight until its cleanup; at L = 0 that is its firing. A row next to a session that is gone starts
+another one: panes of one key may overlap. Panes of one exact window are numbered from 0, so a session that grows starts
+again at 0. Discarding panes contain only the rows since the last pane of any of the merged sessions. Rules 80-88.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class SessionOperator(PaneOperator[K, E]):
         self._in_flight: dict[K, MergingWindows] = {}
 
     def on_row(self, key: K, ts: int, row: E) -> tuple[Verdict[K, E]]:
-        """Put a row into its session; give the verdict of the merged session, or of its own window if too late."""
+        """Put a row into its session; return the verdict of the merged session, or of the row's window if too late."""
         in_flight = self._in_flight.get(key, MergingWindows())
         merge = in_flight.merge(TimeWindow(ts, ts + self._gap_ms))
         lateness = self._judge(merge.hull)
@@ -62,7 +61,7 @@ class SessionOperator(PaneOperator[K, E]):
         return (self._accept(key, merge.hull, lateness, ts, row),)
 
     def _absorb(self, key: K, merge: Merge) -> None:
-        """Let the merged session hold what the sessions held that it absorbs."""
+        """Move the state of the absorbed sessions into the merged one."""
         if merge.absorbed == (merge.hull,):
             return
         absorbed = [(window, self._states.pop((key, window))) for window in merge.absorbed]

@@ -1,12 +1,12 @@
-"""Alignment keeps partitions that share no clock from running apart: who is far ahead of the slowest waits for it.
+"""Alignment keeps partitions without a common clock together: a partition far ahead of the slowest one waits.
 
     w_p              the watermark of partition p at the beginning of a round
-    group minimum    the least w_p of the partitions that have rows left; who is still at MIN reports nothing
-    p waits          iff w_p > group minimum + max drift (strictly); without a group minimum nobody does
+    group minimum    the least w_p of the partitions that have rows left, without those at MIN
+    p waits          iff w_p > group minimum + max drift (strictly); without a group minimum no partition waits
 
-Who has read all its rows holds up nobody. The partition that the group minimum comes from never waits, so each round
-gets on. What is recorded is the drift that each partition has really reached: the largest w_p - group minimum at the
-beginning of a round, which may lie above max drift by what one round brings. Rules 98, 99.
+A partition that has read all its rows delays no other. The partition with the group minimum never waits, so every round
+reads rows. The recorded drift is the drift that a partition reached: the largest w_p - group minimum at the beginning
+of a round. It may exceed max drift by the rows of one round. Rules 98, 99.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from spark_jobs.semantics.rows.instants import MIN
-from spark_jobs.semantics.windows.lateness import is_ahead
+from spark_jobs.semantics.watermark.comparisons import is_ahead
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Drift:
 
 
 class AlignmentGroup:
-    """The partitions of a source; without `max_drift_ms` nobody waits, and drift is recorded all the same."""
+    """The partitions of a source; without `max_drift_ms` no partition waits, and drift is still recorded."""
 
     def __init__(self, max_drift_ms: int | None) -> None:
         self._max_drift_ms = max_drift_ms
@@ -41,11 +41,11 @@ class AlignmentGroup:
 
     @property
     def drift(self) -> list[Drift]:
-        """What each partition has reached so far, by label; none of those that never had a row."""
+        """The drift of each partition that has had rows, by label."""
         return [self._drift[partition] for partition in sorted(self._drift)]
 
     def reading(self, watermarks: Mapping[str, int]) -> list[str]:
-        """Begin a round: of the partitions that have rows left, with their watermarks, give who reads, by label."""
+        """Begin a round; return the labels of the partitions that read, of those with rows left in `watermarks`."""
         minimum = min((watermark for watermark in watermarks.values() if watermark != MIN), default=MIN)
         waiting = {p for p, watermark in watermarks.items() if self._waits(watermark, minimum)}
         for partition, watermark in watermarks.items():

@@ -1,13 +1,12 @@
-"""A custom generator is a class of the user's own, found by its name `package.module:Class`; a partition has one each.
+"""A custom generator is a user's class, named `package.module:Class`; each partition has its own instance.
 
-    Class(**arguments)            made when the partition joins
-    on_event(row, ts, output)     sees a row of the partition behind its judgement; what it emits counts at once
-    on_periodic_emit(output)      sees every emission there is, also where no row has come; those of all partitions are
-                                  combined together
+    Class(**arguments)            when the partition joins
+    on_event(row, ts, output)     for each row of the partition, after the row is judged; what it emits counts at once
+    on_periodic_emit(output)      for every emission, even if no row has come; partitions are combined after all emitted
 
 `row` is a dict of the source's columns, `ts` its event time in milliseconds. `output` has `emit_watermark(ms)`,
-`mark_idle()` and `mark_active()`. A generator is code that anyone can get wrong: what it raises, and what it emits that
-is no time of a table, is reported under its name. Rules 16-18, 25.
+`mark_idle()` and `mark_active()`. An exception of a generator, and a watermark that no table can contain, are reported
+under the name of the class. Rules 16-18, 25.
 """
 
 from __future__ import annotations
@@ -28,60 +27,65 @@ _LATEST_MS = floor_to_ms(micros(END_OF_INPUT))
 
 
 class GeneratorError(ValueError):
-    """A custom generator that cannot be found, made or run."""
+    """A custom generator that cannot be imported, made or run."""
 
 
 def new_generator(name: str | None, arguments: Mapping[str, Any]) -> WatermarkGenerator:
-    """Make a generator by its class's name. Raises GeneratorError for a class that is not there or cannot be made."""
+    """Return a generator of the named class. Raises GeneratorError if it cannot be imported or made."""
     if name is None:
-        raise GeneratorError("asked for a custom watermark, found no class; give package.module:Class")
+        raise GeneratorError("watermark.strategy custom: found no class; declare package.module:Class")
     made = _class(name)
     try:
         return _Custom(name, made(**arguments))
     except Exception as problem:
-        given = ", ".join(arguments) or "none"
+        names = ", ".join(arguments) or "none"
         raise GeneratorError(
-            f"asked for the watermark generator '{name}' with the arguments {given}, and making one failed: "
-            f"{_told(problem)}; its __init__ takes what watermark.arguments gives"
+            f"cannot make the watermark generator '{name}' with the arguments {names}: "
+            f"{_message(problem)}; its __init__ takes the arguments in watermark.arguments"
         ) from problem
 
 
 def _class(name: str) -> Callable[..., Any]:
-    where, _, path = name.partition(":")
-    if not where or not path:
-        raise GeneratorError(f"asked for the watermark generator '{name}', expected package.module:Class")
+    module, _, path = name.partition(":")
+    if not module or not path:
+        raise GeneratorError(f"found the watermark generator '{name}', expected package.module:Class")
     try:
-        found: Any = import_module(where)
+        value: Any = import_module(module)
     except Exception as problem:
         raise GeneratorError(
-            f"asked for the watermark generator '{name}', and importing {where} failed: {_told(problem)}; "
+            f"cannot import {module} of the watermark generator '{name}': {_message(problem)}; "
             "install it where Tidemark and Spark's workers run, or put its folder on PYTHONPATH"
         ) from problem
     for part in path.split("."):
-        if not hasattr(found, part):
-            own = [name for name, value in vars(found).items() if getattr(value, "__module__", "") == where]
-            there = ", ".join(getattr(found, "__all__", own)) or "none"
-            raise GeneratorError(f"asked for the watermark generator '{name}', {where} defines {there}")
-        found = getattr(found, part)
-    missing = [method for method in METHODS if not callable(getattr(found, method, None))]
-    if not isinstance(found, type) or missing:
+        if not hasattr(value, part):
+            defined = ", ".join(_public_names(value, module)) or "none"
+            raise GeneratorError(f"found no watermark generator '{name}'; {module} defines {defined}")
+        value = getattr(value, part)
+    missing = [method for method in METHODS if not callable(getattr(value, method, None))]
+    if not isinstance(value, type) or missing:
         lacks = f"has no method {' and no '.join(missing)}" if missing else "is no class"
         raise GeneratorError(
-            f"asked for the watermark generator '{name}', which {lacks}; a generator is a class with "
+            f"the watermark generator '{name}' {lacks}; a generator is a class with "
             "on_event(row, ts, output) and on_periodic_emit(output)"
         )
-    return found
+    return value
+
+
+def _public_names(owner: Any, module: str) -> list[str]:
+    """Return the names that `owner`, a module or class, defines in `module` or exports by `__all__`."""
+    exported = getattr(owner, "__all__", ())
+    return [n for n, v in vars(owner).items() if n in exported or getattr(v, "__module__", "") == module]
 
 
 class _Custom:
-    """The user's generator, with its faults reported under its name."""
+    """A user's generator; its exceptions are reported under its name."""
 
     def __init__(self, name: str, generator: WatermarkGenerator) -> None:
         self._name = name
         self._generator = generator
 
     def on_event(self, row: Mapping[str, Any], ts: int, output: WatermarkOutput) -> None:
-        """Show the row to the generator."""
+        """Pass the row to the generator."""
         try:
             self._generator.on_event(row, ts, _Checked(output))
         except Exception as problem:
@@ -95,11 +99,11 @@ class _Custom:
             raise self._failed("on_periodic_emit", problem) from problem
 
     def _failed(self, method: str, problem: Exception) -> GeneratorError:
-        return GeneratorError(f"the watermark generator '{self._name}' failed in {method}: {_told(problem)}")
+        return GeneratorError(f"the watermark generator '{self._name}' failed in {method}: {_message(problem)}")
 
 
 class _Checked:
-    """An output that takes whole milliseconds within the years of a table; MIN says nothing."""
+    """An output for whole milliseconds within the years of a table; MIN is passed on and has no effect."""
 
     def __init__(self, output: WatermarkOutput) -> None:
         self._output = output
@@ -119,5 +123,5 @@ class _Checked:
         self._output.emit_watermark(ms)
 
 
-def _told(problem: Exception) -> str:
+def _message(problem: Exception) -> str:
     return str(problem) if isinstance(problem, GeneratorError) else f"{type(problem).__name__}: {problem}"

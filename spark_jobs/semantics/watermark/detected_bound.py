@@ -1,10 +1,11 @@
-"""A detected bound is an out-of-orderness bound that a partition learns from its own rows; a custom generator to use.
+"""A detected bound is an out-of-orderness bound that a partition learns from its rows; it is a custom generator.
 
-    delay(row)    how far the row is behind the newest before it, at least 0
+    delay(row)    how far the row is behind the newest row before it, at least 0
     bound         the longest delay of the newest `rows` rows, at least `at_least_ms`
-    emitted       newest event time - bound - 1, at emissions, once `warm_up` rows have been seen
+    emitted       newest event time - bound - 1, at emissions, after `warm_up` rows
 
-A bound that grows pulls nothing back: a watermark lower than one before changes nothing (rule 4). Milliseconds.
+A bound that grows does not lower the watermark: a watermark lower than an earlier one changes nothing (rule 4).
+Milliseconds.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from spark_jobs.semantics.watermark.generators import WatermarkOutput
 
 
 class DetectedBound:
-    """The newest event time less the longest delay of late. Raises ValueError for fewer than one row to look at."""
+    """The newest event time less the longest recent delay. Raises ValueError for `rows` below 1."""
 
     def __init__(self, rows: int = 1000, warm_up: int = 100, at_least_ms: int = 0) -> None:
         if rows < 1:
@@ -25,7 +26,7 @@ class DetectedBound:
         self._rows, self._warm_up, self._at_least_ms = rows, warm_up, at_least_ms
         self._seen = 0
         self._newest: int | None = None
-        # (number, delay) of those rows that no later one exceeds: the longest delay of the newest rows is the first.
+        # (number, delay) of the rows that no later row exceeds: the first one is the longest delay of the newest rows.
         self._longest: deque[tuple[int, int]] = deque()
 
     def on_event(self, row: Mapping[str, Any], ts: int, output: WatermarkOutput) -> None:

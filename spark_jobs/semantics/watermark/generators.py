@@ -1,12 +1,12 @@
-"""A watermark `t` promises that no row with event time <= t will follow; a generator makes one from a partition's rows.
+"""A watermark `t` asserts that no row with event time <= t will follow; a generator makes it from a partition's rows.
 
 Bounded out-of-orderness with bound B >= 0, in milliseconds:
 
     m = max event time so far, MIN + B + 1 before the first row
     emitted at each periodic emit: m - B - 1
 
-so a row exactly B behind the newest is still ahead of the watermark. Monotonous is B = 0. A row moves `m` only; the
-value is seen at the next emit. The same value may be emitted again. Rules 2, 10-13, 17.
+A row exactly B behind the newest row is therefore still ahead of the watermark. Monotonous is B = 0. A row changes `m`
+only; the watermark changes at the next emission. The same value may be emitted again. Rules 2, 10-13, 17.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from spark_jobs.semantics.rows.instants import MIN
 
 
 class WatermarkOutput(Protocol):
-    """Where a generator's watermarks go, and what it says of its partition's idleness."""
+    """Where a generator sends its watermarks and the idleness of its partition."""
 
     def emit_watermark(self, watermark: int) -> None:
-        """Take a watermark; one that is not higher changes no value, but ends idleness like any (rule 24)."""
+        """Take a watermark; if it is not higher it changes no value, but it ends idleness (rule 24)."""
 
     def mark_idle(self) -> None:
-        """Take the partition out of the minimum until it speaks again."""
+        """Take the partition out of the minimum until it emits again."""
 
     def mark_active(self) -> None:
         """Take the partition into the minimum again, with the watermark that it had."""
@@ -34,10 +34,10 @@ class WatermarkGenerator(Protocol):
     """One source partition's watermarks."""
 
     def on_event(self, row: Mapping[str, Any], ts: int, output: WatermarkOutput) -> None:
-        """See a row, after it went downstream (rule 17)."""
+        """Take a row, after it went downstream (rule 17)."""
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """See an emission."""
+        """Emit, at an emission."""
 
 
 class BoundedOutOfOrderness:
@@ -62,7 +62,7 @@ class NoWatermarks:
     """No watermark at all: everything fires at the end of the input (rule 15)."""
 
     def on_event(self, row: Mapping[str, Any], ts: int, output: WatermarkOutput) -> None:
-        """Take no notice."""
+        """Do nothing: rows do not count."""
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
         """Emit nothing."""

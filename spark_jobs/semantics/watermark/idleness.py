@@ -1,14 +1,14 @@
-"""An idle partition has had no row for a time; it holds nobody back until it speaks again.
+"""An idle partition has had no row for longer than a timeout; it does not hold the others back until it emits again.
 
-With the timeout T > 0, in milliseconds of the arrival clock, looked at only at emissions:
+With the timeout T > 0, in milliseconds of the arrival clock, checked only at emissions:
 
     a row since the last emission       active, the timer is off
     else, the timer is off              the timer starts, still active
     else                                idle if now - start > T
 
-so the first emission after the last row sees activity, the second starts the timer. At an active emission the wrapped
-generator emits; at the first idle one the output is told, once. A row resets the timer but does not make the partition
-active: only its next watermark does, which a punctuated generator may owe for long. Rules 30-34.
+The first emission after the last row sees activity, and the second starts the timer. At an active emission the wrapped
+generator emits. The first idle emission marks the output idle, once. A row resets the timer but does not make the
+partition active: only its next watermark does, and a punctuated generator may not emit for long. Rules 30-34.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class IdlenessTimer:
         self._start_ms: int | None = None
 
     def activity(self) -> None:
-        """See a row."""
+        """Record a row."""
         self._had_activity = True
 
     def check(self) -> bool:
-        """Say at an emission whether the partition is idle."""
+        """Return at an emission whether the partition is idle."""
         if self._had_activity:
             self._had_activity, self._start_ms = False, None
         elif self._start_ms is None:
@@ -47,7 +47,7 @@ class IdlenessTimer:
 
 
 class WithIdleness:
-    """Any generator, silenced and marked idle while no rows come."""
+    """Any generator, kept from emitting and marked idle while its partition has no rows."""
 
     def __init__(self, generator: WatermarkGenerator, timer: IdlenessTimer) -> None:
         self._generator = generator
@@ -55,7 +55,7 @@ class WithIdleness:
         self._is_marked = False
 
     def on_event(self, row: Mapping[str, Any], ts: int, output: WatermarkOutput) -> None:
-        """Show the row to the generator and reset the timer."""
+        """Pass the row to the generator and reset the timer."""
         self._generator.on_event(row, ts, output)
         self._timer.activity()
         self._is_marked = False
@@ -70,5 +70,5 @@ class WithIdleness:
 
 
 def has_timed_out(quiet_ms: int, timeout_ms: int) -> bool:
-    """Say whether a partition has been quiet for longer than the timeout (strictly)."""
+    """Return True if a partition has been quiet for longer than the timeout (strictly)."""
     return quiet_ms > timeout_ms

@@ -4,12 +4,12 @@
     candidate   the minimum of w_p over the active p; if all are idle, the maximum of w_p over all
     C           rises to the candidate whenever that is larger, and stays otherwise
 
-A partition enters active, at MIN: C does not fall, but stands still until the newcomer has passed it. A partition that
-comes back from idleness with an older w_p stalls C in the same way. Without partitions there is no watermark at all.
+A partition joins active, at MIN: C does not fall, but stays until the new partition has passed it. A partition that
+becomes active again with an older w_p stops C in the same way. Without partitions there is no watermark.
 
-Any watermark of a partition makes it active, also a lower one. Deferred emissions are recorded and combined once, at
-`on_periodic_emit`; an immediate watermark is combined at once if it raises its partition's value and lies above C, an
-immediate change of idleness always. Rules 20-28, with all idle as Flink 2.3.0 has it (22, after V3).
+Any watermark of a partition makes it active, even a lower one. Deferred watermarks are recorded and combined once, at
+`on_periodic_emit`. An immediate watermark is combined at once if it raises its partition's value and lies above C; an
+immediate change of idleness always is. Rules 20-28, with all partitions idle as in Flink 2.3.0 (rule 22, semantics V3).
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from spark_jobs.semantics.rows.instants import MIN
+from spark_jobs.semantics.watermark.comparisons import advances
 from spark_jobs.semantics.watermark.generators import WatermarkOutput
-from spark_jobs.semantics.windows.lateness import advances
 
 
 @dataclass
@@ -30,16 +30,16 @@ class _Partial:
     is_idle: bool = False
 
     def emit(self, watermark: int) -> bool:
-        """Take a watermark; say whether it is the partition's highest."""
+        """Take a watermark; return True if it is the partition's highest."""
         self.is_idle = False
-        is_news = advances(watermark, self.watermark)
-        if is_news:
+        is_higher = advances(watermark, self.watermark)
+        if is_higher:
             self.watermark = watermark
-        return is_news
+        return is_higher
 
 
 class WatermarkMerge:
-    """The partitions' watermarks and their combination; `output` gets every new value of C, and that all are idle."""
+    """The partitions' watermarks and their combination; `output` gets each new value of C, and idleness of all."""
 
     def __init__(self, output: WatermarkOutput) -> None:
         self._output = output
@@ -52,19 +52,19 @@ class WatermarkMerge:
         return {name: partial.watermark for name, partial in self._partitions.items()}
 
     def register(self, partition: str) -> None:
-        """Let a new partition take part, active at MIN (rule 26)."""
+        """Add a new partition, active at MIN (rule 26)."""
         self._partitions[partition] = _Partial()
 
     def deferred(self, partition: str) -> WatermarkOutput:
-        """Give the output whose watermarks and idleness wait for `on_periodic_emit`."""
+        """Return the output whose watermarks and idleness wait for `on_periodic_emit`."""
         return _Deferred(self._partitions[partition])
 
     def immediate(self, partition: str) -> WatermarkOutput:
-        """Give the output whose watermarks and idleness are combined at once (rule 25)."""
+        """Return the output whose watermarks and idleness are combined at once (rule 25)."""
         return _Immediate(self._partitions[partition], self._combine_above, self.on_periodic_emit)
 
     def on_periodic_emit(self) -> None:
-        """Combine what the partitions have recorded; tell the output what is new (rules 21, 22)."""
+        """Combine the recorded watermarks; send a new value or idleness to the output (rules 21, 22)."""
         if not self._partitions:
             return
         active = [partial.watermark for partial in self._partitions.values() if not partial.is_idle]

@@ -1,24 +1,22 @@
-"""A punctuated watermark stands in the rows: a row that fulfils a condition carries one, and emits it at once.
+"""A punctuated watermark stands in the rows: a row that fulfils a condition carries a watermark, and emits it at once.
 
     marked    the condition is true (not null)
     emits     the value that the row carries, or its event time, in milliseconds, floored; nothing if that is null
 
-There is no 1 ms less as with a bound: the value is the watermark. The row itself was judged before, by the watermark of
-the rows before it, since a generator sees a row when it has gone downstream. Emissions add nothing. Rules 14, 16, 17.
+The watermark is the value itself, without the 1 ms that a bound subtracts. The row itself is judged by the watermark of
+the rows before it, because a generator takes a row after it went downstream. Emissions add nothing. Rules 14, 16, 17.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spark_jobs.semantics.rows.event_time import TimeReader
 from spark_jobs.semantics.rows.expressions import Expression
 from spark_jobs.semantics.rows.instants import floor_to_ms
+from spark_jobs.semantics.spec import TimeField
 from spark_jobs.semantics.watermark.generators import WatermarkOutput
-
-if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import TimeField
 
 
 class Punctuated:
@@ -26,7 +24,7 @@ class Punctuated:
 
     def __init__(self, when: str | None, value: TimeField | None) -> None:
         if when is None:
-            raise ValueError("asked for a punctuated watermark, found no condition `when` that marks rows")
+            raise ValueError("watermark.strategy punctuated: found no condition `when` that marks rows; declare it")
         self._when = Expression(when)
         self._value = None if value is None else TimeReader(value)
 
@@ -34,12 +32,12 @@ class Punctuated:
         """Emit the watermark of a marked row."""
         if not self._when.evaluate(row):
             return
-        carried = ts if self._value is None else self._carried(self._value, row)
-        if carried is not None:
-            output.emit_watermark(carried)
+        watermark = ts if self._value is None else self._carried(self._value, row)
+        if watermark is not None:
+            output.emit_watermark(watermark)
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Emit nothing: what there was to say was said with the row."""
+        """Emit nothing: watermarks are emitted at rows."""
 
     def _carried(self, value: TimeReader, row: Mapping[str, Any]) -> int | None:
         us = value.micros(row)

@@ -1,12 +1,12 @@
 """Rounds are the arrival order of partitions that have broker offsets and no common clock.
 
     round k = 1, 2, ...    each partition, by label, reads its next n rows by offset, unless it waits (`alignment`)
-    clock of round k       k * update interval, since 1970: made up, and the clock of emissions
+    clock of round k       k * update interval, since 1970: an artificial clock, which is also the clock of emissions
     position               (clock, partition, offset, ties)
 
-A partition's watermark at the beginning of a round is that of the rows it has read, whatever is emitted; a strategy
-that does not follow from rows alone (a lag behind the clock, a class of the user's, none) has none here, and is aligned
-with nobody. Equal offsets are told apart like equal times. Page section B2.4, rule 98.
+A partition's watermark at the beginning of a round is that of the rows it has read, emitted or not. A strategy that
+does not follow rows alone (time lag, custom, none) has no such watermark and cannot be aligned. Rows with equal offsets
+are ordered like rows with equal times. Semantics B2, rule 98.
 """
 
 from __future__ import annotations
@@ -15,32 +15,30 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count, groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from spark_jobs.semantics.rows.clock import ArrivalClock
 from spark_jobs.semantics.rows.events import Event
 from spark_jobs.semantics.rows.instants import MIN
+from spark_jobs.semantics.spec import ReplaySpec, Watermark
 from spark_jobs.semantics.watermark.alignment import AlignmentGroup, Drift
 from spark_jobs.semantics.watermark.generators import NoWatermarks
-from spark_jobs.semantics.watermark.strategy import follows_rows, generator
-
-if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import Pipeline, Watermark
+from spark_jobs.semantics.watermark.strategy import generator
 
 
 class Rounds:
     """The interleaving of one source's rows; `drift` is complete when all events have been read."""
 
-    def __init__(self, pipeline: Pipeline) -> None:
-        alignment = pipeline.watermark.alignment
-        if alignment is not None and not follows_rows(pipeline.watermark):
-            strategy = pipeline.watermark.strategy.value
+    def __init__(self, spec: ReplaySpec) -> None:
+        alignment = spec.watermark.alignment
+        if alignment is not None and not spec.watermark.follows_rows:
+            strategy = spec.watermark.strategy.value
             raise ValueError(
-                f"asked to align partitions by watermark.strategy {strategy}, which tells none from rows alone"
+                f"cannot align partitions by watermark.strategy {strategy}, which does not follow rows alone"
             )
-        self._declared = replace(pipeline.watermark, idle_timeout_ms=None)
-        self._rows = pipeline.replay.rows_per_round
-        self._interval_us = update_interval_ms(pipeline.watermark) * 1000
+        self._declared = replace(spec.watermark, idle_timeout_ms=None)
+        self._rows = spec.replay.rows_per_round
+        self._interval_us = spec.watermark.round_ms * 1000
         self._group = AlignmentGroup(None if alignment is None else alignment.max_drift_ms)
 
     @property
@@ -49,7 +47,7 @@ class Rounds:
         return self._group.drift
 
     def read(self, events: Iterable[Event]) -> Iterator[Event]:
-        """Give the events, which come by partition and offset, in the order of rounds, with clock and position."""
+        """Return the events in the order of rounds, with clock and position; they come by partition and offset."""
         readers = [_Reader(p, rows, self._declared) for p, rows in groupby(events, key=lambda event: event.partition)]
         for number in count(1):
             left = {reader.partition: reader for reader in readers if reader.has_rows}
@@ -68,7 +66,7 @@ class _Reader:
         self.partition = partition
         self._rows = deque(rows)
         self._highest = MIN
-        self._generator = generator(declared, ArrivalClock()) if follows_rows(declared) else NoWatermarks()
+        self._generator = generator(declared, ArrivalClock()) if declared.follows_rows else NoWatermarks()
 
     @property
     def has_rows(self) -> bool:
@@ -88,39 +86,34 @@ class _Reader:
         self._highest = max(self._highest, watermark)
 
     def mark_idle(self) -> None:
-        """Go on: no reader falls idle."""
+        """Do nothing: no reader falls idle."""
 
     def mark_active(self) -> None:
-        """Go on."""
+        """Do nothing."""
 
 
-class Simulated(NamedTuple):
-    """Rounds without rows: (partition, chunk, round) of every chunk in the order in which they are read, and drift."""
+class RoundSequence(NamedTuple):
+    """Rounds of chunks: (partition, chunk, round) of every chunk, in the order of reading, and the drift."""
 
     read: list[tuple[str, int, int]]
     drift: list[Drift]
 
 
-def simulated(chunks: Mapping[str, Sequence[int]], max_drift_ms: int | None) -> Simulated:
-    """Go through the rounds of partitions that are cut into chunks, each what a partition reads in one round.
+def simulated(chunks: Mapping[str, Sequence[int]], max_drift_ms: int | None) -> RoundSequence:
+    """Return the rounds of partitions cut into chunks; a chunk is the rows that a partition reads in one round.
 
-    `chunks` has for each partition the highest watermark that each of its chunks tells, in order, MIN for none.
+    `chunks` has for each partition the highest watermark of each of its chunks, in order, MIN for none.
     """
-    group, found = AlignmentGroup(max_drift_ms), list[tuple[str, int, int]]()
+    group, reads = AlignmentGroup(max_drift_ms), list[tuple[str, int, int]]()
     reached, done = dict.fromkeys(chunks, MIN), dict.fromkeys(chunks, 0)
-    left = {partition for partition, told in chunks.items() if told}
+    left = {partition for partition, watermarks in chunks.items() if watermarks}
     number = 0
     while left:
         number += 1
         for partition in group.reading({p: reached[p] for p in left}):
             at = done[partition]
-            found.append((partition, at, number))
+            reads.append((partition, at, number))
             reached[partition] = max(reached[partition], chunks[partition][at])
             done[partition] += 1
         left = {partition for partition in left if done[partition] < len(chunks[partition])}
-    return Simulated(found, group.drift)
-
-
-def update_interval_ms(declared: Watermark) -> int:
-    """Give how long a round takes."""
-    return 1_000 if declared.alignment is None else declared.alignment.update_interval_ms
+    return RoundSequence(reads, group.drift)

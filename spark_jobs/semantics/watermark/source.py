@@ -1,26 +1,24 @@
-"""A source is where a watermark starts: partitions, each with a generator of its own, and a main output beside them.
+"""A source is where a watermark starts: partitions, each with its generator, and a main output beside them.
 
-The main output has a generator that sees no row; both are merged into what leaves the source (`source_output`). What it
-sends on is one channel of whatever reads it: the only one, an input of a join, or one of a union's.
+The main output has a generator that gets no row; partitions and main output are merged into the source's output
+(`source_output`). That output is one channel of the reader: its only channel, an input of a join, or one of a union.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spark_jobs.semantics.rows.clock import ArrivalClock
+from spark_jobs.semantics.spec import Watermark
 from spark_jobs.semantics.watermark.generators import WatermarkOutput
 from spark_jobs.semantics.watermark.source_output import SourceOutput
 from spark_jobs.semantics.watermark.source_partitions import SourcePartitions
 from spark_jobs.semantics.watermark.strategy import generator
 
-if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import Watermark
-
 
 class WatermarkedSource:
-    """The generators of one source; `declared` partitions exist from the beginning, `downstream` is told."""
+    """The generators of one source; `declared` partitions exist from the beginning, watermarks go `downstream`."""
 
     def __init__(
         self, watermark: Watermark, clock: ArrivalClock, declared: Iterable[str], downstream: WatermarkOutput
@@ -37,7 +35,7 @@ class WatermarkedSource:
         return self._partitions.watermarks
 
     def on_event(self, partition: str, row: Mapping[str, Any], ts: int) -> None:
-        """Show a row to its partition's generator."""
+        """Pass a row to its partition's generator."""
         self._partitions.on_event(partition, row, ts)
 
     def on_periodic_emit(self) -> None:

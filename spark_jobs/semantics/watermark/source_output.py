@@ -1,14 +1,13 @@
 """A source's output is what leaves a source: the watermark of its partitions, and whether the whole source is idle.
 
-A source speaks through two sides: its partitions, merged, and a main output, which has a generator of its own that
-sees no row. Both begin silent. A side is silent until it emits a watermark, and again when it is marked idle.
+A source has two sides: its merged partitions, and a main output, whose generator gets no row. Both are silent at first.
+A side is silent until it emits a watermark, and again when it is marked idle.
 
-    watermark   sent if it is higher than all before, whichever side it comes from; before it that the source is active,
-                if it was idle
-    idle        sent once, when a side is marked idle and the other is silent
+    watermark   sent if it is higher than all before, from either side; if the source was idle, active is sent first
+    idle        sent once, when a side is marked idle and the other side is silent
 
-So a source whose partitions have emitted nothing yet is idle as soon as its main output is, and a source that follows
-the clock emits without partitions. A source that has said it is idle is so until a higher watermark. Rules 4, 29.
+A source whose partitions have emitted nothing is therefore idle as soon as its main output is, and a source that
+follows the clock emits without partitions. An idle source stays idle until a higher watermark. Rules 4, 29.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from spark_jobs.semantics.rows.instants import MIN
+from spark_jobs.semantics.watermark.comparisons import advances
 from spark_jobs.semantics.watermark.generators import WatermarkOutput
-from spark_jobs.semantics.windows.lateness import advances
 
 
 class SourceOutput:
-    """The two sides of a source; `downstream` is told what leaves it."""
+    """The two sides of a source; watermarks and idleness go `downstream`."""
 
     def __init__(self, downstream: WatermarkOutput) -> None:
         self._downstream = downstream
@@ -36,24 +35,24 @@ class SourceOutput:
 
     @property
     def main(self) -> WatermarkOutput:
-        """The side of the source's own generator."""
+        """The side of the main output."""
         return self._sides[1]
 
     def emit(self, watermark: int) -> None:
-        """Send a watermark on if it is news."""
+        """Send a watermark on if it is higher than all before."""
         if advances(watermark, self._watermark):
             self._watermark = watermark
             self.wake()
             self._downstream.emit_watermark(watermark)
 
     def fall_silent(self) -> None:
-        """Send that the source is idle, if both sides are silent and it is news."""
+        """Mark the source idle, if both sides are silent and it was active."""
         if not self._is_idle and all(side.is_silent for side in self._sides):
             self._is_idle = True
             self._downstream.mark_idle()
 
     def wake(self) -> None:
-        """Send that the source is active, if it is news."""
+        """Mark the source active, if it was idle."""
         if self._is_idle:
             self._is_idle = False
             self._downstream.mark_active()

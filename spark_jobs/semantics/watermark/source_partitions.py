@@ -1,11 +1,8 @@
-"""A source partition is a split of the source that has a watermark of its own, named by its label.
+"""A source partition is a split of the source that has its own watermark, named by its label (`rows.partition_labels`).
 
-    label = its column values as text joined by '|', 'null' for a missing value; '' where no column is declared
-
-Rows with equal labels are one partition; a missing value names a partition like any other. Declared partitions exist
-from the beginning; any other joins with its first row. Each has its own generator; a row is seen by its partition's
-alone, an emission by all. What a generator says at a row is combined at once, at an emission when all have spoken.
-Rules 17, 19a, 20, 25, 26.
+Declared partitions exist from the beginning; any other partition joins with its first row. Each has its own generator,
+which gets the rows of its partition and every emission. Watermarks at a row are combined at once. Watermarks at an
+emission are combined after all partitions have emitted. Rules 17, 19a, 20, 25, 26.
 """
 
 from __future__ import annotations
@@ -15,11 +12,6 @@ from typing import Any
 
 from spark_jobs.semantics.watermark.generators import WatermarkGenerator, WatermarkOutput
 from spark_jobs.semantics.watermark.multiplexer import WatermarkMerge
-
-
-def label(values: Iterable[Any]) -> str:
-    """Name the partition with these column values."""
-    return "|".join(_text(value) for value in values)
 
 
 class SourcePartitions:
@@ -44,7 +36,7 @@ class SourcePartitions:
         return self._merge.partitions
 
     def on_event(self, partition: str, row: Mapping[str, Any], ts: int) -> None:
-        """Show a row to its partition's generator; the partition's first row makes it exist."""
+        """Pass a row to its partition's generator; a partition joins with its first row."""
         if partition not in self._generators:
             self._join(partition)
         self._generators[partition].on_event(row, ts, self._merge.immediate(partition))
@@ -58,9 +50,3 @@ class SourcePartitions:
     def _join(self, partition: str) -> None:
         self._generators[partition] = self._new_generator()
         self._merge.register(partition)
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return "null"
-    return str(value).lower() if isinstance(value, bool) else str(value)

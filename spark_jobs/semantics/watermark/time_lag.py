@@ -1,7 +1,7 @@
-"""A time-lag watermark follows the arrival clock, whatever the rows say: `now - lag` at each emission, lag >= 0.
+"""A time-lag watermark follows the arrival clock and ignores the rows: `now - lag` at each emission, lag >= 0.
 
-With emissions by the clock it goes on where no row arrives, so each tick counts, not only those after rows. A row older
-than the lag at its arrival is behind the watermark. Rule 18; Flink's documentation, "Time Lag Watermark Generator".
+With emissions by the clock it rises even if no row arrives, so each tick counts, not only the ticks after rows. A row
+whose delay exceeds the lag is behind the watermark. Rule 18; Flink's documentation, "Time Lag Watermark Generator".
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class TimeLag:
         self._clock = clock
 
     def on_event(self, row: Mapping[str, Any], ts: int, output: WatermarkOutput) -> None:
-        """Take no notice."""
+        """Do nothing: rows do not count."""
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
         """Emit the clock less the lag."""

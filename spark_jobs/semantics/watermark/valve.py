@@ -1,14 +1,14 @@
-"""A valve merges the channels of a shuffle: the minimum over the aligned ones, which no straggler holds up.
+"""A valve merges the channels of a shuffle: the minimum over the aligned channels. A straggler does not hold it up.
 
     w_c        the highest watermark that channel c has sent while it was active and the valve not idle, MIN at first
     aligned    c counts in the minimum: from the beginning, not while idle, and after idleness only once w_c >= C
     C          what was last sent; rises to the minimum of w_c over the aligned c whenever that is larger
 
-A channel that falls idle with w_c = C sets free what it held back: the minimum over the rest, or if it was the last the
-maximum over all, before the valve itself is idle. One that falls idle with another w_c changes no watermark, and an
-active channel that is not aligned yet keeps the others going: without an aligned channel nothing is sent. A partition
-that comes back behind the others stalls a source (`merge`), a channel does not stall a valve. Rules 35-38, as Flink
-2.3.0 has them (36, 37 before V4).
+A channel that falls idle with w_c = C releases what it held back: the minimum over the other channels. If it was the
+last active one, the maximum over all is sent before the valve itself is idle. A channel that falls idle with another
+w_c changes no watermark. An active channel that is not aligned yet does not count: without an aligned channel nothing
+is sent. A partition that becomes active behind the others stops a source (`multiplexer`); a channel does not stop a
+valve. Rules 35-38, as in Flink 2.3.0 (rules 36 and 37 before semantics V4).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from spark_jobs.semantics.rows.instants import MIN
+from spark_jobs.semantics.watermark.comparisons import advances, has_caught_up
 from spark_jobs.semantics.watermark.generators import WatermarkOutput
-from spark_jobs.semantics.windows.lateness import advances, has_caught_up
 
 
 class Valve:
-    """The channels of one input; `downstream` is told what leaves it. Raises ValueError for fewer than one channel."""
+    """The channels of one input; the minimum goes `downstream`. Raises ValueError for fewer than one channel."""
 
     def __init__(self, channels: int, downstream: WatermarkOutput) -> None:
         if channels < 1:
@@ -34,7 +34,7 @@ class Valve:
 
     @property
     def channels(self) -> Sequence[WatermarkOutput]:
-        """What each channel's sender speaks to."""
+        """The output for the sender of each channel."""
         return self._channels
 
     @property
@@ -64,7 +64,7 @@ class Valve:
         self._downstream.mark_idle()
 
     def wake(self, channel: _Channel) -> None:
-        """Let a channel that was idle speak again; it counts if it is not behind."""
+        """Make an idle channel active; it counts if it is not behind."""
         channel.is_idle = False
         channel.is_aligned = has_caught_up(channel.watermark, self._watermark)
         if self._is_idle:

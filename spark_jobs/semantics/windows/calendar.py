@@ -1,9 +1,9 @@
-"""The window calendar says when each window fires and when its state goes: at which emission, at which watermark.
+"""The window calendar records when each window fires and when its state goes: the emission and its watermark.
 
     fires    the first advance of the combined watermark with W >= last
     closes   the first advance with W >= cleanup = last + allowed lateness
 
-Here it is read off the advances as they happened; the Spark code computes it by first passage. Page sections B1, B4.
+Here it is looked up in the recorded advances; the Spark code computes it by first passage. Semantics B1, B4.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from spark_jobs.semantics.windows.window_assigners import TimeWindow
 
 @dataclass(frozen=True)
 class Advance:
-    """An emission that raised the combined watermark: its clock, and what the partitions had reached.
+    """An emission that raised the combined watermark: its clock, and the watermark of every partition.
 
-    The end of the input is no emission of the partitions': there `partitions` is None.
+    At the end of the input no partition emits, and `partitions` is None.
     """
 
     clock_us: int
@@ -44,11 +44,11 @@ class WindowCalendar:
         self._advances.append(advance)
 
     def fires(self, window: TimeWindow) -> Advance | None:
-        """Give the advance that fires a window; None if none has."""
+        """Return the advance that fires a window; None if none has."""
         return self._first(lambda watermark: is_complete(window, watermark))
 
     def closes(self, window: TimeWindow, allowed_lateness_ms: int) -> Advance | None:
-        """Give the advance that ends a window's state; None if none has."""
+        """Return the advance that ends a window's state; None if none has."""
         return self._first(lambda watermark: is_closed(window, allowed_lateness_ms, watermark))
 
     def _first(self, holds: Callable[[int], bool]) -> Advance | None:

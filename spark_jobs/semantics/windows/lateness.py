@@ -1,4 +1,4 @@
-"""Lateness is where a row's window stands against the watermark before the row; every comparison with one is here.
+"""Lateness is the place of a row's window relative to the watermark before the row; all comparisons of both are here.
 
 With `last` the window's last instant, L the allowed lateness, W the watermark before the row, all in milliseconds:
 
@@ -7,14 +7,14 @@ With `last` the window's last instant, L the allowed lateness, W the watermark b
     late       last <= W < cleanup
     too late   cleanup <= W
 
-The window is judged, not the row: a row behind the watermark is on time while its window is open. At L = 0 nothing is
-late, since a window that has fired is gone. A row is dropped when all its windows are too late for it, or it has none;
-what is dropped is reported as too late only if
+The window is judged, not the row: a row behind the watermark is on time while its window is open. At L = 0 no row is
+late, since a window that has fired is gone. A row is dropped when all its windows are too late for it, or it has none.
+A dropped row is reported as too late only if
 
     ts + L <= W
 
-which a row with windows always fulfils. A join has no windows and judges the row itself: late if ts < W. Rules 4,
-50-55, 60-65, 91.
+which is always true for a row with windows. A join by interval has no windows and judges the row itself: late if
+ts < W. Rules 4, 50-55, 60-65, 91.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from spark_jobs.semantics.windows.window_assigners import TimeWindow
 
 
 class Lateness(Enum):
-    """How a window sees a row."""
+    """The lateness of a row for one window."""
 
     ON_TIME = "on_time"
     LATE = "late"
@@ -35,62 +35,47 @@ class Lateness(Enum):
 
 
 def cleanup_time(window: TimeWindow, allowed_lateness_ms: int) -> int:
-    """Give the watermark at which the window's state goes (rule 50)."""
+    """Return the watermark at which the window's state is dropped (rule 50)."""
     return clamped_add(window.last, allowed_lateness_ms)
 
 
-def advances(watermark: int, current: int) -> bool:
-    """Say whether a watermark is news: only strictly larger values are (rule 4)."""
-    return watermark > current
-
-
-def has_caught_up(watermark: int, combined: int) -> bool:
-    """Say whether a channel that was idle counts again, being not behind what was sent (rule 37)."""
-    return watermark >= combined
-
-
-def is_ahead(watermark: int, group_minimum: int, max_drift_ms: int) -> bool:
-    """Say whether a partition has to wait for the slowest of its group (rule 98, strictly)."""
-    return watermark > clamped_add(group_minimum, max_drift_ms)
-
-
 def is_complete(window: TimeWindow, watermark: int) -> bool:
-    """Say whether the window has fired at this watermark, or fires now (rules 2, 60)."""
+    """Return True if the window has fired at this watermark, or fires now (rules 2, 60)."""
     return watermark >= window.last
 
 
 def is_closed(window: TimeWindow, allowed_lateness_ms: int, watermark: int) -> bool:
-    """Say whether the window's state is gone at this watermark (rule 51)."""
+    """Return True if the window's state is gone at this watermark (rule 51)."""
     return cleanup_time(window, allowed_lateness_ms) <= watermark
 
 
 def is_due(timer: int, watermark: int) -> bool:
-    """Say whether a timer runs at this watermark (rule 61)."""
+    """Return True if a timer runs at this watermark (rule 61)."""
     return timer <= watermark
 
 
 def judge(window: TimeWindow, allowed_lateness_ms: int, watermark: int) -> Lateness:
-    """Say how the window sees a row that comes when the watermark is `watermark`."""
+    """Return the lateness for the window of a row that comes at this watermark."""
     if is_closed(window, allowed_lateness_ms, watermark):
         return Lateness.TOO_LATE
     return Lateness.LATE if is_complete(window, watermark) else Lateness.ON_TIME
 
 
 def is_behind(ts: int, allowed_lateness_ms: int, watermark: int) -> bool:
-    """Say whether a row that no window took is reported as too late (rule 53)."""
+    """Return True if a row that no window took is reported as too late (rule 53)."""
     return ts + allowed_lateness_ms <= watermark
 
 
 def is_behind_strictly(ts: int, watermark: int) -> bool:
-    """Say whether a row is late for a join (rule 91); one at the watermark is not."""
+    """Return True if a row is late for a join (rule 91); one at the watermark is not."""
     return ts < watermark
 
 
-def fate(seen: Collection[Lateness], ts: int, allowed_lateness_ms: int, watermark: int) -> Lateness | None:
-    """Give the best of how a row's windows saw it; for a row without windows too late, or None if it just vanishes.
+def fate(verdicts: Collection[Lateness], ts: int, allowed_lateness_ms: int, watermark: int) -> Lateness | None:
+    """Return the best lateness of a row's windows; without windows TOO_LATE, or None for an unassigned row.
 
     A row is too late only if no window took it (rules 52, 53).
     """
-    if seen:
-        return min(seen, key=list(Lateness).index)
+    if verdicts:
+        return min(verdicts, key=list(Lateness).index)
     return Lateness.TOO_LATE if is_behind(ts, allowed_lateness_ms, watermark) else None

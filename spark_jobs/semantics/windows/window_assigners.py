@@ -16,12 +16,10 @@ before the offset are as regular as all others. Rules 3, 40-42.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, assert_never
 
 from spark_jobs.semantics.rows.instants import MIN
-
-if TYPE_CHECKING:
-    from spark_jobs.pipeline.model import Windows
+from spark_jobs.semantics.spec import WindowKind, Windows
 
 #: The most slides that a sliding window may span.
 MOST_WINDOWS = 10_000_000
@@ -43,7 +41,7 @@ class WindowAssigner(Protocol):
     """Which windows an instant belongs to."""
 
     def assign(self, ts: int) -> tuple[TimeWindow, ...]:
-        """Give the windows of an instant."""
+        """Return the windows of an instant."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class TumblingWindows:
             )
 
     def assign(self, ts: int) -> tuple[TimeWindow, ...]:
-        """Give the one window of `ts`. Raises ValueError for MIN, which stands for no timestamp (rule 3)."""
+        """Return the one window of `ts`. Raises ValueError for MIN, which stands for no timestamp (rule 3)."""
         _require_event_time(ts)
         start = window_start(ts, offset_ms=self.offset_ms, size_ms=self.size_ms)
         return (TimeWindow(start, start + self.size_ms),)
@@ -94,7 +92,7 @@ class SlidingWindows:
             )
 
     def assign(self, ts: int) -> tuple[TimeWindow, ...]:
-        """Give the windows of `ts`, the newest first; maybe none. Raises ValueError for MIN (rule 3)."""
+        """Return the windows of `ts`, the newest first; maybe none. Raises ValueError for MIN (rule 3)."""
         _require_event_time(ts)
         newest = window_start(ts, offset_ms=self.offset_ms, size_ms=self.slide_ms)
         return tuple(
@@ -103,20 +101,24 @@ class SlidingWindows:
 
 
 def window_start(ts: int, *, offset_ms: int, size_ms: int) -> int:
-    """Give the newest start on the grid `offset + k*size` that is not after `ts` (rule 40)."""
+    """Return the newest start on the grid `offset + k*size` that is not after `ts` (rule 40)."""
     # Python's % is floorMod for a positive divisor; Java's and Spark's % is not.
     return ts - (ts - offset_ms) % size_ms
 
 
 def assigner(declared: Windows) -> WindowAssigner:
-    """Make the assigner of tumbling or sliding windows that a pipeline declares. Raises ValueError for other kinds."""
-    if declared.kind == "tumbling":
-        return TumblingWindows(declared.size_ms, declared.offset_ms)
-    if declared.kind == "sliding":
-        return SlidingWindows(declared.size_ms, declared.slide_ms, declared.offset_ms)
-    raise ValueError(f"found window kind '{declared.kind}', known: session, sliding, tumbling")
+    """Return the assigner of declared tumbling or sliding windows. Raises ValueError for windows without a grid."""
+    match declared.kind:
+        case WindowKind.TUMBLING:
+            return TumblingWindows(declared.size_ms, declared.offset_ms)
+        case WindowKind.SLIDING:
+            return SlidingWindows(declared.size_ms, declared.slide_ms, declared.offset_ms)
+        case WindowKind.SESSION | WindowKind.NONE:
+            raise ValueError(f"found window kind '{declared.kind}', expected sliding or tumbling")
+        case _:
+            assert_never(declared.kind)
 
 
 def _require_event_time(ts: int) -> None:
     if ts == MIN:
-        raise ValueError("asked for the window of a row without an event time; sort such rows out before")
+        raise ValueError("found a row without an event time, which has no window; leave out invalid rows")

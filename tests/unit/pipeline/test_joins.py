@@ -8,8 +8,8 @@ from dataclasses import asdict
 
 import pytest
 
-from spark_jobs import __version__
 from spark_jobs.pipeline import PipelineError, parse
+from spark_jobs.pipeline.fingerprint import FORMAT
 from spark_jobs.pipeline.joining import bounds, joining
 from spark_jobs.pipeline.model import Expectation, Join, Placement, Strategy
 from spark_jobs.semantics.joins.interval_join import JoinBounds
@@ -128,7 +128,7 @@ def test_a_pipeline_without_a_join_or_complete_results_keeps_its_fingerprint() -
     assert found.join is None
     without = {k: v for k, v in asdict(found).items() if k not in ("quality", "repair", "schedule", "path", "join")}
     del without["replay"]["mode"]
-    told = json.dumps([__version__, without], sort_keys=True, default=str)
+    told = json.dumps([FORMAT, without], sort_keys=True, default=str)
     assert found.fingerprint == hashlib.sha256(told.encode()).hexdigest()[:16]
 
 

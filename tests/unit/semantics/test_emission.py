@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -95,9 +93,3 @@ def test_clocks_that_never_emit_are_refused() -> None:
         Every(0, 0)
     assert told(EveryN(1), 1) == ["row 1", "emit 1"]
     assert told(Every(1, 0), 1, 2) == ["row 1", "emit 2", "row 2"]
-
-
-def test_unknown_kinds_of_emission_are_refused() -> None:
-    unknown: Any = SimpleNamespace(kind=SimpleNamespace(value="never"))
-    with pytest.raises(ValueError, match="found emission kind 'never', known: every, every_n, per_event"):
-        emission_clock(unknown)

@@ -11,7 +11,7 @@ from spark_jobs.pipeline.model import Order, Pipeline, SourcePartition, UnitedSo
 from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
 from spark_jobs.semantics.rows.events import Event, event_reader
 from spark_jobs.semantics.rows.instants import micros
-from spark_jobs.semantics.watermark.source_partitions import label
+from spark_jobs.semantics.rows.partition_labels import label
 from tests.unit.semantics.streams import Change, at, row
 
 

@@ -134,12 +134,12 @@ def test_expressions_are_evaluated_on_any_thread() -> None:
 
 
 def test_bad_grammar_is_refused_with_sqlites_reason() -> None:
-    with pytest.raises(UnreadableExpressionError, match=r"SQLite says: .*syntax error"):
+    with pytest.raises(UnreadableExpressionError, match=r"SQLite error: .*syntax error"):
         Expression("delay > > 1").evaluate(ROW)
 
 
 def test_a_column_that_is_not_there_is_named_with_those_that_are() -> None:
-    with pytest.raises(UnknownColumnError, match="'dealy', the row has carrier, delay"):
+    with pytest.raises(UnknownColumnError, match="'dealy'; the row has carrier, delay"):
         Expression("dealy > 1").evaluate({"carrier": "AA", "delay": 1})
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from spark_jobs.semantics.rows.instants import MAX, MIN
-from spark_jobs.semantics.windows.lateness import Lateness, advances, cleanup_time, is_due, judge
+from spark_jobs.semantics.watermark.comparisons import advances
+from spark_jobs.semantics.windows.lateness import Lateness, cleanup_time, is_due, judge
 from spark_jobs.semantics.windows.window_assigners import TimeWindow
 
 WINDOW = TimeWindow(1000, 2000)

@@ -7,9 +7,10 @@ from decimal import Decimal
 import pytest
 
 from spark_jobs.semantics.rows.instants import MIN
+from spark_jobs.semantics.rows.partition_labels import label
 from spark_jobs.semantics.watermark.generators import BoundedOutOfOrderness
 from spark_jobs.semantics.watermark.multiplexer import WatermarkMerge
-from spark_jobs.semantics.watermark.source_partitions import SourcePartitions, label
+from spark_jobs.semantics.watermark.source_partitions import SourcePartitions
 from tests.unit.semantics.outputs import Output
 
 

@@ -9,12 +9,19 @@ from typing import Any
 
 import pytest
 
+from spark_jobs.replay.watermark.partition_runner import (
+    Change,
+    ChangeKind,
+    CombinedAdvance,
+    PartitionMerge,
+    PartitionRunner,
+    SourceMerge,
+)
 from spark_jobs.semantics.rows.instants import MIN
 from spark_jobs.semantics.watermark.generators import WatermarkOutput
-from spark_jobs.semantics.watermark.partition_changes import Change, Combined, Kind, PartitionAlone, Recombined
 from spark_jobs.semantics.watermark.source_output import SourceOutput
 from spark_jobs.semantics.watermark.source_partitions import SourcePartitions
-from spark_jobs.semantics.watermark.union import Reader, Reunited, inputs, union
+from spark_jobs.semantics.watermark.union import Reader, inputs, union
 
 NAMES, DECLARED = "abc", "ab"
 
@@ -48,12 +55,12 @@ class Sent:
     """What a merge sends on, with what its partitions had reached; `joining` names the one that is made next."""
 
     def __init__(self, seed: int) -> None:
-        self.risen: list[Combined] = []
+        self.risen: list[CombinedAdvance] = []
         self.joining = ""
         self.partitions = SourcePartitions(lambda: Erratic(f"{seed}-{self.joining}"), declared=(), output=self)
 
     def emit_watermark(self, watermark: int) -> None:
-        self.risen.append(Combined(watermark, dict(self.partitions.watermarks)))
+        self.risen.append(CombinedAdvance(watermark, dict(self.partitions.watermarks)))
 
     def mark_idle(self) -> None:
         """Go on."""
@@ -63,17 +70,17 @@ class Sent:
 
 
 @pytest.mark.parametrize("seed", range(200))
-def test_changes_give_the_watermarks_of_all_that_was_said(seed: int) -> None:
+def test_changes_give_the_watermarks_of_partitions_side_by_side(seed: int) -> None:
     draw, sent = random.Random(seed), Sent(seed)
     for sent.joining in DECLARED:
         sent.partitions._join(sent.joining)
     alone = {name: alone_of(name, seed) for name in NAMES}
-    merge, recombined = Recombined(DECLARED), list[Combined]()
+    merge, recombined = PartitionMerge(DECLARED), list[CombinedAdvance]()
     for _ in range(60):
         if draw.random() < 0.4:
             sent.partitions.on_periodic_emit()
             said = [(name, change) for name in NAMES for change in alone[name].on_periodic_emit(0)]
-            # An emission at which nothing changes is not even told.
+            # An emission without changes is left out.
             recombined += merge.at_emission(said) if said else []
         else:
             sent.joining = draw.choice(NAMES)
@@ -83,8 +90,8 @@ def test_changes_give_the_watermarks_of_all_that_was_said(seed: int) -> None:
     assert recombined == sent.risen
 
 
-def alone_of(name: str, seed: int | str) -> PartitionAlone:
-    return PartitionAlone(lambda _: Erratic(f"{seed}-{name}"), declared=name in DECLARED)
+def alone_of(name: str, seed: int | str) -> PartitionRunner:
+    return PartitionRunner(lambda _: Erratic(f"{seed}-{name}"), declared=name in DECLARED)
 
 
 class Sources:
@@ -138,8 +145,8 @@ class Sources:
 def test_changes_of_several_sources_give_the_united_watermarks(seed: int, count: int, reader: Reader) -> None:
     draw, side_by_side = random.Random(seed), Sources(seed, count, reader)
     alone = {(n, name): alone_of(name, f"{seed}-{n}") for n in range(count) for name in NAMES}
-    mains = [PartitionAlone(lambda _, n=n: Erratic(f"{seed}-{n}-main"), is_main=True) for n in range(count)]  # type: ignore[misc]
-    merge, risen = Reunited([DECLARED] * count, reader), []
+    mains = [PartitionRunner(lambda _, n=n: Erratic(f"{seed}-{n}-main"), is_main=True) for n in range(count)]  # type: ignore[misc]
+    merge, risen = SourceMerge([DECLARED] * count, reader), []
     for _ in range(80):
         if draw.random() < 0.4:
             side_by_side.on_periodic_emit()
@@ -165,6 +172,6 @@ class Saying:
 
 
 def test_only_what_is_higher_than_all_before_is_a_change() -> None:
-    alone = PartitionAlone(lambda clock: Saying(), declared=True)
+    alone = PartitionRunner(lambda clock: Saying(), declared=True)
     found = [alone.on_event({}, ts, 0) for ts in (10, 5, 7, 10, 11)]
-    assert found == [[Change(Kind.WATERMARK, 10)], [], [], [], [Change(Kind.WATERMARK, 11)]]
+    assert found == [[Change(ChangeKind.WATERMARK, 10)], [], [], [], [Change(ChangeKind.WATERMARK, 11)]]

@@ -1,0 +1,38 @@
+"""A source declares a table of events and the roles of its columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from spark_jobs.semantics.spec.times import TimeField
+
+
+@dataclass(frozen=True)
+class SourcePartition:
+    """The columns that name the source partition of a row; each source partition has its own watermark.
+
+    Without columns there is one partition. `declared` partitions (each a tuple of values in column order) exist from
+    the beginning, with the watermark MIN until their first one (rule 26). Any other partition joins with its first row.
+    """
+
+    columns: tuple[str, ...] = ()
+    declared: tuple[tuple[Any, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table of events and the roles of its columns.
+
+    `future_guard_ms`: a row whose event time is later than its arrival by more than this is invalid; None: no guard.
+    `offset` belongs to the order OFFSET: an integer column or SQL expression, the row's place in its partition.
+    """
+
+    table: str
+    event_time: TimeField
+    arrival_time: TimeField | None = None
+    source_partition: SourcePartition = SourcePartition()
+    tie_break: tuple[str, ...] = ()
+    where: str | None = None
+    future_guard_ms: int | None = 86_400_000
+    offset: str | None = None

@@ -1,0 +1,159 @@
+"""Windows declare which windows the rows of a key fill, what each pane contains, and when a window closes.
+
+With `last = start + size - 1` the window's last instant, its state goes at the watermark `last + lateness` (rule 50).
+Starts lie on the grid `offset + k * period`; the period is the slide of sliding windows, the size of tumbling ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import assert_never
+
+from spark_jobs.semantics.spec.times import FOREVER_MS
+from spark_jobs.semantics.spec.triggers import Trigger
+
+
+class WindowKind(StrEnum):
+    """How windows are made from event time (rules 40, 41, 44). NONE belongs to a join by interval."""
+
+    TUMBLING = "tumbling"
+    SLIDING = "sliding"
+    SESSION = "session"
+    NONE = "none"
+
+    @classmethod
+    def _missing_(cls, value: object) -> WindowKind:
+        known = ", ".join(sorted(kind for kind in cls if kind is not cls.NONE))
+        raise ValueError(f"found window kind '{value}', known: {known}")
+
+
+class Accumulation(StrEnum):
+    """Which rows a pane contains: all rows so far, or only the rows since the pane before (rules 64 and 68).
+
+    RETRACTING: all rows so far. Before such a pane stands the pane that it replaces, marked as withdrawn.
+    """
+
+    ACCUMULATING = "accumulating"
+    DISCARDING = "discarding"
+    RETRACTING = "retracting"
+
+
+class LateData(StrEnum):
+    """What happens to rows behind the allowed lateness: kept in a side output, only counted, or taken nevertheless."""
+
+    SIDE_OUTPUT = "side_output"
+    DROP = "drop"
+    UPDATE = "update"
+
+
+class LatePanes(StrEnum):
+    """Whether each late row fires a pane, or all late rows of one epoch and (key, window) fire one together."""
+
+    PER_ROW = "per_row"
+    PER_EPOCH = "per_epoch"
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One result column: a Spark SQL aggregate expression under its name."""
+
+    name: str
+    expression: str
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The windows of each key. Raises ValueError for an unknown kind.
+
+    Tumbling windows are `[offset + k*size, offset + (k+1)*size)`, sliding ones `[offset + k*slide, offset + k*slide +
+    size)`. A session has no size: it ends `gap` after its last row. `slide_ms` belongs to SLIDING, `gap_ms` to SESSION.
+    """
+
+    size_ms: int = 0
+    offset_ms: int = 0
+    key: tuple[str, ...] = ()
+    allowed_lateness_ms: int = 0
+    accumulation: Accumulation = Accumulation.ACCUMULATING
+    late_data: LateData = LateData.SIDE_OUTPUT
+    aggregates: tuple[Aggregate, ...] = ()
+    kind: WindowKind = WindowKind.TUMBLING
+    slide_ms: int = 0
+    gap_ms: int = 0
+    late_panes: LatePanes = LatePanes.PER_ROW
+    trigger: Trigger = field(default_factory=Trigger)
+
+    def __post_init__(self) -> None:
+        # A kind may be written as text, such as "session": from here on it is a member.
+        object.__setattr__(self, "kind", WindowKind(self.kind))
+
+    @property
+    def is_session(self) -> bool:
+        """True if windows differ per key and merge, so that all keys share no window."""
+        return self.kind is WindowKind.SESSION
+
+    @property
+    def is_sliding(self) -> bool:
+        """True if an instant may lie in several windows, or in none."""
+        return self.kind is WindowKind.SLIDING
+
+    @property
+    def is_tumbling(self) -> bool:
+        """True if each instant lies in exactly one window of a grid."""
+        return self.kind is WindowKind.TUMBLING
+
+    @property
+    def are_missing(self) -> bool:
+        """True for a join by interval, which fills no windows."""
+        return self.kind is WindowKind.NONE
+
+    @property
+    def period_ms(self) -> int:
+        """How far apart windows of a grid start; 0 for sessions and without windows."""
+        match self.kind:
+            case WindowKind.SLIDING:
+                return self.slide_ms
+            case WindowKind.TUMBLING | WindowKind.SESSION | WindowKind.NONE:
+                return self.size_ms
+            case _:
+                assert_never(self.kind)
+
+    @property
+    def span_ms(self) -> int:
+        """How long the window is that a row brings: `[start, start + span)`; a session may grow beyond it."""
+        return self.gap_ms if self.is_session else self.size_ms
+
+    @property
+    def have_gaps(self) -> bool:
+        """True if there are instants without a window."""
+        return self.period_ms > self.size_ms
+
+    @property
+    def lateness_ms(self) -> int:
+        """How long after its last instant a window takes rows: the allowed lateness, or for ever if all update it."""
+        return FOREVER_MS if self.updates else self.allowed_lateness_ms
+
+    @property
+    def updates(self) -> bool:
+        """True if every row updates its window, however late; no row is too late."""
+        return self.late_data is LateData.UPDATE
+
+    @property
+    def drops_late(self) -> bool:
+        """True if rows that no window took are counted, and not kept."""
+        return self.late_data is LateData.DROP
+
+    @property
+    def discards(self) -> bool:
+        """True if a pane contains only the rows since the pane before (rule 64)."""
+        return self.accumulation is Accumulation.DISCARDING
+
+    @property
+    def retracts(self) -> bool:
+        """True if a pane that replaces others is preceded by them, marked as withdrawn (rule 68)."""
+        return self.accumulation is Accumulation.RETRACTING
+
+    @property
+    def per_epoch(self) -> bool:
+        """True if the late rows of one epoch and (key, window) fire one pane together."""
+        return self.late_panes is LatePanes.PER_EPOCH
