@@ -45,9 +45,24 @@ EMISSION = Either(
     block=Record(
         _emit,
         fields=(
-            Field("every", "every", duration("a duration longer than 0, such as '1 minute'", least_ms=1)),
-            Field("phase", "phase", duration()),
-            Field("every_n", "every_n", whole_number("a number of rows, at least 1", least=1)),
+            Field(
+                "every",
+                "every",
+                duration("a duration longer than 0, such as '1 minute'", least_ms=1),
+                meaning="Interval between two emissions, on the arrival clock.",
+            ),
+            Field(
+                "phase",
+                "phase",
+                duration(),
+                meaning="Shift of the emissions from 1970-01-01T00:00Z; shorter than `every`.",
+            ),
+            Field(
+                "every_n",
+                "every_n",
+                whole_number("a number of rows, at least 1", least=1),
+                meaning="Number of rows between two emissions.",
+            ),
         ),
         rules=(_one_clock,),
     ),

@@ -33,7 +33,13 @@ EXPECTATIONS = ListOf(
     Record(
         Expectation,
         fields=(
-            Field("type", "type", text("a type such as expect_column_values_to_be_between").then(_type), required=True),
+            Field(
+                "type",
+                "type",
+                text("a type such as expect_column_values_to_be_between").then(_type),
+                required=True,
+                meaning="Type of the expectation, in snake case.",
+            ),
             Field(
                 "table",
                 "table",
@@ -41,6 +47,7 @@ EXPECTATIONS = ListOf(
                     f"one of {', '.join(RESULT_TABLES)}; of a join {', '.join(JOIN_TABLES)}; "
                     f"with replay.mode complete {COMPLETE_TABLE}"
                 ).then(_table),
+                meaning="The table that the expectation is about. For a join the default is `pairs`.",
             ),
         ),
         rest=Rest("arguments", Plain()),

@@ -22,12 +22,16 @@ Rule = Callable[[Facts], Iterator[tuple[str, str]]]
 
 @dataclass(frozen=True)
 class Field:
-    """One key of a record. `into` is the argument of the record's `build` that takes its value."""
+    """One key of a record. `into` is the argument of the record's `build` that takes its value.
+
+    `meaning` is a sentence about the key, for people.
+    """
 
     name: str
     into: str
     form: Form
     required: bool = False
+    meaning: str = ""
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,12 @@ SCHEDULE = Either(
     block=Record(
         Schedule,
         fields=(
-            Field("cron", "cron", text(_EXPECTED).then(cron)),
+            Field(
+                "cron",
+                "cron",
+                text(_EXPECTED).then(cron),
+                meaning="Times, in UTC, at which data intervals end and runs start.",
+            ),
             Field(
                 "assets",
                 "assets",
@@ -115,11 +120,27 @@ SCHEDULE = Either(
                     "a list of names or URIs of assets of Airflow",
                     identity=str,
                 ),
+                meaning="Names or URIs of Airflow assets: a run starts when all of them have been updated.",
             ),
-            Field("start", "start", text("a time such as 2026-01-01 or 2026-01-01T06:00:00Z").then(_moment)),
-            Field("catchup", "catchup", flag("true, for a run of each interval since start, or false")),
             Field(
-                "slices", "slices", whole_number(f"a number of tasks from 1 to {MOST_SLICES}", least=1).then(_slices)
+                "start",
+                "start",
+                text("a time such as 2026-01-01 or 2026-01-01T06:00:00Z").then(_moment),
+                meaning="Start of the first data interval, UTC unless it has an offset; without this key, the "
+                "next time of `cron`.",
+            ),
+            Field(
+                "catchup",
+                "catchup",
+                flag("true, for a run of each interval since start, or false"),
+                meaning="Whether each data interval since `start` has a run, the oldest first; otherwise only "
+                "the newest has a run.",
+            ),
+            Field(
+                "slices",
+                "slices",
+                whole_number(f"a number of tasks from 1 to {MOST_SLICES}", least=1).then(_slices),
+                meaning="Number of Airflow tasks that compute the windows of a run.",
             ),
         ),
         rules=(_by_time_or_by_assets, _intervals_are_of_cron),

@@ -51,8 +51,18 @@ TRIGGER = Either(
     block=Record(
         _trigger,
         fields=(
-            Field("continuous", "continuous", duration("a duration longer than 0, such as '5 minutes'", least_ms=1)),
-            Field("count", "count", whole_number("a number of rows, at least 1", least=1)),
+            Field(
+                "continuous",
+                "continuous",
+                duration("a duration longer than 0, such as '5 minutes'", least_ms=1),
+                meaning="Interval in event time: a window also fires at each multiple of it.",
+            ),
+            Field(
+                "count",
+                "count",
+                whole_number("a number of rows, at least 1", least=1),
+                meaning="Number of rows of a key and window after which the window fires.",
+            ),
         ),
         rules=(_one_way,),
         later=_LATER,
