@@ -23,9 +23,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.check:
         return _check(options.folder)
+    rendered = {name: render(name) for name in PAGES}
     options.folder.mkdir(parents=True, exist_ok=True)
-    for name in PAGES:
-        (options.folder / name).write_text(render(name), encoding="utf-8")
+    for name, text in rendered.items():
+        (options.folder / name).write_text(text, encoding="utf-8")
     return 0
 
 

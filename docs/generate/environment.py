@@ -44,18 +44,19 @@ def _python() -> Iterator[Path]:
 
 def _constants(tree: ast.Module) -> Iterator[tuple[str, str]]:
     """Yield the constants of a module that are text, by the names that other modules import."""
-    for node in tree.body:
-        match node:
-            case ast.Assign([ast.Name(name)], ast.Constant(str(value))):
-                yield name, value
-            case ast.Assign([ast.Tuple(names)], ast.Tuple(parts)):
-                for target, value in zip(names, values, strict=False):
-                    if (
-                        isinstance(target, ast.Name)
-                        and isinstance(value, ast.Constant)
-                        and isinstance(value.value, str)
-                    ):
-                        yield target.id, value.value
+    for target, value in (pair for node in tree.body for pair in _pairs(node)):
+        match target, value:
+            case ast.Name(name), ast.Constant(str(text)):
+                yield name, text
+
+
+def _pairs(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield the targets of an assignment with their values."""
+    match node:
+        case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)):
+            yield from zip(targets, values, strict=False)
+        case ast.Assign([target], value):
+            yield target, value
 
 
 def _read(tree: ast.Module, constants: Mapping[str, str]) -> Iterator[str]:

@@ -75,10 +75,11 @@ errors with the file, the line and the key. In the tables below, a default is wr
 
 @dataclass
 class _Progress:
-    """What the page has described so far: fields, by path and row, and enums."""
+    """What the page has described so far: fields by path and row, the section of each mapping, and enums."""
 
     paths: dict[int, str] = field(default_factory=dict)
     rows: dict[int, list[str]] = field(default_factory=dict)
+    homes: dict[int, str] = field(default_factory=dict)
     enums: set[type[Enum]] = field(default_factory=set)
 
 
@@ -91,14 +92,14 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def keys(form: Form = PIPELINE, path: str = "") -> Iterator[tuple[str, Record, Field]]:
+def every_key(form: Form = PIPELINE, path: str = "") -> Iterator[tuple[str, Record, Field]]:
     """Yield the dotted path, the record and the field of every key below a form."""
     record = record_of(form)
     for entry in record.fields if record else ():
         inner = join(path, entry.name)
         if record is not None:
             yield inner, record, entry
-        yield from keys(entry.form, inner)
+        yield from every_key(entry.form, inner)
 
 
 def record_of(form: Form) -> Record | None:
@@ -160,7 +161,10 @@ def _value(form: Form, path: str, progress: _Progress) -> str:
     part = record_of(form)
     if part is None:
         return expected_of(form)
-    home = path if not _is_described(part, progress) else progress.paths[id(part.fields[-1])].rpartition(".")[0]
+    if _is_described(part, progress):
+        home = progress.paths[id(part.fields[-1])].rpartition(".")[0]
+    else:
+        home = progress.homes.setdefault(id(part), path)
     target = link(f"keys of {code(home)}", "#" + slug(home))
     return f"a mapping: {target}" if form is part else f"{expected_of(form)}: {target}"
 
@@ -207,7 +211,7 @@ def shown_default(record: Record, entry: Field) -> str:
     value = _default(record.build, entry.into)
     if is_dataclass(value) and record_of(entry.form) is entry.form:
         return "the defaults of its keys"
-    texts = (text for text in _texts(value) if _reads_back(entry.form, text, value))
+    texts = (text for text in _texts(value) if reads_back(entry.form, text, value))
     return next(map(code, texts), "none")
 
 
@@ -242,8 +246,8 @@ def _texts(value: Any) -> Iterator[str]:
             yield value
 
 
-def _reads_back(form: Form, text: str, value: Any) -> bool:
-    """Whether the form accepts the text, and makes the value of it."""
+def reads_back(form: Form, text: str, value: Any) -> bool:
+    """Return whether the form accepts the text, and makes the value of it."""
     problems: list[Problem] = []
     place = Place("default")
     node = Reader(place, str, problems).from_yaml(text)
