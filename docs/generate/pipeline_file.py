@@ -17,7 +17,16 @@ from spark_jobs.pipeline.document import join
 from spark_jobs.pipeline.durations import format_duration, parse_duration
 from spark_jobs.pipeline.errors import Place, Problem
 from spark_jobs.pipeline.forms import Form, Leaf
-from spark_jobs.pipeline.model import Aggregate, Emit, EmitKind, Learned, SourcePartition, Trigger, TriggerKind
+from spark_jobs.pipeline.model import (
+    Aggregate,
+    Emit,
+    EmitKind,
+    Learned,
+    SourcePartition,
+    Trigger,
+    TriggerKind,
+    WindowKind,
+)
 from spark_jobs.pipeline.reader import Reader
 from spark_jobs.pipeline.records import Either, Field, ListOf, Record
 from spark_jobs.pipeline.review import Review
@@ -54,6 +63,7 @@ REQUIRED_WHEN: Mapping[str, str] = {
 #: Enums of words that another form than a choice accepts.
 WORDS_AT: Mapping[str, type[Enum]] = {
     "watermark.emit": EmitKind,
+    "windows.kind": WindowKind,
     "windows.trigger": TriggerKind,
     "quality.max_late_ratio": Learned,
     "quality.max_too_late_ratio": Learned,
@@ -183,13 +193,10 @@ def _is_described(record: Record, progress: _Progress) -> bool:
 
 def _words(path: str, entry: Field, progress: _Progress) -> Iterator[str]:
     enum = enum_of(path, entry.form)
-    if path == "windows.kind":
-        words = dict(meanings.OF_WINDOW_KINDS)
-    elif enum is not None and enum not in progress.enums:
-        progress.enums.add(enum)
-        words = {str(member.value): meanings.OF_MEMBERS[enum][member] for member in enum}
-    else:
+    if enum is None or enum in progress.enums:
         return
+    progress.enums.add(enum)
+    words = {str(member.value): meanings.OF_MEMBERS[enum][member] for member in enum}
     record = record_of(entry.form)
     inner = {key.name for key in record.fields} if record else set()
     yield f"Values of {code(path)}:\n"

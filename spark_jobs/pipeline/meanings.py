@@ -23,6 +23,7 @@ from spark_jobs.pipeline.model import (
     Strategy,
     TimeUnit,
     TriggerKind,
+    WindowKind,
 )
 
 #: Each member of each enum of the pipeline file.
@@ -105,12 +106,10 @@ OF_MEMBERS: Mapping[type[Enum], Mapping[Enum, str]] = {
         Bound.LOWER: "The lower bound does not belong to the interval.",
         Bound.UPPER: "The upper bound does not belong to the interval.",
     },
-}
-
-#: Each word of `windows.kind`.
-OF_WINDOW_KINDS: Mapping[str, str] = {
-    "tumbling": "Windows of one `size`, one after the other.",
-    "sliding": "Windows of one `size` that start every `slide`. They may overlap, or leave gaps.",
-    "session": "A window for each run of rows of a key; it ends a `gap` after its last row.",
-    "none": "No windows: only for a join by interval.",
+    WindowKind: {
+        WindowKind.TUMBLING: "Windows of one `size`, one after the other.",
+        WindowKind.SLIDING: "Windows of one `size` that start every `slide`. They may overlap, or leave gaps.",
+        WindowKind.SESSION: "A window for each run of rows of a key; it ends a `gap` after its last row.",
+        WindowKind.NONE: "No windows: only for a join by interval.",
+    },
 }

@@ -19,9 +19,8 @@ from docs.generate.markdown import slug
 from docs.generate.pages import COMMAND, FOLDER, PAGES
 from spark_jobs.cli import app as command
 from spark_jobs.pipeline import PipelineError, from_mapping, meanings
-from spark_jobs.pipeline.forms import Leaf
+from spark_jobs.pipeline.model import Learned, WindowKind
 from spark_jobs.pipeline.published_tables import ALL
-from spark_jobs.pipeline.records import Field
 from tests.house.checkout import Checkout
 from tests.house.references import dead_links
 
@@ -107,15 +106,10 @@ def test_meanings_are_of_words_of_the_file() -> None:
     assert set(meanings.OF_MEMBERS) == set(enums_of_the_contract())
 
 
-def test_each_window_kind_has_a_meaning() -> None:
-    _, entry = _KEYS["windows.kind"]
-    assert isinstance(entry.form, Leaf)
-    accepted = {word for word in ("tumbling", "sliding", "session", "none", "global", "count") if accepts(entry, word)}
-    assert accepted == set(meanings.OF_WINDOW_KINDS)
-
-
-def accepts(entry: Field, word: str) -> bool:
-    return pipeline_file.reads_back(entry.form, word, word)
+@pytest.mark.parametrize(("path", "enum"), [("windows.kind", WindowKind), ("quality.max_late_ratio", Learned)])
+def test_key_accepts_the_words_that_the_page_names(path: str, enum: type[Enum]) -> None:
+    _, entry = _KEYS[path]
+    assert all(pipeline_file.reads_back(entry.form, str(member.value), member) for member in enum)
 
 
 _SOURCE = {"table": "lake/clicks", "event_time": "at", "arrival_time": "stored_at"}
