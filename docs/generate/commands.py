@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from docs.generate.exit_codes import CODES, code_of
-from docs.generate.markdown import anchor, block, code, link, sentence, table
+from docs.generate.markdown import anchor, block, code, link, sentence, table, wrapped
 from spark_jobs.cli.app import app
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -32,6 +32,7 @@ EXAMPLES: Mapping[str, str] = {
     "handover": f"handover {_FILE} --json",
     "status": f"status {_FILE}",
 }
+_NO_BREAK = "\u00a0"
 _INTRODUCTION = """\
 `tidemark` works on one pipeline, without Airflow. Progress goes to standard error. The answer goes to standard output;
 with `--json` it is one JSON object. Times are ISO 8601, and UTC unless they have an offset.
@@ -78,8 +79,12 @@ def _errors(number: int) -> str:
 
 def _section(name: str, command: Any) -> Iterator[str]:
     yield f"## {code(f'tidemark {name}')}\n"
-    usage = f"tidemark {name} {' '.join(_usage(command))}"
-    yield block(f"# {_help(command)}\n{usage}\n\n# For example:\ntidemark {EXAMPLES[name]}", "sh")
+    # An option and its value stay in one line.
+    usage = f"tidemark {name} {' '.join(part.replace(' ', _NO_BREAK) for part in _usage(command))}"
+    effect = wrapped(_help(command), "# ", "# ")
+    yield block(
+        f"{effect}\n{wrapped(usage).replace(_NO_BREAK, ' ')}\n\n# For example:\ntidemark {EXAMPLES[name]}", "sh"
+    )
     rows = (_row(name, parameter) for parameter in command.params)
     yield table(("argument or option", "value", "default", "meaning"), rows)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from docs.generate import error_examples as examples
 from docs.generate.exit_codes import COMMAND, code_of
-from docs.generate.markdown import block, code, link, table
+from docs.generate.markdown import block, code, link, table, wrapped
 
 _ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("spark_jobs", "plugins", "expectations", "dags", "docker")
@@ -162,7 +162,7 @@ INTERNAL: Mapping[str, str] = {
 }
 _INTRODUCTION = """\
 An error names the wrong value and what to do. `tidemark` and `spark_jobs/jobs/step.py` end with the exit code of the
-error. The messages below come from the code itself: values in yours differ.
+error. The code itself made the messages below, which are broken into lines. In your message, values differ.
 """
 
 
@@ -220,11 +220,11 @@ def _section(name: str, entry: Entry) -> Iterator[str]:
     as_other = f", shown as {link(code(entry.shown_as), '#' + entry.shown_as.lower())}" if entry.shown_as else ""
     modules = ", ".join(code(module) for module, _ in classes()[name])
     facts = (
-        ("cause", entry.cause),
-        ("cure", entry.cure),
-        ("exit code", f"{exit_code(name)}{as_other}"),
-        ("class", f"{code(name)} in {modules}"),
+        ("Cause", entry.cause),
+        ("Cure", entry.cure),
+        ("Exit code", f"{exit_code(name)}{as_other}."),
+        ("Class", f"{code(name)} in {modules}."),
     )
-    yield table(("", ""), facts)
+    yield "".join(f"- **{title}**: {text}\n" for title, text in facts)
     if entry.example is not None:
-        yield block(str(examples.raised(entry.example)))
+        yield block(wrapped(str(examples.raised(entry.example))))

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable, Sequence
+
+#: Columns that fit beside the navigation of the site.
+_WIDTH = 80
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -38,6 +42,23 @@ def link(text: str, target: str) -> str:
 def block(text: str, language: str = "text") -> str:
     """Return a code block."""
     return f"```{language}\n{text.rstrip()}\n```\n"
+
+
+def wrapped(text: str, begin: str = "", further: str = "    ") -> str:
+    """Return the text with each line broken before `_WIDTH`; `begin` and `further` indent the parts of a line."""
+    lines = (
+        textwrap.wrap(
+            line,
+            _WIDTH,
+            initial_indent=begin,
+            subsequent_indent=further,
+            drop_whitespace=True,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for line in text.splitlines()
+    )
+    return "\n".join(part for parts in lines for part in parts)
 
 
 def sentence(text: str) -> str:

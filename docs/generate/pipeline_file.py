@@ -74,7 +74,7 @@ _EXAMPLES = re.compile(r"""\[?\{[^}]*\}\]?|\[[^\]]*\]|"[^"]*"|(?<!\w)'[^']*'(?!\
 _DURATIONS = ("500 ms", "10 s", "5 minutes", "1h 30m", "2 days", "1 week", "PT6H")
 _INTRODUCTION = """\
 A pipeline is one YAML file. `tidemark check FILE` validates it. An unknown key, a wrong unit and a contradiction are
-errors with the file, the line and the key. In the tables below, a default is written as the file would write it.
+errors with the file, the line and the key. The tables below show a default as the file would write it.
 
 - `${NAME}` in a text value is the environment variable `NAME`.
 - `${NAME:-text}` is `text` if the variable is unset or empty.
@@ -133,8 +133,8 @@ def _section(record: Record, path: str, progress: _Progress) -> Iterator[str]:
     sections.sort(key=lambda section: section[0] == "sources")
     rows = [_row(record, at, entry, progress) for at, entry in inner]
     if record.rest:
-        rows.append(["any other key", record.rest.form.expected, "none", "no", f"One of the {record.rest.into}."])
-    yield table(("key", "value", "default", "required", "meaning"), rows)
+        rows.append(["any other key", f"One of the {record.rest.into}.", record.rest.form.expected, "none"])
+    yield table(("key", "meaning", "value", "default"), rows)
     if record.later:
         yield f"Refused as not supported by this version: {', '.join(map(code, record.later))}.\n"
     for at, entry in inner:
@@ -148,15 +148,13 @@ def _row(record: Record, path: str, entry: Field, progress: _Progress) -> list[s
     first = progress.paths.setdefault(id(entry), path)
     name = f"{'' if record_of(entry.form) and '.' not in path else anchor(key_anchor(path))}{code(entry.name)}"
     if first != path:
-        *_, value, default, required, _ = progress.rows[id(entry)]
-        return [name, value, default, required, f"As {link(code(first), '#' + key_anchor(first))}."]
+        return [name, f"As {link(code(first), '#' + key_anchor(first))}.", *progress.rows[id(entry)][2:]]
     when = REQUIRED_WHEN.get(path)
     row = [
         name,
-        _value(entry.form, path, progress),
-        "none" if when or entry.required else shown_default(record, entry),
-        "yes" if entry.required else f"if {when}" if when else "no",
         entry.meaning,
+        _value(entry.form, path, progress),
+        "required" if entry.required else f"required if {when}" if when else shown_default(record, entry),
     ]
     progress.rows[id(entry)] = row
     return row

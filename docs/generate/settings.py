@@ -101,6 +101,14 @@ HONOURED: Mapping[str, Setting] = {
     "OPENLINEAGE_DISABLED": Setting("`true` switches events off.", "`false`"),
     "OPENLINEAGE_NAMESPACE": Setting("Namespace of the jobs and of tables in a catalog.", "`tidemark`"),
 }
+#: Parts of the product, by the beginning of a file's path.
+_PARTS: Mapping[str, str] = {
+    "spark_jobs/runtime/": "set-up, and each start of Spark",
+    "spark_jobs/": "commands and jobs",
+    "plugins/tidemark_airflow/embedded/": "`make demo`, `make up`",
+    "plugins/": "tasks of Airflow",
+    "docker/": "Docker Compose",
+}
 #: Names that the search finds although no program reads their value.
 NOT_READ: Mapping[str, str] = {
     "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": "removed from the environment, and set to the local Airflow's database",
@@ -132,5 +140,9 @@ def _table(settings: Mapping[str, Setting]) -> str:
 
 def _rows(settings: Mapping[str, Setting]) -> Iterator[tuple[str, str, str, str]]:
     for name, setting in settings.items():
-        read_by = setting.readers or ", ".join(map(code, readers()[name]))
+        read_by = setting.readers or ", ".join(dict.fromkeys(map(_part_of, readers()[name])))
         yield f"{anchor(name)}{code(name)}", setting.meaning, setting.default, read_by
+
+
+def _part_of(file: str) -> str:
+    return next(part for begin, part in _PARTS.items() if file.startswith(begin))
