@@ -135,13 +135,13 @@ def page() -> str:
 
 
 def _table(settings: Mapping[str, Setting]) -> str:
-    return table(("variable", "meaning", "default", "read by"), _rows(settings))
+    return table(("variable", "meaning", "default"), _rows(settings))
 
 
-def _rows(settings: Mapping[str, Setting]) -> Iterator[tuple[str, str, str, str]]:
+def _rows(settings: Mapping[str, Setting]) -> Iterator[tuple[str, str, str]]:
     for name, setting in settings.items():
         read_by = setting.readers or ", ".join(dict.fromkeys(map(_part_of, readers()[name])))
-        yield f"{anchor(name)}{code(name)}", setting.meaning, setting.default, read_by
+        yield f"{anchor(name)}{code(name)}", f"{setting.meaning} Read by: {read_by}.", setting.default
 
 
 def _part_of(file: str) -> str:
