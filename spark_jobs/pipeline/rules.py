@@ -6,6 +6,7 @@ Rules see only what could be read: a key that is wrong by itself has been report
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import assert_never
 
 from spark_jobs.pipeline import join_rules
 from spark_jobs.pipeline.durations import format_duration
@@ -203,17 +204,32 @@ def lengths_belong_to_the_kind(facts: Facts) -> Contradictions:
     if facts.key in facts.review.of_later_version:
         return
     kind = facts.value("kind", WindowKind.TUMBLING)
-    if kind is WindowKind.SESSION:
-        if not facts.written("gap"):
-            yield "gap", f"missing, expected {GAP}"
-        for name in ("size", "offset"):
-            if facts.written(name):
-                yield name, "windows.kind session has no grid: a session ends a gap after its last row; take it away"
-    if kind in {WindowKind.TUMBLING, WindowKind.SLIDING}:
-        if not facts.written("size"):
-            yield "size", f"missing, expected {SIZE}"
-        if facts.written("gap"):
-            yield "gap", "belongs to windows.kind session; take it away, or set the kind to session"
+    if not isinstance(kind, WindowKind):
+        return
+    match kind:
+        case WindowKind.SESSION:
+            yield from _lengths_of_sessions(facts)
+        case WindowKind.TUMBLING | WindowKind.SLIDING:
+            yield from _lengths_of_a_grid(facts)
+        case WindowKind.NONE:
+            return
+        case _:
+            assert_never(kind)
+
+
+def _lengths_of_sessions(facts: Facts) -> Contradictions:
+    if not facts.written("gap"):
+        yield "gap", f"missing, expected {GAP}"
+    for name in ("size", "offset"):
+        if facts.written(name):
+            yield name, "windows.kind session has no grid: a session ends a gap after its last row; take it away"
+
+
+def _lengths_of_a_grid(facts: Facts) -> Contradictions:
+    if not facts.written("size"):
+        yield "size", f"missing, expected {SIZE}"
+    if facts.written("gap"):
+        yield "gap", "belongs to windows.kind session; take it away, or set the kind to session"
 
 
 def triggers_fire_late_rows_themselves(facts: Facts) -> Contradictions:
