@@ -1,11 +1,11 @@
 """A watermark spec declares what a source partition's watermark is made of, and when it is emitted.
 
-    strategy        made of                                     emitted
-    bounded, monotonous   the highest event time less a bound   at emissions
-    punctuated      a value in marked rows                      at the row
-    time_lag        the arrival clock less a lag                at emissions
-    custom          a user's class                              at rows and at emissions
-    none            nothing                                     at the end of the input alone
+    strategy                               made of                                emitted
+    bounded_out_of_orderness, monotonous   the highest event time less a bound    at emissions
+    punctuated                             the values in marked rows              at rows
+    time_lag                               the arrival clock less a lag           at emissions
+    custom                                 a user's class                         at rows and at emissions
+    none                                   nothing                                at the end of the input
 
 A new strategy is classified here, by `Strategy.follows_rows` and `Strategy.emits_at_rows`.
 """
