@@ -1,4 +1,4 @@
-"""The contract is every key that a pipeline file may hold: its form, whether it must be there, what it becomes.
+"""The contract is every key that a pipeline file may contain: its form, whether it is required, and its value.
 
 A name that belongs to a later version is listed as `later`: it is refused by name, never ignored and never taken for a
 typo. Keys that are left out get the defaults of the model.
@@ -65,7 +65,7 @@ def _pipeline(
     windows: Windows | None = None,
     **rest: Any,
 ) -> Pipeline | None:
-    """None where a rule has told what is wrong with the sources, the join or the windows."""
+    """Return None if a rule has reported a problem with the sources, the join or the windows."""
     if len({united.name for united in sources}) > 1:
         rest["sources"], source = sources, together(sources)
     if join is not None:
@@ -77,9 +77,9 @@ def _pipeline(
 
 
 def _about_pairs(quality: Quality) -> Quality:
-    """A check that names no table is about the pairs of a join."""
-    asked = (replace(one, table="pairs") if one.table == "panes" else one for one in quality.expectations)
-    return replace(quality, expectations=tuple(asked))
+    """Return `quality` with expectations about the pairs of a join where they name no table."""
+    expectations = (replace(e, table="pairs") if e.table == "panes" else e for e in quality.expectations)
+    return replace(quality, expectations=tuple(expectations))
 
 
 def _guard(node: Scalar) -> int | None:
@@ -281,7 +281,7 @@ _WATERMARK = Record(
     ),
 )
 
-_KIND = replace(pattern("tumbling, sliding or session", "|".join(WindowKind)).then(WindowKind), later=("global",))
+_KIND = replace(pattern(rules.KIND, "|".join(WindowKind)).then(WindowKind), later=("global",))
 
 _WINDOWS = Record(
     Windows,
@@ -435,7 +435,7 @@ _UNITED = Record(
         ),
     ),
 )
-_UNITED_SOURCES = ListOf(_UNITED, "a list of two or more sources, each with a name of its own")
+_UNITED_SOURCES = ListOf(_UNITED, "a list of two or more sources, each with a name")
 
 PIPELINE = Record(
     _pipeline,

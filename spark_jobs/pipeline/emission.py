@@ -33,8 +33,8 @@ def _one_clock(facts: Facts) -> Iterator[tuple[str, str]]:
         yield "phase", "shifts the clock of every; every_n has no clock"
     every, phase = facts.value("every"), facts.value("phase")
     if isinstance(every, int) and isinstance(phase, int) and phase >= every:
-        found = f"{format_duration(phase)} is not shorter than every, {format_duration(every)}"
-        yield "phase", f"{found}; {format_duration(phase % every)} gives the same clock"
+        lengths = f"{format_duration(phase)} is not shorter than every, {format_duration(every)}"
+        yield "phase", f"{lengths}; {format_duration(phase % every)} gives the same clock"
 
 
 _EXPECTED = "{every: 1 minute}, {every_n: 1000} or per_event"

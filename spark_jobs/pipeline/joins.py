@@ -43,7 +43,7 @@ class Declared:
     second_when: str | None = None
 
     def of(self, names: tuple[str, ...]) -> Join | None:
-        """Return the join of inputs with these names; None where a rule has told what is wrong with it."""
+        """Return the join of inputs with these names; None if a rule has reported a problem with it."""
         if len(names) != 2 or (isinstance(self.key, Mapping) and set(self.key) != set(names)):
             return None
         first, second = names
@@ -83,7 +83,7 @@ def _names_are_of_one_source(facts: Facts) -> Iterator[tuple[str, str]]:
     if isinstance(names, tuple) and len(names) != 2:
         yield "names", f"found {len(names)} names, expected one for each input, such as [orders, payments]"
     if facts.written("names") and not facts.written("second_when"):
-        yield "names", "belongs to one source that second_when splits; two sources have names of their own"
+        yield "names", "belongs to one source that second_when splits; two sources have names already"
 
 
 _COLUMNS = ListOf(text("a column").then(source_column), "a list of columns such as [order_id], or [] for all rows")

@@ -1,4 +1,4 @@
-"""Quality is what a pipeline asks of its results before anyone may read them: limits, comparisons, expectations."""
+"""Quality is what results must fulfil before they are published: limits, comparisons, expectations."""
 
 from __future__ import annotations
 

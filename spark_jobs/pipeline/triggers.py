@@ -29,9 +29,9 @@ def _word(word: str) -> Trigger:
     if word in _LATER:
         raise RefusedError("it is not supported by this version")
     if word == TriggerKind.CONTINUOUS.value:
-        raise RefusedError("say how often, as in {continuous: 5 minutes}")
+        raise RefusedError("write how often, as in {continuous: 5 minutes}")
     if word == TriggerKind.COUNT.value:
-        raise RefusedError("say how many rows, as in {count: 1000}")
+        raise RefusedError("write how many rows, as in {count: 1000}")
     raise RefusedError(hint(word, _WORDS, _LATER))
 
 

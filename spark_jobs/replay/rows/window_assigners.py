@@ -16,6 +16,8 @@ For sessions a row brings the window `[ts, ts + gap)` (rule 44); what becomes of
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
@@ -31,9 +33,13 @@ def overlap(windows: Windows) -> bool:
 
 def start_ms(ts_ms: Column, windows: Windows) -> Column:
     """Start of the newest window that starts at `ts_ms` or before, of a session its own; null for null."""
-    if windows.is_session:
-        return ts_ms
-    return ts_ms - F.pmod(ts_ms - F.lit(windows.offset_ms), F.lit(windows.period_ms))
+    match windows.kind:
+        case WindowKind.SESSION:
+            return ts_ms
+        case WindowKind.TUMBLING | WindowKind.SLIDING | WindowKind.NONE:
+            return ts_ms - F.pmod(ts_ms - F.lit(windows.offset_ms), F.lit(windows.period_ms))
+        case _:
+            assert_never(windows.kind)
 
 
 def oldest_ms(ts_ms: Column, windows: Windows) -> Column:

@@ -5,12 +5,12 @@
     idle         while the partition is active
     active       while the partition is idle
 
-What does not change its partition moves no combined watermark, so changes alone are kept. Law: changes that are merged,
-at a row at once and at one emission together, give the combined watermark of partitions that run side by side. A
-partition that repeats its watermark raises no minimum.
+What does not change its partition moves no combined watermark, so changes alone are kept. Law: merged changes give the
+combined watermark of partitions that run side by side. Changes at a row are merged at once, changes at one emission
+together. A partition that repeats its watermark raises no minimum.
 
 Several sources are merged source after source, in the order of the list: partitions before the main output. This is
-exact too: the output of a source sends on only what is new, and a side of it that falls silent marks that itself. The
+exact too: the output of a source sends on only news, and marks a side that falls silent. The
 exception is a main output that marks itself active: it wakes a source each time, so each time is a change.
 """
 
