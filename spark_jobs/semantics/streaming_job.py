@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from spark_jobs.semantics.panes.triggers import trigger
 from spark_jobs.semantics.panes.window_operator import Pane, Verdict, WindowOperator
@@ -36,7 +36,8 @@ from spark_jobs.semantics.windows.window_assigners import assigner
 if TYPE_CHECKING:
     from spark_jobs.pipeline.model import Pipeline, Windows
 
-Operator = WindowOperator[Comparable, Event] | SessionOperator[Comparable, Event]
+K = TypeVar("K")
+E = TypeVar("E")
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class StreamingJob:
         self.judged: list[Judged] = []
         self.calendar = WindowCalendar()
         self._key = windows.key
-        self._operator = operator(windows)
+        self._operator: WindowOperator[Comparable, Event] | SessionOperator[Comparable, Event] = operator(windows)
         self._clock = ArrivalClock()
         self._sources = _sources(pipeline, self._clock, self)
         self._is_united = bool(pipeline.sources)
@@ -169,7 +170,7 @@ def group_key(row: Row, names: Iterable[str]) -> Comparable:
     return tuple(comparable(column(row, name)) for name in names)
 
 
-def operator(declared: Windows) -> Operator:
+def operator(declared: Windows) -> WindowOperator[K, E] | SessionOperator[K, E]:
     """Make the operator of the windows that a pipeline declares. Raises ValueError for what there is none of."""
     lateness_ms, discarding = declared.lateness_ms, declared.accumulation.value == "discarding"
     fires, gathering = trigger(declared.trigger), declared.late_panes.value == "per_epoch"

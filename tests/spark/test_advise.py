@@ -165,6 +165,7 @@ def measures(rows: Rows, pipeline: Pipeline) -> dict[str | None, dict[str, list[
     events = [event for row in rows if isinstance(event := reader.read(row), Event)]
     for event in sorted((e for e in events if e.is_kept or moves_all), key=lambda e: e.position):
         name = event.partition
+        assert event.arrival_us is not None
         told = {
             "out_of_order": max(0, top.get(name, event.ts) - event.ts),
             "delay": floor_to_ms(event.arrival_us - event.event_us),

@@ -110,7 +110,7 @@ def fired(
     return {**pair(first, second, at(0), at(moment)), **window, **told}
 
 
-def of_session(orders: list[tuple[Any, ...]], end: float, *told: Any) -> Rows:
+def of_session(orders: list[tuple[Any, ...]], end: float, *told: Any) -> list[dict[str, Any]]:
     """The pairs of a firing of the session that begins at 11, whose one payment happened at 14."""
     window = {"window_start": at(11), "window_end": at(end)}
     return [{**fired(one, order("a", 14, 15), *told), **window} for one in orders]

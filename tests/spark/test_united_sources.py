@@ -100,7 +100,7 @@ def drawn_hard(kind: EmitKind, grid: int, seed: int) -> tuple[list[dict[str, Any
 def drawn_watermark(draw: random.Random) -> Watermark:
     strategy = draw.choices(HARD, [3 if strategy is not Strategy.NONE else 1 for strategy in HARD])[0]
     made = draw.choice([("Bounded", {"bound_ms": 3}), ("Marked", {}), ("Moody", {"mood": 2})])
-    custom = {"generator": f"tests.custom_watermarks:{made[0]}", "arguments": made[1]}
+    custom: dict[str, Any] = {"generator": f"tests.custom_watermarks:{made[0]}", "arguments": made[1]}
     return Watermark(
         strategy,
         out_of_orderness_ms=draw.choice([0, 2, 10]),

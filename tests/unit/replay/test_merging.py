@@ -44,7 +44,7 @@ def by_slots(
     rows: list[ScannedRow], lateness: int, *, discarding: bool, trigger: Trigger
 ) -> tuple[list[Any], dict[int, Any], list[Any]]:
     """Panes with their rows' ranks, whether a pane shows a row and it is late, the panes that no other goes on from."""
-    said = list(scan(rows, declared(lateness, discarding=discarding, trigger=trigger)))
+    said: list[tuple[Any, ...]] = list(scan(rows, declared(lateness, discarding=discarding, trigger=trigger)))
     shown = {rank: slot for _, rank, slot, *_ in said if rank is not None and slot is not None}
     panes, latest = [], []
     for _, rank, slot, first, following, start, end, index, row_us, row_watermark, timing, _, _ in said:
@@ -96,7 +96,8 @@ def by_operator(
 def test_slots_hold_the_rows_of_every_pane(
     *, discarding: bool, trigger: Trigger, drawn: list[tuple[int, int]], lateness: int
 ) -> None:
-    rows, how = scanned_rows(drawn), {"discarding": discarding, "trigger": trigger}
+    rows = scanned_rows(drawn)
+    how: dict[str, Any] = {"discarding": discarding, "trigger": trigger}
     assert by_slots(rows, lateness, **how) == by_operator(rows, lateness, **how)
 
 

@@ -140,6 +140,7 @@ def test_changes_of_several_sources_give_the_united_watermarks(seed: int, count:
     alone = {(n, name): alone_of(name, f"{seed}-{n}") for n in range(count) for name in NAMES}
     mains = [PartitionAlone(lambda _, n=n: Erratic(f"{seed}-{n}-main"), is_main=True) for n in range(count)]  # type: ignore[misc]
     merge, risen = Reunited([DECLARED] * count, reader), []
+    said: list[tuple[int, str | None, Change]]
     for _ in range(80):
         if draw.random() < 0.4:
             side_by_side.on_periodic_emit()

@@ -149,7 +149,7 @@ def test_only_the_mode_complete_has_complete_results() -> None:
     assert len(plain.same_results) == 2
 
 
-kinds = st.sampled_from(
+kinds: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
     [
         {},
         {"kind": "sliding", "size_ms": 9, "slide_ms": 4, "offset_ms": 1},
