@@ -24,7 +24,7 @@ from tests.told_runs import HOUR, START
 
 
 def figures(data: ReportData) -> Mapping[str, Any]:
-    """Return the figures by chart, untyped: Bokeh types their parts by base classes, which lack the drawn properties."""
+    """Return the figures by chart, as Any: Bokeh types their parts by base classes without the drawn properties."""
     return charts.charts(data)
 
 

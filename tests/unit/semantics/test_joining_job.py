@@ -20,7 +20,7 @@ def arrivals(*rows: tuple[Side, int]) -> list[Arrival]:
 
 
 def idle(output: Output) -> bool:
-    """Return whether `output` is idle now: mypy takes an attribute to keep its value between two asserts, a call not."""
+    """Return whether `output` is idle now; mypy takes an attribute, not a call, to stay as the last assert left it."""
     return output.is_idle
 
 
