@@ -53,6 +53,7 @@ def test_every_task_tells_that_it_has_failed(clone: Clone, monkeypatch: pytest.M
     of_all = [make(clone.root / "dags/pipelines", alerts=alerts) for make in (backfill_dag, accept_dag)]
     for dag in (pipeline_dag(pipeline, alerts=alerts), repair_dag(pipeline, alerts=alerts), *of_all):
         assert dag is not None
-        assert all(list(task.on_failure_callback) == alerts for task in dag.tasks)
+        tasks: list[Any] = dag.tasks
+        assert all(list(task.on_failure_callback) == alerts for task in tasks)
     silent = pipeline_dag(pipeline)
     assert not any(task.on_failure_callback or task.on_success_callback for task in silent.tasks)

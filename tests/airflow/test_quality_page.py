@@ -19,7 +19,7 @@ from tests.told_runs import HOSTILE
 from tidemark_airflow.jobs.links import QualityLink
 from tidemark_airflow.jobs.outcome import Outcome
 from tidemark_airflow.pages.plugin import TidemarkPlugin
-from tidemark_airflow.quality import overview
+from tidemark_airflow.quality import ledger, overview
 
 pytestmark = pytest.mark.airflow
 
@@ -79,7 +79,7 @@ def test_a_lake_that_does_not_answer_holds_no_page_for_long(
     client: Clients, sales: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(overview, "WITHIN_S", 0.2)
-    monkeypatch.setattr(overview.ledger, "newest", lambda lake, steps: time.sleep(1))
+    monkeypatch.setattr(ledger, "newest", lambda lake, steps: time.sleep(1))
     began = time.monotonic()
     assert told(client().get(f"{QUALITY}/").text).count("was not read within") == 2
     assert time.monotonic() - began < 1

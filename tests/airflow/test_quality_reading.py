@@ -54,8 +54,8 @@ def ids(history: ledger.History) -> list[str]:
 def test_what_spark_has_written_is_read_as_spark_reads_it(session: SparkSession, lake: Lake) -> None:
     at = datetime(2026, 3, 29, 0, 59, 59, 123_456, tzinfo=UTC)
     for number in range(4):
-        bounds = (None, None) if number else (at, at + timedelta(hours=2))
-        run = Run(run_id(number), "sales", "f", "full", number, *bounds, arrived_to=at)
+        start, end = (None, None) if number else (at, at + timedelta(hours=2))
+        run = Run(run_id(number), "sales", "f", "full", number, start, end, arrived_to=at)
         steps = (
             Step("plan", "done", at, at + timedelta(seconds=1)),
             Step("replay", "done", at, at + timedelta(seconds=2), counts=dict(COUNTS)),

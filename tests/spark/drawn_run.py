@@ -130,8 +130,8 @@ def interpreted(spark: SparkSession) -> Iterator[None]:
     for name, value in settings.items():
         spark.conf.set(name, value)
     yield
-    for name, value in before.items():
-        spark.conf.unset(name) if value is None else spark.conf.set(name, value)
+    for name, former in before.items():
+        spark.conf.unset(name) if former is None else spark.conf.set(name, former)
 
 
 def frames(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -63,7 +64,7 @@ def assert_slices_follow(
     return ledger.published(spark, lake)
 
 
-KINDS = {
+KINDS: dict[str, Callable[[str], Pipeline]] = {
     "sliding": lambda table: sliding(table, **SHAPES["overlapping"]),
     "with gaps": lambda table: sliding(table, **SHAPES["with gaps"]),
     "sessions": sessions,

@@ -105,7 +105,7 @@ def test_complete_results_go_with_the_run_that_has_told_them(
     told = after.pop("complete_results")
     assert after == before
     expected = reference.replay(history.events(), complete(table)).complete_results
-    inside = [row for row in expected if HOUR.start <= row["window_start"] < HOUR.end]  # type: ignore[operator]
+    inside = [row for row in expected if HOUR.start <= row["window_start"] < HOUR.end]
     assert told == in_order(inside)
     assert "t_complete_results" in create_views(spark, lake, prefix="t_")
     wrong = spark.sql("select * from t_complete_results where missed_rows > 0 order by missed_rows / row_count desc")

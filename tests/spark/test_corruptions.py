@@ -81,7 +81,9 @@ def schema_of(table: str, pipeline: Pipeline) -> pa.Schema:
     if table == "panes" and pipeline.windows.accumulation.value == "retracting":
         schema += ", is_retraction boolean"
     ddl = schema.replace("carrier string", "device string, site string")
-    return to_arrow_schema(T.StructType.fromDDL(ddl), timezone="UTC")
+    columns = T.StructType.fromDDL(ddl)
+    assert isinstance(columns, T.StructType)
+    return to_arrow_schema(columns, timezone="UTC")
 
 
 def broken(spark: SparkSession, run: GoodRun, rows: Rows) -> set[str]:

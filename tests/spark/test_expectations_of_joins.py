@@ -18,6 +18,7 @@ from expectations.staged_join import StagedJoin
 from expectations.suites import JOIN_SUITES
 from spark_jobs.pipeline import Pipeline, from_mapping
 from spark_jobs.pipeline.model import Accumulation, LateData, Quality
+from spark_jobs.semantics.spec import WindowKind
 from tests.spark.drawn_run import Rows, add, at, both, change, frame, interpreted, remove, repeat
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
@@ -49,7 +50,7 @@ WINDOW = from_mapping(
         "windows": {"size": "10s", "allowed_lateness": "5s"},
     }
 )
-SESSION = replace(WINDOW, windows=replace(WINDOW.windows, kind="session", size_ms=0, gap_ms=10_000))
+SESSION = replace(WINDOW, windows=replace(WINDOW.windows, kind=WindowKind.SESSION, size_ms=0, gap_ms=10_000))
 SPLIT = from_mapping(
     {
         "name": "paid_orders",
@@ -110,7 +111,7 @@ def fired(
     return {**pair(first, second, at(0), at(moment)), **window, **told}
 
 
-def of_session(orders: list[tuple[Any, ...]], end: float, *told: Any) -> Rows:
+def of_session(orders: list[tuple[Any, ...]], end: float, *told: Any) -> list[dict[str, Any]]:
     """The pairs of a firing of the session that begins at 11, whose one payment happened at 14."""
     window = {"window_start": at(11), "window_end": at(end)}
     return [{**fired(one, order("a", 14, 15), *told), **window} for one in orders]
@@ -347,7 +348,7 @@ def test_a_count_that_does_not_add_up_is_told_for_its_input(spark: SparkSession)
 
 
 def test_rows_between_two_windows_are_accounted_for(spark: SparkSession) -> None:
-    spec = replace(WINDOW.windows, kind="sliding", slide_ms=20_000, offset_ms=10_000)
+    spec = replace(WINDOW.windows, kind=WindowKind.SLIDING, slide_ms=20_000, offset_ms=10_000)
     rows = copy.deepcopy(CORRECT["window"])
     rows["pairs"].pop()
     for one in rows["late_events"]:

@@ -191,8 +191,8 @@ def test_windows_of_other_settings_are_left_as_they_are(spark: SparkSession, tab
     found = published(spark, lake)
     for name in TABLES:
         wanted = []
-        for replay, meant in ((of_other, lambda start: start in inside), (full, lambda start: start in missing)):
-            wanted += [row for row in getattr(replay, name) if meant(row["window_start"])]
+        for replay, starts in ((of_other, inside), (full, missing)):
+            wanted += [row for row in getattr(replay, name) if row["window_start"] in starts]
         wanted += [row for row in getattr(faithful, name) if row["window_start"] not in {*inside, *missing}]
         assert found[name] == in_order(wanted), name
 

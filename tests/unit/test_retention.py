@@ -24,8 +24,8 @@ def step(name: str, ago: float, version: int | None = None, state: str = "done")
 
 
 def run(name: str, *steps: Step, kind: str = FULL, start: float | None = None, end: float | None = None) -> Run:
-    bounds = (None if at is None else days_ago(at) for at in (start, end))
-    return Run(name, "p", "f", kind, 0, *bounds, steps)
+    interval_start, interval_end = (None if at is None else days_ago(at) for at in (start, end))
+    return Run(name, "p", "f", kind, 0, interval_start, interval_end, steps)
 
 
 def published(name: str, ago: float, version: int, *more: Step, kind: str = FULL) -> Run:

@@ -150,11 +150,11 @@ def test_changes_of_several_sources_give_the_united_watermarks(seed: int, count:
     for _ in range(80):
         if draw.random() < 0.4:
             side_by_side.on_periodic_emit()
-            changes = [
+            changed: list[tuple[int, str | None, Change]] = [
                 (n, name, change) for (n, name), runner in alone.items() for change in runner.on_periodic_emit(0)
             ]
-            changes += [(n, None, change) for n, main in enumerate(mains) for change in main.on_periodic_emit(0)]
-            risen += merge.at_emission(changes) if changes else []
+            changed += [(n, None, change) for n, main in enumerate(mains) for change in main.on_periodic_emit(0)]
+            risen += merge.at_emission(changed) if changed else []
         else:
             source, partition = draw.randrange(count), draw.choice(NAMES)
             side_by_side.on_event(source, partition)
