@@ -77,7 +77,7 @@ def test_rows_are_aggregated_before_they_are_given_to_windows(
     aggregates = (Aggregate("readings", "count(*)"), Aggregate("value", expression))
     pipeline = replace(pipeline, windows=replace(pipeline.windows, aggregates=aggregates))
     replayed = replay(frame_of(session, history.events(200), history.SCHEMA), pipeline)
-    plan = replayed._on_time_panes._jdf.queryExecution().optimizedPlan()
+    plan = replayed.stages.on_time_panes()._jdf.queryExecution().optimizedPlan()
     assert multiplies_rows(plan) is expected
     assert "Generate" in plan.toString()
 
