@@ -19,14 +19,7 @@ from __future__ import annotations
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from spark_jobs.pipeline.model import FOREVER_MS, WindowKind, Windows
-
-SESSION = WindowKind.SESSION
-
-
-def overlap(windows: Windows) -> bool:
-    """Return `windows.is_sliding`."""
-    return windows.is_sliding
+from spark_jobs.pipeline.model import FOREVER_MS, Windows
 
 
 def start_ms(ts_ms: Column, windows: Windows) -> Column:
