@@ -1,6 +1,6 @@
 """The Spark session of every job: Delta, UTC, quiet, and small where small is enough.
 
-Under spark-submit the settings given there win; in a plain Python process the session is local.
+Under spark-submit, its settings win; in a plain Python process the session is local.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ _INTERPRETED = {
     _INTERPRETS: "true",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # Planned again after every shuffle, each a job of its own: there is one piece, whatever is found.
+    # Adaptive execution plans again after every shuffle, each in another job; here a shuffle has one piece anyway.
     "spark.sql.adaptive.enabled": "false",
     _SHUFFLE: "1",
 }
@@ -32,8 +33,8 @@ _INTERPRETED = {
 def open_session(app_name: str) -> SparkSession:
     """The running session, or a new one.
 
-    A local session uses every core and 4 GiB of driver memory, unless the environment says otherwise
-    (`TIDEMARK_SPARK_MASTER`, `TIDEMARK_DRIVER_MEMORY`).
+    A local session uses every core and 4 GiB of driver memory, unless the environment sets `TIDEMARK_SPARK_MASTER` or
+    `TIDEMARK_DRIVER_MEMORY`.
     """
     os.environ.update(process_environment(os.environ))
     from pyspark.sql import SparkSession
@@ -48,11 +49,23 @@ def open_session(app_name: str) -> SparkSession:
     return builder.getOrCreate()
 
 
-def interpreting(spark: SparkSession) -> SparkSession:
-    """A session beside `spark`, for plans over a few thousand rows: to compile these takes longer than to run them.
+@dataclass(frozen=True)
+class SmallPlans:
+    """The session that runs plans over a few thousand rows, such as a census, a calendar or a short timeline.
 
-    Of such a session it is the session itself.
+    Compiling such a plan takes longer than running it. A plan runs in the session of the frame that it begins with.
     """
+
+    session: SparkSession
+
+    @classmethod
+    def interpreted(cls, spark: SparkSession) -> SmallPlans:
+        """Run small plans without compiling them, in a session beside `spark`."""
+        return cls(interpreting(spark))
+
+
+def interpreting(spark: SparkSession) -> SparkSession:
+    """Return a session beside `spark` that does not compile plans (`SmallPlans`); for such a session, itself."""
     return spark if spark.conf.get(_INTERPRETS, None) else _beside(spark)
 
 
@@ -66,7 +79,7 @@ def _beside(spark: SparkSession) -> SparkSession:
 
 @contextmanager
 def shuffling(spark: SparkSession, rows: int) -> Iterator[None]:
-    """Shuffle `rows` rows in pieces that fill a core's time and fit its memory; a number that was set is kept."""
+    """Shuffle `rows` rows in pieces that fill a core's time and fit its memory; a number that the user set stays."""
     if _SHUFFLE in (name for name, _ in spark.sparkContext.getConf().getAll()):
         yield
         return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -18,13 +18,6 @@ from pyspark.sql import functions as F
 from spark_jobs.pipeline import published_tables
 from spark_jobs.tables import delta_log, files
 from spark_jobs.tables.lake import Lake, behind_folder
-
-#: Computes rows once for a run and reads them from storage from then on, by the name that is given.
-Keep = Callable[[DataFrame, str], DataFrame]
-#: Adds rows to a staged table, as the part of that name.
-Stage = Callable[[DataFrame, str, str], None]
-#: Reads a part of a staged table, by the names of both.
-Part = Callable[[str, str], DataFrame]
 
 # Columns of this prefix serve the run itself: they are staged, and no published table has them.
 WORKING_PREFIX = "__tm_"

@@ -14,6 +14,7 @@ from spark_jobs.pipeline.model import Aggregate, Windows
 from spark_jobs.replay import replay
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import window_assigners
+from spark_jobs.replay.stages.pane_stages import PaneStages
 from spark_jobs.replay.windows import window_slices
 from spark_jobs.semantics.spec import WindowKind
 from spark_jobs.semantics.windows.window_assigners import assigner
@@ -78,7 +79,9 @@ def test_rows_are_aggregated_before_they_are_given_to_windows(
     aggregates = (Aggregate("readings", "count(*)"), Aggregate("value", expression))
     pipeline = replace(pipeline, windows=replace(pipeline.windows, aggregates=aggregates))
     replayed = replay(frame_of(session, history.events(200), history.SCHEMA), pipeline)
-    plan = replayed._on_time_panes._jdf.queryExecution().optimizedPlan()
+    stages = replayed.stages
+    assert isinstance(stages, PaneStages)
+    plan = stages.on_time_panes()._jdf.queryExecution().optimizedPlan()
     assert multiplies_rows(plan) is expected
     assert "Generate" in plan.toString()
 

@@ -198,7 +198,7 @@ class Runner:
         if run.done("replay") is not None:
             return self._outcome(run, SLICE, "unchanged", f"run {run.run_id} is staged as a whole", Clock())
         began, part = Clock(), parts[name]
-        with locks.hold(self._lake, f"{run.run_id}.{name}", part.interval, wait_s=self._wait_s):
+        with locks.hold(self._lake, f"{run.run_id}.{name}", slicing.interval_of(part), wait_s=self._wait_s):
             try:
                 pipeline = taken(self._pipeline, run)
                 replaying.stage_slice(self._spark, pipeline, self._lake, run, part, progress=self._progress)

@@ -23,13 +23,6 @@ from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import FOREVER_MS, WindowKind, Windows
 
-SESSION = WindowKind.SESSION
-
-
-def overlap(windows: Windows) -> bool:
-    """Return `windows.is_sliding`."""
-    return windows.is_sliding
-
 
 def start_ms(ts_ms: Column, windows: Windows) -> Column:
     """Start of the newest window that starts at `ts_ms` or before, of a session its own; null for null."""

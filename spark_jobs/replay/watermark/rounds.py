@@ -37,11 +37,6 @@ _ROUNDS = f"{c.PARTITION} string, {_CHUNK} long, {_ROUND} long"
 _DRIFT = "source_partition string, max_drift_ms long, paused_rounds long, rounds long"
 
 
-def are_made(pipeline: Pipeline) -> bool:
-    """Whether rows come in rounds."""
-    return pipeline.replay.in_rounds
-
-
 def rounds(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
     """Which round reads which chunk of a partition: a row a chunk, for `placed`; to be stored."""
     return _gone_through(prepared, pipeline, _read, _ROUNDS)

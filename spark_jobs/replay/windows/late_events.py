@@ -108,11 +108,6 @@ def late_events(late: DataFrame, pipeline: Pipeline) -> DataFrame:
     return late.where(c.TOO_LATE).select(*beside(late, added, pipeline))
 
 
-def drops(pipeline: Pipeline) -> bool:
-    """Return `pipeline.windows.drops_late`."""
-    return pipeline.windows.drops_late
-
-
 def missed(pipeline: Pipeline) -> dict[str, Column]:
     """The columns that say when a late row happened and arrived, which watermark it missed and by how much."""
     # The clock of rounds is made up: it dates emissions, and no row.
