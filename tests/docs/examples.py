@@ -1,0 +1,67 @@
+"""The example tables that pages start from, each a Delta table in the folder `lake` of a scenario."""
+
+from __future__ import annotations
+
+import random
+import runpy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+FIRST_DAY = date(2024, 5, 1)
+_SCRIPT = Path(__file__).parents[2] / "docs" / "examples" / "clicks.py"
+
+
+def clicks(day: date) -> list[dict[str, Any]]:
+    """The clicks of the tutorial."""
+    rows: list[dict[str, Any]] = runpy.run_path(str(_SCRIPT))["clicks"](day)
+    return rows
+
+
+def orders(day: date) -> list[dict[str, Any]]:
+    """An order every ten minutes."""
+    return list(_ordered(day, ("order_id", "ordered_at"), timedelta(0)))
+
+
+def payments(day: date) -> list[dict[str, Any]]:
+    """A payment for each order, minutes after it."""
+    return list(_ordered(day, ("order_id", "paid_at"), timedelta(minutes=7)))
+
+
+def _ordered(day: date, columns: tuple[str, str], behind: timedelta) -> Iterator[dict[str, Any]]:
+    draw = random.Random(day.toordinal())
+    for i in range(144):
+        at = datetime.combine(day, time(), UTC) + timedelta(minutes=10 * i) + behind
+        stored_at = at + timedelta(seconds=draw.randrange(1, 30))
+        yield {columns[0]: i, columns[1]: at, "stored_at": stored_at, "amount": draw.randrange(1, 400) / 4}
+
+
+TABLES: Mapping[str, Callable[[date], list[dict[str, Any]]]] = {"clicks": clicks, "orders": orders, "payments": payments}
+
+
+def make(spark: SparkSession, name: str, folder: Path) -> None:
+    """Write the first day of a table."""
+    append(spark, name, folder, FIRST_DAY)
+
+
+def append(spark: SparkSession, name: str, folder: Path, day: date) -> None:
+    """Append one more day to a table."""
+    rows = TABLES[name](day)
+    spark.createDataFrame(rows).select(*rows[0]).coalesce(1).write.format("delta").mode("append").save(
+        str(folder / "lake" / name)
+    )
+
+
+def land(spark: SparkSession, rows: Sequence[Mapping[str, str]], path: str) -> None:
+    """Write the rows of a page's table: `HH:MM` is a time of 1 May 2024, digits are a number."""
+    frame = spark.createDataFrame([dict(row) for row in rows]).select(*rows[0])
+    for name, value in rows[0].items():
+        if value.isdigit():
+            frame = frame.withColumn(name, F.col(name).cast("bigint"))
+        elif ":" in value:
+            frame = frame.withColumn(name, F.to_timestamp(F.concat(F.lit(f"{FIRST_DAY}T"), F.col(name), F.lit("Z"))))
+    frame.coalesce(1).write.format("delta").save(path)
