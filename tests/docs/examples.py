@@ -1,4 +1,4 @@
-"""The example tables that pages start from, each a Delta table in the folder `lake` of a scenario."""
+"""The example tables that pages start from, each a Delta table in the folder `data` of a scenario."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def append(spark: SparkSession, name: str, folder: Path, day: date) -> None:
     """Append one more day to a table."""
     rows = TABLES[name](day)
     spark.createDataFrame(rows).select(*rows[0]).coalesce(1).write.format("delta").mode("append").save(
-        str(folder / "lake" / name)
+        str(folder / "data" / name)
     )
 
 

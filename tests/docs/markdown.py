@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 #: What a command may need that a test does not have.
-NEEDS = ("airflow", "browser", "cluster", "docker", "flink", "network")
+NEEDS = ("airflow", "browser", "cluster", "docker", "flink", "network", "shell")
 #: Words that are steps without a block.
 ALONE = ("start", "append")
 WORDS = ("file", "exit", "parse", "base", "shown", "lands", "published", *ALONE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 _WINDOW = """
 name: clicks
 source:
-  table: ${TIDEMARK_LAKE}/clicks
+  table: data/clicks
   event_time: clicked_at
   arrival_time: stored_at
 watermark: {out_of_orderness: 10 minutes, emit: {every: 1 minute}}
@@ -15,8 +15,8 @@ windows: {kind: tumbling, size: 1 hour, key: [country], aggregates: {clicks: cou
 _JOIN = """
 name: paid_orders
 sources:
-  - {name: orders, table: lake/orders, event_time: ordered_at, arrival_time: stored_at}
-  - {name: payments, table: lake/payments, event_time: paid_at, arrival_time: stored_at}
+  - {name: orders, table: data/orders, event_time: ordered_at, arrival_time: stored_at}
+  - {name: payments, table: data/payments, event_time: paid_at, arrival_time: stored_at}
 watermark: {emit: {every: 1 minute}}
 join: {key: [order_id], between: [0s, 1 hour]}
 """

@@ -73,7 +73,7 @@ class Scenario:
             examples.make(self.spark, name, self.folder)
             self.days[name] = examples.FIRST_DAY
         for name in step.words.get("append", "").split():
-            self.days[name] += timedelta(days=1)
+            self.days[name] = self.days.get(name, examples.FIRST_DAY) + timedelta(days=1)
             examples.append(self.spark, name, self.folder, self.days[name])
 
     def _file(self, step: Step) -> None:
