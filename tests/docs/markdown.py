@@ -8,7 +8,9 @@ A comment `<!-- test: WORD VALUE; WORD VALUE -->` belongs to the block or table 
     base NAME        the YAML block is a fragment, merged into this pipeline of `tests/docs/pipelines.py`
     shown REASON     the block is a picture of something and no input
     lands PATH       the table holds the rows of a new Delta table
-    published NAME   the table holds the rows that the page's pipeline publishes in NAME; with `of PIPELINE`
+    computed NAME    the table holds the rows of NAME that the page's pipeline computes for its source, in any order
+    published NAME   the table holds the rows of NAME that the page's pipeline has published, in any order
+    after PAGE       (alone) begin where this page of docs ends
     start TABLES     (alone) make these example tables
     append TABLES    (alone) let another day of these example tables arrive
 """
@@ -23,8 +25,8 @@ from pathlib import Path
 #: What a command may need that a test does not have.
 NEEDS = ("airflow", "browser", "cluster", "docker", "flink", "network", "shell")
 #: Words that are steps without a block.
-ALONE = ("start", "append")
-WORDS = ("file", "exit", "parse", "base", "shown", "lands", "published", *ALONE)
+ALONE = ("after", "start", "append")
+WORDS = ("file", "exit", "parse", "base", "shown", "lands", "computed", "published", *ALONE)
 
 _FENCE = re.compile(r"^(?P<indent> *)(?P<fence>`{3,}|~{3,})(?P<info>.*)$")
 _COMMENT = re.compile(r"^ *<!-- test: (?P<words>.*) -->$")
@@ -67,7 +69,7 @@ def _steps(page: Path, lines: list[str]) -> Iterator[Step]:
                 words = {}
         elif "<!-- test" in line:
             raise ValueError(f"{page}:{start}: this comment is not of the form <!-- test: WORD VALUE -->")
-        elif line.startswith("|") and words.keys() & {"lands", "published"}:
+        elif line.startswith("|") and words.keys() & {"lands", "computed", "published"}:
             end = next((i for i in range(at, len(lines)) if not lines[i].startswith("|")), len(lines))
             yield Step(page, start, "table", "\n".join(lines[at - 1 : end]), words)
             words, at = {}, end

@@ -7,10 +7,11 @@ import os
 import re
 import runpy
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -22,6 +23,7 @@ from typer.testing import CliRunner
 
 from spark_jobs.cli import app
 from spark_jobs.pipeline import Pipeline, load, parse
+from spark_jobs.replay import replay
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import create_views, read_published
 from tests.docs import examples
@@ -45,7 +47,12 @@ class Scenario:
         self.pipeline: Pipeline | None = None
         self.days: dict[str, date] = {}
         self.names: dict[str, Any] = {"spark": spark}
-        self.ran: list[str] = []
+
+    def begin_after(self, earlier: Scenario) -> None:
+        """Start from a copy of everything that another page left behind."""
+        shutil.copytree(earlier.folder, self.folder, dirs_exist_ok=True)
+        self.output.ids.update(earlier.output.ids)
+        self.pipeline, self.days = earlier.pipeline, dict(earlier.days)
 
     def take(self, step: Step) -> None:
         """Run one step. Raises AssertionError if the page is wrong, and ValueError for a step of an unknown kind."""
@@ -71,7 +78,6 @@ class Scenario:
     def _example(self, step: Step) -> None:
         for name in step.words.get("start", "").split():
             examples.make(self.spark, name, self.folder)
-            self.days[name] = examples.FIRST_DAY
         for name in step.words.get("append", "").split():
             self.days[name] = self.days.get(name, examples.FIRST_DAY) + timedelta(days=1)
             examples.append(self.spark, name, self.folder, self.days[name])
@@ -83,7 +89,7 @@ class Scenario:
         if "file" in step.words:
             self._file(step)
         document = yaml.safe_load(step.text)
-        if {"name"} | ({"windows"} & document.keys() or {"join"}) <= document.keys():
+        if "name" in document and document.keys() & {"windows", "join"}:
             self.pipeline = parse(step.text, origin=step.place)
         else:
             base = self._base(step.words.get("base", "window"))
@@ -105,7 +111,6 @@ class Scenario:
 
     def _command(self, words: list[str], documented: str, code: int, needs: str | None) -> None:
         program, arguments = words[0], words[1:]
-        self.ran.append(" ".join(words))
         if program == "tidemark":
             self._tidemark(arguments, documented, code, parse_only=needs is not None)
         elif program == "make":
@@ -173,12 +178,16 @@ class Scenario:
     def _table(self, step: Step) -> None:
         if "lands" in step.words:
             examples.land(self.spark, rows(step.text), str(self.folder / step.words["lands"]))
+            return
+        assert self.pipeline is not None, "no pipeline before this table"
+        expected = rows(step.text)
+        if "published" in step.words:
+            shown = read_published(self.spark, Lake.of(self.pipeline.name), step.words["published"])
         else:
-            table, _, name = step.words["published"].partition(" of ")
-            expected = rows(step.text)
-            name = name or (self.pipeline.name if self.pipeline else "")
-            shown = read_published(self.spark, Lake.of(name), table).select(*expected[0])
-            assert as_written(shown) == expected, as_written(shown)
+            events = self.spark.read.format("delta").load(self.pipeline.source.table)
+            shown = getattr(replay(events, self.pipeline), step.words["computed"])
+        found = as_written(shown.select(*expected[0]))
+        assert found == sorted(expected, key=str), found
 
 
 def exchanges(step: Step) -> list[tuple[str, str]]:
@@ -215,6 +224,5 @@ def as_written(frame: DataFrame) -> list[dict[str, str]]:
 
 def _cell(value: object) -> str:
     if isinstance(value, datetime):
-        moment = value.replace(tzinfo=value.tzinfo or UTC)
-        return moment.strftime("%H:%M:%S" if moment.second or moment.microsecond else "%H:%M")
+        return value.strftime("%H:%M:%S.%f")[:-3] if value.second or value.microsecond else value.strftime("%H:%M")
     return str(value)

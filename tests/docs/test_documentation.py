@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,16 +18,41 @@ pytestmark = pytest.mark.spark
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-@pytest.fixture(name="folder")
-def _folder(session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty folder, current for Python and for Spark, and the environment as it was afterwards."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("TIDEMARK_LAKE", raising=False)
-    before, environ = working_directory(session, tmp_path), dict(os.environ)
-    yield tmp_path
-    working_directory(session, Path(before))
-    os.environ.clear()
-    os.environ.update(environ)
+class Library:
+    """The pages that have been run, each in a folder that stays for pages that begin where it ends."""
+
+    def __init__(self, spark: SparkSession, folders: pytest.TempPathFactory) -> None:
+        self._spark, self._folders = spark, folders
+        self._ended: dict[Path, Scenario] = {}
+
+    def run(self, page: Path) -> Scenario:
+        """Run the steps of a page, once."""
+        if page not in self._ended:
+            found = steps(page)
+            earlier = [self.run(ROOT / "docs" / step.words["after"]) for step in found if "after" in step.words]
+            scenario = Scenario(self._spark, self._folders.mktemp("page"))
+            for other in earlier:
+                scenario.begin_after(other)
+            with inside(self._spark, scenario.folder):
+                for step in found:
+                    scenario.take(step)
+            self._ended[page] = scenario
+        return self._ended[page]
+
+
+@contextmanager
+def inside(spark: SparkSession, folder: Path) -> Iterator[None]:
+    """Make a folder the current one, for Python and for Spark, and give back the environment as it was."""
+    with pytest.MonkeyPatch.context() as patch:
+        environ, before = dict(os.environ), working_directory(spark, folder)
+        patch.chdir(folder)
+        os.environ.pop("TIDEMARK_LAKE", None)
+        try:
+            yield
+        finally:
+            working_directory(spark, Path(before))
+            os.environ.clear()
+            os.environ.update(environ)
 
 
 def working_directory(spark: SparkSession, folder: Path) -> str:
@@ -40,8 +66,11 @@ def working_directory(spark: SparkSession, folder: Path) -> str:
     return before
 
 
+@pytest.fixture(name="library", scope="module")
+def _library(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Library:
+    return Library(session, tmp_path_factory)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_the_commands_and_files_of_the_page_work(page: Path, session: SparkSession, folder: Path) -> None:
-    scenario = Scenario(session, folder)
-    for step in steps(page):
-        scenario.take(step)
+def test_the_commands_and_files_of_the_page_work(page: Path, library: Library) -> None:
+    library.run(page)
