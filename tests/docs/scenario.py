@@ -35,7 +35,7 @@ ROOT = Path(__file__).parents[2]
 #: Kinds of blocks that are pictures, not input.
 PICTURES = ("text", "mermaid")
 #: Programs that only a command with the word `parse` may name.
-OUTSIDE = ("airflow", "crontab", "docker", "docker/make-secrets", "flink", "open", "pip", "source")
+OUTSIDE = ("airflow", "crontab", "docker", "docker/make-secrets", "flink", "open", "pip", "source", "spark-submit")
 
 
 class Scenario:
@@ -118,6 +118,8 @@ class Scenario:
         elif program == "export":
             name, _, value = arguments[0].partition("=")
             os.environ[name] = value
+            if name == "PYTHONPATH":
+                sys.path[:0] = [str(Path(part).resolve()) for part in value.split(os.pathsep)]
         elif program == "python" and arguments[0] == "-m":
             assert needs is not None, f"{words} starts a program: write what it needs in a comment 'test: parse'"
             assert importlib.util.find_spec(arguments[1]), f"there is no module {arguments[1]}"

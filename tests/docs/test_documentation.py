@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,9 +43,9 @@ class Library:
 
 @contextmanager
 def inside(spark: SparkSession, folder: Path) -> Iterator[None]:
-    """Make a folder the current one, for Python and for Spark, and give back the environment as it was."""
+    """Make a folder the current one, for Python and for Spark, and restore environment and paths afterwards."""
     with pytest.MonkeyPatch.context() as patch:
-        environ, before = dict(os.environ), working_directory(spark, folder)
+        environ, paths, before = dict(os.environ), list(sys.path), working_directory(spark, folder)
         patch.chdir(folder)
         os.environ.pop("TIDEMARK_LAKE", None)
         try:
@@ -53,6 +54,7 @@ def inside(spark: SparkSession, folder: Path) -> Iterator[None]:
             working_directory(spark, Path(before))
             os.environ.clear()
             os.environ.update(environ)
+            sys.path[:] = paths
 
 
 def working_directory(spark: SparkSession, folder: Path) -> str:
