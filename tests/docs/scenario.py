@@ -205,9 +205,9 @@ def exchanges(step: Step) -> list[tuple[str, str]]:
 def parsed(arguments: list[str]) -> None:
     """Parse a `tidemark` command by its own parser, which refuses unknown commands and options, and run nothing."""
     group: Any = typer.main.get_command(app)
-    context = group.make_context("tidemark", list(arguments))
-    name, command, rest = group.resolve_command(context, [*context.protected_args, *context.args])
-    command.make_context(name, rest, parent=context)
+    name, *rest = arguments
+    assert name in group.commands, f"there is no command 'tidemark {name}'"
+    group.commands[name].make_context(name, rest)
 
 
 def merged(base: Mapping[str, Any], fragment: Mapping[str, Any]) -> dict[str, Any]:
