@@ -40,7 +40,11 @@ def _ordered(day: date, columns: tuple[str, str], behind: timedelta) -> Iterator
         yield {columns[0]: i, columns[1]: at, "stored_at": stored_at, "amount": draw.randrange(1, 400) / 4}
 
 
-TABLES: Mapping[str, Callable[[date], list[dict[str, Any]]]] = {"clicks": clicks, "orders": orders, "payments": payments}
+TABLES: Mapping[str, Callable[[date], list[dict[str, Any]]]] = {
+    "clicks": clicks,
+    "orders": orders,
+    "payments": payments,
+}
 
 
 def make(spark: SparkSession, name: str, folder: Path) -> None:

@@ -15,8 +15,16 @@ windows: {kind: tumbling, size: 1 hour, key: [country], aggregates: {clicks: cou
 _JOIN = """
 name: paid_orders
 sources:
-  - {name: orders, table: data/orders, event_time: ordered_at, arrival_time: stored_at, watermark: {out_of_orderness: 1 minute}}
-  - {name: payments, table: data/payments, event_time: paid_at, arrival_time: stored_at, watermark: {out_of_orderness: 1 minute}}
+  - name: orders
+    table: data/orders
+    event_time: ordered_at
+    arrival_time: stored_at
+    watermark: {out_of_orderness: 1 minute}
+  - name: payments
+    table: data/payments
+    event_time: paid_at
+    arrival_time: stored_at
+    watermark: {out_of_orderness: 1 minute}
 watermark: {emit: {every: 1 minute}}
 join: {key: [order_id], between: [0s, 1 hour]}
 """

@@ -154,8 +154,9 @@ class Scenario:
 
     def _make(self, arguments: list[str]) -> None:
         environ = {name: value for name, value in os.environ.items() if name not in {"MAKEFLAGS", "MAKELEVEL"}}
+        make = shutil.which("make") or "make"
         done = subprocess.run(
-            ["make", "--dry-run", *arguments], cwd=ROOT, env=environ, capture_output=True, text=True, check=False
+            [make, "--dry-run", *arguments], cwd=ROOT, env=environ, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
 
