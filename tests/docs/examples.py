@@ -74,10 +74,11 @@ def append(spark: SparkSession, name: str, folder: Path, day: date) -> None:
 
 def land(spark: SparkSession, rows: Sequence[Mapping[str, str]], path: str) -> None:
     """Write the rows of a page's table: `HH:MM` is a time of 1 May 2024, digits are a number."""
-    frame = spark.createDataFrame([dict(row) for row in rows]).select(*rows[0])
-    for name, value in rows[0].items():
-        if value.isdigit():
-            frame = frame.withColumn(name, F.col(name).cast("bigint"))
-        elif ":" in value:
-            frame = frame.withColumn(name, F.to_timestamp(F.concat(F.lit(f"{FIRST_DAY}T"), F.col(name), F.lit("Z"))))
-    frame.coalesce(1).write.format("delta").save(path)
+    values = [{name: _value(text) for name, text in row.items()} for row in rows]
+    spark.createDataFrame(values).select(*rows[0]).coalesce(1).write.format("delta").save(path)
+
+
+def _value(text: str) -> int | str | datetime:
+    if ":" in text:
+        return datetime.combine(FIRST_DAY, time.fromisoformat(text), UTC)
+    return int(text) if text.isdigit() else text
