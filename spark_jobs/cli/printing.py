@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
+from spark_jobs.job_protocol import StepResult, add_counts
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.model import LateData, Strategy
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from spark_jobs.jobs.operate.compare import Change, Comparison
-    from spark_jobs.jobs.runs.outcome import Outcome
     from spark_jobs.tables.lake import Lake
     from spark_jobs.tables.ledger import Run
 
@@ -25,29 +25,34 @@ OUT, ERR = Console(), Console(stderr=True)
 _SPANS = {"full": "all", "rollback": "rolled back"}
 
 
-def summary(outcomes: list[Outcome]) -> dict[str, Any]:
-    """What several steps of a run say together."""
-    last = outcomes[-1]
+def print_line(text: object) -> None:
+    """Print one line, which the terminal may wrap and rich leaves as it is."""
+    OUT.print(text, soft_wrap=True)
+
+
+def summary(results: list[StepResult]) -> dict[str, Any]:
+    """Merge the results of several steps of a run; what a later step has wins."""
+    last = results[-1]
     merged: dict[str, Any] = {"run_id": last.run_id, "pipeline": last.pipeline, "state": last.state}
     for part in ("counts", "checks", "versions"):
-        merged[part] = {k: v for o in outcomes for k, v in getattr(o, part).items()}
+        merged[part] = {name: value for result in results for name, value in getattr(result, part).items()}
     merged["report"] = last.report
-    merged["steps"] = [{"step": o.step, "state": o.state, "seconds": o.seconds} for o in outcomes]
-    merged["seconds"] = round(sum(o.seconds for o in outcomes), 3)
+    merged["steps"] = [{"step": r.step, "state": r.state, "seconds": r.seconds} for r in results]
+    merged["seconds"] = round(sum(result.seconds for result in results), 3)
     return merged
 
 
-def print_outcomes(outcomes: list[Outcome]) -> None:
-    """Print how a replay ended."""
-    told = summary(outcomes)
-    table = Table(title=f"{told['pipeline']}  run {told['run_id']}", title_justify="left")
+def print_steps(results: list[StepResult]) -> None:
+    """Print how the steps of a run ended."""
+    last = results[-1]
+    table = Table(title=f"{last.pipeline}  run {last.run_id}", title_justify="left")
     table.add_column("count")
     table.add_column("rows", justify="right")
-    for name, n in told["counts"].items():
-        table.add_row(name.replace("_", " "), f"{n:,}")
-    table.add_row("seconds", f"{told['seconds']:,.1f}")
+    for name, count in add_counts(results).items():
+        table.add_row(name.replace("_", " "), f"{count:,}")
+    table.add_row("seconds", f"{sum(result.seconds for result in results):,.1f}")
     OUT.print(table)
-    OUT.print(f"report: {told['report']}", markup=False, highlight=False, soft_wrap=True)
+    OUT.print(f"report: {last.report}", markup=False, highlight=False, soft_wrap=True)
 
 
 def print_pairs(title: str, pairs: dict[str, Any]) -> None:
