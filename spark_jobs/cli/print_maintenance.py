@@ -47,7 +47,7 @@ def show(out: Console, found: Maintenance) -> None:
         of = removal.run_id or removal.table
         table.add_row("remove", of, f"{removal.files:,}", _size(removal.size), removal.why)
     if table.row_count:
-        out.print(f"{found.pipeline}: {'would be done' if found.dry_run else 'done'}", highlight=False)
+        out.print(f"{found.pipeline}: {'would change' if found.dry_run else 'changed'}", highlight=False)
         out.print(table)
     else:
         out.print(f"{found.pipeline}: nothing to do", highlight=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
-from spark_jobs.job_protocol import StepResult, add_counts
+from spark_jobs.job_protocol import StepName, StepResult, add_counts
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.model import LateData, Strategy
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 OUT, ERR = Console(), Console(stderr=True)
 
-_SPANS = {"full": "all", "rollback": "rolled back"}
+_SPANS: dict[str, str] = {"full": "all", StepName.ROLLBACK: "rolled back"}
 
 
 def print_line(text: object) -> None:

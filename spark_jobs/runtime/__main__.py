@@ -8,20 +8,19 @@ from __future__ import annotations
 import os
 import sys
 
+from spark_jobs.job_protocol import ExitCode
 from spark_jobs.runtime import jars, wheel_java
 from spark_jobs.runtime.environment import process_environment
 from spark_jobs.runtime.errors import RuntimeSetupError
 from spark_jobs.runtime.installed import jars_dir, s3_jars_dir
 from spark_jobs.runtime.java import JavaHome, search
 
-DONE, FAILED, WRONG_INPUT = 0, 1, 2
-
 
 def main(arguments: list[str]) -> int:
-    """Run the one command there is and give its exit code."""
+    """Run the command; returns its exit code."""
     if arguments not in (["setup"], ["setup", "s3"]):
-        sys.stderr.write(f"asked for '{' '.join(arguments)}'; there is only: python -m spark_jobs.runtime setup [s3]\n")
-        return WRONG_INPUT
+        sys.stderr.write(f"found '{' '.join(arguments)}'; there is only: python -m spark_jobs.runtime setup [s3]\n")
+        return ExitCode.WRONG_INPUT
     try:
         _say_java(_bring_java())
         jars.fetch(jars_dir(), process_environment(os.environ), _say)
@@ -29,8 +28,8 @@ def main(arguments: list[str]) -> int:
             jars.fetch(s3_jars_dir(), process_environment(os.environ), _say, jars.S3)
     except RuntimeSetupError as error:
         sys.stderr.write(f"error: {error}\n")
-        return FAILED
-    return DONE
+        return ExitCode.FAILED
+    return ExitCode.DONE
 
 
 def _bring_java() -> JavaHome:

@@ -8,7 +8,8 @@ from typing import Any
 from airflow.sdk import Asset, AssetAlias
 
 from tidemark_airflow.jobs.assets import PUBLISHED
-from tidemark_airflow.tasks.spark_job import PublishOperator, SparkJobOperator, StepOperator
+from tidemark_airflow.tasks.run_steps import PublishOperator, StepOperator
+from tidemark_airflow.tasks.spark_job import SparkJobOperator
 
 RUN = "r0123456789abcde"
 RESULT = {
@@ -25,7 +26,7 @@ RESULT = {
     "seconds": 1.5,
 }
 REQUEST = {"pipeline_file": "/p/sales.yaml", "start": None, "end": None, "overrides": {"windows.size": "2 hours"}}
-PLAN = {"run_id": RUN, "request": REQUEST, "counts": {}, "versions": {}, "report": None}
+PLAN = {**RESULT, "step": "plan", "message": f"run {RUN}", "counts": {}, "request": REQUEST}
 STALE = {**RESULT, "state": "stale", "error": "plan again", "message": "plan again"}
 
 

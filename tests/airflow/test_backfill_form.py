@@ -128,7 +128,7 @@ def test_a_filled_form_becomes_utc_times_and_overrides_of_the_file(pipelines: di
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"pipeline": "departures"}, "pipeline: asked for 'departures'; there are: sales, visits"),
+        ({"pipeline": "departures"}, "pipeline: there is no 'departures'; there are: sales, visits"),
         ({"from": "2013-02-30"}, "from: found '2013-02-30', expected a time such as 2013-07-01"),
         ({"from": "2013-07-02", "to": "2013-07-02"}, "holds no window"),
         ({"out_of_orderness": "6 fortnights"}, "override 'watermark.out_of_orderness': found '6 fortnights'"),

@@ -16,7 +16,7 @@ from tests.airflow.scripted import PLAN, REQUEST, RESULT, RUN, Task, replay, run
 from tests.airflow.waiting import until
 from tidemark_airflow.jobs.outcome import WIDE
 from tidemark_airflow.tasks import spark_job
-from tidemark_airflow.tasks.spark_job import LandOperator, PlanOperator
+from tidemark_airflow.tasks.run_steps import LandOperator, PlanOperator
 
 pytestmark = pytest.mark.airflow
 
@@ -97,7 +97,7 @@ def test_landing_is_told_the_lake(
     ("code", "kind", "said"),
     [
         (1, AirflowException, "replay failed (exit code 1): the disk is full"),
-        (2, AirflowFailException, "replay was given wrong input: the disk is full"),
+        (2, AirflowFailException, "replay failed on wrong input: the disk is full"),
         (3, AirflowFailException, "replay is blocked by quality: the disk is full"),
         (7, AirflowException, "replay failed (exit code 7): the disk is full"),
     ],
@@ -132,7 +132,7 @@ def test_a_job_that_left_no_result_is_no_success(job: Callable[..., str], said: 
     with pytest.raises(AirflowException) as raised:
         run(replay(job(0, said, then="print('half way')")))
     assert not isinstance(raised.value, AirflowFailException)
-    assert str(raised.value).startswith("replay ended without saying how; it left no result")
+    assert str(raised.value).startswith("replay ended without a result")
     assert str(raised.value).endswith("half way")
 
 
@@ -141,7 +141,7 @@ def test_a_job_that_was_killed_may_be_tried_again_and_says_what_it_was_doing(job
     with pytest.raises(AirflowException) as raised:
         run(replay(job(0, None, then=then)))
     assert not isinstance(raised.value, AirflowFailException)
-    assert str(raised.value).startswith("replay was killed by signal 9")
+    assert str(raised.value).startswith("replay was killed by signal 9 without a result")
     assert str(raised.value).endswith("in the middle")
 
 

@@ -11,14 +11,16 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from tests.airflow.scripted import PLAN, REQUEST, RESULT, RUN, STALE, published, replay, run
 from tidemark_airflow.jobs.assets import results_of
-from tidemark_airflow.tasks.spark_job import PlanOperator, Request, SliceOperator, StepOperator, WatermarksOperator
+from tidemark_airflow.jobs.request import Request
+from tidemark_airflow.tasks.run_steps import PlanOperator, SliceOperator, StepOperator, WatermarksOperator
 
 pytestmark = pytest.mark.airflow
 
 
 def test_publishing_tells_which_results_are_new(job: Callable[..., str]) -> None:
     plan = {**PLAN, "pipeline": "sales", "request": {**REQUEST, "start": "2024-03-04T00:00:00+00:00"}}
-    said = {"replay": {"counts": {"rows_read": 9, "windows": 3}}, "audit": {"counts": {"checks_passed": 7}}}
+    counts = {"replay": {"rows_read": 9, "windows": 3}, "audit": {"checks_passed": 7}}
+    said = {step: {**RESULT, "step": step, "counts": of_step} for step, of_step in counts.items()}
     script = job(0, {**RESULT, "step": "publish", "counts": {}, "versions": {"panes": 4}})
     ((asset, extra),) = published(plan, script, **said)
     assert asset == results_of("sales").uri == "tidemark://sales/results"
@@ -64,7 +66,7 @@ def test_a_run_over_arrivals_that_cannot_go_on_from_its_plan_is_taken_anew(
 
 
 def test_any_other_run_that_cannot_go_on_from_its_plan_is_for_a_person_to_plan_again(job: Callable[..., str]) -> None:
-    with pytest.raises(AirflowFailException, match="replay was given wrong input: plan again"):
+    with pytest.raises(AirflowFailException, match="replay failed on wrong input: plan again"):
         run(replay(job(2, STALE)))
 
 

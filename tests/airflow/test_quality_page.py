@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -13,6 +12,7 @@ from airflow.models.errors import ParseImportError
 from airflow.utils.session import create_session
 from fastapi import FastAPI
 
+from spark_jobs.job_protocol import StepResult, StepState
 from tests.airflow.quality_server import PAGES, QUALITY, Clients, Enter, told
 from tests.airflow.told_lake import check, run_id, steps, tell
 from tests.told_runs import HOSTILE
@@ -206,12 +206,14 @@ def test_a_task_links_to_the_page_of_its_pipeline() -> None:
     class Key:
         dag_id = "tidemark_sales.repair"
 
-    def link(dag: str, said: dict[str, Any] | None) -> str:
+    def link(dag: str, pipeline: str | None) -> str:
         operator, key = Operator(), Key()
-        key.dag_id, operator.outcome = dag, None if said is None else Outcome("plan", 0, said)
+        key.dag_id = dag
+        if pipeline is not None:
+            operator.outcome = Outcome("plan", 0, StepResult("plan", "", pipeline, StepState.DONE, ""))
         return QualityLink().get_link(operator, ti_key=key)  # type: ignore[arg-type]
 
     assert link("tidemark_sales", None) == "/tidemark/quality/tidemark_sales"
-    assert link("tidemark_sales.repair", {}) == "/tidemark/quality/tidemark_sales"
-    assert link("tidemark_backfill", {"pipeline": "visits"}) == "/tidemark/quality/tidemark_visits"
+    assert link("tidemark_sales.repair", "") == "/tidemark/quality/tidemark_sales"
+    assert link("tidemark_backfill", "visits") == "/tidemark/quality/tidemark_visits"
     assert link("tidemark_backfill", None) == ""

@@ -9,8 +9,9 @@ import pytest
 from airflow.sdk.exceptions import AirflowSkipException
 
 from tests.airflow.scripted import PLAN, REQUEST, RESULT, RUN, Task, published, run
-from tidemark_airflow.tasks.approval import ApproveOperator, asked
-from tidemark_airflow.tasks.spark_job import ExplainOperator, StepOperator
+from tidemark_airflow.jobs.request import Request
+from tidemark_airflow.tasks.approval import ApproveOperator, question_body
+from tidemark_airflow.tasks.run_steps import ExplainOperator, StepOperator
 
 pytestmark = pytest.mark.airflow
 
@@ -32,8 +33,8 @@ def test_nobody_is_asked_where_nobody_has_to_be(plan: Mapping[str, Any]) -> None
     ],
 )
 def test_a_person_is_asked_with_what_would_be_published(bounds: dict[str, str | None], said: str) -> None:
-    request = {"pipeline_file": "/p/sales.yaml", **bounds}
-    text = asked({**PLAN, "request": request}, {"rows_read": 12_000, "too_late": 1, "checks_failed": 0})
+    request: Any = {"pipeline_file": "/p/sales.yaml", **bounds}
+    text = question_body(request, {"rows_read": 12_000, "too_late": 1, "checks_failed": 0})
     assert text.splitlines() == [
         f"Windows: {said}. All of its checks have passed.",
         "",
@@ -45,10 +46,10 @@ def test_a_person_is_asked_with_what_would_be_published(bounds: dict[str, str | 
 
 
 def test_a_person_is_told_the_settings_that_are_not_the_files_as_they_are() -> None:
-    request = {**REQUEST, "overrides": {"windows.size": "2 hours", "source.where": "a = '|'\n# b"}}
-    told = asked({**PLAN, "request": request}, {}).splitlines()
-    assert told[2:7] == [
-        "Settings that are not the file's:",
+    overrides = {"windows.size": "2 hours", "source.where": "a = '|'\n# b"}
+    lines = question_body(Request(pipeline_file="/p/sales.yaml", overrides=overrides), {}).splitlines()
+    assert lines[2:7] == [
+        "Settings that differ from the file:",
         "",
         "    windows.size = 2 hours",
         "    source.where = a = '|'",

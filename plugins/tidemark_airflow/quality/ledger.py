@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from spark_jobs.job_protocol import StepName
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import DISCARD, MAINTAIN, Run, runs_of
 from tidemark_airflow.jobs.links import RUN_ID
@@ -68,7 +69,7 @@ def _newest(table: Table, steps: int) -> History:
     first = min(row["finished_at"] for row in rows)
     if any(_may_have(file, DISCARD) for file in files):
         rows += _select(table, f"step = '{DISCARD}' AND finished_at >= {_sql(first)}")
-    begun = {row["run_id"] for row in rows if row["step"] == "plan"}
+    begun = {row["run_id"] for row in rows if row["step"] == StepName.PLAN}
     known = {
         row["run_id"] for row in rows if row["step"] not in (MAINTAIN, DISCARD) and RUN_ID.fullmatch(row["run_id"])
     }

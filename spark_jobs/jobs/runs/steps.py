@@ -25,8 +25,8 @@ from spark_jobs.jobs.publish.publish import publish
 from spark_jobs.jobs.report.alternatives import alternatives
 from spark_jobs.jobs.runs.outcome import Outcome
 from spark_jobs.jobs.stage import stage
-from spark_jobs.jobs.stage.slices import Slice
 from spark_jobs.pipeline.model import OnFailure, Pipeline
+from spark_jobs.replay.windows.slice import Slice
 from spark_jobs.tables import files
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
