@@ -1,6 +1,6 @@
 """A command of `tidemark`: the arguments that all of them share, and one way to answer and to fail.
 
-A command is a function that takes a `Request`, then options of its own, and returns an `Answer`:
+A command is a function that takes a `Request` and options, and returns an `Answer`:
 
     @pipeline_command
     def status(request: Request) -> Answer: ...         tidemark status FILE [--set KEY=VALUE] [--json]

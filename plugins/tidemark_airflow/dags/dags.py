@@ -101,8 +101,8 @@ def pipeline_dag(
         is_paused_upon_creation=None if pipeline.schedule else False,
         **_common(f"Made from `{pipeline.path}`.", alerts, schedule),
     ) as dag:
-        asks = pipeline.quality.on_failure is OnFailure.ASK
-        first = _steps(_request(pipeline), application, asks=asks, apart=schedule.slices > 1, alerts=alerts)
+        may_ask = pipeline.quality.on_failure is OnFailure.ASK
+        first = _steps(_request(pipeline), application, may_ask=may_ask, apart=schedule.slices > 1, alerts=alerts)
         if landing:
             LandOperator(script=landing) >> first
     return dag
@@ -163,7 +163,7 @@ def backfill_dag(folder: Path, *, application: str = "", alerts: Sequence[Alert]
             except FormError as error:
                 raise AirflowFailException(str(error)) from None
 
-        _steps(check(), application, asks=True, apart=True, alerts=alerts)
+        _steps(check(), application, may_ask=True, apart=True, alerts=alerts)
     return dag
 
 
@@ -199,7 +199,7 @@ def accept_dag(folder: Path, *, application: str = "", alerts: Sequence[Alert] =
 
 
 def _steps(
-    request: Any, application: str, *, asks: bool = False, apart: bool = False, alerts: Sequence[Alert] = ()
+    request: Any, application: str, *, may_ask: bool = False, apart: bool = False, alerts: Sequence[Alert] = ()
 ) -> PlanOperator:
     plan = PlanOperator(request=request, application=application)
     slices = _slices(application) if apart else []
@@ -207,7 +207,7 @@ def _steps(
     rule = TriggerRule.NONE_FAILED if apart else TriggerRule.ALL_SUCCESS
     replay = StepOperator(step=REPLAY, application=application, trigger_rule=rule)
     audit = StepOperator(step=AUDIT, application=application, **of_checks(alerts))
-    approve = [ApproveOperator()] if asks else []
+    approve = [ApproveOperator()] if may_ask else []
     report = StepOperator(step=REPORT, application=application)
     chain(plan, *slices, replay, audit, *approve, PublishOperator(application=application), report)
     audit >> ExplainOperator(application=application)

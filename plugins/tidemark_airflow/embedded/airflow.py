@@ -78,16 +78,16 @@ def down(installation: Installation) -> int:
 
 
 def _already(installation: Installation, running: list[psutil.Process]) -> int:
-    there = replace(installation, port=processes.port_of(running) or installation.port)
-    missing = unhealthy(there.health)
+    served = replace(installation, port=processes.port_of(running) or installation.port)
+    missing = unhealthy(served.health)
     if missing:
         _complain(
             f"{len(running)} of its processes are running, but these parts are not healthy: {', '.join(missing)}. "
-            f"It may still be starting; if not, see {there.logs}, then make down and make up"
+            f"It may still be starting; if not, see {served.logs}, then make down and make up"
         )
         return ExitCode.FAILED
     _print("is running already")
-    _introduce(there)
+    _introduce(served)
     return ExitCode.DONE
 
 

@@ -27,7 +27,7 @@ class Request(TypedDict):
 
 
 def stages_slices_apart(request: Request) -> bool:
-    """True if each slice is a task of its own."""
+    """True if each slice is a separate task."""
     return bool(request.get("apart")) and (request.get("slices") or 1) > 1
 
 

@@ -1,4 +1,4 @@
-"""Where a browser finds the pages, and what they link to, under the address of this Airflow."""
+"""The addresses of the pages, and of what they link to, under the address of this Airflow."""
 
 from __future__ import annotations
 

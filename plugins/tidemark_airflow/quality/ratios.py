@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Ratios:
-    """Rows by what became of them."""
+    """The rows of a run that belong to a window, by fate."""
 
     on_time: int
     late: int
@@ -23,7 +23,7 @@ class Ratios:
 
     @classmethod
     def of(cls, counts: Mapping[str, int]) -> Ratios | None:
-        """The ratios of a run's counts; None where its rows were not counted, or none belongs to a window."""
+        """Return the ratios of a run's counts; None if its rows were not counted, or none belongs to a window."""
         if "on_time" not in counts:
             return None
         missed = counts.get("too_late", 0) + counts.get("too_late_behind", 0)

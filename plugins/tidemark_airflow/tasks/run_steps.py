@@ -59,8 +59,8 @@ class StepOperator(SparkJobOperator):
 
     - For a run that is published already the result comes from its plan, without Spark.
     - For a dry run the task is skipped.
-    - If checks fail and the pipeline leaves the decision to a person, audit succeeds with the state `asks`; an
-      `ApproveOperator` behind it asks.
+    - If checks fail and the pipeline leaves the decision to a person, audit succeeds with the state `NEEDS_APPROVAL`,
+      for an `ApproveOperator` behind it.
     - If another run over arrivals was published since the plan, so that this run cannot go on from it, the task takes
       all steps of a new run at once; the tasks behind it find them done.
     """

@@ -1,7 +1,7 @@
 """The Runner takes steps of runs: it holds the run's windows, enters how each step ended into the ledger, dispatches.
 
-What a step does is in `steps`. The same steps serve Airflow, where each is a spark-submit of its own, and
-`tidemark replay`, which takes all of them in one session.
+What a step does is in `steps`. The same steps serve Airflow, where each is a separate spark-submit, and `tidemark
+replay`, which takes all of them in one session.
 """
 
 from __future__ import annotations

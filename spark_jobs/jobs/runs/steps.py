@@ -1,7 +1,7 @@
 """The steps of a run: what each needs, what it does, and what it returns. The ledger and the locks are the Runner's.
 
     plan -> replay -> audit -> publish -> report
-    plan -> watermarks -> slice, slice, ... -> replay -> ...       each slice in a process of its own
+    plan -> watermarks -> slice, slice, ... -> replay -> ...       each slice in a separate process
 
 A step that the ledger has as done is not taken again, unless it is `repeatable`.
 """
