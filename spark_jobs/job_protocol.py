@@ -152,9 +152,9 @@ class StepResult:
         state = content.get("state")
         if state not in list(StepState):
             raise ProtocolError(f"a result's state is one of {', '.join(StepState)}, not '{state}'")
-        known = {f.name: content[f.name] for f in fields(cls) if content.get(f.name) is not None}
+        present = {f.name: content[f.name] for f in fields(cls) if content.get(f.name) is not None}
         texts = dict.fromkeys(_TEXTS, "")
-        return cls(**{**texts, **known, "state": StepState(state)})
+        return cls(**{**texts, **present, "state": StepState(state)})
 
     def write(self, file: Path) -> None:
         """Write the result file. A reader sees the whole file or none. Raises OSError."""

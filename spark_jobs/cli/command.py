@@ -92,14 +92,14 @@ def pipeline_command(body: Callable[..., Answer]) -> Callable[..., None]:
 
     hints = get_type_hints(body, include_extras=True)
     _, *own = inspect.signature(body).parameters.values()
-    shown = [
+    parameters = [
         Parameter("file", Parameter.POSITIONAL_OR_KEYWORD, annotation=File),
         *(parameter.replace(annotation=hints[parameter.name]) for parameter in own),
         Parameter("override", Parameter.POSITIONAL_OR_KEYWORD, annotation=Override, default=[]),
         Parameter("as_json", Parameter.POSITIONAL_OR_KEYWORD, annotation=AsJson, default=False),
     ]
-    command.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]  # typer reads it
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return command
 
 

@@ -47,10 +47,10 @@ def maintain(
 
     retention = Retention(datetime.now(UTC), timedelta(seconds=parse_seconds("--retain", retain)), keep_runs)
     wait_s = parse_seconds(Option.WAIT, wait)
-    done = maintain.maintain(
+    maintenance = maintain.maintain(
         request.open_session(), request.lake, retention, dry_run=dry_run, wait_s=wait_s, progress=progress.to_stderr
     )
-    return Answer(print_maintenance.as_json(done), lambda: print_maintenance.show(printing.OUT, done))
+    return Answer(print_maintenance.as_json(maintenance), lambda: print_maintenance.show(printing.OUT, maintenance))
 
 
 @pipeline_command

@@ -21,8 +21,13 @@ def as_json(maintenance: Maintenance) -> dict[str, Any]:
         "dry_run": maintenance.dry_run,
         "staging": [_removal(removal) for removal in maintenance.dead],
         "compacted": [
-            {"table": done.table, "files_before": done.before, "files_after": done.after, "bytes": done.size}
-            for done in maintenance.compacted
+            {
+                "table": compaction.table,
+                "files_before": compaction.before,
+                "files_after": compaction.after,
+                "bytes": compaction.size,
+            }
+            for compaction in maintenance.compacted
         ],
         "lost_runs": list(maintenance.lost),
         "kept_runs": list(maintenance.kept),
@@ -41,8 +46,14 @@ def show(out: Console, maintenance: Maintenance) -> None:
     for column in ("files", "size"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("why", overflow="fold")
-    for done in maintenance.compacted:
-        table.add_row("compact", done.table, f"{done.before:,} to {done.after:,}", _size(done.size), "small files")
+    for compaction in maintenance.compacted:
+        table.add_row(
+            "compact",
+            compaction.table,
+            f"{compaction.before:,} to {compaction.after:,}",
+            _size(compaction.size),
+            "small files",
+        )
     for removal in (*maintenance.dead, *maintenance.unneeded):
         of = removal.run_id or removal.table
         table.add_row("remove", of, f"{removal.files:,}", _size(removal.size), removal.why)

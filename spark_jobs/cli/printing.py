@@ -59,10 +59,10 @@ def print_pairs(title: str, pairs: dict[str, Any]) -> None:
     """Print names and values."""
     table = Table(title=title, title_justify="left", show_header=False)
     for name, value in pairs.items():
-        shown = (
+        text = (
             f"{value:,}" if isinstance(value, int) and name != "source_version" else "" if value is None else str(value)
         )
-        table.add_row(name.replace("_", " "), shown)
+        table.add_row(name.replace("_", " "), text)
     OUT.print(table)
 
 
@@ -133,9 +133,9 @@ def print_comparison(comparison: Comparison) -> None:
     for name, n in comparison.values.items():
         if n:
             OUT.print(f"{name}: differs in {n:,}", markup=False, highlight=False)
-    for what, names in (("only before", comparison.dropped), ("only after", comparison.new)):
+    for label, names in (("only before", comparison.dropped), ("only after", comparison.new)):
         if names:
-            OUT.print(f"{what}: {', '.join(names)}", markup=False, highlight=False)
+            OUT.print(f"{label}: {', '.join(names)}", markup=False, highlight=False)
     if comparison.first_window:
         span = f"{_minute(comparison.first_window)} to {_minute(comparison.last_window)} UTC"
         OUT.print(f"in windows that begin {span}; the largest changes:", highlight=False)

@@ -72,7 +72,7 @@ def land(spark: SparkSession, table: str, flights: pd.DataFrame) -> int:
     months = list(_months(flights))
     missing = [m for m in months if not Transaction(spark, table).applied(_application(m[0]))]
     if len(missing) == len(months) and Transaction(spark, table).read_version >= 0:
-        refusal = f"{table}: cannot land the flights there: found a table that this job has not begun"
+        refusal = f"{table}: found a table that this job has not begun, so it cannot land the flights in it"
         raise InputError(f"{refusal}; give another {Option.LAKE}, or remove that table")
     # Rows travel inside their tasks, of which Spark warns beyond 1 MB: in pieces, then together into one file.
     spark.conf.set("spark.sql.leafNodeDefaultParallelism", _PIECES)
@@ -130,8 +130,8 @@ def _months(flights: pd.DataFrame) -> Iterator[tuple[str, pa.Table]]:
 
     schema = _schema()
     rows = flights.assign(flight_id=pd.RangeIndex(1, len(flights) + 1)).sort_values(["landed_at", "flight_id"])
-    for month, known in rows.groupby(rows["landed_at"].dt.strftime("%Y-%m")):
-        yield str(month), pa.Table.from_pandas(known, schema, preserve_index=False)
+    for month, flights_known in rows.groupby(rows["landed_at"].dt.strftime("%Y-%m")):
+        yield str(month), pa.Table.from_pandas(flights_known, schema, preserve_index=False)
 
 
 def _schema() -> pa.Schema:

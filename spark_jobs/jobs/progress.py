@@ -17,10 +17,10 @@ def to_stderr(step: str, text: str) -> None:
     print(progress_line(step, text), file=sys.stderr, flush=True)
 
 
-def staged(done: int, of: int, seconds: float) -> str:
+def staged(count: int, of: int, seconds: float) -> str:
     """Return how many slices are staged, and about how long the rest takes at the pace so far."""
-    text = f"slice {done} of {of} staged"
-    left_ms = round(seconds / done * (of - done)) * 1000
+    text = f"slice {count} of {of} staged"
+    left_ms = round(seconds / count * (of - count)) * 1000
     return f"{text}, about {format_duration(left_ms)} left" if left_ms else text
 
 

@@ -170,7 +170,7 @@ def _moment(name: str, text: str | None, problems: list[str]) -> datetime | None
 
 
 def _overrides(filled: Mapping[str, Any], problems: list[str]) -> dict[str, str]:
-    overrides = {key: _written(value) for key, value in (filled.get("settings") or {}).items()}
+    overrides = {key: _as_yaml(value) for key, value in (filled.get("settings") or {}).items()}
     for name, key in SETTINGS.items():
         value = filled.get(name)
         if not value or not value.strip():
@@ -185,6 +185,6 @@ def _overrides(filled: Mapping[str, Any], problems: list[str]) -> dict[str, str]
     return overrides
 
 
-def _written(value: Any) -> str:
+def _as_yaml(value: Any) -> str:
     """Return a value as the text of a pipeline file; JSON is YAML."""
     return value if isinstance(value, str) else json.dumps(value)

@@ -63,7 +63,7 @@ Recomputes the windows of the chosen pipeline that begin in [from, to), and repl
 | check | refuses a form that cannot be fulfilled, with everything that is wrong with it |
 | plan | shows what would be read and replaced; a dry run ends here |
 | watermarks, slice | with *Slices apart*: computes what all slices need, then stages each slice in a task |
-| replay | computes what is not there yet; its log shows how much is done, and about how long the rest will take |
+| replay | computes what is missing; its log shows how much is done, and about how long the rest will take |
 | audit | checks what was computed |
 | approve | waits for a person under *Required Actions*, if the form or, for failed checks, the file has it so |
 | publish | lets readers see the new results, all at once |

@@ -40,8 +40,8 @@ def _find(dag_id: str) -> tuple[DAG | None, str]:
     from airflow.sdk import conf
 
     bag = DagBag(conf.get("core", "dags_folder"))
-    known = ", ".join(sorted(bag.dags)) or "none"
-    return bag.dags.get(dag_id), "\n".join([f"there is no DAG {dag_id}; found: {known}", *bag.import_errors.values()])
+    dag_ids = ", ".join(sorted(bag.dags)) or "none"
+    return bag.dags.get(dag_id), "\n".join([f"there is no DAG {dag_id}; found: {dag_ids}", *bag.import_errors.values()])
 
 
 def _tasks(dag: DAG, ended: DagRun) -> Iterator[TaskEnd]:

@@ -40,9 +40,9 @@ def is_current() -> bool:
     from alembic.runtime.migration import MigrationContext
     from alembic.script import ScriptDirectory
 
-    wanted = set(ScriptDirectory.from_config(db._get_alembic_config()).get_heads())
+    heads = set(ScriptDirectory.from_config(db._get_alembic_config()).get_heads())
     with settings.get_engine().connect() as connection:
-        return set(MigrationContext.configure(connection).get_current_heads()) == wanted
+        return set(MigrationContext.configure(connection).get_current_heads()) == heads
 
 
 if __name__ == "__main__":

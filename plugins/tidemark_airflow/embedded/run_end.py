@@ -1,4 +1,4 @@
-"""How a DAG run ended: the file that `python -m tidemark_airflow.dag_run` writes, and the demo reads.
+"""How a DAG run ended: the file that `python -m tidemark_airflow.dag_run` writes, and the demo reads (JSON).
 
 {"state": "success", "tasks": [{"task": "plan", "state": "success", "seconds": 9.1, "said": {...}, "failure": null}],
  "problem": null}

@@ -104,8 +104,8 @@ class Outcome:
 
 def _facts(result: StepResult) -> list[tuple[str, str]]:
     counts = result.counts
-    known = [name for name in COUNTS if name in counts]
-    facts = [(name, f"{counts[name]:,}") for name in (*known, *(name for name in counts if name not in COUNTS))]
+    in_order = [name for name in COUNTS if name in counts]
+    facts = [(name, f"{counts[name]:,}") for name in (*in_order, *(name for name in counts if name not in COUNTS))]
     if result.checks:
         checks = result.checks
         facts.append(("checks", f"{checks.get('passed', 0)} passed, {checks.get('failed', 0)} failed"))

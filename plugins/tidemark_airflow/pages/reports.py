@@ -50,7 +50,7 @@ def _lake(dag_id: str, run_id: str) -> Lake:
     return Lake.of(name["pipeline"])
 
 
-def _page(path: Path, what: str, policy: str) -> FileResponse:
+def _page(path: Path, kind: str, policy: str) -> FileResponse:
     if not path.is_file():
-        raise HTTPException(404, f"the run has no {what} at {path}")
+        raise HTTPException(404, f"the run has no {kind} at {path}")
     return FileResponse(path, media_type="text/html", headers={"Content-Security-Policy": policy})

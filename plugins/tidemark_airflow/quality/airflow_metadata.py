@@ -81,9 +81,9 @@ def made_by(dag: str, run_id: str) -> list[Made]:
         pushed = [(row.key, XComModel.deserialize_value(row)) for row in session.execute(query)]
     results = [result for key, value in pushed if key == XCOM_RETURN_KEY and (result := _result(value)) is not None]
     pipeline = next((result.pipeline for result in results if result.pipeline), None) or pipeline_of(dag) or ""
-    made = [Made(result.pipeline or pipeline, result.run_id) for result in results if result.run_id]
-    made += [Made(pipeline, value) for key, value in pushed if key == RUN_ID_KEY and _is(value, RUN_ID)]
-    return list(dict.fromkeys(run for run in made if run.pipeline))
+    runs = [Made(result.pipeline or pipeline, result.run_id) for result in results if result.run_id]
+    runs += [Made(pipeline, value) for key, value in pushed if key == RUN_ID_KEY and _is(value, RUN_ID)]
+    return list(dict.fromkeys(run for run in runs if run.pipeline))
 
 
 def _result(value: Any) -> StepResult | None:

@@ -68,7 +68,7 @@ class Table:
 
 
 @dataclass
-class _Known:
+class _CachedTable:
     """A table that was read before, and what was read of which version; `lock` is held while it is read."""
 
     lock: Lock = field(default_factory=Lock)
@@ -77,7 +77,7 @@ class _Known:
     readings: OrderedDict[Hashable, tuple[int, Any]] = field(default_factory=OrderedDict)
 
 
-_known: OrderedDict[str, _Known] = OrderedDict()
+_cache: OrderedDict[str, _CachedTable] = OrderedDict()
 _lock = Lock()
 
 
@@ -87,23 +87,23 @@ def read_table(lake: Lake, name: str, key: Hashable, read: Callable[[Table], _Ro
     `key` names what is read, so that it is read once a version. Raises LakeError.
     """
     path = lake.path(name)
-    known = _of(path)
-    with known.lock:
+    cached = _of(path)
+    with cached.lock:
         try:
-            return _read(known, path, key, read)
+            return _read(cached, path, key, read)
         except _missing():
-            _forget(known)
+            _forget(cached)
             _require(lake)
             return None
         except Exception as problem:
-            _forget(known)
+            _forget(cached)
             raise LakeError(f"{path} cannot be read: {_one_line(problem)}") from problem
 
 
-def _read(known: _Known, path: str, key: Hashable, read: Callable[[Table], _Rows]) -> _Rows:
-    delta, is_new = _opened(known, path)
+def _read(cached: _CachedTable, path: str, key: Hashable, read: Callable[[Table], _Rows]) -> _Rows:
+    delta, is_new = _opened(cached, path)
     version = delta.version()
-    reading = known.readings.get(key)
+    reading = cached.readings.get(key)
     if reading is None or reading[0] != version:
         try:
             reading = version, read(Table(delta))
@@ -111,43 +111,43 @@ def _read(known: _Known, path: str, key: Hashable, read: Callable[[Table], _Rows
             if is_new:
                 raise
             # The table may have been removed and made anew since it was opened.
-            _forget(known)
-            return _read(known, path, key, read)
-        known.readings[key] = reading
-    known.readings.move_to_end(key)
-    while len(known.readings) > MOST_READINGS:
-        known.readings.popitem(last=False)
+            _forget(cached)
+            return _read(cached, path, key, read)
+        cached.readings[key] = reading
+    cached.readings.move_to_end(key)
+    while len(cached.readings) > MOST_READINGS:
+        cached.readings.popitem(last=False)
     rows: _Rows = reading[1]
     return rows
 
 
-def _opened(known: _Known, path: str) -> tuple[DeltaTable, bool]:
+def _opened(cached: _CachedTable, path: str) -> tuple[DeltaTable, bool]:
     """Return the table at its newest version, and whether it was opened for that."""
     from deltalake import DeltaTable
 
     now = time.monotonic()
-    if known.delta is not None and now - known.opened_s < _KEPT_OPEN_S:
-        known.delta.update_incremental()
-        return known.delta, False
-    before = known.delta
-    known.delta, known.opened_s = DeltaTable(path, storage_options=_options(path)), now
-    if before is not None and before.metadata().id != known.delta.metadata().id:
-        known.readings.clear()
-    return known.delta, True
+    if cached.delta is not None and now - cached.opened_s < _KEPT_OPEN_S:
+        cached.delta.update_incremental()
+        return cached.delta, False
+    before = cached.delta
+    cached.delta, cached.opened_s = DeltaTable(path, storage_options=_options(path)), now
+    if before is not None and before.metadata().id != cached.delta.metadata().id:
+        cached.readings.clear()
+    return cached.delta, True
 
 
-def _of(path: str) -> _Known:
+def _of(path: str) -> _CachedTable:
     with _lock:
-        known = _known.setdefault(path, _Known())
-        _known.move_to_end(path)
-        while len(_known) > MOST_TABLES:
-            _known.popitem(last=False)
-        return known
+        cached = _cache.setdefault(path, _CachedTable())
+        _cache.move_to_end(path)
+        while len(_cache) > MOST_TABLES:
+            _cache.popitem(last=False)
+        return cached
 
 
-def _forget(known: _Known) -> None:
-    known.delta = None
-    known.readings.clear()
+def _forget(cached: _CachedTable) -> None:
+    cached.delta = None
+    cached.readings.clear()
 
 
 def _require(lake: Lake) -> None:

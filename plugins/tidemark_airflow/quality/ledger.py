@@ -70,14 +70,14 @@ def _newest(table: Table, steps: int) -> History:
     if any(_may_have(file, DISCARD) for file in files):
         rows += _select(table, f"step = '{DISCARD}' AND finished_at >= {_sql(first)}")
     begun = {row["run_id"] for row in rows if row["step"] == StepName.PLAN}
-    known = {
+    run_ids = {
         row["run_id"] for row in rows if row["step"] not in (MAINTAIN, DISCARD) and RUN_ID.fullmatch(row["run_id"])
     }
-    if open_ended := sorted(known - begun):
+    if open_ended := sorted(run_ids - begun):
         # The first steps of the oldest run, and of a run that was worked on again much later, are older.
         ids = " OR ".join(f"run_id = '{run_id}'" for run_id in open_ended)
         rows += _select(table, f"({ids}) AND finished_at < {_sql(first)}")
-    runs = _runs(row for row in rows if row["run_id"] in known)
+    runs = _runs(row for row in rows if row["run_id"] in run_ids)
     return History(tuple(reversed(runs)), is_cut=is_cut)
 
 

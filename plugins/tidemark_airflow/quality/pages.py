@@ -64,7 +64,7 @@ def overview(rows: Sequence[Row], part: Part, nonce: str, *, pipelines: int, bro
 
 
 def pipeline(
-    name: str, history: History, shown: Sequence[Shown], part: Part, nonce: str, dag_run: DagRunState | None = None
+    name: str, history: History, rows: Sequence[Shown], part: Part, nonce: str, dag_run: DagRunState | None = None
 ) -> str:
     """Return the page of a pipeline: its charts, and the runs of one part of its table."""
     runs = list(reversed(history.runs[: trend.MOST]))
@@ -75,16 +75,16 @@ def pipeline(
         charts,
         name=name,
         history=history,
-        shown=shown,
+        shown=rows,
         part=part,
         dag_run=dag_run,
         pictures=trend.pictures(runs),
     )
 
 
-def run(name: str, shown: Shown, nonce: str) -> str:
+def run(name: str, page: Shown, nonce: str) -> str:
     """Return the page of a run, with all of its checks."""
-    return _render("run.html", nonce, name=name, shown=shown)
+    return _render("run.html", nonce, name=name, shown=page)
 
 
 def dag_run(

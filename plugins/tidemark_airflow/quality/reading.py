@@ -35,33 +35,33 @@ def pipeline(name: str, page: int) -> PipelineRuns:
     except LakeError as problem:
         return PipelineRuns(problem=str(problem))
     part = Part.of(page, len(history.runs), RUNS)
-    return PipelineRuns(history, tuple(_shown(lake, history.runs[part.cut(RUNS)], failed_only=True)), part)
+    return PipelineRuns(history, tuple(_with_checks(lake, history.runs[part.cut(RUNS)], failed_only=True)), part)
 
 
 def run(name: str, run_id: str) -> Shown | str | None:
     """Return a run with all of its checks; None if the ledger does not have it, a line if it cannot be read."""
     lake = Lake.of(name)
     try:
-        known = ledger.find(lake, run_id)
+        entry = ledger.find(lake, run_id)
     except LakeError as problem:
         return str(problem)
-    return None if known is None else _shown(lake, [known])[0]
+    return None if entry is None else _with_checks(lake, [entry])[0]
 
 
-def made(by: Sequence[Made]) -> tuple[list[tuple[str, Shown]], list[str]]:
+def of_dag_run(named_runs: Sequence[Made]) -> tuple[list[tuple[str, Shown]], list[str]]:
     """Return the runs that the ledgers have, each with its pipeline, and a line for each that cannot be read."""
     runs: list[tuple[str, Shown]] = []
     problems: list[str] = []
-    for named in by:
-        shown = run(named.pipeline, named.run_id)
-        if isinstance(shown, Shown):
-            runs.append((named.pipeline, shown))
-        elif shown is not None:
-            problems.append(shown)
+    for named in named_runs:
+        page = run(named.pipeline, named.run_id)
+        if isinstance(page, Shown):
+            runs.append((named.pipeline, page))
+        elif page is not None:
+            problems.append(page)
     return runs, list(dict.fromkeys(problems))
 
 
-def _shown(lake: Lake, runs: Sequence[Run], *, failed_only: bool = False) -> list[Shown]:
+def _with_checks(lake: Lake, runs: Sequence[Run], *, failed_only: bool = False) -> list[Shown]:
     try:
         checks, problem = check_rows.of_runs(lake, [run.run_id for run in runs], failed_only=failed_only), None
     except LakeError as error:

@@ -82,13 +82,13 @@ def run(dag_id: str, run_id: str, user: GetUserDep, _: MayRead) -> HTMLResponse:
     if name is None:
         raise HTTPException(404, f"the DAG '{dag_id}' does not run one pipeline")
     _require(user, name, dag_id)
-    shown = reading.run(name, run_id)
-    if shown is None:
+    content = reading.run(name, run_id)
+    if content is None:
         raise HTTPException(404, f"the ledger of {name} has no run '{run_id}'")
-    if isinstance(shown, str):
-        words = shown
+    if isinstance(content, str):
+        words = content
         return _html(lambda nonce: pages.message(name, words, nonce))
-    return _html(lambda nonce: pages.run(name, shown, nonce))
+    return _html(lambda nonce: pages.run(name, content, nonce))
 
 
 @app.get("/{dag_id}/dag_runs/{dag_run_id}")
@@ -99,9 +99,9 @@ def dag_run(dag_id: str, dag_run_id: str, user: GetUserDep, _: MayReadRun) -> HT
     state = airflow_metadata.dag_run(dag_id, dag_run_id)
     if state is None:
         raise HTTPException(404, f"the DAG '{dag_id}' has no run '{dag_run_id}'")
-    made = airflow_metadata.made_by(dag_id, dag_run_id)
-    may_see = {name: access.may_see(user, name) for name in {run.pipeline for run in made}}
-    runs, problems = reading.made([run for run in made if may_see[run.pipeline]])
+    named_runs = airflow_metadata.made_by(dag_id, dag_run_id)
+    may_see = {name: access.may_see(user, name) for name in {run.pipeline for run in named_runs}}
+    runs, problems = reading.of_dag_run([run for run in named_runs if may_see[run.pipeline]])
     if not all(may_see.values()):
         problems = [*problems, "It has worked for a pipeline whose DAG you may not read."]
     return _html(lambda nonce: pages.dag_run(dag_id, state, runs, nonce, problems))

@@ -34,18 +34,18 @@ class Spark:
 
 
 def spark(ratios: Sequence[Ratios | None]) -> Spark | None:
-    """Return the too late ratios of runs, the oldest first; None if fewer than two are known."""
-    known = [ratio for ratio in ratios if ratio is not None]
-    if len(known) < 2:
+    """Return the too late ratios of runs, the oldest first; None if fewer than two are values."""
+    values = [ratio for ratio in ratios if ratio is not None]
+    if len(values) < 2:
         return None
-    top = max(ratio.too_late_ratio for ratio in known) or 1.0
-    step = (100 - 2 * _MARGIN) / (len(known) - 1)
+    top = max(ratio.too_late_ratio for ratio in values) or 1.0
+    step = (100 - 2 * _MARGIN) / (len(values) - 1)
     points = [
         f"{_MARGIN + i * step:.1f},{24 - _MARGIN - (24 - 2 * _MARGIN) * ratio.too_late_ratio / top:.1f}"
-        for i, ratio in enumerate(known)
+        for i, ratio in enumerate(values)
     ]
-    values = ", ".join(share(ratio.too_late, ratio.in_windows) for ratio in known)
-    return Spark(" ".join(points), f"Too late ratio of {len(known)} runs, the oldest first: {values}")
+    shares = ", ".join(share(ratio.too_late, ratio.in_windows) for ratio in values)
+    return Spark(" ".join(points), f"Too late ratio of {len(values)} runs, the oldest first: {shares}")
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class _Part:
 _PARTS = (
     _Part(LATE, "late", "Late ratio", "late", "Rows that came late and were taken"),
     _Part(TOO_LATE, "too_late", "Too late ratio", "too-late", "Rows that no window took any more"),
-    _Part(COMPLETENESS, "taken", "Completeness", "on-time", "Rows that a window took, on time or late"),
+    _Part(COMPLETENESS, "in_results", "Completeness", "on-time", "Rows that a window took, on time or late"),
 )
 
 
@@ -85,30 +85,30 @@ def pictures(runs: Sequence[Run]) -> list[Picture]:
     return [*(_of_part(part, rated) for part in _PARTS), _of_checks(runs)]
 
 
-def _of_part(one: _Part, rated: Sequence[tuple[int, Run, Ratios | None]]) -> Picture:
-    known = [ratios for _, _, ratios in rated if ratios is not None]
-    if known:
-        by_share = sorted(known, key=lambda ratios: getattr(ratios, one.part) / ratios.in_windows)
-        least, most = (_share(ratios, one.part) for ratios in (by_share[0], by_share[-1]))
-        words = (f"{one.meaning}, of those that belong to a window: from {least} to {most}.",)
+def _of_part(part: _Part, rated: Sequence[tuple[int, Run, Ratios | None]]) -> Picture:
+    counted = [ratios for _, _, ratios in rated if ratios is not None]
+    if counted:
+        by_share = sorted(counted, key=lambda ratios: getattr(ratios, part.part) / ratios.in_windows)
+        least, most = (_share(ratios, part.part) for ratios in (by_share[0], by_share[-1]))
+        words = (f"{part.meaning}, of those that belong to a window: from {least} to {most}.",)
     else:
         words = ("No run has counted rows that belong to a window.",)
     return Picture(
-        one.chart,
+        part.chart,
         (),
         words,
-        f"{one.title}, the newest run first",
-        ("run", "started", one.title.lower(), "rows", "rows in windows"),
+        f"{part.title}, the newest run first",
+        ("run", "started", part.title.lower(), "rows", "rows in windows"),
         tuple(
             (
                 *_of(i, run),
-                _share(ratios, one.part),
-                number(None if ratios is None else getattr(ratios, one.part)),
+                _share(ratios, part.part),
+                number(None if ratios is None else getattr(ratios, part.part)),
                 number(None if ratios is None else ratios.in_windows),
             )
             for i, run, ratios in reversed(rated)
         ),
-        one.title,
+        part.title,
     )
 
 
@@ -142,13 +142,13 @@ def _share(ratios: Ratios | None, part: str) -> str:
     return NOTHING if ratios is None else share(getattr(ratios, part), ratios.in_windows)
 
 
-def _line(values: Sequence[float | None], one: _Part) -> figure:
-    y_range = DataRange1d() if one.chart == COMPLETENESS else DataRange1d(start=0)
+def _line(values: Sequence[float | None], part: _Part) -> figure:
+    y_range = DataRange1d() if part.chart == COMPLETENESS else DataRange1d(start=0)
     fig = _figure("% of rows in windows", y_range, len(values))
     source = _source(values)
-    give_role(fig.line("run", "value", source=source, line_width=1.5).glyph, one.role)
+    give_role(fig.line("run", "value", source=source, line_width=1.5).glyph, part.role)
     marks = fig.scatter("run", "value", source=source, size=5 if len(values) <= FEW / 2 else 3)
-    give_role(marks.glyph, one.role)
+    give_role(marks.glyph, part.role)
     add_hover(fig, [marks], [("run", "@run"), ("%", "@value{0.[000]}")])
     return fig
 

@@ -53,7 +53,7 @@ class AskingOperator(ApprovalOperator):
 
 
 class ApproveOperator(AskingOperator):
-    """Asks whether to publish a run; after a no, what is staged stays there.
+    """Asks a person whether to publish a run; after a no, the staged tables stay.
 
     Passes at once if the request does not want the question and no check failed, or if the run is published already.
     """
@@ -72,7 +72,7 @@ class ApproveOperator(AskingOperator):
 
 
 class ApproveRepairOperator(AskingOperator):
-    """Asks whether to repair the windows that are due; skipped if there are none."""
+    """Asks a person whether to repair the windows that are due; skipped if there are none."""
 
     def question(self, context: Context) -> Question:
         """Return which windows are due. Raises AirflowSkipException."""

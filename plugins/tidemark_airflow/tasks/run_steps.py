@@ -81,9 +81,9 @@ class StepOperator(SparkJobOperator):
     def take(self, context: Context, planned: PlannedRun) -> Any:
         """Take the step; returns its result."""
         arguments = step_arguments(self.step, planned.request, planned.run_id)
-        return self.end(context, lambda: self.known(planned) or self.outcome_of(planned, arguments))
+        return self.end(context, lambda: self.without_job(planned) or self.outcome_of(planned, arguments))
 
-    def known(self, planned: PlannedRun) -> Outcome | None:
+    def without_job(self, planned: PlannedRun) -> Outcome | None:
         """Return the outcome if the plan has it: the run is published, and its report exists; else None."""
         report = planned.result.report
         if not planned.is_published or (self.step == StepName.REPORT and not Path(report or "").is_file()):
@@ -117,10 +117,10 @@ class WatermarksOperator(StepOperator):
     def __init__(self, *, application: str = "", **kwargs: Any) -> None:
         super().__init__(step=StepName.WATERMARKS.value, application=application, **kwargs)
 
-    def known(self, planned: PlannedRun) -> Outcome | None:
+    def without_job(self, planned: PlannedRun) -> Outcome | None:
         """Return the outcome without a job if slices are not staged apart, or the run is published."""
         if stages_slices_apart(planned.request):
-            return super().known(planned)
+            return super().without_job(planned)
         message = "in one piece, which the task replay computes"
         return self.unchanged(StepResult(self.step, planned.run_id, "", StepState.UNCHANGED, message))
 
@@ -139,7 +139,7 @@ class SliceOperator(StepOperator):
     def take(self, context: Context, planned: PlannedRun) -> Any:
         """Stage the slice; returns the result."""
         arguments = step_arguments(self.step, planned.request, planned.run_id, part=self.part)
-        return self.end(context, lambda: self.known(planned) or self.outcome_of(planned, arguments))
+        return self.end(context, lambda: self.without_job(planned) or self.outcome_of(planned, arguments))
 
 
 class ExplainOperator(StepOperator):
@@ -175,7 +175,7 @@ class PublishOperator(StepOperator):
         """Publish; returns the result."""
         because = _approval(context) or planned.request.get("because") or ""
         arguments = step_arguments(self.step, planned.request, planned.run_id, because=because)
-        content = self.end(context, lambda: self.known(planned) or self.outcome_of(planned, arguments))
+        content = self.end(context, lambda: self.without_job(planned) or self.outcome_of(planned, arguments))
         self._add_event(context, planned, StepResult.from_json(content))
         return content
 

@@ -21,7 +21,7 @@ def describe(problem: BaseException, lake: Lake | None = None) -> str:
     """Return one line on `problem`; `lake` is the lake that was written to, by default that of `TIDEMARK_LAKE`."""
     if not is_full_disk(problem):
         return first_line(problem)
-    free = {folder: shutil.disk_usage(folder).free for folder in _written(lake or Lake.of(""))}
+    free = {folder: shutil.disk_usage(folder).free for folder in _folders(lake or Lake.of(""))}
     fullest = min(free, key=lambda folder: free[folder])
     left = f"{free[fullest] / _MIB:,.1f} MiB are free"
     if free[fullest] > _ROOMY:
@@ -31,14 +31,14 @@ def describe(problem: BaseException, lake: Lake | None = None) -> str:
     return f"{disk}. Make room, then run the same command: it continues from here. Nothing is half published"
 
 
-def _written(lake: Lake) -> list[Path]:
+def _folders(lake: Lake) -> list[Path]:
     """The folders of this machine that are written to: the lake's, Spark's for what it spills, Python's."""
     spark = SparkContext._active_spark_context  # noqa: SLF001  the public call would start a context
     # Spark's folder for files lies two levels below the first folder of `spark.local.dir`.
     spilled = [] if spark is None else [Path(SparkFiles.getRootDirectory()).parents[1]]
     place = urlsplit(lake.root)
-    kept = [Path(place.path)] if place.scheme in ("", "file") else []
-    return [_nearest(folder.absolute()) for folder in (*kept, *spilled, Path(tempfile.gettempdir()))]
+    local = [Path(place.path)] if place.scheme in ("", "file") else []
+    return [_nearest(folder.absolute()) for folder in (*local, *spilled, Path(tempfile.gettempdir()))]
 
 
 def _nearest(folder: Path) -> Path:

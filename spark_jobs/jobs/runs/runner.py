@@ -52,7 +52,7 @@ class Runner:
         self.spark, self._pipeline, self._lake = spark, pipeline, lake
         self._progress, self._slices, self._wait_s = progress, slices, wait_s
         self._ledger = RunLedger(spark, lake)
-        self._held: str | None = None
+        self._locked_run: str | None = None
 
     def plan(
         self, interval: Interval, arrived_to: datetime | None = None, *, restate: bool = False
@@ -135,14 +135,14 @@ class Runner:
         reason = because.strip()
         if not reason:
             raise InputError(f"{Option.BECAUSE}: found no reason, expected who accepts the failed checks, and why")
-        with self._holding(run) as (known, _):
-            if known.accepted is not None or known.versions:
-                return known
-            if known.state != RunState.BLOCKED:
+        with self._holding(run) as (current, _):
+            if current.accepted is not None or current.versions:
+                return current
+            if current.state != RunState.BLOCKED:
                 rule = "only a blocked run can be accepted"
-                raise InputError(f"{StepName.ACCEPT}: run {run.run_id} is {known.state}; {rule}")
+                raise InputError(f"{StepName.ACCEPT}: run {run.run_id} is {current.state}; {rule}")
             self._progress(StepName.ACCEPT, f"run {run.run_id}: {reason}")
-            return self._ledger.record(known, Clock().entry(StepName.ACCEPT, StepState.DONE, note=reason))
+            return self._ledger.record(current, Clock().entry(StepName.ACCEPT, StepState.DONE, note=reason))
 
     def step(self, name: str, run: Run) -> StepResult:
         """Take a step of a planned run, unless another run has published the same arrivals since its plan.
@@ -151,12 +151,12 @@ class Runner:
         HeldError while another process works on the run's windows.
         """
         step = STEPS[name]
-        if self._held == run.run_id:
-            return self._taken(step, run)
+        if self._locked_run == run.run_id:
+            return self._take(step, run)
         if not step.locked:
-            return self._overtaken(name, run) or self._taken(step, run)
-        with self._holding(run) as (known, _):
-            return self._overtaken(name, known) or self._taken(step, known)
+            return self._overtaken(name, run) or self._take(step, run)
+        with self._holding(run) as (current, _):
+            return self._overtaken(name, current) or self._take(step, current)
 
     def stage_slice(self, run: Run, name: str) -> StepResult:
         """Stage one of the slices that the step watermarks returned; other processes may stage others.
@@ -165,14 +165,14 @@ class Runner:
         """
         parts = {part.name: part for part in run_slices.found(self.spark, self._lake, run.run_id)}
         if name not in parts:
-            known = ", ".join(parts) or f"none: take the step {StepName.WATERMARKS} before"
-            raise InputError(f"{StepName.SLICE}: requested {name} of run {run.run_id}, found {known}")
+            names = ", ".join(parts) or f"none: take the step {StepName.WATERMARKS} before"
+            raise InputError(f"{StepName.SLICE}: requested {name} of run {run.run_id}, found {names}")
         step = SliceStep(parts[name])
         if run.done(StepName.REPLAY) is not None:
             outcome = Outcome(f"run {run.run_id} is staged as a whole", StepState.UNCHANGED)
             return Clock().result(step.name, run, outcome)
         with locks.hold(self._lake, f"{run.run_id}.{name}", run_slices.interval_of(step.part), wait_s=self._wait_s):
-            return self._taken(step, run)
+            return self._take(step, run)
 
     def run(
         self,
@@ -189,25 +189,25 @@ class Runner:
         """
         while True:
             planned, result = self.begin(interval, arrived_to, restate=restate, repair=repair)
-            with self._holding(planned.run) as (known, waited):
-                if not waited or known.arrived_to is None or known.versions:
+            with self._holding(planned.run) as (current, waited):
+                if not waited or current.arrived_to is None or current.versions:
                     return [result, *(self.step(name, self.find(planned.run.run_id)) for name in AFTER_PLAN)]
 
-    def _taken(self, step: RunStep, run: Run) -> StepResult:
+    def _take(self, step: RunStep, run: Run) -> StepResult:
         """Take the step unless it was done; the ledger has how it ended."""
         clock = Clock()
-        done = run.done(step.name)
-        if done is not None and not step.repeatable:
-            message = f"{step.name} was done before, at {done.finished_at:%Y-%m-%d %H:%M:%S} UTC"
+        earlier = run.done(step.name)
+        if earlier is not None and not step.repeatable:
+            message = f"{step.name} was done before, at {earlier.finished_at:%Y-%m-%d %H:%M:%S} UTC"
             self._progress(step.name, message)
-            outcome = Outcome(message, StepState.UNCHANGED, counts=done.counts, versions=done.versions)
+            outcome = Outcome(message, StepState.UNCHANGED, counts=earlier.counts, versions=earlier.versions)
             return clock.result(step.name, run, outcome)
-        outcome = self._attempted(step, run, clock)
+        outcome = self._try(step, run, clock)
         for line in outcome.lines:
             self._progress(step.name, line)
         return clock.result(step.name, run, outcome)
 
-    def _attempted(self, step: RunStep, run: Run, clock: Clock) -> Outcome:
+    def _try(self, step: RunStep, run: Run, clock: Clock) -> Outcome:
         """Take the step; the ledger has its failure."""
         try:
             return self._recorded(step, run, clock)
@@ -239,15 +239,15 @@ class Runner:
         """The result of the run that has published what this run was to add; None where no other run has."""
         if run.kind != ledger.ARRIVALS or run.arrived_to is None or run.versions:
             return None
-        shown = standing_of(self._ledger.published()).shown
-        if shown is None or not covers(shown, self._pipeline, run.arrived_to):
+        latest = standing_of(self._ledger.published()).shown
+        if latest is None or not covers(latest, self._pipeline, run.arrived_to):
             return None
         until = f"arrivals until {run.arrived_to:%Y-%m-%d %H:%M:%S} UTC"
-        message = f"run {run.run_id}: {until} are published already, by run {shown.run_id}"
+        message = f"run {run.run_id}: {until} are published already, by run {latest.run_id}"
         self._progress(name, message)
-        report = self._report_of(shown) if name == StepName.REPORT else None
-        outcome = Outcome(message, StepState.UNCHANGED, shown.counts, shown.versions, report)
-        return Clock().result(name, shown, outcome)
+        report = self._report_of(latest) if name == StepName.REPORT else None
+        outcome = Outcome(message, StepState.UNCHANGED, latest.counts, latest.versions, report)
+        return Clock().result(name, latest, outcome)
 
     @contextmanager
     def _holding(self, run: Run) -> Iterator[tuple[Run, bool]]:
@@ -256,13 +256,13 @@ class Runner:
         goes_on = run.arrived_from is not None
         interval = Interval() if goes_on else Interval(run.interval_start, run.interval_end)
         with locks.hold(self._lake, run.run_id, interval, wait_s=self._wait_s) as waited:
-            self._held = run.run_id
+            self._locked_run = run.run_id
             try:
                 # While it waited, another process may have taken steps of the run.
-                known = self._checked(run.run_id, self._ledger.reread(run.run_id)) if waited else run
-                yield known, waited
+                current = self._checked(run.run_id, self._ledger.reread(run.run_id)) if waited else run
+                yield current, waited
             finally:
-                self._held = None
+                self._locked_run = None
 
     def _checked(self, run_id: str, run: Run | None) -> Run:
         if run is None:

@@ -80,9 +80,9 @@ class RunStep(ABC):
     def require(self, context: StepContext) -> None:
         """Raise InputError unless the steps that this one needs are done."""
         run = context.run
-        for needed in self.needs:
-            if run.done(needed) is None:
-                hint = f"take its step {needed} before its {self.name}"
+        for name in self.needs:
+            if run.done(name) is None:
+                hint = f"take its step {name} before its {self.name}"
                 raise InputError(f"{self.name}: run {run.run_id} is {run.state}; {hint}")
 
     @abstractmethod
@@ -212,10 +212,10 @@ class ReportStep(RunStep):
         # Brings the plotting library, which other steps do not need.
         from spark_jobs.jobs.report import report
 
-        written = context.report_file
-        if written.is_file() and not report.can_be_made(context.spark, context.pipeline, context.lake, context.run):
-            message = f"report: {written}, written before maintenance removed its data"
-            return Outcome(message, StepState.UNCHANGED, report=str(written))
+        earlier = context.report_file
+        if earlier.is_file() and not report.can_be_made(context.spark, context.pipeline, context.lake, context.run):
+            message = f"report: {earlier}, written before maintenance removed its data"
+            return Outcome(message, StepState.UNCHANGED, report=str(earlier))
         page = report.report(context.spark, context.pipeline, context.lake, context.run, self._alternatives(context))
         context.progress(self.name, str(page))
         self._write_data_docs(context)
@@ -247,7 +247,7 @@ def _staged(counts: Mapping[str, int]) -> str:
     return message
 
 
-#: The steps that are taken by name; slices, which have names of their own, are `SliceStep`s.
+#: The steps that are taken by name. A slice is a `SliceStep`, made with the name of the slice.
 STEPS: Mapping[str, RunStep] = {
     step.name: step for step in (WatermarksStep(), ReplayStep(), AuditStep(), PublishStep(), ReportStep())
 }
