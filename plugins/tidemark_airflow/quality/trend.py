@@ -34,7 +34,7 @@ class Spark:
 
 
 def spark(ratios: Sequence[Ratios | None]) -> Spark | None:
-    """Return the too late ratios of runs, the oldest first; None if fewer than two are values."""
+    """Return the too late ratios of runs, the oldest first; None for fewer than two values."""
     values = [ratio for ratio in ratios if ratio is not None]
     if len(values) < 2:
         return None
