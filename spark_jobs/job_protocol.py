@@ -135,11 +135,11 @@ class StepResult:
     def failed(
         cls, step: str, error: str, state: StepState = StepState.FAILED, *, run_id: str = "", pipeline: str = ""
     ) -> StepResult:
-        """The result of a step that raised; the message is the first line of `error`."""
+        """Return the result of a step that raised; the message is the first line of `error`."""
         return cls(step, run_id, pipeline, state, next(iter(error.splitlines()), ""), error=error)
 
     def to_json(self) -> dict[str, Any]:
-        """The fields by name, of plain types."""
+        """Return the fields by name, of plain types."""
         maps = {name: dict(getattr(self, name)) for name in _MAPS}
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
         return {**plain, "step": str(self.step), "state": self.state.value, **maps, "slices": list(self.slices)}
@@ -165,7 +165,7 @@ class StepResult:
 
     @classmethod
     def read(cls, file: Path) -> StepResult | None:
-        """The content of a result file; None if the job left none that can be read."""
+        """Return the content of a result file; None if the job left none that can be read."""
         try:
             return cls.from_json(json.loads(file.read_text(encoding="utf-8")))
         except (OSError, ValueError):
@@ -177,5 +177,5 @@ _TEXTS = ("step", "run_id", "pipeline", "message")
 
 
 def add_counts(results: Sequence[StepResult]) -> dict[str, int]:
-    """The counts of several steps by name; the last step that counts a name wins."""
+    """Return the counts of several steps by name; the last step that counts a name wins."""
     return {name: count for result in results for name, count in result.counts.items()}

@@ -48,7 +48,7 @@ class Answer:
 
     @classmethod
     def line(cls, content: Mapping[str, Any], text: object) -> Answer:
-        """An answer that is one line for people."""
+        """Return an answer that is one line for people."""
         return cls(content, lambda: printing.print_line(text))
 
 

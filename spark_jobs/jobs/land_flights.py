@@ -5,9 +5,9 @@
 A row is a scheduled departure. `departed_at` is event time, `landed_at` arrival time, `origin` the source partition;
 how they are derived stands in `spark_jobs.flights.times`. Cancelled flights are there without an event time.
 
-A commit has the flights of one month of `landed_at` (UTC), sorted by it, and the months follow one another: a version
-of the table has what was known at the end of a month. Each commit carries a transaction id, so a landing that was
-killed continues where it ended, and a complete one ends at once without Spark.
+A commit has the flights of one month of `landed_at` (UTC), sorted by it, and the months follow one another. So a
+version of the table has what was known at the end of a month. Each commit carries a transaction id, so a landing that
+was killed continues where it ended, and a complete one ends at once without Spark.
 The exit code is 0 done, 1 failed, 2 wrong input.
 """
 

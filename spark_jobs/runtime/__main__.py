@@ -22,10 +22,10 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"found '{' '.join(arguments)}'; there is only: python -m spark_jobs.runtime setup [s3]\n")
         return ExitCode.WRONG_INPUT
     try:
-        _say_java(_bring_java())
-        jars.fetch(jars_dir(), process_environment(os.environ), _say)
+        _print_java(_bring_java())
+        jars.fetch(jars_dir(), process_environment(os.environ), _print)
         if "s3" in arguments:
-            jars.fetch(s3_jars_dir(), process_environment(os.environ), _say, jars.S3)
+            jars.fetch(s3_jars_dir(), process_environment(os.environ), _print, jars.S3)
     except RuntimeSetupError as error:
         sys.stderr.write(f"error: {error}\n")
         return ExitCode.FAILED
@@ -35,15 +35,15 @@ def main(arguments: list[str]) -> int:
 def _bring_java() -> JavaHome:
     result = search(os.environ)
     for reason in result.refused:
-        _say(f"java: not used: {reason}; Spark needs Java 17 or 21")
-    return result.found or wheel_java.install(_say)
+        _print(f"java: not used: {reason}; Spark needs Java 17 or 21")
+    return result.found or wheel_java.install(_print)
 
 
-def _say_java(java: JavaHome) -> None:
-    _say(f"java: Java {java.version} from {java.origin}, {java.path}")
+def _print_java(java: JavaHome) -> None:
+    _print(f"java: Java {java.version} from {java.origin}, {java.path}")
 
 
-def _say(line: str) -> None:
+def _print(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

@@ -42,10 +42,10 @@ def test_a_result_file_has_these_keys_and_is_read_as_it_was_written(tmp_path: Pa
     result = StepResult.from_json(RESULT)
     assert result.to_json() == RESULT
     result.write(tmp_path / "of" / "a" / "job" / "RESULT.json")
-    written = tmp_path / "of" / "a" / "job" / "RESULT.json"
-    assert json.loads(written.read_text(encoding="utf-8")) == RESULT
-    assert StepResult.read(written) == result
-    assert [path.name for path in written.parent.iterdir()] == ["RESULT.json"]
+    file = tmp_path / "of" / "a" / "job" / "RESULT.json"
+    assert json.loads(file.read_text(encoding="utf-8")) == RESULT
+    assert StepResult.read(file) == result
+    assert [path.name for path in file.parent.iterdir()] == ["RESULT.json"]
 
 
 def test_keys_that_are_absent_are_empty_and_unknown_keys_are_ignored() -> None:
@@ -135,7 +135,7 @@ def test_no_other_module_spells_an_option_or_the_mark_of_progress() -> None:
 def test_no_other_module_numbers_exit_codes() -> None:
     """A module that has names for exit codes takes them from the protocol."""
     names = {f"{prefix}{code.name}" for code in ExitCode for prefix in ("", "_")}
-    found = set()
+    modules = set()
     for folder in _PRODUCT:
         for path in sorted((ROOT / folder).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -145,5 +145,5 @@ def test_no_other_module_numbers_exit_codes() -> None:
                     }
                     numbers = [leaf.value for leaf in ast.walk(node.value) if isinstance(leaf, ast.Constant)]
                     if targets & names and any(isinstance(number, int) for number in numbers):
-                        found.add(str(path.relative_to(ROOT)))
-    assert found == {"spark_jobs/job_protocol.py"}
+                        modules.add(str(path.relative_to(ROOT)))
+    assert modules == {"spark_jobs/job_protocol.py"}

@@ -1,7 +1,7 @@
 """The form of a backfill by hand: the pipeline, the windows, the settings to replace in this run.
 
-Each field is checked twice: by its schema before a run begins, so that the form shows the error, and together with the
-others by the run's first task, which reads the pipeline file.
+Each field is checked twice. Its schema is checked before a run begins, so that the form shows the error. The run's
+first task checks all fields together with the pipeline file.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@
 A task is one step of a run and can be repeated: it finds what an earlier attempt did. One run at a time.
 
 - A backfill by hand may wait for a person before it publishes, or show its plan and stop.
-- A scheduled run of a pipeline with `end_of_input: keep_open` reads what arrived by the end of its data interval, and
+- A scheduled run of a pipeline with `end_of_input: keep_open` reads what arrived by the end of its data interval. It
   goes on where the run before it ended. For any other pipeline it reads all that has arrived.
 - With `catchup` each interval since the schedule's `start` has its run, in order; without it the newest has one.
 - A pipeline that is scheduled by assets runs when they were updated, and reads what has arrived by then.

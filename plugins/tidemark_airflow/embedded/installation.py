@@ -49,7 +49,7 @@ class Installation:
 
     @classmethod
     def of(cls, environ: Mapping[str, str], name: str = "airflow") -> Installation:
-        """The clone's Airflow called `name`. Raises InstallationError for a port or a database that is none."""
+        """Return the clone's Airflow called `name`. Raises InstallationError for a port or a database that is none."""
         text = environ.get(PORT) or "8080"
         port = int(text) if text.isascii() and text.isdigit() else 0
         if not 0 < port < 65_536:

@@ -1,7 +1,6 @@
-"""How a DAG run ended: the file that `python -m tidemark_airflow.dag_run` writes, and the demo reads (JSON).
+"""How a DAG run ended: the file that `python -m tidemark_airflow.dag_run` writes, and the demo reads.
 
-{"state": "success", "tasks": [{"task": "plan", "state": "success", "seconds": 9.1, "said": {...}, "failure": null}],
- "problem": null}
+{"state": "success", "tasks": [{"task": "plan", "state": "success", "seconds": 9.1, ...}], "problem": null}
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The pipeline files of a folder: the pipelines of good files, and the problem of each broken file.
 
-Law: a broken file does not affect good files. If two files have the same name of a pipeline, the first in the order of
-file names is good, so that the pipeline keeps running.
+Law: a broken file does not affect good files. Of two files for one name of a pipeline, the first in the order of file
+names is good, so that the pipeline keeps running.
 """
 
 from __future__ import annotations

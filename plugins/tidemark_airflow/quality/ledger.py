@@ -1,7 +1,7 @@
 """The ledger of a pipeline as the pages need it: its newest runs, or one of them.
 
-A ledger grows by a file a step until maintenance compacts it. So what is read is bounded by steps: the table's log
-shows from which moment on there are that many, and only files with later steps are opened.
+A ledger grows by a file a step until maintenance compacts it. So what is read is bounded by steps. The table's log
+shows from which moment on there are that many steps, and only files with later steps are opened.
 """
 
 from __future__ import annotations

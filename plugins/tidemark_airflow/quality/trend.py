@@ -1,6 +1,6 @@
 """The trend of a pipeline's runs: charts, a summary of each in words, and their numbers as tables.
 
-Runs are drawn one beside the other, the oldest first, without regard to the time between them; point i is run i of the
+Runs are drawn one beside the other, the oldest first, without regard to the time between them. Point i is run i of the
 table below the chart. A run without counted rows leaves a gap.
 """
 

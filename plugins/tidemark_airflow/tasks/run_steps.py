@@ -61,8 +61,8 @@ class StepOperator(SparkJobOperator):
     - For a dry run the task is skipped.
     - If checks fail and the pipeline leaves the decision to a person, audit succeeds with the state `NEEDS_APPROVAL`,
       for an `ApproveOperator` behind it.
-    - If another run over arrivals was published since the plan, so that this run cannot go on from it, the task takes
-      all steps of a new run at once; the tasks behind it find them done.
+    - If another run over arrivals was published since the plan, the run cannot go on. The task then takes all steps of
+      a new run at once, and the tasks behind it find them done.
     """
 
     template_fields: Sequence[str] = ("application",)

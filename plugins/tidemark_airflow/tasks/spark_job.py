@@ -37,8 +37,8 @@ STEP_SCRIPT = str(JOBS / "step.py")
 class SparkJobOperator(SparkSubmitOperator):
     """Submits a script of Tidemark with `arguments`, and returns its result.
 
-    It takes a slot of the pool that TIDEMARK_POOL names. It pushes the result as return value, and its `counts` and
-    `run_id` under these names, also if the job failed; of a failed job its exit code and reason as `failure`.
+    It takes a slot of the pool that TIDEMARK_POOL names. It returns the result, and pushes its `counts` and `run_id`
+    under these names, also if the job failed. For a failed job it pushes the exit code and the reason as `failure`.
     `outcome` is set when the job has ended, for the links that Airflow then makes.
     """
 

@@ -71,7 +71,7 @@ def test_an_error_is_one_message_and_its_exit_code(file: str, error: str, code: 
 
 def test_every_command_has_a_help_text_and_answers_in_json() -> None:
     for command in COMMANDS:
-        shown = CliRunner().invoke(app, [command.__name__, "--help"], env={"COLUMNS": "200"})
-        assert shown.exit_code == 0
-        assert str(command.__doc__) in shown.stdout
-        assert "--json" in shown.stdout
+        page = CliRunner().invoke(app, [command.__name__, "--help"], env={"COLUMNS": "200"})
+        assert page.exit_code == 0
+        assert str(command.__doc__) in page.stdout
+        assert "--json" in page.stdout

@@ -28,11 +28,11 @@ class Played(RunStep):
     name = StepName.REPLAY
 
     def __init__(self, end: Outcome | Exception, *, repeatable: bool = False, recorded: bool = True) -> None:
-        self.end, self.taken = end, 0
+        self.end, self.times = end, 0
         self.repeatable, self.recorded = repeatable, recorded  # type: ignore[misc]  # a class of steps has them
 
     def take(self, context: StepContext) -> Outcome:
-        self.taken += 1
+        self.times += 1
         if isinstance(self.end, Exception):
             raise self.end
         return self.end
@@ -52,8 +52,8 @@ def take(step: Played, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
     pipeline: Any = SimpleNamespace(fingerprint="f", name="sales")
     session: Any = None
     lines: list[str] = []
-    made = Runner(session, pipeline, Lake(str(tmp_path), "sales"), progress=lambda name, text: lines.append(text))
-    return made.step(step.name, run), lines
+    played = Runner(session, pipeline, Lake(str(tmp_path), "sales"), progress=lambda name, text: lines.append(text))
+    return played.step(step.name, run), lines
 
 
 def test_a_step_that_is_done_is_entered_before_its_last_lines(
@@ -73,15 +73,15 @@ def test_a_step_that_is_not_recorded_leaves_the_ledger_alone(
     assert (result.state, entered) == (StepState.DONE, [])
 
 
-@pytest.mark.parametrize(("repeatable", "taken"), [(False, 0), (True, 1)])
+@pytest.mark.parametrize(("repeatable", "times"), [(False, 0), (True, 1)])
 def test_a_step_that_was_done_is_taken_again_only_if_it_is_repeatable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entered: list[Step], repeatable: bool, taken: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entered: list[Step], repeatable: bool, times: int
 ) -> None:
     earlier = RUN.after(Step("replay", "done", AT, AT, {"windows": 3}))
     step = Played(Outcome("again"), repeatable=repeatable)
     result, _ = take(step, tmp_path, monkeypatch, earlier)
-    assert (step.taken, len(entered)) == (taken, taken)
-    if not taken:
+    assert (step.times, len(entered)) == (times, times)
+    if not times:
         assert (result.state, result.counts) == (StepState.UNCHANGED, {"windows": 3})
         assert result.message == "replay was done before, at 2026-01-05 00:00:00 UTC"
 

@@ -19,7 +19,7 @@ AT = datetime(2026, 1, 5, tzinfo=UTC)
 
 
 def run_of(*steps: tuple[str, StepState]) -> Run:
-    """A run whose ledger has these steps."""
+    """Return a run whose ledger has these steps."""
     entries = tuple(Step(name, state, AT, AT) for name, state in steps)
     return Run("r0123456789abcde", "sales", "f", "full", 3, None, None, entries)
 
@@ -78,10 +78,10 @@ def test_a_report_that_was_written_needs_no_staged_tables(tmp_path: Path) -> Non
 
 
 def test_a_whole_run_takes_the_steps_behind_its_plan_in_the_order_of_their_needs() -> None:
-    done = {StepName.PLAN}
+    earlier = {StepName.PLAN}
     for name in AFTER_PLAN:
-        assert set(STEPS[name].needs) <= done
-        done.add(name)
+        assert set(STEPS[name].needs) <= earlier
+        earlier.add(name)
 
 
 def test_steps_that_write_tables_are_recorded_and_hold_the_windows() -> None:
