@@ -191,7 +191,7 @@ def test_a_cluster_that_would_keep_the_result_is_refused(
 ) -> None:
     connection = {"conn_type": "spark", "host": "spark://10.0.0.1", "port": 7077, "extra": {"deploy-mode": "cluster"}}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(connection))
-    with pytest.raises(AirflowFailException, match=r"deploy-mode cluster; .* set it to client"):
+    with pytest.raises(AirflowFailException, match=r"deploy-mode cluster, .* set it to client"):
         run(replay(job(0, RESULT)))
 
 
