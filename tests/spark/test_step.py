@@ -1,4 +1,4 @@
-"""A step as a program: what its JSON says of how it has ended."""
+"""A step as a program: its exit code and its JSON result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 
 def ended(folder: Path, name: str, file: Path) -> tuple[int, dict[str, Any]]:
-    """The exit code of a step, and its JSON."""
+    """Return the exit code of a step, and its JSON."""
     result = folder / "result.json"
     code = step.main([name, str(file), "--result", str(result)])
     return code, json.loads(result.read_text(encoding="utf-8"))
