@@ -5,10 +5,10 @@
 A row is a scheduled departure. `departed_at` is event time, `landed_at` arrival time, `origin` the source partition;
 how they are derived stands in `spark_jobs.flights.times`. Cancelled flights are there without an event time.
 
-A commit holds the flights of one month of `landed_at` (UTC), sorted by it, and the months follow one another: whoever
-reads the table's versions sees what was known at the end of each month. Each commit carries a transaction id, so a
-landing that was killed goes on where it ended, and one that is complete is left alone without starting Spark.
-Ends with 0 done, 1 failed, 2 wrong input.
+A commit has the flights of one month of `landed_at` (UTC), sorted by it, and the months follow one another. So a
+version of the table has what was known at the end of a month. Each commit carries a transaction id, so a landing that
+was killed continues where it ended, and a complete one ends at once without Spark.
+The exit code is 0 done, 1 failed, 2 wrong input.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from spark_jobs.job_protocol import ExitCode, Option, StepName, StepResult, StepState
 from spark_jobs.jobs import progress
 from spark_jobs.jobs.errors import InputError
 
@@ -31,27 +33,26 @@ if TYPE_CHECKING:
 
 TABLE = "flights"
 COMPLETE = "tidemark: all flights have landed"
-_STEP = "land"
+_STEP = StepName.LAND
 _PIECES = 8
-_DONE, _FAILED, _WRONG_INPUT = 0, 1, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Land the flights; returns the exit code."""
-    asked = _parser().parse_args(arguments)
+    options = _parser().parse_args(arguments)
     began = monotonic()
-    code, result = _land(asked.lake)
-    result["seconds"] = round(monotonic() - began, 3)
-    if asked.result:
-        _write(Path(asked.result), result)
-    progress.to_stderr(_STEP, result["error"] or result["message"])
+    code, result = _land(options.lake)
+    result = replace(result, seconds=round(monotonic() - began, 3))
+    if options.result:
+        result.write(Path(options.result))
+    progress.to_stderr(_STEP, result.error or result.message)
     return code
 
 
 def is_complete(table: str) -> bool:
-    """Tell whether the log of the table at the path `table` says that all flights have landed; without Spark.
+    """True if the log of the table at the path `table` shows that all flights have landed; without Spark.
 
-    False also where it cannot be seen: no local folder, or a log whose old entries have been cleaned up.
+    False also where that cannot be seen: no local folder, or a log whose old entries have been cleaned up.
     """
     # The newest first: nobody has cause to write to this table after the last flight.
     for commit in sorted(Path(table, "_delta_log").glob("*.json"), reverse=True):
@@ -71,8 +72,8 @@ def land(spark: SparkSession, table: str, flights: pd.DataFrame) -> int:
     months = list(_months(flights))
     missing = [m for m in months if not Transaction(spark, table).applied(_application(m[0]))]
     if len(missing) == len(months) and Transaction(spark, table).read_version >= 0:
-        found = f"{table}: asked to land the flights there, found a table that this job has not begun"
-        raise InputError(f"{found}; give another --lake, or remove that table")
+        refusal = f"{table}: found a table that this job has not begun, so it cannot land the flights in it"
+        raise InputError(f"{refusal}; give another {Option.LAKE}, or remove that table")
     # Rows travel inside their tasks, of which Spark warns beyond 1 MB: in pieces, then together into one file.
     spark.conf.set("spark.sql.leafNodeDefaultParallelism", _PIECES)
     for month, rows in missing:
@@ -91,25 +92,25 @@ def land(spark: SparkSession, table: str, flights: pd.DataFrame) -> int:
     return len(missing)
 
 
-def _land(lake: str) -> tuple[int, dict[str, Any]]:
+def _land(lake: str) -> tuple[ExitCode, StepResult]:
     from spark_jobs.flights.dataset import DatasetMissingError
 
     table = f"{lake.rstrip('/')}/{TABLE}"
     if is_complete(table):
-        return _DONE, _result("unchanged", f"all flights are in {table}")
+        return ExitCode.DONE, _result(StepState.UNCHANGED, f"all flights are in {table}")
     try:
-        return _DONE, _landed(table)
+        return ExitCode.DONE, _landed(table)
     except (InputError, DatasetMissingError) as problem:
-        return _WRONG_INPUT, _result("failed", str(problem).splitlines()[0], error=str(problem))
-    except Exception as problem:  # noqa: BLE001 - whatever happens, the result file says how it ended
+        return ExitCode.WRONG_INPUT, StepResult.failed(_STEP, str(problem))
+    except Exception as problem:  # noqa: BLE001 - whatever happens, the result file has how it ended
         import traceback
 
         traceback.print_exc()
         first_line = str(problem).splitlines()[0] if str(problem) else repr(problem)
-        return _FAILED, _result("failed", first_line, error=first_line)
+        return ExitCode.FAILED, StepResult.failed(_STEP, first_line)
 
 
-def _landed(table: str) -> dict[str, Any]:
+def _landed(table: str) -> StepResult:
     from spark_jobs.flights import dataset, times
     from spark_jobs.session import open_session
 
@@ -119,7 +120,7 @@ def _landed(table: str) -> dict[str, Any]:
     cancelled = int(flights["departed_at"].isna().sum())
     message = f"{len(flights):,} flights in {table}, {cancelled:,} of them cancelled; {commits} commits made"
     counts = {"flights": len(flights), "cancelled": cancelled, "commits": commits}
-    return _result("done" if commits else "unchanged", message, counts=counts)
+    return _result(StepState.DONE if commits else StepState.UNCHANGED, message, counts)
 
 
 def _months(flights: pd.DataFrame) -> Iterator[tuple[str, pa.Table]]:
@@ -129,8 +130,8 @@ def _months(flights: pd.DataFrame) -> Iterator[tuple[str, pa.Table]]:
 
     schema = _schema()
     rows = flights.assign(flight_id=pd.RangeIndex(1, len(flights) + 1)).sort_values(["landed_at", "flight_id"])
-    for month, known in rows.groupby(rows["landed_at"].dt.strftime("%Y-%m")):
-        yield str(month), pa.Table.from_pandas(known, schema, preserve_index=False)
+    for month, flights_known in rows.groupby(rows["landed_at"].dt.strftime("%Y-%m")):
+        yield str(month), pa.Table.from_pandas(flights_known, schema, preserve_index=False)
 
 
 def _schema() -> pa.Schema:
@@ -161,24 +162,14 @@ def _application(month: str) -> str:
     return f"tidemark/{_STEP}_{TABLE}/{month}"
 
 
-def _result(
-    state: str, message: str, *, counts: dict[str, int] | None = None, error: str | None = None
-) -> dict[str, Any]:
-    said = {"step": _STEP, "run_id": "", "pipeline": "", "state": state, "message": message}
-    return {**said, "counts": counts or {}, "checks": {}, "versions": {}, "report": None, "error": error}
-
-
-def _write(target: Path, result: dict[str, Any]) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_suffix(".partial")
-    partial.write_text(json.dumps(result, indent=1), encoding="utf-8")
-    partial.replace(target)
+def _result(state: StepState, message: str, counts: Mapping[str, int] | None = None) -> StepResult:
+    return StepResult(_STEP, "", "", state, message, counts or {})
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="land_flights.py", description=__doc__.splitlines()[0])
-    parser.add_argument("--lake", required=True, help="the folder of all tables")
-    parser.add_argument("--result", help="where to write how it ended, as JSON")
+    parser.add_argument(Option.LAKE, required=True, help="the folder of all tables")
+    parser.add_argument(Option.RESULT, help="the JSON file to write the result to")
     return parser
 
 

@@ -8,43 +8,42 @@ from __future__ import annotations
 import os
 import sys
 
+from spark_jobs.job_protocol import ExitCode
 from spark_jobs.runtime import jars, wheel_java
 from spark_jobs.runtime.environment import process_environment
 from spark_jobs.runtime.errors import RuntimeSetupError
 from spark_jobs.runtime.installed import jars_dir, s3_jars_dir
 from spark_jobs.runtime.java import JavaHome, search
 
-DONE, FAILED, WRONG_INPUT = 0, 1, 2
-
 
 def main(arguments: list[str]) -> int:
-    """Run the one command there is and give its exit code."""
+    """Run the command; returns its exit code."""
     if arguments not in (["setup"], ["setup", "s3"]):
-        sys.stderr.write(f"asked for '{' '.join(arguments)}'; there is only: python -m spark_jobs.runtime setup [s3]\n")
-        return WRONG_INPUT
+        sys.stderr.write(f"found '{' '.join(arguments)}'; there is only: python -m spark_jobs.runtime setup [s3]\n")
+        return ExitCode.WRONG_INPUT
     try:
-        _say_java(_bring_java())
-        jars.fetch(jars_dir(), process_environment(os.environ), _say)
+        _print_java(_bring_java())
+        jars.fetch(jars_dir(), process_environment(os.environ), _print)
         if "s3" in arguments:
-            jars.fetch(s3_jars_dir(), process_environment(os.environ), _say, jars.S3)
+            jars.fetch(s3_jars_dir(), process_environment(os.environ), _print, jars.S3)
     except RuntimeSetupError as error:
         sys.stderr.write(f"error: {error}\n")
-        return FAILED
-    return DONE
+        return ExitCode.FAILED
+    return ExitCode.DONE
 
 
 def _bring_java() -> JavaHome:
     result = search(os.environ)
     for reason in result.refused:
-        _say(f"java: not used: {reason}; Spark needs Java 17 or 21")
-    return result.found or wheel_java.install(_say)
+        _print(f"java: not used: {reason}; Spark needs Java 17 or 21")
+    return result.found or wheel_java.install(_print)
 
 
-def _say_java(java: JavaHome) -> None:
-    _say(f"java: Java {java.version} from {java.origin}, {java.path}")
+def _print_java(java: JavaHome) -> None:
+    _print(f"java: Java {java.version} from {java.origin}, {java.path}")
 
 
-def _say(line: str) -> None:
+def _print(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

@@ -19,6 +19,7 @@ from urllib.parse import unquote
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.job_protocol import StepName
 from spark_jobs.pipeline.published_tables import PUBLISHABLE
 from spark_jobs.tables import delta_log, files, retention
 from spark_jobs.tables.files import File
@@ -148,7 +149,7 @@ class Leftovers:
     def _is_over(self, folder: _Folder) -> bool:
         """Whether this is what a published run has kept for its own steps, and that is long ago."""
         run = self._runs.get(folder.owner)
-        published = None if folder.table in PUBLISHABLE or run is None else run.done("publish")
+        published = None if folder.table in PUBLISHABLE or run is None else run.done(StepName.PUBLISH)
         return published is not None and published.finished_at < self._kept.since
 
     def _going(self, folder: _Folder) -> list[File]:

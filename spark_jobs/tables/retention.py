@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+from spark_jobs.job_protocol import RunState
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.ledger import ARRIVALS, FULL, PARTS, Run
 
@@ -73,7 +74,7 @@ def death(run: Run | None, worked_on: datetime, published: Sequence[Run], retent
     if worked_on < retention.since:
         known = "not in the ledger" if run is None else run.state
         return f"{known}, and not worked on since {worked_on:%Y-%m-%d %H:%M} UTC"
-    if run is None or run.state == "blocked" or worked_on > retention.now - min(retention.retain, _GRACE):
+    if run is None or run.state == RunState.BLOCKED or worked_on > retention.now - min(retention.retain, _GRACE):
         return None
     if run.discarded:
         return "discarded"

@@ -11,30 +11,31 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from spark_jobs.job_protocol import RunState, StepName, StepState
 from spark_jobs.tables.lake import GATE_TABLE
 
 #: Kinds of runs: over everything, over what arrived before a moment, over a part of time.
 FULL, ARRIVALS, BACKFILL = "full", "arrivals", "backfill"
 #: The kind of a run over a part of time that takes the rows which had come too late for its windows.
-REPAIR = "repair"
+REPAIR = StepName.REPAIR.value
 PARTS = (BACKFILL, REPAIR)
 #: The kind of a run that gives back what an earlier one had published; its versions of sources are those of tables.
-ROLLBACK = "rollback"
+ROLLBACK = StepName.ROLLBACK.value
 
 #: The step of a person who takes a run although checks of it have failed.
-ACCEPT = "accept"
+ACCEPT = StepName.ACCEPT.value
 #: Steps that are not a run's own: its tables hold the same rows in other files; the files that only it has are removed.
 MAINTAIN, DISCARD = "maintain", "discard"
 
 # What a run has come to when its last row is this step in this state.
-_STATES = {
-    ("plan", "done"): "planned",
-    ("replay", "done"): "staged",
-    ("audit", "done"): "audited",
-    ("audit", "blocked"): "blocked",
-    (ACCEPT, "done"): "accepted",
-    ("publish", "done"): "published",
-    (DISCARD, "done"): "discarded",
+_STATES: Mapping[tuple[str, str], RunState] = {
+    (StepName.PLAN, StepState.DONE): RunState.PLANNED,
+    (StepName.REPLAY, StepState.DONE): RunState.STAGED,
+    (StepName.AUDIT, StepState.DONE): RunState.AUDITED,
+    (StepName.AUDIT, StepState.BLOCKED): RunState.BLOCKED,
+    (ACCEPT, StepState.DONE): RunState.ACCEPTED,
+    (StepName.PUBLISH, StepState.DONE): RunState.PUBLISHED,
+    (DISCARD, StepState.DONE): RunState.DISCARDED,
 }
 
 
@@ -74,15 +75,12 @@ class Run:
     arrived_to: datetime | None = None
 
     @property
-    def state(self) -> str:
-        """planned, staged, audited, blocked, accepted, published or failed; what came last.
-
-        A published run stays published.
-        """
+    def state(self) -> RunState:
+        """How far it has come, by its last step but the report. A published run stays published."""
         if self.versions:
-            return "published"
-        ended = [s for s in self.steps if s.step != "report"]
-        return _STATES.get((ended[-1].step, ended[-1].state), "failed") if ended else "planned"
+            return RunState.PUBLISHED
+        ended = [s for s in self.steps if s.step != StepName.REPORT]
+        return _STATES.get((ended[-1].step, ended[-1].state), RunState.FAILED) if ended else RunState.PLANNED
 
     @property
     def pinned(self) -> Mapping[str, int]:
@@ -97,7 +95,7 @@ class Run:
     @property
     def named(self) -> tuple[Step, ...]:
         """The steps that name a version of every table, all with the same rows; the newest versions last."""
-        found = (s for s in self.steps if s.step in ("publish", MAINTAIN) and s.state == "done")
+        found = (s for s in self.steps if s.step in (StepName.PUBLISH, MAINTAIN) and s.state == StepState.DONE)
         # Versions only grow, whichever process entered which of them when.
         return tuple(sorted(found, key=lambda step: sum(step.versions.values())))
 
@@ -109,7 +107,7 @@ class Run:
     @property
     def discarded(self) -> bool:
         """Whether maintenance has removed what the run had staged or published."""
-        ended = [s.step for s in self.steps if s.step != "report"]
+        ended = [s.step for s in self.steps if s.step != StepName.REPORT]
         return bool(ended) and ended[-1] == DISCARD
 
     @property
@@ -145,7 +143,7 @@ class Run:
     def done(self, step: str) -> Step | None:
         """The step, if it has been done; of a run that was discarded unpublished, if it has been done since."""
         for one in reversed(self.steps):
-            if one.step == step and one.state == "done":
+            if one.step == step and one.state == StepState.DONE:
                 return one
             if one.step == DISCARD and not self.versions:
                 return None
@@ -169,7 +167,7 @@ def in_order(known: Iterable[Run]) -> list[Run]:
 
 
 def _published_at(run: Run) -> datetime:
-    published = run.done("publish")
+    published = run.done(StepName.PUBLISH)
     moment = published.finished_at if published else run.finished_at
     return moment or datetime.min.replace(tzinfo=UTC)
 
@@ -177,7 +175,7 @@ def _published_at(run: Run) -> datetime:
 def _run(rows: Sequence[Mapping[str, Any]]) -> Run:
     last = rows[-1]
     planned: Mapping[str, int] = next(
-        (r["versions"] for r in reversed(rows) if r["step"] == "plan" and r["versions"]), {}
+        (r["versions"] for r in reversed(rows) if r["step"] == StepName.PLAN and r["versions"]), {}
     )
     return Run(
         run_id=last["run_id"],

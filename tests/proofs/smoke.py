@@ -22,7 +22,9 @@ SMOKE: dict[str, tuple[str, ...]] = {
         "tests/spark/test_runs.py::test_published_tables_are_what_the_reference_gives",
         "tests/spark/test_step.py",
     ),
+    "spark_jobs/job_protocol": ("tests/unit/test_job_protocol.py",),
     "spark_jobs/cli": (
+        "tests/unit/cli",
         "tests/spark/test_cli.py::test_check_names_the_version_that_the_file_fits",
         "tests/spark/test_cli.py::test_plan_tells_what_would_be_read_and_writes_nothing",
     ),

@@ -127,5 +127,5 @@ def test_a_run_whose_staged_results_are_changed_is_not_published(spark: SparkSes
     DeltaTable.forPath(spark, lake.staged("window_results", run_id)).update("device = 'a'", {"total": "total + 1"})
     with pytest.raises(BlockedError, match="results_show_what_the_latest_pane_shows"):
         runner.step("audit", runner.find(run_id))
-    with pytest.raises(InputError, match="only what has passed its checks, or was accepted, is published"):
+    with pytest.raises(InputError, match="only a run that passed its audit, or was accepted, is published"):
         runner.step("publish", runner.find(run_id))

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.job_protocol import StepResult
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.operate.repair import find, repair
-from spark_jobs.jobs.runs.outcome import Outcome
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import LateData, Pipeline
 from spark_jobs.semantics import reference
@@ -49,7 +49,7 @@ def missed(late_events: Iterable[Mapping[str, Any]]) -> Counter[datetime]:
     return Counter(row["window_start"] for row in late_events)
 
 
-def taken_in(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> Outcome:
+def taken_in(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> StepResult:
     """A repair of whatever is due."""
     return repair(Runner(spark, pipeline, lake), find(spark, pipeline, lake), pipeline)
 

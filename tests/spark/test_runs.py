@@ -165,7 +165,7 @@ def test_a_failed_check_blocks_publishing_and_says_why(spark: SparkSession, tabl
     run = ledger.runs(spark, lake)[-1]
     assert run.state == "blocked"
     assert "checks failed" in str(run.error)
-    with pytest.raises(InputError, match="only what has passed"):
+    with pytest.raises(InputError, match="only a run that passed its audit"):
         runner.step("publish", run)
     assert spark.read.format("delta").load(lake.path("quality")).where("not success").count() == 1
 
@@ -197,7 +197,7 @@ def test_what_was_blocked_is_published_without_computing_it_again_when_a_person_
     # Once is enough, and what is not blocked needs nobody.
     assert runner.accept(runner.find(run.run_id), "again").accepted == "ada: the outage of May"
     planned, _ = runner.plan(Interval(history.START, history.START + timedelta(hours=1)))
-    with pytest.raises(InputError, match="found it planned: only a blocked one"):
+    with pytest.raises(InputError, match="is planned; only a blocked run can be accepted"):
         runner.accept(planned.run, "ada: why not")
 
 

@@ -20,6 +20,7 @@ from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.job_protocol import StepState
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.progress import Progress, silent
 from spark_jobs.jobs.publish.publish import settle, unended
@@ -196,7 +197,7 @@ class _Maintaining:
 
     def _enter(self, run: Run, step: str, versions: dict[str, int] | None = None) -> None:
         moment = datetime.now(UTC)
-        ledger.record(self._spark, self._lake, run, Step(step, "done", moment, moment, versions=versions or {}))
+        ledger.record(self._spark, self._lake, run, Step(step, StepState.DONE, moment, moment, versions=versions or {}))
 
     def _say(self, text: str) -> None:
         self._progress("maintain", text)

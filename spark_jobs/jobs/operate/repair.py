@@ -10,24 +10,22 @@ stretch may reach over it: a run more costs more than a few rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from time import monotonic
-from typing import Any
+from typing import Any, Protocol
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
+from spark_jobs.job_protocol import StepName, StepResult, StepState
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.runs.outcome import Outcome
-from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline.model import Pipeline, Repair
 from spark_jobs.tables import ledger
 from spark_jobs.tables.effective_runs import standing_of
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.ledger import REPAIR
 from spark_jobs.tables.published import read_as_of
 
 #: A run more costs as much as reading so many rows between two windows that are due.
@@ -131,20 +129,28 @@ def find(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> Due:
     return Due(tuple(_joined(own, others)), len(told) - len(own))
 
 
-def foreseen(due: Due, pipeline: Pipeline) -> Outcome:
-    """What a repair would do: `foreseen`, or `unchanged` where nothing is due."""
-    state = "foreseen" if due.stretches else "unchanged"
-    return Outcome(REPAIR, "", pipeline.name, state, due.in_words(), due.counts)
+class TakesRuns(Protocol):
+    """Takes all steps of a run; the Runner does."""
+
+    def run(self, interval: Interval, *, repair: Mapping[str, int] | None = None) -> list[StepResult]:
+        """Plan the run over an interval of windows and take its steps; `repair` counts what it takes in."""
 
 
-def repair(runner: Runner, due: Due, pipeline: Pipeline) -> Outcome:
-    """Take the run of every stretch, one after the other; tells the last of them. Raises as `Runner.run`."""
+def preview(due: Due, pipeline: Pipeline) -> StepResult:
+    """Return what a repair would do, and change nothing: a dry run, or unchanged where no window is due."""
+    state = StepState.DRY_RUN if due.stretches else StepState.UNCHANGED
+    return StepResult(StepName.REPAIR, "", pipeline.name, state, due.in_words(), due.counts)
+
+
+def repair(runner: TakesRuns, due: Due, pipeline: Pipeline) -> StepResult:
+    """Take the run of every stretch, one after the other; returns the last of them. Raises as `Runner.run`."""
     began = monotonic()
-    told = foreseen(due, pipeline)
+    result = preview(due, pipeline)
     for stretch in due.stretches:
         *_, publish, report = runner.run(Interval(stretch.start, stretch.end), repair=stretch.counts)
-        told = replace(told, state="done", run_id=publish.run_id, versions=publish.versions, report=report.report)
-    return replace(told, seconds=round(monotonic() - began, 3))
+        result = replace(result, state=StepState.DONE, run_id=publish.run_id, versions=publish.versions)
+        result = replace(result, report=report.report)
+    return replace(result, seconds=round(monotonic() - began, 3))
 
 
 def _of_each_window(tables: dict[str, DataFrame], pipeline: Pipeline) -> DataFrame:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.job_protocol import Option
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import source_changes
 from spark_jobs.jobs.plan.arrival_slices import require_slices, rewritten
@@ -219,7 +220,7 @@ def _aligned(interval: Interval, pipeline: Pipeline) -> None:
     # What is not in windows has its time in whole milliseconds.
     period, offset = pipeline.windows.period_ms or 1, pipeline.windows.offset_ms
     what = "window in two; windows" if pipeline.windows.period_ms else "millisecond in two; milliseconds"
-    for option, moment in (("--from", interval.start), ("--to", interval.end)):
+    for option, moment in ((Option.FROM, interval.start), (Option.TO, interval.end)):
         if moment is None:
             continue
         into = (moment - _EPOCH - timedelta(milliseconds=offset)) % timedelta(milliseconds=period)

@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.job_protocol import StepName, StepState
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import arrival_slices
 from spark_jobs.pipeline.published_tables import BY_NAME, PUBLISHABLE
@@ -91,9 +92,13 @@ def rollback(spark: SparkSession, lake: Lake, run_id: str) -> Run:
     _require_files(spark, lake, target, done)
     run = going_back(target, done[-1])
     if ledger.find(spark, lake, run.run_id) is None:
-        ledger.record(spark, lake, run, Step("plan", "done", began, datetime.now(UTC), versions=target.versions))
+        ledger.record(
+            spark, lake, run, Step(StepName.PLAN, StepState.DONE, began, datetime.now(UTC), versions=target.versions)
+        )
     versions = publish(spark, lake, run)
-    return ledger.record(spark, lake, run, Step("publish", "done", began, datetime.now(UTC), versions=versions))
+    return ledger.record(
+        spark, lake, run, Step(StepName.PUBLISH, StepState.DONE, began, datetime.now(UTC), versions=versions)
+    )
 
 
 def _require_files(spark: SparkSession, lake: Lake, target: Run, done: Sequence[Run]) -> None:
@@ -174,4 +179,6 @@ def _finish(spark: SparkSession, lake: Lake, run_id: str, base: Base) -> None:
         raise publishing.PublishError(f"{lake.home}: found commits of the run {run_id}, which the ledger does not know")
     if not other.versions:
         versions = _committed(spark, lake, other, base)
-        ledger.record(spark, lake, other, Step("publish", "done", began, datetime.now(UTC), versions=versions))
+        ledger.record(
+            spark, lake, other, Step(StepName.PUBLISH, StepState.DONE, began, datetime.now(UTC), versions=versions)
+        )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.job_protocol import StepName, StepState
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.report import report
 from spark_jobs.jobs.report.write_page import write_page
@@ -34,4 +35,6 @@ def data_docs(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> 
 
 
 def _audits(run: Run) -> list[Step]:
-    return [step for step in run.steps if step.step == "audit" and step.state in ("done", "blocked")]
+    return [
+        step for step in run.steps if step.step == StepName.AUDIT and step.state in (StepState.DONE, StepState.BLOCKED)
+    ]

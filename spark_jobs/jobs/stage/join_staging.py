@@ -15,6 +15,7 @@ from functools import cached_property
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.job_protocol import StepName
 from spark_jobs.jobs.plan.arrival_slices import arrived_inputs
 from spark_jobs.jobs.progress import Progress
 from spark_jobs.jobs.stage import join_row_counts
@@ -56,11 +57,11 @@ class JoinStaging:
         Raises InputError when most event times of an input are impossible, which means a wrong unit and not bad rows.
         """
         pinned = ", ".join(map(str, self._run.pinned.values()))
-        self._progress("replay", f"counting version {pinned} of {self._pipeline.source.table}")
+        self._progress(StepName.REPLAY, f"counting version {pinned} of {self._pipeline.source.table}")
         read = self._read()
         rows = sum(counts["rows_read"] for counts in read)
         invalid = sum(counts["invalid"] for counts in read)
-        self._progress("replay", f"{rows:,} rows, {invalid:,} of them without a usable time")
+        self._progress(StepName.REPLAY, f"{rows:,} rows, {invalid:,} of them without a usable time")
         with shuffling(self._spark, rows):
             late, joined = self._late, self._joined
             dropped = self._store.keep("too_late", late) if self._drops else None
@@ -74,7 +75,7 @@ class JoinStaging:
                 taken = join_row_counts.taken(joined.taken, self._interval)
                 for future in beside:
                     future.result()
-        self._progress("replay", "pairs staged")
+        self._progress(StepName.REPLAY, "pairs staged")
         where = (self._spark, self._lake, self._run.run_id)
         missed = staging.staged(*where, "late_events") if dropped is None else dropped
         too_late = join_row_counts.too_late(missed, self._join.names)

@@ -20,6 +20,7 @@ from pyspark.errors import PySparkException, PythonException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.job_protocol import StepName
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import arrival_slices
 from spark_jobs.jobs.progress import Progress, staged
@@ -267,7 +268,7 @@ class _Staging:
         return cost(self._spark, self._lake, self._run.run_id) if self._pipeline.is_complete else {}
 
     def _report(self, text: str) -> None:
-        self._progress("replay", text)
+        self._progress(StepName.REPLAY, text)
 
 
 def _begun(pool: ThreadPoolExecutor, writes: Sequence[Write]) -> list[Future[None]]:
