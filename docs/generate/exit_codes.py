@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from spark_jobs.job_protocol import ExitCode
+
 _ROOT = Path(__file__).resolve().parents[2]
-CODES: Mapping[int, str] = {0: "done", 1: "failed", 2: "wrong input", 3: "blocked by quality"}
-COMMAND, STEP = _ROOT / "spark_jobs/cli/app.py", _ROOT / "spark_jobs/jobs/step.py"
+CODES: Mapping[int, str] = {
+    ExitCode.DONE: "done",
+    ExitCode.FAILED: "failed",
+    ExitCode.WRONG_INPUT: "wrong input",
+    ExitCode.BLOCKED: "blocked by quality",
+}
+COMMAND, STEP = _ROOT / "spark_jobs/cli/command.py", _ROOT / "spark_jobs/jobs/step.py"
 
 
 @cache
 def code_of(program: Path = COMMAND) -> Mapping[str, int]:
     """Return the exit code by the name of each error that the program's handlers name."""
-    tree = ast.parse(program.read_text(encoding="utf-8"))
-    constants = dict(_constants(tree))
     codes: dict[str, int] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ExceptHandler) and (code := _code(node, constants)) is not None:
+    for node in ast.walk(ast.parse(program.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ExceptHandler) and (code := _code(node)) is not None:
             codes |= dict.fromkeys(_names(node), code)
     return codes
-
-
-def _constants(tree: ast.Module) -> Iterator[tuple[str, int]]:
-    """Yield the names of numbers: `DONE, FAILED = 0, 1`."""
-    for node in tree.body:
-        match node:
-            case ast.Assign(targets=[ast.Tuple(names)], value=ast.Tuple(values)):
-                for name, value in zip(names, values, strict=True):
-                    if isinstance(name, ast.Name) and isinstance(value, ast.Constant) and isinstance(value.value, int):
-                        yield name.id, value.value
 
 
 def _names(handler: ast.ExceptHandler) -> list[str]:
@@ -39,12 +34,10 @@ def _names(handler: ast.ExceptHandler) -> list[str]:
     return [kind.id for kind in kinds if isinstance(kind, ast.Name)]
 
 
-def _code(handler: ast.ExceptHandler, constants: Mapping[str, int]) -> int | None:
-    """Return the code of a handler: of `_refuse(..., code, ...)`, or of `return CODE`."""
+def _code(handler: ast.ExceptHandler) -> int | None:
+    """Return the first `ExitCode.NAME` in the body of a handler."""
     for node in ast.walk(handler):
         match node:
-            case ast.Call(func=ast.Name("_refuse"), args=[_, ast.Constant(int(code)), *_]):
-                return code
-            case ast.Return(value=ast.Name(name) | ast.Tuple([ast.Name(name), *_])) if name in constants:
-                return constants[name]
+            case ast.Attribute(value=ast.Name("ExitCode"), attr=name):
+                return ExitCode[name].value
     return None

@@ -17,7 +17,8 @@ from docs.generate.__main__ import differences, main
 from docs.generate.environment import readers
 from docs.generate.markdown import slug
 from docs.generate.pages import COMMAND, FOLDER, PAGES
-from spark_jobs.cli import app as command
+from spark_jobs.cli import command
+from spark_jobs.cli.app import app
 from spark_jobs.pipeline import PipelineError, from_mapping, meanings
 from spark_jobs.pipeline.model import Learned, WindowKind
 from spark_jobs.pipeline.published_tables import ALL
@@ -192,7 +193,7 @@ def test_example_of_a_command_is_parsed(name: str) -> None:
     words = shlex.split(commands.EXAMPLES[name])
     assert words[0] == name
     assert commands.commands()[name].make_context(name, words[1:]).params
-    assert CliRunner().invoke(command.app, [name, "--help"]).exit_code == 0
+    assert CliRunner().invoke(app, [name, "--help"]).exit_code == 0
 
 
 def test_targets_of_make_are_on_the_page() -> None:
@@ -238,7 +239,7 @@ def test_example_raises_the_error(name: str) -> None:
 def test_error_ends_the_command_with_its_exit_code(name: str) -> None:
     example = errors.ENTRIES[name].example
     assert example is not None
-    with pytest.raises(SystemExit) as ended, command._answering(as_json=False):
+    with pytest.raises(SystemExit) as ended, command.answering(as_json=False):
         example()
     assert str(ended.value.code) == errors.exit_code(name)
 

@@ -15,6 +15,7 @@ from spark_jobs.jobs.runs import run_ledger, runner
 from spark_jobs.jobs.runs.outcome import Outcome
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.jobs.runs.steps import RunStep, StepContext
+from spark_jobs.tables import ledger
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run, Step
 
@@ -43,7 +44,7 @@ def _entered(monkeypatch: pytest.MonkeyPatch) -> list[Step]:
     """The entries of the ledger, which is a list."""
     entries: list[Step] = []
     monkeypatch.setattr(run_ledger, "interpreting", lambda spark: spark)
-    monkeypatch.setattr(run_ledger.ledger, "record", lambda spark, lake, run, step: entries.append(step))
+    monkeypatch.setattr(ledger, "record", lambda spark, lake, run, step: entries.append(step))
     return entries
 
 
@@ -110,7 +111,7 @@ def test_a_failure_that_the_ledger_cannot_take_is_shown_and_the_step_fails_as_it
     def full(*_: object) -> None:
         raise OSError("no space")
 
-    monkeypatch.setattr(run_ledger.ledger, "record", full)
+    monkeypatch.setattr(ledger, "record", full)
     with pytest.raises(MemoryError):
         take(Played(MemoryError("no memory")), tmp_path, monkeypatch)
     assert entered == []

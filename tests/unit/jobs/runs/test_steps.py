@@ -11,7 +11,7 @@ import pytest
 from spark_jobs.job_protocol import StepName, StepState
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.progress import silent
-from spark_jobs.jobs.runs.steps import AFTER_PLAN, STEPS, RunStep, StepContext
+from spark_jobs.jobs.runs.steps import AFTER_PLAN, STEPS, StepContext
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import ACCEPT, Run, Step
 
@@ -91,4 +91,4 @@ def test_steps_that_write_tables_are_recorded_and_hold_the_windows() -> None:
     assert names("recorded") == {StepName.REPLAY, StepName.AUDIT, StepName.PUBLISH}
     assert names("repeatable") == {StepName.WATERMARKS, StepName.REPORT}
     assert names("locked") == set(STEPS) - {StepName.REPORT}
-    assert all(isinstance(step, RunStep) and step.name == name == step.entry for name, step in STEPS.items())
+    assert all(step.name == name == step.entry for name, step in STEPS.items())
