@@ -160,7 +160,7 @@ def test_a_failed_check_blocks_publishing_and_says_why(spark: SparkSession, tabl
     runner = Runner(spark, pipeline, lake)
     with pytest.raises(BlockedError, match=r"too.late") as blocked:
         runner.run(Interval())
-    assert not blocked.value.asks
+    assert not blocked.value.needs_approval
     assert not delta_log.exists(spark, lake.path("panes"))
     run = ledger.runs(spark, lake)[-1]
     assert run.state == "blocked"
@@ -182,7 +182,7 @@ def test_what_was_blocked_is_published_without_computing_it_again_when_a_person_
     runner = Runner(spark, pipeline, lake)
     with pytest.raises(BlockedError) as blocked:
         runner.run(Interval())
-    assert blocked.value.asks
+    assert blocked.value.needs_approval
     (run,) = ledger.runs(spark, lake)
     with pytest.raises(InputError, match="no reason"):
         runner.accept(run, " ")
