@@ -1,6 +1,6 @@
 """Checking: all suites about what one run has staged.
 
-First every law is measured (`measuring`), and Great Expectations judges what was measured; then, of what fails, a few
+First every invariant is measured (`measuring`), and Great Expectations judges what was measured; then, of what fails, a few
 rows are looked up. The library takes seconds to import: it is imported here when `check` is called, and nowhere before,
 while Spark counts.
 """
@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 
 from expectations.check_result import Check
 from expectations.errors import AuditError
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
 from expectations.measure import Measure, S, measuring
 from expectations.staged import Staged
 from expectations.staged_join import StagedJoin
@@ -65,50 +65,62 @@ def _checked(suites: Sequence[Suite[S]], staged: S, tables: Mapping[str, DataFra
 def _judged(measures: Sequence[Measure[S]], staged: S, on: Validation) -> list[Check]:
     """A check for each measure, by the library's word."""
     from expectations import validation
-    from expectations.expect_invariant import COLUMNS, ExpectLawToHold
+    from expectations.expect_invariant import COLUMNS, ExpectInvariantToHold
 
-    names = [f"{measure.suite.name}.{measure.law.name}" for measure in measures]
-    told = [(name, m.rows, m.breaking, m.observed) for name, m in zip(names, measures, strict=True)]
-    results = on.validate_told(told, COLUMNS, [ExpectLawToHold(law=name) for name in names])
+    names = [f"{measure.suite.name}.{measure.invariant.name}" for measure in measures]
+    told = [(name, m.rows, m.violations, m.observed) for name, m in zip(names, measures, strict=True)]
+    results = on.validate_measures(told, COLUMNS, [ExpectInvariantToHold(invariant=name) for name in names])
     for name, result in zip(names, results, strict=True):
         if why := validation.problem(result):
             raise AuditError(f"{name} cannot be judged: {why}")
-    failed = [m for m, result in zip(measures, results, strict=True) if not result.success and m.law.observed is None]
+    failed = [
+        m for m, result in zip(measures, results, strict=True) if not result.success and m.invariant.observed is None
+    ]
     shown = _examples(failed, staged, on)
     return [_check(m, result, shown.get(m, "")) for m, result in zip(measures, results, strict=True)]
 
 
 def _check(measure: Measure[S], answer: ExpectationValidationResult, examples: str) -> Check:
-    suite, law, found = measure.suite, measure.law, answer.result
-    breaking, rows = int(found["unexpected_count"]), int(found["element_count"])
-    observed: str = f"{breaking:,} of {rows:,} rows" if law.observed is None else str(found["observed_value"])
-    count = breaking if law.observed is None else None
+    suite, invariant, found = measure.suite, measure.invariant, answer.result
+    violations, rows = int(found["unexpected_count"]), int(found["element_count"])
+    observed: str = f"{violations:,} of {rows:,} rows" if invariant.observed is None else str(found["observed_value"])
+    count = violations if invariant.observed is None else None
     return Check(
-        suite.name, law.name, law.description, bool(answer.success), observed, count, examples, blocks=law.blocks
+        suite.name,
+        invariant.name,
+        invariant.description,
+        bool(answer.success),
+        observed,
+        count,
+        examples,
+        blocks=invariant.blocks,
     )
 
 
 def _examples(failed: Sequence[Measure[S]], staged: S, on: Validation) -> dict[Measure[S], str]:
-    """Some rows that break each law: one line of JSON a row."""
+    """Some rows that break each invariant: one line of JSON a row."""
     by_suite: dict[Suite[S], list[Measure[S]]] = {}
     for measure in failed:
         by_suite.setdefault(measure.suite, []).append(measure)
     shown: dict[Measure[S], str] = {}
     for suite, measures in by_suite.items():
         rows = suite.rows(staged)
-        texts = _breaking(suite, rows, [m.law for m in measures], on)
+        texts = _breaking(suite, rows, [m.invariant for m in measures], on)
         shown |= dict(zip(measures, texts, strict=True))
     return shown
 
 
-def _breaking(suite: Suite[S], rows: DataFrame, laws: Sequence[Law], on: Validation) -> list[str]:
+def _breaking(suite: Suite[S], rows: DataFrame, invariants: Sequence[Invariant], on: Validation) -> list[str]:
     from great_expectations.expectations.core.unexpected_rows_expectation import UnexpectedRowsExpectation
 
     from expectations import validation
-    from expectations.declared import breaking_rows
+    from expectations.declared import violating_rows
 
     # As text, made by Spark in UTC: Python would read timestamps in the time zone of this machine.
     as_json = f"to_json(struct({', '.join(suite.shows)}), map('timeZone', 'UTC')) AS example"
-    queries = [UnexpectedRowsExpectation(unexpected_rows_query=breaking_rows(as_json, law.holds)) for law in laws]
+    queries = [
+        UnexpectedRowsExpectation(unexpected_rows_query=violating_rows(as_json, invariant.condition))
+        for invariant in invariants
+    ]
     results = on.validate(rows, queries, validation.COMPLETE)
     return ["\n".join(row["example"] for row in result.result["details"]["unexpected_rows"]) for result in results]

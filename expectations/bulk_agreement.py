@@ -3,7 +3,7 @@
 Most windows fire once and miss no row. Of such a window one pane and one result tell the same rows, aggregates and
 moment. Put side by side one by one, all of them would be shuffled with all that they tell. Instead
 
-    laws       each first pane obeys the laws of panes
+    invariants       each first pane obeys the invariants of panes
     places     no two first panes are of one (key, window): a hash of 64 bits of each, grouped
     contents   a hash of 64 bits of the place and of what is told there, of each pane and each result; how many there
                are on both sides, the sums of the lower and of the upper halves, and what remains when all are combined
@@ -26,7 +26,7 @@ from pyspark.sql import functions as F
 
 from expectations import windows
 from expectations.hashing import hashed
-from expectations.invariant import Law
+from expectations.invariant import Invariant
 from expectations.staged import PLACE_HASH, Staged
 from spark_jobs.pipeline.model import Pipeline
 
@@ -35,13 +35,13 @@ _PANES_A_PIECE = 300_000
 
 @dataclass(frozen=True)
 class Sums:
-    """Over rows: how many there are, the sums of the halves of their contents, these combined, how many are strange."""
+    """Over rows: how many there are, the sums of the halves of their contents, these combined, how many are violations."""
 
     rows: int
     lower: int
     upper: int
     combined: int
-    strange: int = 0
+    violations: int = 0
 
     @classmethod
     def of(cls, row: Row) -> Sums:
@@ -54,19 +54,19 @@ class Sums:
         return Sums(**{**left, "combined": self.combined ^ some.combined})
 
 
-def may_be_seen(pipeline: Pipeline) -> bool:
+def supports_bulk_check(pipeline: Pipeline) -> bool:
     """Whether windows fire once by default, and each that has fired has a result: sessions may swallow others."""
     return pipeline.windows.trigger.is_default and not pipeline.windows.is_session
 
 
-def sums_of_panes(staged: Staged, first: DataFrame, laws: Sequence[Law]) -> Sums | None:
+def sums_of_panes(staged: Staged, first: DataFrame, invariants: Sequence[Invariant]) -> Sums | None:
     """The sums over `first`, all panes that have number 0; None if one is not right, or two are of one window.
 
     Spread by place before they are grouped, and in many pieces: nothing comes together before, and a piece's groups
     stay in a core's own memory.
     """
     pieces = 1 + staged.counts.get("panes", 0) // _PANES_A_PIECE
-    told = _told(staged, first, "fired_at", [F.expr(law.holds) for law in laws])
+    told = _told(staged, first, "fired_at", [F.expr(invariant.condition) for invariant in invariants])
     weight = F.when(F.col("is_right"), 1).otherwise(2).alias("weight")
     each = told.select(PLACE_HASH, "content", weight).repartition(pieces, PLACE_HASH)
     # A place of one pane tells what that does; where there is another, nothing that is told matters.
@@ -77,11 +77,11 @@ def sums_of_panes(staged: Staged, first: DataFrame, laws: Sequence[Law]) -> Sums
 
 
 def sums_of_results(staged: Staged) -> Sums:
-    """The sums over the results that say to be of one pane; strange are those that lack something, or off the grid."""
-    right = [F.expr(law.holds) for law in windows.laws(staged.pipeline)]
-    strange = F.count_if(~F.col("is_right")).alias("strange")
+    """The sums over the results that say to be of one pane; violations are those that lack something, or off the grid."""
+    right = [F.expr(invariant.condition) for invariant in windows.invariants(staged.pipeline)]
+    violations = F.count_if(~F.col("is_right")).alias("violations")
     told = _told(staged, staged.results_once, "last_fired_at", right)
-    return Sums.of(told.agg(strange, *_sums()).collect()[0])
+    return Sums.of(told.agg(violations, *_sums()).collect()[0])
 
 
 def sums_of_first_panes_again(staged: Staged) -> Sums:

@@ -39,16 +39,16 @@ _PACKAGE = "expectations"
 _LONGEST = 2_000
 
 
-class ExpectAsTold(BatchExpectation):
+class ExpectKnownResult(BatchExpectation):
     """An answer that is known already: what the library has to know of it to put it on its page.
 
     Args:
         column: the suite; the library makes a section of what is said of one column.
-        law: the expectation's name.
+        invariant: the expectation's name.
     """
 
     column: str
-    law: str
+    invariant: str
 
     @classmethod
     @renderer(renderer_type=LegacyRendererType.PRESCRIPTIVE)
@@ -59,7 +59,7 @@ class ExpectAsTold(BatchExpectation):
         told = configuration.meta
         examples = [_text(line, tag="code") for line in told["examples"]]
         sentence = [_text(told["expected"], tag="p")] if told["expected"] else []
-        return [_text(configuration.kwargs["law"], tag="strong"), *sentence, *examples]
+        return [_text(configuration.kwargs["invariant"], tag="strong"), *sentence, *examples]
 
     @classmethod
     @renderer(renderer_type=LegacyDiagnosticRendererType.OBSERVED_VALUE)
@@ -118,7 +118,7 @@ def page(
 def _result(answer: Answer, sentence: str) -> ExpectationValidationResult:
     told = {"expected": sentence, "examples": answer.details.splitlines()}
     configuration = ExpectationConfiguration(
-        type="expect_as_told", kwargs={"column": _markup(answer.suite), "law": answer.expectation}, meta=told
+        type="expect_known_result", kwargs={"column": _markup(answer.suite), "invariant": answer.expectation}, meta=told
     )
     return ExpectationValidationResult(
         success=bool(answer.success),

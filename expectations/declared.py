@@ -40,7 +40,7 @@ _LIBRARY_ONLY = (
 )
 _NOT_FOR_USERS = frozenset(_LIBRARY_ONLY)
 # They are about what was measured and what was told, which no staged table holds.
-_OURS = ("expect_law_to_hold", "expect_as_told")
+_OURS = ("expect_invariant_to_hold", "expect_known_result")
 _COLUMN_ARGUMENTS = ("column", "column_A", "column_B", "column_list")
 _ASKS_FOR_A_COLUMN = "expect_column_to_exist"
 
@@ -204,13 +204,13 @@ def _rows(d: Declared, rows: DataFrame, on: Validation) -> str:
     """Some of the rows that break a condition or come out of a query."""
     query = d.asked
     if isinstance(query, ExpectRowsToSatisfy):
-        query = UnexpectedRowsExpectation(unexpected_rows_query=breaking_rows("*", query.condition))
+        query = UnexpectedRowsExpectation(unexpected_rows_query=violating_rows("*", query.condition))
     result = on.validate(rows, [query], validation.COMPLETE)[0]
     selected = result.result["details"]["unexpected_rows"][: validation.EXAMPLES]
     return "\n".join(redaction.row(found, d.written.table) for found in selected)
 
 
-def breaking_rows(columns: str, condition: str) -> str:
+def violating_rows(columns: str, condition: str) -> str:
     """The query of some rows that do not satisfy `condition`, as `UnexpectedRowsExpectation` takes it."""
     literal = condition.replace("{", "{{").replace("}", "}}")
     broken = f"NOT coalesce({literal}, false)"

@@ -20,7 +20,7 @@ def sentences(pipeline: Pipeline) -> dict[tuple[str, str], str]:
 def _all(pipeline: Pipeline) -> Iterator[tuple[tuple[str, str], str]]:
     suites = SUITES if pipeline.join is None else JOIN_SUITES
     for suite in suites:
-        for law in suite.laws(pipeline):
-            yield (suite.name, law.name), law.description
+        for invariant in suite.invariants(pipeline):
+            yield (suite.name, invariant.name), invariant.description
     for written in pipeline.quality.expectations:
         yield ("pipeline", name(written)), description(written)

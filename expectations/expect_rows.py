@@ -23,13 +23,13 @@ from pyspark.sql import functions as F
 #: An aggregate, the rows that it is about, and what distinguishes it on them: nothing.
 Partial = tuple[Column, dict[str, Any], dict[str, Any]]
 
-_BREAKING, _ROWS = "table.rows_breaking", "table.row_count"
+_VIOLATIONS, _ROWS = "table.violating_rows", "table.row_count"
 
 
-class RowsBreaking(TableMetricProvider):
+class ViolatingRows(TableMetricProvider):
     """How many rows do not satisfy `condition`. Null is not satisfied."""
 
-    metric_name = _BREAKING
+    metric_name = _VIOLATIONS
     value_keys = ("condition",)
 
     @metric_partial(
@@ -58,12 +58,12 @@ class ExpectRowsToSatisfy(BatchExpectation):
 
     condition: str
 
-    metric_dependencies: ClassVar[tuple[str, ...]] = (_BREAKING, _ROWS)
+    metric_dependencies: ClassVar[tuple[str, ...]] = (_VIOLATIONS, _ROWS)
     success_keys: ClassVar[tuple[str, ...]] = ("condition",)
 
     def _validate(
         self, metrics: dict[str, Any], runtime_configuration: dict[str, Any] | None = None, execution_engine: Any = None
     ) -> dict[str, Any]:
-        breaking = metrics[_BREAKING]
-        result = {"unexpected_count": breaking, "element_count": metrics[_ROWS], "observed_value": None}
-        return {"success": breaking == 0, "result": result}
+        violations = metrics[_VIOLATIONS]
+        result = {"unexpected_count": violations, "element_count": metrics[_ROWS], "observed_value": None}
+        return {"success": violations == 0, "result": result}

@@ -1,4 +1,4 @@
-"""Lateness in SQL: where a watermark stands against a window. Every comparison of the two in a law is here.
+"""Lateness in SQL: where a watermark stands against a window. Every comparison of the two in an invariant is here.
 
 With `last = window_end - 1 ms`, L the allowed lateness and W the watermark, in milliseconds:
 

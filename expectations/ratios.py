@@ -23,7 +23,7 @@ from statistics import median
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from expectations.invariant import Law
+from expectations.invariant import Invariant
 from spark_jobs.pipeline.model import Learned, Quality
 
 #: Earlier runs from which a share is learned: the newest of them, and how many it takes.
@@ -73,20 +73,20 @@ def usual(earlier: Sequence[Mapping[str, int]]) -> dict[str, float]:
 
 
 def columns(earlier: Sequence[Mapping[str, int]]) -> dict[str, Column]:
-    """The columns that the laws of learned shares look at, which a suite adds to its one row."""
+    """The columns that the invariants of learned shares look at, which a suite adds to its one row."""
     learned = usual(earlier)
     return {f"usual_{name}": F.lit(learned.get(name)).cast("double") for name in ("late", "too_late", "invalid")}
 
 
-def laws(quality: Quality, ratios: Sequence[Counted]) -> tuple[Law, ...]:
-    """The laws of the ratios of which something is asked."""
+def invariants(quality: Quality, ratios: Sequence[Counted]) -> tuple[Invariant, ...]:
+    """The invariants of the ratios of which something is asked."""
     limits = {
         "late": quality.max_late_ratio,
         "too_late": quality.max_too_late_ratio,
         "invalid": quality.max_invalid_ratio,
     }
     asked = ((ratio, limits[ratio.name]) for ratio in ratios)
-    return tuple(_law(ratio, limit) for ratio, limit in asked if limit is not None)
+    return tuple(_invariant(ratio, limit) for ratio, limit in asked if limit is not None)
 
 
 def _ratios(counts: Mapping[str, int]) -> Iterator[tuple[str, float]]:
@@ -103,7 +103,7 @@ def _learned(ratios: Sequence[float]) -> float:
     return middle + _DEVIATIONS * median(abs(ratio - middle) for ratio in ratios)
 
 
-def _law(ratio: Counted, limit: float | Learned) -> Law:
+def _invariant(ratio: Counted, limit: float | Learned) -> Invariant:
     setting = f"quality.max_{ratio.name}_ratio"
     name = f"not_too_many_rows_are_{ratio.name}"
     share = f"round(coalesce(try_divide(100D * {ratio.rows}, {ratio.of}), 0), 3), ' %)'"
@@ -112,7 +112,7 @@ def _law(ratio: Counted, limit: float | Learned) -> Law:
     if isinstance(limit, Learned):
         known = f"usual_{ratio.name}"
         expected = f"{ratio.of} * {known}"
-        return Law(
+        return Invariant(
             name,
             f"Of {ratio.base} no larger share {ratio.told.removesuffix(' for it')} than is usual in earlier runs "
             f"({setting}, learned from {LEAST} to {NEWEST} runs).{remedy}",
@@ -123,7 +123,7 @@ def _law(ratio: Counted, limit: float | Learned) -> Law:
             ),
             blocks=False,
         )
-    return Law(
+    return Invariant(
         name,
         f"Of {ratio.base} at most {100 * limit:g} % {ratio.told} ({setting}).{remedy}",
         f"{ratio.rows} <= CAST({limit!r} AS DOUBLE) * {ratio.of}",

@@ -25,7 +25,7 @@ _LATE = tuple(column.name for column in LATE_EVENTS.own_columns if not column.wh
 _INVALID = tuple(column.name for column in INVALID_EVENTS.own_columns if not column.when)
 
 
-def late_rows_told_truly(rows: DataFrame, pipeline: Pipeline, name: str) -> DataFrame:
+def late_rows_matching_source(rows: DataFrame, pipeline: Pipeline, name: str) -> DataFrame:
     """The late events with `name`: whether the row is valid, kept by `where`, and its times are those of its columns.
 
     True of every row where that cannot be told: commits are no columns, and a part of the source's may be missing.
@@ -36,7 +36,7 @@ def late_rows_told_truly(rows: DataFrame, pipeline: Pipeline, name: str) -> Data
     return _beside(rows, _LATE, pipeline, name, F.col(c.VALID) & F.col(c.KEPT) & event & arrival)
 
 
-def invalid_rows_told_truly(rows: DataFrame, pipeline: Pipeline, name: str) -> DataFrame:
+def invalid_rows_matching_source(rows: DataFrame, pipeline: Pipeline, name: str) -> DataFrame:
     """The invalid events with `name`: whether their reason is the one that their columns give.
 
     True of every row where that cannot be told.

@@ -1,4 +1,4 @@
-"""What a run of windows has staged, reduced to the columns that laws look at.
+"""What a run of windows has staged, reduced to the columns that invariants look at.
 
 Of the source's own columns nothing but the key is kept, as `key`. Panes and results tell their aggregates in one
 number, `shown`, which is equal where all of them are.
@@ -18,7 +18,7 @@ from pyspark.sql import types as T
 from expectations.errors import AuditError
 from expectations.hashing import hashed
 from expectations.redaction import first_line
-from expectations.reread_source_columns import invalid_rows_told_truly, late_rows_told_truly
+from expectations.reread_source_columns import invalid_rows_matching_source, late_rows_matching_source
 from expectations.staged_tables import StagedTables
 from expectations.windows import bounds, of_row
 from spark_jobs.pipeline import published_tables
@@ -28,7 +28,7 @@ from spark_jobs.replay.panes.retractions import IS_RETRACTION, left_out
 from spark_jobs.replay.profile import silence
 from spark_jobs.replay.rows import keys
 
-#: The columns of each table that laws look at, besides the key and the aggregates.
+#: The columns of each table that invariants look at, besides the key and the aggregates.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     name: tuple(column.name for column in published_tables.BY_NAME[name].own_columns if not column.when)
     for name in RESULT_TABLES
@@ -46,7 +46,7 @@ _SHOWING = ("panes", "window_results")
 _COUNTS_ALL = re.compile(r"count\s*\(\s*(\*|1)\s*\)", re.IGNORECASE)
 _COUNTS = ("rows_read", "filtered")
 _FEW = 2_000_000
-_TOLD_TRULY = "told_truly"
+_MATCHES_SOURCE = "matches_source"
 
 
 class Staged(StagedTables):
@@ -148,9 +148,9 @@ class Staged(StagedTables):
 
     @cached_property
     def late_events(self) -> DataFrame:
-        """Every row that no window took, with the `key` of the window it missed, and `told_truly`."""
-        told = late_rows_told_truly(self._tables["late_events"], self.pipeline, _TOLD_TRULY)
-        return self._keep(self._reduced("late_events", told, _TOLD_TRULY))
+        """Every row that no window took, with the `key` of the window it missed, and `matches_source`."""
+        told = late_rows_matching_source(self._tables["late_events"], self.pipeline, _MATCHES_SOURCE)
+        return self._keep(self._reduced("late_events", told, _MATCHES_SOURCE))
 
     @cached_property
     def complete_results(self) -> DataFrame:
@@ -224,9 +224,9 @@ class Staged(StagedTables):
 
     @cached_property
     def invalid_events(self) -> DataFrame:
-        """The reason of every row without a usable time, and `told_truly`."""
-        told = invalid_rows_told_truly(self._tables["invalid_events"], self.pipeline, _TOLD_TRULY)
-        return self._keep(self._reduced("invalid_events", told, _TOLD_TRULY))
+        """The reason of every row without a usable time, and `matches_source`."""
+        told = invalid_rows_matching_source(self._tables["invalid_events"], self.pipeline, _MATCHES_SOURCE)
+        return self._keep(self._reduced("invalid_events", told, _MATCHES_SOURCE))
 
     @property
     def _columns(self) -> Mapping[str, tuple[str, ...]]:

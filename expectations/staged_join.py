@@ -1,4 +1,4 @@
-"""What a run of a join has staged, reduced to the columns that laws look at.
+"""What a run of a join has staged, reduced to the columns that invariants look at.
 
 A pair's rows are read again as their sources' rows were: their times, their keys, and the side that each belongs to.
 Nothing else of a source's columns is kept.

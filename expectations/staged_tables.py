@@ -1,4 +1,4 @@
-"""What a run has staged, reduced to the columns that laws look at.
+"""What a run has staged, reduced to the columns that invariants look at.
 
 Those of the reduced tables that are small and read by several suites Spark keeps, from the first look until `release`.
 A key is one struct column, so that a null in it is a value like any other wherever rows are grouped,
@@ -64,7 +64,7 @@ class StagedTables(ABC):
     @property
     @abstractmethod
     def _needed_counts(self) -> Iterable[str]:
-        """The counts that laws need."""
+        """The counts that invariants need."""
 
     def once(self, find: Callable[[Self], R]) -> R:
         """What `find` finds in these tables; of several threads that ask, the first one looks and the others wait."""

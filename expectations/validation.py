@@ -62,7 +62,7 @@ class Validation:
         batch = definition.get_batch(batch_parameters={"dataframe": rows})
         return _validated(name, batch, expectations, result_format)
 
-    def validate_told(
+    def validate_measures(
         self, rows: Sequence[tuple[Any, ...]], columns: Sequence[str], expectations: Sequence[Expectation]
     ) -> list[ExpectationValidationResult]:
         """Results of `expectations`, in their order, about a few rows that this process holds."""

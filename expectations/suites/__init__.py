@@ -1,6 +1,6 @@
 """The built-in suites, one a module, in the order in which they are checked and shown.
 
-To add a law, add it to its suite's `laws`; to add a suite, write a module like these and name it here. Suites with the
+To add an invariant, add it to its suite's `invariants`; to add a suite, write a module like these and name it here. Suites with the
 same `rows` look at them together.
 """
 

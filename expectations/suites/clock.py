@@ -11,7 +11,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import EmitKind, Order, Pipeline
 from spark_jobs.replay.panes.per_epoch import gathers
@@ -40,20 +40,20 @@ def rows(staged: Staged) -> DataFrame:
     return of_epoch.withColumn("highest_before", F.max("highest").over(earlier))
 
 
-def laws(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The laws of the clock, where emissions go by it; others have none."""
+def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """The invariants of the clock, where emissions go by it; others have none."""
     if axis(pipeline) is not Axis.TICKS or ticks(pipeline).kind is not EmitKind.EVERY:
         return ()
     # Gathered rows fire when the next epoch begins; the clock of rounds is no time of a row.
     if gathers(pipeline) or pipeline.replay.in_rounds:
         return ()
     return (
-        Law(
+        Invariant(
             "an_epoch_has_one_watermark",
             "Between two emissions all firings and late rows tell of the same watermark.",
             "lowest = highest",
         ),
-        Law(
+        Invariant(
             "the_watermark_never_falls",
             "No firing and no late row tells of a lower watermark than one in an earlier epoch.",
             "highest_before IS NULL OR lowest >= highest_before",
@@ -69,4 +69,4 @@ def _epoch(pipeline: Pipeline) -> Column:
     return arrival_order.every(F.unix_micros("at"), pipeline)
 
 
-SUITE = Suite("clock", rows, laws, shows=("first_at", "last_at", "lowest", "highest", "highest_before"))
+SUITE = Suite("clock", rows, invariants, shows=("first_at", "last_at", "lowest", "highest", "highest_before"))

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from expectations import windows
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.panes.per_epoch import gathers
@@ -52,19 +52,19 @@ def rows(staged: Staged) -> DataFrame:
     return grouped.withColumn("window_end", F.col("complete.window_end"))
 
 
-def laws(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The laws of complete results; none where there are none."""
+def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """The invariants of complete results; none where there are none."""
     if not pipeline.is_complete:
         return ()
     always = (
-        *windows.laws(pipeline, where="completes > 0"),
-        Law(
+        *windows.invariants(pipeline, where="completes > 0"),
+        Invariant(
             "complete_results_miss_no_more_rows_than_they_have",
             "A complete result has at least one row, and of its rows misses none or some or all.",
             "completes = 0 OR (complete.row_count >= 1 AND complete.missed_rows BETWEEN 0 AND complete.row_count)",
         ),
     )
-    held = Law(
+    held = Invariant(
         "complete_results_have_the_rows_of_the_results",
         "The row_count of a complete result is that of the result and the rows that this lacks.",
         "completes = 0 OR complete.row_count = coalesce(row_count, 0) + complete.missed_rows",
@@ -73,12 +73,12 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     return (*always, *(() if discards else (held,)), *_of_grid(pipeline))
 
 
-def _of_grid(pipeline: Pipeline) -> tuple[Law, ...]:
+def _of_grid(pipeline: Pipeline) -> tuple[Invariant, ...]:
     if pipeline.windows.is_session:
         return ()
     same = "complete.is_shown = (results > 0) AND complete.faithful_rows IS NOT DISTINCT FROM row_count"
-    found: tuple[Law, ...] = (
-        Law(
+    found: tuple[Invariant, ...] = (
+        Invariant(
             "complete_results_tell_what_the_results_say",
             "A complete result is shown if, and only if, the window has a result, and tells the row_count of that.",
             f"completes = 0 OR ({same})",
@@ -88,7 +88,7 @@ def _of_grid(pipeline: Pipeline) -> tuple[Law, ...]:
     if pipeline.windows.trigger.is_default or pipeline.replay.closes:
         found = (
             *found,
-            Law(
+            Invariant(
                 "every_result_has_a_complete_one",
                 "A key and window with a result has exactly one complete result, and none has two.",
                 "completes = 1 OR (completes = 0 AND results = 0 AND late_events = 0)",
@@ -98,7 +98,7 @@ def _of_grid(pipeline: Pipeline) -> tuple[Law, ...]:
     may_wait = pipeline.windows.trigger.counts_rows or gathers(pipeline)
     if pipeline.windows.is_sliding or may_wait or pipeline.windows.drops_late:
         return found
-    missed = Law(
+    missed = Invariant(
         "complete_results_miss_the_rows_that_came_too_late",
         "The missed_rows of a complete result are the late events of its key and window.",
         "completes = 0 OR complete.missed_rows = late_events",
@@ -109,6 +109,6 @@ def _of_grid(pipeline: Pipeline) -> tuple[Law, ...]:
 SUITE = Suite(
     "complete_results",
     rows,
-    laws,
+    invariants,
     shows=("key", "window_start", "window_end", "completes", "results", "late_events", "row_count", "complete"),
 )

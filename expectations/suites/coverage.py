@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Pipeline
 
@@ -24,13 +24,13 @@ def rows(staged: Staged) -> DataFrame:
     return own.crossJoin(F.broadcast(last)).withColumn("expected", periods + F.lit(1))
 
 
-def laws(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The law of coverage; none where no share is asked for."""
+def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """The invariant of coverage; none where no share is asked for."""
     least = pipeline.quality.min_coverage
     if least is None:
         return ()
     return (
-        Law(
+        Invariant(
             "every_key_has_its_windows",
             f"From its first window on, a key has results of at least {100 * least:g} % of all windows "
             "(quality.min_coverage).",
@@ -39,4 +39,4 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     )
 
 
-SUITE = Suite("coverage", rows, laws, shows=("key", "windows", "expected", "first_window", "last_window"))
+SUITE = Suite("coverage", rows, invariants, shows=("key", "windows", "expected", "first_window", "last_window"))

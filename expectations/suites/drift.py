@@ -3,7 +3,7 @@
     usual = mean of a measure over the windows that start 1 * every, 2 * every ... seasons * every before
 
 A window in the span of the run that only earlier weeks have is one in which nothing came. Windows of which no earlier
-one is known are not compared. What was computed is right all the same: the law warns, and blocks nothing.
+one is known are not compared. What was computed is right all the same: the invariant warns, and blocks nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.model import Drift, Pipeline
@@ -62,14 +62,14 @@ def _is_near(name: str, tolerance: float) -> Column:
     return usual.isNull() | F.coalesce(near, F.lit(False))
 
 
-def laws(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The law of drift; none where no tolerance is set."""
+def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """The invariant of drift; none where no tolerance is set."""
     drift = pipeline.quality.drift
     if drift is None:
         return ()
     measures = ", ".join(measure.name for measure in drift.measures)
     return (
-        Law(
+        Invariant(
             "windows_are_like_those_of_earlier_seasons",
             f"In every window {measures} differs by a share of {drift.tolerance:g} at most from the mean of the up to "
             f"{drift.seasons} windows that lie {format_duration(drift.every_ms)} or a multiple of that before it "
@@ -80,4 +80,4 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     )
 
 
-SUITE = Suite("drift", rows, laws, shows=("window_start", "measured", "usual", "seasons"))
+SUITE = Suite("drift", rows, invariants, shows=("window_start", "measured", "usual", "seasons"))

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from expectations import ratios
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
 from expectations.staged_join import StagedJoin
 from spark_jobs.pipeline.model import Pipeline
 
@@ -41,8 +41,8 @@ def rows(staged: StagedJoin) -> DataFrame:
     return found.withColumns({**counts, **reported, **ratios.columns(staged.earlier)})
 
 
-def laws(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The laws of the sums."""
+def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """The invariants of the sums."""
     if pipeline.join is None:
         return ()
     names = pipeline.join.names
@@ -50,24 +50,24 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     differing = f"nullif(concat_ws('; ', {', '.join(_difference(name) for name in here)}), '')"
     always = (
         *(_accounted(name, pipeline) for name in names),
-        Law(
+        Invariant(
             "reported_counts_are_what_is_staged",
             "Every number that the replay reported is the number that the staged tables hold.",
             f"{differing} IS NULL",
             observed=f"coalesce({differing}, 'all equal')",
         ),
     )
-    return (*always, *ratios.laws(pipeline.quality, _ratios(names)))
+    return (*always, *ratios.invariants(pipeline.quality, _ratios(names)))
 
 
-def _accounted(name: str, pipeline: Pipeline) -> Law:
+def _accounted(name: str, pipeline: Pipeline) -> Invariant:
     fates: tuple[str, ...] = ("invalid", "filtered", "on_time", "late", "too_late")
     if pipeline.windows.have_gaps:
         fates = (*fates, "unassigned")
     terms = {count: f"{count}_of_{name}" for count in fates}
     total = f"({' + '.join(terms.values())})"
     told = ", ' + ', ".join(f"{column}, ' {count.replace('_', ' ')}'" for count, column in terms.items())
-    return Law(
+    return Invariant(
         f"every_row_of_{name}_is_accounted_for",
         f"Rows read of {name} = {' + '.join(count.replace('_', ' ') for count in fates)}.",
         f"rows_read_of_{name} = {total}",
@@ -93,4 +93,4 @@ def _difference(name: str) -> str:
     return f"CASE WHEN reported_{name} <> {name} THEN {said} END"
 
 
-SUITE = Suite("run", rows, laws, shows=())
+SUITE = Suite("run", rows, invariants, shows=())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
 from expectations.staged_join import StagedJoin
 from expectations.suites import late_events
 from spark_jobs.pipeline.model import Pipeline
@@ -19,19 +19,19 @@ def rows(staged: StagedJoin) -> DataFrame:
     return staged.late_events
 
 
-def laws(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The laws of late rows."""
+def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """The invariants of late rows."""
     if pipeline.join is None:
         return ()
     names = ", ".join(f"'{name}'" for name in pipeline.join.names)
-    of_an_input = Law(
+    of_an_input = Invariant(
         "late_rows_are_of_an_input",
         f"The source of a late row is one of {names}.",
         f"source IN ({names})",
     )
     if not pipeline.join.by_interval:
         return (of_an_input, *late_events.of_rows(pipeline))
-    behind = Law(
+    behind = Invariant(
         "late_rows_lie_strictly_behind_their_watermark",
         "The event time of a late row is less than the watermark before it, by late_by_ms.",
         "late_by_ms > 0 AND late_by_ms = unix_millis(watermark) - unix_millis(event_time)",
@@ -39,4 +39,6 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     return (of_an_input, behind)
 
 
-SUITE = Suite("late_join_rows", rows, laws, shows=("source", "event_time", "arrival_time", "watermark", "late_by_ms"))
+SUITE = Suite(
+    "late_join_rows", rows, invariants, shows=("source", "event_time", "arrival_time", "watermark", "late_by_ms")
+)

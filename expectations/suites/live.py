@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from expectations import windows
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Pipeline
 
@@ -66,25 +66,25 @@ def _tolerance(pipeline: Pipeline) -> float:
     return pipeline.quality.compare_with.tolerance if pipeline.quality.compare_with else 0.0
 
 
-def laws(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The laws of a comparison; none where none is asked for."""
+def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """The invariants of a comparison; none where none is asked for."""
     if pipeline.quality.compare_with is None:
         return ()
     beside = f"{pipeline.quality.compare_with.table} (quality.compare_with)"
     tolerance = _tolerance(pipeline)
     near = f", or differs by a share of {tolerance:g} at most" if tolerance else ""
     return (
-        Law(
+        Invariant(
             "every_window_of_the_live_job_has_a_result",
             f"Every key and window in {beside} has a result.",
             "lives = 0 OR results > 0",
         ),
-        Law(
+        Invariant(
             "every_result_is_one_of_the_live_job",
             f"Every result between the first and the last window in {beside} is there, once.",
             "lives = 1 OR (lives = 0 AND results = 0)",
         ),
-        Law(
+        Invariant(
             "results_are_those_of_the_live_job",
             f"Every aggregate of a result is what {beside} says{near}.",
             "results <> 1 OR lives <> 1 OR same",
@@ -92,4 +92,4 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     )
 
 
-SUITE = Suite("live", rows, laws, shows=("key", "window_start", "result", "live"))
+SUITE = Suite("live", rows, invariants, shows=("key", "window_start", "result", "live"))

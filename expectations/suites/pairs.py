@@ -8,7 +8,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from expectations import windows
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
 from expectations.staged_join import StagedJoin
 from spark_jobs.pipeline.joining import bounds
 from spark_jobs.pipeline.model import Pipeline
@@ -19,19 +19,19 @@ def rows(staged: StagedJoin) -> DataFrame:
     return staged.pairs
 
 
-def laws(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The laws of pairs."""
+def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """The invariants of pairs."""
     join = pipeline.join
     if join is None:
         return ()
-    one_key = Law(
+    one_key = Invariant(
         "rows_of_a_pair_have_one_key",
         "The columns of the key are equal in both rows of a pair; null is a value like any other.",
         "first_key <=> second_key",
     )
-    sides: tuple[Law, ...] = ()
+    sides: tuple[Invariant, ...] = ()
     if join.second_when is not None:
-        condition = Law(
+        condition = Invariant(
             "rows_of_a_pair_are_of_their_sides",
             "Of the second row of a pair join.second_when holds, of the first it does not.",
             "second_is_second AND NOT first_is_second",
@@ -40,20 +40,20 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     return (one_key, *sides, *(_of_interval(pipeline) if join.by_interval else _of_windows(pipeline)))
 
 
-def _of_interval(pipeline: Pipeline) -> tuple[Law, ...]:
+def _of_interval(pipeline: Pipeline) -> tuple[Invariant, ...]:
     between = bounds(pipeline)
     return (
-        Law(
+        Invariant(
             "rows_of_a_pair_lie_within_the_bounds",
             f"The second row of a pair happened from {between.first_ms:,} to {between.last_ms:,} ms after the first.",
             f"second_ms - first_ms BETWEEN {between.first_ms} AND {between.last_ms}",
         ),
-        Law(
+        Invariant(
             "the_event_time_of_a_pair_is_the_greater",
             "The event time of a pair is the greater of those of its rows, in whole milliseconds.",
             "unix_micros(event_time) = greatest(first_ms, second_ms) * 1000",
         ),
-        Law(
+        Invariant(
             "a_pair_fires_when_its_later_row_comes",
             "The moment at which a pair fires is the later of the clocks of its rows.",
             "unix_micros(fired_at) = greatest(first_us, second_us)",
@@ -61,21 +61,21 @@ def _of_interval(pipeline: Pipeline) -> tuple[Law, ...]:
     )
 
 
-def _of_windows(pipeline: Pipeline) -> tuple[Law, ...]:
+def _of_windows(pipeline: Pipeline) -> tuple[Invariant, ...]:
     inside = "first_ms >= unix_millis(window_start) AND first_ms < unix_millis(window_end)"
     return (
-        *windows.laws(pipeline),
-        Law(
+        *windows.invariants(pipeline),
+        Invariant(
             "rows_of_a_pair_lie_in_its_window",
             "The event times of both rows of a pair lie in the pair's window.",
             f"{inside} AND {inside.replace('first', 'second')}",
         ),
-        Law(
+        Invariant(
             "a_pair_has_the_key_of_its_rows",
             "The key columns of a pair are those of its rows.",
             "key <=> first_key",
         ),
-        Law(
+        Invariant(
             "pairs_fire_when_both_rows_have_come",
             "The moment at which a pair fires is not before the clock of either of its rows.",
             "unix_micros(fired_at) >= greatest(first_us, second_us)",
@@ -86,6 +86,6 @@ def _of_windows(pipeline: Pipeline) -> tuple[Law, ...]:
 SUITE = Suite(
     "pairs",
     rows,
-    laws,
+    invariants,
     shows=("first_ms", "second_ms", "fired_at"),
 )

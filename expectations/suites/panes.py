@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from expectations import bulk_agreement, lateness, triggers, windows
 from expectations.bulk_agreement import Sums
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged, count_all_rows
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import keys
@@ -30,17 +30,17 @@ def rows(staged: Staged) -> DataFrame:
     return _placed(staged, first, _fired_again(staged, first))
 
 
-def seen(staged: Staged) -> Sums | None:
+def bulk_verified(staged: Staged) -> Sums | None:
     """What `bulk_agreement.sums_of_panes` finds of all first panes."""
     first = _alone(staged.panes.where("pane_index = 0")).join(staged.calendar, "window_start", "left")
-    return bulk_agreement.sums_of_panes(staged, first, laws(staged.pipeline))
+    return bulk_agreement.sums_of_panes(staged, first, invariants(staged.pipeline))
 
 
-def glance(staged: Staged) -> tuple[int, DataFrame] | None:
+def bulk_check(staged: Staged) -> tuple[int, DataFrame] | None:
     """Look one by one only at panes of windows that fired again or missed a row, where all first panes are right."""
-    if not bulk_agreement.may_be_seen(staged.pipeline):
+    if not bulk_agreement.supports_bulk_check(staged.pipeline):
         return None
-    first = staged.once(seen)
+    first = staged.once(bulk_verified)
     if first is None or not staged.few_again:
         return None
     again = staged.panes_again
@@ -66,29 +66,29 @@ def _alone(first: DataFrame) -> DataFrame:
 
 def _fired_again(staged: Staged, first: DataFrame) -> DataFrame:
     """All panes of the windows that have a pane with another number than 0, and maybe of some others."""
-    if bulk_agreement.may_be_seen(staged.pipeline):
+    if bulk_agreement.supports_bulk_check(staged.pipeline):
         return staged.panes_again
     later = staged.later_panes
     later.count()  # Spark joins what it keeps by how much it is.
     return keys.matching(first, later, staged.place).unionByName(later)
 
 
-def laws(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The laws of panes."""
-    own = _waiting(pipeline) if pipeline.windows.trigger.is_default else triggers.laws(pipeline)
+def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """The invariants of panes."""
+    own = _waiting(pipeline) if pipeline.windows.trigger.is_default else triggers.invariants(pipeline)
     return (
-        *windows.laws(pipeline),
-        Law(
+        *windows.invariants(pipeline),
+        Invariant(
             "pane_numbers_have_no_gap_and_no_duplicate",
             "After pane 0 each pane of a key and window has the number of the pane before it plus 1.",
             "pane_index = 0 OR (pane_index > 0 AND coalesce(pane_index = previous_pane_index + 1, true))",
         ),
-        Law(
+        Invariant(
             "no_pane_is_empty",
             "A pane holds at least one row.",
             "row_count > 0",
         ),
-        Law(
+        Invariant(
             "panes_fire_in_the_order_of_their_numbers",
             "From one pane of a key and window to the next, neither the clock nor the watermark goes back.",
             f"place = 1 OR (fired_at >= previous_fired_at AND {_no_lower_watermark(pipeline)})",
@@ -98,11 +98,11 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     )
 
 
-def _counting(pipeline: Pipeline) -> tuple[Law, ...]:
+def _counting(pipeline: Pipeline) -> tuple[Invariant, ...]:
     names = count_all_rows(pipeline)
     if not names:
         return ()
-    counts = Law(
+    counts = Invariant(
         "counts_of_all_rows_are_row_counts",
         f"What counts the rows of a pane, {' and '.join(names)}, is its row_count.",
         "counts_rows",
@@ -116,26 +116,26 @@ def _no_lower_watermark(pipeline: Pipeline) -> str:
     return f"coalesce({there}, previous_watermark IS NULL)" if pipeline.windows.trigger.counts_rows else there
 
 
-def _waiting(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The laws of panes that wait for the end of their window."""
+def _waiting(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """The invariants of panes that wait for the end of their window."""
     lateness_ms = pipeline.windows.lateness_ms
     always = (
-        Law(
+        Invariant(
             "no_pane_fires_before_its_watermark",
             "A pane fires once the watermark has reached the last millisecond of its window.",
             lateness.is_complete(),
         ),
-        Law(
+        Invariant(
             "no_late_pane_fires_after_cleanup",
             f"A late pane fires while the watermark is under {lateness_ms:,} ms past the window's last millisecond.",
             f"timing <> 'late' OR NOT ({lateness.is_closed(lateness_ms)})",
         ),
-        Law(
+        Invariant(
             "panes_are_on_time_or_late",
             "The timing of a pane is on_time or late.",
             "timing IN ('on_time', 'late')",
         ),
-        Law(
+        Invariant(
             "only_pane_0_is_on_time",
             "The watermark fires a window once, before any late row does: an on-time pane has number 0.",
             "timing <> 'on_time' OR pane_index = 0",
@@ -146,7 +146,7 @@ def _waiting(pipeline: Pipeline) -> tuple[Law, ...]:
         return always
     return (
         *always,
-        Law(
+        Invariant(
             "panes_fire_as_the_calendar_says",
             "An on-time pane fires at the moment and watermark that `watermarks` gives for its window; a late pane "
             "fires between the window's firing and its closing.",
@@ -156,27 +156,27 @@ def _waiting(pipeline: Pipeline) -> tuple[Law, ...]:
     )
 
 
-def _row_count(pipeline: Pipeline) -> Law:
+def _row_count(pipeline: Pipeline) -> Invariant:
     if pipeline.windows.per_epoch:
         grows = not pipeline.windows.discards and not pipeline.windows.is_session
-        return Law(
+        return Invariant(
             "late_panes_add_rows",
             "A late pane holds at least one row, and with accumulating panes more than the pane before it.",
             f"timing <> 'late' OR row_count > {'coalesce(previous_row_count, 0)' if grows else '0'}",
         )
     if pipeline.windows.discards:
-        return Law(
+        return Invariant(
             "late_panes_hold_their_own_row",
             "With discarding accumulation a late pane holds the one row that fired it.",
             "timing <> 'late' OR row_count = 1",
         )
     if pipeline.windows.is_session:
-        return Law(
+        return Invariant(
             "late_panes_add_one_row",
             "With accumulating panes a late pane that follows another of its session holds one row more.",
             "timing <> 'late' OR pane_index = 0 OR row_count = previous_row_count + 1",
         )
-    return Law(
+    return Invariant(
         "late_panes_add_one_row",
         "With accumulating panes a late pane holds the rows of the pane before it and the one row that fired it.",
         "timing <> 'late' OR row_count = coalesce(previous_row_count, 0) + 1",
@@ -186,7 +186,7 @@ def _row_count(pipeline: Pipeline) -> Law:
 SUITE = Suite(
     "panes",
     rows,
-    laws,
+    invariants,
     shows=("key", "window_start", "window_end", "pane_index", "timing", "fired_at", "watermark", "row_count"),
-    glance=glance,
+    bulk_check=bulk_check,
 )

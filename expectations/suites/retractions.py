@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from expectations import windows
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Pipeline
 
@@ -45,12 +45,12 @@ def _of(kind: str, told: Column) -> Column:
     return F.max(F.when(F.col("kind") == kind, told))
 
 
-def laws(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The laws of retractions, of pipelines that retract."""
+def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """The invariants of retractions, of pipelines that retract."""
     if not pipeline.windows.retracts:
         return ()
     same = " AND ".join(f"retraction.{name} <=> pane.{name}" for name in _SHOWN)
-    shows = Law(
+    shows = Invariant(
         "a_retraction_shows_its_pane_again",
         "A retraction has the number, the timing and the values of one pane, which is withdrawn once.",
         f"retractions = 0 OR (panes = 1 AND retractions = 1 AND {same})",
@@ -58,7 +58,7 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     if pipeline.windows.is_session:
         return (shows,)
     moment = " AND ".join(f"retraction.{name} <=> next.{name}" for name in _MOMENT)
-    comes = Law(
+    comes = Invariant(
         "a_pane_is_withdrawn_when_the_next_comes",
         "A pane is withdrawn at the moment and watermark of the pane that takes its place, and only then.",
         f"CASE WHEN next IS NULL THEN retractions = 0 ELSE retractions > 0 AND {moment} END",
@@ -69,6 +69,6 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
 SUITE = Suite(
     "retractions",
     rows,
-    laws,
+    invariants,
     shows=("key", "window_start", "window_end", "pane_index", "pane", "retraction", "next"),
 )

@@ -28,7 +28,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from expectations import ratios
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.panes.per_epoch import gathers
@@ -114,8 +114,8 @@ def _strangers(staged: Staged) -> Column:
     return F.count_if(differs)
 
 
-def laws(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The laws of the sums."""
+def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """The invariants of the sums."""
     counted = pipeline.windows.trigger.counts_rows
     if pipeline.windows.is_sliding:
         return (
@@ -126,9 +126,9 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     return (*shown, *_of_all(pipeline, _ACCOUNTED, "''"))
 
 
-def _of_shown(accepted: str) -> tuple[Law, ...]:
+def _of_shown(accepted: str) -> tuple[Invariant, ...]:
     return (
-        Law(
+        Invariant(
             "no_window_shows_a_row_twice",
             "The rows that panes show, each counted once, are no more than those that windows have taken; what has not "
             "been enough for a firing is shown by none.",
@@ -138,10 +138,10 @@ def _of_shown(accepted: str) -> tuple[Law, ...]:
     )
 
 
-def _of_pairs() -> tuple[Law, ...]:
+def _of_pairs() -> tuple[Invariant, ...]:
     taken = "(on_time_pairs + late_pairs + row_windows_dropped)"
     return (
-        Law(
+        Invariant(
             "every_row_is_in_each_of_its_windows",
             "Pairs of a row and a window of it = on time + late + dropped by the window. Only those of windows that "
             "are still open may be missing.",
@@ -154,10 +154,10 @@ def _of_pairs() -> tuple[Law, ...]:
     )
 
 
-def _of_all(pipeline: Pipeline, accounted: str, without: str) -> tuple[Law, ...]:
+def _of_all(pipeline: Pipeline, accounted: str, without: str) -> tuple[Invariant, ...]:
     differing = f"nullif(concat_ws('; ', {', '.join(_difference(name, pipeline) for name in _COUNTED)}), '')"
-    always: tuple[Law, ...] = (
-        Law(
+    always: tuple[Invariant, ...] = (
+        Invariant(
             "every_row_is_accounted_for",
             "Rows read = invalid + filtered + on time + late + too late. Only rows in windows that are still open may "
             "be missing.",
@@ -169,14 +169,14 @@ def _of_all(pipeline: Pipeline, accounted: str, without: str) -> tuple[Law, ...]
                 "coalesce(concat('; ', open_windows, ' windows open'), '; windows may be open')))"
             ),
         ),
-        Law(
+        Invariant(
             "reported_counts_are_what_is_staged",
             "Every number that the replay reported is the number that the staged tables hold. While windows are open, "
             "more rows may be on time than panes hold.",
             f"{differing} IS NULL",
             observed=f"coalesce({differing}, 'all equal')",
         ),
-        Law(
+        Invariant(
             "every_row_is_of_this_run",
             "Every row of every staged table names the run that has staged it.",
             "of_another_run = 0",
@@ -184,14 +184,14 @@ def _of_all(pipeline: Pipeline, accounted: str, without: str) -> tuple[Law, ...]
         ),
     )
     if pipeline.windows.retracts:
-        withdrawn = Law(
+        withdrawn = Invariant(
             "every_pane_but_the_latest_is_withdrawn",
             "There are as many retractions as panes that are not the latest of their window.",
             "retractions = panes - windows",
             observed="concat(retractions, ' retractions of ', panes, ' panes of ', windows, ' windows')",
         )
         always = (*always, withdrawn)
-    return (*always, *ratios.laws(pipeline.quality, _RATIOS))
+    return (*always, *ratios.invariants(pipeline.quality, _RATIOS))
 
 
 def _of_gathered(found: DataFrame, pipeline: Pipeline) -> DataFrame:
@@ -222,4 +222,4 @@ def _difference(name: str, pipeline: Pipeline) -> str:
     )
 
 
-SUITE = Suite("run", rows, laws, shows=())
+SUITE = Suite("run", rows, invariants, shows=())

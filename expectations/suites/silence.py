@@ -1,6 +1,6 @@
 """Silence: source partitions of which no newer event has come for too long (`quality.max_silence`).
 
-What was computed is right all the same, as far as rows have come: the law warns, and blocks nothing.
+What was computed is right all the same, as far as rows have come: the invariant warns, and blocks nothing.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.model import Pipeline
@@ -20,13 +20,13 @@ def rows(staged: Staged) -> DataFrame:
     return staged.partitions.withColumn("silent_ms", silent)
 
 
-def laws(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The law of silence; none where no limit is set."""
+def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """The invariant of silence; none where no limit is set."""
     most = pipeline.quality.max_silence_ms
     if most is None:
         return ()
     return (
-        Law(
+        Invariant(
             "no_source_partition_is_silent",
             f"Of each source partition an event has come that is at most {format_duration(most)} older than the end of "
             "what was read (quality.max_silence).",
@@ -36,4 +36,4 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     )
 
 
-SUITE = Suite("silence", rows, laws, shows=("source_partition", "last_event_time", "read_until"))
+SUITE = Suite("silence", rows, invariants, shows=("source_partition", "last_event_time", "read_until"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
 from expectations.staged_join import StagedJoin
 from spark_jobs.pipeline.model import Pipeline
@@ -24,8 +24,8 @@ def rows(staged: Staged | StagedJoin) -> DataFrame:
     return staged.invalid_events
 
 
-def laws(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The laws of invalid rows."""
+def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """The invariants of invalid rows."""
     source = pipeline.source
     by_offset = (_BY_OFFSET,) if pipeline.replay.in_rounds else ()
     every = (*_ALWAYS, _WITH_ARRIVAL, _WITH_GUARD, *by_offset)
@@ -36,7 +36,7 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
         impossible.append(_WITH_ARRIVAL)
     if not is_known or source.future_guard_ms is None:
         impossible.append(_WITH_GUARD)
-    known = Law(
+    known = Invariant(
         "invalid_rows_say_why",
         f"The reason of an invalid row is one of {', '.join(every)}.",
         f"reason IN ({_listed(every)})",
@@ -45,7 +45,7 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     always = (known,) if pipeline.join is not None else (known, _as_read())
     if not impossible:
         return always
-    declared = Law(
+    declared = Invariant(
         "reasons_are_about_what_is_declared",
         f"Without an arrival time or a future guard to compare with, no row is invalid as {' or '.join(impossible)}.",
         f"coalesce(reason NOT IN ({_listed(impossible)}), true)",
@@ -53,11 +53,11 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     return (*always, declared)
 
 
-def _as_read() -> Law:
-    return Law(
+def _as_read() -> Invariant:
+    return Invariant(
         "invalid_rows_are_as_their_columns_say",
         "The columns of an invalid row, read again, give the same reason.",
-        "told_truly",
+        "matches_source",
     )
 
 
@@ -65,5 +65,5 @@ def _listed(names: tuple[str, ...] | list[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
 
 
-SUITE: Suite[Staged] = Suite("source", rows, laws, shows=("reason",))
-JOIN_SUITE: Suite[StagedJoin] = Suite("source", rows, laws, shows=("reason",))
+SUITE: Suite[Staged] = Suite("source", rows, invariants, shows=("reason",))
+JOIN_SUITE: Suite[StagedJoin] = Suite("source", rows, invariants, shows=("reason",))

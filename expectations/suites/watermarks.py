@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from expectations import lateness, windows
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Pipeline
 
@@ -33,28 +33,28 @@ def rows(staged: Staged) -> DataFrame:
     ).drop("partition_watermarks")
 
 
-def laws(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The laws of the calendar."""
+def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """The invariants of the calendar."""
     always = (
-        *windows.laws(pipeline),
-        Law(
+        *windows.invariants(pipeline),
+        Invariant(
             "every_window_is_listed_once",
             "The calendar has one row a window.",
             "same_window = 1",
         ),
-        Law(
+        Invariant(
             "windows_fire_once_the_watermark_is_past_them",
             "A window that fires does so at a watermark that has reached its last millisecond; one that does not has "
             "neither a firing time nor a watermark.",
             "CASE WHEN fires_at IS NULL THEN watermark_at_fire IS NULL "
             f"ELSE {lateness.is_complete('watermark_at_fire')} END",
         ),
-        Law(
+        Invariant(
             "windows_close_after_they_fire",
             "A window's state goes when it fires or later, never without a firing.",
             "closes_at IS NULL OR closes_at >= fires_at",
         ),
-        Law(
+        Invariant(
             "watermarks_never_fall",
             "No window fires at a lower watermark than one that fired at an earlier moment.",
             "highest_before IS NULL OR watermark_at_fire >= highest_before",
@@ -63,7 +63,7 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     )
     if not pipeline.replay.closes:
         return always
-    closed = Law(
+    closed = Invariant(
         "the_end_of_input_closes_every_window",
         "The input has ended, and with it time: every window has fired and is closed.",
         "fires_at IS NOT NULL AND closes_at IS NOT NULL",
@@ -71,12 +71,12 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     return (*always, closed)
 
 
-def _of_partitions(pipeline: Pipeline) -> tuple[Law, ...]:
+def _of_partitions(pipeline: Pipeline) -> tuple[Invariant, ...]:
     if pipeline.sources:
         return _of_sources(pipeline)
     if pipeline.watermark.idle_timeout_ms is None:
         return (
-            Law(
+            Invariant(
                 "the_watermark_is_that_of_the_slowest_partition",
                 "The watermark at which a window fires is the lowest among the source partitions' own.",
                 "slowest IS NULL OR watermark_at_fire = slowest",
@@ -84,7 +84,7 @@ def _of_partitions(pipeline: Pipeline) -> tuple[Law, ...]:
         )
     # Which partitions are idle is not in the table; those that are not have the lowest of theirs.
     return (
-        Law(
+        Invariant(
             "the_watermark_is_that_of_a_partition",
             "The watermark at which a window fires is that of one of the source partitions.",
             "coalesce(is_one, true)",
@@ -92,14 +92,14 @@ def _of_partitions(pipeline: Pipeline) -> tuple[Law, ...]:
     )
 
 
-def _of_sources(pipeline: Pipeline) -> tuple[Law, ...]:
+def _of_sources(pipeline: Pipeline) -> tuple[Invariant, ...]:
     """Sources speak in turn, and a window may fire before the last has: the table shows partitions when all have."""
     marks = [united.watermark for united in pipeline.sources]
     if not all(mark.idle_timeout_ms is None and mark.follows_rows for mark in marks):
         # An idle source is left out, and one that has no partition yet may have a watermark.
         return ()
     return (
-        Law(
+        Invariant(
             "the_watermark_is_not_beyond_the_slowest_partition",
             "The watermark at which a window fires is at most the lowest among the source partitions' own.",
             "slowest IS NULL OR watermark_at_fire <= slowest",
@@ -110,6 +110,6 @@ def _of_sources(pipeline: Pipeline) -> tuple[Law, ...]:
 SUITE = Suite(
     "watermarks",
     rows,
-    laws,
+    invariants,
     shows=("window_start", "window_end", "fires_at", "watermark_at_fire", "closes_at"),
 )

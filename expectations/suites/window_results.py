@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from expectations import bulk_agreement, windows
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
 from expectations.suites import panes
 from spark_jobs.pipeline.model import Pipeline
@@ -19,7 +19,7 @@ _RESULT = ("window_end", "row_count", "pane_count", "too_late_count", "last_fire
 _LATEST = ("row_count", "fired_at", "shown")
 # What holds of all panes of a (key, window) together, under any pipeline.
 _OF_ALL_PANES = (
-    Law(
+    Invariant(
         "every_window_has_one_pane_0",
         "Every key and window that has panes has exactly one with number 0.",
         "panes = 0 OR first_panes = 1",
@@ -39,15 +39,15 @@ def rows(staged: Staged) -> DataFrame:
     return _side_by_side(staged, staged.window_results, staged.panes)
 
 
-def glance(staged: Staged) -> tuple[int, DataFrame] | None:
+def bulk_check(staged: Staged) -> tuple[int, DataFrame] | None:
     """Look one by one only at windows that fired again or missed a row, where all others are seen to agree."""
-    if not bulk_agreement.may_be_seen(staged.pipeline):
+    if not bulk_agreement.supports_bulk_check(staged.pipeline):
         return None
     if not staged.few_again:
         return None
     # Results are summed up while another thread does so for panes.
     staged.once(bulk_agreement.sums_of_results)
-    first = staged.once(panes.seen)
+    first = staged.once(panes.bulk_verified)
     if first is None or not bulk_agreement.results_agree(staged, first):
         return None
     once = first.without(staged.once(bulk_agreement.sums_of_first_panes_again))
@@ -90,32 +90,32 @@ def _side_by_side(staged: Staged, results: DataFrame, fired: DataFrame) -> DataF
     return gathered.crossJoin(F.broadcast(staged.calendar.agg(F.max("window_start").alias("last_start"))))
 
 
-def laws(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The laws of results."""
+def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """The invariants of results."""
     always = (
-        *windows.laws(pipeline, where="results > 0"),
+        *windows.invariants(pipeline, where="results > 0"),
         _one_result(pipeline),
-        Law(
+        Invariant(
             "every_result_has_a_pane",
             "A result tells of a window that has fired.",
             "results = 0 OR panes > 0",
         ),
-        Law(
+        Invariant(
             "results_hold_the_rows_of_the_latest_pane",
             "The row_count of a result is that of its pane with the highest number.",
             f"NOT ({_BOTH}) OR result.row_count = latest.row_count",
         ),
-        Law(
+        Invariant(
             "results_count_their_panes",
             "The pane_count of a result is the number of its panes.",
             f"NOT ({_BOTH}) OR result.pane_count = panes",
         ),
-        Law(
+        Invariant(
             "results_are_as_of_the_latest_pane",
             "The last_fired_at of a result is the firing time of its pane with the highest number.",
             f"NOT ({_BOTH}) OR result.last_fired_at = latest.fired_at",
         ),
-        Law(
+        Invariant(
             "results_show_what_the_latest_pane_shows",
             "Every aggregate of a result is that of its pane with the highest number.",
             f"NOT ({_BOTH}) OR result.shown = latest.shown",
@@ -123,7 +123,7 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     )
     if pipeline.windows.drops_late:
         return always
-    missed = Law(
+    missed = Invariant(
         "results_count_the_rows_they_missed",
         "The too_late_count of a result is the number of late events of its key and window.",
         f"results <> 1 OR {_counted(pipeline)}",
@@ -139,14 +139,14 @@ def _counted(pipeline: Pipeline) -> str:
     return f"CASE WHEN {whole} THEN result.too_late_count = late_events ELSE result.too_late_count >= late_events END"
 
 
-def _one_result(pipeline: Pipeline) -> Law:
+def _one_result(pipeline: Pipeline) -> Invariant:
     if pipeline.windows.is_session:
-        return Law(
+        return Invariant(
             "no_session_has_two_results",
             "A session has one result, or none if a later session has swallowed it.",
             "results <= 1",
         )
-    return Law(
+    return Invariant(
         "every_fired_window_has_one_result",
         "A key and window with panes has exactly one result, and none has two.",
         "results = 1 OR (results = 0 AND panes = 0)",
@@ -155,6 +155,6 @@ def _one_result(pipeline: Pipeline) -> Law:
 
 _SHOWS = ("key", "window_start", "window_end", "results", "panes", "first_panes", "late_events", "result", "latest")
 
-SUITE = Suite("window_results", rows, laws, _SHOWS, glance)
+SUITE = Suite("window_results", rows, invariants, _SHOWS, bulk_check)
 #: About the same rows as `SUITE`, which are made once for both.
-OF_PANES = Suite("panes", rows, lambda _: _OF_ALL_PANES, _SHOWS, glance)
+OF_PANES = Suite("panes", rows, lambda _: _OF_ALL_PANES, _SHOWS, bulk_check)

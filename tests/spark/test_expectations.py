@@ -69,7 +69,7 @@ def failing(
     return {c.expectation: c for c in check(frames(spark, rows), pipeline, counts) if not c.success}
 
 
-def test_correct_tables_pass_every_law(spark: SparkSession) -> None:
+def test_correct_tables_pass_every_invariant(spark: SparkSession) -> None:
     found = check(frames(spark, CORRECT), PIPELINE, ALL_COUNTS)
     assert [c for c in found if not c.success] == []
     assert {c.suite for c in found} == {"source", "watermarks", "panes", "window_results", "late_events", "run"}
@@ -82,7 +82,7 @@ def test_correct_tables_pass_every_law(spark: SparkSession) -> None:
     assert observed["no_pane_is_empty"] == "0 of 6 rows"
 
 
-def test_a_run_without_rows_passes_every_law(spark: SparkSession) -> None:
+def test_a_run_without_rows_passes_every_invariant(spark: SparkSession) -> None:
     nothing = frames(spark, {table: [] for table in SCHEMAS})
     assert [c for c in check(nothing, PIPELINE, {"rows_read": 0, "filtered": 0}) if not c.success] == []
 
