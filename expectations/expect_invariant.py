@@ -1,8 +1,10 @@
-"""Expect an invariant to hold: an invariant as Great Expectations knows it, about the table of what was measured.
+"""An invariant as an expectation of Great Expectations, over the table of measures.
 
-Importing this module imports Great Expectations, which takes seconds. The batch has one row an invariant: `invariant`, its name with
-the suite's, `rows`, `violations` and `observed` (see `measure.Measure`). Spark has counted the rows before, all invariants
-about the same rows at once and several suites side by side; the library would take them one after the other.
+Importing this module imports Great Expectations, which takes seconds. The batch has one row for each invariant:
+`invariant`, the name of the suite and its name, `rows`, `violations` and `observed` (see `measure.Measure`).
+
+Spark has already counted the rows, for all invariants of the same rows at once and for several suites in parallel.
+Great Expectations would count them one invariant after the other.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ _MEASURE = "table.measure_of_invariant"
 
 
 class MeasureOfInvariant(TableMetricProvider):
-    """The row of the batch that is about `invariant`."""
+    """The row of the batch for `invariant`."""
 
     metric_name = _MEASURE
     value_keys = ("invariant",)
@@ -33,7 +35,7 @@ class MeasureOfInvariant(TableMetricProvider):
         execution_engine: PandasExecutionEngine,
         metric_domain_kwargs: dict[str, Any],
         metric_value_kwargs: dict[str, Any],
-        metrics: dict[str, Any],  # noqa: ARG003 - the library gives all of these
+        metrics: dict[str, Any],  # noqa: ARG003 - the library passes all of these
         runtime_configuration: dict[str, Any],  # noqa: ARG003
     ) -> dict[str, Any]:
         frame, _, _ = execution_engine.get_compute_domain(metric_domain_kwargs, MetricDomainTypes.TABLE)
@@ -42,7 +44,7 @@ class MeasureOfInvariant(TableMetricProvider):
 
 
 class ExpectInvariantToHold(BatchExpectation):
-    """Expect no row to break an invariant.
+    """Expect no row to violate an invariant.
 
     Args:
         invariant: its name in the batch.

@@ -1,10 +1,10 @@
-"""Expect every row of a batch to satisfy a SQL condition, which a pipeline may declare.
+"""Expect every row of a batch to satisfy a SQL condition. A pipeline may declare this expectation.
 
 Importing this module imports Great Expectations, which takes seconds.
 
-All conditions of a batch are counted by one Spark aggregation, whatever their number: each is a partial aggregate that
-the execution engine bundles with the others. `UnexpectedRowsExpectation`, which says the same with a query, takes two
-jobs for each; it is right for looking at the rows afterwards.
+One Spark aggregation counts all conditions of a batch: each is a partial aggregate, and the execution engine bundles
+them. The library's `UnexpectedRowsExpectation` has the same result, but takes two Spark jobs for each condition. It is
+used to read the violating rows afterwards.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from great_expectations.expectations.metrics.table_metric_provider import TableM
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-#: An aggregate, the rows that it is about, and what distinguishes it on them: nothing.
+#: An aggregate, its metric domain, and its further domain arguments (none).
 Partial = tuple[Column, dict[str, Any], dict[str, Any]]
 
 _VIOLATIONS, _ROWS = "table.violating_rows", "table.row_count"
 
 
 class ViolatingRows(TableMetricProvider):
-    """How many rows do not satisfy `condition`. Null is not satisfied."""
+    """The number of rows that do not satisfy `condition`. Null does not satisfy it."""
 
     metric_name = _VIOLATIONS
     value_keys = ("condition",)
@@ -53,7 +53,7 @@ class ExpectRowsToSatisfy(BatchExpectation):
     """Expect `condition` to be true of every row of the batch.
 
     Args:
-        condition: a Spark SQL condition over the batch's columns; null counts as not satisfied.
+        condition: a Spark SQL condition over the batch's columns; null does not satisfy it.
     """
 
     condition: str

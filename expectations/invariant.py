@@ -1,8 +1,8 @@
-"""An invariant is a statement that must hold for every row of a batch; a suite is the invariants about one kind of row.
+"""An invariant is a condition that every row of a batch must satisfy. A suite has the invariants of one kind of row.
 
-Invariant of invariants: a row obeys iff its condition is true. False and null both break it, so a value that should be there and is
-not can never pass. Conditions are Spark SQL over the columns that the suite's `rows` gives, so that an invariant can be read,
-copied into a query, and added by whoever can write a WHERE clause.
+A row satisfies an invariant iff the condition is true. False and null both violate it, so a missing value cannot pass.
+Conditions are Spark SQL over the columns of the suite's `rows`. If you can write a WHERE clause, you can read them, run
+them in a query, and add one.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ S = TypeVar("S")
 
 @dataclass(frozen=True)
 class Invariant:
-    """One statement. `holds` is the SQL condition.
+    """A condition in Spark SQL, with a name and a description.
 
-    `observed` is for invariants about a batch of a single row: SQL for the text that tells what was found. Without it a check
-    tells how many rows break the invariant. `blocks` is false of an invariant that only warns: the results are right all the same.
+    - `observed`: for a batch of a single row, SQL for the observed value as text. By default, the number of violations;
+    - `blocks`: false if a violation only warns, because the results are right all the same.
     """
 
     name: str
@@ -35,11 +35,13 @@ class Invariant:
 
 @dataclass(frozen=True)
 class Suite(Generic[S]):
-    """The invariants about one kind of row of what a run has staged, an `S`.
+    """The invariants of one kind of row. `S` is the class of the staged tables.
 
-    `rows` gives the batch, `invariants` those that apply to the pipeline, `shows` the columns that may be shown of a row that
-    breaks one: never a column of the source, except the key. `bulk_check` may show of many rows together that they obey all
-    invariants: it gives how many, and the batch of all others, or None where it does not show it.
+    - `rows`: returns the batch;
+    - `invariants`: returns the invariants that apply to a pipeline;
+    - `shows`: the columns of a violating row that a check may show. They include no source column except the key;
+    - `bulk_check`: verifies many rows together. Returns their number and the batch of all other rows. Returns None if
+      it cannot verify them; then every row of the batch is checked.
     """
 
     name: str

@@ -1,8 +1,7 @@
-"""Measuring: how many rows of what a run has staged break each invariant.
+"""Count the rows of a run's staged tables that violate each invariant.
 
-All invariants about the same rows are counted by one Spark aggregation, whatever their number, and the aggregations run side
-by side: most of a small one's time is its start. Rows that a bulk_check at all of them together shows to be right are only
-counted.
+One Spark aggregation counts all invariants of the same rows. The aggregations run in parallel, because a small one
+mostly waits for its start. Rows that a bulk check verifies are counted, but not checked one by one.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from expectations.redaction import first_line
 from expectations.staged_tables import StagedTables
 
 S = TypeVar("S", bound=StagedTables)
-_AT_ONCE = 4
+_PARALLEL_AGGREGATIONS = 4
 
 
 @dataclass(frozen=True)
 class Measure(Generic[S]):
-    """What was found about an invariant: of `rows` rows `violations` do not obey; `observed` is its own text, if it has one."""
+    """The counts of one invariant: `violations` of `rows` rows violate it. `observed` is its text, if it has one."""
 
     suite: Suite[S]
     invariant: Invariant
@@ -39,54 +38,59 @@ class Measure(Generic[S]):
 
 @contextmanager
 def measuring(suites: Sequence[Suite[S]], staged: S) -> Iterator[Future[list[Measure[S]]]]:
-    """Count all invariants of `suites` while the caller does something else; leaves when nothing is being counted any more.
+    """Count all invariants of `suites` in the background. The `with` block ends when no count is running.
 
-    Gives what will be the measures, in the suites' order. They raise AuditError for an invariant that cannot be computed.
+    The future returns the measures in the order of the suites. It raises AuditError for an invariant that cannot be
+    computed.
     """
     batches: dict[object, list[Suite[S]]] = {}
     for suite in suites:
         if suite.invariants(staged.pipeline):
             batches.setdefault(suite.rows, []).append(suite)
-    with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool, ThreadPoolExecutor(max_workers=1) as gatherer:
-        found = [pool.submit(_measures, batch, staged) for batch in batches.values()]
+    with (
+        ThreadPoolExecutor(max_workers=_PARALLEL_AGGREGATIONS) as pool,
+        ThreadPoolExecutor(max_workers=1) as gatherer,
+    ):
+        futures = [pool.submit(_measures, batch, staged) for batch in batches.values()]
 
-        def gathered() -> list[Measure[S]]:
-            measures = [measure for future in found for measure in future.result()]
+        def all_measures() -> list[Measure[S]]:
+            measures = [measure for future in futures for measure in future.result()]
             return sorted(measures, key=lambda measure: suites.index(measure.suite))
 
         try:
-            yield gatherer.submit(gathered)
+            yield gatherer.submit(all_measures)
         finally:
-            for future in found:
+            for future in futures:
                 future.cancel()
 
 
 def _measures(batch: Sequence[Suite[S]], staged: S) -> list[Measure[S]]:
-    """The measures of suites with the same rows."""
-    asked = [(suite, invariant) for suite in batch for invariant in suite.invariants(staged.pipeline)]
+    """Return the measures of suites with the same rows."""
+    invariants = [(suite, invariant) for suite in batch for invariant in suite.invariants(staged.pipeline)]
     bulk_check = batch[0].bulk_check
     try:
-        obeying, rows = (bulk_check(staged) if bulk_check else None) or (0, batch[0].rows(staged))
-        found = rows.agg(F.count("*"), *(column for _, invariant in asked for column in _columns(invariant))).collect()[
-            0
-        ]
+        verified, rows = (bulk_check(staged) if bulk_check else None) or (0, batch[0].rows(staged))
+        columns = (column for _, invariant in invariants for column in _columns(invariant))
+        counts = rows.agg(F.count("*"), *columns).collect()[0]
     except PySparkException as problem:
-        raise AuditError(_refused(asked, batch[0].rows(staged), problem)) from problem
-    answers = iter(found[1:])
-    return [Measure(suite, invariant, obeying + found[0], next(answers), next(answers)) for suite, invariant in asked]
+        raise AuditError(_uncomputable(invariants, batch[0].rows(staged), problem)) from problem
+    values = iter(counts[1:])
+    return [
+        Measure(suite, invariant, verified + counts[0], next(values), next(values)) for suite, invariant in invariants
+    ]
 
 
 def _columns(invariant: Invariant) -> tuple[Column, Column]:
-    told = F.lit(None).cast("string") if invariant.observed is None else F.first(F.expr(invariant.observed))
-    return F.count_if(~F.coalesce(F.expr(invariant.condition), F.lit(False))), told
+    observed = F.lit(None).cast("string") if invariant.observed is None else F.first(F.expr(invariant.observed))
+    return F.count_if(~F.coalesce(F.expr(invariant.condition), F.lit(False))), observed
 
 
-def _refused(asked: Sequence[tuple[Suite[S], Invariant]], rows: DataFrame, problem: PySparkException) -> str:
-    """What to say of invariants of which one cannot be computed: which it is, if Spark knows before it reads any row."""
-    for suite, invariant in asked:
+def _uncomputable(invariants: Sequence[tuple[Suite[S], Invariant]], rows: DataFrame, problem: PySparkException) -> str:
+    """Return the message for a batch that failed. It names the invariant if Spark rejects it before reading a row."""
+    for suite, invariant in invariants:
         try:
             rows.select(*_columns(invariant))
-        except AnalysisException as found:
-            return f"{suite.name}: {invariant.name} cannot be computed: {first_line(str(found))}"
-    names = ", ".join(dict.fromkeys(suite.name for suite, _ in asked))
+        except AnalysisException as error:
+            return f"{suite.name}: {invariant.name} cannot be computed: {first_line(str(error))}"
+    names = ", ".join(dict.fromkeys(suite.name for suite, _ in invariants))
     return f"{names}: the invariants cannot be computed: {first_line(str(problem))}"

@@ -1,7 +1,7 @@
-"""Late rows of a join: one row of either input each, too late to be in any pair.
+"""Late rows of a join: one row of an input each, too late to be in any pair.
 
-Of a join by interval the row itself is late, strictly behind the watermark before it (rule 91); of one by window its
-window was closed (rules 51-54).
+In an interval join, the event time of the row is less than the watermark before it (rule 91). In a window join, the
+window of the row was closed (rules 51-54).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from spark_jobs.pipeline.model import Pipeline
 
 
 def rows(staged: StagedJoin) -> DataFrame:
-    """The late rows."""
+    """Return the late rows."""
     return staged.late_events
 
 
 def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
-    """The invariants of late rows."""
+    """Return the invariants of late rows; none for a pipeline without a join."""
     if pipeline.join is None:
         return ()
     names = ", ".join(f"'{name}'" for name in pipeline.join.names)

@@ -1,8 +1,8 @@
-"""Firings of pairs: what a window join says of one firing of a (key, window), one row each.
+"""Firings of pairs: the firings of a window join, one row for each pane number of a (key, window).
 
-All pairs of a firing come at one moment. A firing without pairs is in no table: one input had no rows yet. Once there
-are pairs, accumulating firings show all of them again, so that no number behind them is missing; a late row that is
-alone, as under discarding accumulation, has no partner (rules 95, 96).
+All pairs of a firing have one firing time. A firing without pairs is in no table: one input had no rows yet. Once a
+window has pairs, accumulating firings repeat all of them, so no later number is missing. A late row that fires alone,
+with discarding accumulation, has no pairs (rules 95, 96).
 """
 
 from __future__ import annotations
@@ -20,8 +20,12 @@ _MOMENT = ("timing", "fired_at", "watermark")
 
 
 def rows(staged: StagedJoin) -> DataFrame:
-    """The firings that have pairs; `moments` is how many the pairs of one tell of, `previous_*` of the one before."""
-    told = staged.pairs.groupBy("key", *WINDOW, "pane_index").agg(
+    """Return the firings that have pairs.
+
+    `moments` is the number of different timings, firing times and watermarks of their pairs. `previous_*` are the
+    values of the firing before.
+    """
+    firings = staged.pairs.groupBy("key", *WINDOW, "pane_index").agg(
         F.count("*").alias("pairs"),
         F.count_distinct(F.struct(*_MOMENT)).alias("moments"),
         *(F.min(name).alias(name) for name in _MOMENT),
@@ -30,11 +34,11 @@ def rows(staged: StagedJoin) -> DataFrame:
     before = {
         f"previous_{name}": F.lag(name).over(in_order) for name in ("pane_index", "pairs", "fired_at", "watermark")
     }
-    return told.withColumns({"place": F.row_number().over(in_order), **before})
+    return firings.withColumns({"place": F.row_number().over(in_order), **before})
 
 
 def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
-    """The invariants of the firings of a window join; others have none."""
+    """Return the invariants of the firings of a window join; none for other pipelines."""
     if pipeline.join is None or pipeline.join.by_interval:
         return ()
     lateness_ms = pipeline.windows.lateness_ms
@@ -82,7 +86,7 @@ def _numbered(pipeline: Pipeline) -> Invariant:
         )
     return Invariant(
         "firings_show_all_pairs_so_far",
-        "After a firing with pairs the next number has them too, and maybe more.",
+        "After a firing with pairs, the next number has the same pairs and possibly more.",
         "pane_index >= 0 AND (place = 1 OR (pane_index = previous_pane_index + 1 AND pairs >= previous_pairs))",
     )
 

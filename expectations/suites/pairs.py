@@ -1,6 +1,6 @@
-"""Pairs: two rows of one key that lie near enough, or in one window (rules 90, 95).
+"""Pairs: two rows of one key, within the bounds of an interval join, or in one window (rules 90, 95).
 
-What the pair says of itself is compared with what its two rows say.
+The columns of a pair are compared with the columns of its two rows.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from spark_jobs.pipeline.model import Pipeline
 
 
 def rows(staged: StagedJoin) -> DataFrame:
-    """The pairs."""
+    """Return the pairs."""
     return staged.pairs
 
 
 def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
-    """The invariants of pairs."""
+    """Return the invariants of pairs; none for a pipeline without a join."""
     join = pipeline.join
     if join is None:
         return ()
     one_key = Invariant(
         "rows_of_a_pair_have_one_key",
-        "The columns of the key are equal in both rows of a pair; null is a value like any other.",
+        "The key columns are equal in both rows of a pair; null equals null.",
         "first_key <=> second_key",
     )
     sides: tuple[Invariant, ...] = ()
     if join.second_when is not None:
         condition = Invariant(
             "rows_of_a_pair_are_of_their_sides",
-            "Of the second row of a pair join.second_when holds, of the first it does not.",
+            "The condition join.second_when is true for the second row of a pair and not for the first.",
             "second_is_second AND NOT first_is_second",
         )
         sides = (condition,)
@@ -45,17 +45,17 @@ def _of_interval(pipeline: Pipeline) -> tuple[Invariant, ...]:
     return (
         Invariant(
             "rows_of_a_pair_lie_within_the_bounds",
-            f"The second row of a pair happened from {between.first_ms:,} to {between.last_ms:,} ms after the first.",
+            f"The event time of the second row is from {between.first_ms:,} to {between.last_ms:,} ms after the first.",
             f"second_ms - first_ms BETWEEN {between.first_ms} AND {between.last_ms}",
         ),
         Invariant(
             "the_event_time_of_a_pair_is_the_greater",
-            "The event time of a pair is the greater of those of its rows, in whole milliseconds.",
+            "The event time of a pair is the later event time of its rows, in whole milliseconds.",
             "unix_micros(event_time) = greatest(first_ms, second_ms) * 1000",
         ),
         Invariant(
             "a_pair_fires_when_its_later_row_comes",
-            "The moment at which a pair fires is the later of the clocks of its rows.",
+            "A pair fires at the later clock time of its rows.",
             "unix_micros(fired_at) = greatest(first_us, second_us)",
         ),
     )
@@ -72,12 +72,12 @@ def _of_windows(pipeline: Pipeline) -> tuple[Invariant, ...]:
         ),
         Invariant(
             "a_pair_has_the_key_of_its_rows",
-            "The key columns of a pair are those of its rows.",
+            "The key columns of a pair equal the key columns of its rows.",
             "key <=> first_key",
         ),
         Invariant(
             "pairs_fire_when_both_rows_have_come",
-            "The moment at which a pair fires is not before the clock of either of its rows.",
+            "A pair does not fire before the clock time of either of its rows.",
             "unix_micros(fired_at) >= greatest(first_us, second_us)",
         ),
     )

@@ -1,8 +1,8 @@
 """Panes: every firing of every window, one row each.
 
-A window's panes are numbered 0, 1, 2 ... in firing order. By default only number 0 can be the on-time pane, fired by
-the watermark; all others are fired by one late row each, while the watermark is past the window and its state is still
-there (rules 60-68). What holds under other triggers is in `firings`.
+The panes of a window are numbered 0, 1, 2 ... in firing order. By default, only pane 0 can be on time: the watermark
+fires it. Each further pane is fired by one late row, after the watermark has passed the window and before its state is
+deleted (rules 60-68). The module `triggers` has the invariants of other triggers.
 """
 
 from __future__ import annotations
@@ -21,61 +21,61 @@ _BEFORE = ("pane_index", "timing", "row_count", "fired_at", "watermark")
 
 
 def rows(staged: Staged) -> DataFrame:
-    """The panes, each with what came before it and with its window in the calendar.
+    """Return the panes, each with values of the pane before it and of its window in the calendar.
 
-    `place` counts from 1 along the (key, window); `previous_*` are values of the pane before. Nothing is before pane 0:
-    only windows that fire again are put in order.
+    `place` is the position within the (key, window), from 1. `previous_*` are the values of the pane before, null for
+    the first. Only windows that fire again are sorted: no pane precedes pane 0.
     """
     first = staged.panes.where("pane_index = 0")
     return _placed(staged, first, _fired_again(staged, first))
 
 
 def bulk_verified(staged: Staged) -> Sums | None:
-    """What `bulk_agreement.sums_of_panes` finds of all first panes."""
-    first = _alone(staged.panes.where("pane_index = 0")).join(staged.calendar, "window_start", "left")
+    """Return the sums over all first panes; None if one violates an invariant or two have the same place."""
+    first = _without_previous(staged.panes.where("pane_index = 0")).join(staged.calendar, "window_start", "left")
     return bulk_agreement.sums_of_panes(staged, first, invariants(staged.pipeline))
 
 
 def bulk_check(staged: Staged) -> tuple[int, DataFrame] | None:
-    """Look one by one only at panes of windows that fired again or missed a row, where all first panes are right."""
+    """Verify all first panes together, and leave only the panes of revisited windows to be checked one by one."""
     if not bulk_agreement.supports_bulk_check(staged.pipeline):
         return None
     first = staged.once(bulk_verified)
-    if first is None or not staged.few_again:
+    if first is None or not staged.can_broadcast_revisited:
         return None
-    again = staged.panes_again
-    once = first.without(staged.once(bulk_agreement.sums_of_first_panes_again))
-    return once.rows, _placed(staged, again.where("pane_index = 0"), again)
+    revisited = staged.revisited_panes
+    verified = first.without(staged.once(bulk_agreement.sums_of_revisited_first_panes))
+    return verified.rows, _placed(staged, revisited.where("pane_index = 0"), revisited)
 
 
 def _placed(staged: Staged, first: DataFrame, fired_again: DataFrame) -> DataFrame:
-    """`first`, and all of `fired_again` that has another number than 0, as `rows`."""
+    """Return the panes of `first`, and those of `fired_again` whose number is not 0, with the columns of `rows`."""
     in_order = Window.partitionBy(*staged.place).orderBy("pane_index", "fired_at", "row_count")
     before = {f"previous_{name}": F.lag(name).over(in_order) for name in _BEFORE}
     placed = fired_again.withColumns({"place": F.row_number().over(in_order), **before})
-    every = _alone(first).unionByName(placed.where("NOT coalesce(pane_index = 0, false)"))
-    return every.join(staged.calendar, "window_start", "left")
+    panes = _without_previous(first).unionByName(placed.where("NOT coalesce(pane_index = 0, false)"))
+    return panes.join(staged.calendar, "window_start", "left")
 
 
-def _alone(first: DataFrame) -> DataFrame:
-    """First panes: nothing is before them."""
+def _without_previous(first: DataFrame) -> DataFrame:
+    """Return first panes with null in the columns of the pane before."""
     kinds = {field.name: field.dataType for field in first.schema}
-    nothing = {f"previous_{name}": F.lit(None).cast(kinds[name]) for name in _BEFORE}
-    return first.withColumns({"place": F.lit(1), **nothing})
+    nulls = {f"previous_{name}": F.lit(None).cast(kinds[name]) for name in _BEFORE}
+    return first.withColumns({"place": F.lit(1), **nulls})
 
 
 def _fired_again(staged: Staged, first: DataFrame) -> DataFrame:
-    """All panes of the windows that have a pane with another number than 0, and maybe of some others."""
+    """Return all panes of the windows that have a pane whose number is not 0, and possibly of other windows."""
     if bulk_agreement.supports_bulk_check(staged.pipeline):
-        return staged.panes_again
+        return staged.revisited_panes
     later = staged.later_panes
-    later.count()  # Spark joins what it keeps by how much it is.
+    later.count()  # Spark chooses the join by the size of a persisted table, which it knows after a count.
     return keys.matching(first, later, staged.place).unionByName(later)
 
 
 def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
-    """The invariants of panes."""
-    own = _waiting(pipeline) if pipeline.windows.trigger.is_default else triggers.invariants(pipeline)
+    """Return the invariants of panes."""
+    own = _of_default_trigger(pipeline) if pipeline.windows.trigger.is_default else triggers.invariants(pipeline)
     return (
         *windows.invariants(pipeline),
         Invariant(
@@ -104,20 +104,20 @@ def _counting(pipeline: Pipeline) -> tuple[Invariant, ...]:
         return ()
     counts = Invariant(
         "counts_of_all_rows_are_row_counts",
-        f"What counts the rows of a pane, {' and '.join(names)}, is its row_count.",
+        f"The aggregates of a pane that count its rows ({' and '.join(names)}) equal its row_count.",
         "counts_rows",
     )
     return (counts,)
 
 
 def _no_lower_watermark(pipeline: Pipeline) -> str:
-    # Rows fire windows before there is any watermark.
-    there = "watermark >= previous_watermark"
-    return f"coalesce({there}, previous_watermark IS NULL)" if pipeline.windows.trigger.counts_rows else there
+    # A count trigger fires windows before the first watermark.
+    not_lower = "watermark >= previous_watermark"
+    return f"coalesce({not_lower}, previous_watermark IS NULL)" if pipeline.windows.trigger.counts_rows else not_lower
 
 
-def _waiting(pipeline: Pipeline) -> tuple[Invariant, ...]:
-    """The invariants of panes that wait for the end of their window."""
+def _of_default_trigger(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """Return the invariants of panes of the default trigger, which fires at the end of a window."""
     lateness_ms = pipeline.windows.lateness_ms
     always = (
         Invariant(

@@ -244,7 +244,7 @@ def test_a_table_without_the_contracts_columns_is_told_before_anything_is_comput
     tables = frames(spark, CORRECT)
     with pytest.raises(AuditError, match="the staged table panes has no column carrier, fired_at; stage the run again"):
         check({**tables, "panes": tables["panes"].drop("carrier", "fired_at")}, PIPELINE, COUNTS)
-    with pytest.raises(AuditError, match="asked for the staged table panes, found only late_events"):
+    with pytest.raises(AuditError, match="the staged table panes is missing, found late_events"):
         check({"late_events": tables["late_events"], "watermarks": tables["watermarks"]}, PIPELINE, COUNTS)
     with pytest.raises(AuditError, match="the replay reported no filtered; run the replay step again"):
         check(tables, PIPELINE, {"rows_read": 18})

@@ -125,5 +125,5 @@ def test_every_law_has_a_fault() -> None:
 
 
 def test_a_run_in_the_mode_complete_has_the_table(spark: SparkSession) -> None:
-    with pytest.raises(AuditError, match="asked for the staged table complete_results"):
+    with pytest.raises(AuditError, match="the staged table complete_results is missing"):
         Staged(frames(spark, CORRECT), COMPLETE, COUNTS)

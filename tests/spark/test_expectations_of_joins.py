@@ -394,7 +394,7 @@ def test_checks_name_their_input_and_hide_columns_of_the_source(spark: SparkSess
 
 def test_a_table_that_is_not_there_is_told(spark: SparkSession) -> None:
     there = tables(spark, "interval", CORRECT["interval"])
-    with pytest.raises(AuditError, match="asked for the staged table pairs, found only late_events"):
+    with pytest.raises(AuditError, match="the staged table pairs is missing, found late_events"):
         StagedJoin({"late_events": there["late_events"]}, INTERVAL, counts_of("interval"))
     with pytest.raises(AuditError, match="the staged table pairs has no column fired_at"):
         StagedJoin({**there, "pairs": there["pairs"].drop("fired_at")}, INTERVAL, counts_of("interval"))

@@ -1,4 +1,4 @@
-"""The invariants of firings that do not wait for the end of their window: Flink breaks none, each fault breaks its own."""
+"""Invariants of triggers other than the default: Flink's output violates none, each fault violates its own."""
 
 from __future__ import annotations
 

@@ -50,8 +50,8 @@ def test_a_run_without_rows_tells_nothing() -> None:
 
 def test_a_learned_limit_warns_and_one_that_is_set_blocks() -> None:
     asked = (
-        *ratios.counted("late", "too_late", "all_rows", "belong to a window", ""),
-        ratios.invalid("bad", "rows_read"),
+        *ratios.late_ratios("late", "too_late", "all_rows", "belong to a window", ""),
+        ratios.invalid_ratio("bad", "rows_read"),
     )
     invariants = ratios.invariants(
         Quality(max_late_ratio=Learned.LEARNED, max_too_late_ratio=0.1, max_invalid_ratio=0.0), asked
