@@ -1,6 +1,6 @@
-"""The Spark session of every job: Delta, UTC, quiet, and small where small is enough.
+"""The Spark session of every job: with Delta, in UTC, without progress bars, and with few tasks for small plans.
 
-Under spark-submit the settings given there win; in a plain Python process the session is local.
+Under spark-submit its settings take precedence. In a plain Python process the session is local.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SHUFFLE = "spark.sql.shuffle.partitions"
-_ROWS_A_PIECE = 5_000_000
+_ROWS_PER_TASK = 5_000_000
 _INTERPRETS = "tidemark.interprets"
 _INTERPRETED = {
     _INTERPRETS: "true",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # Planned again after every shuffle, each a job of its own: there is one piece, whatever is found.
+    # Adaptive execution runs a job for each shuffle. With one shuffle partition it cannot improve the plan.
     "spark.sql.adaptive.enabled": "false",
     _SHUFFLE: "1",
 }
 
 
 def open_session(app_name: str) -> SparkSession:
-    """The running session, or a new one.
+    """Return the running session, or a new session.
 
-    A local session uses every core and 4 GiB of driver memory, unless the environment says otherwise
+    A local session uses every core and 4 GiB of driver memory, unless the environment sets other values
     (`TIDEMARK_SPARK_MASTER`, `TIDEMARK_DRIVER_MEMORY`).
     """
     os.environ.update(process_environment(os.environ))
@@ -49,15 +49,15 @@ def open_session(app_name: str) -> SparkSession:
 
 
 def interpreting(spark: SparkSession) -> SparkSession:
-    """A session beside `spark`, for plans over a few thousand rows: to compile these takes longer than to run them.
+    """Return a second session without code generation, for plans over a few thousand rows.
 
-    Of such a session it is the session itself.
+    Compiling such a plan takes longer than running it. For a session without code generation, it returns this session.
     """
-    return spark if spark.conf.get(_INTERPRETS, None) else _beside(spark)
+    return spark if spark.conf.get(_INTERPRETS, None) else _interpreting_session(spark)
 
 
 @lru_cache(maxsize=1)
-def _beside(spark: SparkSession) -> SparkSession:
+def _interpreting_session(spark: SparkSession) -> SparkSession:
     session = spark.newSession()
     for name, value in _INTERPRETED.items():
         session.conf.set(name, value)
@@ -66,13 +66,13 @@ def _beside(spark: SparkSession) -> SparkSession:
 
 @contextmanager
 def shuffling(spark: SparkSession, rows: int) -> Iterator[None]:
-    """Shuffle `rows` rows in pieces that fill a core's time and fit its memory; a number that was set is kept."""
+    """Set the number of shuffle partitions for `rows` rows within a `with` block, unless the user has set it."""
     if _SHUFFLE in (name for name, _ in spark.sparkContext.getConf().getAll()):
         yield
         return
     before = spark.conf.get(_SHUFFLE, "200") or "200"
-    pieces = max(spark.sparkContext.defaultParallelism, -(-rows // _ROWS_A_PIECE))
-    spark.conf.set(_SHUFFLE, str(pieces))
+    partitions = max(spark.sparkContext.defaultParallelism, -(-rows // _ROWS_PER_TASK))
+    spark.conf.set(_SHUFFLE, str(partitions))
     try:
         yield
     finally:

@@ -33,7 +33,7 @@ from spark_jobs.jobs.stage import stage as replaying
 from spark_jobs.pipeline.model import OnFailure, Pipeline
 from spark_jobs.session import interpreting
 from spark_jobs.tables import files, ledger, locks
-from spark_jobs.tables.effective_runs import standing_of
+from spark_jobs.tables.effective_runs import effective_runs
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run, Step
@@ -105,7 +105,7 @@ class Runner:
         asked = (interval, arrived_to)
         planned = plan(self._spark, self._pipeline, self._lake, *asked, restate=restate, repair=repair is not None)
         run = planned.run
-        known = run.done("plan") is not None
+        known = run.finished_step("plan") is not None
         if not known:
             done = began.step("plan", "done", counts=repair, versions=run.source_versions)
             run = self._record(run, done, beside=beside)
@@ -145,10 +145,10 @@ class Runner:
     def rollback(self, run_id: str) -> Outcome:
         """Make the published tables what they were when `run_id` was published.
 
-        Raises InputError for a run that never was, HeldError while another process works on any windows.
+        Raises InputError for a run that never was, LockedError while another process works on any windows.
         """
         began = Clock()
-        with locks.hold(self._lake, run_id, Interval(), wait_s=self._wait_s):
+        with locks.acquire(self._lake, run_id, Interval(), wait_s=self._wait_s):
             done = publishing.rollback(self._spark, self._lake, run_id)
         changed = done.run_id != run_id
         message = f"published again as of run {run_id}" if changed else f"run {run_id} is what is published"
@@ -177,7 +177,7 @@ class Runner:
         """Take one step of a planned run; nothing of one over arrivals that another has published since its plan.
 
         Raises BlockedError when a gate does not open, InputError for the user's mistakes; both are in the ledger then.
-        Raises HeldError when another process works on the run's windows.
+        Raises LockedError when another process works on the run's windows.
         """
         if self._held == run.run_id:
             return self._taken(name, run)
@@ -195,10 +195,10 @@ class Runner:
         if name not in parts:
             known = ", ".join(parts) or "none: take the step watermarks before"
             raise InputError(f"slice: asked for {name} of run {run.run_id}, found {known}")
-        if run.done("replay") is not None:
+        if run.finished_step("replay") is not None:
             return self._outcome(run, SLICE, "unchanged", f"run {run.run_id} is staged as a whole", Clock())
         began, part = Clock(), parts[name]
-        with locks.hold(self._lake, f"{run.run_id}.{name}", part.interval, wait_s=self._wait_s):
+        with locks.acquire(self._lake, f"{run.run_id}.{name}", part.interval, wait_s=self._wait_s):
             try:
                 pipeline = taken(self._pipeline, run)
                 replaying.stage_slice(self._spark, pipeline, self._lake, run, part, progress=self._progress)
@@ -211,7 +211,7 @@ class Runner:
         """The outcome of the run that has published what this one was to add, where one has: nothing is left to do."""
         if run.kind != ledger.ARRIVALS or run.arrived_to is None or run.versions:
             return None
-        shown = standing_of(ledger.published(self._spark, self._lake)).shown
+        shown = effective_runs(ledger.published(self._spark, self._lake)).latest
         if shown is None or not covers(shown, self._pipeline, run.arrived_to):
             return None
         until = f"arrivals until {run.arrived_to:%Y-%m-%d %H:%M:%S} UTC"
@@ -227,7 +227,7 @@ class Runner:
         # A run that goes on adds to windows that were closed before those that it replaces.
         goes_on = run.arrived_from is not None
         interval = Interval() if goes_on else Interval(run.interval_start, run.interval_end)
-        with locks.hold(self._lake, run.run_id, interval, wait_s=self._wait_s) as waited:
+        with locks.acquire(self._lake, run.run_id, interval, wait_s=self._wait_s) as waited:
             self._held = run.run_id
             try:
                 yield (self._found_again(run), True) if waited else (run, False)
@@ -242,7 +242,7 @@ class Runner:
         return self.find(run.run_id)
 
     def _taken(self, name: str, run: Run) -> Outcome:
-        done = run.done(name)
+        done = run.finished_step(name)
         if done is not None and name not in {WATERMARKS, "report"}:
             state = f"{name} was done before, at {done.finished_at:%Y-%m-%d %H:%M:%S} UTC"
             self._progress(name, state)
@@ -283,7 +283,7 @@ class Runner:
                     return [outcome, *(self.step(name, self.find(planned.run.run_id)) for name in STEPS[1:])]
 
     def _watermarks(self, run: Run, began: Clock) -> Outcome:
-        if run.done("replay") is not None:
+        if run.finished_step("replay") is not None:
             return self._outcome(run, WATERMARKS, "unchanged", f"run {run.run_id} is staged", began)
         pipeline = taken(self._pipeline, run)
         parts = replaying.cut(self._spark, pipeline, self._lake, run, slices=self._slices, progress=self._progress)
@@ -305,7 +305,7 @@ class Runner:
         return self._outcome(run, "replay", "done", message, began, counts=counts)
 
     def _audit(self, run: Run, began: Clock) -> Outcome:
-        if run.done("replay") is None:
+        if run.finished_step("replay") is None:
             raise InputError(f"audit: run {run.run_id} is {run.state}; take its step replay before it is checked")
         from spark_jobs.jobs.audit import (
             audit as auditing,  # brings Great Expectations, which other steps do not wait for
@@ -340,7 +340,7 @@ class Runner:
         return self._outcome(run, "audit", "done", message, began, counts=counts)
 
     def _publish(self, run: Run, began: Clock) -> Outcome:
-        if run.done("audit") is None and run.accepted is None:
+        if run.finished_step("audit") is None and run.accepted is None:
             rule = "only what has passed its checks, or was accepted, is published"
             raise InputError(f"publish: run {run.run_id} is {run.state}; {rule}")
         versions = publishing.publish(self._spark, self._lake, run)
@@ -358,7 +358,7 @@ class Runner:
             message = f"report: {written}, written before maintenance has removed what it was made of"
             return replace(self._outcome(run, "report", "unchanged", message, began), report=str(written))
         # The census of a run that goes on does not know the rows before it.
-        counted = run.done("replay") is not None and run.arrived_from is None
+        counted = run.finished_step("replay") is not None and run.arrived_from is None
         counted = counted and files.exists(self._spark, self._lake.work(run.run_id, "census"))
         others = alternatives(self._spark, pipeline, self._lake, run) if counted else []
         path = reporting.report(self._spark, pipeline, self._lake, run, others)

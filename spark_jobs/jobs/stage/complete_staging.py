@@ -48,7 +48,7 @@ class CompleteStaging:
 
 def cost(spark: SparkSession, lake: Lake, run_id: str) -> dict[str, int]:
     """What the watermark has cost: the windows, how many lack rows or are not shown at all, the rows that they lack."""
-    row = complete_results.totals(staging.staged(spark, lake, run_id, COMPLETE_TABLE)).collect()[0]
+    row = complete_results.totals(staging.read_staged(spark, lake, run_id, COMPLETE_TABLE)).collect()[0]
     return {
         "complete_windows": row.windows,
         "windows_missing_rows": row.lacking,

@@ -63,7 +63,7 @@ class JoinStaging:
         self._progress("replay", f"{rows:,} rows, {invalid:,} of them without a usable time")
         with shuffling(self._spark, rows):
             late, joined = self._late, self._joined
-            dropped = staging.kept(late, self._lake, self._run.run_id, "too_late") if self._drops else None
+            dropped = staging.write_work_once(late, self._lake, self._run.run_id, "too_late") if self._drops else None
             told = self._both(joined.invalid_left, joined.invalid_right)
             with ThreadPoolExecutor(max_workers=3) as pool:
                 beside = [
@@ -76,7 +76,7 @@ class JoinStaging:
                     future.result()
         self._progress("replay", "pairs staged")
         where = (self._spark, self._lake, self._run.run_id)
-        missed = staging.staged(*where, "late_events") if dropped is None else dropped
+        missed = staging.read_staged(*where, "late_events") if dropped is None else dropped
         too_late = join_row_counts.too_late(missed, self._join.names)
         # Which rows belong to a part of time's sessions is told by the sessions.
         by_fate = self._pipeline.windows.kind == SESSION and not self._interval.whole
@@ -118,7 +118,7 @@ class JoinStaging:
     def _both(self, left: DataFrame, right: DataFrame) -> DataFrame:
         """Rows of both inputs, each with the name of its own."""
         sides = zip((left, right), self._join.names, strict=True)
-        rows = source.together([rows.withColumn(SOURCE, F.lit(name)) for rows, name in sides])
+        rows = source.union_rows([rows.withColumn(SOURCE, F.lit(name)) for rows, name in sides])
         own = [name for name in rows.columns if name not in (*_TOLD, SOURCE)]
         return rows.select(SOURCE, *(f"`{name}`" for name in own), *(name for name in _TOLD if name in rows.columns))
 

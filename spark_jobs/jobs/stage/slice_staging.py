@@ -175,14 +175,14 @@ class SliceStaging:
         return self._kept(late_events.late_rows(behind, missed, pipeline), f"late_rows/{name}")
 
     def _kept(self, rows: DataFrame, name: str, reader: SparkSession | None = None) -> DataFrame:
-        return staging.kept(rows, self._lake, self._run.run_id, name, reader=reader or self._spark)
+        return staging.write_work_once(rows, self._lake, self._run.run_id, name, reader=reader or self._spark)
 
     def _staged_part(self, table: str, name: str) -> DataFrame:
-        return staging.part(self._spark, self._lake, self._run.run_id, table, name)
+        return staging.read_part(self._spark, self._lake, self._run.run_id, table, name)
 
     def _stage(self, rows: DataFrame, table: str, part: str) -> None:
         if self._apart:
-            staging.begin(rows, self._lake, self._run.run_id, table)
+            staging.create_staged_table(rows, self._lake, self._run.run_id, table)
         staging.stage(rows, self._lake, self._run.run_id, table, part)
 
 

@@ -89,13 +89,13 @@ def settled(spark: SparkSession, lake: Lake, run_id: str, parts: Sequence[Slice]
 
     What is staged is staged by slice; another cut would stage the same windows again.
     """
-    told = files.kept(spark, lake.work(run_id, CUT), json.dumps([asdict(part) for part in parts]))
+    told = files.write_once(spark, lake.work(run_id, CUT), json.dumps([asdict(part) for part in parts]))
     return _read(told)
 
 
 def found(spark: SparkSession, lake: Lake, run_id: str) -> list[Slice]:
     """The slices that the run is cut into; none if it has not been cut."""
-    told = files.text(spark, lake.work(run_id, CUT))
+    told = files.read_text(spark, lake.work(run_id, CUT))
     return [] if told is None else _read(told)
 
 

@@ -70,7 +70,7 @@ def stage(
     except Exception:
         # What it failed of may stand in the way of this too.
         with suppress(Exception):
-            staging.tidy(spark, lake, run.run_id)
+            staging.delete_unstaged_files(spark, lake, run.run_id)
         raise
 
 
@@ -105,7 +105,7 @@ def _told(spark: SparkSession, pipeline: Pipeline, run: Run) -> Iterator[None]:
         raise InputError(str(problem)) from problem
     except (PySparkException, Py4JError) as problem:
         fault = custom.fault(problem) if isinstance(problem, PythonException) else None
-        told = f"watermark.class: {fault}" if fault else deleted_files.told(spark, pipeline, run.pinned, problem)
+        told = f"watermark.class: {fault}" if fault else deleted_files.explanation(spark, pipeline, run.pinned, problem)
         if told is None:
             raise
         raise InputError(told) from problem
@@ -251,7 +251,7 @@ class _Staging:
         return self._kept(found, "timeline", groups.sparkSession)
 
     def _kept(self, rows: DataFrame, name: str, reader: SparkSession | None = None) -> DataFrame:
-        return staging.kept(rows, self._lake, self._run.run_id, name, reader=reader or self._spark)
+        return staging.write_work_once(rows, self._lake, self._run.run_id, name, reader=reader or self._spark)
 
     def _say(self, text: str) -> None:
         self._progress("replay", text)
