@@ -1,4 +1,4 @@
-"""The Spark session of every job: Delta, UTC, quiet, and small where small is enough.
+"""The Spark session of every job: with Delta, in UTC, without progress bars, and with few tasks for small plans.
 
 Under spark-submit, its settings win; in a plain Python process the session is local.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SHUFFLE = "spark.sql.shuffle.partitions"
-_ROWS_A_PIECE = 5_000_000
+_ROWS_PER_TASK = 5_000_000
 _INTERPRETS = "tidemark.interprets"
 _INTERPRETED = {
     _INTERPRETS: "true",
@@ -31,7 +31,7 @@ _INTERPRETED = {
 
 
 def open_session(app_name: str) -> SparkSession:
-    """The running session, or a new one.
+    """Return the running session, or a new session.
 
     A local session uses every core and 4 GiB of driver memory, unless the environment sets `TIDEMARK_SPARK_MASTER` or
     `TIDEMARK_DRIVER_MEMORY`.
@@ -66,11 +66,11 @@ class SmallPlans:
 
 def interpreting(spark: SparkSession) -> SparkSession:
     """Return a session beside `spark` that does not compile plans (`SmallPlans`); for such a session, itself."""
-    return spark if spark.conf.get(_INTERPRETS, None) else _beside(spark)
+    return spark if spark.conf.get(_INTERPRETS, None) else _interpreting_session(spark)
 
 
 @lru_cache(maxsize=1)
-def _beside(spark: SparkSession) -> SparkSession:
+def _interpreting_session(spark: SparkSession) -> SparkSession:
     session = spark.newSession()
     for name, value in _INTERPRETED.items():
         session.conf.set(name, value)
@@ -84,8 +84,8 @@ def shuffling(spark: SparkSession, rows: int) -> Iterator[None]:
         yield
         return
     before = spark.conf.get(_SHUFFLE, "200") or "200"
-    pieces = max(spark.sparkContext.defaultParallelism, -(-rows // _ROWS_A_PIECE))
-    spark.conf.set(_SHUFFLE, str(pieces))
+    partitions = max(spark.sparkContext.defaultParallelism, -(-rows // _ROWS_PER_TASK))
+    spark.conf.set(_SHUFFLE, str(partitions))
     try:
         yield
     finally:

@@ -84,10 +84,12 @@ def stale_run() -> None:
 
 def blocked_run() -> None:
     """Block a run with a failed check."""
-    counted = ratios.counted("late", "too_late", "rows", "belong to a window", "")
-    (law,) = ratios.laws(Quality(max_too_late_ratio=0.001), counted)
+    late = ratios.late_ratios("late", "too_late", "rows", "belong to a window", "")
+    (invariant,) = ratios.invariants(Quality(max_too_late_ratio=0.001), late)
     observed = "759 of 328,521 rows (0.231 %)"
-    raise BlockedError(failure_message([Check("run", law.name, law.description, False, observed, None, "")]))
+    raise BlockedError(
+        failure_message([Check("run", invariant.name, invariant.description, False, observed, None, "")])
+    )
 
 
 def no_source() -> None:
@@ -131,8 +133,8 @@ def held_windows() -> None:
     holder = locks.Holder(_OTHER_RUN_ID, Interval(_JULY, _AUGUST), "worker-1", 4711, since)
     with (
         patch.object(locks, "_folder", return_value=Path()),
-        patch.object(locks, "_taken", return_value=holder),
-        locks.hold(_LAKE, _RUN_ID, Interval(_JULY, _AUGUST)),
+        patch.object(locks, "_lock_or_conflict", return_value=holder),
+        locks.acquire(_LAKE, _RUN_ID, Interval(_JULY, _AUGUST)),
     ):
         pass
 

@@ -86,7 +86,7 @@ ENTRIES: Mapping[str, Entry] = {
         examples.no_live_type,
         shown_as="InputError",
     ),
-    "HeldError": Entry(
+    "LockedError": Entry(
         "Another process on this machine works on windows that overlap.",
         "Wait for the other run, or repeat the command with `--wait '10 minutes'`.",
         examples.held_windows,

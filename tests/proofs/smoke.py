@@ -34,7 +34,7 @@ SMOKE: dict[str, tuple[str, ...]] = {
     "spark_jobs/session": ("tests/spark/test_session.py",),
     "expectations": (
         "tests/unit/expectations/test_suites.py",
-        "tests/spark/test_expectations.py::test_correct_tables_pass_every_law",
+        "tests/spark/test_expectations.py::test_correct_tables_pass_every_invariant",
     ),
     "plugins/tidemark_airflow": ("tests/airflow/test_installation.py", "tests/airflow/test_operators.py"),
     "dags": ("tests/airflow/test_dag_files.py::test_the_projects_dag_files_parse_without_errors_and_without_spark",),

@@ -113,7 +113,7 @@ def test_complete_results_go_with_the_run_that_has_told_them(
     assert compare(spark, plain, lake).changed == 0
     publish(spark, plain, lake, Interval(HOUR.end, None))
     assert "complete_results" not in ledger.published(spark, lake)[-1].versions
-    with pytest.raises(ValueError, match="asked for the published table 'complete_results'"):
+    with pytest.raises(ValueError, match="has no table 'complete_results'"):
         read_published(spark, lake, "complete_results")
     assert Runner(spark, plain, lake).rollback(of_hour).state == "done"
     back = read_published(spark, lake, "complete_results")

@@ -112,10 +112,15 @@ def test_a_corruption_fails_the_expectations_about_it_and_no_other(spark: SparkS
 
 def test_every_expectation_about_windows_has_a_corruption() -> None:
     pipelines = [good(run).pipeline for run in OVERRIDES]
-    laws = {f"{suite.name}.{law.name}" for pipeline in pipelines for suite in SUITES for law in suite.laws(pipeline)}
+    invariants = {
+        f"{suite.name}.{invariant.name}"
+        for pipeline in pipelines
+        for suite in SUITES
+        for invariant in suite.invariants(pipeline)
+    }
     found = frozenset().union(*(corruption.breaks for corruption in CATALOGUE))
-    assert laws - found == NOT_BY_ROWS
-    assert found <= laws
+    assert invariants - found == NOT_BY_ROWS
+    assert found <= invariants
 
 
 # Modules that Great Expectations imports.

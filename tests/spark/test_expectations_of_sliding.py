@@ -1,4 +1,4 @@
-"""Of sliding windows, what Flink emits breaks no law, and each fault of a run breaks those that are about it."""
+"""Of sliding windows, what Flink emits breaks no invariant, and each fault of a run breaks those that are about it."""
 
 from __future__ import annotations
 

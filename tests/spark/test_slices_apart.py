@@ -122,8 +122,8 @@ def test_a_slice_holds_its_own_windows(spark: SparkSession, table: str, lake: La
     run_id, slices = cut(spark, pipeline, lake, Interval())
     runner = Runner(spark, pipeline, lake)
     run = runner.find(run_id)
-    with locks.hold(lake, "r000000000000001", Interval(None, history.START + timedelta(minutes=1))):
-        with pytest.raises(locks.HeldError, match="r000000000000001"):
+    with locks.acquire(lake, "r000000000000001", Interval(None, history.START + timedelta(minutes=1))):
+        with pytest.raises(locks.LockedError, match="r000000000000001"):
             runner.stage_slice(run, slices[0])
         assert runner.stage_slice(run, slices[-1]).state == "done"
 

@@ -71,5 +71,5 @@ def test_results_that_may_change_lie_in_several_files(
     store = LakeStore(spark, lake, "r1", splits_results=True)
     store.write("panes", "all/on-time", panes(spark, 40).drop(STATE))
     store.write("window_results", "all", panes(spark, 40).select("window_start"))
-    files = staging.part(spark, lake, "r1", "window_results", "all").inputFiles()
+    files = staging.read_part(spark, lake, "r1", "window_results", "all").inputFiles()
     assert len(files) == 4

@@ -47,7 +47,7 @@ def audit(
     whole run's.
     """
     looked_at = [*result_tables(pipeline), *([silence.TABLE] if pipeline.quality.max_silence_ms is not None else [])]
-    tables = {table: staging.staged(spark, lake, run_id, table) for table in looked_at}
+    tables = {table: staging.read_staged(spark, lake, run_id, table) for table in looked_at}
     try:
         if pipeline.quality.compare_with is not None:
             tables[LIVE] = _live(spark, pipeline.quality.compare_with.table, interval)

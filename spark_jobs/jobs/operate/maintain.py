@@ -30,7 +30,7 @@ from spark_jobs.tables.compaction import Compaction
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import DISCARD, MAINTAIN, Run, Step
-from spark_jobs.tables.orphans import Leftovers, Removal
+from spark_jobs.tables.orphans import Orphans, Removal
 from spark_jobs.tables.retention import Retention
 
 T = TypeVar("T")
@@ -79,7 +79,7 @@ def maintain(
 ) -> Maintenance:
     """Maintain a pipeline's folder, keeping what `kept` says.
 
-    Raises HeldError while another process works on any windows, InputError where a published table was changed by
+    Raises LockedError while another process works on any windows, InputError where a published table was changed by
     somebody else, or where the retention is too short to know what others are at work on.
     """
     if lake.folder is None and kept.retain < _LEAST_UNHELD:
@@ -87,7 +87,7 @@ def maintain(
             f"--retain: asked for {kept.retain}, found a lake that is no folder of this machine, where nobody knows "
             f"who is at work: give {_LEAST_UNHELD.days} day at least"
         )
-    held = nullcontext() if dry_run else locks.hold(lake, HOLDER, Interval(), wait_s=wait_s)
+    held = nullcontext() if dry_run else locks.acquire(lake, HOLDER, Interval(), wait_s=wait_s)
     with held:
         work = _Maintaining(spark, lake, kept, progress)
         return work.foreseen() if dry_run else work.done()
@@ -103,7 +103,7 @@ class _Maintaining:
         """What would be done to what lies there now."""
         runs = ledger.runs(self._spark, self._lake)
         done = ledger.in_order(runs)
-        compacted = self._side_by_side(compaction.foreseen, done[-1].versions if done else {})
+        compacted = self._side_by_side(compaction.planned_compaction, done[-1].versions if done else {})
         busy = unended(self._spark, self._lake, done)
         told = self._told(self._leftovers(runs, busy), [*compacted, *map(self._many, _OWN_TABLES)], runs, dry_run=True)
         return told if busy is None else replace(told, notes=[*told.notes, f"the publishing of run {busy} is finished"])
@@ -132,7 +132,7 @@ class _Maintaining:
         return told
 
     def _told(
-        self, found: Leftovers, compacted: Sequence[Compaction | None], runs: Sequence[Run], *, dry_run: bool = False
+        self, found: Orphans, compacted: Sequence[Compaction | None], runs: Sequence[Run], *, dry_run: bool = False
     ) -> Maintenance:
         lost = [run.run_id for run in self._lost(runs)]
         dead, unneeded = found.dead, found.unneeded
@@ -147,13 +147,13 @@ class _Maintaining:
             notes=[f"{table}: nothing is removed, for its log no longer tells what is kept" for table in found.unknown],
         )
 
-    def _leftovers(self, runs: Sequence[Run], busy: str | None = None) -> Leftovers:
-        states = retention.kept(ledger.in_order(runs), self._kept)
-        return Leftovers(self._spark, self._lake, runs, states, self._kept, busy=busy)
+    def _leftovers(self, runs: Sequence[Run], busy: str | None = None) -> Orphans:
+        states = retention.kept_states(ledger.in_order(runs), self._kept)
+        return Orphans(self._spark, self._lake, runs, states, self._kept, busy=busy)
 
     def _lost(self, runs: Sequence[Run]) -> list[Run]:
         done = ledger.in_order(runs)
-        return retention.lost(done, retention.kept(done, self._kept))
+        return retention.lost_runs(done, retention.kept_states(done, self._kept))
 
     def _compacted(self, done: Sequence[Run]) -> list[Compaction | None]:
         """Compact the published tables, and enter their new versions as those of the run published last."""
@@ -176,7 +176,7 @@ class _Maintaining:
     def _require_same_rows(self, table: str, version: int, newest: int) -> None:
         found = delta_log.changes(self._spark, self._lake.path(table), version, newest) or {}
         for changed, actions in found.items():
-            if not delta_log.rearranged(actions):
+            if not delta_log.keeps_rows(actions):
                 raise InputError(
                     f"{self._lake.path(table)}: version {changed} has changed rows, and is of no run that the ledger "
                     "knows: readers go on reading what the ledger names; publish again to put that in its place"

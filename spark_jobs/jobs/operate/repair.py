@@ -23,7 +23,7 @@ from spark_jobs.job_protocol import StepName, StepResult, StepState
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Pipeline, Repair
 from spark_jobs.tables import ledger
-from spark_jobs.tables.effective_runs import standing_of
+from spark_jobs.tables.effective_runs import effective_runs
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_as_of
@@ -107,16 +107,16 @@ def find(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> Due:
             f"repair: {pipeline.path or pipeline.name} does not say how many rows a window may miss: "
             "set repair.max_too_late_rows or repair.max_too_late_ratio"
         )
-    standing = standing_of(ledger.published(spark, lake))
-    if standing.shown is None:
+    standing = effective_runs(ledger.published(spark, lake))
+    if standing.latest is None:
         raise InputError(f"repair: found nothing published in {lake.home}: replay everything first")
     tables = {
-        name: read_as_of(spark, lake, standing.shown, name) for name in ("late_events", "window_results", "panes")
+        name: read_as_of(spark, lake, standing.latest, name) for name in ("late_events", "window_results", "panes")
     }
     due = _apart(_of_each_window(tables, pipeline).withColumn("due", _exceeds(pipeline.repair)), pipeline).collect()
     others = [
         Interval(part.interval_start, part.interval_end)
-        for part in standing.parts
+        for part in standing.partial
         if part.fingerprint not in pipeline.same_results
     ]
     period = timedelta(milliseconds=pipeline.windows.period_ms)

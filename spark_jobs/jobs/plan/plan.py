@@ -25,7 +25,7 @@ from spark_jobs.replay.supported import UnsupportedPipelineError, require_suppor
 from spark_jobs.semantics.watermark.custom import GeneratorError
 from spark_jobs.session import interpreting
 from spark_jobs.tables import ledger, source
-from spark_jobs.tables.effective_runs import Standing, standing_of
+from spark_jobs.tables.effective_runs import EffectiveRuns, effective_runs
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
@@ -83,8 +83,8 @@ def plan(
     """
     _require(pipeline, interval, arrived_to)
     done = ledger.published(spark, lake)
-    standing = standing_of(done)
-    shown = standing.shown
+    standing = effective_runs(done)
+    shown = standing.latest
     if not interval.whole:
         _require_kind(standing, pipeline)
         if not restate:
@@ -99,9 +99,9 @@ def plan(
     goes_on, note = None, ""
     if arrived_to is not None and interval.whole:
         goes_on, note = _going_on(spark, pipeline, lake, standing, versions)
-    elif kind in PARTS and standing.shown is not None:
-        source_changes.require_types(spark, pipeline, lake, standing.shown, versions)
-        note = source_changes.note(spark, pipeline, standing.whole, versions)
+    elif kind in PARTS and standing.latest is not None:
+        source_changes.require_types(spark, pipeline, lake, standing.latest, versions)
+        note = source_changes.note(spark, pipeline, standing.base, versions)
     if goes_on is not None:
         interval = Interval(_EPOCH + timedelta(milliseconds=goes_on.oldest_ms), None)
     run_id = _run_id(pipeline, versions, interval, arrived_to, shown if kind == ARRIVALS else None, kind)
@@ -150,9 +150,9 @@ def _require(pipeline: Pipeline, interval: Interval, arrived_to: datetime | None
         raise InputError("--arrived-to: asked for a part of arrivals and with --from or --to for one of windows")
 
 
-def _require_kind(standing: Standing, pipeline: Pipeline) -> None:
+def _require_kind(standing: EffectiveRuns, pipeline: Pipeline) -> None:
     """Pairs of a join and results of windows are told in other tables, and beside a part of one there is no other."""
-    whole = standing.whole
+    whole = standing.base
     if whole is not None and ("pairs" in whole.versions) != (pipeline.join is not None):
         asked, found = ("windows", "a join") if pipeline.join is None else ("a join", "windows")
         raise InputError(
@@ -161,8 +161,8 @@ def _require_kind(standing: Standing, pipeline: Pipeline) -> None:
         )
 
 
-def _require_likeness(standing: Standing, pipeline: Pipeline) -> None:
-    whole = standing.whole
+def _require_likeness(standing: EffectiveRuns, pipeline: Pipeline) -> None:
+    whole = standing.base
     # Complete results change no faithful one: a part of time may have them, or lack them.
     if whole is not None and whole.fingerprint not in pipeline.same_results:
         raise InputError(
@@ -173,10 +173,10 @@ def _require_likeness(standing: Standing, pipeline: Pipeline) -> None:
 
 
 def _going_on(
-    spark: SparkSession, pipeline: Pipeline, lake: Lake, standing: Standing, versions: Mapping[str, int]
+    spark: SparkSession, pipeline: Pipeline, lake: Lake, standing: EffectiveRuns, versions: Mapping[str, int]
 ) -> tuple[Resumption | None, str]:
     """Where a run over later arrivals goes on; none with what stands in the way, if it is not a matter of course."""
-    shown, whole = standing.shown, standing.whole
+    shown, whole = standing.latest, standing.base
     if shown is None or whole is None or shown.arrived_to is None or not can_resume(pipeline):
         return None, ""
     if pipeline.is_complete:
@@ -198,9 +198,9 @@ def covers(shown: Run, pipeline: Pipeline, arrived_to: datetime) -> bool:
 
 
 def checked(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:
-    """The newest version of each source, as `source.pinned`. Raises InputError for one that does not fit."""
+    """The newest version of each source, as `source.newest_versions`. Raises InputError for one that does not fit."""
     try:
-        versions = source.pinned(spark, pipeline)
+        versions = source.newest_versions(spark, pipeline)
         if pipeline.join is None:
             check_source(source.events(spark, pipeline, versions), pipeline)
         else:
@@ -248,10 +248,10 @@ def _run_id(
     return _hashed("\n".join(map(str, asked)))
 
 
-def _gone_since(run: Run, done: Sequence[Run], standing: Standing) -> str | None:
+def _gone_since(run: Run, done: Sequence[Run], standing: EffectiveRuns) -> str | None:
     """Since when the tables do not hold what a run of the published ones, `done`, has published; None if they do."""
     names = [one.run_id for one in done]
-    if run.run_id not in names or (not run.discarded and standing.holds(run)):
+    if run.run_id not in names or (not run.discarded and standing.contains(run)):
         return None
     return f"{run.steps[-1].finished_at}" if run.discarded else names[names.index(run.run_id) + 1]
 

@@ -69,7 +69,7 @@ def settle(spark: SparkSession, lake: Lake) -> list[Run]:
 
 def unended(spark: SparkSession, lake: Lake, done: Sequence[Run]) -> str | None:
     """The run that has begun to publish behind `done`, the published runs, and has not ended; if there is one."""
-    return publishing.unended(spark, lake, GATE_TABLE, _base(done))
+    return publishing.unfinished_run(spark, lake, GATE_TABLE, _base(done))
 
 
 def _base(done: Sequence[Run]) -> Base:
@@ -103,7 +103,7 @@ def rollback(spark: SparkSession, lake: Lake, run_id: str) -> Run:
 
 def _require_files(spark: SparkSession, lake: Lake, target: Run, done: Sequence[Run]) -> None:
     """Raise InputError unless every table can be given back, before any is."""
-    gone = {} if target.discarded else publishing.gone(spark, lake, target.versions)
+    gone = {} if target.discarded else publishing.deleted_file_counts(spark, lake, target.versions)
     if not gone and not target.discarded:
         return
     found = "that maintenance has removed its files"

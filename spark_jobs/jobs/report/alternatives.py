@@ -28,7 +28,7 @@ def alternatives(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) 
     """
     if delays.unweighable(pipeline) is not None or axis(pipeline) is not Axis.TICKS:
         return []
-    groups = gathered(staging.found(spark, lake, run.run_id, "census"))
+    groups = gathered(staging.read_work(spark, lake, run.run_id, "census"))
     others = _others(pipeline)
     wanted = sorted({delay for bound, allowed in others for delay in (bound, bound + allowed)})
     passed = F.broadcast(delays.passed(groups, pipeline, wanted))

@@ -27,10 +27,10 @@ def data_docs(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> 
         raise InputError(f"data docs: run {run.run_id} is {run.state}; take its step audit before its Data Docs")
     # These bring Great Expectations, which other pages do not wait for.
     from expectations.data_docs import page
-    from expectations.descriptions import sentences
+    from expectations.descriptions import descriptions
 
     answers = report.checks_of(spark, lake, run)
-    text = page(pipeline.name, lake.home, run.run_id, audits[-1].finished_at, answers, sentences(pipeline))
+    text = page(pipeline.name, lake.home, run.run_id, audits[-1].finished_at, answers, descriptions(pipeline))
     return write_page(text, lake.data_docs_file(run.run_id))
 
 

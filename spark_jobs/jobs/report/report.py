@@ -49,11 +49,11 @@ def report(
 
     Raises InputError for a run that has not been replayed, or of which maintenance has removed what it staged.
     """
-    if run.done(StepName.REPLAY) is None:
+    if run.finished_step(StepName.REPLAY) is None:
         raise InputError(f"report: run {run.run_id} is {run.state}; take its step replay before its report")
     if not can_be_made(spark, pipeline, lake, run):
         raise InputError(f"report: asked for that of run {run.run_id}, found what it had staged removed by maintenance")
-    tables = {table: staging.staged(spark, lake, run.run_id, table) for table in result_tables(pipeline)}
+    tables = {table: staging.read_staged(spark, lake, run.run_id, table) for table in result_tables(pipeline)}
     data = collect(spark, pipeline, lake, run, tables, checks_of(spark, lake, run), alternatives)
     return write_page(render(data), lake.report_file(run.run_id))
 

@@ -27,7 +27,7 @@ from spark_jobs.jobs.runs.steps import AFTER_PLAN, STEPS, RunStep, SliceStep, St
 from spark_jobs.jobs.stage import slices as run_slices
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.tables import ledger, locks
-from spark_jobs.tables.effective_runs import standing_of
+from spark_jobs.tables.effective_runs import effective_runs
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
@@ -88,7 +88,7 @@ class Runner:
             self.spark, self._pipeline, self._lake, interval, arrived_to, restate=restate, repair=repair is not None
         )
         run = planned.run
-        is_known = run.done(StepName.PLAN) is not None
+        is_known = run.finished_step(StepName.PLAN) is not None
         if not is_known:
             entry = clock.entry(StepName.PLAN, StepState.DONE, counts=repair, versions=run.source_versions)
             run = self._ledger.record(run, entry, beside=beside)
@@ -116,10 +116,10 @@ class Runner:
     def rollback(self, run_id: str) -> StepResult:
         """Make the published tables what they were when `run_id` was published.
 
-        Raises InputError for a run that was never published, HeldError while another process works on any windows.
+        Raises InputError for a run that was never published, LockedError while another process works on any windows.
         """
         clock = Clock()
-        with locks.hold(self._lake, run_id, Interval(), wait_s=self._wait_s):
+        with locks.acquire(self._lake, run_id, Interval(), wait_s=self._wait_s):
             run = publish.rollback(self.spark, self._lake, run_id)
         is_new = run.run_id != run_id
         message = f"published again as of run {run_id}" if is_new else f"run {run_id} is what is published"
@@ -148,7 +148,7 @@ class Runner:
         """Take a step of a planned run, unless another run has published the same arrivals since its plan.
 
         Raises BlockedError if checks block the run, InputError for the user's mistakes; the ledger has both. Raises
-        HeldError while another process works on the run's windows.
+        LockedError while another process works on the run's windows.
         """
         step = STEPS[name]
         if self._locked_run == run.run_id:
@@ -168,10 +168,10 @@ class Runner:
             names = ", ".join(parts) or f"none: take the step {StepName.WATERMARKS} before"
             raise InputError(f"{StepName.SLICE}: requested {name} of run {run.run_id}, found {names}")
         step = SliceStep(parts[name])
-        if run.done(StepName.REPLAY) is not None:
+        if run.finished_step(StepName.REPLAY) is not None:
             outcome = Outcome(f"run {run.run_id} is staged as a whole", StepState.UNCHANGED)
             return Clock().result(step.name, run, outcome)
-        with locks.hold(self._lake, f"{run.run_id}.{name}", run_slices.interval_of(step.part), wait_s=self._wait_s):
+        with locks.acquire(self._lake, f"{run.run_id}.{name}", run_slices.interval_of(step.part), wait_s=self._wait_s):
             return self._take(step, run)
 
     def run(
@@ -196,7 +196,7 @@ class Runner:
     def _take(self, step: RunStep, run: Run) -> StepResult:
         """Take the step unless it was done; the ledger has how it ended."""
         clock = Clock()
-        earlier = run.done(step.name)
+        earlier = run.finished_step(step.name)
         if earlier is not None and not step.repeatable:
             message = f"{step.name} was done before, at {earlier.finished_at:%Y-%m-%d %H:%M:%S} UTC"
             self._progress(step.name, message)
@@ -239,7 +239,7 @@ class Runner:
         """The result of the run that has published what this run was to add; None where no other run has."""
         if run.kind != ledger.ARRIVALS or run.arrived_to is None or run.versions:
             return None
-        latest = standing_of(self._ledger.published()).shown
+        latest = effective_runs(self._ledger.published()).latest
         if latest is None or not covers(latest, self._pipeline, run.arrived_to):
             return None
         until = f"arrivals until {run.arrived_to:%Y-%m-%d %H:%M:%S} UTC"
@@ -255,7 +255,7 @@ class Runner:
         # A run that goes on adds to windows that were closed before those that it replaces.
         goes_on = run.arrived_from is not None
         interval = Interval() if goes_on else Interval(run.interval_start, run.interval_end)
-        with locks.hold(self._lake, run.run_id, interval, wait_s=self._wait_s) as waited:
+        with locks.acquire(self._lake, run.run_id, interval, wait_s=self._wait_s) as waited:
             self._locked_run = run.run_id
             try:
                 # While it waited, another process may have taken steps of the run.

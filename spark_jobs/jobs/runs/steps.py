@@ -81,7 +81,7 @@ class RunStep(ABC):
         """Raise InputError unless the steps that this one needs are done."""
         run = context.run
         for name in self.needs:
-            if run.done(name) is None:
+            if run.finished_step(name) is None:
                 hint = f"take its step {name} before its {self.name}"
                 raise InputError(f"{self.name}: run {run.run_id} is {run.state}; {hint}")
 
@@ -100,7 +100,7 @@ class WatermarksStep(RunStep):
     def take(self, context: StepContext) -> Outcome:
         """Return the names of the slices."""
         run = context.run
-        if run.done(StepName.REPLAY) is not None:
+        if run.finished_step(StepName.REPLAY) is not None:
             return Outcome(f"run {run.run_id} is staged", StepState.UNCHANGED)
         parts = stage.cut(
             context.spark, context.pipeline, context.lake, run, slices=context.slices, progress=context.progress
@@ -182,7 +182,7 @@ class PublishStep(RunStep):
     def require(self, context: StepContext) -> None:
         """Raise InputError unless the run passed its audit, or a person has accepted it."""
         run = context.run
-        if run.accepted is None and run.done(StepName.AUDIT) is None:
+        if run.accepted is None and run.finished_step(StepName.AUDIT) is None:
             rule = "only a run that passed its audit, or was accepted, is published"
             raise InputError(f"{self.name}: run {run.run_id} is {run.state}; {rule}")
 
@@ -224,7 +224,7 @@ class ReportStep(RunStep):
     def _alternatives(self, context: StepContext) -> list[dict[str, int]]:
         """What other settings would give, where the census has all rows: not for a run that goes on from another."""
         run = context.run
-        counted = run.done(StepName.REPLAY) is not None and run.arrived_from is None
+        counted = run.finished_step(StepName.REPLAY) is not None and run.arrived_from is None
         if counted and files.exists(context.spark, context.lake.work(run.run_id, "census")):
             return alternatives(context.spark, context.pipeline, context.lake, run)
         return []

@@ -12,7 +12,7 @@ from spark_jobs.tables.lake import Lake
 
 def cost(spark: SparkSession, lake: Lake, run_id: str) -> dict[str, int]:
     """Count the windows, the windows that lack rows or are not shown at all, and the rows that they lack."""
-    row = complete_results.totals(staging.staged(spark, lake, run_id, COMPLETE_TABLE)).collect()[0]
+    row = complete_results.totals(staging.read_staged(spark, lake, run_id, COMPLETE_TABLE)).collect()[0]
     return {
         "complete_windows": row.windows,
         "windows_missing_rows": row.lacking,

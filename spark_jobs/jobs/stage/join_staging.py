@@ -77,7 +77,7 @@ class JoinStaging:
                     future.result()
         self._progress(StepName.REPLAY, "pairs staged")
         where = (self._spark, self._lake, self._run.run_id)
-        missed = staging.staged(*where, "late_events") if dropped is None else dropped
+        missed = staging.read_staged(*where, "late_events") if dropped is None else dropped
         too_late = join_row_counts.too_late(missed, self._join.names)
         # The sessions decide which rows belong to a part of time.
         by_fate = self._pipeline.windows.is_session and not self._interval.whole
@@ -119,7 +119,7 @@ class JoinStaging:
     def _both(self, left: DataFrame, right: DataFrame) -> DataFrame:
         """Rows of both inputs, each with the name of its input."""
         sides = zip((left, right), self._join.names, strict=True)
-        rows = source.together([rows.withColumn(SOURCE, F.lit(name)) for rows, name in sides])
+        rows = source.union_rows([rows.withColumn(SOURCE, F.lit(name)) for rows, name in sides])
         own = [name for name in rows.columns if name not in (*_ADDED, SOURCE)]
         return rows.select(SOURCE, *(f"`{name}`" for name in own), *(name for name in _ADDED if name in rows.columns))
 

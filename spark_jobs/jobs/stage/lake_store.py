@@ -38,18 +38,18 @@ class LakeStore:
     def keep(self, name: str, frame: DataFrame, plans: SmallPlans | None = None) -> DataFrame:
         """Compute `frame` unless `name` is kept already; return the kept rows, read by small plans or by the job."""
         reader = self._spark if plans is None else plans.session
-        return staging.kept(frame, self._lake, self._run_id, name, reader=reader)
+        return staging.write_work_once(frame, self._lake, self._run_id, name, reader=reader)
 
     def write(self, table: str, part: str, frame: DataFrame) -> None:
         """Stage `frame` as a part of `table`, unless that part is staged."""
         if self._apart:
-            staging.begin(frame, self._lake, self._run_id, table)
+            staging.create_staged_table(frame, self._lake, self._run_id, table)
         rows = self._split(frame) if self._splits_results and table == "window_results" else frame
         staging.stage(rows, self._lake, self._run_id, table, part, folder=self._folder)
 
     def read(self, table: str, part: str) -> DataFrame:
         """Return a staged part of the run, with its working columns. Raises LookupError if it is not staged."""
-        return staging.part(self._spark, self._lake, self._run_id, table, part)
+        return staging.read_part(self._spark, self._lake, self._run_id, table, part)
 
     def _split(self, results: DataFrame) -> DataFrame:
         """Results by window, in several files: a row that comes too late makes publishing rewrite one of them."""

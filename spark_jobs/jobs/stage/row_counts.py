@@ -77,7 +77,7 @@ class Counting:
         if self._interval.whole:
             return dict(read)
         where = (self._spark, self._lake, self._run.run_id)
-        panes, results = (staging.staged(*where, table) for table in ("panes", "window_results"))
+        panes, results = (staging.read_staged(*where, table) for table in ("panes", "window_results"))
         filtered = session_row_counts.filtered(self._prepared, self._interval) if self._pipeline.source.where else 0
         held = session_row_counts.accepted(panes, results, self._pipeline)
         rows_read = filtered + held + self._too_late([])
@@ -118,7 +118,7 @@ class Counting:
     def _late_of_sessions(self) -> int:
         """How many rows were late for their session, where a late pane may not be a late row."""
         where = (self._spark, self._lake, self._run.run_id)
-        panes, scanned = (staging.found(*where, name) for name in ("scanned_panes", "scanned"))
+        panes, scanned = (staging.read_work(*where, name) for name in ("scanned_panes", "scanned"))
         return session_row_counts.late_rows(panes, scanned, self._interval, self._pipeline)
 
     def _too_late(self, parts: Sequence[Slice]) -> int:
@@ -127,9 +127,11 @@ class Counting:
         if not self._pipeline.windows.drops_late:
             return staging.row_count(*where, "late_events")
         if self._of_sessions:
-            missed = session_panes.too_late_rows(staging.found(*where, "ranked"), staging.found(*where, "scanned"))
+            missed = session_panes.too_late_rows(
+                staging.read_work(*where, "ranked"), staging.read_work(*where, "scanned")
+            )
             return missed.where(self._interval.holds(F.timestamp_millis(c.WINDOW_MS))).count()
-        dropped = (staging.found(*where, f"late_rows/{p.name}").where(p.holds(F.col(c.WINDOW_MS))) for p in parts)
+        dropped = (staging.read_work(*where, f"late_rows/{p.name}").where(p.holds(F.col(c.WINDOW_MS))) for p in parts)
         return sum(rows.where(c.TOO_LATE).count() for rows in dropped)
 
     def _behind(self, parts: Sequence[Slice]) -> dict[str, int]:
@@ -144,7 +146,7 @@ class Counting:
         dropping = F.least(newest, lateness.oldest_accepting_ms(watermark, spec) - F.lit(spec.period_ms))
         sums: Counter[str] = Counter()
         for part in parts:
-            rows = staging.found(self._spark, self._lake, self._run.run_id, f"late_rows/{part.name}")
+            rows = staging.read_work(self._spark, self._lake, self._run.run_id, f"late_rows/{part.name}")
             # The late rows of the first slice include those of windows that were closed before.
             rows, owned = rows.where(part.reaches(oldest, newest)), part.holds(newest)
             late = owned & ~F.col(c.TOO_LATE) & (newest < lateness.oldest_on_time_ms(watermark, spec))

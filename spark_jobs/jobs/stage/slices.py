@@ -49,13 +49,13 @@ def settled(spark: SparkSession, lake: Lake, run_id: str, parts: Sequence[Slice]
 
     Tables are staged by slice; another cut would stage the same windows again.
     """
-    text = files.kept(spark, lake.work(run_id, CUT), json.dumps([asdict(part) for part in parts]))
+    text = files.write_once(spark, lake.work(run_id, CUT), json.dumps([asdict(part) for part in parts]))
     return _read(text)
 
 
 def found(spark: SparkSession, lake: Lake, run_id: str) -> list[Slice]:
     """Return the slices of the run; none if it has not been cut."""
-    text = files.text(spark, lake.work(run_id, CUT))
+    text = files.read_text(spark, lake.work(run_id, CUT))
     return [] if text is None else _read(text)
 
 

@@ -69,7 +69,7 @@ def stage(
     except Exception:
         # The cause of the failure may make this fail too.
         with suppress(Exception):
-            staging.tidy(spark, lake, run.run_id)
+            staging.delete_unstaged_files(spark, lake, run.run_id)
         raise
 
 
@@ -104,7 +104,9 @@ def _input_errors(spark: SparkSession, pipeline: Pipeline, run: Run) -> Iterator
         raise InputError(str(problem)) from problem
     except (PySparkException, Py4JError) as problem:
         fault = custom.fault(problem) if isinstance(problem, PythonException) else None
-        message = f"watermark.class: {fault}" if fault else deleted_files.told(spark, pipeline, run.pinned, problem)
+        message = (
+            f"watermark.class: {fault}" if fault else deleted_files.explanation(spark, pipeline, run.pinned, problem)
+        )
         if message is None:
             raise
         raise InputError(message) from problem
