@@ -1,17 +1,17 @@
-"""Partition runners run the generator of one partition each; the changes that they record are merged afterwards.
+"""Partition runners: each runs the generator of one partition and records changes, which are merged afterwards.
 
     joins        the partition exists from here on, active, at MIN
     watermark    higher than all watermarks of the partition before it, or any watermark while the partition is idle
     idle         while the partition is active
     active       while the partition is idle
 
-What does not change its partition moves no combined watermark, so changes alone are kept. Law: changes that are merged,
-at a row at once and at one emission together, give the combined watermark of partitions that run side by side. A
-partition that repeats its watermark raises no minimum.
+Only a change of a partition can move the combined watermark, so only changes are kept. Law: a change at a row is
+merged at once, the changes at one emission together. The result is the combined watermark of partitions that run side
+by side. A partition that repeats its watermark raises no minimum.
 
-Several sources are merged source after source, in the order of the list: partitions before the main output. This is
-exact too: the output of a source sends on only what is new, and a side of it that falls silent marks that itself. The
-exception is a main output that marks itself active: it wakes a source each time, so each time is a change.
+Several sources are merged in the order of the list, in each source partitions before the main output. This is exact
+too: a source forwards only new watermarks, and its partitions and main output mark idleness themselves. The exception
+is a main output that marks itself active: it makes the source active each time, so each time is a change.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class PartitionRunner:
 
 
 class _Recorder:
-    """An output that records changes. The idleness None is neither: any first idleness or watermark is a change."""
+    """An output that records changes; with `is_idle` None, the first idleness or watermark is a change in any case."""
 
     def __init__(self, *, is_idle: bool | None = False) -> None:
         self._watermark, self._is_idle = MIN, is_idle
@@ -123,7 +123,7 @@ class _Recorder:
 
 
 class _MainRecorder(_Recorder):
-    """An output of which every time that it is marked active is a change."""
+    """An output that records a change each time that it is marked active."""
 
     def __init__(self) -> None:
         super().__init__(is_idle=None)
@@ -165,7 +165,7 @@ class PartitionMerge:
         return advances
 
     def emit_watermark(self, watermark: int) -> None:
-        """Take what the merge sends on."""
+        """Record the combined watermark."""
         self._advances.append(CombinedAdvance(watermark, dict(self._merge.partitions)))
 
     def mark_idle(self) -> None:
