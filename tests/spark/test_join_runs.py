@@ -418,7 +418,7 @@ join: {{key: [device], between: [0s, 40 seconds], second_when: "site = 'east'"}}
 
 def test_a_join_is_no_replay_of_windows(spark: SparkSession, tables: dict[str, str]) -> None:
     pipeline = split(tables)
-    with pytest.raises(UnsupportedPipelineError, match="as windows, found a join"):
+    with pytest.raises(UnsupportedPipelineError, match="defines a join, not windows"):
         replay(spark.read.format("delta").load(tables["readings"]), pipeline)
     with pytest.raises(ValueError, match="as windows, found a join"):
         reference.replay([], pipeline)

@@ -22,7 +22,7 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import arrival_slices
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.continuation import resume
-from spark_jobs.replay.continuation.handover import Seam, seam, state_from_ms
+from spark_jobs.replay.continuation.handover import LiveStart, live_start, state_from_ms
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.prepare import prepare
 from spark_jobs.tables import ledger, source
@@ -77,7 +77,7 @@ class Handover:
     broker_offsets: Mapping[str, int] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, object]:
-        """One object; moments are ISO 8601."""
+        """Return one object; moments are ISO 8601."""
         told = asdict(self)
         iso = {name: value.isoformat() for name, value in told.items() if isinstance(value, datetime)}
         reached = {p: None if w is None else w.isoformat() for p, w in self.partition_watermarks.items()}
@@ -150,12 +150,12 @@ class _Handing:
         kept = read_published(self._spark, self._lake, "advances", run_id=self._shown.run_id)
         resumed = resume.resumption(kept, covered_us, self._pipeline)
         if resumed is None:
-            found = Seam(0, None, (), None, ())
+            found = LiveStart(0, None, (), None, ())
         else:
             # A row that closes the window before may lie in the gap between two windows.
             wider = replace(resumed, oldest_ms=state_from_ms(resumed.oldest_ms, self._pipeline))
             rows = arrival_slices.read(self._spark, self._pipeline, replace(self._read, arrived_to=covered), wider)
-            found = seam(prepare(rows, self._pipeline), kept, resumed, self._pipeline)
+            found = live_start(prepare(rows, self._pipeline), kept, resumed, self._pipeline)
         oldest = None if resumed is None else _at_ms(resumed.oldest_ms)
         read_from = None if found.read_from_us is None else _EPOCH + timedelta(microseconds=found.read_from_us)
         waiting, fired = self._windows(oldest)
@@ -173,7 +173,7 @@ class _Handing:
             fired_windows=fired,
             state_from_event_time=None if resumed is None else _at_ms(found.state_from_ms),
             read_from_arrival=read_from,
-            partitions_to_wait_for=found.spoken,
+            partitions_to_wait_for=found.partitions_before,
         )
 
     def _versions(self, read_from: datetime | None) -> dict[str, Versions]:
