@@ -60,12 +60,16 @@ def test_the_engine_has_every_trigger(kind: TriggerKind) -> None:
 @pytest.mark.parametrize("kind", [kind for kind in TriggerKind if kind is not TriggerKind.EVENT_TIME])
 def test_window_joins_are_refused_other_triggers(kind: TriggerKind) -> None:
     windows = Windows(size_ms=10, trigger=Trigger(kind, interval_ms=1, n=1))
-    with pytest.raises(UnsupportedPipelineError, match=rf"windows\.trigger '{kind}': not supported in a join\. Use event_time"):
+    with pytest.raises(
+        UnsupportedPipelineError, match=rf"windows\.trigger '{kind}': not supported in a join\. Use event_time"
+    ):
         require_window_join(joining(Watermark(), Watermark()), windows)
 
 
 def test_other_windows_are_refused() -> None:
-    with pytest.raises(UnsupportedPipelineError, match=r"windows\.kind 'none': not supported\. Use tumbling or sliding or session"):
+    with pytest.raises(
+        UnsupportedPipelineError, match=r"windows\.kind 'none': not supported\. Use tumbling or sliding or session"
+    ):
         require_support(pipeline(kind="none"))
 
 
@@ -106,7 +110,9 @@ def test_joins_refuse_commit_order() -> None:
 def test_window_joins_have_the_windows_of_a_pipeline() -> None:
     for kind in ("tumbling", "sliding", "session"):
         require_window_join(joining(Watermark(), Watermark(Strategy.TIME_LAG)), Windows(size_ms=10, kind=kind))
-    with pytest.raises(UnsupportedPipelineError, match=r"windows\.kind 'none': not supported\. Use tumbling or sliding or session"):
+    with pytest.raises(
+        UnsupportedPipelineError, match=r"windows\.kind 'none': not supported\. Use tumbling or sliding or session"
+    ):
         require_window_join(joining(Watermark(), Watermark()), Windows(size_ms=10, kind="none"))
 
 
@@ -129,7 +135,9 @@ def test_sources_may_have_any_strategies(strategy: Strategy, idle_timeout_ms: in
 
 def test_sources_are_refused_the_order_of_one_table_and_classes_that_are_not_there() -> None:
     for order in (Order.COMMIT, Order.OFFSET):
-        with pytest.raises(UnsupportedPipelineError, match=rf"replay\.order '{order}': not supported for several sources"):
+        with pytest.raises(
+            UnsupportedPipelineError, match=rf"replay\.order '{order}': not supported for several sources"
+        ):
             require_support(united(Watermark(), Watermark(), order=order))
     with pytest.raises(GeneratorError, match="defines DetectedBound"):
         require_support(united(Watermark(), Watermark(Strategy.CUSTOM, generator=DETECTED + "s")))
