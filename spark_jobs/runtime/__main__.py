@@ -1,6 +1,6 @@
-"""`python -m spark_jobs.runtime setup` brings what Spark needs beside its packages: a Java and Delta's jars.
+"""`python -m spark_jobs.runtime setup` installs what Spark needs in addition to its packages: a Java and Delta's jars.
 
-`setup s3` also brings the jars by which Spark reads s3a://. A second run only looks whether all is in place.
+`setup s3` also installs the jars by which Spark reads s3a://. A second run only checks that all is installed.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ DONE, FAILED, WRONG_INPUT = 0, 1, 2
 
 
 def main(arguments: list[str]) -> int:
-    """Run the one command there is and give its exit code."""
+    """Run the command `setup`; returns the exit code."""
     if arguments not in (["setup"], ["setup", "s3"]):
-        sys.stderr.write(f"asked for '{' '.join(arguments)}'; there is only: python -m spark_jobs.runtime setup [s3]\n")
+        sys.stderr.write(f"unknown arguments '{' '.join(arguments)}'. Usage: python -m spark_jobs.runtime setup [s3]\n")
         return WRONG_INPUT
     try:
-        _say_java(_bring_java())
-        jars.fetch(jars_dir(), process_environment(os.environ), _say)
+        _print_java(_bring_java())
+        jars.fetch(jars_dir(), process_environment(os.environ), _print)
         if "s3" in arguments:
-            jars.fetch(s3_jars_dir(), process_environment(os.environ), _say, jars.S3)
+            jars.fetch(s3_jars_dir(), process_environment(os.environ), _print, jars.S3)
     except RuntimeSetupError as error:
         sys.stderr.write(f"error: {error}\n")
         return FAILED
@@ -36,15 +36,15 @@ def main(arguments: list[str]) -> int:
 def _bring_java() -> JavaHome:
     result = search(os.environ)
     for reason in result.refused:
-        _say(f"java: not used: {reason}; Spark needs Java 17 or 21")
-    return result.found or wheel_java.install(_say)
+        _print(f"java: not used: {reason}; Spark needs Java 17 or 21")
+    return result.found or wheel_java.install(_print)
 
 
-def _say_java(java: JavaHome) -> None:
-    _say(f"java: Java {java.version} from {java.origin}, {java.path}")
+def _print_java(java: JavaHome) -> None:
+    _print(f"java: Java {java.version} from {java.origin}, {java.path}")
 
 
-def _say(line: str) -> None:
+def _print(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
