@@ -1,14 +1,15 @@
-"""Lands the real flights as the Delta table `<lake>/flights`, in the order in which they became known.
+"""Land the real flights as the Delta table `<lake>/flights`, in the order in which they became known.
 
     land_flights.py --lake DIR [--result RESULT.json]
 
 A row is a scheduled departure. `departed_at` is event time, `landed_at` arrival time, `origin` the source partition;
-how they are derived stands in `spark_jobs.flights.times`. Cancelled flights are there without an event time.
+`spark_jobs.flights.times` derives them. Cancelled flights have no event time.
 
-A commit holds the flights of one month of `landed_at` (UTC), sorted by it, and the months follow one another: whoever
-reads the table's versions sees what was known at the end of each month. Each commit carries a transaction id, so a
-landing that was killed goes on where it ended, and one that is complete is left alone without starting Spark.
-Ends with 0 done, 1 failed, 2 wrong input.
+A commit has the flights of one month of `landed_at` (UTC), sorted by it, in the order of months. So each version of the
+table has the flights that were known at the end of a month. Each commit has a transaction id, so a landing that was
+killed continues at its end. A complete landing is left unchanged, without starting Spark.
+
+Exit codes: 0 done, 1 failed, 2 wrong input.
 """
 
 from __future__ import annotations
@@ -38,22 +39,22 @@ _DONE, _FAILED, _WRONG_INPUT = 0, 1, 2
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Land the flights; returns the exit code."""
-    asked = _parser().parse_args(arguments)
+    options = _parser().parse_args(arguments)
     began = monotonic()
-    code, result = _land(asked.lake)
+    code, result = _land(options.lake)
     result["seconds"] = round(monotonic() - began, 3)
-    if asked.result:
-        _write(Path(asked.result), result)
+    if options.result:
+        _write(Path(options.result), result)
     progress.to_stderr(_STEP, result["error"] or result["message"])
     return code
 
 
 def is_complete(table: str) -> bool:
-    """Tell whether the log of the table at the path `table` says that all flights have landed; without Spark.
+    """Return whether the log of the table at the path `table` records that all flights have landed; without Spark.
 
-    False also where it cannot be seen: no local folder, or a log whose old entries have been cleaned up.
+    False also if this is unknown: no local folder, or a log whose old entries have been removed.
     """
-    # The newest first: nobody has cause to write to this table after the last flight.
+    # The newest first: usually no commit follows the last flight.
     for commit in sorted(Path(table, "_delta_log").glob("*.json"), reverse=True):
         for line in commit.read_text(encoding="utf-8").splitlines():
             if json.loads(line).get("commitInfo", {}).get("userMetadata") == COMPLETE:
@@ -62,18 +63,17 @@ def is_complete(table: str) -> bool:
 
 
 def land(spark: SparkSession, table: str, flights: pd.DataFrame) -> int:
-    """Append the months of `flights` (with times) that are not in the Delta table at `table` yet; returns how many.
+    """Append the months of `flights` (with times) that are not in the Delta table at `table` yet; returns their number.
 
-    Raises InputError where there is a table that something else has written.
+    Raises InputError if another program has written the table.
     """
     from spark_jobs.tables.delta_log import Transaction
 
     months = list(_months(flights))
     missing = [m for m in months if not Transaction(spark, table).applied(_application(m[0]))]
     if len(missing) == len(months) and Transaction(spark, table).read_version >= 0:
-        found = f"{table}: asked to land the flights there, found a table that this job has not begun"
-        raise InputError(f"{found}; give another --lake, or remove that table")
-    # Rows travel inside their tasks, of which Spark warns beyond 1 MB: in pieces, then together into one file.
+        raise InputError(f"{table}: another program has written this table. Give another --lake, or remove the table")
+    # Rows are sent with their tasks, and Spark warns beyond 1 MB: so in pieces, then repartitioned to one file.
     spark.conf.set("spark.sql.leafNodeDefaultParallelism", _PIECES)
     for month, rows in missing:
         progress.to_stderr(_STEP, f"{month}: {rows.num_rows:,} flights")
@@ -101,7 +101,7 @@ def _land(lake: str) -> tuple[int, dict[str, Any]]:
         return _DONE, _landed(table)
     except (InputError, DatasetMissingError) as problem:
         return _WRONG_INPUT, _result("failed", str(problem).splitlines()[0], error=str(problem))
-    except Exception as problem:  # noqa: BLE001 - whatever happens, the result file says how it ended
+    except Exception as problem:  # noqa: BLE001 - the result file records every failure
         import traceback
 
         traceback.print_exc()
@@ -123,18 +123,18 @@ def _landed(table: str) -> dict[str, Any]:
 
 
 def _months(flights: pd.DataFrame) -> Iterator[tuple[str, pa.Table]]:
-    """The table's rows by month of `landed_at`, oldest month first."""
+    """Yield the table's rows by month of `landed_at`, oldest month first."""
     import pandas as pd
     import pyarrow as pa
 
     schema = _schema()
     rows = flights.assign(flight_id=pd.RangeIndex(1, len(flights) + 1)).sort_values(["landed_at", "flight_id"])
-    for month, known in rows.groupby(rows["landed_at"].dt.strftime("%Y-%m")):
-        yield str(month), pa.Table.from_pandas(known, schema, preserve_index=False)
+    for month, landed in rows.groupby(rows["landed_at"].dt.strftime("%Y-%m")):
+        yield str(month), pa.Table.from_pandas(landed, schema, preserve_index=False)
 
 
 def _schema() -> pa.Schema:
-    """Columns of the table. `flight_id` is the row's number in the data set's file, from 1; delays are minutes."""
+    """Return the table's columns. `flight_id` is the number of the row in the data set's file, from 1."""
     import pyarrow as pa
 
     instant, minutes = pa.timestamp("us", tz="UTC"), pa.int32()
@@ -164,8 +164,8 @@ def _application(month: str) -> str:
 def _result(
     state: str, message: str, *, counts: dict[str, int] | None = None, error: str | None = None
 ) -> dict[str, Any]:
-    said = {"step": _STEP, "run_id": "", "pipeline": "", "state": state, "message": message}
-    return {**said, "counts": counts or {}, "checks": {}, "versions": {}, "report": None, "error": error}
+    result = {"step": _STEP, "run_id": "", "pipeline": "", "state": state, "message": message}
+    return {**result, "counts": counts or {}, "checks": {}, "versions": {}, "report": None, "error": error}
 
 
 def _write(target: Path, result: dict[str, Any]) -> None:
@@ -178,7 +178,7 @@ def _write(target: Path, result: dict[str, Any]) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="land_flights.py", description=__doc__.splitlines()[0])
     parser.add_argument("--lake", required=True, help="the folder of all tables")
-    parser.add_argument("--result", help="where to write how it ended, as JSON")
+    parser.add_argument("--result", help="the file for the result, as JSON")
     return parser
 
 

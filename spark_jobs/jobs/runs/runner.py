@@ -317,7 +317,7 @@ class Runner:
         checks = auditing.audit(self._spark, pipeline, self._lake, run.run_id, run.counts, interval)
         auditing.record(self._spark, self._lake, run.run_id, checks)
         blocked = auditing.blocks(checks, pipeline)
-        openlineage.tell(
+        openlineage.emit_audit(
             pipeline,
             self._lake,
             run,

@@ -99,7 +99,7 @@ def test_a_target_that_is_no_share_is_refused(text: str) -> None:
 def test_durations_stand_between_commas() -> None:
     assert parse_durations("--bounds", "1h, 5m,1h") == [300_000, HOUR]
     assert parse_durations("--bounds", "") == []
-    with pytest.raises(InputError, match="--bounds: found '5m,soon'"):
+    with pytest.raises(InputError, match="--bounds '5m,soon'"):
         parse_durations("--bounds", "5m,soon")
 
 
