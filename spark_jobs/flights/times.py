@@ -1,4 +1,4 @@
-"""Times of a flight: when it left, and when its row became known. Instants in UTC, derived from clocks and minutes.
+"""Times of a flight: its departure, and the moment at which its row became known. Instants are in UTC.
 
 The data set gives a date, clock times (18:55 is 1855) and delays in minutes. Clocks are local: those of a departure
 show New York's time, those of an arrival the destination's. A date belongs to the scheduled departure alone. So
@@ -12,10 +12,12 @@ show New York's time, those of an arrival the destination's. A date belongs to t
                  = departed_at + (due_at - scheduled_at)                                 never arrived: missed by then
                  = scheduled_at                                                          cancelled: known by then
 
-`landed_at` is never null; `departed_at` is null for exactly the cancelled flights (no dep_time). Delays are added to
-instants, not to clocks: a flight through the night in which the clocks change takes as long as it takes. "The first
-instant after" is right for every flight shorter than a day, which all here are. A clock time that a change skips
-is read as the end of the gap, one that occurs twice as the first of the two; no clock time used here is such a one.
+`landed_at` is never null; `departed_at` is null for exactly the cancelled flights (no dep_time).
+
+- Delays are added to instants, not to clocks, so a change of the clocks does not change the duration of a flight.
+- "The first instant after" is right for flights shorter than a day, as all flights of the data set are.
+- A clock time that a change of the clocks skips is read as the end of the gap. A clock time that occurs twice is read
+  as the first of the two. The data set contains no such clock time.
 
 Four destinations are missing from the data set's table of airports; their zones are `MISSING_ZONES`.
 """
@@ -37,14 +39,14 @@ MISSING_ZONES = {
 
 
 class UnknownZoneError(LookupError):
-    """A destination whose time zone nobody gives."""
+    """A destination without a known time zone."""
 
 
 def with_times(flights: pd.DataFrame, zones: Mapping[str, str]) -> pd.DataFrame:
-    """Add `scheduled_at`, `departed_at` and `landed_at`, as the module's text says, to rows of the data set.
+    """Add `scheduled_at`, `departed_at` and `landed_at`, as defined in the module's docstring, to rows of the data set.
 
-    `zones`: airport code -> time zone. Raises UnknownZoneError for a destination that neither it nor `MISSING_ZONES`
-    names.
+    `zones`: airport code -> time zone. Raises UnknownZoneError for a destination that is neither in `zones` nor in
+    `MISSING_ZONES`.
     """
     zone = _zones_of(flights["dest"], {**MISSING_ZONES, **zones})
     dates = pd.to_datetime(flights[["year", "month", "day"]])
@@ -62,36 +64,37 @@ def with_times(flights: pd.DataFrame, zones: Mapping[str, str]) -> pd.DataFrame:
 def _zones_of(destinations: pd.Series[str], zones: Mapping[str, str]) -> pd.Series[str]:
     unknown = sorted(set(destinations) - set(zones))
     if unknown:
-        asked = f"asked for the time zone of {', '.join(unknown)}, which the table of airports does not have"
-        raise UnknownZoneError(f"{asked}; add it to MISSING_ZONES in {__name__}")
+        raise UnknownZoneError(
+            f"time zone of {', '.join(unknown)}: not in the table of airports. Add it to MISSING_ZONES in {__name__}"
+        )
     return destinations.map(zones)
 
 
 def _next_showing(
     clock: pd.Series[float], after: pd.Series[pd.Timestamp], zone: pd.Series[str]
 ) -> pd.Series[pd.Timestamp]:
-    """The first instant after `after` at which the clock of `zone` shows `clock`."""
-    found = pd.Series(pd.NaT, index=after.index, dtype=after.dtype)
+    """Return the first instant after `after` at which the clock of `zone` shows `clock`."""
+    instants = pd.Series(pd.NaT, index=after.index, dtype=after.dtype)
     for name, rows in after.groupby(zone):
         local = rows.dt.tz_convert(name).dt.tz_localize(None)
         same_day = local.dt.normalize() + _since_midnight(clock.loc[rows.index])
         next_day = same_day + pd.Timedelta(days=1)
-        found[rows.index] = _instants(same_day.where(same_day > local, next_day), str(name))
-    return found
+        instants[rows.index] = _instants(same_day.where(same_day > local, next_day), str(name))
+    return instants
 
 
 def _instants(local: pd.Series[pd.Timestamp], zone: str) -> pd.Series[pd.Timestamp]:
-    """The UTC instants at which the clock of `zone` shows `local`."""
+    """Return the UTC instants at which the clock of `zone` shows `local`."""
     # Of two instants the first is the one in daylight saving time, which ends by setting clocks back.
     in_summer = np.ones(len(local), dtype=bool)
     return local.dt.tz_localize(zone, ambiguous=in_summer, nonexistent="shift_forward").dt.tz_convert("UTC")
 
 
 def _since_midnight(clock: pd.Series[float]) -> pd.Series[pd.Timedelta]:
-    """1855 is 18 hours and 55 minutes; 2400 is the whole day."""
+    """Return the time since midnight: 1855 is 18 hours and 55 minutes, 2400 the whole day."""
     return _minutes(clock // 100 * 60 + clock % 100)
 
 
 def _minutes(count: pd.Series[float]) -> pd.Series[pd.Timedelta]:
-    # Not `to_timedelta`, which computes with what a NaN has for a number, and warns if that overflows.
+    # Not `to_timedelta`, which converts NaN to an integer, and warns if that overflows.
     return count * pd.Timedelta(minutes=1)

@@ -1,9 +1,9 @@
-"""Lands the real flights as the Delta table `<lake>/flights`, in the order in which they became known.
+"""Land the real flights as the Delta table `<lake>/flights`, in the order in which they became known.
 
     land_flights.py --lake DIR [--result RESULT.json]
 
 A row is a scheduled departure. `departed_at` is event time, `landed_at` arrival time, `origin` the source partition;
-how they are derived stands in `spark_jobs.flights.times`. Cancelled flights are there without an event time.
+`spark_jobs.flights.times` derives them. Cancelled flights have no event time.
 
 A commit has the flights of one month of `landed_at` (UTC), sorted by it, and the months follow one another. So a
 version of the table has what was known at the end of a month. Each commit carries a transaction id, so a landing that
@@ -54,7 +54,7 @@ def is_complete(table: str) -> bool:
 
     False also where that cannot be seen: no local folder, or a log whose old entries have been cleaned up.
     """
-    # The newest first: nobody has cause to write to this table after the last flight.
+    # The newest first: usually no commit follows the last flight.
     for commit in sorted(Path(table, "_delta_log").glob("*.json"), reverse=True):
         for line in commit.read_text(encoding="utf-8").splitlines():
             if json.loads(line).get("commitInfo", {}).get("userMetadata") == COMPLETE:
@@ -63,9 +63,9 @@ def is_complete(table: str) -> bool:
 
 
 def land(spark: SparkSession, table: str, flights: pd.DataFrame) -> int:
-    """Append the months of `flights` (with times) that are not in the Delta table at `table` yet; returns how many.
+    """Append the months of `flights` (with times) that are not in the Delta table at `table` yet; returns their number.
 
-    Raises InputError where there is a table that something else has written.
+    Raises InputError if another program has written the table.
     """
     from spark_jobs.tables.delta_log import Transaction
 
@@ -124,7 +124,7 @@ def _landed(table: str) -> StepResult:
 
 
 def _months(flights: pd.DataFrame) -> Iterator[tuple[str, pa.Table]]:
-    """The table's rows by month of `landed_at`, oldest month first."""
+    """Yield the table's rows by month of `landed_at`, oldest month first."""
     import pandas as pd
     import pyarrow as pa
 
@@ -135,7 +135,7 @@ def _months(flights: pd.DataFrame) -> Iterator[tuple[str, pa.Table]]:
 
 
 def _schema() -> pa.Schema:
-    """Columns of the table. `flight_id` is the row's number in the data set's file, from 1; delays are minutes."""
+    """Return the table's columns. `flight_id` is the number of the row in the data set's file, from 1."""
     import pyarrow as pa
 
     instant, minutes = pa.timestamp("us", tz="UTC"), pa.int32()

@@ -1,6 +1,6 @@
-"""The support of the Spark engine is the part of a pipeline's meaning that it can replay; the reference has all of it.
+"""The pipelines that the Spark engine supports. The reference replay in `semantics` supports all pipelines.
 
-Checked before any work in Spark begins, so that nothing is replayed by other rules than those asked for.
+Support is checked before any work in Spark begins, so that no replay uses other rules than the pipeline's.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ WINDOW_JOIN_TRIGGERS = (TriggerKind.EVENT_TIME,)
 
 
 class UnsupportedPipelineError(ValueError):
-    """A pipeline that asks for what the Spark engine does not have."""
+    """A pipeline with a property that the Spark engine does not support."""
 
 
 def require_support(pipeline: Pipeline) -> None:
-    """Raise UnsupportedPipelineError if the engine lacks something that the pipeline asks for.
+    """Raise UnsupportedPipelineError if the engine does not support the pipeline.
 
-    Raises GeneratorError if the class of a custom watermark is not there, or cannot be made.
+    Raises GeneratorError if the class of a custom watermark does not exist, or has no instance.
     """
     if pipeline.join is not None:
         raise UnsupportedPipelineError(
-            f"asked to replay {pipeline.name} as windows, found a join; use interval_join or window_join"
+            f"join: pipeline {pipeline.name} defines a join, not windows. Call interval_join or window_join"
         )
     _require("windows.kind", pipeline.windows.kind, WINDOW_KINDS)
     _require("windows.trigger", pipeline.windows.trigger.kind, TRIGGERS)
     if pipeline.windows.is_session and pipeline.windows.per_epoch:
-        raise UnsupportedPipelineError("asked Spark for windows.late_panes 'per_epoch' of sessions; take it away")
+        raise UnsupportedPipelineError("windows.late_panes 'per_epoch': not supported for sessions. Remove it")
     if pipeline.watermark.alignment is not None and not pipeline.watermark.follows_rows:
         strategy = pipeline.watermark.strategy
         raise UnsupportedPipelineError(
-            f"cannot align partitions by watermark.strategy '{strategy}', which does not follow rows alone"
+            f"watermark.strategy '{strategy}': cannot align partitions, since it does not follow rows alone"
         )
     if pipeline.sources:
         _require_united(pipeline)
@@ -56,37 +56,37 @@ def require_support(pipeline: Pipeline) -> None:
 
 
 def require_firing(columns: Sequence[str], pipeline: Pipeline) -> None:
-    """Raise UnsupportedPipelineError if aggregates of rows with these columns ask for firings that cannot tell them."""
+    """Raise UnsupportedPipelineError if aggregates use pane columns that the trigger does not support."""
     spec = pipeline.windows
-    asked = pane_columns.asked(columns, pipeline)
-    if asked and not spec.is_session and not spec.trigger.is_default:
+    requested = pane_columns.requested(columns, pipeline)
+    if requested and not spec.is_session and not spec.trigger.is_default:
         raise UnsupportedPipelineError(
-            f"asked Spark for aggregates of {' and '.join(asked)} with windows.trigger '{spec.trigger.kind}', "
-            f"it has them with '{TriggerKind.EVENT_TIME}'"
+            f"windows.trigger '{spec.trigger.kind}': does not support aggregates of {' and '.join(requested)}. "
+            f"Use '{TriggerKind.EVENT_TIME}'"
         )
 
 
 def _require_united(pipeline: Pipeline) -> None:
     if pipeline.replay.order in (Order.COMMIT, Order.OFFSET):
         raise UnsupportedPipelineError(
-            f"asked Spark for several sources in the order '{pipeline.replay.order}', which is one table's own"
+            f"replay.order '{pipeline.replay.order}': not supported for several sources, since it orders one table"
         )
     for united in pipeline.sources:
         _require_generator(united.watermark)
 
 
 def require_interval_join(joining: JoiningPipeline) -> None:
-    """Raise UnsupportedPipelineError if the engine lacks something that one of two inputs asks for."""
+    """Raise UnsupportedPipelineError if the engine does not support one of the two inputs."""
     if joining.replay.order is Order.COMMIT:
-        raise UnsupportedPipelineError("asked Spark for a join in commit order, which it does not have")
+        raise UnsupportedPipelineError("replay.order 'commit': not supported for a join")
     if joining.replay.order is Order.OFFSET:
-        raise UnsupportedPipelineError("asked Spark for a join in the order of offsets, which it does not have")
+        raise UnsupportedPipelineError("replay.order 'offset': not supported for a join")
     for joined in joining.inputs:
         _require_generator(joined.watermark)
 
 
 def require_window_join(joining: JoiningPipeline, windows: Windows) -> None:
-    """Raise UnsupportedPipelineError if the engine lacks the windows, or something that one of two inputs asks for."""
+    """Raise UnsupportedPipelineError if the engine does not support the windows or one of the two inputs."""
     require_interval_join(joining)
     _require("windows.kind", windows.kind, WINDOW_KINDS)
     _require("windows.accumulation", windows.accumulation, WINDOW_JOIN_ACCUMULATIONS, " in a window join")
@@ -99,6 +99,6 @@ def _require_generator(watermark: Watermark) -> None:
         new_generator(watermark.generator, watermark.arguments)
 
 
-def _require(what: str, asked: str, there: Sequence[str], where: str = "") -> None:
-    if asked not in there:
-        raise UnsupportedPipelineError(f"asked Spark for {what} '{asked}'{where}, it has {', '.join(there)}")
+def _require(key: str, value: str, supported: Sequence[str], context: str = "") -> None:
+    if value not in supported:
+        raise UnsupportedPipelineError(f"{key} '{value}': not supported{context}. Use {' or '.join(supported)}")

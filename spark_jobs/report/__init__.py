@@ -1,4 +1,4 @@
-"""The report of a run: one HTML page that carries everything inside and asks nobody for anything."""
+"""The report of a run: one self-contained HTML page, without requests to any host."""
 
 from spark_jobs.report.data import ReportData
 from spark_jobs.report.page import render

@@ -1,8 +1,7 @@
-"""The bins of the lateness histogram: equally wide, of a length people think in, the allowed lateness among the edges.
+"""The bins of the lateness histogram: equally wide, of a common length, with the allowed lateness as an edge.
 
-Law: bin i is `[allowed + i*width, allowed + (i+1)*width)`, the first one cut at 0, so that no bin holds both rows that
-were taken and rows that were too late (rule 51). The bins reach as far as 99 of 100 late rows; the last one has no end
-where rows lie beyond.
+Law: bin i is `[allowed + i*width, allowed + (i+1)*width)`, and the first bin begins at 0. So no bin mixes accepted and
+too late rows (rule 51). The bins cover 99 of 100 late rows; the last bin is open-ended if rows lie beyond.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ def bins(rows_by_magnitude: Mapping[int, int], longest_ms: int, allowed_ms: int)
 
 
 def _covered(rows_by_magnitude: Mapping[int, int]) -> int:
-    """The smallest power of two below which 99 of 100 rows lie."""
+    """Return the smallest power of two that exceeds the lateness of 99 of 100 rows."""
     total, below = sum(rows_by_magnitude.values()), 0
     for magnitude in sorted(rows_by_magnitude):
         below += rows_by_magnitude[magnitude]

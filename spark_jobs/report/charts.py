@@ -1,7 +1,7 @@
 """The charts: Bokeh figures of a report's numbers.
 
-Law: nothing that a chart says comes from data but numbers. Names and values stand in the page around it, where they are
-escaped; a text in a figure could bring markup, or mathematics that is fetched from a network.
+Law: a chart contains only numbers from data. Names and values are on the page around it, where they are escaped. A text
+in a figure could contain markup, or mathematics that is fetched from a network.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ COMPLETENESS = "completeness-chart"
 
 
 def results_chart(index: int) -> str:
-    """Give the id of the chart of a result column."""
+    """Return the id of the chart of a result column."""
     return f"results-chart-{index}"
 
 
 def charts(data: ReportData) -> dict[str, figure]:
-    """Give the figures by the id of their place in the page; without those that would be empty."""
+    """Return the figures by the id of their place in the page; without those that would be empty."""
     drawn: dict[str, figure] = {}
     if data.watermark.firings or data.late.sample or data.too_late.sample:
         drawn.update(_watermark(data))
@@ -49,17 +49,17 @@ def charts(data: ReportData) -> dict[str, figure]:
     return drawn
 
 
-def _partitions(told: PartitionLines) -> figure:
-    """How far each partition stands behind arrival, numbered as in the table; a ring where it is idle."""
-    fires = np.array(told.fires_at_ms, dtype=np.float64)
-    marks = [_finite(line.watermark_ms) for line in told.lines]
-    behind = [fires - mark for mark in (np.array(told.watermark_ms, dtype=np.float64), *marks)]
-    known = [b[np.isfinite(b)] for b in behind]
-    unit_ms, unit = unit_for(int(max((b.max() for b in known if len(b)), default=0)))
+def _partitions(partitions: PartitionLines) -> figure:
+    """Draw the distance of each partition behind arrival, numbered as in the table; a ring marks an idle partition."""
+    fires = np.array(partitions.fires_at_ms, dtype=np.float64)
+    marks = [_finite(line.watermark_ms) for line in partitions.lines]
+    distances = [fires - mark for mark in (np.array(partitions.watermark_ms, dtype=np.float64), *marks)]
+    finite = [d[np.isfinite(d)] for d in distances]
+    unit_ms, unit = unit_for(int(max((d.max() for d in finite if len(d)), default=0)))
     fig = new_figure(
         "Arrival time (UTC)", f"Behind arrival ({unit})", height=340, x_axis_type="datetime", x_range=DataRange1d()
     )
-    for number, (line, own) in enumerate(zip(told.lines, behind[1:], strict=True), start=1):
+    for number, (line, own) in enumerate(zip(partitions.lines, distances[1:], strict=True), start=1):
         columns: dict[str, Any] = {"fires": fires, "behind": own / unit_ms, "number": np.full(len(fires), number)}
         source = ColumnDataSource(columns)
         drawn = fig.step("fires", "behind", source=source, mode="after", line_width=1.2)
@@ -72,18 +72,18 @@ def _partitions(told: PartitionLines) -> figure:
             end = at[-1]
             label = fig.text([fires[end]], [own[end] / unit_ms], [str(number)], x_offset=4, text_baseline="middle")
             label.glyph.update(text_font_size="12px", text_color=PALETTE["on-time"].light)
-    whole = ColumnDataSource({"fires": fires, "behind": behind[0] / unit_ms})
+    whole = ColumnDataSource({"fires": fires, "behind": distances[0] / unit_ms})
     give_role(fig.step("fires", "behind", source=whole, mode="after", line_width=2).glyph, "watermark")
     return fig
 
 
-def _some(columns: dict[str, Any], which: np.ndarray[Any, np.dtype[np.bool_]]) -> dict[str, Any]:
-    return {name: values[which] for name, values in columns.items()}
+def _some(columns: dict[str, Any], mask: np.ndarray[Any, np.dtype[np.bool_]]) -> dict[str, Any]:
+    return {name: values[mask] for name, values in columns.items()}
 
 
-def _completeness(told: Completeness) -> figure:
-    taken, missed = (np.array(rows, dtype=np.float64) for rows in (told.taken, told.missed))
-    share = 100 * taken / np.maximum(taken + missed, 1)
+def _completeness(completeness: Completeness) -> figure:
+    in_results, too_late = (np.array(rows, dtype=np.float64) for rows in (completeness.taken, completeness.missed))
+    share = 100 * in_results / np.maximum(in_results + too_late, 1)
     lowest = max(0.0, float(share.min()) - 1)
     fig = new_figure(
         "Window start (UTC)",
@@ -93,8 +93,8 @@ def _completeness(told: Completeness) -> figure:
         x_range=DataRange1d(),
         y_range=Range1d(start=lowest, end=100.2),
     )
-    starts, ends = np.array(told.starts_ms), np.array(told.ends_ms)
-    source = ColumnDataSource({"start": starts, "end": ends, "share": share, "missed": missed})
+    starts, ends = np.array(completeness.starts_ms), np.array(completeness.ends_ms)
+    source = ColumnDataSource({"start": starts, "end": ends, "share": share, "missed": too_late})
     renderers: list[Any] = [fig.step("start", "share", source=source, mode="after", line_width=1.5)]
     if len(share) <= FEW:
         renderers = [*renderers, fig.scatter("start", "share", source=source, size=5)]
@@ -106,7 +106,7 @@ def _completeness(told: Completeness) -> figure:
 
 
 def _watermark(data: ReportData) -> dict[str, figure]:
-    """The line and the marks twice: as they are, and as the distance behind the arrival clock."""
+    """Draw the line and the marks in two figures: in event time, and as the distance behind the arrival clock."""
     fires = np.array(data.watermark.fires_at_ms, dtype=np.float64)
     reached = np.array(data.watermark.watermark_ms, dtype=np.float64)
     samples = {"late": _marks(data.late), "too-late": _marks(data.too_late)}
@@ -141,7 +141,7 @@ def _watermark(data: ReportData) -> dict[str, figure]:
 
 
 def _draw_marks(places: list[tuple[figure, str]], source: ColumnDataSource, role: str, count: int) -> None:
-    """One sample of late rows in both figures; the more marks, the smaller."""
+    """Draw one sample of late rows in both figures; the more marks, the smaller each is."""
     size = 8 if count <= FEW else 6 if count <= 500 else 4
     tips = [
         ("rows", "@rows{0,0}"),
@@ -157,7 +157,7 @@ def _draw_marks(places: list[tuple[figure, str]], source: ColumnDataSource, role
 
 
 def _marks(marks: LateMarks) -> dict[str, Any]:
-    """The sample as columns; `last` is the last millisecond of the window, the instant that lateness is judged by."""
+    """Return the sample as columns; `last` is the last millisecond of the window, which decides lateness."""
     ends = np.array([m.window_end_ms for m in marks.sample], dtype=np.float64)
     return {
         "arrived": np.array([m.arrived_ms for m in marks.sample], dtype=np.float64),
@@ -172,7 +172,7 @@ def _marks(marks: LateMarks) -> dict[str, Any]:
 def _lateness(lateness: Lateness, allowed_ms: int | None) -> figure:
     unit_ms, unit = unit_for(lateness.edges_ms[-1])
     edges = np.array(lateness.edges_ms, dtype=np.float64) / unit_ms
-    # Begins a little before 0, where the watermark is drawn.
+    # The axis begins a little before 0, where the watermark is drawn.
     ranges = {"x_range": Range1d(start=-float(edges[-1]) / 64, end=float(edges[-1])), "y_range": DataRange1d(start=0)}
     fig = new_figure(f"Watermark past window end ({unit})", "Rows", height=300, **ranges)
     fig.yaxis.ticker = BasicTicker(min_interval=1)
@@ -191,14 +191,14 @@ def _lateness(lateness: Lateness, allowed_ms: int | None) -> figure:
 
 
 def _stand(fig: figure, location: float, role: str, dash: list[int]) -> None:
-    """Draw a line from bottom to top."""
+    """Draw a vertical line over the whole height."""
     line = Span(location=location, dimension="height", line_width=2, line_dash=dash, level="overlay")
     give_role(line, role)
     fig.add_layout(line)
 
 
 def _results(results: Results) -> dict[str, figure]:
-    """A chart a series, one below the other, moving together."""
+    """Draw a chart for each series; the charts share the axis of time."""
     starts, breaks = np.array(results.starts_ms, dtype=np.float64), _breaks(results)
     shared: dict[str, Any] = {"x_range": DataRange1d()}
     figures = {}
@@ -215,7 +215,7 @@ def _results(results: Results) -> dict[str, figure]:
         line = fig.line("start", "value", source=source, line_width=1.5)
         give_role(line.glyph, "result")
         renderers: list[Any] = [line]
-        # A lonely point between two gaps has no line: while there are few, every point is marked.
+        # A single point between two gaps has no line: while there are few points, each is marked.
         if len(starts) <= FEW or len(breaks) > len(starts) / 4:
             points = fig.scatter("start", "value", source=source, size=4)
             give_role(points.glyph, "result")
@@ -228,11 +228,11 @@ def _results(results: Results) -> dict[str, figure]:
 
 
 def _breaks(results: Results) -> list[int]:
-    """Where windows without a result lie between two points: a line there would say something about them."""
+    """Return the positions of gaps between points, where windows have no result and no line is drawn."""
     pairs = zip(results.ends_ms[:-1], results.starts_ms[1:], strict=True)
     return [i + 1 for i, (end, start) in enumerate(pairs) if start > end]
 
 
 def _finite(values: Sequence[float | None]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    found = np.array([np.nan if v is None else v for v in values], dtype=np.float64)
-    return np.where(np.isfinite(found), found, np.nan)
+    numbers = np.array([np.nan if v is None else v for v in values], dtype=np.float64)
+    return np.where(np.isfinite(numbers), numbers, np.nan)

@@ -1,7 +1,7 @@
-"""What a report shows, as plain values: small whatever the size of the run, and independent of Spark.
+"""The data of a report: plain values, independent of Spark, and small for a run of any size.
 
-Instants are milliseconds since 1970, UTC, and carry `_ms` in their names; windows are half-open. Where a picture stands
-for more than it holds (a thinned line, a sample, a point of several windows), the number it stands for is beside it.
+Instants are milliseconds since 1970, UTC, and carry `_ms` in their names; windows are half-open. A picture may
+represent more than it shows: a thinned line, a sample, a point of several windows. Then the data has the full number.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from enum import StrEnum
 
 @dataclass(frozen=True)
 class StepFacts:
-    """One step of the run, as the ledger tells it."""
+    """One step of the run, as recorded in the ledger."""
 
     step: str
     state: str
@@ -24,9 +24,9 @@ class StepFacts:
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What was run, and where it went; `interval_*` None is without bound, `versions` are those of published tables.
+    """The run: its source and its lake. `interval_*` None is without bound, `versions` are those of published tables.
 
-    `accepted`: who has taken it although checks have failed, and why; None if nobody has.
+    `accepted`: the person who accepted failed checks, and the reason; None otherwise.
     """
 
     run_id: str
@@ -50,7 +50,7 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting of the pipeline file: its dotted name and its value as people write it."""
+    """One setting of the pipeline file: its dotted name, and its value as in the file."""
 
     name: str
     value: str
@@ -60,8 +60,8 @@ class Setting:
 class WatermarkLine:
     """The watermark at the emissions that fired windows, in the order of arrival.
 
-    The line stands for `firings` emissions. Not on it: `at_end` windows that the end of the input fired, and
-    `still_open` ones that nothing fired.
+    The line represents `firings` emissions. Not on the line are `at_end` windows that the end of the input fired, and
+    `still_open` windows that have not fired.
     """
 
     fires_at_ms: tuple[int, ...] = ()
@@ -75,7 +75,7 @@ class WatermarkLine:
 class PartitionLine:
     """The watermark of one source partition at each drawn emission, None before it had one.
 
-    It is idle where it stands behind the watermark of all: those that are not idle hold that back.
+    A partition is idle where its watermark is below the combined watermark, which active partitions hold back.
     """
 
     name: str
@@ -85,9 +85,9 @@ class PartitionLine:
 
 @dataclass(frozen=True)
 class PartitionLines:
-    """The watermarks of those source partitions that stood farthest behind, of `partitions` in all.
+    """The watermarks of the source partitions that were farthest behind arrival, of `partitions` in all.
 
-    They are known at the `emissions` that fired windows, and told at some of these: `fires_at_ms`, `watermark_ms`.
+    `emissions` fired windows; the watermarks at some of these emissions are given: `fires_at_ms`, `watermark_ms`.
     """
 
     fires_at_ms: tuple[int, ...] = ()
@@ -99,7 +99,7 @@ class PartitionLines:
 
 @dataclass(frozen=True)
 class Completeness:
-    """Rows of windows over time: those that results hold, and those that came too late for them."""
+    """Rows of windows over time: rows in results (`taken`), and too late rows (`missed`)."""
 
     starts_ms: tuple[int, ...] = ()
     ends_ms: tuple[int, ...] = ()
@@ -120,7 +120,7 @@ class LateMark:
 
 @dataclass(frozen=True)
 class LateMarks:
-    """An even sample of the `marks` that the `rows` late rows make."""
+    """An even sample of the `marks` of the `rows` late rows."""
 
     rows: int = 0
     marks: int = 0
@@ -129,9 +129,9 @@ class LateMarks:
 
 @dataclass(frozen=True)
 class Lateness:
-    """Late rows by how far the watermark stood past their window's last millisecond when they came.
+    """Late rows by lateness: the watermark before the row minus the last millisecond of its window.
 
-    Bin i is `[edges_ms[i], edges_ms[i+1])`; with `open_ended` the last one has no end. The allowed lateness is an edge.
+    Bin i is `[edges_ms[i], edges_ms[i+1])`; with `open_ended` the last bin has no end. The allowed lateness is an edge.
     """
 
     edges_ms: tuple[int, ...] = ()
@@ -142,7 +142,7 @@ class Lateness:
 
 
 class Combined(StrEnum):
-    """How the values of several keys and windows became one point."""
+    """The function that combines the values of several keys and windows into one point."""
 
     SUM = "sum"
     MEAN = "mean"
@@ -152,7 +152,7 @@ class Combined(StrEnum):
 
 @dataclass(frozen=True)
 class Series:
-    """One result column over time, a value a point; None where no key had one."""
+    """One result column over time, a value for each point; None if no key had a value."""
 
     name: str
     combined: Combined
@@ -163,8 +163,8 @@ class Series:
 class Results:
     """Results over time: point i covers the windows in `[starts_ms[i], ends_ms[i])`.
 
-    The points stand for `windows` windows, `windows_per_point` each but the last. `not_drawn` names result columns that
-    are no numbers, or too many.
+    The points represent `windows` windows, `windows_per_point` for each point except the last. `not_drawn` names the
+    result columns that are not numeric, or exceed the number of charts.
     """
 
     starts_ms: tuple[int, ...] = ()
@@ -177,7 +177,7 @@ class Results:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One check of the audit; `examples` are some of what breaks it, as JSON or text."""
+    """One check of the audit; `examples` are some of the rows that fail it, as JSON or text."""
 
     suite: str
     expectation: str
@@ -189,7 +189,7 @@ class CheckResult:
 
 @dataclass(frozen=True)
 class TooLateWindow:
-    """A window by the rows that it took no more, and the largest distance of one of them behind the watermark."""
+    """A window with its too late rows, and the largest distance of such a row behind the watermark."""
 
     window_start_ms: int
     window_end_ms: int
@@ -199,7 +199,7 @@ class TooLateWindow:
 
 @dataclass(frozen=True)
 class TooLateKey:
-    """A key by the rows that no window took; a null in the key is None."""
+    """A key with its too late rows; a null in the key is None."""
 
     key: tuple[str | None, ...]
     rows: int
@@ -208,7 +208,7 @@ class TooLateKey:
 
 @dataclass(frozen=True)
 class LackingWindow:
-    """A (key, window) of `rows` rows, of which the job has shown `missed` in no pane; a null in the key is None."""
+    """A (key, window) of `rows` rows, of which `missed` are in no pane; a null in the key is None."""
 
     key: tuple[str | None, ...]
     window_start_ms: int
@@ -220,9 +220,9 @@ class LackingWindow:
 
 @dataclass(frozen=True)
 class Cost:
-    """What the watermark cost: of `windows` windows of a key `lacking` lack a row, `not_shown` have no result at all.
+    """The cost of the watermark: of `windows` (key, window) pairs, `lacking` lack a row, `not_shown` have no result.
 
-    They lack `missed` rows together; `worst` are some of them, those that lack the largest share of their rows first.
+    Together they lack `missed` rows. `worst` are some of them, by the share of rows that they lack, largest first.
     """
 
     windows: int = 0
@@ -234,7 +234,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Alternative:
-    """What the same rows give with another bound and another lateness."""
+    """The numbers of on-time and late rows with another bound and another lateness."""
 
     out_of_orderness: str
     allowed_lateness: str
@@ -245,10 +245,9 @@ class Alternative:
 
 @dataclass(frozen=True)
 class JoinFacts:
-    """What a run has joined: its inputs by their names; `between`, how far apart rows of a pair may be.
+    """The join of a run: the names of its inputs, and `between`, the allowed distance of rows of a pair.
 
-    `between` is None where rows join that share a window. The counts of the ledger have each input's own as
-    `<count>_of_<name>`.
+    `between` is None for a window join. The ledger has the counts of each input as `<count>_of_<name>`.
     """
 
     names: tuple[str, str]
@@ -262,14 +261,17 @@ class JoinFacts:
 
 @dataclass(frozen=True)
 class ReportData:
-    """Everything on the page. `counts` has the names of the ledger; a name that is missing was not counted.
+    """The data of the whole page.
 
-    `bounds_ms`: how far the watermark stays behind the newest row, each length once that a source has; none where one
-    is not bounded so. With `overlapping` windows a late row is among the late marks and in the histogram once for each
-    window that took it late. `waits`: windows fire at their end, and not before. `late_rows_fire`: each late row fires
-    its window, so that late marks are late rows; otherwise they are late firings. `closes`: a window has an end, behind
-    which rows are too late for it. `keeps_late`: those rows are in `late_events`; otherwise they are counted alone.
-    `join`: results are pairs. `cost` is there in the mode complete alone.
+    - `counts`: the counts of the ledger, by name; a missing name was not counted
+    - `bounds_ms`: the distinct out-of-orderness bounds of the sources; empty if a source has none
+    - `overlapping`: windows overlap; a late row is in the marks and the histogram once for each window that accepts it
+    - `waits`: windows fire at their end, and not before
+    - `late_rows_fire`: each late row fires its window, so late marks are late rows; otherwise they are late firings
+    - `closes`: a window's state ends, and later rows are too late
+    - `keeps_late`: too late rows are in `late_events`; otherwise they are only counted
+    - `join`: results are pairs
+    - `cost`: only in the mode complete
     """
 
     pipeline: str

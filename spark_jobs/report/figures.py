@@ -1,6 +1,6 @@
-"""A figure of Bokeh as all pages draw it: its frame, its tools, its colours, and what it tells under the mouse.
+"""The common look of Bokeh figures on all pages: frame, tools, colours and tooltips.
 
-Colours are roles of the palette, given as tags: the page paints them for the scheme of its reader.
+Colours are roles of the palette, set as tags: the page applies them for the reader's colour scheme.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _Mode = Literal["mouse", "vline"]
 
 
 def new_figure(x_label: str, y_label: str, *, height: int, **more: Any) -> figure:
-    """Make an empty figure that fills its place and is as high as it says, in pixels; `more` is Bokeh's."""
+    """Return an empty figure of the page's width and of `height` pixels; `more` are arguments of Bokeh."""
     fig = figure(
         height=height,
         min_width=240,
@@ -48,7 +48,7 @@ def new_figure(x_label: str, y_label: str, *, height: int, **more: Any) -> figur
 
 
 def give_role(model: Model, role: str) -> None:
-    """Colour a model; its tag says which colour to take on paper of the other scheme."""
+    """Colour a model; its tag is the role, from which the page derives the colour of the other scheme."""
     model.tags = [role]
     for name in ("line_color", "fill_color"):
         if name in model.properties():
@@ -60,7 +60,7 @@ def give_role(model: Model, role: str) -> None:
 def add_hover(
     fig: figure, renderers: list[Any], tips: list[tuple[str, str]], *instants: str, mode: _Mode = "mouse"
 ) -> None:
-    """Tell `tips` of what is drawn; the columns `instants` are milliseconds since 1970."""
+    """Add a tooltip with `tips` to the renderers; the columns `instants` are milliseconds since 1970."""
     fig.add_tools(
         HoverTool(
             renderers=renderers,

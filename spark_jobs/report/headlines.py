@@ -1,7 +1,7 @@
-"""The headline numbers: what the run came to, each with a sentence on what it means.
+"""The headline numbers of a run, each with a sentence on its meaning.
 
-Law (B8): rows read = on time + late + too late + invalid + filtered + without window. The page says whether the run's
-numbers add up; only windows with gaps between them leave rows without one.
+Law (semantics B8): rows read = on time + late + too late + invalid + filtered + without window. The page shows whether
+the numbers of the run add up. Only windows with gaps leave rows without a window.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _STATES: dict[str, tuple[str, str, str]] = {
 
 @dataclass(frozen=True)
 class Headline:
-    """One number: what it counts, how it is written, its part of the whole if it has one, and what it means."""
+    """One number: its label, its text, its share of the whole if it has one, and its meaning."""
 
     label: str
     value: str
@@ -45,7 +45,7 @@ class Headline:
 
 @dataclass(frozen=True)
 class Part:
-    """One fate of rows as a part of all rows read: `x` and `width` in per cent."""
+    """One class of rows as a part of all rows read: `x` and `width` in per cent."""
 
     label: str
     role: str
@@ -57,7 +57,7 @@ class Part:
 
 @dataclass(frozen=True)
 class State:
-    """How far the run came: a word, its role among the colours, and what that means."""
+    """The state of the run: a word, its role among the colours, and its meaning."""
 
     word: str
     role: str
@@ -65,22 +65,22 @@ class State:
 
 
 def state(name: str) -> State:
-    """Give the state of a run by the name that the ledger has for it."""
+    """Return the state of a run by the name that the ledger has for it."""
     word, role, meaning = _STATES.get(name, (name, "warn", "a state unknown to this report"))
     return State(word, role, meaning)
 
 
 def verdict(data: ReportData) -> str:
-    """Say in a sentence or two what came out."""
+    """Return the outcome of the run in one or two sentences."""
     failed = sum(not check.success for check in data.checks)
-    told = _repaired(data) + _rows_told(data)
+    sentences = _repaired(data) + _rows(data)
     if failed:
-        told += f" {number(failed)} of {number(len(data.checks))} checks failed."
-    return told
+        sentences += f" {number(failed)} of {number(len(data.checks))} checks failed."
+    return sentences
 
 
 def _repaired(data: ReportData) -> str:
-    """What a repair has taken in."""
+    """Return the sentence on the rows that a repair has added."""
     windows, rows = (data.counts.get(f"repaired_{name}", 0) for name in ("windows", "rows"))
     if not windows:
         return ""
@@ -88,26 +88,26 @@ def _repaired(data: ReportData) -> str:
     return f"A repair: {closed} had missed {number(rows)} {'row' if rows == 1 else 'rows'}, taken in now. "
 
 
-def _rows_told(data: ReportData) -> str:
+def _rows(data: ReportData) -> str:
     read = data.counts.get("rows_read")
     if read is None:
         return "No row has been counted: the run did not come to its replay."
     if read == 0:
         return "The run read no rows, so there are no windows and no results."
     on_time, late, too_late = (data.counts.get(name, 0) for name in ("on_time", "late", "too_late"))
-    told = f"Of {number(read)} rows read, {number(on_time)} ({share(on_time, read)}) came on time"
+    on_time_part = f"Of {number(read)} rows read, {number(on_time)} ({share(on_time, read)}) came on time"
     if not late and not too_late:
-        return f"{told}; no row came late."
+        return f"{on_time_part}; no row came late."
     if data.join is not None and data.join.by_interval:
-        return f"{told}, {number(too_late)} ({share(too_late, read)}) came late and joined nothing."
+        return f"{on_time_part}, {number(too_late)} ({share(too_late, read)}) came late and joined nothing."
     return (
-        f"{told}, {number(late)} ({share(late, read)}) came late and were taken, "
+        f"{on_time_part}, {number(late)} ({share(late, read)}) came late and were taken, "
         f"{number(too_late)} ({share(too_late, read)}) came too late."
     )
 
 
 def headlines(data: ReportData) -> tuple[Headline, ...]:
-    """Give the headline numbers in the order in which rows meet their fates."""
+    """Return the headline numbers: rows by class, results, checks, seconds."""
     counts, read = data.counts, data.counts.get("rows_read", 0)
     allowed = duration(data.allowed_lateness_ms) if data.allowed_lateness_ms else ""
     passed = sum(check.success for check in data.checks)
@@ -117,7 +117,7 @@ def headlines(data: ReportData) -> tuple[Headline, ...]:
         Headline("rows read", number(counts.get("rows_read")), "Rows of the source that belong to this run."),
         *(
             Headline(label, number(counts.get(name)), meanings[name], share(counts.get(name, 0), read), role)
-            for name, label, role in _fates(data)
+            for name, label, role in _classes(data)
         ),
         *_results(data),
         *_cost(data),
@@ -133,7 +133,7 @@ def _meanings(data: ReportData, allowed: str) -> dict[str, str]:
     always = {
         "on_time": "Came before the watermark had passed the last millisecond of their window.",
         "late": _late(data, allowed),
-        "too_late": f"Came when their window was closed for good; {_kept(data)}.",
+        "too_late": f"Came when their window was closed for good; {_storage(data)}.",
         "invalid": "Have no usable event or arrival time; kept in invalid_events.",
         "filtered": "Were dropped by the pipeline's own condition.",
         "unassigned": "Lie between two windows and were not too late: as in Flink, no table holds them.",
@@ -169,16 +169,17 @@ def _cost(data: ReportData) -> tuple[Headline, ...]:
 
 
 def cost(data: ReportData) -> str | None:
-    """Say in a sentence what the watermark cost; None if the run did not ask."""
+    """Return the cost of the watermark in a sentence; None if the run did not compute it."""
     if data.cost is None:
         return None
-    told = data.cost
-    if not told.lacking:
-        return f"Nothing: the results of all {number(told.windows)} windows are those of all of their rows."
+    windows_cost = data.cost
+    if not windows_cost.lacking:
+        return f"Nothing: the results of all {number(windows_cost.windows)} windows are those of all of their rows."
     return (
-        f"Of {number(told.windows)} windows of a key {number(told.lacking)} ({share(told.lacking, told.windows)}) lack "
-        f"{number(told.missed)} rows that were too late or that no firing showed; {number(told.not_shown)} of them "
-        "have no result at all. What all rows say is in complete_results."
+        f"Of {number(windows_cost.windows)} windows of a key {number(windows_cost.lacking)} "
+        f"({share(windows_cost.lacking, windows_cost.windows)}) lack {number(windows_cost.missed)} rows "
+        f"that were too late or that no firing showed; {number(windows_cost.not_shown)} of them "
+        "have no result at all. complete_results has the results of all rows."
     )
 
 
@@ -192,7 +193,7 @@ def _late(data: ReportData, allowed: str) -> str:
     return f"{came}, within the allowed lateness of {allowed}{again}."
 
 
-def _kept(data: ReportData) -> str:
+def _storage(data: ReportData) -> str:
     return "kept in late_events" if data.keeps_late else "counted, and kept nowhere"
 
 
@@ -204,30 +205,30 @@ def _firings(data: ReportData) -> str:
 
 
 def parts(data: ReportData) -> tuple[Part, ...]:
-    """Give the fates that rows met, as parts of a bar."""
-    found: list[Part] = []
+    """Return the classes of rows as parts of a bar."""
+    bar: list[Part] = []
     at = 0.0
-    counted = [(label, role, data.counts.get(name, 0)) for name, label, role in _fates(data)]
+    counted = [(label, role, data.counts.get(name, 0)) for name, label, role in _classes(data)]
     total = sum(rows for _, _, rows in counted)
     for label, role, rows in counted:
         if rows:
             width = 100 * rows / total
-            found.append(Part(label, role, rows, share(rows, total), round(at, 4), round(width, 4)))
+            bar.append(Part(label, role, rows, share(rows, total), round(at, 4), round(width, 4)))
             at += width
-    return tuple(found)
+    return tuple(bar)
 
 
-def _fates(data: ReportData) -> tuple[tuple[str, str, str], ...]:
+def _classes(data: ReportData) -> tuple[tuple[str, str, str], ...]:
     return (*_PARTS, _WITHOUT) if data.counts.get("unassigned") else _PARTS
 
 
 def conservation(data: ReportData) -> str | None:
-    """Say whether every row read met one fate; None if rows were not counted."""
+    """Return whether every row read is in exactly one class, in words; None if rows were not counted."""
     if "rows_read" not in data.counts:
         return None
-    read, met = data.counts["rows_read"], sum(data.counts.get(name, 0) for name, _, _ in _fates(data))
+    read, met = data.counts["rows_read"], sum(data.counts.get(name, 0) for name, _, _ in _classes(data))
     if read == met:
-        *labels, last = (label for _, label, _ in _fates(data))
+        *labels, last = (label for _, label, _ in _classes(data))
         return f"The numbers add up: every row read is exactly one of {', '.join(labels)} and {last}."
     return f"The numbers do not add up: {number(read)} rows were read, but {number(met)} are accounted for."
 

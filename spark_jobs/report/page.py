@@ -1,7 +1,7 @@
-"""The page: one HTML text that needs nothing else, safe whatever the data says, and under 3 MB.
+"""The page: one self-contained HTML text, safe for any data, and under 3 MB.
 
-What runs in it is named by its hash in the page's own policy, which also forbids every request: markup that came in
-with data could neither run nor call home, even if it were not escaped. Lists of unknown length are cut, and say so.
+The page's content security policy lists its scripts by hash and forbids every request. So markup in data could neither
+run nor send a request, even if it were not escaped. Lists of unknown length are cut, with a note of the rest.
 """
 
 # ruff: noqa: S704  what is marked as safe is this project's own text or Bokeh's
@@ -22,7 +22,7 @@ _CHECKS, _SETTINGS, _ALTERNATIVES, _REASONS, _STEPS, _TABLES = 200, 200, 60, 20,
 
 
 def render(data: ReportData) -> str:
-    """Give the page of a report."""
+    """Return the page of a report."""
     drawn = charts(data)
     scripts = [bokeh_script(), template_text("charts.js")] if drawn else []
     template = environment().get_template("page.html")
@@ -60,6 +60,6 @@ def _failing_first(checks: tuple[CheckResult, ...]) -> list[CheckResult]:
 def _policy(scripts: list[str]) -> str:
     hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
     sources = " ".join(f"'sha256-{value}'" for value in hashes) or "'none'"
-    # Bokeh styles what it draws by itself, and its icons are data.
+    # Bokeh sets styles inline, and its icons are data URLs.
     allowed = f"script-src {sources}; style-src 'unsafe-inline'; img-src data: blob:"
     return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"

@@ -1,8 +1,8 @@
 """The colours of a report: each role once for light and once for dark paper, for the page and its charts alike.
 
 Law: text has a contrast of at least 4.5 to its paper, what a chart draws at least 3 (WCAG 2.2, 1.4.3 and 1.4.11).
-What a chart draws has one colour that does for both papers, so that it need not be drawn again to be printed. Colour
-never tells anything alone: marks differ in shape, bars in hatching, states in words.
+A chart has the same colours on both papers, so that it is not drawn again to be printed. Colour is never the only
+difference: marks also differ in shape, bars in hatching, states in words.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ PALETTE: dict[str, Colour] = {
 
 
 def variables(*, dark: bool) -> str:
-    """Give the palette as CSS declarations."""
+    """Return the palette as CSS declarations."""
     return " ".join(f"--{role}: {colour.dark if dark else colour.light};" for role, colour in PALETTE.items())
 
 
 def scheme(*, dark: bool) -> dict[str, str]:
-    """Give the palette as role and #rrggbb."""
+    """Return the palette as role and #rrggbb."""
     return {role: colour.dark if dark else colour.light for role, colour in PALETTE.items()}

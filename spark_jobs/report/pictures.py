@@ -1,6 +1,6 @@
-"""What each chart says in words and in a small table, for those who do not see it, or see it on paper.
+"""Pictures: each chart as sentences and as a small table, for readers who cannot see it, or print it.
 
-A summary tells extent, extremes, and what the chart leaves out; a table holds a few rows of the chart's own numbers.
+A summary has the extent, the extremes, and the omissions of the chart; a table has a few of the chart's numbers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MANNER = {
 
 @dataclass(frozen=True)
 class Sign:
-    """One sign of a chart: its shape (line, dashed, circle, cross, bar, hatched), its role, and what it stands for."""
+    """One sign of a chart: its shape (line, dashed, circle, cross, bar, hatched), its role, and what it represents."""
 
     shape: str
     role: str
@@ -46,7 +46,7 @@ class Sign:
 
 @dataclass(frozen=True)
 class Picture:
-    """A chart's place in the page: its id, its signs, what it says, and a table of it.
+    """A chart on the page: its id, its signs, its summary, and a table of it.
 
     `name` and `manner` are those of a result column; other charts are named by their headings.
     """
@@ -62,57 +62,58 @@ class Picture:
 
 
 def watermark(data: ReportData) -> Picture:
-    """Tell the watermark against arrival time."""
+    """Return the picture of the watermark against arrival time."""
     return Picture(
         charts.WATERMARK,
         _signs(data, edge=data.allowed_lateness_ms > 0),
-        (*_line_told(data), *_marks_told(data)),
+        (*_line_summary(data), *_marks_summary(data)),
         *_line_table(data),
     )
 
 
 def distance(data: ReportData) -> Picture:
-    """Tell how far the watermark and the late rows stood behind arrival."""
+    """Return the picture of the distances of the watermark and of late rows behind arrival."""
     behind = _behind(data)
-    told = ["The same line and marks as distances behind the arrival clock, which shows what a long diagonal hides."]
+    summary = ["The same line and marks as distances behind the arrival clock, which shows what a long diagonal hides."]
     if behind:
-        told.append(f"The watermark stood from {duration(min(behind))} to {duration(max(behind))} behind arrival.")
-    return Picture(charts.DISTANCE, _signs(data, edge=False), tuple(told), *_line_table(data))
+        summary.append(f"The watermark stood from {duration(min(behind))} to {duration(max(behind))} behind arrival.")
+    return Picture(charts.DISTANCE, _signs(data, edge=False), tuple(summary), *_line_table(data))
 
 
 def lateness(data: ReportData) -> Picture:
-    """Tell the histogram of lateness."""
+    """Return the histogram of lateness."""
     bins = data.lateness
     late, too_late = sum(bins.late), sum(bins.too_late)
     allowed, longest = duration(data.allowed_lateness_ms), duration(bins.longest_ms)
-    what = "rows were taken" if data.late_rows_fire else "firings stand for the late rows that were taken"
-    told = [
+    accepted = "rows were taken" if data.late_rows_fire else "firings stand for the late rows that were taken"
+    summary = [
         f"How far the watermark already stood past {_judged_by(data)} when the row came.",
         f"The solid line at 0 is the watermark{_held_behind(data)}: what comes before it is on time.",
-        f"{number(late)} late {what}, {number(too_late)} were too late; the longest lateness is {longest}.",
-        f"The dashed line is the allowed lateness, {allowed}: from there on a row is too late."
+        f"{number(late)} late {accepted}, {number(too_late)} were too late; the longest lateness is {longest}.",
+        f"The dashed line is the allowed lateness, {allowed}: from it on a row is too late."
         if data.closes
         else "No row is too late: a window takes all that come.",
     ]
     if data.overlapping:
-        told.append(_OVERLAPPING)
+        summary.append(_OVERLAPPING)
     if bins.open_ended:
-        told.append(f"The last bar holds everything from {duration(bins.edges_ms[-2])} on.")
+        summary.append(f"The last bar holds everything from {duration(bins.edges_ms[-2])} on.")
     rows = []
     edges = zip(bins.edges_ms[:-1], bins.edges_ms[1:], strict=True)
-    for i, ((start, end), taken, missed) in enumerate(zip(edges, bins.late, bins.too_late, strict=True)):
+    for i, ((start, end), accepted_rows, missed_rows) in enumerate(zip(edges, bins.late, bins.too_late, strict=True)):
         last = bins.open_ended and i == len(bins.late) - 1
-        if taken or missed:
-            rows.append((duration(start), "and more" if last else duration(end), number(taken), number(missed)))
+        if accepted_rows or missed_rows:
+            until = "and more" if last else duration(end)
+            rows.append((duration(start), until, number(accepted_rows), number(missed_rows)))
     head = ("from", "to, exclusive", "late rows" if data.late_rows_fire else "late firings", "too late rows")
     bars = (Sign("bar", "late", "late, taken"), Sign("hatched", "too-late", "too late"))
     edge = (Sign("dashed", "ink", "allowed lateness"),) if data.closes else ()
     signs = (Sign("line", "watermark", "watermark"), *bars, *edge)
-    return Picture(charts.LATENESS, signs, tuple(told), "Rows by lateness", head, tuple(rows))
+    return Picture(charts.LATENESS, signs, tuple(summary), "Rows by lateness", head, tuple(rows))
 
 
 def _held_behind(data: ReportData) -> str:
-    """What holds the watermark back, where that is a bound."""
+    """Return the part of the sentence on the out-of-orderness bound, if there is one."""
     if not data.bounds_ms:
         return ""
     bounds = " or ".join(duration(bound) for bound in data.bounds_ms)
@@ -125,22 +126,22 @@ def _judged_by(data: ReportData) -> str:
 
 
 def partitions(data: ReportData) -> Picture:
-    """Tell the watermarks of source partitions; the table names what the chart numbers."""
-    told = data.partitions
-    drawn, there = number(len(told.lines)), number(told.partitions)
+    """Return the picture of the watermarks of source partitions; the table names the partitions by number."""
+    partition_lines = data.partitions
+    drawn, total = number(len(partition_lines.lines)), number(partition_lines.partitions)
     words = [
         (
             "The watermark of all is that of the slowest partition that is not idle: what stands still above the thick "
             "line holds nothing back, and is marked as idle."
         ),
-        f"All {there} partitions are drawn."
-        if len(told.lines) == told.partitions
-        else f"{drawn} of {there} partitions are drawn, those farthest behind on average.",
+        f"All {total} partitions are drawn."
+        if len(partition_lines.lines) == partition_lines.partitions
+        else f"{drawn} of {total} partitions are drawn, those farthest behind on average.",
     ]
-    if told.emissions > len(told.fires_at_ms):
-        points, known = number(len(told.fires_at_ms)), number(told.emissions)
-        words.append(f"They are told at {points} of the {known} emissions that fired windows.")
-    rows = tuple(_partition(told, line, i) for i, line in enumerate(told.lines, start=1))
+    if partition_lines.emissions > len(partition_lines.fires_at_ms):
+        points, emissions = number(len(partition_lines.fires_at_ms)), number(partition_lines.emissions)
+        words.append(f"They are drawn at {points} of the {emissions} emissions that fired windows.")
+    rows = tuple(_partition(partition_lines, line, i) for i, line in enumerate(partition_lines.lines, start=1))
     head = ("number", "partition", "newest watermark (UTC)", "farthest behind arrival", "emissions while idle")
     signs = (
         Sign("line", "watermark", "watermark of all"),
@@ -150,21 +151,23 @@ def partitions(data: ReportData) -> Picture:
     return Picture(charts.PARTITIONS, signs, tuple(words), "Partitions", head, rows)
 
 
-def _partition(told: PartitionLines, line: PartitionLine, index: int) -> tuple[str, ...]:
-    known = [(fires, mark) for fires, mark in zip(told.fires_at_ms, line.watermark_ms, strict=True) if mark is not None]
-    newest = instant(known[-1][1]) if known else "none yet"
-    farthest = duration(max(fires - mark for fires, mark in known)) if known else NOTHING
+def _partition(lines: PartitionLines, line: PartitionLine, index: int) -> tuple[str, ...]:
+    marks = zip(lines.fires_at_ms, line.watermark_ms, strict=True)
+    points = [(fires, mark) for fires, mark in marks if mark is not None]
+    newest = instant(points[-1][1]) if points else "none yet"
+    farthest = duration(max(fires - mark for fires, mark in points)) if points else NOTHING
     idle = f"{number(sum(line.idle))} of {number(len(line.idle))}"
     return number(index), shown(line.name, 80), newest, farthest, idle
 
 
 def completeness(data: ReportData) -> Picture:
-    """Tell the share of rows that windows have taken over time."""
-    told = data.completeness
-    taken = sum(told.taken)
-    all_rows = taken + sum(told.missed)
-    words = [f"Of {number(all_rows)} rows that windows should hold {share(taken, all_rows)} are in their results."]
-    points = list(zip(told.starts_ms, told.ends_ms, told.taken, told.missed, strict=True))
+    """Return the picture of the share of rows in results over time."""
+    rows_over_time = data.completeness
+    in_results = sum(rows_over_time.taken)
+    all_rows = in_results + sum(rows_over_time.missed)
+    words = [f"Of {number(all_rows)} rows that windows should hold {share(in_results, all_rows)} are in their results."]
+    numbers = (rows_over_time.taken, rows_over_time.missed)
+    points = list(zip(rows_over_time.starts_ms, rows_over_time.ends_ms, *numbers, strict=True))
     lacking = [point for point in points if point[3]]
     if lacking:
         start, _, has, lacks = min(lacking, key=lambda point: point[2] / (point[2] + point[3]))
@@ -181,12 +184,12 @@ def completeness(data: ReportData) -> Picture:
 
 
 def results(data: ReportData) -> tuple[Picture, ...]:
-    """Tell each result column over time."""
+    """Return a picture for each result column over time."""
     return tuple(_series(data.results, series, i) for i, series in enumerate(data.results.series))
 
 
 def thinning(data: ReportData) -> str:
-    """Say what a point of the results stands for, and what is not drawn."""
+    """Return a sentence on the meaning of a point of the results."""
     results = data.results
     if not results.starts_ms:
         return ""
@@ -194,11 +197,12 @@ def thinning(data: ReportData) -> str:
         each = duration(results.ends_ms[0] - results.starts_ms[0])
         ends = f"from {instant(results.starts_ms[0])} to {instant(results.ends_ms[-1])}"
         return f"Pairs {ends} by their event time, the greater of both rows'; a point is {each}."
-    told = f"{number(results.windows)} windows from {instant(results.starts_ms[0])} to {instant(results.ends_ms[-1])}"
+    ends = f"from {instant(results.starts_ms[0])} to {instant(results.ends_ms[-1])}"
+    summary = f"{number(results.windows)} windows {ends}"
     if results.windows_per_point == 1:
-        return told + "."
+        return summary + "."
     points, each = number(len(results.starts_ms)), number(results.windows_per_point)
-    return f"{told}, drawn as {points} points of {each} neighbouring windows each; no window is left out."
+    return f"{summary}, drawn as {points} points of {each} neighbouring windows each; no window is left out."
 
 
 def _signs(data: ReportData, *, edge: bool) -> tuple[Sign, ...]:
@@ -208,49 +212,49 @@ def _signs(data: ReportData, *, edge: bool) -> tuple[Sign, ...]:
     return (Sign("line", "watermark", "watermark"), *closed, *late, *too_late)
 
 
-def _line_told(data: ReportData) -> list[str]:
+def _line_summary(data: ReportData) -> list[str]:
     line = data.watermark
-    told = []
+    summary = []
     if line.firings:
         rose = f"The watermark rose from {instant(line.watermark_ms[0])} to {instant(line.watermark_ms[-1])}"
-        told.append(f"{rose}, arrival from {instant(line.fires_at_ms[0])} to {instant(line.fires_at_ms[-1])}.")
-        told.append(_thinned(line))
+        summary.append(f"{rose}, arrival from {instant(line.fires_at_ms[0])} to {instant(line.fires_at_ms[-1])}.")
+        summary.append(_thinned(line))
     if line.at_end:
-        told.append(f"The end of the input fired {number(line.at_end)} more windows; it is not on the line.")
+        summary.append(f"The end of the input fired {number(line.at_end)} more windows; it is not on the line.")
     if line.still_open:
-        told.append(f"{number(line.still_open)} windows were still open when the input ended.")
-    return told
+        summary.append(f"{number(line.still_open)} windows were still open when the input ended.")
+    return summary
 
 
 def _thinned(line: WatermarkLine) -> str:
-    known, drawn = f"It is known at the {number(line.firings)} emissions that fired windows", len(line.fires_at_ms)
+    emissions, drawn = f"It is known at the {number(line.firings)} emissions that fired windows", len(line.fires_at_ms)
     if drawn == line.firings:
-        return known + "."
-    return f"{known}; {number(drawn)} are drawn: first, last and farthest behind of each group of neighbours."
+        return emissions + "."
+    return f"{emissions}; {number(drawn)} are drawn: first, last and farthest behind of each group of neighbours."
 
 
-def _marks_told(data: ReportData) -> list[str]:
+def _marks_summary(data: ReportData) -> list[str]:
     if not data.late.rows and not data.too_late.rows:
         return ["No row came late."]
-    what = "late row, at its arrival" if data.late_rows_fire else "late firing or a row too late, at its moment"
+    mark = "late row, at its arrival" if data.late_rows_fire else "late firing or a row too late, at its moment"
     by_interval = data.join is not None and data.join.by_interval
-    where = "its event time" if by_interval else "its window's last millisecond"
-    told = [f"A mark is a {what} and {where}; rows at one place share a mark."]
+    height = "its event time" if by_interval else "its window's last millisecond"
+    summary = [f"A mark is a {mark} and {height}; rows at one place share a mark."]
     if data.overlapping:
-        told.append(_OVERLAPPING)
+        summary.append(_OVERLAPPING)
     if data.allowed_lateness_ms:
-        told.append("Late rows lie below the line, too late ones below the dashed line as well.")
+        summary.append("Late rows lie below the line, too late ones below the dashed line as well.")
     for name, marks in (("late", data.late), ("too late", data.too_late)):
         if marks.rows:
             of = "rows" if data.late_rows_fire or name == "too late" else "firings"
-            told.append(_sampled(f"{name} {of}", marks))
-    return told
+            summary.append(_sampled(f"{name} {of}", marks))
+    return summary
 
 
 def _sampled(name: str, marks: LateMarks) -> str:
-    made = "1 mark" if marks.marks == 1 else f"{number(marks.marks)} marks"
-    told, drawn = f"{number(marks.rows)} {name}: {made}", len(marks.sample)
-    return f"{told}, of which an even sample of {number(drawn)} is drawn." if drawn < marks.marks else f"{told}."
+    count = "1 mark" if marks.marks == 1 else f"{number(marks.marks)} marks"
+    summary, drawn = f"{number(marks.rows)} {name}: {count}", len(marks.sample)
+    return f"{summary}, of which an even sample of {number(drawn)} is drawn." if drawn < marks.marks else f"{summary}."
 
 
 def _behind(data: ReportData) -> list[int]:
@@ -264,21 +268,22 @@ def _line_table(data: ReportData) -> tuple[str, tuple[str, ...], tuple[tuple[str
 
 
 def _series(results: Results, series: Series, index: int) -> Picture:
-    known = [(v, i) for i, v in enumerate(series.values) if v is not None and not math.isnan(v)]
+    points_with_value = [(v, i) for i, v in enumerate(series.values) if v is not None and not math.isnan(v)]
     manner = _MANNER[series.combined] + (" and windows of a point" if results.windows_per_point > 1 else "")
-    told = ["There is no value to draw."]
-    if known:
-        (low, at_low), (high, at_high) = min(known), max(known)
+    summary = ["There is no value to draw."]
+    if points_with_value:
+        (low, at_low), (high, at_high) = min(points_with_value), max(points_with_value)
         smallest = f"Smallest {number(low)}, at {instant(results.starts_ms[at_low])}"
-        told = [f"{smallest}; largest {number(high)}, at {instant(results.starts_ms[at_high])}."]
+        summary = [f"{smallest}; largest {number(high)}, at {instant(results.starts_ms[at_high])}."]
     points = list(zip(results.starts_ms, results.ends_ms, series.values, strict=True))
     rows = tuple((instant(s), instant(e), number(v)) for s, e, v in _spread(points))
     head = ("from (UTC)", "to, exclusive", "value")
-    return Picture(charts.results_chart(index), (), tuple(told), "Points of the line", head, rows, series.name, manner)
+    chart = charts.results_chart(index)
+    return Picture(chart, (), tuple(summary), "Points of the line", head, rows, series.name, manner)
 
 
 def _spread(points: Sequence[_Point]) -> list[_Point]:
-    """A few points, the first and the last among them."""
+    """Return a few points, including the first and the last."""
     if len(points) <= _TABLE_ROWS:
         return list(points)
     return [points[round(i * (len(points) - 1) / (_TABLE_ROWS - 1))] for i in range(_TABLE_ROWS)]

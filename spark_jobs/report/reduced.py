@@ -1,7 +1,7 @@
-"""The tables of a run reduced to what a chart can hold: at most a few thousand rows, however many they come from.
+"""The tables of a run reduced for charts: at most a few thousand rows, from tables of any size.
 
-Nothing is cut off: neighbours are taken together, and what is sampled is sampled evenly and counted. Instants are long
-columns of milliseconds. Nothing is computed here before the job asks for it.
+No range is cut off: neighbours are combined, and samples are even and counted. Instants are long columns of
+milliseconds. The DataFrames are lazy.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ _COMBINED = {
     "max": Combined.LARGEST,
 }
 _OVER: dict[Combined, Callable[[Any], Column]] = {Combined.SMALLEST: F.min, Combined.LARGEST: F.max}
-# The columns that `late_events` adds and that a key may also be called.
+# The columns that `late_events` adds and whose names a key may also have.
 _OWN = frozenset(("event_time", "arrival_time", "late_by_ms"))
 
 
 def firings(watermarks: DataFrame) -> DataFrame:
-    """The emissions that fired windows: `fires_ms`, `watermark_ms`, a row each; the end of the input is none."""
+    """Return the emissions that fired windows: `fires_ms`, `watermark_ms`; without the end of the input."""
     reached = F.unix_millis("watermark_at_fire")
     return _fired(watermarks).groupBy("fires_ms").agg(F.max(reached).alias("watermark_ms"))
 
@@ -65,16 +65,16 @@ def line(emissions: DataFrame) -> DataFrame:
 
 
 def of_partitions(watermarks: DataFrame) -> DataFrame:
-    """The source partitions' own watermarks at some emissions: `fires_ms, watermark_ms, emissions, name, own_ms`.
+    """Return watermarks of source partitions: `fires_ms, watermark_ms, emissions, name, own_ms`.
 
-    The emissions are the last of each group of neighbours, of which `emissions` counts them; a row a partition.
+    A row is a partition at the last emission of a group of neighbours; `emissions` is the size of the group.
     """
     last = F.max_by(F.struct("fires_ms", "watermark_ms"), "fires_ms").alias("last")
     groups = _grouped(firings(watermarks), "fires_ms", PARTITION_POINTS).groupBy("group")
     points = groups.agg(last, F.count("*").alias("emissions")).select("last.*", "emissions")
-    # All windows of an emission tell the same.
-    told = _fired(watermarks).dropDuplicates(["fires_ms"])
-    each = told.join(F.broadcast(points), "fires_ms").select(*points.columns, F.inline("partition_watermarks"))
+    # All windows of an emission have equal partition watermarks.
+    by_emission = _fired(watermarks).dropDuplicates(["fires_ms"])
+    each = by_emission.join(F.broadcast(points), "fires_ms").select(*points.columns, F.inline("partition_watermarks"))
     own = F.unix_millis("watermark").alias("own_ms")
     return each.where("source_partition is not null").select(
         *points.columns, F.col("source_partition").alias("name"), own
@@ -82,7 +82,7 @@ def of_partitions(watermarks: DataFrame) -> DataFrame:
 
 
 def farthest_partitions(of_partitions: DataFrame) -> DataFrame:
-    """`name, behind_ms, partitions`: those that stand farthest behind arrival on average, and how many there are."""
+    """Return the partitions farthest behind arrival on average: `name, behind_ms`, and `partitions`, their number."""
     behind = F.avg(F.col("fires_ms") - F.col("own_ms")).alias("behind_ms")
     each = of_partitions.groupBy("name").agg(behind)
     alone = Window.partitionBy(F.lit(0))
@@ -91,15 +91,16 @@ def farthest_partitions(of_partitions: DataFrame) -> DataFrame:
 
 
 def completeness(results: DataFrame, late_events: DataFrame) -> DataFrame:
-    """Rows of all keys and of neighbouring windows: `start_ms, end_ms, taken, missed`.
+    """Return rows of all keys and of neighbouring windows: `start_ms, end_ms, taken, missed`.
 
-    A result counts the rows that it missed; a window without any result has those of `late_events`.
+    The missed rows of a window are those that its result counts, or without a result those in `late_events`.
     """
     window = [F.unix_millis("window_start").alias("start_ms"), F.unix_millis("window_end").alias("end_ms")]
-    shown = results.groupBy(*window).agg(F.sum("row_count").alias("taken"), F.sum("too_late_count").alias("counted"))
+    sums_of_results = (F.sum("row_count").alias("taken"), F.sum("too_late_count").alias("counted"))
+    in_results = results.groupBy(*window).agg(*sums_of_results)
     late = late_events.where("window_start is not null").groupBy(*window).agg(F.count("*").alias("late"))
     per_window = (
-        shown.unionByName(late, allowMissingColumns=True)
+        in_results.unionByName(late, allowMissingColumns=True)
         .groupBy("start_ms", "end_ms")
         .agg(
             F.coalesce(F.sum("taken"), F.lit(0)).alias("taken"),
@@ -112,7 +113,7 @@ def completeness(results: DataFrame, late_events: DataFrame) -> DataFrame:
 
 
 def unplotted(watermarks: DataFrame) -> DataFrame:
-    """Windows that no emission fired, in a row: `at_end` by the end of the input, `still_open` by nothing."""
+    """Return the numbers of windows that no emission fired: `at_end` by the end of the input, `still_open`."""
     return watermarks.agg(
         F.count_if(F.unix_millis("watermark_at_fire") >= F.lit(_END_MS)).alias("at_end"),
         F.count_if(F.col("fires_at").isNull()).alias("still_open"),
@@ -120,10 +121,10 @@ def unplotted(watermarks: DataFrame) -> DataFrame:
 
 
 def marks(panes: DataFrame, late_events: DataFrame) -> DataFrame:
-    """Late rows by where a chart shows them: `too_late, arrived_ms, start_ms, end_ms, watermark_ms, lateness_ms, rows`.
+    """Return late rows by place in a chart: `too_late, arrived_ms, start_ms, end_ms, watermark_ms, lateness_ms, rows`.
 
-    A late pane is a late row, if each fires its window. Lateness is how far the watermark stood past the window's last
-    millisecond (rule 51); a row that has no window is judged by its own (rule 53), and stands there.
+    A late pane represents a late row, if each late row fires its window. Lateness is the watermark minus the window's
+    last millisecond (rule 51). For a row without a window it is the watermark minus the event time (rule 53).
     """
     own = F.unix_millis("event_time")
     judged = {
@@ -139,15 +140,15 @@ def marks(panes: DataFrame, late_events: DataFrame) -> DataFrame:
 
 
 def even_sample(marks: DataFrame, *, too_late: bool) -> DataFrame:
-    """At most `MARKS` of the marks that have an arrival, each as likely as any other, and always the same."""
+    """Return a deterministic, uniform sample of at most `MARKS` of the marks with an arrival."""
     order = F.xxhash64("arrived_ms", "start_ms", "watermark_ms")
-    # By offsets a row may have arrived at no known time: it has no place in a chart of arrivals.
-    shown = marks.where((F.col("too_late") == F.lit(too_late)) & F.col("arrived_ms").isNotNull())
-    return shown.orderBy(order, "arrived_ms", "start_ms").limit(MARKS)
+    # In the order of offsets the arrival of a row may be unknown: such a row is in no chart of arrivals.
+    arrived = marks.where((F.col("too_late") == F.lit(too_late)) & F.col("arrived_ms").isNotNull())
+    return arrived.orderBy(order, "arrived_ms", "start_ms").limit(MARKS)
 
 
 def by_magnitude(marks: DataFrame) -> DataFrame:
-    """`too_late, magnitude, rows, marks, longest_ms`: lateness in `[2^(magnitude-1), 2^magnitude)`, 0 for none."""
+    """Return `too_late, magnitude, rows, marks, longest_ms`: lateness in `[2^(magnitude-1), 2^magnitude)` or 0."""
     magnitude = F.when(F.col("lateness_ms") < 1, 0).otherwise(F.length(F.bin("lateness_ms")))
     return marks.groupBy("too_late", magnitude.alias("magnitude")).agg(
         F.sum("rows").alias("rows"), F.count("*").alias("marks"), F.max("lateness_ms").alias("longest_ms")
@@ -155,30 +156,30 @@ def by_magnitude(marks: DataFrame) -> DataFrame:
 
 
 def by_lateness(marks: DataFrame, bins: Bins) -> DataFrame:
-    """`too_late, bin, rows`: rows by the number of their bin; the last one takes what lies beyond."""
+    """Return `too_late, bin, rows`: rows by the number of their bin; the last bin includes all later rows."""
     place = F.floor((F.col("lateness_ms") - F.lit(bins.allowed_ms)) / F.lit(bins.width_ms))
     return marks.groupBy("too_late", F.least(place, F.lit(bins.last)).alias("bin")).agg(F.sum("rows").alias("rows"))
 
 
 def combined(expression: str) -> Combined:
-    """How values of an aggregate are taken together: counts and sums add up, extremes stay so, others are averaged."""
+    """Return how values of an aggregate are combined: counts and sums add up, extremes stay, others are averaged."""
     function, _, rest = _QUOTED.sub("", expression).partition("(")
-    # sum(a) / sum(b) begins like a sum, but is none.
+    # sum(a) / sum(b) begins like a sum, but is no sum.
     whole = _FILTER.fullmatch(_after_call(rest)) is not None
     return _COMBINED.get(function.strip().lower(), Combined.MEAN) if whole else Combined.MEAN
 
 
 def drawable(results: DataFrame, pipeline: Pipeline) -> list[tuple[str, Combined]]:
-    """The numeric result columns, the row count first, and how each is taken together."""
+    """Return the numeric result columns, the row count first, and how the values of each are combined."""
     numeric = {f.name.lower() for f in results.schema if isinstance(f.dataType, T.NumericType)}
     aggregates = [(a.name, combined(a.expression)) for a in pipeline.windows.aggregates if a.name.lower() in numeric]
     return [("row_count", Combined.SUM), *aggregates]
 
 
 def over_time(results: DataFrame, series: Sequence[tuple[str, Combined]]) -> DataFrame:
-    """Results of all keys and of neighbouring windows: `start_ms, end_ms, windows`, and `v0`, `v1`, ... of `series`.
+    """Return results of all keys and neighbouring windows: `start_ms, end_ms, windows`, `v0`, `v1`, ... of `series`.
 
-    Windows are grouped by their order, not by their distance, so that one in another decade takes no room from others.
+    Windows are grouped by rank, not by distance, so that a window in another decade does not reduce the resolution.
     """
     window = [F.unix_millis("window_start").alias("start_ms"), F.unix_millis("window_end").alias("end_ms")]
     once = [part for i, (name, manner) in enumerate(series) for part in _of_window(i, name, manner)]
@@ -199,29 +200,29 @@ def over_time(results: DataFrame, series: Sequence[tuple[str, Combined]]) -> Dat
 
 
 def heaviest_windows(late_events: DataFrame) -> DataFrame:
-    """The windows that most rows came too late for: `start_ms, end_ms, rows, late_by_ms`."""
+    """Return the windows with most too late rows: `start_ms, end_ms, rows, late_by_ms`."""
     window = [F.unix_millis("window_start").alias("start_ms"), F.unix_millis("window_end").alias("end_ms")]
     return _heaviest(late_events.where("window_start is not null"), window, ["start_ms"])
 
 
 def heaviest_keys(late_events: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The keys that most rows came too late for: `k0`, `k1`, ... as text, `rows, late_by_ms`."""
-    there = {name.lower() for name in late_events.columns}
+    """Return the keys with most too late rows: `k0`, `k1`, ... as text, `rows, late_by_ms`."""
+    names = {name.lower() for name in late_events.columns}
     keys = []
     for i, name in enumerate(pipeline.windows.key):
-        # A source column whose name `late_events` needs for itself is kept under another.
-        kept = f"source_{name}" if f"source_{name}".lower() in there and name.lower() in _OWN else name
-        keys.append(F.col(f"`{kept}`").cast("string").alias(f"k{i}"))
+        # `late_events` keeps a source column with the name of an added column as `source_<name>`.
+        column = f"source_{name}" if f"source_{name}".lower() in names and name.lower() in _OWN else name
+        keys.append(F.col(f"`{column}`").cast("string").alias(f"k{i}"))
     return _heaviest(late_events, keys, [f"k{i}" for i in range(len(keys))])
 
 
 def reasons(invalid_events: DataFrame) -> DataFrame:
-    """`reason, rows`."""
+    """Return the number of invalid rows by reason: `reason, rows`."""
     return invalid_events.groupBy("reason").agg(F.count("*").alias("rows"))
 
 
 def _fired(watermarks: DataFrame) -> DataFrame:
-    """The windows that an emission fired, with its `fires_ms`."""
+    """Return the windows that an emission fired, with `fires_ms`."""
     by_emission = F.unix_millis("watermark_at_fire") < F.lit(_END_MS)
     fired = watermarks.where(F.col("fires_at").isNotNull() & by_emission)
     return fired.withColumn("fires_ms", F.unix_millis("fires_at"))
@@ -243,9 +244,9 @@ def _heaviest(late_events: DataFrame, by: Sequence[Column], ties: Sequence[str])
 
 
 def _grouped(rows: DataFrame, by: str, at_most: int) -> DataFrame:
-    """`rows` with `group`, which cuts them, in the order of `by`, into at most `at_most` groups of equally many."""
-    # One partition is meant: these are a row a window. Spark warns of a window without partitions, not of one with a
-    # single one.
+    """Return `rows` with `group`: at most `at_most` groups of equal size, in the order of `by`."""
+    # One partition is intended: a row a window. Spark warns of a window without a partition, not of one with a single
+    # partition.
     alone = Window.partitionBy(F.pmod(F.col(by), F.lit(1)))
     size = F.ceil(F.count("*").over(alone) / F.lit(at_most))
     rank = F.row_number().over(alone.orderBy(by)) - F.lit(1)
@@ -253,14 +254,14 @@ def _grouped(rows: DataFrame, by: str, at_most: int) -> DataFrame:
 
 
 def _of_window(index: int, name: str, manner: Combined) -> list[Column]:
-    """Values of all keys taken together; a mean as its sum and its count."""
+    """Return the combined values of all keys; a mean as its sum and its count."""
     value = F.col(f"`{name}`").cast("double")
     together = _OVER.get(manner, F.sum)(value).alias(f"s{index}")
     return [together, F.count(value).alias(f"n{index}")] if manner is Combined.MEAN else [together]
 
 
 def _of_point(index: int, manner: Combined) -> list[Column]:
-    """What `_of_window` gave, of neighbouring windows taken together."""
+    """Return the combined columns of `_of_window` for neighbouring windows."""
     together = _OVER.get(manner, F.sum)(f"s{index}").alias(f"s{index}")
     return [together, F.sum(f"n{index}").alias(f"n{index}")] if manner is Combined.MEAN else [together]
 
@@ -272,7 +273,7 @@ def _value(index: int, manner: Combined) -> Column:
 
 
 def _after_call(rest: str) -> str:
-    """What follows the parenthesis that closes a call of which `rest` follows the opening one."""
+    """Return the text after the closing parenthesis of a call; `rest` is the text after its opening parenthesis."""
     depth = 1
     for i, character in enumerate(rest):
         depth += (character == "(") - (character == ")")

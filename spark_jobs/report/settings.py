@@ -1,6 +1,6 @@
-"""The settings of a pipeline, a line each, as a pipeline file would say them: dotted name and value.
+"""The settings of a pipeline, a line each, as in a pipeline file: dotted name and value.
 
-Every field of the model is there, also those that were left at their defaults; durations are written with their units.
+Every field of the model is included, also fields with default values; durations are written with units.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _DURATION = "_ms"
 
 
 def settings(pipeline: Pipeline) -> tuple[Setting, ...]:
-    """Give the settings in the order of the file."""
+    """Return the settings in the order of the file."""
     plain = asdict(pipeline)
     aggregates = {a["name"]: a["expression"] for a in plain["windows"].pop("aggregates")}
     plain["windows"]["aggregates"] = aggregates

@@ -1,4 +1,4 @@
-"""What every page is written with: templates that escape, style, scripts, and charts as JSON."""
+"""Templating for all pages: templates that escape, style, scripts, and charts as JSON."""
 
 # ruff: noqa: S704  what is marked as safe is JSON without a character of markup
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PACKAGE = "spark_jobs.report"
 
 
 def embedded(drawn: Mapping[str, figure]) -> Markup:
-    """Give the charts, by the id of their place, as the JSON that `charts.js` draws them from.
+    """Return the charts, by the id of their place, as the JSON that `charts.js` draws them from.
 
     It is one document of Bokeh, the place of each of its roots, and the colours of both schemes.
     """
@@ -29,38 +29,40 @@ def embedded(drawn: Mapping[str, figure]) -> Markup:
     for chart in drawn.values():
         document.add_root(chart)
     roots = {chart.id: place for place, chart in drawn.items()}
-    told = {
+    content = {
         "documents": {_DOCUMENT: document.to_json(deferred=False)},
         "items": [{"docid": _DOCUMENT, "roots": roots, "root_ids": list(roots)}],
         "schemes": {"light": palette.scheme(dark=False), "dark": palette.scheme(dark=True)},
     }
-    return _json(told)
+    return _json(content)
 
 
 def _json(value: object) -> Markup:
-    """JSON that no parser of HTML takes for markup."""
-    written = serialize_json(value)
-    return Markup(written.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
+    """Return JSON that no parser of HTML takes for markup."""
+    encoded = serialize_json(value)
+    return Markup(encoded.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
 
 
 @cache
 def bokeh_script() -> str:
-    """Give Bokeh's core bundle: no widgets, tables, WebGL or mathematics."""
+    """Return Bokeh's core bundle: no widgets, tables, WebGL or mathematics."""
     bundle, *_ = Resources(mode="inline", components=["bokeh"], minified=True).js_raw
     return str(bundle)
 
 
 @cache
 def template_text(name: str, package: str = _PACKAGE) -> str:
-    """Give a file of a package's templates as it is."""
+    """Return a file of a package's templates as it is."""
     return (files(package) / "templates" / name).read_text(encoding="utf-8")
 
 
 @cache
 def environment(*packages: str) -> Environment:
-    """Give the templates of these packages, and behind them the report's; what is not there is an error."""
+    """Return the templates of these packages, then the report's; an undefined name is an error."""
     loader = ChoiceLoader([PackageLoader(package) for package in (*packages, _PACKAGE)])
-    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    written = (text.shown, text.visible, text.number, text.share, text.instant, text.moment, text.duration)
-    made.filters.update({function.__name__: function for function in written})
-    return made
+    templates = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    filters = (text.shown, text.visible, text.number, text.share, text.instant, text.moment, text.duration)
+    templates.filters.update({function.__name__: function for function in filters})
+    return templates

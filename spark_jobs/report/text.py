@@ -1,7 +1,7 @@
-"""How values are written on the page: numbers, shares, instants, durations, and texts from anywhere.
+"""Text of values on the page: numbers, shares, instants, durations, and texts from data.
 
-Law: a text from data is escaped; what cannot be seen in it, or would turn or hide its neighbours, is written as its
-code point; what is longer than its place is cut, and the cut is told.
+Law: a text from data is escaped. Invisible characters, and characters that reorder or hide others, are written as code
+points. A text that is too long is cut, with the number of characters that were cut.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ def shown(value: object, limit: int = LONGEST) -> Markup:
     if value is None:
         return Markup('<span class="null">null</span>')
     text = str(value)
-    written = Markup("<bdi>{}</bdi>").format(visible(text[:limit]))
+    escaped = Markup("<bdi>{}</bdi>").format(visible(text[:limit]))
     if text == "":
         return Markup('<span class="null">empty text</span>')
     if len(text) <= limit:
-        return written
-    return written + Markup('<span class="cut">… cut, {} more characters</span>').format(number(len(text) - limit))
+        return escaped
+    return escaped + Markup('<span class="cut">… cut, {} more characters</span>').format(number(len(text) - limit))
 
 
 def visible(text: str) -> str:
-    """Write as code points the characters that cannot be seen or that change how others are."""
+    """Write invisible characters, and those that change the display of others, as code points."""
     return "".join(_code_point(c) if unicodedata.category(c) in _UNSEEN else c for c in text)
 
 
@@ -86,7 +86,7 @@ def duration(ms: int) -> str:
 
 
 def unit_for(longest_ms: int) -> tuple[int, str]:
-    """Give the unit in which an axis up to `longest_ms` reads well: its milliseconds and its name."""
+    """Return the unit in which an axis up to `longest_ms` reads well: its milliseconds and its name."""
     return next(((ms, name) for ms, name in _UNITS if longest_ms >= 2 * ms), _UNITS[-1])
 
 

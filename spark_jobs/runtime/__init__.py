@@ -1,7 +1,7 @@
-"""The ground Spark stands on: a Java, Delta's jars, and the settings and variables that make a process find both.
+"""The runtime of Spark: a Java, Delta's jars, and the settings and variables by which a process finds both.
 
-Set-up brings them once, below `sys.prefix`; nothing is fetched after it. Standard library only: Airflow's plugins
-import this package, and they must not pull in Spark.
+Set-up installs them once, below `sys.prefix`; nothing is fetched later. Standard library only: Airflow's plugins import
+this package, and must not import Spark.
 """
 
 from spark_jobs.runtime.environment import driver_conf, process_environment, spark_conf

@@ -1,6 +1,6 @@
-"""`python -m spark_jobs.runtime setup` brings what Spark needs beside its packages: a Java and Delta's jars.
+"""`python -m spark_jobs.runtime setup` installs what Spark needs in addition to its packages: a Java and Delta's jars.
 
-`setup s3` also brings the jars by which Spark reads s3a://. A second run only looks whether all is in place.
+`setup s3` also installs the jars by which Spark reads s3a://. A second run only checks that all is installed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The certificates that Python trusts on this machine, in the form in which a Java takes them.
+"""The certificates that Python trusts on this machine, as a trust store for Java.
 
-A Java brings certificates of its own. Behind a company's proxy they do not vouch for what the machine's do, and a Java
-from a wheel knows nothing of the machine. The store is a JKS file, which every Java reads: a header, the entries, and a
+A Java has its own certificates. They lack those of a company's proxy, and a Java from a wheel does not read the
+machine's certificates. The store is a JKS file, which every Java reads: a header, the entries, and a
 SHA-1 over a fixed password and both. The digest guards against damage only; the certificates are public.
 """
 
@@ -20,11 +20,11 @@ _SALT = "changeit".encode("utf-16-be") + b"Mighty Aphrodite"
 
 
 def trusted_by_python() -> list[bytes]:
-    """Give the certificates in DER, from SSL_CERT_FILE and SSL_CERT_DIR or OpenSSL's own places; none is possible."""
+    """Return the certificates in DER, from SSL_CERT_FILE and SSL_CERT_DIR or OpenSSL's own places; none is possible."""
     context = ssl.create_default_context()
     paths = ssl.get_default_verify_paths()
     folder = os.environ.get(paths.openssl_capath_env, paths.openssl_capath)
-    # OpenSSL opens a folder's certificates only when it needs them; a list has those alone that were loaded.
+    # OpenSSL opens a folder's certificates only when it needs them; a list contains only loaded certificates.
     for file in sorted(Path(folder).glob("*.pem")) if folder else []:
         try:
             context.load_verify_locations(cafile=file)
@@ -34,7 +34,7 @@ def trusted_by_python() -> list[bytes]:
 
 
 def java_trust_store(certificates: Sequence[bytes]) -> bytes:
-    """Give the content of a JKS file in which a Java finds these certificates, each in DER."""
+    """Return the content of a JKS file in which a Java finds these certificates, each in DER."""
     entries = b"".join(_entry(f"c{number}", der) for number, der in enumerate(certificates))
     store = struct.pack(">III", _MAGIC, _FORMAT, len(certificates)) + entries
     return store + hashlib.sha1(_SALT + store, usedforsecurity=False).digest()

@@ -1,7 +1,7 @@
-"""What every Spark process of Tidemark is started with: settings for Spark, variables for the process.
+"""The environment of every Spark process of Tidemark: settings for Spark, variables for the process.
 
-Both name this interpreter's own Spark, Java, jars and Python, whatever the shell, Airflow or an older installation has
-set. The time zone of the process stays as it is; the session's is UTC.
+Both name the Spark, Java, jars and Python of this interpreter, and override the shell, Airflow and older installations.
+The time zone of the process is unchanged; the session's is UTC.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from spark_jobs.runtime.installed import s3_jars_dir, spark_home
 from spark_jobs.runtime.jars import require_jars
 from spark_jobs.runtime.java import require_java
 
-# Rules for Spark's own log; a Spark that was given settings of its own keeps them.
+# Rules for Spark's log; a Spark with its own folder of settings keeps it.
 QUIET_CONF_DIR = Path(__file__).parent / "conf"
 
 DRIVER_MEMORY = "TIDEMARK_DRIVER_MEMORY"
@@ -27,7 +27,7 @@ _COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 
 
 def spark_conf() -> dict[str, str]:
-    """Give the settings of every session, also as `--conf` of a spark-submit. Raises RuntimeSetupError without jars."""
+    """Return the settings of every session, as for `spark-submit --conf`. Raises RuntimeSetupError without jars."""
     folders = [require_jars(), *([s3_jars_dir()] if s3_jars_dir().is_dir() else [])]
     classpath = os.pathsep.join(str(folder / "*") for folder in folders)
     return {
@@ -35,14 +35,14 @@ def spark_conf() -> dict[str, str]:
         "spark.executor.extraClassPath": classpath,
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        # The default, 50, makes 50 tasks of every look at a small table's log.
+        # The default, 50, makes 50 tasks for every read of a small table's log.
         "spark.databricks.delta.snapshotPartitions": "2",
-        # A commit's checksum is optional and takes several jobs, three times as long as the rest of a small commit.
+        # A commit's checksum is optional. It needs several jobs, three times as long as the rest of a small commit.
         "spark.databricks.delta.writeChecksumFile.enabled": "false",
-        # How many rows a run has staged is read off them.
+        # The number of rows that a run has staged is read from these statistics.
         "spark.databricks.delta.stats.collect": "true",
         "spark.sql.session.timeZone": "UTC",
-        # Noting the Python line of every expression takes a quarter of the time that it takes to plan a small replay.
+        # Recording the Python line of every expression takes a quarter of the planning time of a small replay.
         "spark.python.sql.dataFrameDebugging.enabled": "false",
         # The default, INT96, is read and written slowly and has no statistics.
         "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
@@ -53,12 +53,11 @@ def spark_conf() -> dict[str, str]:
 
 
 def driver_conf(environ: Mapping[str, str]) -> dict[str, str]:
-    """Give the settings of a driver of ours: its memory (`TIDEMARK_DRIVER_MEMORY`, else 4 GiB), and how it is kept.
+    """Return the settings of a driver: its memory (`TIDEMARK_DRIVER_MEMORY`, else 4 GiB) and its Java options.
 
-    A batch has no pauses to fear, so the driver collects garbage for throughput, in a heap of full size from the
-    start. A collector that the environment's Java options name stays, for Java refuses to start with two. Most of what
-    Java compiles in a run of a minute is planned once and never again: to inline less into it takes a tenth off the
-    run, and nothing from the speed of the loops.
+    A batch tolerates pauses, so the driver collects garbage for throughput, in a heap of full size from the start. If
+    the environment's Java options name a collector, it is kept, since Java refuses to start with two. A run of a minute
+    compiles most code only once. Inlining less of it saves a tenth of the run, without slower loops.
     """
     memory = environ.get(DRIVER_MEMORY) or "4g"
     named = any(_COLLECTOR.search(environ.get(options, "")) for options in _JAVA_OPTIONS)
@@ -70,7 +69,7 @@ def driver_conf(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def process_environment(base: Mapping[str, str]) -> dict[str, str]:
-    """Give the variables to start a Spark process with, from those of this one.
+    """Return the variables of a new Spark process, from the variables `base` of this process.
 
     Raises RuntimeSetupError without a fitting Java or without pyspark.
     """

@@ -1,4 +1,4 @@
-"""Where set-up puts what it brings: `<sys.prefix>/share/tidemark`, so that it comes and goes with the environment."""
+"""The folder of all installed parts, `<sys.prefix>/share/tidemark`: it is removed together with the environment."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from spark_jobs.runtime.errors import RuntimeSetupError
 
 
 def share() -> Path:
-    """Give the folder of all that set-up brings; it may not exist yet."""
+    """Return the folder of all parts that set-up installs; it may not exist yet."""
     return Path(sys.prefix) / "share" / "tidemark"
 
 
 def jars_dir() -> Path:
-    """Give the folder of Delta's jars, and of nothing else."""
+    """Return the folder of Delta's jars, without other files."""
     return share() / "jars"
 
 
 def s3_jars_dir() -> Path:
-    """Give the folder of the jars that read s3a://, and of nothing else; only who asks set-up for them has it."""
+    """Return the folder of the jars that read s3a://, without other files; it exists only after `setup s3`."""
     return share() / "s3"
 
 
 def own_java_home() -> Path:
-    """Give the Java home that set-up makes where the machine has no fitting Java."""
+    """Return the Java home that set-up makes where the machine has no fitting Java."""
     return share() / "java"
 
 
 def spark_home() -> Path:
-    """Give the Spark inside the installed pyspark, without importing it. Raises RuntimeSetupError without pyspark."""
+    """Return the Spark inside the installed pyspark, without importing it. Raises RuntimeSetupError without pyspark."""
     spec = find_spec("pyspark")
     if spec is None or spec.origin is None:
         raise RuntimeSetupError.no_spark()

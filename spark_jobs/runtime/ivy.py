@@ -1,8 +1,8 @@
-"""Spark's own resolver, Ivy, brings jars from the Maven repository that this Spark is set up for.
+"""Ivy, Spark's resolver, fetches jars from the Maven repository that this Spark is configured for.
 
-So a mirror is named the way Spark documents it (DEFAULT_ARTIFACT_REPOSITORY, spark.jars.ivySettings), and no host
-stands in this project. Nothing of the user's is read or written: Ivy's folder and Java's `user.home` are the given one,
-since a local Maven repository that holds descriptions without their jars makes Ivy fail.
+So a mirror is configured as Spark documents it (DEFAULT_ARTIFACT_REPOSITORY, spark.jars.ivySettings), and this project
+names no host. Ivy's folder and Java's `user.home` are a temporary folder, so no file of the user is read or written. A
+user's Maven repository with descriptions but without their jars would make Ivy fail.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from spark_jobs.runtime.certificates import java_trust_store, trusted_by_python
 from spark_jobs.runtime.errors import RuntimeSetupError
 from spark_jobs.runtime.installed import spark_home
 
-# What the jars themselves ask for lies in these groups, and Spark ships all of it, in versions of its own choice.
+# The dependencies of the jars are in these groups. Spark ships all of them, in its own versions.
 SHIPPED_BY_SPARK = "com.*:*,org.*:*,javax.*:*,commons-*:*,io.airlift:*"
 
 _CAUSE = re.compile(
     r"access error at url \S+ \((?P<cause>.+)\)|^:: (?P<missing>[^:\s]+#\S+: .+)|^(?P<other>Exception.*)"
 )
-_CAUSES_TOLD = 5
+_MOST_CAUSES = 5
 
 
 def resolve(coordinates: Sequence[str], work: Path, environ: Mapping[str, str], needless: str) -> Path:
-    """Fetch jars and give the folder where they lie as `<group>_<artifact>-<version>.jar`.
+    """Fetch jars; returns their folder, with files `<group>_<artifact>-<version>.jar`.
 
-    What they ask for is fetched too, but for `needless`, as `group:artifact` patterns. `environ` is a Spark process's.
-    Java's own certificates are tried first, then those that Python trusts; the second attempt keeps what the first one
-    brought. Raises RuntimeSetupError with what the resolver said.
+    Dependencies are fetched too, except `needless`, as `group:artifact` patterns. `environ` is that of a Spark process.
+    The first attempt uses Java's certificates, the second those that Python trusts, and keeps the jars of the first.
+    Raises RuntimeSetupError with the output of the resolver.
     """
     (work / "home").mkdir(parents=True)
     nothing = work / "nothing.py"
@@ -40,9 +40,9 @@ def resolve(coordinates: Sequence[str], work: Path, environ: Mapping[str, str], 
     output = ""
     for java_options in ([], [f"-Djavax.net.ssl.trustStore={store}"]):
         options = [f"-Duser.home={work / 'home'}", *java_options]
-        done = subprocess.run(
+        process = subprocess.run(
             _command(coordinates, work, options, nothing, needless),
-            # It needs no address of this machine, and of one whose own name nobody knows Spark would find none.
+            # Needs no address of this machine. On a machine whose name does not resolve, Spark would find none.
             env={**environ, "SPARK_LOCAL_HOSTNAME": "localhost"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -50,17 +50,17 @@ def resolve(coordinates: Sequence[str], work: Path, environ: Mapping[str, str], 
             errors="replace",
             check=False,
         )
-        if done.returncode == 0:
+        if process.returncode == 0:
             return work / "jars"
-        output += done.stdout
+        output += process.stdout
     raise RuntimeSetupError.jars_unresolved(causes(output))
 
 
 def causes(output: str) -> list[str]:
-    """Pick from Ivy's long output the lines that name a cause, each once; the end of it where none does."""
+    """Return the distinct lines of Ivy's output that name a cause; the last lines of the output if none does."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    found = [match["cause"] or match["missing"] or match["other"] for match in map(_CAUSE.search, lines) if match]
-    return list(dict.fromkeys(found))[:_CAUSES_TOLD] or lines[-_CAUSES_TOLD:]
+    named = [match["cause"] or match["missing"] or match["other"] for match in map(_CAUSE.search, lines) if match]
+    return list(dict.fromkeys(named))[:_MOST_CAUSES] or lines[-_MOST_CAUSES:]
 
 
 def _command(

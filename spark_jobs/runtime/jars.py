@@ -1,7 +1,7 @@
-"""Delta's jars, and for who asks those that read s3a://: what a lock names, with the content it was locked with.
+"""Delta's jars, and optionally the jars that read s3a://: the jars of a lock, with the locked content.
 
-Only what Spark does not ship itself is locked. A folder appears complete or not at all: the jars are fetched into
-another one beside it, verified there, and renamed.
+Only jars that Spark does not ship are locked. A folder appears complete or not at all: the jars are fetched into a
+temporary folder beside it, verified, and renamed.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from spark_jobs.runtime.installed import jars_dir
 
 @dataclass(frozen=True)
 class Kind:
-    """Jars that are locked together: their name in messages, the lock, about how many megabytes they are.
+    """Jars that are locked together: their name in messages, the lock, their approximate size in megabytes.
 
-    `needless` is what they themselves ask for and do not get, as `group:artifact` patterns: the lock names all of it,
-    Spark ships it, or nobody needs it.
+    `needless` are dependencies that are not fetched, as `group:artifact` patterns: the lock names them, Spark ships
+    them, or they are not needed.
     """
 
     name: str
@@ -65,7 +65,7 @@ def locked(kind: Kind = DELTA) -> tuple[Jar, ...]:
 
 
 def require_jars() -> Path:
-    """Give the folder of jars. Raises RuntimeSetupError where one of them is missing."""
+    """Return the folder of jars. Raises RuntimeSetupError where one of them is missing."""
     folder = jars_dir()
     missing = [jar.file_name for jar in locked() if not (folder / jar.file_name).is_file()]
     if missing:
@@ -73,17 +73,17 @@ def require_jars() -> Path:
     return folder
 
 
-def fetch(into: Path, environ: Mapping[str, str], say: Callable[[str], None], kind: Kind = DELTA) -> None:
-    """Bring the locked jars of a kind into a folder, unless it already holds exactly them.
+def fetch(into: Path, environ: Mapping[str, str], report: Callable[[str], None], kind: Kind = DELTA) -> None:
+    """Fetch the locked jars of a kind into a folder, unless it contains exactly these jars.
 
     `environ` is a Spark process's.
-    Raises RuntimeSetupError where they cannot be fetched or are not the ones that were locked.
+    Raises RuntimeSetupError if they cannot be fetched, or differ from the locked jars.
     """
     jars = locked(kind)
     if _holds_exactly(into, jars):
-        say(f"{kind.name}: the {len(jars)} jars are in place")
+        report(f"{kind.name}: the {len(jars)} jars are in place")
         return
-    say(f"{kind.name}: fetching {len(jars)} jars ({kind.megabytes} MB) with Spark's own resolver")
+    report(f"{kind.name}: fetching {len(jars)} jars ({kind.megabytes} MB) with Spark's own resolver")
     into.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=into.parent, prefix="jars-") as work:
         fetched = ivy.resolve([jar.coordinate for jar in jars], Path(work) / "ivy", environ, kind.needless)
@@ -92,7 +92,7 @@ def fetch(into: Path, environ: Mapping[str, str], say: Callable[[str], None], ki
         if into.exists():
             into.rename(Path(work) / "replaced")
         complete.rename(into)
-    say(f"{kind.name}: {len(jars)} jars fetched and verified")
+    report(f"{kind.name}: {len(jars)} jars fetched and verified")
 
 
 def _gather(jars: Sequence[Jar], fetched: Path, complete: Path) -> None:
@@ -101,10 +101,10 @@ def _gather(jars: Sequence[Jar], fetched: Path, complete: Path) -> None:
         group, _, _ = jar.coordinate.split(":")
         source = fetched / f"{group}_{jar.file_name}"
         if not source.is_file():
-            raise RuntimeSetupError.jars_unresolved([f"{jar.coordinate} is not among what was fetched"])
-        found = _sha256(source)
-        if found != jar.sha256:
-            raise RuntimeSetupError.wrong_hash(jar.file_name, jar.sha256, found)
+            raise RuntimeSetupError.jars_unresolved([f"{jar.coordinate} is not among the fetched jars"])
+        fetched_hash = _sha256(source)
+        if fetched_hash != jar.sha256:
+            raise RuntimeSetupError.wrong_hash(jar.file_name, jar.sha256, fetched_hash)
         shutil.move(source, complete / jar.file_name)
 
 

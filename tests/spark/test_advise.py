@@ -230,16 +230,16 @@ def test_no_readable_delay_below_the_recommended_one_is_enough(session: SparkSes
 @pytest.mark.parametrize(
     ("overrides", "named"),
     [
-        ({"windows__kind": "session", "windows__size": "null", "windows__gap": "1m"}, "windows.kind: found session"),
-        ({"windows__late_data": "update", "windows__allowed_lateness": "null"}, "windows.late_data: found update"),
+        ({"windows__kind": "session", "windows__size": "null", "windows__gap": "1m"}, "windows.kind: with 'session'"),
+        ({"windows__late_data": "update", "windows__allowed_lateness": "null"}, "windows.late_data: 'update'"),
         ({"windows__kind": "sliding", "windows__slide": "1 hour"}, "windows.slide"),
         (
             {"replay__order": "offset", "source__offset": "id", "source__arrival_time": "null"},
-            "replay.order: found offset",
+            "replay.order: with offset",
         ),
         (
             {"watermark__strategy": "none", "watermark__out_of_orderness": "null", "watermark__emit": "null"},
-            "watermark.strategy: found none",
+            "watermark.strategy: 'none'",
         ),
     ],
     ids=["session", "update", "gaps", "offset", "none"],

@@ -235,10 +235,10 @@ def test_a_column_more_is_read_with_all_rows(spark: SparkSession, tmp_path: Path
 
 def test_what_cannot_be_cut_is_refused(spark: SparkSession, table: str, lake: Lake) -> None:
     by_event_time = Runner(spark, history.pipeline(table, replay__order="event_time"), lake)
-    with pytest.raises(InputError, match="found a replay in the order of event_time, where rows have no arrival"):
+    with pytest.raises(InputError, match=r"rows have no arrival in replay\.order event_time"):
         by_event_time.plan(Interval(), CUTS[0])
     runner = Runner(spark, history.pipeline(table), lake)
-    with pytest.raises(InputError, match="which is still to come"):
+    with pytest.raises(InputError, match="lies in the future"):
         runner.plan(Interval(), datetime.now(UTC).replace(microsecond=0) + timedelta(hours=1))
     with pytest.raises(InputError, match="expected whole milliseconds"):
         runner.plan(Interval(), CUTS[0] + timedelta(microseconds=1))

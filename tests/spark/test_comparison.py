@@ -99,13 +99,13 @@ def test_without_names_the_last_two_are_compared(spark: SparkSession, lake: Lake
     assert (found.before, found.after, found.changed + found.added + found.gone) == (SECOND, THIRD, 0)
     found = compare(spark, pipeline, lake, after=SECOND)
     assert (found.before, found.after, found.changed) == (FIRST, SECOND, 3)
-    with pytest.raises(InputError, match=f"found no run that was published before {FIRST}"):
+    with pytest.raises(InputError, match=f"no run was published before {FIRST}"):
         compare(spark, pipeline, lake, after=FIRST)
-    with pytest.raises(InputError, match=f"--before: asked for r0, found the published runs {FIRST}, {SECOND}"):
+    with pytest.raises(InputError, match=f"--before: r0 is not published. Published runs: {FIRST}, {SECOND}"):
         compare(spark, pipeline, lake, before="r0")
     with pytest.raises(InputError, match="have no column site"):
         compare(spark, history.pipeline("unused", windows__key="[site]"), lake)
-    with pytest.raises(InputError, match="asked for two published runs, found 0"):
+    with pytest.raises(InputError, match="two published runs are needed, found 0"):
         compare(spark, pipeline, Lake(lake.root, "other"))
 
 

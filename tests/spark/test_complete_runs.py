@@ -89,7 +89,7 @@ def test_slices_of_arrivals_read_everything_and_say_why(spark: SparkSession, tab
     assert [run.arrived_from for run in runs] == [None, None]
     if kind == "tumbling":
         assert "advances" in runs[-1].versions
-        assert "asks for all rows" in plan(spark, pipeline, lake, Interval(), CUTS[3]).note
+        assert "needs all rows of closed windows" in plan(spark, pipeline, lake, Interval(), CUTS[3]).note
 
 
 @pytest.mark.soak

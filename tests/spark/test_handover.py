@@ -187,14 +187,14 @@ def test_reading_begins_with_the_commit_of_the_first_row_that_matters(
 @pytest.mark.soak
 def test_what_is_not_known_to_the_row_is_told_with_the_reason(spark: SparkSession, table: str, lake: Lake) -> None:
     pipeline = history.pipeline(table, replay__end_of_input="keep_open")
-    with pytest.raises(InputError, match="found nothing published"):
+    with pytest.raises(InputError, match="nothing is published in"):
         handover(spark, pipeline, lake)
     publish(spark, pipeline, lake, Interval())
     found = handover(spark, pipeline, lake)
     assert (found.exact, found.covered_until) == (False, None)
     assert "has no moment to end at" in str(found.reason)
     closed = history.pipeline(table)
-    with pytest.raises(InputError, match="found what is published to be of other settings"):
+    with pytest.raises(InputError, match="the published results are of other settings"):
         handover(spark, closed, lake)
     publish(spark, closed, lake, Interval())
     with pytest.raises(InputError, match="has closed all windows at the end of its input"):
@@ -207,5 +207,9 @@ def test_sessions_are_handed_over_by_the_moment_alone(spark: SparkSession, table
     cut = history.START + timedelta(hours=2)
     publish(spark, pipeline, lake, Interval(), arrived_to=cut)
     found = handover(spark, pipeline, lake)
-    assert (found.exact, found.covered_until, found.reason) == (False, cut, "what is open is not known with sessions")
+    assert (found.exact, found.covered_until, found.reason) == (
+        False,
+        cut,
+        "the open windows are not known with sessions",
+    )
     assert [one.read for one in found.versions.values()] == [0]

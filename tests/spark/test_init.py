@@ -142,7 +142,7 @@ def test_the_command_drafts_a_table_with_one_time_in_its_order(session: SparkSes
 
 @pytest.mark.parametrize(
     ("rows", "kind", "told"),
-    [([{"a": "x"}], pa.string(), "no column that is a time.*a string"), ([], pa.timestamp("us", tz="UTC"), "no row")],
+    [([{"a": "x"}], pa.string(), "no column of a time.*a string"), ([], pa.timestamp("us", tz="UTC"), "no rows")],
     ids=["no time", "no row"],
 )
 def test_a_table_of_which_no_pipeline_can_be_made_is_refused(

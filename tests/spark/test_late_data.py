@@ -204,5 +204,5 @@ def test_a_check_knows_what_an_aggregate_may_ask_for(session: SparkSession) -> N
     events = frame_of(session, [], SCHEMA)
     check_source(events, replace(pipeline, windows=replace(pipeline.windows, aggregates=ASKING)))
     wrong = (Aggregate("length", "max(window_stop)"),)
-    with pytest.raises(InputError, match=r"windows.aggregates.length: asked for the column 'window_stop'"):
+    with pytest.raises(InputError, match=r"windows.aggregates.length: the source has no column 'window_stop'"):
         check_source(events, replace(pipeline, windows=replace(pipeline.windows, aggregates=wrong)))

@@ -55,7 +55,7 @@ def test_a_lake_is_read_as_before_from_fewer_files(spark: SparkSession, tmp_path
     assert {one.after for one in done.compacted} == {1}
     assert sum(one.files for one in done.unneeded) > 0
     assert published(spark, lake) == before
-    with pytest.raises(InputError, match=f"go back to {first}, found that maintenance has removed its files"):
+    with pytest.raises(InputError, match=f"go back to {first}: maintenance has removed its files"):
         Runner(spark, strict, lake).rollback(first)
 
 
@@ -130,7 +130,7 @@ def test_what_is_lost_is_refused_by_name_and_runs_go_on(spark: SparkSession, lak
     assert done.unneeded
     assert worn.shown() == shown
     runner, lost = Runner(spark, worn.pipeline, worn.lake), worn.runs[2]
-    with pytest.raises(InputError, match=f"go back to {lost}, found that maintenance has removed its files"):
+    with pytest.raises(InputError, match=f"go back to {lost}: maintenance has removed its files"):
         runner.rollback(lost)
     with pytest.raises(NothingPublishedError, match=f"the files of the published run {lost}"):
         read_published(spark, worn.lake, "panes", run_id=lost)

@@ -167,7 +167,7 @@ def test_what_a_repair_cannot_be_of_is_told(spark: SparkSession, table: str, lak
     with pytest.raises(InputError, match=r"set repair.max_too_late_rows or repair.max_too_late_ratio"):
         find(spark, history.pipeline(table), lake)
     pipeline = repairing(table, repair__max_too_late_rows="0")
-    with pytest.raises(InputError, match="found nothing published"):
+    with pytest.raises(InputError, match="nothing is published in"):
         find(spark, pipeline, lake)
 
 

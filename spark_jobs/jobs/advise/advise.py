@@ -1,7 +1,7 @@
-"""Advice: which bound and lateness the history of a source asks for, counted to the row as a replay would count them.
+"""Advice: a bound and a lateness for a source, with exact numbers of late rows, as a replay would count them.
 
-The source is read at its newest version: once for the census of its times, once more for how disordered its partitions
-are, and where rows are epochs a third time, to judge each row. Nothing is written.
+The newest version of the source is read once for the census of its times, and once for the disorder of its partitions.
+If rows are epochs it is read a third time, for single rows. Nothing is written.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from spark_jobs.jobs.advise.candidates import (
     pairs,
     recommended,
     rounded_up,
-    shown,
+    settings_to_show,
     steps,
 )
 from spark_jobs.jobs.errors import InputError
@@ -44,9 +44,9 @@ from spark_jobs.session import shuffling
 from spark_jobs.tables import source
 
 _BOUND, _LATENESS = "watermark.out_of_orderness", "windows.allowed_lateness"
-# Rows are judged by delays on a grid where they are epochs; it is no coarser than this.
+# If rows are epochs, delays lie on a grid, which is no coarser than this.
 _FINEST_MS = 1_000
-# The slowest partition may be late for nobody: less than its rows' own disorder may do.
+# With several partitions the slowest holds the watermark back, so a bound below its rows' disorder may suffice.
 _BELOW_THE_MEDIAN = 16
 # A table of passages beyond this length is joined by shuffling both sides.
 _BROADCAST = 500_000
@@ -54,7 +54,7 @@ _BROADCAST = 500_000
 
 @dataclass(frozen=True)
 class Spread:
-    """How a measure of a source partition's rows is spread, in milliseconds; `quantiles` by their share of the rows."""
+    """The distribution of a measure over a partition's rows, in milliseconds; `quantiles` by share of the rows."""
 
     rows: int
     zero: int
@@ -64,7 +64,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Settings:
-    """What is asked for: `bounds` and `latenesses` (none: taken from the data), and the completeness to reach."""
+    """The settings to weigh: `bounds` and `latenesses` (empty: from the data), and the completeness to reach."""
 
     bounds: Sequence[int] = ()
     latenesses: Sequence[int] = ()
@@ -73,7 +73,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Advice:
-    """What the history says. `spreads`: by source partition (None: all of them), then by measure."""
+    """The advice. `spreads`: by source partition (None: all partitions), then by measure."""
 
     pipeline: str
     source_version: int
@@ -86,84 +86,85 @@ class Advice:
     words: str
 
     def as_json(self) -> dict[str, Any]:
-        """One object of plain values: durations in milliseconds, partitions as a list."""
-        told = asdict(self)
-        told["spreads"] = [{"source_partition": p, **spread} for p, spread in told["spreads"].items()]
-        return told
+        """Return one object of plain values: durations in milliseconds, partitions as a list."""
+        plain = asdict(self)
+        plain["spreads"] = [{"source_partition": p, **spread} for p, spread in plain["spreads"].items()]
+        return plain
 
 
-def advise(spark: SparkSession, pipeline: Pipeline, asked: Settings, *, progress: Progress = silent) -> Advice:
+def advise(spark: SparkSession, pipeline: Pipeline, request: Settings, *, progress: Progress = silent) -> Advice:
     """Weigh bounds and latenesses for the source's newest version.
 
     Raises InputError for a pipeline for which they cannot be weighed, and for a source that does not fit.
     """
     reason = delays.unweighable(pipeline)
     if reason is None and pipeline.replay.in_rounds:
-        reason = "replay.order: found offset; rounds have no clock to tell delays by"
+        reason = "replay.order: with offset, rows have no clock to measure delays"
     if reason is not None:
-        raise InputError(f"{reason}: advise has nothing exact to say of it; compare replays with --set")
+        raise InputError(f"{reason}: advise cannot weigh it exactly. Compare replays with --set")
     try:
         require_support(pipeline)
     except UnsupportedPipelineError as problem:
         raise InputError(str(problem)) from problem
     versions = checked(spark, pipeline)
     progress("advise", f"counting version {versions['']} of {pipeline.source.table}")
-    return weigh(source.events(spark, pipeline, versions), pipeline, asked, versions[""], progress=progress)
+    return weigh(source.events(spark, pipeline, versions), pipeline, request, versions[""], progress=progress)
 
 
 def weigh(
-    events: DataFrame, pipeline: Pipeline, asked: Settings, version: int = 0, *, progress: Progress = silent
+    events: DataFrame, pipeline: Pipeline, request: Settings, version: int = 0, *, progress: Progress = silent
 ) -> Advice:
     """Weigh bounds and latenesses for `events`, the source's rows at a version."""
     with shuffling(events.sparkSession, 0):
-        return _Advising(events, pipeline, asked, version, progress).advice()
+        return _Advising(events, pipeline, request, version, progress).advice()
 
 
 class _Advising:
     def __init__(
-        self, events: DataFrame, pipeline: Pipeline, asked: Settings, version: int, progress: Progress
+        self, events: DataFrame, pipeline: Pipeline, request: Settings, version: int, progress: Progress
     ) -> None:
-        self._pipeline, self._asked, self._version, self._progress = pipeline, asked, version, progress
+        self._pipeline, self._request, self._version, self._progress = pipeline, request, version, progress
         self._prepared = prepare(events, pipeline)
         self._rows = arrival_order.with_epoch(self._prepared, pipeline)
         self._own = (pipeline.watermark.bound_ms, pipeline.windows.allowed_lateness_ms)
 
     def advice(self) -> Advice:
-        own, asked = self._own, self._asked
-        fixed = [*own, *asked.bounds, *asked.latenesses]
+        own, request = self._own, self._request
+        fixed = [*own, *request.bounds, *request.latenesses]
         grid_ms = delays.grid_ms(self._pipeline, fixed, _FINEST_MS)
-        found = delays.groups(self._rows, self._pipeline, grid_ms)
-        groups = gathered(found.localCheckpoint())
+        counted = delays.groups(self._rows, self._pipeline, grid_ms)
+        groups = gathered(counted.localCheckpoint())
         span_ms = self._span_ms(groups)
         spreads = self._spreads(groups)
         settings, rungs = self._settings(spreads, span_ms, grid_ms)
-        wanted = sorted({delay for bound, lateness in {*settings, own} for delay in (bound, bound + lateness)})
-        self._progress("advise", f"weighing {len(wanted)} delays")
-        weighed = self._weighed(groups, wanted)
-        best = recommended(settings, weighed, asked.target)
-        show = sorted({*settings, own}) if asked.bounds else shown(rungs, own, best)
-        told = [candidate(bound, lateness, weighed) for bound, lateness in show]
+        weighed_delays = sorted({delay for bound, lateness in {*settings, own} for delay in (bound, bound + lateness)})
+        self._progress("advise", f"weighing {len(weighed_delays)} delays")
+        weighed = self._weighed(groups, weighed_delays)
+        best = recommended(settings, weighed, request.target)
+        show = sorted({*settings, own}) if request.bounds else settings_to_show(rungs, own, best)
+        candidates = [candidate(bound, lateness, weighed) for bound, lateness in show]
         return Advice(
             pipeline=self._pipeline.name,
             source_version=self._version,
-            target=float(asked.target),
+            target=float(request.target),
             rows=next(iter(weighed.values())).rows,
             spreads=spreads,
             now=candidate(*own, weighed),
-            candidates=tuple(told),
+            candidates=tuple(candidates),
             recommended=best,
-            words=in_words(best, asked.target) if best else self._none(told),
+            words=in_words(best, request.target) if best else self._none(candidates),
         )
 
-    def _none(self, told: Sequence[Candidate]) -> str:
-        most = max(told, key=lambda c: c.completeness)
+    def _none(self, candidates: Sequence[Candidate]) -> str:
+        most = max(candidates, key=lambda c: c.completeness)
         return (
-            f"None of these reaches {float(self._asked.target):.4%} of the rows; the most is {most.completeness:.4%}, "
-            f"with {format_duration(most.final_after)} in all. Ask for longer ones, or for none."
+            f"None of these reaches {float(self._request.target):.4%} of the rows; "
+            f"the most is {most.completeness:.4%}, with {format_duration(most.final_after)} in all. "
+            "Give longer ones, or none."
         )
 
     def _span_ms(self, groups: DataFrame) -> int:
-        """From the first event time to the last; refuses times in the wrong unit."""
+        """Return the span from the first event time to the last; refuse times in the wrong unit."""
         valid, implausible = F.col("reason").isNull(), F.col("reason").isin(*IMPLAUSIBLE)
         row = groups.agg(
             F.coalesce(F.sum(F.when(implausible, F.col("row_count"))), F.lit(0)).alias("implausible"),
@@ -174,47 +175,47 @@ class _Advising:
         ).collect()[0]
         refuse_wrong_unit(self._prepared, self._pipeline, int(row["implausible"]), int(row["timed"]))
         if row["last"] is None:
-            raise InputError(f"source.table: found no row with usable times in '{self._pipeline.source.table}'")
+            raise InputError(f"source.table: '{self._pipeline.source.table}' has no row with usable times")
         if not row["filled"]:
-            raise InputError(f"source.where: '{self._pipeline.source.where}' keeps no row, so there is none to weigh")
+            raise InputError(f"source.where: '{self._pipeline.source.where}' keeps no row to weigh")
         return int(row["last"] - row["first"])
 
     def _spreads(self, groups: DataFrame) -> dict[str | None, dict[str, Spread]]:
-        found: dict[str | None, dict[str, Spread]] = {}
-        told = disorder.disorder(self._rows, groups, self._pipeline)
+        counted: dict[str | None, dict[str, Spread]] = {}
+        distributions = disorder.disorder(self._rows, groups, self._pipeline)
         for row in sorted(
-            told.collect(), key=lambda r: (r["partition"] is not None, r["partition"] or "", r["measure"])
+            distributions.collect(), key=lambda r: (r["partition"] is not None, r["partition"] or "", r["measure"])
         ):
             quantiles = {str(q): int(row[f"q_{i}"]) for i, q in enumerate(disorder.QUANTILES)}
             spread = Spread(int(row["rows"]), int(row["nothing"]), quantiles, int(row["max_ms"]))
-            found.setdefault(row["partition"], {})[row["measure"]] = spread
-        return found
+            counted.setdefault(row["partition"], {})[row["measure"]] = spread
+        return counted
 
     def _settings(
         self, spreads: dict[str | None, dict[str, Spread]], span_ms: int, grid_ms: int
     ) -> tuple[list[tuple[int, int]], list[int]]:
-        """Bounds and latenesses to weigh, and the bounds among them that the data names."""
-        asked, behind = self._asked, spreads[None][disorder.OUT_OF_ORDER]
-        # Of several partitions one that joins or speaks again may lie behind all others, whatever its own order.
+        """Return the bounds and latenesses to weigh, and the bounds that follow from the data."""
+        request, behind = self._request, spreads[None][disorder.OUT_OF_ORDER]
+        # A partition that joins or becomes active may be behind all others, even if its rows are in order.
         several = len(spreads) > 2
         rungs = {0, *(_on(grid_ms, rounded_up(ms)) for ms in (*behind.quantiles.values(), behind.max))}
-        if asked.bounds or asked.latenesses:
-            latenesses = asked.latenesses or sorted({0, self._own[1]})
-            bounds = asked.bounds or sorted(rungs)
+        if request.bounds or request.latenesses:
+            latenesses = request.latenesses or sorted({0, self._own[1]})
+            bounds = request.bounds or sorted(rungs)
             return [(bound, lateness) for bound in bounds for lateness in latenesses], list(bounds)
         ladder = steps(
             behind.quantiles["0.5"] // _BELOW_THE_MEDIAN, max(behind.max, span_ms if several else 0), grid_ms
         )
         return pairs(sorted({*ladder, *rungs})), sorted(rungs)
 
-    def _weighed(self, groups: DataFrame, wanted: Sequence[int]) -> dict[int, Delay]:
+    def _weighed(self, groups: DataFrame, delays_ms: Sequence[int]) -> dict[int, Delay]:
         pipeline = self._pipeline
-        passed = delays.passed(groups, pipeline, wanted).localCheckpoint()
+        passed = delays.passed(groups, pipeline, delays_ms).localCheckpoint()
         by_group = axis(pipeline) is Axis.TICKS
         filling = delays.of_groups(groups, pipeline) if by_group else delays.of_rows(self._rows, pipeline)
-        near = F.broadcast(passed) if passed.count() * len(wanted) <= _BROADCAST or by_group else passed
-        judged = delays.judged(filling, near, wanted)
-        waits = delays.waits(passed, groups, pipeline, wanted)
+        near = F.broadcast(passed) if passed.count() * len(delays_ms) <= _BROADCAST or by_group else passed
+        judged = delays.judged(filling, near, delays_ms)
+        waits = delays.waits(passed, groups, pipeline, delays_ms)
         return {
             row["delay_ms"]: Delay(
                 delay_ms=row["delay_ms"],
@@ -233,11 +234,11 @@ class _Advising:
 def write(pipeline: Pipeline, best: Candidate | None) -> bool:
     """Set the recommended values in the pipeline's file; returns whether that changed it. Raises InputError."""
     if best is None or pipeline.path is None:
-        raise InputError("--write: found no recommendation to write")
+        raise InputError("--write: no settings are recommended, so the file stays as it is")
     if not pipeline.watermark.has_bound and best.out_of_orderness:
         raise InputError(
-            f"--write: {_BOUND} {format_duration(best.out_of_orderness)} is recommended, but watermark.strategy is "
-            "monotonous, which has none: write bounded_out_of_orderness there first"
+            f"--write: {_BOUND} {format_duration(best.out_of_orderness)} is recommended, but watermark.strategy "
+            "monotonous has no bound. Set watermark.strategy to bounded_out_of_orderness first"
         )
     before = load(pipeline.path)
     after = replace(
@@ -251,11 +252,11 @@ def write(pipeline: Pipeline, best: Candidate | None) -> bool:
     if after.windows != before.windows:
         values[_LATENESS] = format_duration(best.allowed_lateness)
 
-    def says_so(text: str) -> bool:
+    def has_new_values(text: str) -> bool:
         return parse(text, origin=str(pipeline.path)) == after
 
     try:
-        return rewrite(pipeline.path, values, says_so) if values else False
+        return rewrite(pipeline.path, values, has_new_values) if values else False
     except (RefusedError, OSError) as problem:
         raise InputError(f"--write: {pipeline.path}: {problem}") from problem
 

@@ -1,12 +1,13 @@
-"""Candidates are settings worth weighing, and the recommended one is that which reaches a target at the least delay.
+"""Candidates: the settings that advice weighs. The recommended candidate reaches a target at the least delay.
 
-Law: rows are too late by the sum bound + lateness alone, and late by the bound alone. So the recommended sum is the
-least of those weighed that is complete enough,
+Law: the sum bound + lateness decides which rows are too late, the bound which rows are late. So the recommended sum is
+the least weighed sum that is complete enough,
 
     completeness = 1 - too late / rows in windows >= target
 
-and of the settings with that sum the one with the least bound that has 99 % of the rows on time (results appear early,
-and few of them are revised); where none has, the one with the greatest bound. Milliseconds; steps are readable ones.
+Of the settings with that sum, the recommended one has the least bound with 99 % of the rows on time. Then results
+appear early, and few are revised. If no bound has 99 % on time, the greatest bound is recommended. All times are
+milliseconds, in readable steps.
 """
 
 from __future__ import annotations
@@ -31,17 +32,17 @@ LADDER = (
     *(n * _DAY for n in (1, 2, 3, 5, 7, 10, 14, 21, 30, 60, 90, 180, 365)),
 )
 
-#: Of the results, how many should not have to be revised.
+#: The share of rows on time to prefer a smaller bound.
 MOSTLY = 0.99
 
 
 @dataclass(frozen=True)
 class Delay:
-    """What one delay makes of the history.
+    """The effect of one delay on the history.
 
-    `behind` rows of `rows` come too late for it, and `windows_missing` of `windows` lack a row if nothing is accepted
-    after it. The watermark passes `fired` windows before the input ends, `mean_wait_ms` and `max_wait_ms` after their
-    ends (None: no window).
+    `behind` rows of `rows` exceed the delay, and `windows_missing` of `windows` lack a row if no row is accepted after
+    it. The watermark passes `fired` windows before the input ends. `mean_wait_ms` and `max_wait_ms` are the times from
+    their ends to their firings (None: no window).
     """
 
     delay_ms: int
@@ -56,7 +57,7 @@ class Delay:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One bound and lateness, and what a replay with them would count."""
+    """One bound and lateness, and the counts of a replay with them."""
 
     out_of_orderness: int
     allowed_lateness: int
@@ -73,7 +74,7 @@ class Candidate:
 
 
 def candidate(bound_ms: int, lateness_ms: int, delays: Mapping[int, Delay]) -> Candidate:
-    """What a bound and a lateness make of the rows; both they and their sum are in `delays`."""
+    """Return the candidate of a bound and a lateness; `delays` has the bound and the sum of both."""
     first, last = delays[bound_ms], delays[bound_ms + lateness_ms]
     return Candidate(
         out_of_orderness=bound_ms,
@@ -92,7 +93,7 @@ def candidate(bound_ms: int, lateness_ms: int, delays: Mapping[int, Delay]) -> C
 
 
 def recommended(settings: Iterable[tuple[int, int]], delays: Mapping[int, Delay], target: Fraction) -> Candidate | None:
-    """The settings that reach `target` at the least delay (see the law); None if none of them does."""
+    """Return the settings that reach `target` at the least delay (see the law); None if no settings do."""
     judged = [candidate(bound, lateness, delays) for bound, lateness in settings]
     complete = [c for c in judged if reaches(c, target)]
     if not complete:
@@ -103,41 +104,41 @@ def recommended(settings: Iterable[tuple[int, int]], delays: Mapping[int, Delay]
     return next((c for c in by_bound if c.on_time >= MOSTLY * rows), by_bound[-1])
 
 
-def reaches(found: Candidate, target: Fraction) -> bool:
-    """Whether a candidate is complete enough, in whole numbers."""
-    rows = found.on_time + found.late + found.too_late
-    return (rows - found.too_late) * target.denominator >= target.numerator * rows
+def reaches(weighed: Candidate, target: Fraction) -> bool:
+    """Return whether a candidate is complete enough, in whole numbers."""
+    rows = weighed.on_time + weighed.late + weighed.too_late
+    return (rows - weighed.too_late) * target.denominator >= target.numerator * rows
 
 
 def rounded_up(ms: int) -> int:
-    """The least readable duration that is not shorter; whole years beyond the last of them."""
+    """Return the least readable duration that is not shorter than `ms`; whole years beyond the longest step."""
     if ms <= LADDER[-1]:
         return LADDER[bisect_left(LADDER, ms)]
     return -(-ms // LADDER[-1]) * LADDER[-1]
 
 
 def steps(least_ms: int, most_ms: int, grid_ms: int) -> list[int]:
-    """The readable durations worth a look: none, and those from about `least_ms` to at least `most_ms`, on a grid."""
+    """Return the readable durations to weigh: 0, and from about `least_ms` to at least `most_ms`, on a grid."""
     first, last = rounded_up(least_ms), rounded_up(most_ms)
     between = {step for step in LADDER if first <= step <= last and step % grid_ms == 0}
     return sorted({0, *between, -(-last // grid_ms) * grid_ms})
 
 
 def pairs(steps: Sequence[int]) -> list[tuple[int, int]]:
-    """Every bound and lateness whose bound and sum are steps."""
+    """Return every pair of bound and lateness whose bound and sum are steps."""
     return [(bound, end - bound) for bound in steps for end in steps if end >= bound]
 
 
-def shown(rungs: Iterable[int], own: tuple[int, int], best: Candidate | None) -> list[tuple[int, int]]:
-    """Settings to show: the pipeline's own, and each of `rungs` as a bound, alone and with the recommended sum."""
-    found = {own}
+def settings_to_show(rungs: Iterable[int], own: tuple[int, int], best: Candidate | None) -> list[tuple[int, int]]:
+    """Return the settings to show: the pipeline's, and each of `rungs` as a bound, alone and to the recommended sum."""
+    weighed = {own}
     for bound in rungs:
-        found.add((bound, 0))
+        weighed.add((bound, 0))
         if best is not None and bound < best.final_after:
-            found.add((bound, best.final_after - bound))
+            weighed.add((bound, best.final_after - bound))
     if best is not None:
-        found.add((best.out_of_orderness, best.allowed_lateness))
-    return sorted(found)
+        weighed.add((best.out_of_orderness, best.allowed_lateness))
+    return sorted(weighed)
 
 
 def parse_target(text: str) -> Fraction:
@@ -148,7 +149,7 @@ def parse_target(text: str) -> Fraction:
     except (ValueError, ZeroDivisionError):
         share = Fraction(-1)
     if not 0 <= share <= 1:
-        raise InputError(f"--target: found '{text}', expected a share of the rows such as 99.99% or 0.9999")
+        raise InputError(f"--target '{text}': not a share of the rows. Give a share such as 99.99% or 0.9999")
     return share
 
 
@@ -157,43 +158,43 @@ def parse_durations(option: str, text: str) -> list[int]:
     try:
         return sorted({parse_duration(part) for part in text.split(",")}) if text else []
     except DurationError as problem:
-        raise InputError(f"{option}: found '{text}': {problem}") from None
+        raise InputError(f"{option} '{text}': {problem}") from None
 
 
 def in_words(best: Candidate, target: Fraction) -> str:
-    """A recommendation as sentences, with what it costs."""
+    """Return a recommendation as sentences, with its cost."""
     rows = best.on_time + best.late + best.too_late
     bound, lateness = format_duration(best.out_of_orderness), format_duration(best.allowed_lateness)
-    told = [
+    sentences = [
         f"For {percent(float(target))} of the rows: out_of_orderness {bound}, allowed_lateness {lateness}.",
         f"Of {rows:,} rows {best.on_time:,} ({percent(best.on_time / rows if rows else 1)}) are on time",
     ]
-    told[-1] += f", {best.late:,} revise results that have appeared" if best.late else ""
+    sentences[-1] += f", {best.late:,} revise results that have appeared" if best.late else ""
     if best.too_late:
         are = "is" if best.too_late == 1 else "are"
         missing = f"missing from {best.windows_missing_rows:,} of {best.windows:,} windows"
-        told[-1] += f", {best.too_late:,} {are} too late and {missing}."
+        sentences[-1] += f", {best.too_late:,} {are} too late and {missing}."
     else:
-        told[-1] += ", none is too late."
+        sentences[-1] += ", none is too late."
     if best.mean_wait is not None and best.max_wait is not None:
         mean, most = rough(best.mean_wait), rough(best.max_wait)
-        told.append(f"A result appears {mean} after its window's end on average, {most} at most")
+        sentences.append(f"A result appears {mean} after its window's end on average, {most} at most")
         if best.allowed_lateness:
-            told[-1] += f"; rows are taken until the watermark is {lateness} further"
-        told[-1] += "."
+            sentences[-1] += f"; rows are taken until the watermark is {lateness} further"
+        sentences[-1] += "."
     else:
-        told.append("The watermark passes no window's end before the input ends.")
-    return " ".join(told)
+        sentences.append("The watermark passes no window's end before the input ends.")
+    return " ".join(sentences)
 
 
 def percent(share: float) -> str:
-    """A share as people read it: never 100 % where something is missing."""
+    """Return a share as text: never 100 % of less than all."""
     text = f"{share * 100:.4f}".rstrip("0").rstrip(".")
     return "99.9999%" if text == "100" and share < 1 else f"{text}%"
 
 
 def rough(ms: float) -> str:
-    """A measured duration in its two greatest units, such as `4h 31m`."""
+    """Return a measured duration in its two greatest units, such as `4h 31m`."""
     sign, left = "-" if ms < 0 else "", abs(round(ms))
     names = (("d", _DAY), ("h", _HOUR), ("m", _MINUTE), ("s", _SECOND), ("ms", 1))
     at = next((i for i, (_, unit) in enumerate(names) if left >= unit), None)

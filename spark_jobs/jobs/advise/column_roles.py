@@ -1,7 +1,7 @@
-"""Guesses of what a table's columns mean, from their types, names and statistics, each with its reason.
+"""Column roles: guesses of the role of each column of a table, from types, names and statistics, with reasons.
 
-The arrival of a row is the time that never goes back from one commit to the next, that is not before the others, or
-that is called so; the event time is the one before it.
+A column is the arrival time if it never goes back from one commit to the next, if it is not before the other times, or
+if it is named so. The event time is the time before it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SPLIT = re.compile(
     r"partition|shard|broker|site|region|zone|origin|source|topic|host|server|plant|country|store|tenant"
 )
 
-#: 1990 to 2100: what an integer has to lie between, as a time, to be taken for one.
+#: 1990 to 2100: the range in which an integer counts as a time.
 _EARLIEST_S, _LATEST_S = 631_152_000, 4_102_444_800
 _PER_SECOND = {
     TimeUnit.SECONDS: 1,
@@ -39,7 +39,7 @@ FEW, MANY = 64, 10_000
 
 @dataclass(frozen=True)
 class Moment:
-    """A column that may be a time. `unit` is of integers; `rises`: whether it never goes back between commits."""
+    """A column that may be a time. `unit` is set for integers; `rises`: it never goes back between commits."""
 
     name: str
     filled: int
@@ -49,11 +49,11 @@ class Moment:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a table: its rows, its times, and of other columns how many values they have, about.
+    """The statistics of a table: its rows, its times, and the approximate number of values of other columns.
 
-    `texts` are those of them that hold text.
-    `not_before` is the share of the rows in which the second time of a pair is not before the first, `mean_ms` how far
-    it is behind on average.
+    - `texts`: the other columns that contain text
+    - `not_before`: the share of the rows in which the second time of a pair is not before the first
+    - `mean_ms`: the mean difference of a pair
     """
 
     rows: int
@@ -66,7 +66,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Guess:
-    """A column, or none, and why."""
+    """A column, or none, and the reason."""
 
     column: str | None
     why: str
@@ -74,7 +74,7 @@ class Guess:
 
 
 def epoch_unit(name: str, least: int | None, most: int | None) -> TimeUnit | None:
-    """The unit in which integers are times of our days; None if there is none, or their name speaks of no time."""
+    """Return the unit in which integers are times from 1990 to 2100; None without one, or for another name."""
     if least is None or most is None or not _is_called(_CLOCK, name):
         return None
     return next(
@@ -84,29 +84,31 @@ def epoch_unit(name: str, least: int | None, most: int | None) -> TimeUnit | Non
 
 
 def times(facts: Facts) -> tuple[Guess, Guess]:
-    """The event time and the arrival time of a table that has at least one time."""
+    """Return the event time and the arrival time of a table that has at least one time."""
     moments = {m.name: m for m in facts.moments}
     if len(moments) == 1:
         (only,) = moments
-        return Guess(only, "the only time of the table"), Guess(None, "no other column tells when a row was stored")
+        return Guess(only, "the only time of the table"), Guess(
+            None, "no other column is the time when a row was stored"
+        )
     ranked = sorted(permutations(moments, 2), key=lambda pair: _score(pair, moments, facts), reverse=True)
     event, arrival = ranked[0]
-    others = tuple(name for name in moments if name not in (event, arrival))
+    further = tuple(name for name in moments if name not in (event, arrival))
     return (
-        Guess(event, _why_event(event, arrival), others),
-        Guess(arrival, _why_arrival(event, arrival, moments, facts), others),
+        Guess(event, _why_event(event, arrival), further),
+        Guess(arrival, _why_arrival(event, arrival, moments, facts), further),
     )
 
 
 def _score(pair: tuple[str, str], moments: Mapping[str, Moment], facts: Facts) -> tuple[float, float]:
     event, arrival = pair
     score = 3.0 * bool(moments[arrival].rises) - 3.0 * (bool(moments[event].rises) and not moments[arrival].rises)
-    # Of a row that is stored first and happens then, something else is meant.
+    # A row cannot be stored before it happens: such a pair is of other columns.
     score += 4.0 * (facts.not_before.get(pair, 0.0) >= 0.99) + 2.0 * facts.not_before.get(pair, 0.0)
     score += 2.0 * _is_called(_ARRIVAL, arrival) - 2.0 * _is_called(_ARRIVAL, event)
     score += 1.0 * _is_called(_EVENT, event) - 1.0 * _is_called(_EVENT, arrival)
     score -= 2.0 * (1 - moments[arrival].filled / facts.rows) if facts.rows else 0.0
-    # Of two times before the arrival the nearer one.
+    # If two times are before the arrival, the nearer one counts more.
     return score, -abs(facts.mean_ms.get(pair, 0.0))
 
 
@@ -128,36 +130,36 @@ def _why_arrival(event: str, arrival: str, moments: Mapping[str, Moment], facts:
 
 
 def source_partition(facts: Facts) -> Guess:
-    """The split that owns a watermark: a column of few values whose name speaks of one."""
+    """Return the source partition: a column of few values with a name of a partition."""
     few = [name for name in _by_values(facts) if 2 <= facts.distinct[name] <= FEW and _is_allowed(name)]
     called = [name for name in few if _is_called(_SPLIT, name)]
-    others = tuple(name for name in few if name not in called[:1])
+    further = tuple(name for name in few if name not in called[:1])
     if not called:
-        return Guess(None, "no column with few values is called like one", others)
-    return Guess(called[0], f"{facts.distinct[called[0]]} values, and is called {called[0]}", others)
+        return Guess(None, "no column with few values has such a name", further)
+    return Guess(called[0], f"{facts.distinct[called[0]]} values, and is called {called[0]}", further)
 
 
-def key(facts: Facts, taken: str | None) -> Guess:
-    """What windows are grouped by: a column with some values, but not one for every few rows."""
+def key(facts: Facts, partition: str | None) -> Guess:
+    """Return the key of windows: a column with several values, but many rows for each value."""
     most = min(MANY, max(2, facts.rows // 10))
     texts_first = sorted(_by_values(facts), key=lambda name: name not in facts.texts)
-    few = [name for name in texts_first if 2 <= facts.distinct[name] <= most and name != taken]
+    few = [name for name in texts_first if 2 <= facts.distinct[name] <= most and name != partition]
     fit = [name for name in few if _is_allowed(name, result=True)]
     if not fit:
-        return Guess(None, "no column has some values and many rows of each")
+        return Guess(None, "no column has several values and many rows of each")
     return Guess(fit[0], f"about {facts.distinct[fit[0]]:,} values", tuple(fit[1:]))
 
 
 def tie_break(facts: Facts) -> Guess:
-    """What tells rows of one arrival time apart: a column with about as many values as rows."""
-    told = [name for name in facts.distinct if facts.distinct[name] >= 0.9 * facts.rows > 0 and _is_allowed(name)]
-    if not told:
+    """Return the tie break for rows of one arrival time: a column with about as many values as rows."""
+    unique = [name for name in facts.distinct if facts.distinct[name] >= 0.9 * facts.rows > 0 and _is_allowed(name)]
+    if not unique:
         return Guess(None, "no column has a value for each row")
-    return Guess(told[0], "about a value for each row", tuple(told[1:]))
+    return Guess(unique[0], "about a value for each row", tuple(unique[1:]))
 
 
 def pipeline_name(table: str) -> str:
-    """A valid name of a pipeline, after the table's own."""
+    """Return a valid name of a pipeline, from the name of the table."""
     last = re.split(r"[/.\\]", table.rstrip("/\\"))[-1]
     name = re.sub(r"[^a-z0-9]+", "_", last.lower()).strip("_")[:100].rstrip("_")
     return name if name[:1].isalpha() else f"table_{name}"[:100].rstrip("_")

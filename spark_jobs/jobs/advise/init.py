@@ -1,7 +1,7 @@
-"""A first pipeline file for a table: what its schema and statistics suggest, with the reasons as comments.
+"""A first pipeline file for a table, from its schema and statistics, with the reasons as comments.
 
-The table is read twice for its statistics, and then as `advise` reads it, for the bound. What is written is a valid
-pipeline that fits the table; a file that is there stays, unless the user says otherwise.
+The table is read twice for its statistics, and then as `advise` reads it, for the bound. The file is a valid pipeline
+that fits the table. An existing file is replaced only with --force.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Drafted:
     guesses: dict[str, Guess]
 
     def as_json(self) -> dict[str, Any]:
-        """What was guessed, as plain values."""
+        """Return the guesses as plain values."""
         return {
             "pipeline": self.pipeline.name,
             "table": self.pipeline.source.table,
@@ -67,7 +67,7 @@ class Drafted:
 def draft(spark: SparkSession, table: str, *, progress: Progress = silent) -> Drafted:
     """Draft a pipeline for the newest version of a Delta table.
 
-    Raises InputError where there is no such table, or nothing in it to make a pipeline of.
+    Raises InputError if the table does not exist, or has no rows or no column of a time.
     """
     try:
         version = source.pinned_version(spark, table)
@@ -78,25 +78,25 @@ def draft(spark: SparkSession, table: str, *, progress: Progress = silent) -> Dr
     facts = _facts(spark, table, events)
     event, arrival = column_roles.times(facts)
     partition = column_roles.source_partition(facts)
-    found = {
+    guesses = {
         "event_time": event,
         "arrival_time": arrival,
         "source_partition": partition,
         "key": column_roles.key(facts, partition.column),
         "tie_break": column_roles.tie_break(facts),
     }
-    first = _fitting(_text(table, facts, found, "0s", "0s", ""), table, events)
+    first = _fitting(_text(table, facts, guesses, "0s", "0s", ""), table, events)
     progress("init", "weighing bounds")
     best = weigh(events, first, Settings(), version).recommended
     if best is None:
-        return Drafted(first, _text(table, facts, found, "0s", "0s", ""), facts, found)
+        return Drafted(first, _text(table, facts, guesses, "0s", "0s", ""), facts, guesses)
     bound, lateness = format_duration(best.out_of_orderness), format_duration(best.allowed_lateness)
-    text = _text(table, facts, found, bound, lateness, in_words(best, Settings().target))
-    return Drafted(_fitting(text, table, events), text, facts, found)
+    text = _text(table, facts, guesses, bound, lateness, in_words(best, Settings().target))
+    return Drafted(_fitting(text, table, events), text, facts, guesses)
 
 
 def write(drafted: Drafted, path: str | os.PathLike[str], *, force: bool) -> None:
-    """Write a draft to `path`, whole or not at all. Raises InputError for a file that is there, unless forced."""
+    """Write a draft to `path`, whole or not at all. Raises InputError for an existing file, unless forced."""
     target = Path(path)
     try:
         handle, partial = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
@@ -109,10 +109,10 @@ def write(drafted: Drafted, path: str | os.PathLike[str], *, force: bool) -> Non
         if force:
             Path(partial).replace(target)
         else:
-            # Fails if another has made the file meanwhile.
+            # Fails if another process has made the file meanwhile.
             os.link(partial, target)
     except FileExistsError as problem:
-        raise InputError(_there(target)) from problem
+        raise InputError(_exists(target)) from problem
     except OSError as problem:
         raise InputError(f"{target}: cannot be written: {problem.strerror or problem}") from problem
     finally:
@@ -120,17 +120,17 @@ def write(drafted: Drafted, path: str | os.PathLike[str], *, force: bool) -> Non
 
 
 def refuse_existing(path: str | os.PathLike[str]) -> None:
-    """Raise InputError for a file that is there."""
+    """Raise InputError for an existing file."""
     if Path(path).exists():
-        raise InputError(_there(path))
+        raise InputError(_exists(path))
 
 
-def _there(path: str | os.PathLike[str]) -> str:
-    return f"{path}: asked to write a pipeline file, found one there: give another name, or --force to replace it"
+def _exists(path: str | os.PathLike[str]) -> str:
+    return f"{path}: exists already. Give another name, or --force to replace it"
 
 
 def _fitting(text: str, table: str, events: DataFrame) -> Pipeline:
-    """The pipeline of a draft. Raises InputError if it does not fit the table."""
+    """Return the pipeline of a draft. Raises InputError if it does not fit the table."""
     try:
         pipeline = parse(text, origin=f"the draft for {table}")
     except PipelineError as problem:
@@ -140,7 +140,7 @@ def _fitting(text: str, table: str, events: DataFrame) -> Pipeline:
 
 
 def _facts(spark: SparkSession, table: str, events: DataFrame) -> Facts:
-    """Statistics of all columns, and of how its times stand to each other."""
+    """Return statistics of all columns, and of pairs of times."""
     named = [f for f in events.schema if not f.name.startswith(INTERNAL_PREFIX)]
     integers = [f.name for f in named if isinstance(f.dataType, T.IntegralType)]
     listed = [f.name for f in named if isinstance(f.dataType, (*_TIMES, T.DateType))]
@@ -149,14 +149,14 @@ def _facts(spark: SparkSession, table: str, events: DataFrame) -> Facts:
         row = _row(events, integers, listed, counted)
         rows = int(row["rows"])
         if not rows:
-            raise InputError(f"{table}: found no row in it; a pipeline is drafted from what a table holds")
+            raise InputError(f"{table}: has no rows, and a pipeline is drafted from its rows")
         units = {n: column_roles.epoch_unit(n, row[f"least_{n}"], row[f"most_{n}"]) for n in integers}
         names = [*listed, *(name for name in integers if units[name])][:_MOST_TIMES]
         if not names:
-            told = ", ".join(f"{f.name} {f.dataType.simpleString()}" for f in named)
+            columns = ", ".join(f"{f.name} {f.dataType.simpleString()}" for f in named)
             raise InputError(
-                f"{table}: found no column that is a time (it has {told}): a TIMESTAMP, a DATE, or an integer that "
-                "counts from 1970 and is called a time. Write the file by hand: text needs {column, format, timezone}"
+                f"{table}: has no column of a time (it has {columns}): a TIMESTAMP, a DATE, or an integer that "
+                "counts from 1970 and is named like a time. Write it by hand: text needs {column, format, timezone}"
             )
         rising = _rising(spark, table, names)
         moments = [Moment(n, int(row[f"filled_{n}"]), units.get(n), rising.get(n)) for n in names]
@@ -167,29 +167,29 @@ def _facts(spark: SparkSession, table: str, events: DataFrame) -> Facts:
 
 
 def _row(events: DataFrame, integers: Sequence[str], listed: Sequence[str], counted: Sequence[str]) -> Any:
-    found: dict[str, Column] = {"rows": F.count("*")}
+    statistics: dict[str, Column] = {"rows": F.count("*")}
     for name in (*listed, *integers):
-        found[f"filled_{name}"] = F.count(F.col(quoted(name)))
+        statistics[f"filled_{name}"] = F.count(F.col(quoted(name)))
     for name in integers:
-        found |= {f"least_{name}": F.min(F.col(quoted(name))), f"most_{name}": F.max(F.col(quoted(name)))}
+        statistics |= {f"least_{name}": F.min(F.col(quoted(name))), f"most_{name}": F.max(F.col(quoted(name)))}
     for name in counted:
-        found[f"distinct_{name}"] = F.approx_count_distinct(F.col(quoted(name)))
-    return events.agg(*(value.alias(name) for name, value in found.items())).collect()[0]
+        statistics[f"distinct_{name}"] = F.approx_count_distinct(F.col(quoted(name)))
+    return events.agg(*(value.alias(name) for name, value in statistics.items())).collect()[0]
 
 
 def _pairs(
     events: DataFrame, moments: Sequence[Moment]
 ) -> tuple[dict[tuple[str, str], float], dict[tuple[str, str], float]]:
-    """How pairs of times stand to each other (see `Facts`)."""
+    """Return the statistics of pairs of times (see `Facts`)."""
     pairs = [(a, b) for a in moments for b in moments if a.name != b.name]
     if not pairs:
         return {}, {}
     kinds = {f.name: f.dataType for f in events.schema}
     each = [(_millis(a, kinds[a.name]), _millis(b, kinds[b.name])) for a, b in pairs]
     columns = [
-        column.alias(f"{what}_{i}")
+        column.alias(f"{statistic}_{i}")
         for i, (first, second) in enumerate(each)
-        for what, column in (
+        for statistic, column in (
             ("share", F.avg((second >= first).cast("int"))),
             ("mean", F.avg((second - first).cast("double"))),
         )
@@ -211,9 +211,9 @@ def _millis(moment: Moment, kind: T.DataType) -> Column:
 
 
 def _rising(spark: SparkSession, table: str, names: Sequence[str]) -> dict[str, bool]:
-    """Of each time that Delta has statistics of: whether it never goes back from one commit to the next.
+    """Return for each time with statistics in Delta whether it never goes back from one commit to the next.
 
-    Nothing is known of a table in a catalog, or one that has been written in a single commit.
+    Empty for a table in a catalog, and for a table with a single commit.
     """
     if not source.is_path(table):
         return {}
@@ -229,11 +229,11 @@ def _rising(spark: SparkSession, table: str, names: Sequence[str]) -> dict[str, 
                 # Delta cuts times to milliseconds, and lifts the greatest by one.
                 lifted = isinstance(most[0], str)
                 ranges[name].append((min(map(_comparable, least)), max(map(_comparable, most)) - lifted))
-    return {name: never_back(told[::-1]) for name, told in ranges.items() if len(told) > 1}
+    return {name: never_back(of[::-1]) for name, of in ranges.items() if len(of) > 1}
 
 
 def never_back(ranges: Sequence[tuple[int, int]]) -> bool:
-    """Whether the least of each range, in order, is not below the greatest of the one before."""
+    """Return whether the least value of each range, in order, is not below the greatest value of the previous range."""
     return all(least >= most for (_, most), (least, _) in pairwise(ranges))
 
 
@@ -244,10 +244,10 @@ def _comparable(value: int | str) -> int:
     return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // timedelta(milliseconds=1)
 
 
-def _text(table: str, facts: Facts, found: dict[str, Guess], bound: str, lateness: str, advice: str) -> str:
-    event, arrival = found["event_time"], found["arrival_time"]
+def _text(table: str, facts: Facts, guesses: dict[str, Guess], bound: str, lateness: str, advice: str) -> str:
+    event, arrival = guesses["event_time"], guesses["arrival_time"]
     lines = [
-        f"# Drafted from {_one_line(table)}, {facts.rows:,} rows. What follows are guesses: look at each of them.",
+        f"# Drafted from {_one_line(table)}, {facts.rows:,} rows. The settings are guesses: check each of them.",
         f"name: {column_roles.pipeline_name(table)}",
         "",
         "source:",
@@ -256,11 +256,11 @@ def _text(table: str, facts: Facts, found: dict[str, Guess], bound: str, latenes
         f"  event_time: {_time(event, facts)}",
     ]
     if arrival.column is None:
-        lines += _comment(f"arrival_time: {arrival.why}. In event-time order nothing of one version is late.", "  ")
+        lines += _comment(f"arrival_time: {arrival.why}. In event-time order no row of one version is late.", "  ")
     else:
         lines += [*_comment(_also(arrival), "  "), f"  arrival_time: {_time(arrival, facts)}"]
-    lines += _listed("source_partition", found["source_partition"], "Each has its own watermark", "  ")
-    lines += _listed("tie_break", found["tie_break"], "Order of rows with the same arrival time", "  ")
+    lines += _listed("source_partition", guesses["source_partition"], "Each has its own watermark", "  ")
+    lines += _listed("tie_break", guesses["tie_break"], "Order of rows with the same arrival time", "  ")
     lines += [
         "",
         "replay:",
@@ -276,7 +276,7 @@ def _text(table: str, facts: Facts, found: dict[str, Guess], bound: str, latenes
         "  kind: tumbling",
         "  size: 1 hour",
     ]
-    key = found["key"]
+    key = guesses["key"]
     lines += _comment(f"{_also(key)}; [] is one group for all", "  ")
     lines.append(f"  key: [{'' if key.column is None else _yaml(key.column)}]")
     lines += [f"  allowed_lateness: {lateness}", "  aggregates:", f"    {_rows_name(key)}: count(*)", ""]
@@ -289,26 +289,26 @@ def _rows_name(key: Guess) -> str:
 
 def _time(guess: Guess, facts: Facts) -> str:
     name = str(guess.column)
-    # A time is an expression: a name that is none by itself is quoted for SQL too.
+    # A time is an SQL expression: a name that is no identifier is quoted.
     expression = name if re.fullmatch(r"[A-Za-z_]\w*", name) else quoted(name)
     unit = next(m.unit for m in facts.moments if m.name == name)
     return _yaml(expression) if unit is None else f"{{column: {_yaml(expression)}, unit: {unit.value}}}"
 
 
-def _listed(setting: str, guess: Guess, what: str, indent: str) -> list[str]:
-    """A setting that is a list of columns; without a guess it stands in the file as a comment."""
+def _listed(setting: str, guess: Guess, purpose: str, indent: str) -> list[str]:
+    """Return the lines of a setting that is a list of columns; without a guess it is a comment."""
     if guess.column is None and not guess.others:
         return []
-    told = _comment(f"{what}: {_also(guess)}", indent)
+    comment = _comment(f"{purpose}: {_also(guess)}", indent)
     if guess.column is None:
-        return [*told, f"{indent}# {setting}: [{_yaml(guess.others[0])}]"]
-    return [*told, f"{indent}{setting}: [{_yaml(guess.column)}]"]
+        return [*comment, f"{indent}# {setting}: [{_yaml(guess.others[0])}]"]
+    return [*comment, f"{indent}{setting}: [{_yaml(guess.column)}]"]
 
 
 def _also(guess: Guess) -> str:
-    others = ", ".join(guess.others[:5])
+    alternatives = ", ".join(guess.others[:5])
     reason = guess.why if guess.column is None else f"{guess.column}: {guess.why}"
-    return f"{reason} (or {others})" if others else reason
+    return f"{reason} (or {alternatives})" if alternatives else reason
 
 
 def _comment(text: str, indent: str) -> list[str]:
@@ -320,7 +320,7 @@ def _one_line(text: str) -> str:
 
 
 def _yaml(text: str) -> str:
-    """Text as YAML that any reader takes for text."""
+    """Return text as YAML that every parser reads as text."""
     plain = re.fullmatch(r"[A-Za-z_/.$][\w/.${}:-]*", text) and text.lower() not in _WORDS and not text.endswith(":")
     inside = plain and not re.search(r"[{}]|:\s", text.replace("${", "").replace("}", ""))
     return text if inside else json.dumps(text, ensure_ascii=False)

@@ -1,7 +1,7 @@
-"""The audit step: what a run has staged, checked before anyone can read it.
+"""The audit step: the staged tables of a run are checked before readers see them.
 
-Conservation, the invariants of time and the pipeline's own expectations. The answers are the rows of the table
-`quality`, whether or not the run is published; whether it may be is `blocks`.
+Checks are conservation, the invariants of time and the pipeline's expectations. Their results are rows of the table
+`quality`, also for a run that is not published. `blocks` decides whether the run may be published.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from spark_jobs.tables.ledger import REPAIR, ROLLBACK
 
 TABLE = QUALITY.name
 
-# Counts of the rows that are put in order or in groups.
+# Counts of the rows that are sorted or grouped.
 _LARGE = ("panes", "windows", "pairs")
 #: A row for each expectation.
 SCHEMA = columns.schema(QUALITY)
@@ -40,11 +40,13 @@ def audit(
     counts: Mapping[str, int],
     interval: Interval = Interval(),  # noqa: B008
 ) -> list[Check]:
-    """Check what the run over `interval` has staged.
+    """Check the staged tables of the run over `interval`.
 
-    `counts` are the run's, as the replay step reported them. Raises InputError for an expectation of the pipeline's
-    that cannot be asked, for a live job's table that cannot be compared with, and for staged tables that are not a
-    whole run's.
+    `counts` are the run's, from the replay step. Raises InputError for
+
+    - an expectation of the pipeline that cannot be evaluated,
+    - a live job's table that cannot be compared,
+    - an incomplete set of staged tables.
     """
     looked_at = [*result_tables(pipeline), *([silence.TABLE] if pipeline.quality.max_silence_ms is not None else [])]
     tables = {table: staging.read_staged(spark, lake, run_id, table) for table in looked_at}
@@ -61,31 +63,31 @@ def audit(
 
 
 def _live(spark: SparkSession, table: str, interval: Interval) -> DataFrame:
-    """The newest results of a live job, of the windows of the run. Raises AuditError."""
+    """Return the newest results of a live job for the windows of the run. Raises AuditError."""
     try:
-        found = source.read(spark, table, source.pinned_version(spark, table))
+        results = source.read(spark, table, source.pinned_version(spark, table))
     except SourceError as problem:
         raise AuditError(f"quality.compare_with.{str(problem).removeprefix('source.')}") from problem
-    # A table whose windows are none is told by who looks at its columns.
-    is_told = dict(found.dtypes).get("window_start") == "timestamp"
-    return found.where(interval.holds(F.col("window_start"))) if is_told else found
+    # The check of the columns reports a table without windows.
+    has_windows = dict(results.dtypes).get("window_start") == "timestamp"
+    return results.where(interval.holds(F.col("window_start"))) if has_windows else results
 
 
 def _earlier(spark: SparkSession, lake: Lake, drift: Drift, interval: Interval) -> dict[str, DataFrame]:
-    """The published results that a run over `interval` leaves alone and may be held against; none are no table."""
-    done = ledger.published(spark, lake)
-    if interval.whole or not done:
+    """Return the published results outside `interval`, for a comparison; without such results, no table."""
+    earlier_runs = ledger.published(spark, lake)
+    if interval.whole or not earlier_runs:
         return {}
-    results = published.read_as_of(spark, lake, done[-1], "window_results")
+    results = published.read_as_of(spark, lake, earlier_runs[-1], "window_results")
     first = None if interval.start is None else interval.start - timedelta(milliseconds=drift.seasons * drift.every_ms)
     rows = results.where(Interval(first, interval.end).holds(F.col("window_start")))
     return {EARLIER: rows.where(~interval.holds(F.col("window_start")))}
 
 
 def _before(spark: SparkSession, pipeline: Pipeline, lake: Lake, run_id: str) -> list[Mapping[str, int]]:
-    """The counts of the published runs of the same settings, the newest last, where a limit is learned from them."""
-    asked = pipeline.quality
-    if not {asked.max_late_ratio, asked.max_too_late_ratio, asked.max_invalid_ratio} & {Learned.LEARNED}:
+    """Return the counts of the published runs of the same settings, newest last, if a limit is learned from them."""
+    limits = pipeline.quality
+    if not {limits.max_late_ratio, limits.max_too_late_ratio, limits.max_invalid_ratio} & {Learned.LEARNED}:
         return []
     return [
         run.counts
@@ -95,13 +97,13 @@ def _before(spark: SparkSession, pipeline: Pipeline, lake: Lake, run_id: str) ->
 
 
 def quality(spark: SparkSession, run_id: str, checks: Sequence[Check]) -> DataFrame:
-    """The checks as rows of the table `quality`."""
+    """Return the checks as rows of the table `quality`."""
     rows = [(run_id, c.suite, c.expectation, c.success, c.observed, c.unexpected_count, c.details) for c in checks]
     return spark.createDataFrame(rows, SCHEMA)
 
 
 def record(spark: SparkSession, lake: Lake, run_id: str, checks: Sequence[Check]) -> None:
-    """Write the checks to the table `quality`, in place of what an earlier audit of the same run said."""
+    """Write the checks to the table `quality`; they replace those of an earlier audit of the same run."""
     (
         quality(spark, run_id, checks)
         .coalesce(1)
@@ -113,24 +115,24 @@ def record(spark: SparkSession, lake: Lake, run_id: str, checks: Sequence[Check]
 
 
 def failed(checks: Sequence[Check]) -> list[Check]:
-    """The checks that do not hold, in their order."""
+    """Return the checks that failed, in their order."""
     return [c for c in checks if not c.success]
 
 
 def blocks(checks: Sequence[Check], pipeline: Pipeline) -> bool:
-    """Whether nothing may be published."""
+    """Return whether the checks block the publication."""
     return pipeline.quality.on_failure is not OnFailure.WARN and any(check.blocks for check in failed(checks))
 
 
 def failure_message(checks: Sequence[Check]) -> str:
-    """What failed, for a log: a line for the count, then each check with what it expects, found and an example."""
+    """Return the failed checks for a log: their number, then each with its expectation, the value and an example."""
     broken = failed(checks)
     lines = [f"{len(broken)} of {len(checks)} checks failed"]
-    for one in broken:
+    for failure in broken:
         lines += [
-            f"  {one.suite}: {one.expectation}",
-            f"    expected: {one.description}",
-            f"    found:    {one.observed}",
+            f"  {failure.suite}: {failure.expectation}",
+            f"    expected: {failure.description}",
+            f"    found:    {failure.observed}",
         ]
-        lines += [f"    such as:  {example}" for example in one.details.splitlines()]
+        lines += [f"    such as:  {example}" for example in failure.details.splitlines()]
     return "\n".join(lines)

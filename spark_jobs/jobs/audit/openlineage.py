@@ -1,11 +1,11 @@
-"""Lineage: what the checks of a run have found, told to an OpenLineage endpoint, if the environment names one.
+"""Lineage: the results of a run's checks are sent to an OpenLineage endpoint, if the environment names one.
 
-An audit is a run of the job `<pipeline>.audit`, which begins, and ends as COMPLETE or, where its checks block, as FAIL.
-Its inputs are the source and the tables that the run has staged, under the names by which they are published; each with
-the number of its rows and the assertions about it. Rows of examples stay in the lake.
+An audit is a run of the job `<pipeline>.audit`. It ends as COMPLETE, or as FAIL if its checks block. Its inputs are the
+source and the staged tables of the run, under their published names. Each has the number of its rows and the assertions
+about it. Rows of examples stay in the lake.
 
-Where events go is OpenLineage's own configuration: `OPENLINEAGE_URL`, `OPENLINEAGE_CONFIG` or `OPENLINEAGE__TRANSPORT`.
-The client is imported where one of these is set, and nowhere else.
+OpenLineage's configuration defines the endpoint: `OPENLINEAGE_URL`, `OPENLINEAGE_CONFIG` or `OPENLINEAGE__TRANSPORT`.
+The client is imported only if one of these is set.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from spark_jobs.pipeline.model import Pipeline
     from spark_jobs.tables.ledger import Run
 
-#: Suites that are about one table; those that are not are about the source.
+#: Suites about one table; other suites are about the source.
 TABLES = {
     "source": "invalid_events",
     "watermarks": "watermarks",
@@ -45,20 +45,20 @@ TABLES = {
     "pair_firings": "pairs",
     "late_join_rows": "late_events",
 }
-# The count of a run that equals the rows of each table, and of the source.
+# The count of a run that equals the number of rows of each table and of the source.
 _COUNTS = {"": "rows_read", **{table.name: table.counted_as for table in published_tables.ALL if table.counted_as}}
 _SETTINGS = ("OPENLINEAGE_URL", "OPENLINEAGE_CONFIG")
 _TRANSPORT = "OPENLINEAGE__TRANSPORT"
 
 
-def is_asked(environ: Mapping[str, str] = os.environ) -> bool:
-    """Say whether the environment names an endpoint, and does not turn it off."""
+def is_configured(environ: Mapping[str, str] = os.environ) -> bool:
+    """Return whether the environment names an endpoint, and does not disable it."""
     if environ.get("OPENLINEAGE_DISABLED", "").strip().lower() == "true":
         return False
     return any(value and (name in _SETTINGS or name.startswith(_TRANSPORT)) for name, value in environ.items())
 
 
-def tell(
+def emit_audit(
     pipeline: Pipeline,
     lake: Lake,
     run: Run,
@@ -68,11 +68,11 @@ def tell(
     began: datetime,
     problem: Callable[[str], None],
 ) -> None:
-    """Tell the endpoint, if there is one, of the audit of `run` that began at `began`.
+    """Send the audit of `run` that began at `began` to the endpoint, if the environment names one.
 
-    An endpoint that cannot be reached stops nothing: `problem` is told.
+    An endpoint that cannot be reached does not fail the run: `problem` is called with the reason.
     """
-    if not is_asked():
+    if not is_configured():
         return
     try:
         from openlineage.client import OpenLineageClient
@@ -81,8 +81,9 @@ def tell(
         for event in _events(pipeline, lake, run, checks, blocked=blocked, began=began):
             client.emit(event)
         client.close()
-    except Exception as found:  # noqa: BLE001  whatever is wrong there, the results are what they are
-        problem(f"OpenLineage was not told of the checks: {type(found).__name__}: {str(found).partition(chr(10))[0]}")
+    except Exception as error:  # noqa: BLE001  no failure of the endpoint may fail the run
+        reason = str(error).partition(chr(10))[0]
+        problem(f"OpenLineage did not receive the checks: {type(error).__name__}: {reason}")
 
 
 def _events(
@@ -98,8 +99,8 @@ def _events(
     inputs = _inputs(pipeline, lake, run.counts, checks)
     end = event_v2.RunState.FAIL if blocked else event_v2.RunState.COMPLETE
     return [
-        event_v2.RunEvent(eventTime=moment.isoformat(), eventType=state, run=this, job=job, inputs=told)
-        for moment, state, told in (
+        event_v2.RunEvent(eventTime=moment.isoformat(), eventType=state, run=this, job=job, inputs=datasets)
+        for moment, state, datasets in (
             (began, event_v2.RunState.START, []),
             (datetime.now(UTC), end, inputs),
         )
@@ -127,26 +128,26 @@ def _inputs(pipeline: Pipeline, lake: Lake, counts: Mapping[str, int], checks: S
         )
     sources = [united.source.table for united in pipeline.sources] or [pipeline.source.table]
     tables = [("", path) for path in sources] + [(table, lake.path(table)) for table in result_tables(pipeline)]
-    found = []
+    datasets = []
     for table, path in tables:
         facets: dict[str, InputDatasetFacet] = {}
         if table in about:
-            told = data_quality_assertions_dataset.DataQualityAssertionsDatasetFacet(about[table])
-            facets["dataQualityAssertions"] = told
+            assertions = data_quality_assertions_dataset.DataQualityAssertionsDatasetFacet(about[table])
+            facets["dataQualityAssertions"] = assertions
         rows = counts.get(_COUNTS.get(table, table))
-        # Of several sources their rows are counted together.
+        # The rows of several sources are counted together.
         if table == "late_events" and pipeline.windows.drops_late:
             rows = 0
         if rows is not None and (table or len(sources) == 1):
             facets["dataQualityMetrics"] = data_quality_metrics_input_dataset.DataQualityMetricsInputDatasetFacet(
                 {}, rowCount=rows
             )
-        found.append(InputDataset(*named(path), inputFacets=facets))
-    return found
+        datasets.append(InputDataset(*named(path), inputFacets=facets))
+    return datasets
 
 
 def namespace() -> str:
-    """The namespace of jobs, and of tables that a catalog names."""
+    """Return the namespace of jobs and of tables in a catalog."""
     return os.environ.get("OPENLINEAGE_NAMESPACE") or "tidemark"
 
 

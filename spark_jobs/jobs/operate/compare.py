@@ -1,7 +1,7 @@
-"""Comparison: what the published results of two runs say of the same windows, and where they differ.
+"""Comparison: the differences between the published results of two runs.
 
-A window of a key is gone or added if only one of the runs has a result of it, and changed if a value that both runs
-tell has become another: an aggregate or the number of rows. When it fired does not count, nor which run told it.
+A (key, window) is gone or added if only one of the runs has a result for it. It is changed if a value that both runs
+have differs: an aggregate or the number of rows. The time of the firing and the run id do not count.
 """
 
 from __future__ import annotations
@@ -41,10 +41,11 @@ class Change:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Results of two runs, by what has become of them.
+    """The numbers of equal and different results of two runs.
 
-    `values` are the changed results by the value that differs; `dropped` and `new` are values that only one run tells;
-    `largest` the changes with the greatest share of a value, at first those of results that are gone or added.
+    - `values`: the numbers of changed results, by the value that differs
+    - `dropped`, `new`: values that only one run has
+    - `largest`: the changes with the greatest share of a value; results that are gone or added come first
     """
 
     before: str
@@ -64,12 +65,12 @@ class Comparison:
 def compare(
     spark: SparkSession, pipeline: Pipeline, lake: Lake, before: str = "", after: str = "", *, largest: int = 20
 ) -> Comparison:
-    """Compare the results that were published with two runs: without names, with the last and with the one before it.
+    """Compare the published results of two runs: by default of the last run and the run before it.
 
     Raises InputError for a run that was never published, a join, and runs whose results have no key in common.
     """
     if pipeline.join is not None:
-        raise InputError("compare: asked for the results of windows, found a join, which has pairs")
+        raise InputError("compare: the pipeline has a join. Only results of windows can be compared")
     runs = _runs(ledger.published(spark, lake), before, after)
     if lost := [run.run_id for run in runs if run.discarded]:
         raise InputError(
@@ -83,56 +84,57 @@ def compare(
     return _Comparing(runs, tables, names).comparison(largest)
 
 
-def _runs(done: Sequence[Run], before: str, after: str) -> tuple[Run, Run]:
-    known = {run.run_id: run for run in done}
-    for option, asked in (("--before", before), ("--after", after)):
-        if asked and asked not in known:
-            raise InputError(f"{option}: asked for {asked}, found the published runs {', '.join(known) or 'none'}")
-    later = known[after] if after else done[-1] if done else None
-    earlier = [run for run in done if later is not None and run.versions != later.versions]
+def _runs(published: Sequence[Run], before: str, after: str) -> tuple[Run, Run]:
+    by_id = {run.run_id: run for run in published}
+    for option, run_id in (("--before", before), ("--after", after)):
+        if run_id and run_id not in by_id:
+            raise InputError(f"{option}: {run_id} is not published. Published runs: {', '.join(by_id) or 'none'}")
+    later = by_id[after] if after else published[-1] if published else None
+    earlier = [run for run in published if later is not None and run.versions != later.versions]
     if later is None or not (before or earlier):
-        raise InputError(f"compare: asked for two published runs, found {len(done)}; give --before and --after")
+        count = len(published)
+        raise InputError(f"compare: two published runs are needed, found {count}. Give --before and --after")
     if before:
-        return known[before], later
+        return by_id[before], later
     if after:
-        earlier = [run for run in done[: done.index(later)] if run.versions != later.versions]
+        earlier = [run for run in published[: published.index(later)] if run.versions != later.versions]
         if not earlier:
-            raise InputError(f"compare: found no run that was published before {after}; give --before")
+            raise InputError(f"compare: no run was published before {after}. Give --before")
     return earlier[-1], later
 
 
 class _Comparing:
     def __init__(self, runs: tuple[Run, Run], tables: Sequence[DataFrame], names: Sequence[str]) -> None:
         self._runs, self._names = runs, names
-        told = [[name for name in _values(table) if name not in names] for table in tables]
-        kinds = [{name: table.schema[name].dataType for name in of} for table, of in zip(tables, told, strict=True)]
+        values = [[name for name in _values(table) if name not in names] for table in tables]
+        kinds = [{name: table.schema[name].dataType for name in of} for table, of in zip(tables, values, strict=True)]
         # A value of another type is another value.
         self._common = [name for name, kind in kinds[0].items() if kinds[1].get(name) == kind]
-        self._dropped = [name for name in told[0] if name not in self._common]
-        self._new = [name for name in told[1] if name not in self._common]
+        self._dropped = [name for name in values[0] if name not in self._common]
+        self._new = [name for name in values[1] if name not in self._common]
         self._numbers = [name for name in self._common if isinstance(kinds[0][name], T.NumericType)]
         self._maps = {name for name in self._common if "map<" in kinds[0][name].simpleString()}
-        self._told = self._side_by_side(tables)
+        self._sides = self._side_by_side(tables)
 
     def comparison(self, largest: int) -> Comparison:
-        both = F.col(_BEFORE).isNotNull() & F.col(_AFTER).isNotNull()
-        differs = {name: both & ~self._equal(name) for name in self._common}
+        in_both = F.col(_BEFORE).isNotNull() & F.col(_AFTER).isNotNull()
+        differs = {name: in_both & ~self._equal(name) for name in self._common}
         changed = reduce(Column.__or__, differs.values(), F.lit(False))
-        gone, added = F.col(_AFTER).isNull(), F.col(_BEFORE).isNull()
-        other = changed | gone | added
-        row = self._told.agg(
-            F.count_if(both & ~changed).alias("same"),
+        is_gone, is_added = F.col(_AFTER).isNull(), F.col(_BEFORE).isNull()
+        other = changed | is_gone | is_added
+        row = self._sides.agg(
+            F.count_if(in_both & ~changed).alias("same"),
             F.count_if(changed).alias("changed"),
-            F.count_if(added).alias("added"),
-            F.count_if(gone).alias("gone"),
+            F.count_if(is_added).alias("added"),
+            F.count_if(is_gone).alias("gone"),
             F.min(F.when(other, _start_us())).alias("first"),
             F.max(F.when(other, _start_us())).alias("last"),
             *(F.count_if(differ).alias(f"value_{i}") for i, differ in enumerate(differs.values())),
         ).collect()[0]
-        size = F.when(gone | added, F.lit(float("inf"))).otherwise(self._share())
-        most = self._told.where(other).withColumn(_SIZE, size)
+        size = F.when(is_gone | is_added, F.lit(float("inf"))).otherwise(self._share())
+        most = self._sides.where(other).withColumn(_SIZE, size)
         keys = [F.to_json(F.struct(quoted(name))) for name in self._names]
-        shown = (
+        largest_rows = (
             most.orderBy(F.col(_SIZE).desc(), F.col("window_start"), *keys)
             .limit(largest)
             .withColumn("window_start", _start_us())
@@ -150,22 +152,22 @@ class _Comparing:
             values={name: row[f"value_{i}"] for i, name in enumerate(self._common)},
             dropped=self._dropped,
             new=self._new,
-            largest=[self._change(found) for found in shown],
+            largest=[self._change(change) for change in largest_rows],
         )
 
     def _side_by_side(self, tables: Sequence[DataFrame]) -> DataFrame:
-        """A row a (key, window): what each run tells of it. Grouped and not joined: null in a key is a value."""
+        """Return a row for each (key, window), with the values of both runs; grouped, since a join drops null keys."""
         names = [F.col(quoted(name)) for name in self._names]
-        told = [
+        sides_of_runs = [
             table.select(*names, F.struct(*(F.col(quoted(name)) for name in self._common)).alias(side))
             for table, side in zip(tables, (_BEFORE, _AFTER), strict=True)
         ]
-        rows = told[0].unionByName(told[1], allowMissingColumns=True)
+        rows = sides_of_runs[0].unionByName(sides_of_runs[1], allowMissingColumns=True)
         sides = (F.first(side, ignorenulls=True).alias(side) for side in (_BEFORE, _AFTER))
         return rows.groupBy(*names).agg(*sides)
 
     def _share(self) -> Column:
-        """The greatest change of a number, as a share of its greater value."""
+        """Return the greatest change of a number, as a share of its greater value."""
         none = F.lit(0.0)
         shares = []
         for name in self._numbers:
@@ -188,13 +190,13 @@ class _Comparing:
 
 
 def _values(table: DataFrame) -> list[str]:
-    """The aggregates of results, and the number of rows."""
+    """Return the names of the aggregates of results and of the number of rows."""
     own = ("window_start", "window_end", "pane_count", "too_late_count", "last_fired_at", "run_id")
     return [name for name in table.columns if name not in own]
 
 
 def _start_us() -> Column:
-    """As a number: PySpark hands out timestamps as naive local times."""
+    """Return the start as a number: PySpark returns timestamps as naive local times."""
     return F.unix_micros("window_start")
 
 

@@ -1,10 +1,10 @@
-"""Handing over to a live job: where what is published ends, and what a job has to read to go on from there.
+"""The handover to a live job: the end of the published results, and the rows that a job has to read to continue.
 
-    backfill   owns the windows before the oldest that is open, and the late and invalid rows that arrived before A
-    live       owns the windows from that one on, whatever of them is published, and the rows that arrive at A or later
+    backfill   owns the windows before the oldest open window, and the late and invalid rows that arrived before A
+    live       owns all later windows, also published ones, and the rows that arrive at A or later
 
-A is the moment until which arrivals are covered. What a live job has to read again for it is the `seam`; what cannot be
-told to the row is told from A and the source's versions alone, with the reason.
+A is the moment until which arrivals are covered. `continuation.handover` computes the rows that a live job reads again.
+If they cannot be computed exactly, the handover has only A and the source's versions, with the reason.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import arrival_slices
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.continuation import resume
-from spark_jobs.replay.continuation.handover import Seam, seam, state_from_ms
+from spark_jobs.replay.continuation.handover import LiveStart, live_start, state_from_ms
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.prepare import prepare
 from spark_jobs.tables import ledger, source
@@ -37,9 +37,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Versions:
-    """A source's version that was read, the one after it, and the first that brought a row to be read again.
+    """A source's version that was read, the next version, and the first version with a row to be read again.
 
-    None for the last: its log no longer tells, so that the table is to be read from its beginning.
+    `starting` is None if the log no longer has it; then the table is to be read from its beginning.
     """
 
     read: int
@@ -49,15 +49,23 @@ class Versions:
 
 @dataclass(frozen=True)
 class Handover:
-    """Where a live job takes over from the run published last. Moments are aware, UTC.
+    """The point at which a live job takes over from the run published last. Moments are aware, UTC.
 
-    `covered_until` is A, exclusive; None: all rows of the source's version. `versions` tells for each source by name
-    (one alone has none) from which version on to read. If `exact`, also: `live_from_window`, the start of the oldest
-    open window (None: no window is closed, all are the live job's); `open_windows` that have not fired and
-    `fired_windows` that have and still take late rows; `state_from_event_time`, the least event time of a row that
-    matters; `read_from_arrival`, from which on all rows are to be read again (None: from the first);
-    `partitions_to_wait_for`, which hold the watermark at MIN until they speak; the watermarks at A (null: MIN).
-    `broker_offsets` are the next of each partition, where the pipeline declares offsets.
+    Always:
+
+    - `covered_until`: A, exclusive; None: all rows of the source's version
+    - `versions`: by source name ("" for a single source) the version from which on to read
+    - `broker_offsets`: the next offset of each partition, if the pipeline declares offsets
+
+    Only if `exact`:
+
+    - `live_from_window`: start of the oldest open window; None: no window is closed, all belong to the live job
+    - `open_windows`: the number of windows that have not fired
+    - `fired_windows`: the number of windows that have fired and still accept late rows
+    - `state_from_event_time`: the least event time of a row that matters
+    - `read_from_arrival`: all rows from it on are to be read again; None: from the first row
+    - `partitions_to_wait_for`: partitions that hold the watermark at MIN until they have a row
+    - `watermark`, `partition_watermarks`: the watermarks at A; null: MIN
     """
 
     pipeline: str
@@ -77,103 +85,103 @@ class Handover:
     broker_offsets: Mapping[str, int] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, object]:
-        """One object; moments are ISO 8601."""
-        told = asdict(self)
-        iso = {name: value.isoformat() for name, value in told.items() if isinstance(value, datetime)}
+        """Return one object; moments are ISO 8601."""
+        plain = asdict(self)
+        iso = {name: value.isoformat() for name, value in plain.items() if isinstance(value, datetime)}
         reached = {p: None if w is None else w.isoformat() for p, w in self.partition_watermarks.items()}
-        return {**told, **iso, "partition_watermarks": reached}
+        return {**plain, **iso, "partition_watermarks": reached}
 
 
 def handover(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> Handover:
-    """Tell where a live job takes over. Raises InputError where nothing is published that one could go on from."""
+    """Return the handover to a live job. Raises InputError if no published results can be continued."""
     standing = effective_runs(ledger.published(spark, lake))
-    shown, whole = standing.latest, standing.base
-    if shown is None or whole is None:
-        raise InputError(f"handover: asked where {lake.home} ends, found nothing published")
-    if shown.fingerprint != pipeline.fingerprint:
+    latest, whole = standing.latest, standing.base
+    if latest is None or whole is None:
+        raise InputError(f"handover: nothing is published in {lake.home}. Replay the pipeline first")
+    if latest.fingerprint != pipeline.fingerprint:
         raise InputError(
-            f"handover: asked for {pipeline.name} as it is now (fingerprint {pipeline.fingerprint}), found what is "
-            f"published to be of other settings ({shown.fingerprint}, run {shown.run_id}): replay it first"
+            f"handover: the published results are of other settings (fingerprint {latest.fingerprint}, run "
+            f"{latest.run_id}) than the pipeline {pipeline.name} (fingerprint {pipeline.fingerprint}). Replay it first"
         )
-    if shown.arrived_to is None and pipeline.replay.closes:
+    if latest.arrived_to is None and pipeline.replay.closes:
         raise InputError(
-            f"handover: found that run {shown.run_id} has closed all windows at the end of its input, also those that "
-            "rows are still to come for: replay with --arrived-to"
+            f"handover: run {latest.run_id} has closed all windows at the end of its input, also windows with rows "
+            "still to come. Replay with --arrived-to"
         )
     try:
-        return _Handing(spark, pipeline, lake, whole, shown).over()
+        return _Handing(spark, pipeline, lake, whole, latest).over()
     except SourceError as problem:
         raise InputError(f"handover: {problem}") from problem
 
 
-def write(lake: Lake, found: Handover) -> str:
-    """Write it to the lake as `handover.json`, whole or not at all; gives the file's name."""
+def write(lake: Lake, handover: Handover) -> str:
+    """Write the handover to the lake as `handover.json`, whole or not at all; returns the file's name."""
     path = lake.handover_file
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_text(json.dumps(found.as_json(), indent=1) + "\n", encoding="utf-8")
+    partial.write_text(json.dumps(handover.as_json(), indent=1) + "\n", encoding="utf-8")
     partial.replace(path)
     return str(path)
 
 
 class _Handing:
-    """`read` is the run that has read what had arrived, `shown` that whose results are published."""
+    """`read` is the last run over all of time, `latest` the run published last."""
 
-    def __init__(self, spark: SparkSession, pipeline: Pipeline, lake: Lake, read: Run, shown: Run) -> None:
+    def __init__(self, spark: SparkSession, pipeline: Pipeline, lake: Lake, read: Run, latest: Run) -> None:
         self._spark, self._pipeline, self._lake = spark, pipeline, lake
-        self._read, self._shown = read, shown
+        self._read, self._latest = read, latest
 
     def over(self) -> Handover:
         reason = resume.obstacle(self._pipeline)
         if reason is not None:
-            return self._inexact(f"what is open is not known with {reason}")
-        if self._shown.arrived_to is None:
+            return self._inexact(f"the open windows are not known with {reason}")
+        if self._latest.arrived_to is None:
             return self._inexact("the run has read all rows, and has no moment to end at: replay with --arrived-to")
-        return self._exact(self._shown.arrived_to)
+        return self._exact(self._latest.arrived_to)
 
     def _inexact(self, reason: str) -> Handover:
-        """What the source's versions and the moment tell alone: what is open has to be read from the beginning."""
+        """Return a handover with the source's versions and A alone: open windows need all rows from the beginning."""
         versions = {name: Versions(version, version + 1, None) for name, version in self._read.pinned.items()}
         offsets = self._offsets() if self._pipeline.replay.in_rounds else {}
         return Handover(
             self._pipeline.name,
-            self._shown.run_id,
+            self._latest.run_id,
             exact=False,
             reason=reason,
-            covered_until=self._shown.arrived_to,
+            covered_until=self._latest.arrived_to,
             versions=versions,
             broker_offsets=offsets,
         )
 
     def _exact(self, covered: datetime) -> Handover:
         covered_us = (covered - _EPOCH) // timedelta(microseconds=1)
-        kept = read_published(self._spark, self._lake, "advances", run_id=self._shown.run_id)
-        resumed = resume.resumption(kept, covered_us, self._pipeline)
+        kept_emissions = read_published(self._spark, self._lake, "advances", run_id=self._latest.run_id)
+        resumed = resume.resumption(kept_emissions, covered_us, self._pipeline)
         if resumed is None:
-            found = Seam(0, None, (), None, ())
+            start = LiveStart(0, None, (), None, ())
         else:
-            # A row that closes the window before may lie in the gap between two windows.
+            # A row that closes the previous window may lie in the gap between two windows.
             wider = replace(resumed, oldest_ms=state_from_ms(resumed.oldest_ms, self._pipeline))
             rows = arrival_slices.read(self._spark, self._pipeline, replace(self._read, arrived_to=covered), wider)
-            found = seam(prepare(rows, self._pipeline), kept, resumed, self._pipeline)
+            start = live_start(prepare(rows, self._pipeline), kept_emissions, resumed, self._pipeline)
         oldest = None if resumed is None else _at_ms(resumed.oldest_ms)
-        read_from = None if found.read_from_us is None else _EPOCH + timedelta(microseconds=found.read_from_us)
+        read_from = None if start.read_from_us is None else _EPOCH + timedelta(microseconds=start.read_from_us)
         waiting, fired = self._windows(oldest)
         return Handover(
             pipeline=self._pipeline.name,
-            run_id=self._shown.run_id,
+            run_id=self._latest.run_id,
             exact=True,
             reason=None,
             covered_until=covered,
             versions=self._versions(read_from),
-            watermark=_at_ms(found.watermark_ms),
-            partition_watermarks={name: _at_ms(reached) for name, reached in found.partitions},
+            watermark=_at_ms(start.watermark_ms),
+            partition_watermarks={name: _at_ms(reached) for name, reached in start.partitions},
             live_from_window=oldest,
             open_windows=waiting,
             fired_windows=fired,
-            state_from_event_time=None if resumed is None else _at_ms(found.state_from_ms),
+            state_from_event_time=None if resumed is None else _at_ms(start.state_from_ms),
             read_from_arrival=read_from,
-            partitions_to_wait_for=found.spoken,
+            partitions_to_wait_for=start.partitions_before,
         )
 
     def _versions(self, read_from: datetime | None) -> dict[str, Versions]:
@@ -187,15 +195,15 @@ class _Handing:
         return {"": Versions(version, version + 1, starting)}
 
     def _windows(self, oldest: datetime | None) -> tuple[int, int]:
-        """How many open windows have not fired, and how many have."""
-        told = read_published(self._spark, self._lake, "watermarks", run_id=self._shown.run_id)
-        inside = told if oldest is None else told.where(F.col("window_start") >= F.lit(oldest))
+        """Return the numbers of open windows that have not fired, and that have fired."""
+        calendar = read_published(self._spark, self._lake, "watermarks", run_id=self._latest.run_id)
+        inside = calendar if oldest is None else calendar.where(F.col("window_start") >= F.lit(oldest))
         fired = F.col("fires_at").isNotNull()
         row = inside.agg(F.count_if(~fired).alias("waiting"), F.count_if(fired).alias("fired")).collect()[0]
         return row.waiting, row.fired
 
     def _offsets(self) -> dict[str, int]:
-        """The next broker offset of each partition, behind the last that has been read."""
+        """Return the next broker offset of each partition, after the last offset read."""
         rows = prepare(source.events(self._spark, self._pipeline, self._read.pinned), self._pipeline)
         read = rows.where(F.col(c.OFFSET).isNotNull()).groupBy(c.PARTITION).agg(F.max(c.OFFSET).alias("last"))
         return {row[c.PARTITION]: row.last + 1 for row in read.orderBy(c.PARTITION).collect()}

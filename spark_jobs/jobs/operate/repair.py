@@ -1,11 +1,11 @@
-"""Repair: windows that missed more rows than the pipeline allows, computed again with them and published alone.
+"""Repair: windows that missed more rows than the pipeline allows are computed again with these rows and published.
 
-    find      which closed windows are due, and the stretches that they make
-    repair    a run over each stretch, in which late data updates results however late it came
+    find      the closed windows that are due, and stretches of them
+    repair    a run over each stretch, in which all late rows update results
 
-Rows that such a run has taken leave `late_events`. All other windows keep what the job said, and so does `watermarks`;
-runs that go on later do so from what it said. A window that missed no row is told the same by a repair, so that a
-stretch may reach over it: a run more costs more than a few rows.
+A repair removes the added rows from `late_events`. All other windows keep their results, and `watermarks` is unchanged,
+so later runs resume as before. A repair does not change a window that missed no row. So a stretch may include such
+windows: another run costs more than a few rows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_as_of
 
-#: A run more costs as much as reading so many rows between two windows that are due.
+#: Another run costs as much as reading this number of rows between two due windows.
 WORTH_A_RUN = 1_000_000
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -36,9 +36,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Stretch:
-    """What one run repairs: of the windows that start in [start, end) these are due, and the others missed no row.
+    """The windows of one repair run, which start in [start, end): some are due, the others missed no row.
 
-    `windows` are due, and missed `too_late` rows together; overlapping ones may have missed the same row.
+    `windows` windows are due, and missed `too_late` rows together; overlapping windows may have missed one row each.
     """
 
     start: datetime
@@ -49,25 +49,25 @@ class Stretch:
 
     @property
     def counts(self) -> dict[str, int]:
-        """What the run that repairs it is to say of it."""
+        """The counts of the repair run."""
         return _counts(self.windows, self.too_late)
 
 
 @dataclass(frozen=True)
 class Due:
-    """What is to be repaired: stretches, oldest first; `restated` windows are due, but show other settings' results."""
+    """The due windows: stretches, oldest first; `restated` windows are due, but have results of other settings."""
 
     stretches: tuple[Stretch, ...]
     restated: int = 0
 
     @property
     def windows(self) -> int:
-        """How many windows are repaired."""
+        """The number of windows to repair."""
         return sum(stretch.windows for stretch in self.stretches)
 
     @property
     def too_late(self) -> int:
-        """How many rows they missed."""
+        """The number of rows that these windows missed."""
         return sum(stretch.too_late for stretch in self.stretches)
 
     @property
@@ -76,19 +76,19 @@ class Due:
         return _counts(self.windows, self.too_late)
 
     def in_words(self) -> str:
-        """What is due, in a line."""
-        told = "no window has missed more rows than are allowed"
+        """Return the due windows in a line."""
+        line = "no window has missed more rows than are allowed"
         if self.stretches:
             first, last = self.stretches[0].start, self.stretches[-1].end
             span = f"between {first:%Y-%m-%d %H:%M} and {last:%Y-%m-%d %H:%M} UTC"
-            told = f"closed windows {span} have missed more rows than are allowed: {self.windows:,} in "
-            told += f"{len(self.stretches):,} stretches, {self.too_late:,} rows together"
+            line = f"closed windows {span} have missed more rows than are allowed: {self.windows:,} in "
+            line += f"{len(self.stretches):,} stretches, {self.too_late:,} rows together"
         if self.restated:
-            told += f"; {self.restated:,} more show results of other settings (--restate), and are left as they are"
-        return told
+            line += f"; {self.restated:,} more show results of other settings (--restate), and are left as they are"
+        return line
 
     def as_json(self) -> dict[str, Any]:
-        """All of it by name."""
+        """Return all of it by name."""
         return {
             "windows": self.windows,
             "too_late": self.too_late,
@@ -98,14 +98,14 @@ class Due:
 
 
 def find(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> Due:
-    """The windows of what is published that are due by the pipeline's `repair`.
+    """Return the published windows that are due by the pipeline's `repair`.
 
-    Raises InputError for a pipeline without one, and where nothing is published.
+    Raises InputError for a pipeline without `repair`, and if nothing is published.
     """
     if pipeline.repair is None:
         raise InputError(
-            f"repair: {pipeline.path or pipeline.name} does not say how many rows a window may miss: "
-            "set repair.max_too_late_rows or repair.max_too_late_ratio"
+            f"repair: {pipeline.path or pipeline.name} has no limit of missed rows. "
+            "Set repair.max_too_late_rows or repair.max_too_late_ratio"
         )
     standing = effective_runs(ledger.published(spark, lake))
     if standing.latest is None:
@@ -114,19 +114,19 @@ def find(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> Due:
         name: read_as_of(spark, lake, standing.latest, name) for name in ("late_events", "window_results", "panes")
     }
     due = _apart(_of_each_window(tables, pipeline).withColumn("due", _exceeds(pipeline.repair)), pipeline).collect()
-    others = [
+    restated = [
         Interval(part.interval_start, part.interval_end)
         for part in standing.partial
         if part.fingerprint not in pipeline.same_results
     ]
     period = timedelta(milliseconds=pipeline.windows.period_ms)
-    told = [
+    stretches = [
         Stretch(start, start + period, 1, row.missed, joins=row.joins)
         for row in due
         for start in [_EPOCH + timedelta(milliseconds=row.start_ms)]
     ]
-    own = [one for one in told if not any(other.overlaps(Interval(one.start, one.end)) for other in others)]
-    return Due(tuple(_joined(own, others)), len(told) - len(own))
+    own = [s for s in stretches if not any(part.overlaps(Interval(s.start, s.end)) for part in restated)]
+    return Due(tuple(_joined(own, restated)), len(stretches) - len(own))
 
 
 class TakesRuns(Protocol):
@@ -154,18 +154,18 @@ def repair(runner: TakesRuns, due: Due, pipeline: Pipeline) -> StepResult:
 
 
 def _of_each_window(tables: dict[str, DataFrame], pipeline: Pipeline) -> DataFrame:
-    """Of each window that missed rows, over all keys: `start_ms`, `missed`, and `rows` that its results are of.
+    """Return each window with missed rows, over all keys: `start_ms`, `missed`, and `rows`, the rows in its results.
 
-    Rows that no window took are in `late_events`; where these are dropped, windows with a result count them. A row that
-    an overlapping window took is in no table: what an older one missed of it counts for nothing.
+    Too late rows are in `late_events`; if these are dropped, windows with a result count them. A row that one
+    of several overlapping windows accepted is in no table, so it does not count as missed by an older window.
     """
     spec, start = pipeline.windows, F.unix_millis("window_start").alias("start_ms")
-    # The newest window that a row has missed, and those before it that reach to the row.
+    # The newest window that a row has missed, and the earlier windows of the row.
     event_ms = F.unix_millis("event_time")
     older = F.floor((F.col("newest_ms") + F.lit(spec.size_ms - 1) - event_ms) / F.lit(spec.period_ms))
     rows = tables["late_events"].where("window_start is not null").select("event_time", start.alias("newest_ms"))
     starts = F.explode(F.sequence(F.lit(0), older.cast("int")))
-    kept = rows.withColumn("older", starts).groupBy(
+    by_window = rows.withColumn("older", starts).groupBy(
         (F.col("newest_ms") - F.col("older") * F.lit(spec.period_ms)).alias("start_ms")
     )
     results = (
@@ -174,25 +174,29 @@ def _of_each_window(tables: dict[str, DataFrame], pipeline: Pipeline) -> DataFra
         .agg(F.sum("too_late_count").alias("counted"), F.sum("row_count").alias("rows"))
     )
     if spec.discards:
-        shown = tables["panes"].groupBy(start).agg(F.sum("row_count").alias("rows"))
-        results = results.drop("rows").join(shown, "start_ms", "left")
-    found = results.join(kept.agg(F.count("*").alias("kept")), "start_ms", "full_outer")
-    missed = F.greatest(F.coalesce("counted", F.lit(0)), F.coalesce("kept", F.lit(0)))
-    return found.select("start_ms", missed.alias("missed"), F.coalesce("rows", F.lit(0)).alias("rows"))
+        in_panes = tables["panes"].groupBy(start).agg(F.sum("row_count").alias("rows"))
+        results = results.drop("rows").join(in_panes, "start_ms", "left")
+    joined = results.join(by_window.agg(F.count("*").alias("kept")), "start_ms", "full_outer")
+    most_missed = F.greatest(F.coalesce("counted", F.lit(0)), F.coalesce("kept", F.lit(0)))
+    return joined.select("start_ms", most_missed.alias("missed"), F.coalesce("rows", F.lit(0)).alias("rows"))
 
 
 def _apart(windows: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The windows that are `due`, in order, with `joins`: few rows lie between it and the last, and none was missed.
+    """Return the `due` windows, in order, with `joins`: few rows lie between it and the last, and none was missed.
 
-    Of overlapping windows nothing tells that they missed none.
+    Overlapping windows never join, since rows that they missed may be unknown.
     """
     before = Window.orderBy("start_ms").rowsBetween(Window.unboundedPreceding, -1)
     spoilt = F.coalesce(F.sum(F.when(~F.col("due") & (F.col("missed") > 0), 1).otherwise(0)).over(before), F.lit(0))
     rows = F.coalesce(F.sum("rows").over(before), F.lit(0))
     due = windows.select("*", spoilt.alias("spoilt"), rows.alias("behind")).where("due")
     last = Window.orderBy("start_ms")
-    gone = {name: F.col(name) - F.lag(name).over(last) for name in ("spoilt", "behind")}
-    joins = (gone["spoilt"] == 0) & (gone["behind"] <= F.lit(WORTH_A_RUN)) & F.lit(not pipeline.windows.is_sliding)
+    since_last = {name: F.col(name) - F.lag(name).over(last) for name in ("spoilt", "behind")}
+    joins = (
+        (since_last["spoilt"] == 0)
+        & (since_last["behind"] <= F.lit(WORTH_A_RUN))
+        & F.lit(not pipeline.windows.is_sliding)
+    )
     return due.select("start_ms", "missed", F.coalesce(joins, F.lit(False)).alias("joins")).orderBy("start_ms")
 
 
@@ -209,16 +213,16 @@ def _counts(windows: int, rows: int) -> dict[str, int]:
     return {"repaired_windows": windows, "repaired_rows": rows}
 
 
-def _joined(due: Iterable[Stretch], others: Sequence[Interval]) -> list[Stretch]:
-    """The windows of `due`, each a stretch and in order, as stretches that end before windows of `others`."""
-    found: list[Stretch] = []
-    for one in due:
-        last = found[-1] if found else None
-        between = None if last is None else Interval(last.end, one.start)
-        apart = between is not None and between.start != between.end and any(o.overlaps(between) for o in others)
-        if last is None or apart or not (one.joins or last.end == one.start):
-            found.append(one)
+def _joined(due: Iterable[Stretch], restated: Sequence[Interval]) -> list[Stretch]:
+    """Return the windows of `due`, each a stretch and in order, as stretches that end before windows of `restated`."""
+    stretches: list[Stretch] = []
+    for window in due:
+        last = stretches[-1] if stretches else None
+        between = None if last is None else Interval(last.end, window.start)
+        apart = between is not None and between.start != between.end and any(o.overlaps(between) for o in restated)
+        if last is None or apart or not (window.joins or last.end == window.start):
+            stretches.append(window)
         else:
-            windows, too_late = last.windows + one.windows, last.too_late + one.too_late
-            found[-1] = replace(last, end=one.end, windows=windows, too_late=too_late)
-    return found
+            windows, too_late = last.windows + window.windows, last.too_late + window.too_late
+            stretches[-1] = replace(last, end=window.end, windows=windows, too_late=too_late)
+    return stretches

@@ -1,7 +1,7 @@
-"""Arrival slices: a run over the rows that have arrived before a moment, as a job would find the table then.
+"""Arrival slices: a run over the rows that arrived before a moment, as if the table ended at that moment.
 
-Law (semantics page, B7): what arrival slices that follow each other publish is what one run over all of them does. A
-slice ends at a moment of the clock, not at its last row: emissions due until then happen, and what is open stays open.
+Law (semantics B7): consecutive arrival slices publish the same results as one run over all of them. A slice ends at a
+moment of the clock, not at its last row: emissions until that moment happen, and open windows stay open.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ _BY_COMMIT = TimeField(COMMIT_TIMESTAMP)
 
 
 def require_slices(pipeline: Pipeline, arrived_to: datetime) -> None:
-    """Raise InputError where rows have no arrival to be cut by, or may still arrive before `arrived_to`."""
-    order, asked = pipeline.replay.order, f"--arrived-to: asked for {arrived_to.isoformat()}"
+    """Raise InputError if rows have no arrival time, or may still arrive before `arrived_to`."""
+    order, option = pipeline.replay.order, f"--arrived-to {arrived_to.isoformat()}"
     if order not in _CUT:
         raise InputError(
-            f"{asked}, found a replay in the order of {order}, where rows have no arrival: "
-            "set replay.order to arrival or commit, or take the option away"
+            f"{option}: rows have no arrival in replay.order {order}. "
+            "Set replay.order to arrival or commit, or leave the option out"
         )
     if arrived_to.microsecond % 1000:
-        raise InputError(f"{asked}, expected whole milliseconds, as emissions have")
+        raise InputError(f"{option}: not in whole milliseconds, as emissions are. Round it")
     if arrived_to > datetime.now(UTC):
-        raise InputError(f"{asked}, which is still to come, and rows with it")
+        raise InputError(f"{option}: lies in the future, and rows may still arrive before it. Give a past moment")
 
 
 def taken(pipeline: Pipeline, run: Run) -> Pipeline:
-    """The pipeline as the run takes it.
+    """Return the pipeline with the settings that the run changes.
 
-    Where arrivals are cut off, the input has not ended. A repair takes rows for its windows however late they came.
+    The input of an arrival slice has not ended. A repair accepts all late rows of its windows.
     """
     if run.kind == REPAIR:
         pipeline = replace(pipeline, windows=replace(pipeline.windows, late_data=LateData.UPDATE))
@@ -60,14 +60,14 @@ def taken(pipeline: Pipeline, run: Run) -> Pipeline:
 
 
 def until_us(run: Run) -> int | None:
-    """How far the clock of the run's arrivals went, in microseconds; None: to the last row."""
+    """Return the end of the run's arrivals, in microseconds; None: the last row."""
     return None if run.arrived_to is None else timestamps.literal_millis(run.arrived_to) * 1000
 
 
 def arrived(rows: DataFrame, pipeline: Pipeline, run: Run, number: int | None = None) -> DataFrame:
-    """The source's rows that the run reads: those that arrived in time, and those that never say when they did.
+    """Return the source's rows that the run reads: rows that arrived in time, and rows without an arrival time.
 
-    `number` is that of the only source that the rows are of; else the column `source` tells, if there are some.
+    `number` is the source of all rows. Without it the column `source` names the source, if there are several.
     """
     if run.arrived_to is None:
         return rows
@@ -84,33 +84,33 @@ def arrived(rows: DataFrame, pipeline: Pipeline, run: Run, number: int | None = 
 
 
 def arrived_from(rows: DataFrame, pipeline: Pipeline, moment: datetime) -> DataFrame:
-    """Those of the rows of the pipeline's only source that arrived at `moment` or later."""
+    """Return the rows of the pipeline's only source that arrived at `moment` or later."""
     return rows.where(_is_from(rows, _arrival_time(pipeline), timestamps.literal_millis(moment) * 1000))
 
 
 def arrived_inputs(
     left: DataFrame, right: DataFrame | None, pipeline: Pipeline, run: Run
 ) -> tuple[DataFrame, DataFrame | None]:
-    """The rows that the run reads of the two inputs of a join; None for the second where one source is split."""
+    """Return the rows that the run reads of the two inputs of a join; None for the second if one source is split."""
     return arrived(left, pipeline, run, 0), None if right is None else arrived(right, pipeline, run, 1)
 
 
 def base(spark: SparkSession, lake: Lake, run: Run) -> Run | None:
-    """The published run that `run` goes on from; None for one that begins anew.
+    """Return the published run that `run` resumes from; None for a run that starts anew.
 
-    Raises StaleError if what it would go on from is no longer what is published.
+    Raises StaleError if another run has been published since the plan.
     """
     if run.arrived_from is None:
         return None
-    done = ledger.published(spark, lake)
-    last = done[-1] if done else None
+    published = ledger.published(spark, lake)
+    last = published[-1] if published else None
     if not run.versions:
         require_end(lake, run, last)
     return last
 
 
 def resumption(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run, base: Run | None) -> Resumption | None:
-    """Where the run goes on from what `base` has published, or has; None for one that begins anew."""
+    """Return the state from which the run resumes after `base`; None for a run that starts anew."""
     if run.arrived_from is None or base is None:
         return None
     covered_us = timestamps.literal_millis(run.arrived_from) * 1000
@@ -118,10 +118,11 @@ def resumption(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run, ba
 
 
 def require_end(lake: Lake, run: Run, last: Run | None) -> None:
-    """Raise StaleError unless `run` fits behind `last`, the run published last.
+    """Raise StaleError unless `run` may be published after `last`, the run published last.
 
-    One that goes on begins where that has ended; one over a part of time tells of the same arrivals; and none takes
-    back arrivals that are covered, as one might that was planned before they were.
+    - A resumed run begins where `last` ended.
+    - A run over a part of time covers the same arrivals.
+    - No run covers fewer arrivals, as a run might that was planned earlier.
     """
     ended = None if last is None else last.arrived_to
     like = last is not None and last.fingerprint == run.fingerprint
@@ -144,29 +145,29 @@ def _until(moment: datetime | None) -> str:
 
 
 def read(spark: SparkSession, pipeline: Pipeline, run: Run, resumed: Resumption | None) -> DataFrame:
-    """The rows of the run's source, or of all its sources together, that it reads."""
+    """Return the rows that the run reads, of all its sources together."""
     rows = arrived(source.events(spark, pipeline, run.pinned), pipeline, run)
     return rows if resumed is None else _mattering(rows, pipeline, resumed)
 
 
 def _mattering(rows: DataFrame, pipeline: Pipeline, resumed: Resumption) -> DataFrame:
-    """Those of the source's rows that can still matter to a run that goes on (`resume`)."""
+    """Return the source's rows that can still affect a resumed run (`resume`)."""
     event, arrival = pipeline.source.event_time, _arrival_time(pipeline)
     came = _is_from(rows, arrival, resumed.since_us) | _is_missing(rows, arrival)
-    # Null where a time is missing, which a filter takes for no; Delta could not look through anything around it.
+    # Null if a time is missing, which a filter drops. Delta could not use an expression around it to skip files.
     return rows.where(came | _is_from(rows, event, resumed.oldest_ms * 1000))
 
 
 def _arrival_time(pipeline: Pipeline) -> TimeField:
     if pipeline.source.arrival_time is None:
-        raise ValueError(f"{pipeline.name}: asked which rows have arrived, found no source.arrival_time")
+        raise ValueError(f"{pipeline.name}: source.arrival_time is not declared")
     return pipeline.source.arrival_time
 
 
 def rewritten(spark: SparkSession, pipeline: Pipeline, since: int, until: int, covered: datetime) -> str | None:
-    """What has changed in the source, between two of its versions, of what had arrived before `covered`.
+    """Return the change, between two versions of the source, of rows that arrived before `covered`, in words.
 
-    In words; None if nothing has: whatever came since arrived later, or never says when, and has the same columns.
+    Returns None if nothing has changed: all new rows arrived later or have no arrival time, and have the same columns.
     """
     table, arrival = pipeline.source.table, pipeline.source.arrival_time
     changed = source.row_changes(spark, table, since, until)
@@ -183,8 +184,8 @@ def rewritten(spark: SparkSession, pipeline: Pipeline, since: int, until: int, c
             if arrival is not None:
                 early += came.where(~_is_from(came, arrival, timestamps.literal_millis(covered) * 1000)).count()
     except (SourceError, PySparkException):
-        # Files that compaction has replaced are deleted some time.
-        return f"rows that came behind version {since} can no longer be told from others"
+        # Files that compaction has replaced are deleted later.
+        return f"rows that came after version {since} can no longer be distinguished from earlier rows"
     return f"{early:,} rows that arrived before {covered:%Y-%m-%d %H:%M:%S} UTC came later" if early else None
 
 
@@ -200,12 +201,12 @@ def _is_missing(rows: DataFrame, field: TimeField) -> Column:
 
 
 def _is_from(rows: DataFrame, field: TimeField, moment_us: int) -> Column:
-    """Whether a time is at a moment or later; null where it is missing."""
+    """Return whether a time is at a moment or later; null if the time is missing."""
     if _is_plain(rows, field):
         return F.expr(field.expression) >= F.timestamp_micros(F.lit(moment_us))
     return event_time.micros(rows, field) >= F.lit(moment_us)
 
 
 def _is_plain(rows: DataFrame, field: TimeField) -> bool:
-    """Whether a time is compared as it is, so that Delta can leave files out."""
+    """Return whether a time is compared without conversion, so that Delta can skip files."""
     return isinstance(rows.select(F.expr(field.expression).alias("value")).schema[0].dataType, T.TimestampType)

@@ -1,4 +1,4 @@
-"""Whether a join fits its two inputs: their columns and expressions, and keys that can be compared."""
+"""The check of a join against its two inputs: columns, expressions, and comparable keys."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from spark_jobs.tables.errors import SourceError
 def check_join(left: DataFrame, right: DataFrame | None, pipeline: Pipeline) -> None:
     """Raise InputError with every problem of a pipeline with a join; `right` is None where one source is split."""
     if pipeline.join is None:
-        raise ValueError(f"{pipeline.name}: asked to check a join, found a pipeline without one")
+        raise ValueError(f"{pipeline.name}: the pipeline has no join to check")
     inputs = joining(pipeline)
     frames = [left] if right is None else [left, right]
     alone = [pipeline.alone(united) for united in pipeline.sources] or [pipeline]
     problems = [*_unsupported(inputs, pipeline)]
-    for rows, one in zip(frames, alone, strict=True):
-        problems += check_source.problems(rows, replace(one, join=None))
+    for rows, of in zip(frames, alone, strict=True):
+        problems += check_source.problems(rows, replace(of, join=None))
     problems += check_source.condition(left, "join.second_when", pipeline.join.second_when)
     problems += _keys(left, left if right is None else right, pipeline.join, inputs)
     if right is not None:
@@ -49,25 +49,25 @@ def _unsupported(inputs: JoiningPipeline, pipeline: Pipeline) -> Iterator[str]:
 
 
 def _keys(left: DataFrame, right: DataFrame, join: Join, inputs: JoiningPipeline) -> Iterator[str]:
-    """What is wrong with the columns of the key: missing, or of types that are not the same on both sides."""
-    known = [{field.name.lower(): field.dataType for field in rows.schema} for rows in (left, right)]
+    """Yield the problems of the key's columns: missing, or of different types on both sides."""
+    kinds = [{field.name.lower(): field.dataType for field in rows.schema} for rows in (left, right)]
     for names in zip(*join.key, strict=True):
         missing = False
         for side, (rows, name) in enumerate(zip((left, right), names, strict=True)):
-            if name.lower() not in known[side]:
+            if name.lower() not in kinds[side]:
                 missing = True
                 table = inputs.inputs[side].source.table
                 hint = check_source.hint(name, rows)
-                yield f"join.key: asked for the column '{name}', which {table} does not have{hint}"
+                yield f"join.key: {table} has no column '{name}'{hint}"
         if missing:
             continue
-        one, other = (known[side][name.lower()] for side, name in enumerate(names))
-        if one != other:
-            told = [
+        left_kind, right_kind = (kinds[side][name.lower()] for side, name in enumerate(names))
+        if left_kind != right_kind:
+            columns = [
                 f"'{name}' of {of} ({kind.simpleString()})"
-                for name, of, kind in zip(names, join.names, (one, other), strict=True)
+                for name, of, kind in zip(names, join.names, (left_kind, right_kind), strict=True)
             ]
-            yield f"join.key: asked to compare {' with '.join(told)}; read one of the tables through a view that casts"
+            yield f"join.key: cannot compare {' with '.join(columns)}. Read one of the tables through a view that casts"
 
 
 def _columns(left: DataFrame, right: DataFrame) -> Iterator[str]:

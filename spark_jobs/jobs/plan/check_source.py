@@ -1,4 +1,4 @@
-"""Whether a pipeline fits its source: columns, types, expressions, classes. Asked before anything is computed."""
+"""The check of a pipeline against its source, before any computation: columns, types, expressions, classes."""
 
 from __future__ import annotations
 
@@ -23,43 +23,43 @@ from spark_jobs.semantics.watermark.custom import GeneratorError, new_generator
 def check_source(events: DataFrame, pipeline: Pipeline) -> None:
     """Raise InputError with every problem of `pipeline` against the columns of `events`; return if there is none."""
     alone = [pipeline.alone(united) for united in pipeline.sources] or [pipeline]
-    found = [problem for one in alone for problem in problems(events, one)]
-    if told := list(dict.fromkeys([*found, *_firing(events, pipeline)])):
-        raise InputError("\n".join(told))
+    of_sources = [problem for of in alone for problem in problems(events, of)]
+    if every_problem := list(dict.fromkeys([*of_sources, *_firing(events, pipeline)])):
+        raise InputError("\n".join(every_problem))
 
 
 def problems(events: DataFrame, pipeline: Pipeline) -> list[str]:
-    """Every problem of a pipeline that reads one source against the columns of `events`."""
-    looked_at = (_columns, _times, _offsets, _expressions)
-    return [*(problem for look in looked_at for problem in look(events, pipeline)), *_generator(pipeline)]
+    """Return every problem of a pipeline that reads one source against the columns of `events`."""
+    checks = (_columns, _times, _offsets, _expressions)
+    return [*(problem for check in checks for problem in check(events, pipeline)), *_generator(pipeline)]
 
 
-def condition(events: DataFrame, key: str, written: str | None) -> Iterator[str]:
-    """What is wrong with the SQL condition that the file has under `key`."""
-    if written is None:
+def condition(events: DataFrame, key: str, expression: str | None) -> Iterator[str]:
+    """Yield the problem of the SQL condition under `key` of the file, if it has one."""
+    if expression is None:
         return
     try:
-        kind = events.select(F.expr(written).alias("holds")).schema[0].dataType.simpleString()
+        kind = events.select(F.expr(expression).alias("holds")).schema[0].dataType.simpleString()
         if kind != "boolean":
-            yield f"{key}: asked for a condition, found '{written}' of type {kind}"
+            yield f"{key}: '{expression}' is of type {kind}, not a condition"
     except AnalysisException as problem:
-        yield f"{key}: {_told(problem, events)}"
+        yield f"{key}: {_first_line(problem, events)}"
 
 
 def _columns(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
-    there = {name.lower(): name for name in events.columns}
-    asked = [
+    names = {name.lower() for name in events.columns}
+    required = [
         *(("source.source_partition", name) for name in pipeline.source.source_partition.columns),
         *(("source.tie_break", name) for name in pipeline.source.tie_break),
         *(("windows.key", name) for name in pipeline.windows.key),
     ]
-    for key, name in asked:
-        if name.lower() not in there:
+    for key, name in required:
+        if name.lower() not in names:
             table = pipeline.source.table
-            yield f"{key}: asked for the column '{name}', which {table} does not have{hint(name, events)}"
+            yield f"{key}: {table} has no column '{name}'{hint(name, events)}"
     for name in events.columns:
         if name.startswith(INTERNAL_PREFIX):
-            yield f"source.table: its column '{name}' begins with '{INTERNAL_PREFIX}', which is kept for the replay"
+            yield f"source.table: its column '{name}' begins with '{INTERNAL_PREFIX}', which is reserved for the replay"
 
 
 def _times(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
@@ -76,7 +76,7 @@ def _times(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
         except TimeFieldError as problem:
             yield f"{key}: {problem}"
         except AnalysisException as problem:
-            yield f"{key}: {_told(problem, events)}"
+            yield f"{key}: {_first_line(problem, events)}"
 
 
 def _offsets(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
@@ -87,7 +87,7 @@ def _offsets(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
     except TimeFieldError as problem:
         yield f"source.offset: {problem}"
     except AnalysisException as problem:
-        yield f"source.offset: {_told(problem, events)}"
+        yield f"source.offset: {_first_line(problem, events)}"
 
 
 def _expressions(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
@@ -97,7 +97,7 @@ def _expressions(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
         try:
             pane_columns.grouped(events, pipeline).agg(F.expr(aggregate.expression).alias(aggregate.name))
         except AnalysisException as problem:
-            yield f"windows.aggregates.{aggregate.name}: {_told(problem, events)}"
+            yield f"windows.aggregates.{aggregate.name}: {_first_line(problem, events)}"
 
 
 def _firing(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
@@ -116,16 +116,16 @@ def _generator(pipeline: Pipeline) -> Iterator[str]:
         yield f"watermark.class: {problem}"
 
 
-def _told(problem: AnalysisException, events: DataFrame) -> str:
-    """The first line of Spark's message, and the nearest column where one is missing."""
+def _first_line(problem: AnalysisException, events: DataFrame) -> str:
+    """Return the first line of Spark's message, or for a missing column the nearest column."""
     parameters = problem.getMessageParameters() or {}
     if (problem.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
         name = parameters.get("objectName", "").replace("`", "")
-        return f"asked for the column '{name}', which the source does not have{hint(name, events)}"
+        return f"the source has no column '{name}'{hint(name, events)}"
     return str(problem).splitlines()[0]
 
 
 def hint(name: str, events: DataFrame) -> str:
-    """What there is instead of a column that is missing."""
+    """Return a hint for a missing column: the nearest name, and all columns."""
     near = difflib.get_close_matches(name, events.columns, n=1)
     return (f"; did you mean '{near[0]}'?" if near else "") + f" (it has {', '.join(events.columns)})"

@@ -1,4 +1,4 @@
-"""What a run would do: its plan with the extent of it, and nothing written."""
+"""A dry run: the plan of a run and its extent, without writing."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def foreseen(
     *,
     restate: bool = False,
 ) -> dict[str, Any]:
-    """The run that is asked for as in `plan.plan`, what it reads and the windows that it replaces, by name.
+    """Return by name the planned run (`plan.plan`), the extent that it reads, and the windows that it replaces.
 
-    `state` is `new` of a run that the ledger does not know. Raises InputError.
+    `state` is `new` for a run that is not in the ledger. Raises InputError.
     """
     planned = plan(spark, pipeline, lake, interval, arrived_to, restate=restate)
     run = planned.run
@@ -47,14 +47,13 @@ def foreseen(
     }
 
 
-def in_words(found: dict[str, Any]) -> str:
-    """What `foreseen` has found, in a line."""
-    size, files = found["source_bytes"] / 2**20, found["source_files"]
-    told = f"would read {found['source_rows']:,} rows in {files:,} file{'' if files == 1 else 's'} ({size:,.1f} MiB)"
-    if found["first_window"] is not None:
-        told += (
-            f" and replace windows from {found['first_window']:%Y-%m-%d %H:%M} to {found['last_window']:%Y-%m-%d %H:%M}"
-        )
-    if found["state"] != "new":
-        told += f"; the run {found['run_id']} is {found['state']} already"
-    return f"{told}; nothing is written" + (f"; {found['note']}" if "note" in found else "")
+def in_words(dry_run: dict[str, Any]) -> str:
+    """Return the result of `foreseen` in a line."""
+    size, files = dry_run["source_bytes"] / 2**20, dry_run["source_files"]
+    line = f"would read {dry_run['source_rows']:,} rows in {files:,} file{'' if files == 1 else 's'} ({size:,.1f} MiB)"
+    if dry_run["first_window"] is not None:
+        first, last = dry_run["first_window"], dry_run["last_window"]
+        line += f" and replace windows from {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}"
+    if dry_run["state"] != "new":
+        line += f"; the run {dry_run['run_id']} is {dry_run['state']} already"
+    return f"{line}; nothing is written" + (f"; {dry_run['note']}" if "note" in dry_run else "")

@@ -1,4 +1,4 @@
-"""How much a planned run has to do: what it reads, and the windows between the event times of that."""
+"""The estimate of a planned run: rows, files and bytes that it reads, and the range of their windows."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Extent:
-    """Rows, files and bytes of the sources that a run reads, and the first and last window that they lie in.
+    """Rows, files and bytes of the sources that a run reads, and the first and last window of the rows.
 
-    Of files that hold a row it needs, all are counted. A join by interval has no windows.
+    Every file with a needed row is counted. A join by interval has no windows.
     """
 
     source_rows: int
@@ -36,33 +36,33 @@ class Extent:
 
 
 def extent(spark: SparkSession, pipeline: Pipeline, lake: Lake, planned: Plan) -> Extent:
-    """Look at the source for what the run would read. Costs one pass over its event times."""
+    """Return the extent of a planned run. Costs one pass over the source's event times."""
     frames = _read(spark, pipeline, lake, planned)
     files, size = _files(spark, pipeline, planned, frames)
     rows = _prepared(frames, pipeline)
     if pipeline.windows.are_missing:
         return Extent(rows.count(), files, size, None, None)
     oldest, newest = window_assigners.oldest_ms(F.col(c.TS_MS), pipeline.windows), F.col(c.WINDOW_MS)
-    held = F.col(c.VALID) & (oldest <= newest) & planned.interval.holds(F.timestamp_millis(newest))
-    found = rows.agg(
+    in_windows = F.col(c.VALID) & (oldest <= newest) & planned.interval.holds(F.timestamp_millis(newest))
+    totals = rows.agg(
         F.count("*").alias("rows"),
-        F.min(F.when(held, oldest)).alias("first"),
-        F.max(F.when(held, newest)).alias("last"),
+        F.min(F.when(in_windows, oldest)).alias("first"),
+        F.max(F.when(in_windows, newest)).alias("last"),
     ).collect()[0]
     first, last = (
-        None if ms is None else _EPOCH + timedelta(milliseconds=ms) for ms in (found["first"], found["last"])
+        None if ms is None else _EPOCH + timedelta(milliseconds=ms) for ms in (totals["first"], totals["last"])
     )
     if first is not None and planned.interval.start is not None:
         first = max(first, planned.interval.start)
-    return Extent(found["rows"], files, size, first, last)
+    return Extent(totals["rows"], files, size, first, last)
 
 
 def _read(spark: SparkSession, pipeline: Pipeline, lake: Lake, planned: Plan) -> list[DataFrame]:
-    """The rows that the run reads: of both inputs of a join, else of all sources together."""
+    """Return the rows that the run reads: of both inputs of a join, else of all sources together."""
     run = planned.run
     if pipeline.join is not None:
-        both = arrival_slices.arrived_inputs(*source.inputs(spark, pipeline, run.pinned), pipeline, run)
-        return [rows for rows in both if rows is not None]
+        inputs = arrival_slices.arrived_inputs(*source.inputs(spark, pipeline, run.pinned), pipeline, run)
+        return [rows for rows in inputs if rows is not None]
     resumed = arrival_slices.resumption(spark, pipeline, lake, run, arrival_slices.base(spark, lake, run))
     return [arrival_slices.read(spark, pipeline, run, resumed)]
 
@@ -76,13 +76,13 @@ def _files(spark: SparkSession, pipeline: Pipeline, planned: Plan, frames: list[
 
 
 def _prepared(frames: list[DataFrame], pipeline: Pipeline) -> DataFrame:
-    """The rows of all sources, made ready: of those of a join the times alone."""
+    """Return the prepared rows of all sources; for a join only their times."""
     if pipeline.join is None:
         return prepare(frames[0], pipeline)
     alone = [pipeline.alone(united) for united in pipeline.sources] or [pipeline]
     timed = [
-        prepare(rows, replace(one, windows=_grid(one.windows))).select(c.VALID, c.TS_MS, c.WINDOW_MS)
-        for rows, one in zip(frames, alone, strict=True)
+        prepare(rows, replace(of, windows=_grid(of.windows))).select(c.VALID, c.TS_MS, c.WINDOW_MS)
+        for rows, of in zip(frames, alone, strict=True)
     ]
     return reduce(DataFrame.union, timed)
 

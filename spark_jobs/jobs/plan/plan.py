@@ -1,7 +1,7 @@
 """The plan of a run: which version of the source, which windows, under which id.
 
-The id follows from what is asked (pipeline fingerprint, source, version, interval), so the same command finds the run
-that an earlier attempt began.
+The id is a hash of pipeline fingerprint, source, version and interval, so the same command finds the run that an
+earlier attempt began.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _ANEW = "everything is read again"
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run will do: the run, and the tables that it reads, by the names in `runner.pinned`.
+    """The plan: the run, and the tables that it reads, by the names in `runner.pinned`.
 
-    `note` says why everything is read, where a run over later arrivals could have gone on; and of a part of time what
-    has changed in the source since the results around it were made.
+    `note` is the reason why a run over later arrivals cannot resume and reads everything. For a part of time it is the
+    change of the source since the results around it.
     """
 
     run: Run
@@ -55,7 +55,7 @@ class Plan:
 
     @property
     def reads(self) -> str:
-        """Which version of what is read, in words."""
+        """The version of each table that is read, in words."""
         return ", ".join(f"version {self.run.pinned[name]} of {table}" for name, table in self.tables.items())
 
     @property
@@ -74,27 +74,28 @@ def plan(
     restate: bool = False,
     repair: bool = False,
 ) -> Plan:
-    """Plan a run over the source's newest version, of what arrived before `arrived_to` if that is given.
+    """Plan a run over the source's newest version, with `arrived_to` over the rows that arrived before it.
 
-    A part of time is replayed as of what is published: of the same arrivals; a `repair` takes rows for its windows
-    however late they came. Of arrivals that are covered already the run is that which has covered them. Raises
-    InputError for a source that does not fit the pipeline, and for a part of time beside results that the pipeline gave
-    with other settings, unless that is asked for (`restate`).
+    A part of time is replayed with the same arrivals as the published results. A `repair` accepts all late rows of its
+    windows. For arrivals that a published run covers, the plan is that run.
+
+    Raises InputError for a source that does not fit the pipeline, and without `restate` for a part of time next to
+    results of other settings.
     """
     _require(pipeline, interval, arrived_to)
-    done = ledger.published(spark, lake)
-    standing = effective_runs(done)
-    shown = standing.latest
+    published = ledger.published(spark, lake)
+    standing = effective_runs(published)
+    latest = standing.latest
     if not interval.whole:
         _require_kind(standing, pipeline)
         if not restate:
             _require_likeness(standing, pipeline)
     kind = _kind(interval, arrived_to, repair=repair)
     if arrived_to is not None:
-        if shown is not None and covers(shown, pipeline, arrived_to):
-            return Plan(shown, source.tables_of(pipeline))
-    elif not interval.whole and shown is not None:
-        arrived_to = shown.arrived_to
+        if latest is not None and covers(latest, pipeline, arrived_to):
+            return Plan(latest, source.tables_of(pipeline))
+    elif not interval.whole and latest is not None:
+        arrived_to = latest.arrived_to
     versions = checked(spark, pipeline)
     goes_on, note = None, ""
     if arrived_to is not None and interval.whole:
@@ -104,13 +105,13 @@ def plan(
         note = source_changes.note(spark, pipeline, standing.base, versions)
     if goes_on is not None:
         interval = Interval(_EPOCH + timedelta(milliseconds=goes_on.oldest_ms), None)
-    run_id = _run_id(pipeline, versions, interval, arrived_to, shown if kind == ARRIVALS else None, kind)
-    known = ledger.find(spark, lake, run_id)
-    while known is not None and (since := _gone_since(known, done, standing)) is not None:
-        # Nothing is published twice under one name.
+    run_id = _run_id(pipeline, versions, interval, arrived_to, latest if kind == ARRIVALS else None, kind)
+    recorded = ledger.find(spark, lake, run_id)
+    while recorded is not None and (since := _gone_since(recorded, published, standing)) is not None:
+        # No run id is published twice.
         run_id = _hashed(f"{run_id}\nagain after {since}")
-        known = ledger.find(spark, lake, run_id)
-    run = known or Run(
+        recorded = ledger.find(spark, lake, run_id)
+    run = recorded or Run(
         run_id=run_id,
         pipeline=pipeline.name,
         fingerprint=pipeline.fingerprint,
@@ -132,9 +133,9 @@ def _kind(interval: Interval, arrived_to: datetime | None, *, repair: bool) -> s
 
 
 def _require(pipeline: Pipeline, interval: Interval, arrived_to: datetime | None) -> None:
-    """Raise InputError for what cannot be replayed, whatever the source holds."""
+    """Raise InputError for a run that cannot be replayed with any source."""
     if interval.start and interval.end and interval.start >= interval.end:
-        raise InputError(f"--from and --to: asked for [{interval.start}, {interval.end}), which holds no window")
+        raise InputError(f"--from and --to: [{interval.start}, {interval.end}) is an interval which holds no window")
     if pipeline.join is None:
         try:
             require_support(pipeline)
@@ -147,58 +148,58 @@ def _require(pipeline: Pipeline, interval: Interval, arrived_to: datetime | None
         return
     require_slices(pipeline, arrived_to)
     if not interval.whole:
-        raise InputError("--arrived-to: asked for a part of arrivals and with --from or --to for one of windows")
+        raise InputError("--arrived-to: cannot be combined with --from or --to. Give either")
 
 
 def _require_kind(standing: EffectiveRuns, pipeline: Pipeline) -> None:
-    """Pairs of a join and results of windows are told in other tables, and beside a part of one there is no other."""
+    """Raise InputError if the published results are of a join and the pipeline's of windows, or the reverse."""
     whole = standing.base
     if whole is not None and ("pairs" in whole.versions) != (pipeline.join is not None):
-        asked, found = ("windows", "a join") if pipeline.join is None else ("a join", "windows")
+        kind, other = ("windows", "a join") if pipeline.join is None else ("a join", "windows")
         raise InputError(
-            f"--from and --to: asked for a part of the results of {asked}, "
-            f"found those of {found} (run {whole.run_id}): replay everything"
+            f"--from and --to: the published results (run {whole.run_id}) are those of {other}, "
+            f"the pipeline defines {kind}. Run once without --from and --to"
         )
 
 
 def _require_likeness(standing: EffectiveRuns, pipeline: Pipeline) -> None:
     whole = standing.base
-    # Complete results change no faithful one: a part of time may have them, or lack them.
+    # Complete results do not change the other results: a part of time may have them or not.
     if whole is not None and whole.fingerprint not in pipeline.same_results:
         raise InputError(
-            f"--from and --to: asked for a part of the results of {pipeline.name} as it is now (fingerprint "
-            f"{pipeline.fingerprint}), found the others to be of other settings ({whole.fingerprint}, run "
-            f"{whole.run_id}): replay everything, or give --restate to have both side by side"
+            f"--from and --to: the published results are of other settings (fingerprint {whole.fingerprint}, run "
+            f"{whole.run_id}) than the pipeline {pipeline.name} (fingerprint {pipeline.fingerprint}). Run without "
+            "--from and --to, or give --restate to have both side by side"
         )
 
 
 def _going_on(
     spark: SparkSession, pipeline: Pipeline, lake: Lake, standing: EffectiveRuns, versions: Mapping[str, int]
 ) -> tuple[Resumption | None, str]:
-    """Where a run over later arrivals goes on; none with what stands in the way, if it is not a matter of course."""
-    shown, whole = standing.latest, standing.base
-    if shown is None or whole is None or shown.arrived_to is None or not can_resume(pipeline):
+    """Return the state from which a run over later arrivals resumes, or None and the obstacle, if there is one."""
+    latest, whole = standing.latest, standing.base
+    if latest is None or whole is None or latest.arrived_to is None or not can_resume(pipeline):
         return None, ""
     if pipeline.is_complete:
-        return None, f"{_ANEW}: replay.mode complete asks for all rows of windows that were closed"
-    if shown.fingerprint != pipeline.fingerprint or "advances" not in shown.versions:
-        return None, f"{_ANEW}: the pipeline is not the one whose results are published"
+        return None, f"{_ANEW}: replay.mode complete needs all rows of closed windows"
+    if latest.fingerprint != pipeline.fingerprint or "advances" not in latest.versions:
+        return None, f"{_ANEW}: the published results are of another pipeline"
     # A part of time may have been replayed on a later version than the rest.
-    changed = rewritten(spark, pipeline, whole.source_version, versions[""], shown.arrived_to)
+    changed = rewritten(spark, pipeline, whole.source_version, versions[""], latest.arrived_to)
     if changed is not None:
         return None, f"{_ANEW}: {pipeline.source.table}: {changed}"
-    covered_us = (shown.arrived_to - _EPOCH) // timedelta(microseconds=1)
+    covered_us = (latest.arrived_to - _EPOCH) // timedelta(microseconds=1)
     return resumption(read_published(interpreting(spark), lake, "advances"), covered_us, pipeline), ""
 
 
-def covers(shown: Run, pipeline: Pipeline, arrived_to: datetime) -> bool:
-    """Whether what `shown` has published tells all that the pipeline would say by `arrived_to`."""
-    known = shown.arrived_to is not None and shown.arrived_to >= arrived_to
-    return known and shown.fingerprint == pipeline.fingerprint
+def covers(run: Run, pipeline: Pipeline, arrived_to: datetime) -> bool:
+    """Return whether `run` has published all results of the pipeline until `arrived_to`."""
+    includes = run.arrived_to is not None and run.arrived_to >= arrived_to
+    return includes and run.fingerprint == pipeline.fingerprint
 
 
 def checked(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:
-    """The newest version of each source, as `source.newest_versions`. Raises InputError for one that does not fit."""
+    """Return the newest version of each source, as `source.newest_versions`. Raises InputError if one does not fit."""
     try:
         versions = source.newest_versions(spark, pipeline)
         if pipeline.join is None:
@@ -209,17 +210,17 @@ def checked(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:
         raise InputError(str(problem)) from problem
     except InputError as problem:
         read = (f"version {versions[name]} of {table}" for name, table in source.tables_of(pipeline).items())
-        raise InputError(f"{problem}\n(looked at {', '.join(read)})") from problem
+        raise InputError(f"{problem}\n(checked with {', '.join(read)})") from problem
     return versions
 
 
 def _aligned(interval: Interval, pipeline: Pipeline) -> None:
-    """A window is replaced as a whole or not at all; sessions begin anywhere, and none is cut by a bound."""
+    """Raise InputError if a bound cuts a window, which is replaced as a whole or not at all; it cuts no session."""
     if pipeline.windows.is_session:
         return
-    # What is not in windows has its time in whole milliseconds.
+    # Without windows, times are whole milliseconds.
     period, offset = pipeline.windows.period_ms or 1, pipeline.windows.offset_ms
-    what = "window in two; windows" if pipeline.windows.period_ms else "millisecond in two; milliseconds"
+    cut = "window in two; windows" if pipeline.windows.period_ms else "millisecond in two; milliseconds"
     for option, moment in ((Option.FROM, interval.start), (Option.TO, interval.end)):
         if moment is None:
             continue
@@ -227,8 +228,7 @@ def _aligned(interval: Interval, pipeline: Pipeline) -> None:
         if into:
             below, above = moment - into, moment - into + timedelta(milliseconds=period)
             raise InputError(
-                f"{option}: asked for {moment.isoformat()}, which cuts a {what} begin at "
-                f"{below.isoformat()} and {above.isoformat()}"
+                f"{option}: {moment.isoformat()} cuts a {cut} begin at {below.isoformat()} and {above.isoformat()}"
             )
 
 
@@ -237,24 +237,24 @@ def _run_id(
     versions: Mapping[str, int],
     interval: Interval,
     arrived_to: datetime | None,
-    shown: Run | None,
+    latest: Run | None,
     kind: str,
 ) -> str:
-    asked = [pipeline.fingerprint, pipeline.source.table, *versions.values(), str(interval.start), str(interval.end)]
+    inputs = [pipeline.fingerprint, pipeline.source.table, *versions.values(), str(interval.start), str(interval.end)]
     if arrived_to is not None:
-        asked.append(f"arrived before {arrived_to}, on {shown.run_id if shown else 'nothing'}")
+        inputs.append(f"arrived before {arrived_to}, on {latest.run_id if latest else 'nothing'}")
     if kind == REPAIR:
-        asked.append("with rows that came too late")
-    return _hashed("\n".join(map(str, asked)))
+        inputs.append("with rows that came too late")
+    return _hashed("\n".join(map(str, inputs)))
 
 
-def _gone_since(run: Run, done: Sequence[Run], standing: EffectiveRuns) -> str | None:
-    """Since when the tables do not hold what a run of the published ones, `done`, has published; None if they do."""
-    names = [one.run_id for one in done]
+def _gone_since(run: Run, published: Sequence[Run], standing: EffectiveRuns) -> str | None:
+    """Return the run or moment since which a published run's results are replaced; None if they are in force."""
+    names = [earlier.run_id for earlier in published]
     if run.run_id not in names or (not run.discarded and standing.contains(run)):
         return None
     return f"{run.steps[-1].finished_at}" if run.discarded else names[names.index(run.run_id) + 1]
 
 
-def _hashed(asked: str) -> str:
-    return "r" + hashlib.sha256(asked.encode()).hexdigest()[:15]
+def _hashed(inputs: str) -> str:
+    return "r" + hashlib.sha256(inputs.encode()).hexdigest()[:15]

@@ -1,7 +1,7 @@
-"""What has changed in a source since the results that a part of time goes beside, and what of that is refused.
+"""Source changes: the changes of a source since the results next to a part of time, and changes that are refused.
 
-A part of time is replayed on the newest version, so results stand beside others of an earlier one. That is what it is
-for where rows were mended, so nothing but columns of other types is refused; what has changed is told.
+A part of time is replayed on the newest version, so its results are next to results of an earlier version. That is the
+purpose after a correction of rows. So only columns of other types are refused; other changes are reported.
 """
 
 from __future__ import annotations
@@ -19,54 +19,57 @@ from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.published import read_as_of
 
-# The columns that `late_events` adds; a source's column of such a name has another name there, or is that time.
+# The columns that `late_events` adds. It has a source's column of such a name under another name, or as that time.
 _ADDED = tuple(column.name for column in LATE_EVENTS.own_columns if not column.when)
 
 
 def note(spark: SparkSession, pipeline: Pipeline, whole: Run | None, versions: Mapping[str, int]) -> str:
-    """What has become of the sources since `whole`, the last run over all of time; nothing if nothing has."""
+    """Return the changes of the sources since `whole`, the last run over all of time; "" without a change."""
     if whole is None:
         return ""
-    told = []
+    notes = []
     for name, table in source.tables_of(pipeline).items():
         since = whole.pinned.get(name)
         if since is None or since == versions[name]:
             continue
         changed = source.row_changes(spark, table, since, versions[name])
         if changed is None:
-            what = "which files have changed is no longer known"
+            changes = "the changed files are no longer known"
         elif not (changed.added or changed.removed):
             continue
         else:
             added = sum(map(len, changed.added.values()))
-            what = f"{added} files were added and {changed.removed} taken away or rewritten"
-        told.append(f"results around this part are of version {since} of {table}; since then {what}")
-    return "; ".join(told)
+            changes = f"{added} files were added and {changed.removed} removed or rewritten"
+        notes.append(f"results around this part are of version {since} of {table}; since then {changes}")
+    return "; ".join(notes)
 
 
-def require_types(spark: SparkSession, pipeline: Pipeline, lake: Lake, shown: Run, versions: Mapping[str, int]) -> None:
-    """Raise InputError where a source's column is of another type than in what `shown` has published.
+def require_types(
+    spark: SparkSession, pipeline: Pipeline, lake: Lake, latest: Run, versions: Mapping[str, int]
+) -> None:
+    """Raise InputError if a source's column has another type than in the tables that `latest` has published.
 
     Costs no Spark job.
     """
-    if "late_events" not in shown.versions:
+    if "late_events" not in latest.versions:
         return
-    published = read_as_of(spark, lake, shown, "late_events").schema
-    there = {name.lower() for name in published.names}
+    published = read_as_of(spark, lake, latest, "late_events").schema
+    names = {name.lower() for name in published.names}
     for name, table in source.tables_of(pipeline).items():
         fields = source.read(spark, table, versions[name]).schema
-        found = columns.clashes(published, T.StructType([one for f in fields for one in _kept(f, there)]))
-        if found:
+        columns_of_source = T.StructType([field for f in fields for field in _as_published(f, names)])
+        clashes = columns.clashes(published, columns_of_source)
+        if clashes:
             raise InputError(
-                f"--from and --to: asked for a part of time, found columns of {table} of another type in version "
-                f"{versions[name]} than in the results around it: {'; '.join(map(str, found))}. Replay without --from "
-                "and --to, or read the table through a view that casts"
+                f"--from and --to: columns of {table} have another type in version {versions[name]} than in the "
+                f"results around this part: {'; '.join(map(str, clashes))}. Replay without --from and --to, or read "
+                "the table through a view that casts"
             )
 
 
-def _kept(field: T.StructField, there: set[str]) -> list[T.StructField]:
-    """The field as `late_events` calls it; none that is the row's time, or that it has not."""
+def _as_published(field: T.StructField, names: set[str]) -> list[T.StructField]:
+    """Return the field with its name in `late_events`; nothing if `late_events` lacks it or has it as a time."""
     if field.name.lower() not in _ADDED:
         return [field]
     other = f"source_{field.name}"
-    return [T.StructField(other, field.dataType)] if other.lower() in there else []
+    return [T.StructField(other, field.dataType)] if other.lower() in names else []

@@ -1,4 +1,4 @@
-"""Data Docs of a run, for those who want them: what its audit has found, on Great Expectations' own page."""
+"""Data Docs of a run: the results of its audit as a page of Great Expectations."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from spark_jobs.tables.ledger import Run, Step
 
 
 def can_be_made(run: Run) -> bool:
-    """Whether the run was audited."""
+    """Return whether the run was audited."""
     return bool(_audits(run))
 
 
 def data_docs(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> Path:
-    """Write the Data Docs of a run that was audited; returns where they are. Raises InputError for one that was not."""
+    """Write the Data Docs of an audited run; returns their path. Raises InputError for a run that was not audited."""
     audits = _audits(run)
     if not audits:
         raise InputError(f"data docs: run {run.run_id} is {run.state}; take its step audit before its Data Docs")
-    # These bring Great Expectations, which other pages do not wait for.
+    # Imported late: Great Expectations is slow to import, and other pages do not need it.
     from expectations.data_docs import page
     from expectations.descriptions import descriptions
 

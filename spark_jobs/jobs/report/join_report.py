@@ -1,8 +1,8 @@
-"""The report of a join: its tables as those that a report is made of.
+"""The report of a join: its tables are converted to the tables of a pipeline with windows.
 
-Pairs are drawn over time as results of windows are: by their own windows, or by stretches of event time. Late rows are
-drawn where the watermark stood when they came; a join publishes no calendar, so there is no line of the watermark. Of a
-join by window the late firings that have pairs stand for the late rows that were taken.
+Pairs are drawn over time like results of windows: by their windows, or by stretches of event time. Late rows are drawn
+at the watermark before them. A join publishes no calendar, so there is no line of the watermark. In a join by window,
+late firings with pairs represent the accepted late rows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NO_PANES = ", ".join(f"{name} {'string' if name == 'timing' else 'timestamp'}" 
 
 
 def as_windows(spark: SparkSession, join: Join, tables: Mapping[str, DataFrame]) -> dict[str, DataFrame]:
-    """The tables of a join under the names and with the columns of a pipeline's with windows."""
+    """Return the tables of a join with the names and columns of a pipeline with windows."""
     late, pairs = tables["late_events"], tables["pairs"]
     if join.by_interval:
         panes = spark.createDataFrame([], _NO_PANES)
@@ -47,12 +47,12 @@ def as_windows(spark: SparkSession, join: Join, tables: Mapping[str, DataFrame])
 
 
 def of_pairs(results: d.Results) -> d.Results:
-    """The results under the name of what they count."""
-    return replace(results, series=tuple(replace(one, name="pairs") for one in results.series))
+    """Return the results with the series named `pairs`."""
+    return replace(results, series=tuple(replace(series, name="pairs") for series in results.series))
 
 
 def facts(join: Join) -> d.JoinFacts:
-    """What is told of a join besides its numbers."""
+    """Return the facts of a join for its report."""
     if join.lower_ms is None or join.upper_ms is None:
         return d.JoinFacts(join.names)
     lower, upper = (format_duration(bound) for bound in (join.lower_ms, join.upper_ms))
@@ -64,7 +64,7 @@ def facts(join: Join) -> d.JoinFacts:
 
 
 def _stretch_ms(pairs: DataFrame) -> int:
-    """The shortest of some round stretches that cuts the time of all pairs into few enough."""
+    """Return the shortest round stretch that divides the time of all pairs into at most `_POINTS` stretches."""
     ends = pairs.agg(F.min("event_time").alias("first"), F.max("event_time").alias("last"))
     row = ends.select((F.unix_millis("last") - F.unix_millis("first")).alias("span_ms")).collect()[0]
     span_ms = row.span_ms or 0

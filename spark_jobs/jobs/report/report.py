@@ -1,6 +1,6 @@
-"""The report step: a run's tables reduced to a page of figures, in a few small jobs whatever their size, and written.
+"""The report step: reduce a run's tables to a page of figures, in a few small jobs for tables of any size.
 
-Made again from the same tables it shows the same figures.
+A second report of the same tables has the same figures.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from spark_jobs.tables import delta_log, files, staging
 from spark_jobs.tables.lake import Lake, result_tables
 from spark_jobs.tables.ledger import Run
 
-#: Result columns with a chart of their own.
+#: The largest number of result columns with a chart.
 _CHARTED = 12
 
 
@@ -45,21 +45,21 @@ def report(
     run: Run,
     alternatives: Sequence[Mapping[str, int | str]] = (),
 ) -> Path:
-    """Write the report of a run that has been replayed, whether or not it was published; returns where it is.
+    """Write the report of a replayed run, published or not; returns its path.
 
-    Raises InputError for a run that has not been replayed, or of which maintenance has removed what it staged.
+    Raises InputError for a run that has not been replayed, or whose staged tables maintenance has removed.
     """
     if run.finished_step(StepName.REPLAY) is None:
         raise InputError(f"report: run {run.run_id} is {run.state}; take its step replay before its report")
     if not can_be_made(spark, pipeline, lake, run):
-        raise InputError(f"report: asked for that of run {run.run_id}, found what it had staged removed by maintenance")
+        raise InputError(f"report: maintenance has removed the staged tables of run {run.run_id}")
     tables = {table: staging.read_staged(spark, lake, run.run_id, table) for table in result_tables(pipeline)}
     data = collect(spark, pipeline, lake, run, tables, checks_of(spark, lake, run), alternatives)
     return write_page(render(data), lake.report_file(run.run_id))
 
 
 def can_be_made(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> bool:
-    """Whether all that the run has staged is still there."""
+    """Return whether all staged tables of the run exist."""
     staged = (lake.staged(table, run.run_id) for table in result_tables(pipeline))
     return all(files.exists(spark, f"{path}/_delta_log") for path in staged)
 
@@ -73,14 +73,14 @@ def collect(
     checks: Sequence[Answer],
     alternatives: Sequence[Mapping[str, int | str]] = (),
 ) -> d.ReportData:
-    """Reduce a run to what its report shows.
+    """Reduce a run to the data of its report.
 
     `tables` are the run's result tables by name, with the columns of the contract. An alternative has the keys
     out_of_orderness and allowed_lateness (a text, or milliseconds), on_time, late and too_late.
     """
     if pipeline.join is not None:
         tables = join_report.as_windows(spark, pipeline.join, tables)
-    # Read several times, and small: as many pieces as there are cores, not as a shuffle makes.
+    # Small, and read several times: as many partitions as cores, not as many as a shuffle makes.
     tables = {**tables, "panes": retractions.left_out(tables["panes"], pipeline)}
     marks = reduced.marks(tables["panes"], tables["late_events"])
     marks = marks.coalesce(spark.sparkContext.defaultParallelism).persist()
@@ -137,7 +137,7 @@ def collect(
 
 
 def checks_of(spark: SparkSession, lake: Lake, run: Run) -> list[Any]:
-    """The answers of the run's last audit, as rows of the table `quality`."""
+    """Return the checks of the run's last audit, as rows of the table `quality`."""
     path = lake.path("quality")
     if not delta_log.exists(spark, path):
         return []
@@ -146,7 +146,7 @@ def checks_of(spark: SparkSession, lake: Lake, run: Run) -> list[Any]:
 
 
 def _emissions(tables: Mapping[str, DataFrame], pipeline: Pipeline) -> DataFrame:
-    """What fired the windows: the calendar, and of sessions, which have none, their on-time panes."""
+    """Return the emissions that fired windows: from the calendar, or for sessions from their on-time panes."""
     if not pipeline.windows.is_session:
         return tables["watermarks"]
     on_time = tables["panes"].where("timing = 'on_time'")
@@ -154,7 +154,7 @@ def _emissions(tables: Mapping[str, DataFrame], pipeline: Pipeline) -> DataFrame
 
 
 class _Late:
-    """The late rows of a run, asked once how many there are and how late."""
+    """The late rows of a run; their numbers by magnitude of lateness are computed once."""
 
     def __init__(self, marks: DataFrame, allowed_ms: int) -> None:
         self._marks, self._allowed_ms = marks, allowed_ms
@@ -193,7 +193,7 @@ class _Late:
 
 
 def bounds_ms(pipeline: Pipeline) -> tuple[int, ...]:
-    """Give the bounds of the sources' watermarks, each length once, in ms; none where one is not bounded so."""
+    """Return the distinct bounds of the sources' watermarks, in ms; empty if a source has no bound."""
     if not all(watermark.has_bound for watermark in pipeline.watermarks):
         return ()
     return tuple(sorted({watermark.bound_ms for watermark in pipeline.watermarks}))
@@ -217,34 +217,34 @@ def _results(results: DataFrame, pipeline: Pipeline) -> d.Results:
 
 
 def _too_late_windows(late_events: DataFrame) -> tuple[d.TooLateWindow, ...]:
-    found = reduced.heaviest_windows(late_events).collect()
-    return tuple(d.TooLateWindow(row.start_ms, row.end_ms, row.rows, row.late_by_ms) for row in found)
+    rows = reduced.heaviest_windows(late_events).collect()
+    return tuple(d.TooLateWindow(row.start_ms, row.end_ms, row.rows, row.late_by_ms) for row in rows)
 
 
 def _too_late_keys(late_events: DataFrame, pipeline: Pipeline) -> tuple[d.TooLateKey, ...]:
     if not pipeline.windows.key:
         return ()
     keys = range(len(pipeline.windows.key))
-    found = reduced.heaviest_keys(late_events, pipeline).collect()
-    return tuple(d.TooLateKey(tuple(row[f"k{i}"] for i in keys), row.rows, row.late_by_ms) for row in found)
+    rows = reduced.heaviest_keys(late_events, pipeline).collect()
+    return tuple(d.TooLateKey(tuple(row[f"k{i}"] for i in keys), row.rows, row.late_by_ms) for row in rows)
 
 
-def _cost(told: DataFrame | None, pipeline: Pipeline) -> d.Cost | None:
-    if told is None:
+def _cost(complete: DataFrame | None, pipeline: Pipeline) -> d.Cost | None:
+    if complete is None:
         return None
-    total = complete_results.totals(told).collect()[0]
+    total = complete_results.totals(complete).collect()[0]
     keys = range(len(pipeline.windows.key))
     worst = tuple(
         d.LackingWindow(
             tuple(row[f"k{i}"] for i in keys), row.start_ms, row.end_ms, row.row_count, row.missed_rows, row.is_shown
         )
-        for row in incomplete_windows.worst(told, pipeline).collect()
+        for row in incomplete_windows.worst(complete, pipeline).collect()
     )
     return d.Cost(total.windows, total.lacking, total.not_shown, total.missed, worst)
 
 
 def _facts(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> d.RunFacts:
-    # The report is no part of what it tells: made again it shows the same figures.
+    # Without the report step, so that a second report has the same figures.
     steps = tuple(
         d.StepFacts(s.step, s.state, s.started_at, (s.finished_at - s.started_at).total_seconds())
         for s in run.steps
@@ -272,10 +272,10 @@ def _facts(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> d.R
     )
 
 
-def _alternative(given: Mapping[str, int | str]) -> d.Alternative:
-    def told(name: str) -> str:
-        value = given[name]
+def _alternative(entry: Mapping[str, int | str]) -> d.Alternative:
+    def duration(name: str) -> str:
+        value = entry[name]
         return format_duration(value) if isinstance(value, int) else value
 
-    rows = {name: int(given[name]) for name in ("on_time", "late", "too_late")}
-    return d.Alternative(told("out_of_orderness"), told("allowed_lateness"), **rows)
+    rows = {name: int(entry[name]) for name in ("on_time", "late", "too_late")}
+    return d.Alternative(duration("out_of_orderness"), duration("allowed_lateness"), **rows)

@@ -1,4 +1,4 @@
-"""What a report draws as lines over time: the watermark, those of source partitions, and completeness."""
+"""The lines of a report over time: the watermark, the watermarks of source partitions, and completeness."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spark_jobs.report import reduced
 
 
 def line(watermarks: DataFrame) -> d.WatermarkLine:
-    """The watermark at the emissions that fired windows."""
+    """Return the watermark at the emissions that fired windows."""
     groups = reduced.line(reduced.firings(watermarks)).collect()
     points = sorted({tuple(point) for row in groups for point in (row.first, row.last, row.farthest)})
     rest = reduced.unplotted(watermarks).collect()[0]
@@ -27,21 +27,21 @@ def line(watermarks: DataFrame) -> d.WatermarkLine:
 
 
 def partitions(watermarks: DataFrame) -> d.PartitionLines:
-    """The watermarks of the source partitions that stood farthest behind; nothing where there are not two."""
+    """Return the watermarks of the source partitions that were farthest behind; empty for fewer than two partitions."""
     if "partition_watermarks" not in watermarks.columns:
         return d.PartitionLines()
     each = reduced.of_partitions(watermarks).persist()
     try:
         chosen = reduced.farthest_partitions(each).collect()
-        # Of one partition the watermark is that of all.
+        # The watermark of a single partition is the combined watermark.
         if not chosen or chosen[0].partitions < 2:
             return d.PartitionLines()
         names = [row.name for row in chosen]
-        told = each.where(F.col("name").isin(names)).collect()
+        points_of_partitions = each.where(F.col("name").isin(names)).collect()
     finally:
         each.unpersist()
-    points = sorted({(row.fires_ms, row.watermark_ms, row.emissions) for row in told})
-    own = {(row.name, row.fires_ms): row.own_ms for row in told}
+    points = sorted({(row.fires_ms, row.watermark_ms, row.emissions) for row in points_of_partitions})
+    own = {(row.name, row.fires_ms): row.own_ms for row in points_of_partitions}
     return d.PartitionLines(
         fires_at_ms=tuple(fires for fires, _, _ in points),
         watermark_ms=tuple(reached for _, reached, _ in points),
@@ -55,7 +55,7 @@ def _partition(
     name: str, points: list[tuple[int, int, int]], own: Mapping[tuple[str, int], int | None]
 ) -> d.PartitionLine:
     marks = [own.get((name, fires)) for fires, _, _ in points]
-    # Before a partition is known it is not idle.
+    # A partition is not idle before it exists.
     idle = (
         (name, fires) in own and (mark is None or mark < reached)
         for mark, (fires, reached, _) in zip(marks, points, strict=True)
@@ -64,7 +64,7 @@ def _partition(
 
 
 def completeness(tables: Mapping[str, DataFrame], pipeline: Pipeline) -> d.Completeness:
-    """The rows that windows have and lack over time; nothing where results do not hold all rows they took."""
+    """Return the rows in results and the too late rows over time; empty if results do not contain all accepted rows."""
     windows = pipeline.windows
     if pipeline.join is not None or windows.discards or windows.trigger.counts_rows or windows.drops_late:
         return d.Completeness()

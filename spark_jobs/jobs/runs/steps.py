@@ -160,7 +160,7 @@ class AuditStep(RunStep):
         checks = audit.audit(context.spark, context.pipeline, context.lake, run.run_id, run.counts, interval)
         audit.record(context.spark, context.lake, run.run_id, checks)
         blocked = audit.blocks(checks, context.pipeline)
-        openlineage.tell(
+        openlineage.emit_audit(
             context.pipeline, context.lake, run, checks, blocked=blocked, began=context.began_at, problem=show
         )
         failed = len(audit.failed(checks))

@@ -1,14 +1,14 @@
-"""Going on where an earlier run has stopped: what it knew of the watermark, and the rows that can still matter.
+"""Resuming a replay: the state of the watermark after an earlier run, and the rows that still affect results.
 
-Law (semantics page, B7): with A the moment up to which arrivals are covered and W the watermark then,
+Law (semantics B7): with A the moment up to which arrivals are covered and W the watermark at A,
 
-    S    the oldest window that W has not closed; windows before it change no more
-    K    the last emission kept that fires no window from S on
-    rows that matter: those that came after K, and of those before it what lies in the windows from S on
+    S    the oldest window that W has not closed; earlier windows do not change any more
+    K    the last kept emission that fires no window from S on
+    rows that matter: all rows that arrived after K, and earlier rows in the windows from S on
 
-A row from before K is on time for every window from S on, whatever else came then; so all that has to be known of the
-time before K is the watermark of each partition after it. Kept are the emissions at which the watermark passes a
-window: with them it is also known when any window before S fired and closed.
+A row before K is on time for every window from S on. So the only state from before K is the watermark of each partition
+after K. The kept emissions are those at which the watermark passes a window. From them also follows when each window
+before S fired and closed.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from spark_jobs.replay.windows.calendar import first_passages
 #: The columns of a kept emission; `watermark` and `partition_watermarks` as in the table `watermarks`.
 COLUMNS = tuple(name for name in ADVANCES.names if name != "run_id")
 
-# Before every clock that a row may have, and as a number of any tick still a long.
+# Before every clock that a row may have, and as the number of a tick still a long.
 _BEFORE_ALL_US = -(2**61)
 
 
 @dataclass(frozen=True)
 class Resumption:
-    """Where a run goes on: microseconds and milliseconds since 1970.
+    """The state from which a run resumes: microseconds and milliseconds since 1970.
 
     `covered_us` is A, `oldest_ms` the start of S, `since_us` the clock of K; `partitions` the watermark of each
     partition that had one after K.
@@ -49,15 +49,15 @@ class Resumption:
 
 
 def can_resume(pipeline: Pipeline) -> bool:
-    """Whether the law holds: one source read by arrival, ticks of the clock, a watermark that rows alone move.
+    """Return whether the law holds: one source by arrival, ticks of the clock, a watermark that only rows move.
 
-    And windows that close, and fire by the watermark alone.
+    Windows must close, and fire by the watermark alone.
     """
     return obstacle(pipeline) is None
 
 
 def obstacle(pipeline: Pipeline) -> str | None:
-    """What of the pipeline does not fit the law, in words; None if everything does."""
+    """Return the property of the pipeline that the law does not cover, in words; None if it covers all."""
     spec, rule = pipeline.windows, pipeline.watermark
     obstacles = {
         "a join": pipeline.join is not None,
@@ -70,21 +70,21 @@ def obstacle(pipeline: Pipeline) -> str | None:
         "late_data update": spec.updates,
         "another trigger than event_time": not spec.trigger.is_default,
     }
-    found = next((told for told, there in obstacles.items() if there), None)
-    if found is None and not (axis(pipeline) is Axis.TICKS and rule.emit.kind is EmitKind.EVERY):
+    obstacle = next((text for text, applies in obstacles.items() if applies), None)
+    if obstacle is None and not (axis(pipeline) is Axis.TICKS and rule.emit.kind is EmitKind.EVERY):
         return "emissions other than emit: {every}"
-    return found
+    return obstacle
 
 
 def emissions(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us: int | None) -> DataFrame:
-    """The emissions at which the watermark passes a window, to fire or to close it: `COLUMNS`.
+    """Return the emissions at which the watermark passes a window, to fire or to close it: `COLUMNS`.
 
     `groups` is the census, `rows` the prepared rows with epoch that move the watermark.
     """
     moves = moving(groups, pipeline)
     cells = {"fires": F.col(FIRE_CELL), "closes": F.col(CLOSE_CELL)}
-    asked = moves.select(F.explode(F.array(*cells.values())).alias("window_ms")).where("window_ms is not null")
-    passed = first_passages(moves, asked.distinct(), pipeline, cells)
+    windows = moves.select(F.explode(F.array(*cells.values())).alias("window_ms")).where("window_ms is not null")
+    passed = first_passages(moves, windows.distinct(), pipeline, cells)
     happened = emission.happened(passed, list(cells), moves, pipeline, until_us=until_us)
     epochs = happened.select(F.explode(F.array(*cells)).alias("epoch")).where("epoch is not null").distinct()
     points = combined.points_after(epochs.localCheckpoint(), pipeline)
@@ -97,10 +97,10 @@ def emissions(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_u
     )
 
 
-def advances(kept: DataFrame) -> DataFrame:
-    """The kept emissions as `timeline.advances`, which windows are read off; the clock stands for the epoch."""
+def advances(kept_emissions: DataFrame) -> DataFrame:
+    """Return the kept emissions as `timeline.advances`; the clock replaces the epoch."""
     clock = F.unix_micros("emitted_at")
-    return kept.select(
+    return kept_emissions.select(
         clock.alias("epoch"),
         clock.alias("clock_us"),
         F.unix_millis("watermark").alias("watermark_ms"),
@@ -114,28 +114,28 @@ def advances(kept: DataFrame) -> DataFrame:
     )
 
 
-def resumption(kept: DataFrame, covered_us: int, pipeline: Pipeline) -> Resumption | None:
-    """Where to go on behind `covered_us`; None if the emissions `kept` do not reach back far enough."""
-    spec, told = pipeline.windows, advances(kept).where(F.col("clock_us") <= covered_us)
-    newest = told.agg(F.max("watermark_ms").alias("watermark_ms"))
+def resumption(kept_emissions: DataFrame, covered_us: int, pipeline: Pipeline) -> Resumption | None:
+    """Return the state from which to resume after `covered_us`; None if the kept emissions begin too late."""
+    spec, covered = pipeline.windows, advances(kept_emissions).where(F.col("clock_us") <= covered_us)
+    newest = covered.agg(F.max("watermark_ms").alias("watermark_ms"))
     oldest = window_assigners.latest_with_cleanup_ms(F.col("watermark_ms"), spec) + F.lit(spec.period_ms)
     oldest_ms = newest.select(oldest.alias("oldest_ms")).collect()[0].oldest_ms
     if oldest_ms is None:
         return None
-    before = told.where(F.col("watermark_ms") < window_assigners.last_ms(F.lit(oldest_ms), spec))
+    before = covered.where(F.col("watermark_ms") < window_assigners.last_ms(F.lit(oldest_ms), spec))
     row = before.orderBy(F.col("watermark_ms").desc()).head()
     if row is None:
         return None
-    known = [(p.source_partition, p.watermark_ms) for p in row.partition_watermarks if p.watermark_ms is not None]
-    return Resumption(covered_us, oldest_ms, row.clock_us, known)
+    partitions = [(p.source_partition, p.watermark_ms) for p in row.partition_watermarks if p.watermark_ms is not None]
+    return Resumption(covered_us, oldest_ms, row.clock_us, partitions)
 
 
 def with_known(groups: DataFrame, resumed: Resumption, pipeline: Pipeline) -> DataFrame:
-    """The census `groups` of rows that matter, and before them what is known of each partition: groups of no row."""
-    told = [(label, watermark_ms) for label, watermark_ms in resumed.partitions]
-    known = groups.sparkSession.createDataFrame(told, "partition string, watermark_ms long")
+    """Return the census `groups` of rows that matter, preceded by the watermark of each partition as an empty group."""
+    partitions = list(resumed.partitions)
+    watermarks = groups.sparkSession.createDataFrame(partitions, "partition string, watermark_ms long")
     first = arrival_order.every(F.lit(_BEFORE_ALL_US), pipeline)
-    groups_of_none = known.select(
+    empty_groups = watermarks.select(
         F.lit(None).cast("string").alias("reason"),
         F.lit(True).alias("kept"),
         "partition",
@@ -147,4 +147,4 @@ def with_known(groups: DataFrame, resumed: Resumption, pipeline: Pipeline) -> Da
         F.lit(_BEFORE_ALL_US).alias("last_clock_us"),
         F.lit(0).cast("long").alias("row_count"),
     )
-    return groups.unionByName(with_cells(groups_of_none, pipeline))
+    return groups.unionByName(with_cells(empty_groups, pipeline))

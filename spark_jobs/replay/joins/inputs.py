@@ -1,13 +1,13 @@
-"""Two inputs in one arrival order: the rows of both in one frame, each under the name of its side.
+"""Inputs of a join: the rows of both sides in one DataFrame and one arrival order.
 
     two sources   position = (clock, side, position in its own source), the left side first
     one source    position = the source's own; the side is a condition on the row
 
-Where no closed form tells the join's watermark the two sources are united (`united`), as are the sources of a pipeline:
-rows then tell their `SOURCE`, and have the epochs of all.
+If the join's watermark has no closed form, the two sources are united like the sources of a pipeline (`union`). Rows
+then have the column `SOURCE` and the epochs of the union.
 
-A row counts in the order, and for emissions that are counted in rows, whichever side it is of. Rows that move no
-watermark (invalid ones, and under `placement: after_where` dropped ones) are not among them.
+Rows of both sides count in the order and for emissions by number of rows. Rows that move no watermark are left out:
+invalid rows, and with `placement: after_where` also filtered rows.
 """
 
 from __future__ import annotations
@@ -25,20 +25,23 @@ from spark_jobs.replay.rows.prepare import moves_watermark, prepare, quoted
 
 SIDE = c.PREFIX + "side"  # LEFT or RIGHT
 LEFT, RIGHT = 0, 1
-ROW = (c.PREFIX + "left", c.PREFIX + "right")  # by side: the source's columns as a struct, null in a row of the other
+ROW = (
+    c.PREFIX + "left",
+    c.PREFIX + "right",
+)  # by side: the source's columns as a struct, null in a row of the other side
 _PLACE = (c.PREFIX + "left_place", c.PREFIX + "right_place")
 _NAMES = ("left", "right")
 _TIMES = (c.TS_MS, c.EVENT_US, c.ARRIVAL_US, c.CLOCK_US, c.PARTITION, c.VALID, c.REASON, c.KEPT, c.WINDOW_MS)
 
 
 def key_columns(joining: JoiningPipeline) -> list[str]:
-    """Names of the columns of `Inputs.rows` that hold the key, in order."""
+    """Return the names of the key columns of `Inputs.rows`, in order."""
     return [f"{c.PREFIX}key_{i}" for i in range(len(joining.left.key))]
 
 
 @dataclass(frozen=True)
 class SourceRows:
-    """One source: its rows among `Inputs.rows`, as a condition, and the pipeline that reads it alone."""
+    """One source: the condition for its rows in `Inputs.rows`, and the pipeline that reads it alone."""
 
     of: Column
     pipeline: Pipeline
@@ -48,9 +51,10 @@ class SourceRows:
 class Inputs:
     """Both inputs.
 
-    `prepared` by side: the source's columns and the working columns up to the window. `rows`: a row a source row that
-    moves a watermark, with times, `SIDE`, `ROW` by side, the key columns, `POSITION` and `EPOCH`, and `SOURCE` where
-    the sources are united. `together` tells the epochs.
+    - `prepared`, by side: the source's columns and the working columns up to the window
+    - `rows`: a row for each source row that moves a watermark. Columns: times, `SIDE`, `ROW` by side, the key columns,
+      `POSITION` and `EPOCH`, and `SOURCE` if the sources are united
+    - `together`: the pipeline that defines the epochs
     """
 
     prepared: tuple[DataFrame, DataFrame]
@@ -61,12 +65,12 @@ class Inputs:
 
     @property
     def are_united(self) -> bool:
-        """Whether the watermark is that of united sources."""
+        """Return whether the watermark is that of united sources."""
         return bool(self.together.sources)
 
     @property
     def own(self) -> list[Column]:
-        """By source: the struct of a row's own columns."""
+        """Return by source the struct of the source's columns."""
         if len(self.sources) == 1:
             return [F.coalesce(*ROW)]
         return [F.col(ROW[side]) for side in (LEFT, RIGHT)]
@@ -75,14 +79,14 @@ class Inputs:
 def inputs(
     left: DataFrame, right: DataFrame | None, joining: JoiningPipeline, windows: Windows, *, united: bool = False
 ) -> Inputs:
-    """Put both inputs in one order.
+    """Return both inputs in one order.
 
-    `right` is None where one source is split. `windows` is the grid of `WINDOW_MS`. `united`: whether the sources are.
-    Raises TimeFieldError for a time column of the wrong type, ValueError for an input too many or too few.
+    `right` is None if one source is split. `windows` is the grid of `WINDOW_MS`. `united`: unite the sources. Raises
+    TimeFieldError for a time column of the wrong type, ValueError if there is an input too many or too few.
     """
     if (right is None) is (joining.right_when is None):
         raise ValueError(
-            "found one input without right_when, or two with it: as many inputs are read as the pipeline has sources"
+            "inputs: one without right_when, or two with it. Pass as many inputs as the pipeline has sources"
         )
     pipelines = pipelines_of(joining, windows)
     together = _together(pipelines, joining) if united else pipelines[LEFT]
@@ -90,29 +94,29 @@ def inputs(
         return _split(left, joining, pipelines, together)
     prepared = (prepare(left, pipelines[LEFT]), prepare(right, pipelines[RIGHT]))
     alone = [_alone(prepared[side], side, joining, pipelines[side]) for side in (LEFT, RIGHT)]
-    both = alone[LEFT].unionByName(alone[RIGHT], allowMissingColumns=True)
+    sides = alone[LEFT].unionByName(alone[RIGHT], allowMissingColumns=True)
     place = F.struct(F.col(c.CLOCK_US).alias("clock_us"), SIDE, *_PLACE)
-    placed = both.withColumn(c.POSITION, place).drop(*_PLACE)
+    placed = sides.withColumn(c.POSITION, place).drop(*_PLACE)
     rows = _with_epoch(placed, F.col(SIDE), together)
     sources = tuple(SourceRows(F.col(SIDE) == side, pipelines[side]) for side in (LEFT, RIGHT))
     return Inputs(prepared, rows, sources, pipelines, together)
 
 
 def is_side(side: int) -> Column:
-    """Whether a row is of a side."""
+    """Return whether a row is of a side."""
     return F.col(SIDE) == F.lit(side)
 
 
 def pipelines_of(joining: JoiningPipeline, windows: Windows) -> tuple[Pipeline, Pipeline]:
-    """The pipelines that read one input alone, by side."""
+    """Return the pipelines that read one input alone, by side."""
     left, right = candidates.side_by_side([joining.of(joined, windows) for joined in joining.inputs])
     return left, right
 
 
 def _together(pipelines: tuple[Pipeline, Pipeline], joining: JoiningPipeline) -> Pipeline:
-    """The pipeline whose sources are those of the inputs."""
+    """Return the pipeline with the sources of the inputs."""
     alone = pipelines if joining.right_when is None else pipelines[:1]
-    sources = tuple(UnitedSource(name, one.source, one.watermark) for name, one in zip(_NAMES, alone, strict=False))
+    sources = tuple(UnitedSource(name, of.source, of.watermark) for name, of in zip(_NAMES, alone, strict=False))
     return replace(pipelines[LEFT], watermark=Watermark(emit=joining.emit), sources=sources)
 
 
@@ -143,14 +147,14 @@ def _split(
     is_right = F.coalesce(F.expr(str(joining.right_when)), F.lit(False))
     prepared = prepare(events, pipeline).withColumn(SIDE, F.when(is_right, RIGHT).otherwise(LEFT))
     keys = zip(joining.left.key, joining.right.key, key_columns(joining), strict=True)
-    both = prepared.where(moves_watermark(pipeline)).select(
+    sides = prepared.where(moves_watermark(pipeline)).select(
         *_times(pipeline),
         SIDE,
         *(F.when(is_side(side), _row(prepared)).alias(ROW[side]) for side in (LEFT, RIGHT)),
         arrival_order.position(prepared, pipeline).alias(c.POSITION),
         *(F.when(is_side(LEFT), F.col(quoted(a))).otherwise(F.col(quoted(b))).alias(to) for a, b, to in keys),
     )
-    rows = _with_epoch(both, F.lit(0), together)
+    rows = _with_epoch(sides, F.lit(0), together)
     halves = (prepared.where(is_side(LEFT)), prepared.where(is_side(RIGHT)))
     return Inputs(halves, rows, (SourceRows(F.lit(True), pipeline),), pipelines, together)
 

@@ -1,17 +1,18 @@
-"""The interval join of two inputs: pairs of rows of one key whose event times lie near each other.
+"""The interval join of two inputs: pairs of rows of one key whose event times differ by an interval.
 
-Law, with a the event time of a left row, b of a right one, W the watermark before a row, all in milliseconds, and lower
-and upper inclusive (rules 90-94):
+Law (rules 90-94): a is the event time of a left row, b of a right row, W the watermark before a row. All values are
+milliseconds, lower and upper inclusive.
 
     pair   a + lower <= b <= a + upper, no row is late, and not edge
     late   ts < W
-    edge   the later row lies at W, and W is the partner's last instant, which an advance reached since it came:
+    edge   the later row has ts = W, and W is the partner's last instant, which an advance reached after its arrival:
            right at W, b = a + upper, upper > 0 or (upper = 0 and left not at W); left at W, a = b - lower likewise
 
-The watermark never falls and no row of a pair is late, so that W >= the partner's last instant can only be equality,
-and which of the two came later follows. So the join asks two things of each row, whether it is late and whether it lies
-at W. Rows meet by key and by cell of event time: cells are as wide as the interval, a right row lies in one, a left row
-looks into at most three. Null is a key like any other.
+The watermark never falls and no row of a pair is late. So W can at most equal the partner's last instant, and which row
+arrived later follows. The join therefore needs two facts about each row: whether it is late, and whether ts = W.
+
+Rows are joined by key and by cell of event time. Cells are as wide as the interval: a right row lies in one cell, a
+left row probes at most three. Null is a key like any other.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ from spark_jobs.replay.windows.late_events import beside, invalid_events, missed
 from spark_jobs.semantics.joins.interval_join import JoinBounds
 
 _CELL = c.PREFIX + "cell_ms"
-_AT = c.PREFIX + "at"  # whether the row lies at the watermark before it
-# Wider than the distance between any two times that a table can hold, and far from overflow.
+_AT = c.PREFIX + "at"  # whether the row's event time equals the watermark before it
+# Greater than the distance between any two times that a table can hold, and far from overflow.
 _FAR_MS = 2**58
 
 
 class IntervalJoined:
-    """The result: lazy DataFrames; what several of them ask for is computed once and kept in Spark's storage."""
+    """The result: lazy DataFrames. Their common parts are computed once and kept in Spark's storage."""
 
     def __init__(self, left: DataFrame, right: DataFrame | None, joining: JoiningPipeline, bounds: JoinBounds) -> None:
         self._joining = joining
@@ -110,36 +111,37 @@ class IntervalJoined:
         return [*key_columns(self._joining), _CELL, c.TS_MS, c.CLOCK_US, _AT]
 
     def _side(self, side: int) -> DataFrame:
-        """The rows of a side that are not late."""
-        seen = (F.col(c.TS_MS), F.col(c.WATERMARK_MS))
-        near = self._judged.near.where(~lateness.is_behind_strictly(*seen)).withColumn(_AT, lateness.is_at(*seen))
+        """Return the rows of a side that are not late."""
+        ts, watermark = F.col(c.TS_MS), F.col(c.WATERMARK_MS)
+        not_late = self._judged.near.where(~lateness.is_behind_strictly(ts, watermark))
+        near = not_late.withColumn(_AT, lateness.is_at(ts, watermark))
         ahead = self._judged.ahead.withColumn(_AT, F.lit(False))
         names = [*key_columns(self._joining), c.WINDOW_MS, c.TS_MS, c.CLOCK_US, _AT, ROW[side]]
         return ahead.where(is_side(side)).select(names).union(near.where(is_side(side)).select(names))
 
     def _cells(self) -> Column:
-        """The cells that may hold a partner of a left row."""
-        # Exclusive bounds may leave nothing between them: the last would come before the first.
+        """Return the cells that may contain a partner of a left row."""
+        # Between exclusive bounds there may be no instant: the last would be before the first.
         ends = (self._first_ms, max(self._first_ms, self._last_ms))
         first, last = (window_assigners.start_ms(F.col(c.TS_MS) + F.lit(end), self._grid) for end in ends)
         return F.sequence(first, last, F.lit(self._grid.size_ms))
 
     def _is_edge(self) -> Column:
-        """Whether the partner had gone when the later row came."""
+        """Return whether the partner's state had ended when the later row arrived."""
         distance = _right(c.TS_MS) - F.col(c.TS_MS)
-        gone = F.lit(False)
+        has_ended = F.lit(False)
         if self._last_ms >= 0:
             advanced = F.lit(True) if self._last_ms > 0 else ~F.col(_AT)
-            gone |= _right(_AT) & (distance == F.lit(self._last_ms)) & advanced
+            has_ended |= _right(_AT) & (distance == F.lit(self._last_ms)) & advanced
         if self._first_ms <= 0:
             advanced = F.lit(True) if self._first_ms < 0 else ~_right(_AT)
-            gone |= F.col(_AT) & (distance == F.lit(self._first_ms)) & advanced
-        return gone
+            has_ended |= F.col(_AT) & (distance == F.lit(self._first_ms)) & advanced
+        return has_ended
 
     def _late(self, side: int) -> DataFrame:
         pipeline = self._inputs.pipelines[side]
-        behind = lateness.is_behind_strictly(F.col(c.TS_MS), F.col(c.WATERMARK_MS))
-        late = self._judged.near.where(is_side(side) & behind)
+        is_late = lateness.is_behind_strictly(F.col(c.TS_MS), F.col(c.WATERMARK_MS))
+        late = self._judged.near.where(is_side(side) & is_late)
         rows = late.select(f"{ROW[side]}.*", c.EVENT_US, c.ARRIVAL_US, c.CLOCK_US, c.TS_MS, c.WATERMARK_MS)
         return rows.select(*beside(rows, missed(pipeline), pipeline))
 
@@ -147,11 +149,14 @@ class IntervalJoined:
 def interval_join(
     left: DataFrame, right: DataFrame | None, joining: JoiningPipeline, bounds: JoinBounds
 ) -> IntervalJoined:
-    """Join two inputs as `joining` declares: rows of `right` that lie within `bounds` of a row of `left`.
+    """Join two inputs as `joining` declares: each row of `left` with the rows of `right` within `bounds`.
 
-    Each has its source's columns, in any order and partitioning of rows; `right` is None where one source is split.
-    Raises UnsupportedPipelineError for watermarks that Spark does not have, TimeFieldError for a time column of another
-    type than declared, ValueError for an input too many or too few.
+    Inputs have their source's columns; rows may be in any order and partitioning. `right` is None if one source is
+    split. Raises
+
+    - UnsupportedPipelineError for watermarks that the Spark engine does not support,
+    - TimeFieldError for a time column of another type than declared,
+    - ValueError if there is an input too many or too few.
     """
     require_interval_join(joining)
     return IntervalJoined(left, right, joining, bounds)

@@ -1,13 +1,13 @@
-"""The watermark of a join is the minimum over its sources, each with the combined watermark of its own partitions.
+"""The watermark of a join: the minimum over the combined watermarks of its sources.
 
     W = min over the sources s of C_s, MIN (null) while one of them has none        (rules 21, 39)
 
-A join asks of W only whether a row lies behind it, so W is found for the rows that may: those with ts at or below an
-upper bound of W in their stretch of the arrival order. Where an emission ends the stretch, the bound is W itself. For
-per-event emission it is what the partitions that exist before the stretch have reached at its end.
+A join needs W only to decide whether a row is late. So W is computed only for rows that may be late. Their ts is at
+most an upper bound of W in their stretch of the arrival order. If an emission ends the stretch, the bound is W. With
+per-event emission the bound is computed from the watermarks at the end of the stretch (`ceilings`).
 
-Of sources that may be idle, are told by a class of the user's, or emit some at rows and others at ticks, W is no such
-minimum: it is read off the advances of the united sources (`united`), and the bound is W behind the stretch.
+If a source may be idle or has a custom generator, W is no such minimum. The same holds if one source emits at rows and
+the other at ticks. W is then read from the advances of the united sources (`union`). The bound is W after the stretch.
 """
 
 from __future__ import annotations
@@ -37,11 +37,10 @@ _CEILING_MS = c.PREFIX + "ceiling_ms"
 
 
 def summary(inputs: Inputs) -> DataFrame:
-    """Count the rows of `inputs.rows` by source, partition and stretch of the arrival order.
+    """Return `inputs.rows` aggregated by source, partition and stretch of the arrival order.
 
-    A row is a group: `source` (its index among `inputs.sources`; `SOURCE` where they are united), and as in the census
-    `partition`, `bucket`, `first_epoch`, `max_ts_ms`, `last_clock_us`, `candidate_ms` (only where rows of a side carry
-    candidates), `row_count`. It is read several times and should be stored.
+    A row is a group: `source` (its index in `inputs.sources`; `SOURCE` if the sources are united), and the columns of
+    the census without windows. The result is read several times and should be stored.
     """
     source = F.lit(0) if len(inputs.sources) == 1 else F.col(SIDE)
     stretch = bucket(F.col(c.EPOCH), inputs.together)
@@ -61,45 +60,45 @@ def summary(inputs: Inputs) -> DataFrame:
 
 
 def reads_advances(joining: JoiningPipeline) -> bool:
-    """Whether the watermark of a join is read off the advances of its sources, united."""
+    """Return whether the watermark of a join is read from the advances of its united sources."""
     alone = pipelines_of(joining, Windows())
-    if any(one.watermark.idle_timeout_ms is not None or one.watermark.is_custom for one in alone):
+    if any(of.watermark.idle_timeout_ms is not None or of.watermark.is_custom for of in alone):
         return True
-    return len({axis(one) for one in alone}) > 1
+    return len({axis(pipeline) for pipeline in alone}) > 1
 
 
 def advances(inputs: Inputs, groups: DataFrame, reader: Reader, *, until_us: int | None = None) -> DataFrame:
-    """The advances of the watermark of united sources (`union.advances`), which `reader` reads.
+    """Return the advances of the watermark of united sources (`union.advances`); `reader` makes their channels.
 
-    `groups` are the census groups of `inputs.rows`, which also tell the `SOURCE`.
+    `groups` are the census groups of `inputs.rows`, with `SOURCE`.
     """
     return union.advances(groups, inputs.rows, inputs.together, until_us=until_us, own=inputs.own, reader=reader)
 
 
 def before(epochs: DataFrame, groups: DataFrame, inputs: Inputs) -> DataFrame:
-    """The watermark before the rows of each of `epochs` (a column `epoch`): `epoch, watermark_ms` (null: MIN).
+    """Return the watermark before the rows of each of `epochs` (`epoch`): `epoch, watermark_ms` (null: MIN).
 
-    `groups` is `summary`, or the censuses of the sources with their index beside them.
+    `groups` is `summary`, or the censuses of the sources with their index as `source`.
     """
     return _at(epochs, combined.points_before, groups, inputs)
 
 
 def after(epochs: DataFrame, groups: DataFrame, inputs: Inputs) -> DataFrame:
-    """The watermark after the emission of each of `epochs`, likewise."""
+    """Return the watermark after the emission of each of `epochs`, likewise."""
     return _at(epochs, combined.points_after, groups, inputs)
 
 
 def of_source(groups: DataFrame, number: int) -> DataFrame:
-    """The groups of one source."""
+    """Return the groups of one source."""
     return groups.where(F.col("source") == F.lit(number)).drop("source")
 
 
 @dataclass(frozen=True)
 class Judged:
-    """The rows that may join, in two parts.
+    """The rows that may join, in two parts: rows that are certainly on time, and rows that may be late.
 
-    `ahead`: their event time is beyond the watermark before them. `near`: the others and maybe some of those, stored,
-    with `WATERMARK_MS`, the watermark before the row (null: MIN).
+    - `ahead`: the event time is above an upper bound of the watermark before the row
+    - `near`: all other rows, stored, with `WATERMARK_MS`, the watermark before the row (null: MIN)
     """
 
     ahead: DataFrame
@@ -107,12 +106,12 @@ class Judged:
 
 
 def judged(inputs: Inputs, groups: DataFrame) -> Judged:
-    """Part the rows of `inputs.rows` that `where` keeps; `groups` is the stored `summary`."""
-    kept = inputs.rows.where(c.KEPT).withColumn(_BUCKET, bucket(F.col(c.EPOCH), inputs.together))
+    """Return the rows of `inputs.rows` that `where` keeps, in two parts; `groups` is the stored `summary`."""
+    rows = inputs.rows.where(c.KEPT).withColumn(_BUCKET, bucket(F.col(c.EPOCH), inputs.together))
     if inputs.are_united:
         risen = advances(inputs, groups, both_inputs).localCheckpoint()
         return _parted(
-            _bounded(kept, timeline.before(groups, risen, inputs.together)),
+            _bounded(rows, timeline.before(groups, risen, inputs.together)),
             lambda epochs: timeline.watermark_before(epochs, risen),
             inputs.together,
         )
@@ -121,25 +120,25 @@ def judged(inputs: Inputs, groups: DataFrame) -> Judged:
         bounds = before(epochs, groups, inputs).withColumnRenamed("epoch", "bucket")
     else:
         bounds = ceilings(groups, inputs)
-    return _parted(_bounded(kept, bounds), lambda epochs: before(epochs, groups, inputs), inputs.together)
+    return _parted(_bounded(rows, bounds), lambda epochs: before(epochs, groups, inputs), inputs.together)
 
 
 def _parted(bounded: DataFrame, before: Callable[[DataFrame], DataFrame], together: Pipeline) -> Judged:
-    """Part `bounded` rows; `before` finds the watermark before single rows where their bound is above it."""
+    """Return `bounded` rows in two parts; `before` returns the watermark before single rows."""
     suspects = bounded.where(_may_be_behind())
     if timeline.tells_single_rows(together):
         return Judged(_ahead(bounded), suspects.withColumnRenamed(_CEILING_MS, c.WATERMARK_MS).localCheckpoint())
     suspects = suspects.drop(_CEILING_MS).localCheckpoint()
-    found = before(suspects.select(F.col(c.EPOCH).alias("epoch")).distinct())
-    exact = found.select(F.col("epoch").alias(c.EPOCH), F.col("watermark_ms").alias(c.WATERMARK_MS))
+    watermarks = before(suspects.select(F.col(c.EPOCH).alias("epoch")).distinct())
+    exact = watermarks.select(F.col("epoch").alias(c.EPOCH), F.col("watermark_ms").alias(c.WATERMARK_MS))
     return Judged(_ahead(bounded), suspects.join(exact, c.EPOCH).localCheckpoint())
 
 
 def ceilings(groups: DataFrame, inputs: Inputs) -> DataFrame:
-    """An upper bound of the watermark before each row of a stretch: `bucket, ceiling_ms` (null: it is MIN).
+    """Return upper bounds of the watermark before each row of a stretch: `bucket, ceiling_ms` (null: MIN).
 
-    The combined watermark of a source is at most the minimum over any partitions that exist, at the end of the stretch;
-    of one whose partitions all join within the stretch, at most their maximum. It never falls.
+    At the end of a stretch, the combined watermark of a source is at most the minimum over the partitions that existed
+    before the stretch. If all of its partitions join within the stretch, it is at most their maximum. It never falls.
     """
     buckets = groups.select("bucket").distinct()
 
@@ -147,15 +146,15 @@ def ceilings(groups: DataFrame, inputs: Inputs) -> DataFrame:
         own = _moving(groups, number, source)
         # Under a time lag every row moves all partitions alike.
         streams = own.withColumn("partition", F.lit("")) if _lags(source) else own
-        spoken = streams.groupBy("partition", "bucket").agg(
-            F.max(candidates.of_group(source.pipeline)).alias("candidate_ms"), F.lit(True).alias("spoken")
+        with_rows = streams.groupBy("partition", "bucket").agg(
+            F.max(candidates.of_group(source.pipeline)).alias("candidate_ms"), F.lit(True).alias("has_rows")
         )
-        one = streams.select("partition", F.lit(False).alias("declared")).distinct()
-        everyone = one if _lags(source) else combined.partitions(own, source.pipeline)
-        steps = buckets.crossJoin(F.broadcast(everyone)).join(spoken, ["partition", "bucket"], "left")
+        single = streams.select("partition", F.lit(False).alias("declared")).distinct()
+        everyone = single if _lags(source) else combined.partitions(own, source.pipeline)
+        steps = buckets.crossJoin(F.broadcast(everyone)).join(with_rows, ["partition", "bucket"], "left")
         alone = Window.partitionBy("partition")
         so_far = alone.orderBy("bucket").rowsBetween(Window.unboundedPreceding, 0)
-        joined = F.min(F.when(F.col("spoken"), F.col("bucket"))).over(alone)
+        joined = F.min(F.when(F.col("has_rows"), F.col("bucket"))).over(alone)
         reached = steps.select(
             "bucket",
             F.max("candidate_ms").over(so_far).alias("reached_ms"),
@@ -172,7 +171,7 @@ def ceilings(groups: DataFrame, inputs: Inputs) -> DataFrame:
 
 
 def _moving(groups: DataFrame, number: int, source: SourceRows) -> DataFrame:
-    """The groups that move a source's watermark: its own, under a time lag all, since the clock is one."""
+    """Return the groups that move a source's watermark: its groups, or under a time lag all groups."""
     return groups if _lags(source) else of_source(groups, number)
 
 
@@ -187,17 +186,17 @@ def _at(
 
     def of(number: int, source: SourceRows) -> DataFrame:
         rows = near if _lags(source) else near.where(source.of)
-        asked = points(epochs, source.pipeline)
-        reached = combined.combined(asked, _moving(groups, number, source), rows, source.pipeline)
+        at = points(epochs, source.pipeline)
+        reached = combined.combined(at, _moving(groups, number, source), rows, source.pipeline)
         return reached.select("epoch", F.col("watermark_ms").alias(f"watermark_{number}"))
 
     return _slowest(epochs, "epoch", [of(*numbered) for numbered in enumerate(inputs.sources)], "watermark")
 
 
 def _around(epochs: DataFrame, groups: DataFrame, inputs: Inputs) -> DataFrame:
-    """The rows of the stretches that hold one of `epochs`, where single rows are looked at at all.
+    """Return the rows of the stretches of `epochs` where rows are epochs; otherwise all rows, which are not read.
 
-    Also of those in which a partition joins: `combined.combined` looks at what was reached right before that.
+    Also the rows of stretches in which a partition joins: `combined.combined` needs the watermark right before.
     """
     pipeline = inputs.pipelines[0]
     if axis(pipeline) is Axis.TICKS:
@@ -205,23 +204,23 @@ def _around(epochs: DataFrame, groups: DataFrame, inputs: Inputs) -> DataFrame:
     joins = groups.groupBy("source", "partition").agg(F.min("first_epoch").alias("epoch")).select("epoch")
     looked_at = epochs.union(joins).select(bucket(F.col("epoch"), pipeline).alias(_BUCKET))
     stretches = looked_at.distinct().localCheckpoint()
-    # All rows would be shuffled for the few that are asked for.
+    # A broadcast avoids a shuffle of all rows.
     few = F.broadcast(stretches) if is_small(stretches) else stretches
     rows = inputs.rows.withColumn(_BUCKET, bucket(F.col(c.EPOCH), pipeline))
     return rows.join(few, _BUCKET, "left_semi").drop(_BUCKET)
 
 
 def _slowest(points: DataFrame, by: str, sources: list[DataFrame], name: str) -> DataFrame:
-    """The least of the sources' values at each point, null where one of them is."""
+    """Return the least of the sources' values at each point; null if one of them is null."""
     beside = reduce(lambda frame, other: frame.join(other, by, "left"), sources, points)
     values = [F.col(f"{name}_{number}") for number in range(len(sources))]
-    there = reduce(Column.__and__, [value.isNotNull() for value in values])
+    all_exist = reduce(Column.__and__, [value.isNotNull() for value in values])
     least = values[0] if len(values) == 1 else F.least(*values)
-    return beside.select(by, F.when(there, least).alias(f"{name}_ms"))
+    return beside.select(by, F.when(all_exist, least).alias(f"{name}_ms"))
 
 
 def _bounded(rows: DataFrame, bounds: DataFrame) -> DataFrame:
-    """`rows` with the bound of their stretch as `_CEILING_MS`; `bounds` is `bucket` and a column more."""
+    """Return `rows` with the bound of their stretch as `_CEILING_MS`; `bounds` has `bucket` and the bound."""
     stored = bounds.toDF(_BUCKET, _CEILING_MS).localCheckpoint()
     return rows.join(F.broadcast(stored) if is_small(stored) else stored, _BUCKET).drop(_BUCKET)
 

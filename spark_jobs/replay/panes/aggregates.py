@@ -1,8 +1,8 @@
-"""Aggregates that can be continued: from what a window held when it fired, and the late rows that came after.
+"""Continued aggregates: computed from the state of a window when it fired, and the late rows after that.
 
-Law: an aggregate is a state per row, a merge of states, and a result of the merged state. Late panes of the aggregates
-below are the on-time pane's state merged with one late row's after the other, so the on-time rows are not read again.
-Every other Spark aggregate is computed from the window's rows.
+Law: an aggregate is a state per row, a merge of states, and a result of the merged state. A late pane
+of the aggregates below merges the on-time pane's state with the states of late rows. The on-time rows are not read
+again. All other Spark aggregates are computed from the window's rows.
 
     count(*)  count(x)   1, or whether x is not null   sum       the state
     sum(x)               x                             sum       the state
@@ -34,7 +34,7 @@ Merge = Callable[[Column], Column]
 
 @dataclass(frozen=True)
 class Part:
-    """One number (or value) of a state: of a single row, how two merge, and what Spark aggregate gives it at once."""
+    """One value of a state: for a single row, merged from several states, and as a Spark aggregate of all rows."""
 
     of_row: Column
     merge: Merge
@@ -54,23 +54,23 @@ class Continued:
 
 
 def aggregate_column(name: str) -> str:
-    """The working name of a result column, which no key and no source column has."""
+    """Return the working name of a result column, which differs from all key and source columns."""
     return f"{c.PREFIX}aggregate_{name}"
 
 
 def aggregated(pipeline: Pipeline) -> list[Column]:
-    """The pipeline's aggregates under their working names, and `ROW_COUNT`."""
-    asked = [F.expr(a.expression).alias(aggregate_column(a.name)) for a in pipeline.windows.aggregates]
-    return [*asked, F.count("*").alias(ROW_COUNT)]
+    """Return the pipeline's aggregates under their working names, and `ROW_COUNT`."""
+    results = [F.expr(a.expression).alias(aggregate_column(a.name)) for a in pipeline.windows.aggregates]
+    return [*results, F.count("*").alias(ROW_COUNT)]
 
 
 def continued(rows: DataFrame, pipeline: Pipeline) -> list[Continued] | None:
-    """The pipeline's aggregates as continued ones, or None if one of them cannot be."""
-    if pane_columns.asked(rows.columns, pipeline):
+    """Return the pipeline's aggregates as continued aggregates, or None if one cannot be continued."""
+    if pane_columns.requested(rows.columns, pipeline):
         return None
-    found = [_continued(rows, a.name, a.expression) for a in pipeline.windows.aggregates]
-    known = [a for a in found if a is not None]
-    return known if len(known) == len(found) else None
+    candidates = [_continued(rows, a.name, a.expression) for a in pipeline.windows.aggregates]
+    aggregates = [a for a in candidates if a is not None]
+    return aggregates if len(aggregates) == len(candidates) else None
 
 
 def state_columns(aggregates: list[Continued]) -> list[str]:
@@ -92,12 +92,12 @@ def merged(aggregates: list[Continued]) -> list[Column]:
 
 
 def stored_columns(aggregates: list[Continued]) -> list[str]:
-    """Those of `state_columns` that a pane has to keep beside its results."""
+    """Return the `state_columns` that a pane has to keep in addition to its results."""
     return [f"{STATE}{i}_{k}" for i, a in enumerate(aggregates) if len(a.parts) > 1 for k in range(len(a.parts))]
 
 
 def finished(aggregates: list[Continued]) -> dict[str, Column]:
-    """The results, by working name, from merged states (`state_columns`)."""
+    """Return the results, by working name, from merged states (`state_columns`)."""
     states = iter(state_columns(aggregates))
     return {aggregate_column(a.name): a.result([F.col(next(states)) for _ in a.parts]) for a in aggregates}
 
@@ -139,7 +139,7 @@ def _first(state: list[Column]) -> Column:
 
 
 def _one_argument(text: str) -> bool:
-    """Whether the text is one argument, and the call's closing bracket its last sign."""
+    """Return whether the text is one argument, and ends with the call's closing bracket."""
     if re.match(r"(distinct|all)\b", text, re.IGNORECASE):
         return False
     depth = 0

@@ -1,8 +1,9 @@
-"""Late panes: what a window fires for the rows that come when it has fired, and has not been cleaned up yet.
+"""Late panes: the firings of a window for rows that arrive between its firing and the end of its state.
 
-Law: each late row fires a pane of its own: everything so far, or with discarding accumulation the row alone (rules 64,
-68). Gathered, the late rows of one epoch and (key, window) fire one pane, when the epoch's emission comes: everything
-so far, or these rows alone; an emission that never comes fires nothing, but for the end of the input.
+Law: each late row fires one pane with all rows so far, or with discarding accumulation with this row alone (rules 64,
+68). With late panes per epoch (`gathered`), the late rows of one epoch and (key, window) fire one pane at the epoch's
+emission. It has all rows so far, or these rows alone. An epoch without an emission fires no pane, except at the end
+of the input.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from spark_jobs.replay.rows.keys import key_columns
 from spark_jobs.replay.rows.prepare import quoted
 
 _IS_LATE = c.PREFIX + "is_late"
-_FIRES = c.PREFIX + "fires"  # whether the row is the one that fires a pane: a late one, the last of what is gathered
+_FIRES = (
+    c.PREFIX + "fires"
+)  # whether the row fires a pane: a late row; with panes per epoch, the last late row of an epoch
 _RANK = c.PREFIX + "rank"
 _OF = c.PREFIX + "of_"
 
@@ -30,12 +33,12 @@ _OF = c.PREFIX + "of_"
 def late_panes(
     late: DataFrame, rows: DataFrame, first: DataFrame, pipeline: Pipeline, emissions: DataFrame | None = None
 ) -> DataFrame:
-    """The panes that late rows fire: the columns of `panes`.
+    """Return the late panes: the columns of `panes`.
 
-    `late` is `window_slices.late_pairs`, `rows` is `window_slices.on_time_pairs`, `first` their on-time panes with
-    states. Where the aggregates can be continued, `rows` is not read; otherwise only the windows that hold a late row
-    are. The watermark never falls, so on-time rows come before late ones, in whatever order among themselves.
-    `emissions` (`per_epoch.emissions`) is given where late rows are gathered.
+    `late` is `window_slices.late_pairs`, `rows` is `window_slices.on_time_pairs`, `first` are their on-time panes with
+    states. If the aggregates can be continued, `rows` is not read; otherwise only the windows with a late row are read.
+    The watermark never falls, so all on-time rows of a window precede its late rows. `emissions` is
+    `per_epoch.emissions` for late panes per epoch, otherwise None.
     """
     going_on = aggregates.continued(rows, pipeline)
     gathered = emissions is not None
@@ -59,19 +62,19 @@ def late_panes(
 def _from_states(
     late: DataFrame, first: DataFrame, going_on: list[aggregates.Continued], pipeline: Pipeline, *, gathered: bool
 ) -> DataFrame:
-    """The late firings, from the states of on-time panes and of late rows."""
+    """Return the late firings, from the states of on-time panes and of late rows."""
     names = aggregates.state_columns(going_on)
     parts = [part for a in going_on for part in a.parts]
     stored = iter(aggregates.stored_columns(going_on))
-    held = [a.name if len(a.parts) == 1 else next(stored) for a in going_on for _ in a.parts]
-    states = [F.col(quoted(h)).alias(name) for h, name in zip(held, names, strict=True)]
+    state_names = [a.name if len(a.parts) == 1 else next(stored) for a in going_on for _ in a.parts]
+    states = [F.col(quoted(state_name)).alias(name) for state_name, name in zip(state_names, names, strict=True)]
     started = _touched(first.withColumn(c.WINDOW_MS, F.unix_millis("window_start")), late, pipeline)
     base = started.select(
         *key_columns(pipeline), c.WINDOW_MS, *states, F.col("row_count").alias(ROW_COUNT), F.lit(False).alias(_IS_LATE)
     )
     own = [part.of_row.alias(name) for part, name in zip(parts, names, strict=True)]
     single = [F.lit(1).cast("long").alias(ROW_COUNT), F.lit(True).alias(_IS_LATE)]
-    comes = late.select(*key_columns(pipeline), c.WINDOW_MS, *own, *single, *_behind(gathered=gathered))
+    comes = late.select(*key_columns(pipeline), c.WINDOW_MS, *own, *single, *_row_columns(gathered=gathered))
     steps = _numbered(comes.unionByName(base, allowMissingColumns=True), pipeline, gathered=gathered)
     frame = _frame(pipeline, gathered=gathered)
     merged = {n: p.merge(F.col(n)).over(frame) for p, n in zip(parts, names, strict=True)}
@@ -80,16 +83,16 @@ def _from_states(
 
 
 def _from_rows(late: DataFrame, rows: DataFrame, pipeline: Pipeline, *, gathered: bool) -> DataFrame:
-    """The late firings, from all rows of their windows.
+    """Return the late firings, from all rows of their windows.
 
-    Spark cannot frame every aggregate (DISTINCT, FILTER, expressions of several): those are computed again from the
-    rows of the frame, for each firing.
+    Spark does not support every aggregate in a window frame (DISTINCT, FILTER, expressions of several aggregates). Such
+    an aggregate is computed for each firing from the rows of the frame.
     """
-    needed = [*(F.col(quoted(n)) for n in rows.columns if not n.startswith(c.PREFIX)), F.col(c.WINDOW_MS)]
-    again = _touched(rows, late, pipeline).select(*needed, F.lit(False).alias(_IS_LATE))
-    comes = late.select(*needed, *_behind(gathered=gathered), F.lit(True).alias(_IS_LATE))
+    columns_read = [*(F.col(quoted(n)) for n in rows.columns if not n.startswith(c.PREFIX)), F.col(c.WINDOW_MS)]
+    again = _touched(rows, late, pipeline).select(*columns_read, F.lit(False).alias(_IS_LATE))
+    comes = late.select(*columns_read, *_row_columns(gathered=gathered), F.lit(True).alias(_IS_LATE))
     steps = _numbered(comes.unionByName(again, allowMissingColumns=True), pipeline, gathered=gathered)
-    if pane_columns.asked(rows.columns, pipeline):
+    if pane_columns.requested(rows.columns, pipeline):
         return _recomputed(steps, pipeline, gathered=gathered)
     frame = _frame(pipeline, gathered=gathered)
     columns = [F.expr(a.expression).over(frame).alias(aggregate_column(a.name)) for a in pipeline.windows.aggregates]
@@ -101,41 +104,42 @@ def _from_rows(late: DataFrame, rows: DataFrame, pipeline: Pipeline, *, gathered
 
 
 def _recomputed(steps: DataFrame, pipeline: Pipeline, *, gathered: bool) -> DataFrame:
-    names, told = _window(pipeline), [c.CLOCK_US, c.WATERMARK_MS, INDEX, *([c.EPOCH] if gathered else [])]
+    names = _window(pipeline)
+    row_columns = [c.CLOCK_US, c.WATERMARK_MS, INDEX, *([c.EPOCH] if gathered else [])]
     of_rank, of = F.col(_OF + "rank"), [F.col(f"{_OF}{i}") for i in range(len(names))]
     fires = steps.where(_fires(gathered=gathered)).select(
         *(F.col(quoted(n)).alias(f"{_OF}{i}") for i, n in enumerate(names)),
         F.col(_RANK).alias(_OF + "rank"),
-        *(F.col(name).alias(_OF + name) for name in told),
+        *(F.col(name).alias(_OF + name) for name in row_columns),
     )
     same = [F.col(quoted(n)).eqNullSafe(o) for n, o in zip(names, of, strict=True)]
     frames = steps.join(fires, [*same, _reach(of_rank, pipeline, gathered=gathered)])
     watermark = timestamps.from_millis(F.col(_OF + c.WATERMARK_MS))
-    asked = pane_columns.asked((n for n in steps.columns if not n.startswith(c.PREFIX)), pipeline)
-    shown = pane_columns.told(F.col(c.WINDOW_MS), F.lit(pipeline.windows.size_ms), watermark)
+    requested = pane_columns.requested((n for n in steps.columns if not n.startswith(c.PREFIX)), pipeline)
+    values = pane_columns.values(F.col(c.WINDOW_MS), F.lit(pipeline.windows.size_ms), watermark)
     return (
-        pane_columns.beside(frames, shown, pipeline)
+        pane_columns.with_values(frames, values, pipeline)
         .groupBy(
             *(o.alias(n) for o, n in zip(of, names, strict=True)),
             of_rank,
-            *(F.col(_OF + name).alias(name) for name in told),
-            *asked,
+            *(F.col(_OF + name).alias(name) for name in row_columns),
+            *requested,
         )
         .agg(*aggregated(pipeline))
     )
 
 
 def _reach(of_rank: Column, pipeline: Pipeline, *, gathered: bool) -> Column:
-    """Whether a pane holds the row, by the rank of the row that fires it."""
+    """Return whether a pane contains the row, from the rank of the row that fires the pane."""
     if not pipeline.windows.discards:
         return F.col(_RANK) <= of_rank
     return (F.col(c.EPOCH) == F.col(_OF + c.EPOCH)) & (F.col(_RANK) <= of_rank) if gathered else F.col(_RANK) == of_rank
 
 
 def _numbered(steps: DataFrame, pipeline: Pipeline, *, gathered: bool) -> DataFrame:
-    """With the number of the pane that each late row fires, or that the next to fire one does.
+    """Return `steps` with the index of the pane that each late row fires, or that the next firing row fires.
 
-    The on-time rows made pane 0, if there were any; the firings before this row made one each.
+    The on-time rows, if any, are in pane 0; each earlier firing made one pane.
     """
     in_order = _in_order(pipeline)
     before = in_order.rowsBetween(Window.unboundedPreceding, 0)
@@ -149,12 +153,12 @@ def _numbered(steps: DataFrame, pipeline: Pipeline, *, gathered: bool) -> DataFr
 
 
 def _fires(*, gathered: bool) -> Column:
-    """Whether a row fires a pane."""
+    """Return whether a row fires a pane."""
     return F.col(_FIRES) if gathered else F.col(_IS_LATE)
 
 
 def _frame(pipeline: Pipeline, *, gathered: bool) -> WindowSpec:
-    """The rows that a pane holds, up to the one that fires it."""
+    """Return the frame of the rows in a pane, up to the row that fires it."""
     if not pipeline.windows.discards:
         return _in_order(pipeline).rowsBetween(Window.unboundedPreceding, 0)
     if not gathered:
@@ -166,17 +170,17 @@ def _frame(pipeline: Pipeline, *, gathered: bool) -> WindowSpec:
 
 
 def _in_order(pipeline: Pipeline) -> WindowSpec:
-    # Identical rows have one position, but may be judged by different watermarks.
+    # Identical rows have one position, but may have different watermarks before them.
     return Window.partitionBy(*key_columns(pipeline), c.WINDOW_MS).orderBy(_IS_LATE, c.POSITION, c.WATERMARK_MS)
 
 
-def _behind(*, gathered: bool) -> list[Column]:
-    """What is known of a late row besides its values."""
+def _row_columns(*, gathered: bool) -> list[Column]:
+    """Return the working columns of a late row."""
     return [F.col(n) for n in (c.CLOCK_US, c.POSITION, c.WATERMARK_MS, *((c.EPOCH,) if gathered else ()))]
 
 
 def _touched(rows: DataFrame, late: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The rows of windows that hold a late row."""
+    """Return the rows of windows that have a late row."""
     return keys.matching(rows, late, _window(pipeline))
 
 

@@ -1,8 +1,8 @@
-"""Panes: what a window emits each time it fires.
+"""On-time panes: the first firing of each window. Panes are the results that a window emits at its firings.
 
-Law: the on-time pane of (key, window) aggregates its on-time rows and fires when the watermark passes the window's last
-millisecond (rule 63); late rows fire others (`late_panes`). Panes of a (key, window) are numbered from 0 in firing
-order. `window_results` holds the latest.
+Law: the on-time pane of (key, window) aggregates its on-time rows. It fires when the watermark passes the window's last
+millisecond (rule 63); late rows fire later panes (`late_panes`). Panes of a (key, window) are numbered from 0 in firing
+order. `window_results` contains the latest pane.
 """
 
 from __future__ import annotations
@@ -27,11 +27,10 @@ _FIRES_US = c.PREFIX + "fires_us"
 def on_time_panes(
     on_time: DataFrame, late_rows: DataFrame | None, calendar: DataFrame, pipeline: Pipeline
 ) -> DataFrame:
-    """The on-time pane of every (key, window) that fires: the columns of `panes`, and states.
+    """Return the on-time pane of every (key, window) that fires: the columns of `panes`, and states.
 
-    States of the aggregates (`aggregates.stored_columns`) are there where all of them can be continued. `on_time` are
-    the prepared rows on time for all of their windows; `late_rows` (`late_events.late_rows`) are those that are not,
-    and None where a row has one window.
+    The result has states (`aggregates.stored_columns`) if all aggregates can be continued. `on_time` are the prepared
+    rows on time for all of their windows. `late_rows` is `late_events.late_rows`, or None if a row has one window.
     """
     fires = calendar.where("fires_us is not null").select(
         F.col("window_ms").alias(c.WINDOW_MS),
@@ -55,31 +54,32 @@ def on_time_panes(
 
 
 def _of_rows(pairs: DataFrame, fires: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The aggregates of `window_slices.on_time_pairs` by key and `WINDOW_MS`, for windows that fire."""
-    asked = pane_columns.asked(pairs.columns, pipeline)
-    if asked:
-        told = pane_columns.told(F.col(c.WINDOW_MS), F.lit(pipeline.windows.size_ms), _watermark())
-        pairs = pane_columns.beside(pairs.join(F.broadcast(fires), c.WINDOW_MS), told, pipeline)
-    return pairs.groupBy(*key_columns(pipeline), c.WINDOW_MS, *asked).agg(*aggregated(pipeline)).drop(*asked)
+    """Return the aggregates of `window_slices.on_time_pairs` by key and `WINDOW_MS`, for windows that fire."""
+    requested = pane_columns.requested(pairs.columns, pipeline)
+    if requested:
+        values = pane_columns.values(F.col(c.WINDOW_MS), F.lit(pipeline.windows.size_ms), _watermark())
+        pairs = pane_columns.with_values(pairs.join(F.broadcast(fires), c.WINDOW_MS), values, pipeline)
+    grouped = pairs.groupBy(*key_columns(pipeline), c.WINDOW_MS, *requested)
+    return grouped.agg(*aggregated(pipeline)).drop(*requested)
 
 
 def _watermark() -> Column:
-    """The watermark of the emission that fires an on-time pane."""
+    """Return the watermark of the emission that fires an on-time pane."""
     reached = timestamps.from_millis(F.col(c.WATERMARK_MS))
     return F.when(F.col(c.FIRES_EPOCH).isNull(), timestamps.end_of_input()).otherwise(reached)
 
 
-def window_results(on_time: DataFrame, late: DataFrame, missed: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The latest pane of every (key, window) that fired: the columns of `window_results`.
+def window_results(on_time: DataFrame, late: DataFrame, too_late: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Return the latest pane of every (key, window) that fired: the columns of `window_results`.
 
-    `on_time` and `late` are panes, `missed` is `window_slices.missed`: all but the first are few.
+    `on_time` and `late` are panes, `too_late` is `window_slices.missed`. The last two have few rows.
     """
     values = ["window_end", *(a.name for a in pipeline.windows.aggregates), "row_count", "fired_at"]
     names = [*pipeline.windows.key, "window_start"]
     group = [F.col(quoted(name)) for name in names]
     start = timestamps.from_millis(F.col(c.WINDOW_MS)).alias("window_start")
     revising = late.select(*group, "pane_index", F.struct(*(F.col(quoted(v)) for v in values)).alias(_LATEST))
-    missing = missed.select(*key_columns(pipeline), start, "too_late_count")
+    missing = too_late.select(*key_columns(pipeline), start, "too_late_count")
     beside = (
         revising.unionByName(missing, allowMissingColumns=True)
         .groupBy(*group)
@@ -114,7 +114,7 @@ def _results(fired: DataFrame, value: dict[str, Column], pipeline: Pipeline) -> 
 def contract(
     fired: DataFrame, pipeline: Pipeline, index: Column, timing: Column, fired_at: Column, watermark: Column, *more: str
 ) -> DataFrame:
-    """The columns of `panes`, in their order, and `more` of `fired`."""
+    """Return the columns of `panes`, in their order, and `more` of `fired`."""
     start = F.col(c.WINDOW_MS)
     return fired.select(
         *key_columns(pipeline),

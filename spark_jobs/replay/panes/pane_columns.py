@@ -1,11 +1,11 @@
-"""A firing is what an aggregate may ask about besides its rows: its window, and the operator's watermark.
+"""Pane columns: an aggregate may use its window and the operator's watermark like columns of its rows.
 
     window_start, window_end   TIMESTAMP, the end exclusive
     watermark                  TIMESTAMP, of the emission that fires the pane, or before the late row that does; MAX is
                                the end of the input
 
-They stand in an aggregate's SQL like columns that all rows of a pane have alike; a column of the source with such a
-name comes first. What asks for them cannot be continued from one pane to the next, and is computed from the rows.
+A pane column has one value for all rows of a pane. A column of the source with such a name takes precedence. An
+aggregate that uses a pane column cannot be continued from one pane to the next; it is computed from the rows.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ _TEXT = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 _NAME = re.compile(rf"(?<![\w.])`?({'|'.join(NAMES)})\b(?!\s*\()", re.IGNORECASE)
 
 
-def asked(columns: Iterable[str], pipeline: Pipeline) -> list[str]:
-    """Those of `NAMES` that an aggregate of the pipeline asks for; `columns` are those of the rows it reads."""
+def requested(columns: Iterable[str], pipeline: Pipeline) -> list[str]:
+    """Return the pane columns that an aggregate of the pipeline uses; `columns` are the columns of its rows."""
     texts = [_TEXT.sub("", aggregate.expression) for aggregate in pipeline.windows.aggregates]
-    named = {found.lower() for text in texts for found in _NAME.findall(text)}
-    there = {name.lower() for name in columns}
-    return [name for name in NAMES if name in named - there]
+    named = {name.lower() for text in texts for name in _NAME.findall(text)}
+    source_names = {name.lower() for name in columns}
+    return [name for name in NAMES if name in named - source_names]
 
 
-def told(start_ms: Column, length_ms: Column, watermark: Column) -> dict[str, Column]:
-    """What can be asked, by name, of a window that starts at `start_ms`, and the TIMESTAMP `watermark`."""
+def values(start_ms: Column, length_ms: Column, watermark: Column) -> dict[str, Column]:
+    """Return the pane columns, by name, of a window that starts at `start_ms`; `watermark` is a TIMESTAMP."""
     ends = timestamps.from_millis(start_ms + length_ms)
     return dict(zip(NAMES, (timestamps.from_millis(start_ms), ends, watermark), strict=True))
 
 
 def grouped(rows: DataFrame, pipeline: Pipeline) -> GroupedData:
-    """`rows` in groups in which an aggregate of the pipeline can be analysed: what it asks for is there, by type."""
-    nothing = told(F.lit(0), F.lit(0), F.lit(None).cast("timestamp"))
-    return beside(rows, nothing, pipeline).groupBy(*asked(rows.columns, pipeline))
+    """Return `rows` in groups for which Spark can analyse the pipeline's aggregates: pane columns are null."""
+    nulls = values(F.lit(0), F.lit(0), F.lit(None).cast("timestamp"))
+    return with_values(rows, nulls, pipeline).groupBy(*requested(rows.columns, pipeline))
 
 
-def beside(rows: DataFrame, told: Mapping[str, Column], pipeline: Pipeline) -> DataFrame:
-    """`rows` with those of `told`, by name, that are asked for."""
-    return rows.withColumns({name: told[name] for name in asked(rows.columns, pipeline)})
+def with_values(rows: DataFrame, pane_values: Mapping[str, Column], pipeline: Pipeline) -> DataFrame:
+    """Return `rows` with the pane columns that the pipeline's aggregates use, from `pane_values` by name."""
+    return rows.withColumns({name: pane_values[name] for name in requested(rows.columns, pipeline)})

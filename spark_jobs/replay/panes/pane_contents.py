@@ -1,7 +1,7 @@
-"""Showings: which firing shows a row first, and what each firing shows, whatever the trigger.
+"""Pane contents: the rows in each pane, for any trigger and accumulation mode.
 
-Law: the firings of a (key, window) are numbered by slots, long integers that rise as they fire, and a row has the slot
-of the firing that is the first to show it. The pane of slot s then holds
+Law: the firings of a (key, window) are numbered by slots, long integers in firing order. A row has the slot of the
+first firing that shows it. The pane of slot s then contains
 
     accumulating   the rows whose slot is at most s
     discarding     the rows whose slot is s
@@ -23,18 +23,18 @@ from spark_jobs.replay.rows.keys import key_columns
 from spark_jobs.replay.rows.prepare import quoted
 
 SLOT = c.PREFIX + "slot"
-SHOWN_CLOCK, SHOWN_WATERMARK = c.PREFIX + "shown_us", c.PREFIX + "shown_ms"  # of a slot: the greatest of its rows
-NEW_ROWS = c.PREFIX + "new_rows"  # of a slot: how many rows have it
+SHOWN_CLOCK, SHOWN_WATERMARK = c.PREFIX + "shown_us", c.PREFIX + "shown_ms"  # of a slot: the greatest value of its rows
+NEW_ROWS = c.PREFIX + "new_rows"  # of a slot: the number of its rows
 
 _OF = c.PREFIX + "of_"
 _LATEST = c.PREFIX + "latest"
 
 
-def shown(slotted: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """What the firing of each slot shows: key columns, `WINDOW_MS`, `SLOT`, aggregates and `ROW_COUNT`.
+def of_slots(slotted: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Return the pane of each slot: key columns, `WINDOW_MS`, `SLOT`, aggregates and `ROW_COUNT`.
 
-    `slotted` are the source's columns of rows, once for each window of theirs, with `WINDOW_MS`, `SLOT`, `SHOWN_CLOCK`
-    and `SHOWN_WATERMARK`. The result also has `NEW_ROWS` and the greatest of the latter two, of the slot's own rows.
+    `slotted` are the source's columns of rows, once for each window, with `WINDOW_MS`, `SLOT`, `SHOWN_CLOCK` and
+    `SHOWN_WATERMARK`. The result also has `NEW_ROWS`, and the greatest `SHOWN_CLOCK` and `SHOWN_WATERMARK` of the slot.
     """
     by_slot = [*key_columns(pipeline), F.col(c.WINDOW_MS), F.col(SLOT)]
     own = [F.max(name).alias(name) for name in (SHOWN_CLOCK, SHOWN_WATERMARK)]
@@ -50,32 +50,35 @@ def shown(slotted: DataFrame, pipeline: Pipeline) -> DataFrame:
     steps = slotted.groupBy(*by_slot).agg(*states, *own)
     so_far = of_window(pipeline).orderBy(SLOT).rowsBetween(Window.unboundedPreceding, 0)
     merged = {name: part.merge(F.col(name)).over(so_far) for name, part in zip(names, parts, strict=True)}
-    held = iter(names)
-    results = {aggregate_column(a.name): a.result([F.col(next(held)) for _ in a.parts]) for a in going_on}
+    state_names = iter(names)
+    results = {aggregate_column(a.name): a.result([F.col(next(state_names)) for _ in a.parts]) for a in going_on}
     return steps.withColumns({**merged, ROW_COUNT: F.sum(NEW_ROWS).over(so_far)}).withColumns(results).drop(*names)
 
 
 def of_window(pipeline: Pipeline) -> WindowSpec:
-    """The partitions by (key, window)."""
+    """Return the partitions by (key, window)."""
     return Window.partitionBy(*key_columns(pipeline), c.WINDOW_MS)
 
 
 def _recomputed(slotted: DataFrame, slots: DataFrame, pipeline: Pipeline) -> DataFrame:
     names = [*pipeline.windows.key, c.WINDOW_MS]
     other = {name: f"{_OF}{i}" for i, name in enumerate(names)}
-    told = (SHOWN_CLOCK, SHOWN_WATERMARK)
+    of_slot_columns = (SHOWN_CLOCK, SHOWN_WATERMARK)
     until = slots.withColumnsRenamed({**other, SLOT: _OF + "slot"})
     same = [F.col(quoted(name)).eqNullSafe(F.col(of)) for name, of in other.items()]
-    pairs = slotted.drop(*told).join(until, [*same, F.col(SLOT) <= F.col(_OF + "slot")])
+    pairs = slotted.drop(*of_slot_columns).join(until, [*same, F.col(SLOT) <= F.col(_OF + "slot")])
     of_slot = [F.col(of).alias(name) for name, of in other.items()]
-    kept = [F.col(_OF + "slot").alias(SLOT), *map(F.col, (*told, NEW_ROWS))]
-    return pairs.drop(SLOT).groupBy(*of_slot, *kept).agg(*aggregated(pipeline))
+    grouped = [F.col(_OF + "slot").alias(SLOT), *map(F.col, (*of_slot_columns, NEW_ROWS))]
+    return pairs.drop(SLOT).groupBy(*of_slot, *grouped).agg(*aggregated(pipeline))
 
 
 def panes(
     fired: DataFrame, index: Column, timing: Column, fired_us: Column, watermark: Column, pipeline: Pipeline
 ) -> DataFrame:
-    """The columns of `panes`, in their order; `fired` is `shown`, once for each firing; `watermark` is a TIMESTAMP."""
+    """Return the columns of `panes`, in their order.
+
+    `fired` is `of_slots`, once for each firing; `watermark` is a TIMESTAMP.
+    """
     start = F.col(c.WINDOW_MS)
     return fired.select(
         *key_columns(pipeline),
@@ -90,17 +93,17 @@ def panes(
     )
 
 
-def window_results(panes: DataFrame, missed: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The latest pane of every (key, window) that fired: the columns of `window_results`.
+def window_results(panes: DataFrame, too_late: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Return the latest pane of every (key, window) that fired: the columns of `window_results`.
 
-    `panes` are all panes, `missed` is `window_slices.missed`.
+    `panes` are all panes, `too_late` is `window_slices.missed`.
     """
     values = ["window_end", *(a.name for a in pipeline.windows.aggregates), "row_count", "fired_at"]
     group = [*key_columns(pipeline), F.col("window_start")]
     start = timestamps.from_millis(F.col(c.WINDOW_MS)).alias("window_start")
-    told = panes.select(*group, "pane_index", F.struct(*(F.col(quoted(v)) for v in values)).alias(_LATEST))
-    together = told.unionByName(
-        missed.select(*key_columns(pipeline), start, "too_late_count"), allowMissingColumns=True
+    numbered = panes.select(*group, "pane_index", F.struct(*(F.col(quoted(v)) for v in values)).alias(_LATEST))
+    together = numbered.unionByName(
+        too_late.select(*key_columns(pipeline), start, "too_late_count"), allowMissingColumns=True
     ).groupBy(*group)
     latest = together.agg(
         F.max_by(_LATEST, "pane_index").alias(_LATEST),

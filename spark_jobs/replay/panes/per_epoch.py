@@ -1,7 +1,7 @@
-"""Gathering lets the late rows of one epoch fire their window's pane together, when the emission that ends it comes.
+"""Late panes per epoch: the late rows of one epoch fire one pane of their window, at the emission that ends the epoch.
 
-The pane shows the watermark before that emission, which all of these rows were judged by. Where each row is an epoch of
-its own there is nothing to gather. Page section B1.
+The pane has the watermark before that emission, which is the watermark before all of these rows. Where each row is an
+epoch, each late row fires a pane (semantics B1).
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ EMITTED_US = c.PREFIX + "emitted_us"  # clock of the emission that ends a row's 
 
 
 def gathers(pipeline: Pipeline) -> bool:
-    """Whether several late rows may fire one pane."""
+    """Return whether several late rows may fire one pane."""
     return pipeline.windows.per_epoch and axis(pipeline) is Axis.TICKS
 
 
 def emissions(epochs: DataFrame, groups: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> DataFrame:
-    """When the emission comes that ends each of `epochs` (`epoch`): `EPOCH, EMITTED_US`; without those it never does.
+    """Return the clock of the emission that ends each of `epochs` (`epoch`): `EPOCH, EMITTED_US`.
 
-    `groups` is the census, `until_us` how far the arrival clock is known to have gone. The end of the input ends the
-    last epoch if it closes.
+    Epochs without an emission have no row. `groups` is the census, `until_us` the last known value of the arrival
+    clock. The end of the input ends the last epoch if the replay closes.
     """
     moves = moving(groups, pipeline)
     ended = F.coalesce(F.lit(until_us).cast("long"), F.max("last_clock_us"))
     closes = pipeline.replay.closes
     end = moves.agg(F.when(F.lit(closes), ended).alias("end_us"))
-    asked = epochs.withColumn("happens", F.col("epoch"))
-    happened = emission.happened(asked, ["happens"], moves, pipeline, until_us=until_us)
+    ends = epochs.withColumn("happens", F.col("epoch"))
+    happened = emission.happened(ends, ["happens"], moves, pipeline, until_us=until_us)
     clocked = emission.clocked(happened, {"happens": "emitted_us"}, moves, pipeline).crossJoin(F.broadcast(end))
     emitted = F.coalesce("emitted_us", "end_us")
     return clocked.select(F.col("epoch").alias(c.EPOCH), emitted.alias(EMITTED_US)).where(F.col(EMITTED_US).isNotNull())

@@ -1,10 +1,10 @@
-"""Retractions withdraw a pane before another takes its place: the pane again, marked, at the moment of the other.
+"""Retractions: rows that withdraw a pane when the next pane of its window fires.
 
-    is_retraction   true in the row that withdraws: window, number, timing and values of the withdrawn pane,
-                    `fired_at` and `watermark` of the firing that withdraws it
+    is_retraction   true in a retraction: window, index, timing and values are those of the withdrawn pane,
+                    `fired_at` and `watermark` those of the next firing
                     false in a pane
 
-So the panes of a (key, window) less its retractions are its latest pane, at any time.
+So the panes of a (key, window) minus its retractions are its latest pane, at any time.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ _NEXT = c.PREFIX + "next"
 
 
 def kept(panes: DataFrame) -> DataFrame:
-    """Panes as such: the columns of `panes`, of a pipeline that retracts."""
+    """Return panes with the columns of `panes` for a pipeline that retracts."""
     return panes.withColumn(IS_RETRACTION, F.lit(False))
 
 
 def left_out(panes: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The rows of the table `panes` that are panes, without the column that says so."""
+    """Return the rows of the table `panes` that are panes, without the column `is_retraction`."""
     return panes.where(~F.col(IS_RETRACTION)).drop(IS_RETRACTION) if pipeline.windows.retracts else panes
 
 
 def between(first: DataFrame, more: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The retractions of windows that fire again: the columns of `kept`.
+    """Return the retractions of windows that fire again: the columns of `kept`.
 
-    `first` and `more` are panes, of which every (key, window) has at most one in `first`, before those in `more`.
+    `first` and `more` are panes. A (key, window) has at most one pane in `first`, which fires before those in `more`.
     """
     return among(keys.matching(first, more, [*pipeline.windows.key, "window_start"]).unionByName(more), pipeline)
 
 
 def among(panes: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The retractions of tumbling and sliding windows, of whose panes none is missing: the columns of `kept`."""
+    """Return the retractions of tumbling and sliding windows, from all of their panes: the columns of `kept`."""
     window = [*key_columns(pipeline), F.col("window_start")]
     in_order = Window.partitionBy(*window).orderBy("pane_index")
     following = F.lead(F.struct("fired_at", "watermark")).over(in_order)
@@ -52,6 +52,6 @@ def among(panes: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 
 def withdrawn(panes: DataFrame, by: Column, columns: Sequence[str]) -> DataFrame:
-    """`panes` as retractions, with the `fired_at` and `watermark` of the struct `by`, and otherwise `columns`."""
+    """Return `panes` as retractions with `columns`; `fired_at` and `watermark` are those of the struct `by`."""
     moment = {name: by.getField(name) for name in ("fired_at", "watermark")}
     return panes.withColumns({**moment, IS_RETRACTION: F.lit(True)}).select(*map(quoted, columns), IS_RETRACTION)

@@ -1,15 +1,15 @@
-"""Triggers on columns: the firings of tumbling and sliding windows that do not wait for their end.
+"""Triggers on columns: the firings of tumbling and sliding windows under a trigger that fires before the window's end.
 
-Law, with W(r) the watermark before a row (`row_watermarks`), r0 the first row on time of a (key, window), i the
-interval, and the instants T_1 = min(trunc(ts0 / i) * i + i, last), T_2 = T_1 + i, ... up to `last` (rules 62, 69):
+Law (rules 62, 69): W(r) is the watermark before a row (`row_watermarks`), r0 the first row on time of a (key, window),
+i the interval. The instants are T_1 = min(trunc(ts0 / i) * i + i, last), T_2 = T_1 + i, ... up to `last`.
 
     continuous   T_j fires at the first advance with W >= max(T_j, W(r0) + 1), `last` on time, those before it early;
                  a row on time is first shown at T_1 if W(r) = W(r0), else at the first T_j > W(r);
-                 each late row fires a pane of its own
+                 each late row fires one pane
     count n      the accepted rows are numbered by position, and each n-th fires (rule 70)
 
-All intervals of all windows lie on one grid, the multiples of i. What a firing shows is told by `showings`: an interval
-without new rows shows again what the one before showed, and with discarding panes nothing.
+All intervals of all windows lie on one grid, the multiples of i. `pane_contents` computes the rows of each firing. An
+interval without new rows repeats the pane before it; with discarding panes it does not fire.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from spark_jobs.replay.windows import lateness, window_slices
 _JUDGED = (c.TS_MS, c.POSITION, c.CLOCK_US, c.WATERMARK_MS)
 _FIRST, _NEXT = c.PREFIX + "first_row", c.PREFIX + "next_slot"
 
-#: Gives (rows, threshold in milliseconds) with `timeline.FIRED_US` and `timeline.FIRED_WATERMARK`.
+#: Maps (rows, threshold in milliseconds) to the rows with `timeline.FIRED_US` and `timeline.FIRED_WATERMARK`.
 Fire = Callable[[DataFrame, Column], DataFrame]
 
 
 def late_rows_fire(pipeline: Pipeline) -> bool:
-    """Whether a late row fires its window, and nothing else does behind the window's end."""
+    """Return whether after the window's end every late row fires its window, and only late rows do."""
     trigger = pipeline.windows.trigger
     match trigger.kind:
         case TriggerKind.EVENT_TIME:
@@ -51,7 +51,7 @@ def late_rows_fire(pipeline: Pipeline) -> bool:
 
 
 def by_timeline(advances: DataFrame, groups: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> Fire:
-    """Look firings up in the stored timeline `advances` (`timeline.fired`); `groups` move the watermark."""
+    """Return a lookup of firings in the stored timeline `advances` (`timeline.fired`); `groups` move the watermark."""
 
     def fire(rows: DataFrame, threshold_ms: Column) -> DataFrame:
         return timeline.fired(rows, threshold_ms, advances, groups, pipeline, until_us=until_us)
@@ -62,10 +62,10 @@ def by_timeline(advances: DataFrame, groups: DataFrame, pipeline: Pipeline, *, u
 def accepted(
     on_time: DataFrame, late_rows: DataFrame, groups: DataFrame, advances: DataFrame, pipeline: Pipeline
 ) -> tuple[DataFrame, DataFrame]:
-    """The rows that windows take on time, and late, once for each window: the source's columns, and their judgement.
+    """Return the rows that windows accept on time, and late, once for each window: the source's columns and `_JUDGED`.
 
-    `on_time` are the prepared rows on time for all of their windows, `late_rows` the others, told; `groups` are the
-    census groups that move the watermark, `advances` is `timeline.advances`.
+    `on_time` are the prepared rows on time for all of their windows, `late_rows` is `late_events.late_rows`. `groups`
+    are the census groups that move the watermark, `advances` is `timeline.advances`.
     """
     placed = on_time.withColumn(c.POSITION, arrival_order.position(on_time, pipeline))
     judged = row_watermarks.beside(placed, groups, advances, pipeline)
@@ -76,7 +76,7 @@ def accepted(
 
 
 def panes(in_time: DataFrame, late: DataFrame, fire: Fire, pipeline: Pipeline) -> DataFrame:
-    """Every firing: the columns of `panes`; `in_time` and `late` are `accepted`, `fire` is `by_timeline`."""
+    """Return every firing: the columns of `panes`; `in_time` and `late` are `accepted`, `fire` is `by_timeline`."""
     counts = pipeline.windows.trigger.counts_rows
     return _by_count(in_time, late, pipeline) if counts else _by_interval(in_time, late, fire, pipeline)
 
@@ -87,12 +87,12 @@ def _by_count(in_time: DataFrame, late: DataFrame, pipeline: Pipeline) -> DataFr
     slotted = in_time.unionByName(late).withColumns(
         {
             SLOT: F.call_function("div", number - F.lit(1), n),
-            # Neither goes back along the positions: of a slot the greatest are those of the row that fires it.
+            # Neither decreases along the positions: the greatest values of a slot are those of the row that fires it.
             SHOWN_CLOCK: F.col(c.CLOCK_US),
             SHOWN_WATERMARK: F.col(c.WATERMARK_MS),
         }
     )
-    fired = pane_contents.shown(slotted, pipeline).where(F.col(NEW_ROWS) == n)
+    fired = pane_contents.of_slots(slotted, pipeline).where(F.col(NEW_ROWS) == n)
     watermark = F.col(SHOWN_WATERMARK)
     is_late = lateness.is_complete(watermark, _last_ms(pipeline))
     timing = F.when(is_late, F.lit("late")).otherwise(F.lit("early"))
@@ -101,24 +101,24 @@ def _by_count(in_time: DataFrame, late: DataFrame, pipeline: Pipeline) -> DataFr
 
 
 def _by_interval(in_time: DataFrame, late: DataFrame, fire: Fire, pipeline: Pipeline) -> DataFrame:
-    slotted = _by_instant(in_time, pipeline).unionByName(_behind(late, pipeline))
-    told = pane_contents.shown(slotted, pipeline)
+    slotted = _by_instant(in_time, pipeline).unionByName(_of_late(late, pipeline))
+    with_rows = pane_contents.of_slots(slotted, pipeline)
     last, slot = _last_ms(pipeline), F.col(SLOT)
-    instants = told if pipeline.windows.discards else _repeated(told, pipeline)
-    # A late row's slot is no instant: its own clock and watermark stand in for what is looked up.
-    found = fire(instants, F.greatest(slot, F.col(SHOWN_WATERMARK) + F.lit(1)))
+    instants = with_rows if pipeline.windows.discards else _repeated(with_rows, pipeline)
+    # A late row's slot is no instant: the pane has the late row's clock and watermark.
+    fired = fire(instants, F.greatest(slot, F.col(SHOWN_WATERMARK) + F.lit(1)))
     is_late = slot > last
     fired_us = F.when(is_late, F.col(SHOWN_CLOCK)).otherwise(F.col(timeline.FIRED_US))
     own = timestamps.from_millis(F.col(SHOWN_WATERMARK))
     watermark = F.when(is_late, own).otherwise(F.col(timeline.FIRED_WATERMARK))
     timing = F.when(is_late, F.lit("late")).when(slot == last, F.lit("on_time")).otherwise(F.lit("early"))
-    happened = found.where(fired_us.isNotNull())
+    happened = fired.where(fired_us.isNotNull())
     index = F.row_number().over(of_window(pipeline).orderBy(SLOT)) - F.lit(1)
     return pane_contents.panes(happened, index, timing, fired_us, watermark, pipeline)
 
 
 def _by_instant(in_time: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The rows on time; their slot is the instant that shows them first, `SHOWN_WATERMARK` is W(r0)."""
+    """Return the rows on time; their slot is the first instant that shows them, `SHOWN_WATERMARK` is W(r0)."""
     interval, last, watermark = pipeline.windows.trigger.interval_ms, _last_ms(pipeline), F.col(c.WATERMARK_MS)
     first = F.min(F.struct(c.POSITION, c.TS_MS, c.WATERMARK_MS)).over(of_window(pipeline))
     first_ts, before = (F.col(_FIRST).getField(name) for name in (c.TS_MS, c.WATERMARK_MS))
@@ -131,8 +131,8 @@ def _by_instant(in_time: DataFrame, pipeline: Pipeline) -> DataFrame:
     )
 
 
-def _behind(late: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The late rows, whose slots are behind `last`, one a row."""
+def _of_late(late: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Return the late rows; each has one slot after `last`."""
     rank = F.row_number().over(of_window(pipeline).orderBy(c.POSITION, c.WATERMARK_MS))
     return late.select(
         *_source(late),
@@ -142,21 +142,21 @@ def _behind(late: DataFrame, pipeline: Pipeline) -> DataFrame:
     )
 
 
-def _repeated(told: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The slots of `told`, and each again at the instants up to the next that has new rows, `last` for certain."""
+def _repeated(with_rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Return the slots of `with_rows`, repeated at the instants before the next slot, and always at `last`."""
     interval, last, slot = F.lit(pipeline.windows.trigger.interval_ms), _last_ms(pipeline), F.col(SLOT)
     following = F.lead(SLOT).over(of_window(pipeline).orderBy(SLOT))
     to_come = F.when(F.col(_NEXT) <= last, F.col(_NEXT))
     quiet = F.sequence(slot, F.coalesce(to_come, last) - F.lit(1), interval)
     at_last = F.when(to_come.isNull(), F.array(last)).otherwise(F.array().cast("array<bigint>"))
     instants = F.when(slot >= last, F.array(slot)).otherwise(F.concat(quiet, at_last))
-    spread = told.withColumn(_NEXT, following).withColumn(_NEXT, instants)
-    kept = [F.col(f"`{name}`") for name in told.columns if name != SLOT]
-    return spread.select(*kept, F.explode(_NEXT).alias(SLOT))
+    spread = with_rows.withColumn(_NEXT, following).withColumn(_NEXT, instants)
+    columns = [F.col(f"`{name}`") for name in with_rows.columns if name != SLOT]
+    return spread.select(*columns, F.explode(_NEXT).alias(SLOT))
 
 
 def _source(rows: DataFrame) -> list[Column]:
-    """The source's columns, and the window."""
+    """Return the source's columns and the window."""
     return [F.col(f"`{name}`") for name in rows.columns if name not in _JUDGED]
 
 

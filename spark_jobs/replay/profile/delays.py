@@ -1,15 +1,15 @@
-"""Delays: what any bound and any lateness make of the rows, of the windows and of the time until results appear.
+"""Delays: the effect of any bound and lateness on late rows, on incomplete windows, and on the time until results.
 
-Law: let F_d(w) be the first epoch after which the highest event time of all partitions together has passed the end of
-window w by the delay d (rules 10, 21-23; first passage, semantics page B4). A row of w is behind the delay iff it comes
-after F_d(w). With bound B and lateness L, whatever those of the pipeline are,
+Law: F_d(w) is the first epoch after which the combined watermark has passed the end of window w, if the bound is d
+(rules 10, 21-23; first passage, semantics B4). A row of w exceeds the delay iff it arrives
+after F_d(w). With bound B and lateness L, which may differ from the pipeline's,
 
-    on time    not behind B             fires at F_B(w)
-    late       behind B, not B + L
-    too late   behind B + L
+    on time    does not exceed B             w fires at F_B(w)
+    late       exceeds B, but not B + L
+    too late   exceeds B + L
 
-so that a delay is judged once for all settings that have it. A row with several windows meets the fate that its newest
-has for it, and may miss others. Milliseconds.
+So each delay is evaluated once for all settings that need it. A row with several windows counts by its newest window.
+All times are milliseconds.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ from spark_jobs.replay.windows.calendar import passages
 
 
 def unweighable(pipeline: Pipeline) -> str | None:
-    """Why other bounds and latenesses cannot be judged without a replay of each; None if they can."""
+    """Return why other bounds and latenesses need a replay of each; None if they can be weighed."""
     spec, strategy = pipeline.windows, pipeline.watermark.strategy
     reasons = {
-        "join: a join is judged row by row, and has no windows to weigh": pipeline.join is not None,
-        "sources: each of several sources has a bound of its own": bool(pipeline.sources),
-        f"watermark.strategy: found {strategy.value}, which has no bound": not pipeline.watermark.is_bounded,
-        "windows.kind: found session; other settings make other sessions": spec.is_session,
-        "windows.slide: found one longer than the size; between windows a row's own time decides": spec.have_gaps,
-        "windows.late_data: found update, which takes every row however late": spec.updates,
+        "join: lateness in a join is decided row by row, without windows to weigh": pipeline.join is not None,
+        "sources: each of several sources has a separate bound": bool(pipeline.sources),
+        f"watermark.strategy: '{strategy.value}' has no bound": not pipeline.watermark.is_bounded,
+        "windows.kind: with 'session', other settings make other sessions": spec.is_session,
+        "windows.slide: longer than the size, so rows between windows have no window to weigh": spec.have_gaps,
+        "windows.late_data: 'update' accepts every row, however late": spec.updates,
     }
     return next((reason for reason, holds in reasons.items() if holds), None)
 
 
-def grid_ms(pipeline: Pipeline, asked: Sequence[int], finest_ms: int) -> int:
-    """The longest step, `finest_ms` or a part of it, of which the windows and the delays `asked` are multiples."""
-    return math.gcd(pipeline.windows.size_ms, pipeline.windows.period_ms, finest_ms, *asked)
+def grid_ms(pipeline: Pipeline, delays: Sequence[int], finest_ms: int) -> int:
+    """Return the longest step, a divisor of `finest_ms`, that divides the windows and the `delays`."""
+    return math.gcd(pipeline.windows.size_ms, pipeline.windows.period_ms, finest_ms, *delays)
 
 
 def groups(rows: DataFrame, pipeline: Pipeline, grid_ms: int) -> DataFrame:
-    """The census of `rows` (prepared, with epoch), with `top_ms`, the highest event time of each group.
+    """Return the census of `rows` (prepared, with epoch), with `top_ms`, the highest event time of each group.
 
     Where rows are epochs `max_ts_ms` is floored to the grid: exact for delays that are multiples of `grid_ms`.
     """
@@ -77,36 +77,36 @@ def groups(rows: DataFrame, pipeline: Pipeline, grid_ms: int) -> DataFrame:
 
 
 def passed(groups: DataFrame, pipeline: Pipeline, delays: Sequence[int]) -> DataFrame:
-    """`window_ms`, and in a column for each of `delays` the epoch that passes it (null: none before the input ends)."""
+    """Return `window_ms`, and a column for each of `delays`: the epoch that passes it (null: none before the end)."""
     return passages(groups, pipeline, {_name(delay): cell_after(delay + 1, pipeline) for delay in delays})
 
 
 def of_groups(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """What `judged` asks for, of the census: where epochs are ticks a group shares its fate."""
+    """Return the input of `judged` from the census; only for ticks, where all rows of a group have one lateness."""
     filling = groups.where(F.col("reason").isNull() & F.col("kept"))
     return _placed(filling, F.col("slice_ms"), F.col("window_ms"), F.col("bucket"), F.col("row_count"), pipeline)
 
 
 def of_rows(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """What `judged` asks for, of the rows themselves."""
+    """Return the input of `judged` from single rows."""
     filling = rows.where(fills_windows())
     return _placed(filling, F.col(c.TS_MS), F.col(c.WINDOW_MS), F.col(c.EPOCH), F.lit(1), pipeline)
 
 
 def judged(filling: DataFrame, passed: DataFrame, delays: Sequence[int]) -> DataFrame:
-    """`delay_ms, behind, windows_missing, rows`: a row a delay.
+    """Return `delay_ms, behind, windows_missing, rows`: a row a delay.
 
-    `behind` are the rows that come too late for it, of `rows` in windows; `windows_missing` is how many windows lack a
-    row if nothing is accepted after the delay. `filling` is `of_groups` or `of_rows`.
+    `filling` is `of_groups` or `of_rows`. `rows` is the number of rows in windows, `behind` the number of rows that
+    exceed the delay. `windows_missing` is the number of windows that lack a row if no row is accepted after the delay.
     """
-    told = filling.join(passed, "window_ms")
+    with_passages = filling.join(passed, "window_ms")
     counts, newest = F.col("row_count"), F.col("is_newest")
     sums: dict[str, Column] = {"rows": F.sum(F.when(newest, counts))}
     for delay in delays:
-        behind = lateness.is_too_late(F.col("epoch"), F.col(_name(delay)))
-        sums[f"behind_{delay}"] = F.coalesce(F.sum(F.when(behind & newest, counts)), F.lit(0))
-        sums[f"missing_{delay}"] = F.max(behind)
-    by_window = told.groupBy("window_ms").agg(*(found.alias(name) for name, found in sums.items()))
+        exceeds = lateness.is_too_late(F.col("epoch"), F.col(_name(delay)))
+        sums[f"behind_{delay}"] = F.coalesce(F.sum(F.when(exceeds & newest, counts)), F.lit(0))
+        sums[f"missing_{delay}"] = F.max(exceeds)
+    by_window = with_passages.groupBy("window_ms").agg(*(column.alias(name) for name, column in sums.items()))
     totals = by_window.agg(
         F.sum("rows").alias("rows"),
         *(F.sum(f"behind_{delay}").alias(f"behind_{delay}") for delay in delays),
@@ -120,21 +120,21 @@ def judged(filling: DataFrame, passed: DataFrame, delays: Sequence[int]) -> Data
         )
         for delay in delays
     )
-    return totals.select(F.explode(F.array(*each)).alias("told"), F.coalesce("rows", F.lit(0)).alias("rows")).select(
-        "told.*", "rows"
-    )
+    judgements = F.explode(F.array(*each)).alias("judgement")
+    return totals.select(judgements, F.coalesce("rows", F.lit(0)).alias("rows")).select("judgement.*", "rows")
 
 
 def waits(passed: DataFrame, groups: DataFrame, pipeline: Pipeline, delays: Sequence[int]) -> DataFrame:
-    """`delay_ms, windows, fired, mean_ms, max_ms`: a row a delay.
+    """Return the waits for results `delay_ms, windows, fired, mean_ms, max_ms`: a row a delay.
 
-    How long after its end a window fires that the watermark passes before the input ends: `fired` of `windows` are.
+    The watermark passes `fired` of `windows` before the input ends. The times from their ends to their firings
+    are `mean_ms` and `max_ms`.
     """
     each = (
         F.struct(F.lit(delay).cast("long").alias("delay_ms"), F.col(_name(delay)).alias("epoch")) for delay in delays
     )
-    told = passed.select("window_ms", F.explode(F.array(*each)).alias("passage")).select("window_ms", "passage.*")
-    clocked = emission.clocked(told, {"epoch": "clock_us"}, moving(groups, pipeline), pipeline)
+    by_delay = passed.select("window_ms", F.explode(F.array(*each)).alias("passage")).select("window_ms", "passage.*")
+    clocked = emission.clocked(by_delay, {"epoch": "clock_us"}, moving(groups, pipeline), pipeline)
     ends_us = (F.col("window_ms") + F.lit(pipeline.windows.size_ms)) * F.lit(1000)
     waited = (F.when(F.col("epoch").isNotNull(), F.col("clock_us")) - ends_us) / F.lit(1000)
     return clocked.groupBy("delay_ms").agg(
@@ -148,9 +148,9 @@ def waits(passed: DataFrame, groups: DataFrame, pipeline: Pipeline, delays: Sequ
 def _placed(
     filling: DataFrame, instant: Column, newest: Column, epoch: Column, counts: Column, pipeline: Pipeline
 ) -> DataFrame:
-    """`window_ms, is_newest, epoch, row_count`, each once for each of its windows."""
+    """Return `window_ms, is_newest, epoch, row_count`: each row of `filling` once for each of its windows."""
     spec = pipeline.windows
-    told = filling.select(
+    placed = filling.select(
         instant.alias("instant_ms"), newest.alias("newest_ms"), epoch.alias("epoch"), counts.alias("row_count")
     )
     window = F.col("newest_ms")
@@ -158,7 +158,7 @@ def _placed(
         window = F.explode(
             window_assigners.starts_ms(window_assigners.oldest_ms(F.col("instant_ms"), spec), window, spec)
         )
-    return told.select("newest_ms", window.alias("window_ms"), "epoch", "row_count").select(
+    return placed.select("newest_ms", window.alias("window_ms"), "epoch", "row_count").select(
         "window_ms", (F.col("window_ms") == F.col("newest_ms")).alias("is_newest"), "epoch", "row_count"
     )
 

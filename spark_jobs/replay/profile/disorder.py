@@ -1,13 +1,14 @@
-"""The disorder of each source partition: how far its rows lie behind, how delayed they come, how long it is silent.
+"""The disorder of each source partition: out-of-orderness of its rows, their delay, and the partition's silence.
 
 Law, over the rows that move the watermark, in arrival order:
 
-    out of order   max(0, highest event time of the partition's rows before - event time); a first row has 0
-    delay          arrival - event time; not of an order that has no arrivals
-    silence        clock - clock of the partition's row before; a first row has none
+    out of order   max(0, highest event time of the partition's earlier rows - event time); 0 for a first row
+    delay          arrival - event time; none in an order without arrivals
+    silence        clock - clock of the partition's previous row; none for a first row
 
-in whole milliseconds, floored. A quantile q is the least value that at least a share q of the rows does not exceed, in
-bins no wider than 1/512 of their values, each shown by the highest value in it: never too low, and the maximum exact.
+in whole milliseconds, floored. A quantile q is the least value that at least a share q of the rows does not exceed. It
+is computed from bins no wider than 1/512 of their values, each represented by its highest value. So a quantile is never
+too low, and the maximum is exact.
 """
 
 from __future__ import annotations
@@ -29,19 +30,21 @@ _BITS = 9
 
 
 def disorder(rows: DataFrame, groups: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """`partition` (null: all of them), `measure`, `rows`, `nothing` (rows with a value of 0), `q_0` ..., `max_ms`.
+    """Return by `partition` (null: all) and `measure`: `rows`, `nothing` (rows with a value of 0), `q_0` ..., `max_ms`.
 
-    `rows` are prepared, with epoch; `groups` are `delays.groups` of them, which tell what came before each bucket.
+    `rows` are prepared, with epoch; `groups` are `delays.groups` of them, which contain the state before each bucket.
     """
     exploded = _measured(rows, groups, pipeline).select("partition", F.explode("measures").alias("m"))
-    told = exploded.select("partition", "m.measure", "m.value_ms").where("value_ms is not null")
-    bins = told.groupBy("partition", "measure", _bin(F.col("value_ms")).alias("bin")).agg(
+    values = exploded.select("partition", "m.measure", "m.value_ms").where("value_ms is not null")
+    bins = values.groupBy("partition", "measure", _bin(F.col("value_ms")).alias("bin")).agg(
         F.count("*").alias("n"),
         F.max("value_ms").alias("highest_ms"),
         F.count_if(F.col("value_ms") == 0).alias("zeros"),
     )
-    both = F.explode(F.array(F.struct(F.col("partition")), F.struct(F.lit(None).cast("string").alias("partition"))))
-    scopes = bins.select(both.alias("scope"), "measure", "bin", "n", "highest_ms", "zeros")
+    of_both_scopes = F.explode(
+        F.array(F.struct(F.col("partition")), F.struct(F.lit(None).cast("string").alias("partition")))
+    )
+    scopes = bins.select(of_both_scopes.alias("scope"), "measure", "bin", "n", "highest_ms", "zeros")
     summed = scopes.groupBy("scope.partition", "measure", "bin").agg(
         F.sum("n").alias("n"), F.max("highest_ms").alias("highest_ms"), F.sum("zeros").alias("zeros")
     )
@@ -58,7 +61,7 @@ def disorder(rows: DataFrame, groups: DataFrame, pipeline: Pipeline) -> DataFram
 
 
 def _measured(rows: DataFrame, groups: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """`partition, measures` (an array of `measure, value_ms`): a row a row that moves the watermark."""
+    """Return `partition, measures` (an array of `measure, value_ms`): a row for each row that moves the watermark."""
     earlier = Window.partitionBy("partition").orderBy("bucket").rowsBetween(Window.unboundedPreceding, -1)
     before = (
         moving(groups, pipeline)
@@ -95,7 +98,7 @@ def _measured(rows: DataFrame, groups: DataFrame, pipeline: Pipeline) -> DataFra
 
 
 def _bin(value_ms: Column) -> Column:
-    """The upper end of the bin that holds a value; bins of values below 1024 hold one each."""
+    """Return the upper end of the bin that contains a value; bins of values below 1024 contain one value each."""
     shift = F.greatest(F.floor(F.log2(F.greatest(F.abs(value_ms), F.lit(1)))) - F.lit(_BITS), F.lit(0))
     width = F.pow(F.lit(2), shift).cast("long")
     return value_ms - F.pmod(value_ms, width) + width - F.lit(1)

@@ -1,7 +1,7 @@
-"""Silence: how long each source partition has had no newer event, by the end of what was read.
+"""Silence: the last event time of each source partition, and the time up to which the run has read.
 
-That is told by event times, which also a run knows that goes on behind rows it does not read again; a partition that
-only brings old rows is as silent as one that brings none. No row of the results depends on it.
+Only event times matter, which a resumed run has without reading all rows again. A partition with only old rows is as
+silent as a partition without rows. No result depends on silence.
 """
 
 from __future__ import annotations
@@ -19,19 +19,21 @@ TABLE, COLUMNS = PARTITIONS.name, PARTITIONS.names
 
 
 def partitions(groups: DataFrame, pipeline: Pipeline, *, until_us: int | None) -> DataFrame:
-    """A row a source partition, also a declared one that never spoke: `COLUMNS`.
+    """Return a row for each source partition, also for a declared partition without rows: `COLUMNS`.
 
-    `groups` is the census. `source_partition` is its label, of several sources behind the source's name.
-    `last_event_time` is the highest valid event time (null: none), `read_until` the arrival time up to which was read:
-    `until_us`, or that of the last row (null: no row has one).
+    `groups` is the census. Columns:
+
+    - `source_partition`: its label; with several sources preceded by the source's name
+    - `last_event_time`: the highest valid event time; null without a row
+    - `read_until`: `until_us`, or the arrival time of the last row; null without a row
     """
     valid = groups.where("reason IS NULL")
-    heard = valid.groupBy(_name(pipeline).alias("source_partition")).agg(F.max("max_ts_ms").alias("last_ms"))
+    last_times = valid.groupBy(_name(pipeline).alias("source_partition")).agg(F.max("max_ts_ms").alias("last_ms"))
     last = F.max("last_clock_us") if until_us is None else F.lit(until_us)
     ended = valid.agg(last.alias("until_us"))
     declared = groups.sparkSession.createDataFrame([(n,) for n in _declared(pipeline)], "source_partition string")
-    told = heard.join(declared, "source_partition", "full").crossJoin(F.broadcast(ended))
-    return told.select(
+    partitions = last_times.join(declared, "source_partition", "full").crossJoin(F.broadcast(ended))
+    return partitions.select(
         "source_partition",
         F.timestamp_millis("last_ms").alias("last_event_time"),
         F.timestamp_micros("until_us").alias("read_until"),
@@ -48,4 +50,6 @@ def _name(pipeline: Pipeline) -> Column:
 def _declared(pipeline: Pipeline) -> list[str]:
     if not pipeline.sources:
         return declared_labels(pipeline)
-    return [f"{one.name}: {label}" for one in pipeline.sources for label in declared_labels(pipeline.alone(one))]
+    return [
+        f"{united.name}: {label}" for united in pipeline.sources for label in declared_labels(pipeline.alone(united))
+    ]

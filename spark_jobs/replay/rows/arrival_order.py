@@ -1,14 +1,14 @@
 """The total arrival order, and epochs: the stretches of it between two watermark emissions.
 
-Law: position = (clock, source partition, tie columns, the whole row), in commit order with the commit's version and the
-event time behind the clock, by offsets with partition and offset there, of several sources with the source's number.
-Rows with equal positions are identical: their order cannot be seen, but that each of them that emits is an epoch of its
-own, before the next. The tick that ends a row's epoch is
+Law: position = (clock, source partition, tie columns, the whole row). Commit order adds the commit's version and the
+event time after the clock. Offset order adds the partition and the offset, and a union of sources the source's number.
+Rows with equal positions are identical, so their order has no effect. Each identical row that emits a watermark is a
+separate epoch. The tick that ends a row's epoch is
 
     every D, phase P   floor((clock_ms - P) / D)
     every_n n          floor(rank / n)
 
-and follows all its rows and precedes every row of the next (B3). What epochs are is told by `epochs`.
+and follows all its rows and precedes every row of the next epoch (semantics B3). `epochs` defines the kinds of epochs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from spark_jobs.replay.rows.prepare import moves_watermark, quoted
 
 # Rows are numbered in stretches of this length, side by side.
 _NUMBERING_STRETCH_US = 60_000_000
-# Where rows are epochs they are grouped by stretches of this length; only those that hold a late row or a firing are
+# Where rows are epochs they are grouped by stretches of this length; only stretches with a late row or a firing are
 # sorted.
 _GROUPING_STRETCH_US = 1_000_000
 
@@ -34,10 +34,10 @@ _PLACE = c.PREFIX + "place"
 
 
 def position(prepared: DataFrame, pipeline: Pipeline) -> Column:
-    """The row's place in the arrival order: a struct that compares field by field, nulls first.
+    """Return the row's position in the arrival order: a struct that compares field by field, nulls first.
 
-    The last fields are the source's columns by name: they break what the declared columns leave tied. Maps have no
-    order in Spark and are compared as JSON text. Rows that have a place already keep it.
+    The last fields are the source's columns by name: they break ties of the declared columns. Maps have no order in
+    Spark and are compared as JSON text. Rows that already have a position keep it.
     """
     if c.POSITION in prepared.columns:
         return F.col(c.POSITION)
@@ -52,7 +52,7 @@ def position(prepared: DataFrame, pipeline: Pipeline) -> Column:
 
 
 def ties(prepared: DataFrame, pipeline: Pipeline) -> list[Column]:
-    """The columns that tell rows apart that are equal in clock or offset: `tie_0`, `tie_1` ..."""
+    """Return the columns that order rows of equal clock or offset: `tie_0`, `tie_1` ..."""
     declared = [] if pipeline.sources else [*pipeline.source.source_partition.columns, *pipeline.source.tie_break]
     rest = sorted(f.name for f in prepared.schema if not f.name.startswith(c.PREFIX) and f.name not in declared)
     kinds = {f.name: f.dataType for f in prepared.schema}
@@ -60,7 +60,7 @@ def ties(prepared: DataFrame, pipeline: Pipeline) -> list[Column]:
 
 
 def _of_sources(prepared: DataFrame, pipeline: Pipeline) -> list[Column]:
-    """The number of the row's source, and what that one declares; null for what others do."""
+    """Return the number of the row's source and that source's declared columns; columns of other sources are null."""
     kinds = {f.name: f.dataType for f in prepared.schema}
     fields = [F.col(c.SOURCE).alias("source")]
     for number, united in enumerate(pipeline.sources):
@@ -71,14 +71,14 @@ def _of_sources(prepared: DataFrame, pipeline: Pipeline) -> list[Column]:
 
 
 def with_epoch(prepared: DataFrame, pipeline: Pipeline, *, placed: bool = False) -> DataFrame:
-    """`prepared` with `EPOCH`, of the kind that `epochs` says; null in rows that have no place in the order.
+    """Return `prepared` with `EPOCH` (`epochs`); null in rows that have no position in the arrival order.
 
-    `placed`: the rows may be of several sources, each moves its own watermark, and `POSITION` says where they stand.
+    `placed`: the rows come from several sources, each row moves its source's watermark, and `POSITION` is set already.
     """
     counted = F.lit(True) if placed else moves_watermark(pipeline)
     place = F.col(c.POSITION) if placed else position(prepared, pipeline)
     if emits_itself(pipeline) or c.CANDIDATE_MS in prepared.columns:
-        prepared = _told_apart(prepared, place, counted, pipeline)
+        prepared = _with_copies(prepared, place, counted, pipeline)
         place = place.withField("copy", F.col(c.COPY))
     if axis(pipeline) is Axis.ROWS:
         return prepared.withColumn(c.EPOCH, F.when(counted, place))
@@ -92,19 +92,19 @@ def with_epoch(prepared: DataFrame, pipeline: Pipeline, *, placed: bool = False)
 
 
 def emits_itself(pipeline: Pipeline) -> bool:
-    """Whether a row may emit a watermark that an identical row behind it is late for."""
+    """Return whether a row may emit a watermark that makes an identical row after it late."""
     return candidates.carries(pipeline) or pipeline.watermark.is_custom or bool(_custom(pipeline))
 
 
 def _custom(pipeline: Pipeline) -> list[int]:
-    """The numbers of the sources whose watermark a class of the user's tells."""
+    """Return the numbers of the sources with a custom watermark generator."""
     return [n for n, united in enumerate(pipeline.sources) if united.watermark.is_custom]
 
 
-def _told_apart(prepared: DataFrame, place: Column, counted: Column, pipeline: Pipeline) -> DataFrame:
-    """`prepared` with `COPY`: identical rows that may each emit are numbered; others have 0, and are not shuffled.
+def _with_copies(prepared: DataFrame, place: Column, counted: Column, pipeline: Pipeline) -> DataFrame:
+    """Return `prepared` with `COPY`: the number of an emitting row among identical rows; 0 for other rows, unshuffled.
 
-    Of two inputs either one may have rows that carry watermarks.
+    For a join, either input may have rows that carry watermarks.
     """
     emits = counted
     if c.CANDIDATE_MS in prepared.columns:
@@ -112,32 +112,32 @@ def _told_apart(prepared: DataFrame, place: Column, counted: Column, pipeline: P
         emits = emits & (marked | F.col(c.SOURCE).isin(_custom(pipeline)) if pipeline.sources else marked)
     alike = Window.partitionBy(place).orderBy(F.lit(0))
     numbered = prepared.where(emits).withColumn(c.COPY, F.row_number().over(alike))
-    others = prepared.where(~emits).withColumn(c.COPY, F.lit(0))
-    return numbered.unionByName(others)
+    silent = prepared.where(~emits).withColumn(c.COPY, F.lit(0))
+    return numbered.unionByName(silent)
 
 
 def is_numbered(pipeline: Pipeline) -> bool:
-    """Whether an epoch follows from how many rows come before it, so that each row must be read to know any."""
+    """Return whether an epoch depends on the number of rows before it, so that all rows have to be read."""
     return axis(pipeline) is not Axis.ROWS and ticks(pipeline).kind is EmitKind.EVERY_N
 
 
 def every(clock_us: Column, pipeline: Pipeline) -> Column:
-    """The tick that ends the epoch of a clock, for ticks by the clock."""
+    """Return the tick that ends the epoch of a clock value, for ticks by the clock."""
     emit = ticks(pipeline)
     since = millis(clock_us) - F.lit(emit.phase_ms)
     return _stretch(since, emit.interval_ms)
 
 
 def emission_clock_us(epoch: Column, pipeline: Pipeline) -> Column:
-    """When the tick that ends `epoch` happens, for ticks by the clock: `(epoch + 1) * D + P`."""
+    """Return the clock of the tick that ends `epoch`, for ticks by the clock: `(epoch + 1) * D + P`."""
     emit = ticks(pipeline)
     return ((epoch + F.lit(1)) * F.lit(emit.interval_ms) + F.lit(emit.phase_ms)) * F.lit(1000)
 
 
 def bucket(epoch: Column, pipeline: Pipeline) -> Column:
-    """A long that never falls along the arrival order, for grouping.
+    """Return a long that never falls along the arrival order, for grouping.
 
-    It is the tick that ends the epoch, or where rows are epochs the stretch of the clock around the position.
+    It is the tick that ends the epoch. Where rows are epochs it is the stretch of the clock around the position.
     """
     if axis(pipeline) is Axis.ROWS:
         return _stretch(epoch.getField("clock_us"), _GROUPING_STRETCH_US)
@@ -145,9 +145,9 @@ def bucket(epoch: Column, pipeline: Pipeline) -> Column:
 
 
 def _numbered(prepared: DataFrame, counted: Column, place: Column, pipeline: Pipeline) -> DataFrame:
-    """Epochs counted in rows: the one mode that has to number them.
+    """Return the epochs of `every_n`, the only emission that has to number rows.
 
-    Each stretch of the clock is numbered on its own, side by side, and begins where the stretches before it end.
+    Each stretch of the clock is numbered by a separate task, from the number of rows in the stretches before it.
     """
     stretch = _stretch(F.col(c.CLOCK_US), _NUMBERING_STRETCH_US)
     marked = prepared.withColumns({c.PREFIX + "stretch": F.when(counted, stretch), _PLACE: F.when(counted, place)})

@@ -1,11 +1,11 @@
-"""A watermark strategy on columns: the candidate, what a row or a group of rows proposes as a watermark.
+"""Candidates: the watermark that a row or a group of rows proposes, by strategy, on columns.
 
     bounded_out_of_orderness, monotonous   ts - B - 1; B = 0 for monotonous                        rules 10, 11
-    punctuated                             the value of a marked row; no candidate of any other    rule 16
-    time_lag                               clock - lag, for all partitions alike                   rule 18
-    custom                                 no candidate: `generators` asks the user's own class
+    punctuated                             the value of a marked row; other rows have no candidate rule 16
+    time_lag                               clock - lag, equal for all partitions                   rule 18
+    custom                                 no candidate: `watermark.custom` runs the user's class
     none                                   no candidate                                            rule 15
-    several sources                        no candidate of all: each has its own (`united`)
+    several sources                        no common candidate: each has its own (`watermark.union`)
 
 Milliseconds; null: no candidate.
 """
@@ -25,37 +25,40 @@ from spark_jobs.replay.rows import event_time
 
 
 def side_by_side(pipelines: Sequence[Pipeline]) -> list[Pipeline]:
-    """Pipelines whose watermarks are merged: one that is silent for ever holds all at MIN, as if no other had any."""
-    if not any(one.watermark.holds_at_min for one in pipelines):
+    """Return the pipelines whose watermarks are merged.
+
+    A pipeline that never emits holds the merged watermark at MIN. Then all are returned without a watermark.
+    """
+    if not any(pipeline.watermark.holds_at_min for pipeline in pipelines):
         return list(pipelines)
     return [
-        replace(one, watermark=replace(one.watermark, strategy=Strategy.NONE, idle_timeout_ms=None))
-        for one in pipelines
+        replace(pipeline, watermark=replace(pipeline.watermark, strategy=Strategy.NONE, idle_timeout_ms=None))
+        for pipeline in pipelines
     ]
 
 
 def bounded_ms(ts_ms: Column, pipeline: Pipeline) -> Column:
-    """The candidate of a highest event time: itself less the bound less 1 ms; monotonous timestamps have no bound."""
-    return ts_ms - F.lit(behind_ms(pipeline))
+    """Return the candidate of a highest event time: `ts - bound - 1 ms`; the bound of monotonous timestamps is 0."""
+    return ts_ms - F.lit(delay_ms(pipeline))
 
 
 def highest_ms(candidate_ms: Column, pipeline: Pipeline) -> Column:
-    """The highest event time whose candidate this is: the inverse of `bounded_ms`."""
-    return candidate_ms + F.lit(behind_ms(pipeline))
+    """Return the highest event time that has this candidate: the inverse of `bounded_ms`."""
+    return candidate_ms + F.lit(delay_ms(pipeline))
 
 
 def lagging_ms(clock_us: Column, pipeline: Pipeline) -> Column:
-    """The candidate of a clock: itself less the lag."""
+    """Return the candidate of a clock value: `clock - lag`."""
     return event_time.millis(clock_us) - F.lit(pipeline.watermark.lag_ms)
 
 
 def carries(pipeline: Pipeline) -> bool:
-    """Whether rows carry their candidates: prepared rows have `CANDIDATE_MS` then, census groups `candidate_ms`."""
+    """Return whether rows carry candidates: prepared rows then have `CANDIDATE_MS`, census groups `candidate_ms`."""
     return any(watermark.is_punctuated for watermark in pipeline.watermarks)
 
 
 def carried_ms(events: DataFrame, pipeline: Pipeline) -> Column:
-    """The watermark that a source row with `TS_MS` carries; null if it is not marked, or its value cannot be read.
+    """Return the watermark that a source row with `TS_MS` carries; null if it is unmarked or its value is unreadable.
 
     Raises TimeFieldError for a value of the wrong type.
     """
@@ -64,23 +67,23 @@ def carried_ms(events: DataFrame, pipeline: Pipeline) -> Column:
     return F.when(F.expr(str(pipeline.watermark.when)), carried)
 
 
-def told_by_row(pipeline: Pipeline) -> Column:
-    """The candidate of a prepared row without a clock, where it follows from rows alone; else null."""
+def without_clock(pipeline: Pipeline) -> Column:
+    """Return the candidate of a prepared row without a clock; null where candidates depend on the clock."""
     return of_row(pipeline) if pipeline.watermark.follows_rows else F.lit(None).cast("long")
 
 
 def of_row(pipeline: Pipeline) -> Column:
-    """The candidate of a prepared row that moves the watermark."""
+    """Return the candidate of a prepared row that moves the watermark."""
     return _candidate(pipeline, F.col(c.TS_MS), F.col(c.CLOCK_US), c.CANDIDATE_MS)
 
 
 def of_group(pipeline: Pipeline) -> Column:
-    """The highest candidate of a moving census group."""
+    """Return the highest candidate of a moving census group."""
     return _candidate(pipeline, F.col("max_ts_ms"), F.col("last_clock_us"), "candidate_ms")
 
 
-def behind_ms(pipeline: Pipeline) -> int:
-    """How many milliseconds a bounded or monotonous watermark is behind the highest event time (rules 10, 11)."""
+def delay_ms(pipeline: Pipeline) -> int:
+    """Return the delay of a bounded or monotonous watermark behind the highest event time (rules 10, 11)."""
     return pipeline.watermark.bound_ms + 1
 
 

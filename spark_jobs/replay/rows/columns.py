@@ -1,7 +1,7 @@
 """Names of the working columns that a replay adds to the source's own.
 
-They all begin with `PREFIX`, which pipeline files may not use, so that no source column can be hidden by one. Times are
-signed 64-bit integers; the unit is in the name. What follows from the times means nothing in a row that is not valid.
+They all begin with `PREFIX`, which pipeline files may not use, so that they hide no source column. Times are signed
+64-bit integers; the unit is in the name. Columns that are computed from times are undefined in an invalid row.
 """
 
 PREFIX = "__tm_"
@@ -15,19 +15,19 @@ ARRIVAL_US = PREFIX + "arrival_us"  # arrival time, microseconds; null where non
 CANDIDATE_MS = PREFIX + "candidate_ms"  # the watermark that a marked row carries; only with punctuated watermarks
 OFFSET = PREFIX + "offset"  # in the order of offsets: the row's place in its partition
 COMMIT_VERSION = PREFIX + "commit_version"  # in commit order: the commit that brought the row
-COMMIT_US = PREFIX + "commit_us"  # in commit order: when that was, microseconds
-SOURCE = PREFIX + "source"  # of several sources: the number of the row's; absent where there is one
+COMMIT_US = PREFIX + "commit_us"  # in commit order: time of that commit, microseconds
+SOURCE = PREFIX + "source"  # number of the row's source; absent for a single source
 PARTITION = PREFIX + "partition"  # label of the source partition, never null
 VALID = PREFIX + "valid"  # whether the row has usable times; never null
 REASON = PREFIX + "reason"  # why the row is invalid; null if it is valid
 KEPT = PREFIX + "kept"  # whether `where` keeps the row
 POSITION = PREFIX + "position"  # struct that compares as the total arrival order
-COPY = PREFIX + "copy"  # where rows emit: the number of the row among identical ones that do, 0 if it does not
+COPY = PREFIX + "copy"  # where rows emit: number of the row among identical emitting rows; 0 if it does not emit
 EPOCH = PREFIX + "epoch"  # the stretch between two emissions that the row belongs to; long, or the position itself
 WINDOW_MS = PREFIX + "window_ms"  # start of the row's window, the newest if it has several
-OLDEST_MS = PREFIX + "oldest_ms"  # start of the oldest window that is meant, where a row has several
-TOO_LATE = PREFIX + "too_late"  # of a late row: whether the state of its window, of all its windows, had ended
+OLDEST_MS = PREFIX + "oldest_ms"  # start of the oldest window of the row, where a row has several
+TOO_LATE = PREFIX + "too_late"  # of a late row: whether the state of all its windows had ended
 WATERMARK_MS = PREFIX + "watermark_ms"  # of a late row: the combined watermark before it
 FIRES_EPOCH = PREFIX + "fires_epoch"  # epoch whose emission fires the row's window; null: none before the end
-COMPONENT = PREFIX + "component"  # of a row that is scanned: the number of its component among the unclean ones
-RANK = PREFIX + "rank"  # of a row that is scanned: its place among the component's rows in the arrival order, from 1
+COMPONENT = PREFIX + "component"  # of a scanned row: number of its component among the unclean components
+RANK = PREFIX + "rank"  # of a scanned row: its rank among the component's rows in the arrival order, from 1

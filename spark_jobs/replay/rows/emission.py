@@ -1,7 +1,7 @@
-"""Emissions on columns: which of them happen before the input ends, and when.
+"""Emissions on columns: which emissions happen before the input ends, and at which clock.
 
-Law (B3): rows that are epochs emit when they arrive. A tick by the clock follows the last row only if the clock is
-known to have gone on to it; a last group of fewer than n rows has no tick.
+Law (semantics B3): rows that are epochs emit when they arrive. A tick by the clock follows the last row only if the
+clock is known to have reached it. A last group of fewer than n rows has no tick.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from spark_jobs.replay.rows.epochs import Axis, axis, of_tick, ticks
 
 @dataclass(frozen=True)
 class Clock:
-    """Whose emissions are meant: `groups` are the census groups of all rows that are counted, of whichever source.
+    """The emissions of a pipeline: `groups` are the census groups of all counted rows, of all sources.
 
-    `pipeline` tells the emissions and the kind of epochs, `until_us` how far the clock went, if further than the rows.
+    `pipeline` defines the emissions and the kind of epochs. `until_us` is the last clock value, if it is later than all
+    rows.
     """
 
     groups: DataFrame
@@ -29,47 +30,48 @@ class Clock:
     until_us: int | None = None
 
     def epoch(self, tick: Column) -> Column:
-        """The epoch that a tick is."""
+        """Return the epoch of a tick."""
         return of_tick(tick, self.groups, self.pipeline)
 
-    def happened(self, told: DataFrame) -> DataFrame:
-        """What is told at emissions that happen before the input ends, by the column `epoch`."""
-        found = happened(told, ["epoch"], self.groups, self.pipeline, until_us=self.until_us)
-        return found.where("epoch is not null")
+    def happened(self, frame: DataFrame) -> DataFrame:
+        """Return the rows of `frame` whose emission (`epoch`) happens before the input ends."""
+        before_end = happened(frame, ["epoch"], self.groups, self.pipeline, until_us=self.until_us)
+        return before_end.where("epoch is not null")
 
     def ticks(self) -> DataFrame:
-        """Every tick that happens: `tick, epoch, clock_us`."""
+        """Return every tick that happens: `tick, epoch, clock_us`."""
         every = all_ticks(self.groups, self.pipeline, until_us=self.until_us).withColumnRenamed("epoch", "tick")
         return self.dated(every.withColumn("epoch", self.epoch(F.col("tick"))))
 
-    def dated(self, told: DataFrame) -> DataFrame:
-        """What is told at emissions, with their `clock_us`."""
-        return clocked(told, {"epoch": "clock_us"}, self.groups, self.pipeline)
+    def dated(self, frame: DataFrame) -> DataFrame:
+        """Return `frame` with `clock_us`, the clock of its column `epoch`."""
+        return clocked(frame, {"epoch": "clock_us"}, self.groups, self.pipeline)
 
 
 def happened(
     frame: DataFrame, epochs: Sequence[str], moves: DataFrame, pipeline: Pipeline, *, until_us: int | None = None
 ) -> DataFrame:
-    """`frame` with null in the columns `epochs` for emissions that do not happen before the input ends.
+    """Return `frame` with null in the columns `epochs` for emissions that do not happen before the input ends.
 
-    `moves` are the census groups that move the watermark; `until_us` is how far the clock went, if further than they.
+    `moves` are the census groups that move the watermark. `until_us` is the last clock value, if it is later than their
+    rows.
     """
     if axis(pipeline) is Axis.ROWS:
         return frame
-    kept = {name: F.when(_happens(F.col(name), pipeline), F.col(name)) for name in epochs}
+    before_end = {name: F.when(_happens(F.col(name), pipeline), F.col(name)) for name in epochs}
     last = F.broadcast(_last_tick(moves, pipeline, until_us))
-    return frame.crossJoin(last).withColumns(kept).drop("last_tick")
+    return frame.crossJoin(last).withColumns(before_end).drop("last_tick")
 
 
 def all_ticks(moves: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> DataFrame:
-    """Every tick of the clock that happens, after rows or not: `epoch`."""
+    """Return every tick of the clock that happens, after rows or not: `epoch`."""
     first = moves.agg(F.min("bucket").alias("first"))
     span = first.crossJoin(_last_tick(moves, pipeline, until_us)).where("first <= last_tick")
     return span.select(F.explode(F.sequence("first", "last_tick")).alias("epoch"))
 
 
 def clocked(frame: DataFrame, clocks: Mapping[str, str], moves: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """`frame` with the clock of emissions, in microseconds: `clocks` gives to columns of epochs the names of theirs."""
+    """Return `frame` with the clocks of emissions, in microseconds; `clocks` maps columns of epochs to new columns."""
     if axis(pipeline) is Axis.ROWS:
         return frame.withColumns({clock: F.col(epoch).getField("clock_us") for epoch, clock in clocks.items()})
     if ticks(pipeline).kind is EmitKind.EVERY_N:
@@ -96,7 +98,7 @@ def clocked(frame: DataFrame, clocks: Mapping[str, str], moves: DataFrame, pipel
 
 
 def _last_tick(moves: DataFrame, pipeline: Pipeline, until_us: int | None) -> DataFrame:
-    """`last_tick`, in one row: the last that happens."""
+    """Return `last_tick`, in one row: the last tick that happens."""
     if ticks(pipeline).kind is EmitKind.EVERY_N:
         complete = F.call_function("div", F.sum("row_count"), F.lit(ticks(pipeline).n))
         return moves.agg((complete - F.lit(1)).alias("last_tick"))

@@ -1,13 +1,14 @@
-"""What an epoch is under a pipeline's watermark: a number of ticks, a row, or a row among ticks.
+"""Epochs: the stretch between two emissions, which is a tick, a row, or a row among ticks.
 
 A tick is an emission of `emit`. Law, with the position of `arrival_order`:
 
-    ticks   a long: the tick that ends the epoch                   watermarks that move at ticks alone
-    rows    the position                                           rows that emit; no tick changes anything
-    marks   (tick, is_tick, position); position null in a tick     rows that emit, and ticks that matter beside them
+    ticks   a long: the tick that ends the epoch                   only ticks move the watermark
+    rows    the position                                           only rows emit
+    marks   (tick, is_tick, position); position null in a tick     rows and ticks emit
 
-Epochs compare along the arrival order; a tick is behind all rows that it ends. Per-event emission is rows where nothing
-but the rows' own times matters, and else ticks of one row each. Without a watermark there is one tick, far away.
+Epochs compare along the arrival order; a tick is after all rows that it ends. With per-event emission epochs are rows
+if only the rows' times matter, and otherwise ticks of one row each. Without a watermark the only tick is in the far
+future.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pyspark.sql import types as T
 
 from spark_jobs.pipeline.model import Emit, EmitKind, Pipeline
 
-# Behind every time that a table can hold, and in microseconds still a long.
+# Later than every time that a table can hold, and in microseconds still a long.
 _FAR_MS = 2**50
 
 
@@ -34,7 +35,7 @@ class Axis(StrEnum):
 
 
 def axis(pipeline: Pipeline) -> Axis:
-    """The kind of a pipeline's epochs; of several sources one that is fine enough for all."""
+    """Return the kind of a pipeline's epochs; for several sources, a kind that is fine enough for all of them."""
     if pipeline.is_united:
         return _axis_of_all(pipeline)
     watermark = pipeline.watermark
@@ -57,15 +58,15 @@ def _axis_of_all(pipeline: Pipeline) -> Axis:
 
 
 def are_silenced(pipeline: Pipeline) -> bool:
-    """Whether one of several sources holds all at MIN for ever: it has no watermark, and is never idle."""
+    """Return whether one of several sources holds the watermark at MIN: it has no watermark, and is never idle."""
     return pipeline.is_united and any(watermark.holds_at_min for watermark in pipeline.watermarks)
 
 
 def are_merged(pipeline: Pipeline) -> bool:
-    """Whether the watermark of several sources is told by all that each of them says alone (`channels`).
+    """Return whether the watermark of several sources is merged from partition changes (`union_channels`).
 
-    Otherwise it is the minimum of closed forms (`united`): of sources that are never idle, move by their rows alone,
-    and emit all at rows or all at ticks.
+    Otherwise it is the minimum of closed forms (`union`). These exist for sources that are never idle, follow their
+    rows alone, and emit either all at rows or all at ticks.
     """
     if not pipeline.is_united or are_silenced(pipeline):
         return False
@@ -75,7 +76,7 @@ def are_merged(pipeline: Pipeline) -> bool:
 
 
 def ticks(pipeline: Pipeline) -> Emit:
-    """The ticks as `every` or `every_n`; not for rows."""
+    """Return the ticks as `every` or `every_n`; not for rows."""
     if pipeline.watermark.is_absent or are_silenced(pipeline):
         return Emit(EmitKind.EVERY, interval_ms=_FAR_MS)
     emit = pipeline.watermark.emit
@@ -83,12 +84,12 @@ def ticks(pipeline: Pipeline) -> Emit:
 
 
 def of_row_among_ticks(tick: Column, position: Column) -> Column:
-    """The epoch (marks) of a row before `tick`."""
+    """Return the epoch (marks) of a row before `tick`."""
     return F.struct(tick.alias("tick"), F.lit(False).alias("is_tick"), position.alias("position"))
 
 
 def of_tick(tick: Column, groups: DataFrame, pipeline: Pipeline) -> Column:
-    """The epoch that a tick is in the census `groups`: itself, or with marks the place behind the rows it ends."""
+    """Return the epoch of a tick in the census `groups`: the tick, or with marks a struct that sorts after its rows."""
     if axis(pipeline) is not Axis.MARKS:
         return tick
     kind = cast(T.StructType, groups.schema["first_epoch"].dataType)

@@ -1,7 +1,8 @@
 """Times of a row: every accepted form of a time becomes microseconds since 1970-01-01T00:00:00Z.
 
-Law: `ts_ms = floor(us / 1000)`, also for negative times (rule 1). A time that cannot be read is null, never an error;
-a row without usable times is invalid and says why. Nothing here depends on the session's or the machine's time zone.
+Law: `ts_ms = floor(us / 1000)`, also for negative times (rule 1). A time that cannot be read is null, never an error.
+A row without usable times is invalid and has a reason. Results do not depend on the session's or the machine's time
+zone.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def millis(us: Column) -> Column:
 
 
 def is_valid(event_us: Column, arrival_us: Column | None, source: Source) -> Column:
-    """Whether a row has usable times: where `invalid_reason` is null, and cheaper to ask."""
+    """Return whether a row has usable times: `invalid_reason` is null. Costs less than to compute the reason."""
     if arrival_us is None:
         return event_us.isNotNull() & ~_out_of_range(event_us)
     unusable = event_us.isNull() | arrival_us.isNull() | _out_of_range(event_us)
@@ -61,7 +62,7 @@ def is_valid(event_us: Column, arrival_us: Column | None, source: Source) -> Col
 
 
 def invalid_reason(event_us: Column, arrival_us: Column | None, source: Source) -> Column:
-    """Why a row has no usable time: one of the reference's reasons, or null for a valid row.
+    """Return the reason why a row has no usable time: a reason of `semantics`, or null for a valid row.
 
     Same order of tests as `semantics.rows.event_time`, so that a row with two faults gets the same reason everywhere.
     """
@@ -82,7 +83,7 @@ def _in_future(event_us: Column, arrival_us: Column, source: Source) -> Column:
     if source.future_guard_ms is None:
         return F.lit(False)
     is_clock = arrival_us >= F.lit(rule.ARRIVAL_CLOCK_FLOOR_US)
-    # Asked only of event times within the calendar's range: there the subtraction cannot overflow.
+    # Evaluated only for event times within the calendar's range, so the subtraction cannot overflow.
     return is_clock & (event_us - F.lit(source.future_guard_ms * 1000) > arrival_us)
 
 
@@ -105,20 +106,20 @@ def _text_micros(value: Column, field: TimeField) -> Column:
     pattern = str(field.format)
     if _ZONE_IN_PATTERN.search(re.sub(r"'[^']*'", "", pattern)):
         return F.unix_micros(F.try_to_timestamp(value, F.lit(pattern)))
-    # The declared zone is parsed with the text: otherwise the session's zone would be taken.
+    # The declared zone is parsed with the text: otherwise Spark would use the session's zone.
     zoned = F.concat(value, F.lit(" " + field.timezone))
     return F.unix_micros(F.try_to_timestamp(zoned, F.lit(pattern + " VV")))
 
 
 def _misfit(field: TimeField, kind: T.DataType) -> str:
-    found = kind.simpleString().upper()
+    type_name = kind.simpleString().upper()
     declared = f"unit: {field.unit.value}" if field.unit else f"format: {field.format}" if field.format else "no unit"
     if isinstance(kind, T.NumericType):
-        wanted = "a numeric time needs {column, unit: s|ms|us|ns}"
+        remedy = "a numeric time needs {column, unit: s|ms|us|ns}"
     elif isinstance(kind, T.StringType):
-        wanted = "a text time needs {column, format, timezone}"
+        remedy = "a text time needs {column, format, timezone}"
     elif isinstance(kind, (T.TimestampType, T.TimestampNTZType, T.DateType)):
-        wanted = "a TIMESTAMP or DATE is given by its name alone"
+        remedy = "a TIMESTAMP or DATE is given by its name alone"
     else:
-        wanted = "a time is a TIMESTAMP, a DATE, a number with a unit or a text with a format"
-    return f"'{field.expression}' is {found}, declared with {declared}: {wanted}"
+        remedy = "a time is a TIMESTAMP, a DATE, a number with a unit or a text with a format"
+    return f"'{field.expression}' is {type_name}, declared with {declared}: {remedy}"

@@ -1,4 +1,4 @@
-"""A key is what windows are kept apart by, a tuple of columns; null is a key like any other."""
+"""Keys: the tuple of columns that partitions windows; null is a key like any other."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from spark_jobs.replay.rows.prepare import quoted
 
 
 def key_columns(pipeline: Pipeline) -> list[Column]:
-    """The columns of the key."""
+    """Return the key columns."""
     return [F.col(quoted(name)) for name in pipeline.windows.key]
 
 
-def matching(rows: DataFrame, others: DataFrame, names: Sequence[str]) -> DataFrame:
-    """Those of `rows` whose values under `names` are among those of `others`."""
-    renamed = _apart(others.select(*map(quoted, names)), names)
+def matching(rows: DataFrame, keys: DataFrame, names: Sequence[str]) -> DataFrame:
+    """Return the rows of `rows` whose values in `names` occur in `keys`."""
+    renamed = _apart(keys.select(*map(quoted, names)), names)
     return rows.join(renamed.distinct(), _same(names), "left_semi")
 
 
 def among(rows: DataFrame, few: DataFrame, names: Sequence[str], *, are: bool = True) -> DataFrame:
-    """Those of `rows` whose values under `names` are among those of `few`, or are not; `few` are sent to all tasks."""
+    """Return the rows of `rows` whose values in `names` occur, or do not occur, in `few`, which is broadcast."""
     renamed = _apart(few.select(*map(quoted, names)), names)
     return rows.join(F.broadcast(renamed), _same(names), "left_semi" if are else "left_anti")
 
 
 def beside(left: DataFrame, right: DataFrame, names: Sequence[str]) -> DataFrame:
-    """All of `left`, with what `right` has where `names` are equal; each of these once."""
+    """Return all rows of `left` with the columns of `right` where `names` are equal (left join; nulls are equal)."""
     renamed = _apart(right, names)
     return left.join(renamed, _same(names), "left").drop(*map(_other, range(len(names))))
 

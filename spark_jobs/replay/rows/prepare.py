@@ -1,6 +1,6 @@
-"""Rows made ready for a replay: the source's columns, and beside them each row's times, partition, validity, window.
+"""Prepared rows: the source's columns, and each row's times, partition, validity and window.
 
-One projection, no shuffle: everything later is a filter, a join with the small calendar, or an aggregate on this.
+One projection, no shuffle. All later steps filter, aggregate, or join these rows with the small calendar.
 """
 
 from __future__ import annotations
@@ -21,13 +21,16 @@ from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VER
 
 
 def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """One row a source row, with the columns of `spark_jobs.replay.rows.columns` up to the window.
+    """Return a row for each source row, with the columns of `spark_jobs.replay.rows.columns` up to the window.
 
-    Times of invalid rows are computed too, and mean nothing: that costs less than to ask each time. Raises
-    TimeFieldError for a time column of the wrong type. In commit order `events` also has the columns `_commit_version`
-    and `_commit_timestamp`, as Delta's change data feed gives them; they are no columns of the source. With several
-    sources `events` has the column `source`, and rows of any other name are not read. In the order of offsets rows have
-    no clock before `rounds.placed` gives them one.
+    Times of invalid rows are computed too, without meaning: a test of each row would cost more.
+
+    - In commit order `events` also has `_commit_version` and `_commit_timestamp` of Delta's change data feed. They are
+      no columns of the source.
+    - With several sources `events` has the column `source`; rows with the name of no source are dropped.
+    - In the order of offsets, `rounds.placed` sets the clock later.
+
+    Raises TimeFieldError for a time column of the wrong type.
     """
     if pipeline.sources:
         return _prepared_alone(events, pipeline)
@@ -45,8 +48,9 @@ def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
         }
     )
     event, arrival = F.col(c.EVENT_US), F.col(c.ARRIVAL_US)
-    told = (event, None if arrival_us is None else arrival, source)
-    valid, reason = event_time.is_valid(*told), event_time.invalid_reason(*told)
+    declared_arrival = None if arrival_us is None else arrival
+    valid = event_time.is_valid(event, declared_arrival, source)
+    reason = event_time.invalid_reason(event, declared_arrival, source)
     if order is Order.OFFSET:
         timed = timed.withColumn(c.OFFSET, offset(events, pipeline))
         lacks = F.col(c.OFFSET).isNull()
@@ -77,7 +81,7 @@ def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 
 def _prepared_alone(events: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The rows of several sources, which the column `source` tells apart, each prepared as if its source were alone."""
+    """Return the rows of several sources, each prepared as if its source (column `source`) were the only one."""
     alone = [
         prepare(events.where(F.col(SOURCE) == united.name), pipeline.alone(united)).withColumn(c.SOURCE, F.lit(number))
         for number, united in enumerate(pipeline.sources)
@@ -86,11 +90,11 @@ def _prepared_alone(events: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 
 def offset(events: DataFrame, pipeline: Pipeline) -> Column:
-    """A source row's place in its partition; null where it has none. Raises TimeFieldError unless it is an integer."""
+    """Return the offset of a source row; null where the row has none. Raises TimeFieldError if it is no integer."""
     declared = pipeline.source.offset
     if declared is None:
         raise event_time.TimeFieldError(
-            "asked for a replay in the order of offsets, found no source.offset; declare it"
+            "source.offset: not declared. A replay in the order of offsets needs it: declare it"
         )
     kind = events.select(F.expr(declared).alias("offset")).schema[0].dataType
     if not isinstance(kind, T.IntegralType):
@@ -103,31 +107,31 @@ def _committed(events: DataFrame) -> DataFrame:
     missing = sorted({COMMIT_VERSION, COMMIT_TIMESTAMP} - set(events.columns))
     if missing:
         raise event_time.TimeFieldError(
-            f"asked for a replay in commit order, found no column {' and no '.join(missing)}: "
-            "read the events from Delta's change data feed"
+            f"no column {' and no '.join(missing)}: a replay in commit order needs it. "
+            "Read the events from Delta's change data feed"
         )
-    told = {c.COMMIT_VERSION: F.col(COMMIT_VERSION).cast("long"), c.COMMIT_US: F.unix_micros(COMMIT_TIMESTAMP)}
-    return events.withColumns(told).drop(COMMIT_VERSION, COMMIT_TIMESTAMP)
+    commits = {c.COMMIT_VERSION: F.col(COMMIT_VERSION).cast("long"), c.COMMIT_US: F.unix_micros(COMMIT_TIMESTAMP)}
+    return events.withColumns(commits).drop(COMMIT_VERSION, COMMIT_TIMESTAMP)
 
 
 def moves_watermark(pipeline: Pipeline) -> Column:
-    """Whether a prepared row moves the watermark and takes a position in the arrival order."""
+    """Return whether a prepared row moves the watermark and takes a position in the arrival order."""
     valid = F.col(c.VALID)
     return valid if pipeline.filtered_rows_move_watermark else valid & F.col(c.KEPT)
 
 
 def fills_windows() -> Column:
-    """Whether a prepared row belongs into a window, if it is not too late."""
+    """Return whether a prepared row belongs to a window, if it is not too late."""
     return F.col(c.VALID) & F.col(c.KEPT)
 
 
 def source_columns(prepared: DataFrame) -> list[str]:
-    """The source's own columns of prepared rows."""
+    """Return the source's own columns of prepared rows."""
     return [name for name in prepared.columns if not name.startswith(c.PREFIX)]
 
 
 def partition_label(columns: tuple[str, ...]) -> Column:
-    """The source partition as text: its values joined by '|', 'null' for a null, '' where there is one partition."""
+    """Return the source partition as text: its values joined by '|'; 'null' for a null, '' for a single partition."""
     if not columns:
         return F.lit("")
     texts = [F.coalesce(F.col(quoted(name)).cast("string"), F.lit("null")) for name in columns]
@@ -140,5 +144,5 @@ def declared_labels(pipeline: Pipeline) -> list[str]:
 
 
 def quoted(name: str) -> str:
-    """A column's name such that dots and blanks in it are part of the name."""
+    """Return a column's name in backticks, so that dots and blanks are part of the name."""
     return "`" + name.replace("`", "``") + "`"

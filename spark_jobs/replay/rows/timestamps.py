@@ -1,6 +1,6 @@
 """Milliseconds as the TIMESTAMPs of the published tables (UTC).
 
-MIN, no watermark yet, is null; MAX, the end of the input, is 9999-12-31T23:59:59.999Z, the last that Python can hold.
+MIN (no watermark yet) is null. MAX (the end of the input) is 9999-12-31T23:59:59.999Z, Python's last millisecond.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def from_millis(ms: Column) -> Column:
 
 
 def end_of_input() -> Column:
-    """What stands for the watermark MAX."""
+    """Return the TIMESTAMP of the watermark MAX."""
     return F.timestamp_millis(F.lit(END_OF_INPUT_MS))
 
 
@@ -30,5 +30,5 @@ def literal_millis(moment: datetime) -> int:
 
 
 def moment(ms: int) -> datetime:
-    """The aware datetime of milliseconds."""
+    """Return the aware datetime of milliseconds."""
     return _EPOCH + timedelta(milliseconds=ms)

@@ -5,13 +5,16 @@ Law, with period = size for tumbling windows and the slide for sliding ones (rul
     oldest, oldest + period, ..., newest       newest = ts - floorMod(ts - offset, period)
                                                oldest = newest of (ts - size), + period
 
-An instant between two windows, where the slide is longer than the size, has none: its `oldest` is after its `newest`.
-A window slice is a stretch in which every instant has the same windows. With size = q * slide + r, 0 <= r < slide, the
-slices are `[s, s + r)` with q + 1 windows and `[s + r, s + slide)` with q, for every s on the grid; with r = 0 the
-second alone. All in milliseconds. `pmod` is floorMod: never negative, so windows before 1970 are right too.
+If the slide is longer than the size, an instant between two windows has none: its `oldest` is after its `newest`.
+All values are milliseconds. `pmod` is floorMod, so windows before 1970 are right too.
 
-For sessions a row brings the window `[ts, ts + gap)` (rule 44); what becomes of it is in
-`replay.sessions.session_components`.
+A window slice is a stretch in which every instant has the same windows. With size = q * slide + r and 0 <= r < slide,
+each start s of the grid has two slices. The first is empty for r = 0:
+
+    [s, s + r)         q + 1 windows
+    [s + r, s + slide) q windows
+
+For sessions a row adds the window `[ts, ts + gap)` (rule 44), which `replay.sessions.session_components` merges.
 """
 
 from __future__ import annotations
@@ -45,7 +48,7 @@ def oldest_ms(ts_ms: Column, windows: Windows) -> Column:
 def slice_ms(ts_ms: Column, windows: Windows) -> Column:
     """Start of the window slice that holds `ts_ms`: itself an instant with the windows of the whole slice.
 
-    Null for sessions: each is its key's own, and time has no windows to count by.
+    Null for sessions: their windows differ by key, so event time has no slices.
     """
     if windows.is_session:
         return F.lit(None).cast("long")
@@ -62,7 +65,7 @@ def starts_ms(oldest: Column, newest: Column, windows: Windows) -> Column:
 
 
 def count_between(oldest: Column, newest: Column, windows: Windows) -> Column:
-    """How many windows start from `oldest` to `newest`, both of them starts."""
+    """Return the number of windows that start from `oldest` to `newest`, two window starts."""
     period = F.lit(windows.period_ms)
     return F.greatest(F.call_function("div", newest - oldest, period) + F.lit(1), F.lit(0))
 
@@ -73,12 +76,12 @@ def length_ms(windows: Windows) -> int:
 
 
 def last_ms(window_ms: Column, windows: Windows) -> Column:
-    """The last millisecond of the window that starts at `window_ms`: the watermark that fires it."""
+    """Return the last millisecond of the window that starts at `window_ms`: the watermark that fires it."""
     return window_ms + F.lit(windows.size_ms - 1)
 
 
 def cleanup_ms(window_ms: Column, windows: Windows) -> Column:
-    """The watermark that ends the window's state (rule 50)."""
+    """Return the watermark that ends the window's state (rule 50)."""
     return last_ms(window_ms, windows) + F.lit(_lateness_ms(windows))
 
 
@@ -93,7 +96,7 @@ def latest_with_cleanup_ms(watermark_ms: Column, windows: Windows) -> Column:
 
 
 def latest_reported_ms(watermark_ms: Column, windows: Windows) -> Column:
-    """The latest instant that is reported as too late if no window took it: `ts + lateness <= watermark` (rule 53)."""
+    """Return the latest event time of a too late row that is reported: `ts + lateness <= watermark` (rule 53)."""
     return watermark_ms - F.lit(_lateness_ms(windows))
 
 

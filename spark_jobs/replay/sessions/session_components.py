@@ -1,14 +1,15 @@
-"""Sessions on columns: cut where rows of a key lie apart, at once where nothing went wrong, scanned where it did.
+"""Session components: rows of a key between gaps. A clean component is one pane; the others are scanned.
 
-Law (semantics page, B6): sort a key's rows by event time and cut where the distance is greater than the gap; windows of
-different components never meet. With W(r) the watermark before row r, a component is clean iff
+Law (semantics B6): sort a key's rows by event time and cut where the distance is greater than the gap. Windows of
+different components never overlap. With W(r) the watermark before row r, a component is clean iff
 
-    W(b) < a.ts + gap - 1    for every row b and the row a before it; of the first row, a = b
+    W(b) < a.ts + gap - 1    for every row b and the row a before it; for the first row, a = b
 
-for then no window of its rows had fired before the next one reached it, and it is exactly one on-time pane,
-`[first ts, last ts + gap)`. The rows of all other components are scanned in arrival order
-(`replay.sessions.session_scan`). Any watermark above W(r) in its place finds more components unclean, and changes no
-result; where an aggregate asks for its firing, and with another trigger than the default, all are said to be.
+In a clean component no window fires before the next row merges with it, so the component is exactly one on-time pane,
+`[first ts, last ts + gap)`. The rows of all other components are scanned in arrival order (`session_scan`).
+
+Any watermark above W(r) in its place makes more components unclean, and changes no result. All components are unclean
+if an aggregate uses a pane column, and with another trigger than the default.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from spark_jobs.replay.rows.keys import key_columns
 from spark_jobs.replay.watermark import timeline
 from spark_jobs.replay.windows import lateness
 
-LAST_TS_MS = c.PREFIX + "last_ts_ms"  # of a component: its newest event time
+LAST_TS_MS = c.PREFIX + "last_ts_ms"  # last event time of a component
 UNCLEAN = c.PREFIX + "unclean"  # of a component: whether it has to be scanned
 
 _BEFORE, _CUT = c.PREFIX + "before_ms", c.PREFIX + "cut"
@@ -35,25 +36,27 @@ _BROADCAST = 200_000
 
 
 def components(rows: DataFrame, before: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The components of all keys: key columns, `WINDOW_MS` (first event time), `LAST_TS_MS`, `UNCLEAN`, aggregates.
+    """Return the components: key columns, `WINDOW_MS` (first event time), `LAST_TS_MS`, `UNCLEAN`, aggregates.
 
-    `rows` are the prepared rows that fill windows, with epoch; `before` is `timeline.before`. The rows are sorted
-    within their key: one shuffle, the only one of all events.
+    `rows` are the prepared rows that fill windows, with epoch; `before` is `timeline.before`. Rows are sorted within
+    their key, in the only shuffle of all events.
     """
     gap = F.lit(pipeline.windows.gap_ms)
     started = _started(timeline.judged(rows, before, pipeline), pipeline)
     nearest = F.coalesce(_CUT, _BEFORE)
     fired_before = lateness.is_complete(F.col(c.WATERMARK_MS), nearest + gap - F.lit(1))
     together = started.groupBy(*key_columns(pipeline), c.WINDOW_MS)
-    if pane_columns.asked(rows.columns, pipeline):
-        return together.agg(F.max(c.TS_MS).alias(LAST_TS_MS), F.lit(True).alias(UNCLEAN), *_untold(rows, pipeline))
+    if pane_columns.requested(rows.columns, pipeline):
+        return together.agg(
+            F.max(c.TS_MS).alias(LAST_TS_MS), F.lit(True).alias(UNCLEAN), *_null_aggregates(rows, pipeline)
+        )
     waits = pipeline.windows.trigger.is_default
     scanned = fired_before if waits else F.lit(True)
     return together.agg(F.max(c.TS_MS).alias(LAST_TS_MS), F.max(scanned).alias(UNCLEAN), *aggregated(pipeline))
 
 
 def _started(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """`rows` with the start of their component as `WINDOW_MS`; `_CUT` is null in all rows but its first."""
+    """Return `rows` with the start of their component as `WINDOW_MS`; `_CUT` is null in all but its first row."""
     ts = F.col(c.TS_MS)
     by_key = Window.partitionBy(*(key_columns(pipeline) or [F.lit(0)])).orderBy(c.TS_MS)
     beside = rows.withColumn(_BEFORE, F.lag(c.TS_MS).over(by_key))
@@ -63,47 +66,47 @@ def _started(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 
 def retold(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """`components` of aggregates that ask for their firing, as if the end of the input had fired all rows of each.
+    """Return `components` for aggregates that use pane columns, as if the end of the input fired each component.
 
     `rows` are prepared and fill windows; they need no epoch.
     """
     together = Window.partitionBy(*key_columns(pipeline), c.WINDOW_MS)
     ended = _started(rows, pipeline).withColumn(LAST_TS_MS, F.max(c.TS_MS).over(together))
     length_ms = F.col(LAST_TS_MS) + F.lit(pipeline.windows.gap_ms) - F.col(c.WINDOW_MS)
-    told = pane_columns.beside(
-        ended, pane_columns.told(F.col(c.WINDOW_MS), length_ms, timestamps.end_of_input()), pipeline
+    with_values = pane_columns.with_values(
+        ended, pane_columns.values(F.col(c.WINDOW_MS), length_ms, timestamps.end_of_input()), pipeline
     )
-    asked = pane_columns.asked(rows.columns, pipeline)
-    found = told.groupBy(*key_columns(pipeline), c.WINDOW_MS, LAST_TS_MS, *asked).agg(*aggregated(pipeline))
-    return found.drop(*asked).withColumn(UNCLEAN, F.lit(True))
+    requested = pane_columns.requested(rows.columns, pipeline)
+    grouped = with_values.groupBy(*key_columns(pipeline), c.WINDOW_MS, LAST_TS_MS, *requested)
+    return grouped.agg(*aggregated(pipeline)).drop(*requested).withColumn(UNCLEAN, F.lit(True))
 
 
-def _untold(rows: DataFrame, pipeline: Pipeline) -> list[Column]:
-    """The columns of `aggregated`, of their types, where none of them can be told before the firing."""
+def _null_aggregates(rows: DataFrame, pipeline: Pipeline) -> list[Column]:
+    """Return the columns of `aggregated` as typed nulls, for aggregates that are computed at the firing."""
     columns = aggregated(pipeline)
     kinds = pane_columns.grouped(rows, pipeline).agg(*columns).schema.fields[-len(columns) :]
     return [F.first(F.lit(None).cast(kind.dataType)).alias(kind.name) for kind in kinds]
 
 
 def unclean(components: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The components that have to be scanned: key columns, `WINDOW_MS`, `LAST_TS_MS`, numbered by `COMPONENT`."""
-    # One partition for this window: a row a component with late rows.
+    """Return the unclean components: key columns, `WINDOW_MS`, `LAST_TS_MS`, numbered by `COMPONENT`."""
+    # One partition for this window: a row an unclean component.
     in_order = Window.partitionBy(F.lit(0)).orderBy(*key_columns(pipeline), c.WINDOW_MS)
-    found = components.where(UNCLEAN).select(*key_columns(pipeline), c.WINDOW_MS, LAST_TS_MS)
-    return found.withColumn(c.COMPONENT, F.row_number().over(in_order).cast("long"))
+    to_scan = components.where(UNCLEAN).select(*key_columns(pipeline), c.WINDOW_MS, LAST_TS_MS)
+    return to_scan.withColumn(c.COMPONENT, F.row_number().over(in_order).cast("long"))
 
 
 def rows_of(unclean: DataFrame, rows: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The `rows` of the components `unclean`, with `COMPONENT` and `POSITION`; prepared, filling windows, with epoch.
+    """Return the `rows` of the components `unclean`, with `COMPONENT` and `POSITION`.
 
-    `unclean` should be stored: its extent is looked at first, in a small job. The events are read again, and not
-    shuffled while these components are few.
+    `rows` are prepared, fill windows and have an epoch. `unclean` should be stored: a small job reads its extent first.
+    The events are read again, without a shuffle while these components are few.
     """
     count, total = unclean.agg(F.count("*"), F.sum(F.col(LAST_TS_MS) - F.col(c.WINDOW_MS))).collect()[0]
     if not count:
         none = rows.withColumn(c.COMPONENT, F.lit(None).cast("long")).limit(0)
         return none.withColumn(c.POSITION, arrival_order.position(rows, pipeline))
-    # Cells as long as a component on average: a component lies in two or three, and a cell holds few.
+    # A cell is as long as an average component: a component lies in two or three cells, and a cell has few components.
     width = max(1, total // count, pipeline.windows.gap_ms)
     names = [f"{c.PREFIX}key_{i}" for i in range(len(pipeline.windows.key))]
     ranges = unclean.select(
@@ -116,11 +119,11 @@ def rows_of(unclean: DataFrame, rows: DataFrame, pipeline: Pipeline) -> DataFram
     near = ranges.withColumn(_CELL, F.explode(cells))
     same = [column.eqNullSafe(F.col(name)) for column, name in zip(key_columns(pipeline), names, strict=True)]
     inside = (F.col(c.TS_MS) >= F.col(_FIRST)) & (F.col(c.TS_MS) <= F.col(_LAST))
-    found = rows.join(
+    matched = rows.join(
         F.broadcast(near) if count <= _BROADCAST else near,
         [_cell(F.col(c.TS_MS), width) == F.col(_CELL), *same, inside],
     ).drop(*names, _FIRST, _LAST, _CELL)
-    return found.withColumn(c.POSITION, arrival_order.position(rows, pipeline))
+    return matched.withColumn(c.POSITION, arrival_order.position(rows, pipeline))
 
 
 def _cell(ms: Column, width: int) -> Column:

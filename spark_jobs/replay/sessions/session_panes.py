@@ -1,13 +1,13 @@
-"""Panes of sessions: one of each clean component, and those that the scan found in the others.
+"""Panes of sessions: one for each clean component, and those of the scan for unclean components.
 
-Law: a clean component's pane is on time and the only one of its session. Of the others, pane p holds
+Law: a clean component's pane is on time and the only pane of its session. In other components, pane p contains
 
-    accumulating   the rows whose slot lies in [first_slot, slot] of p      (all that it goes on from, too)
-    discarding     the rows whose slot is that of p
+    accumulating   the rows whose slot lies in [first_slot, slot] of p      (also rows of panes that p continues)
+    discarding     the rows with the slot of p
 
-It fires with the row that fired it, or when the watermark reaches its instant, by default the end of its session. With
-another trigger no component is clean. `window_results` holds the panes that no later pane goes on from: the latest of
-each session, but of none that another has swallowed.
+A pane is fired by a row, or when the watermark reaches its instant, by default the end of its session. With another
+trigger no component is clean. `window_results` contains the panes that no later pane continues: the latest pane of each
+session, without sessions that were merged into another.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _PANE = (_END_MS, _INDEX, _TIMING, t.FIRED_US, t.FIRED_WATERMARK)
 def clean_panes(
     components: DataFrame, timeline: DataFrame, groups: DataFrame, pipeline: Pipeline, *, until_us: int | None = None
 ) -> DataFrame:
-    """The one pane of every clean component that has fired: the columns of `panes`.
+    """Return the one pane of every clean component that has fired: the columns of `panes`.
 
     `components` is `session_components.components`, `timeline` the stored `timeline.advances`, `groups` the census
     groups that move the watermark.
@@ -53,9 +53,10 @@ def clean_panes(
 def firings(
     scanned: DataFrame, timeline: DataFrame, groups: DataFrame, pipeline: Pipeline, *, until_us: int | None = None
 ) -> DataFrame:
-    """The panes of unclean components that have fired, without their rows; `scanned` is `session_scan.scanned`, stored.
+    """Return the panes of unclean components that have fired, without their rows.
 
-    A row is a pane: `COMPONENT`, `SLOT`, `NEXT_SLOT`, its window, number, timing, clock and watermark.
+    A row is a pane: `COMPONENT`, `SLOT`, `NEXT_SLOT`, its window, index, timing, clock and watermark. `scanned` is
+    `session_scan.scanned` and should be stored.
     """
     timings = F.array(*(F.lit(timing.value) for timing in session_scan.TIMINGS))
     panes = scanned.where("first_slot is not null").select(
@@ -79,18 +80,18 @@ def firings(
 
 
 def scanned_panes(firings: DataFrame, ranked: DataFrame, scanned: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The panes of unclean components: the columns of `panes`, and `COMPONENT`, `FIRST_SLOT`, `SLOT`, `NEXT_SLOT`.
+    """Return the panes of unclean components: columns of `panes`, and `COMPONENT`, `FIRST_SLOT`, `SLOT`, `NEXT_SLOT`.
 
-    `ranked` is `session_scan.ranked`: its rows are aggregated once for each pane that shows them.
+    `ranked` is `session_scan.ranked`: its rows are aggregated once for each pane that contains them.
     """
-    shown = scanned.where("rank is not null and slot is not null").select(
+    slots = scanned.where("rank is not null and slot is not null").select(
         F.col("component").alias(c.COMPONENT), F.col("rank").alias(c.RANK), F.col("slot").alias(SLOT)
     )
-    rows = ranked.join(shown, [c.COMPONENT, c.RANK]).drop(c.WINDOW_MS, c.WATERMARK_MS)
+    rows = ranked.join(slots, [c.COMPONENT, c.RANK]).drop(c.WINDOW_MS, c.WATERMARK_MS)
     renamed = {c.COMPONENT: _OF + "component", SLOT: _OF + "slot"}
     slot, of_slot = F.col(SLOT), F.col(_OF + "slot")
-    held = (slot == of_slot) if pipeline.windows.discards else (slot >= F.col(FIRST_SLOT)) & (slot <= of_slot)
-    pairs = rows.join(firings.withColumnsRenamed(renamed), (F.col(c.COMPONENT) == F.col(_OF + "component")) & held)
+    in_pane = (slot == of_slot) if pipeline.windows.discards else (slot >= F.col(FIRST_SLOT)) & (slot <= of_slot)
+    pairs = rows.join(firings.withColumnsRenamed(renamed), (F.col(c.COMPONENT) == F.col(_OF + "component")) & in_pane)
     of_pane = [
         F.col(c.COMPONENT),
         of_slot.alias(SLOT),
@@ -99,61 +100,61 @@ def scanned_panes(firings: DataFrame, ranked: DataFrame, scanned: DataFrame, pip
         F.col(c.WINDOW_MS),
         *map(F.col, _PANE),
     ]
-    asked = pane_columns.asked((name for name in rows.columns if not name.startswith(c.PREFIX)), pipeline)
+    requested = pane_columns.requested((name for name in rows.columns if not name.startswith(c.PREFIX)), pipeline)
     length_ms = F.col(_END_MS) - F.col(c.WINDOW_MS)
-    told = pane_columns.told(F.col(c.WINDOW_MS), length_ms, F.col(t.FIRED_WATERMARK))
-    beside = pane_columns.beside(pairs.drop(SLOT), told, pipeline)
-    panes = beside.groupBy(*key_columns(pipeline), *of_pane, *asked).agg(*aggregated(pipeline))
+    values = pane_columns.values(F.col(c.WINDOW_MS), length_ms, F.col(t.FIRED_WATERMARK))
+    beside = pane_columns.with_values(pairs.drop(SLOT), values, pipeline)
+    panes = beside.groupBy(*key_columns(pipeline), *of_pane, *requested).agg(*aggregated(pipeline))
     return _contract(panes, pipeline, c.COMPONENT, FIRST_SLOT, SLOT, NEXT_SLOT)
 
 
 def latest(panes: DataFrame) -> DataFrame:
-    """Those of `scanned_panes` that no other goes on from."""
+    """Return the panes of `scanned_panes` that no other pane continues."""
     going_on = panes.select(F.col(c.COMPONENT).alias(_OF + "component"), F.col(SLOT).alias(_OF + "slot"))
     return panes.join(going_on, _followed(), "left_anti")
 
 
-def rows_in(panes: DataFrame, told: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The rows of `told`, those of `session_scan.scanned` that are rows, once for each of `panes` that shows them."""
+def rows_in(panes: DataFrame, scanned_rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Return `scanned_rows`, the rows in `session_scan.scanned`, once for each of `panes` that contains them."""
     slot = F.col("slot")
-    held = slot == F.col(SLOT) if pipeline.windows.discards else (slot >= F.col(FIRST_SLOT)) & (slot <= F.col(SLOT))
-    return told.join(panes, (F.col("component") == F.col(c.COMPONENT)) & held)
+    in_pane = slot == F.col(SLOT) if pipeline.windows.discards else (slot >= F.col(FIRST_SLOT)) & (slot <= F.col(SLOT))
+    return scanned_rows.join(panes, (F.col("component") == F.col(c.COMPONENT)) & in_pane)
 
 
 def retracted(scanned: DataFrame) -> DataFrame:
-    """The retractions of `scanned_panes`: of each that a later one, which has fired, goes on from."""
+    """Return the retractions of `scanned_panes`: for each pane that a later, fired pane continues."""
     following = scanned.select(
         F.col(c.COMPONENT).alias(_OF + "component"),
         F.col(SLOT).alias(_OF + "slot"),
         F.struct("fired_at", "watermark").alias(_OF + "moment"),
     )
-    both = scanned.join(following, _followed())
+    followed = scanned.join(following, _followed())
     names = [name for name in scanned.columns if not name.startswith(c.PREFIX)]
-    return retractions.withdrawn(both, F.col(_OF + "moment"), names)
+    return retractions.withdrawn(followed, F.col(_OF + "moment"), names)
 
 
 def too_late_rows(ranked: DataFrame, scanned: DataFrame) -> DataFrame:
-    """The rows that no session took, as `late_events.late_events` reads them."""
-    missed = scanned.where("first_slot is null and is_late is null").select(
+    """Return the rows that no session accepted, as `late_events.late_events` reads them."""
+    too_late = scanned.where("first_slot is null and is_late is null").select(
         F.col("component").alias(c.COMPONENT), F.col("rank").alias(c.RANK)
     )
-    return ranked.join(missed, [c.COMPONENT, c.RANK], "left_semi").withColumn(c.TOO_LATE, F.lit(True))
+    return ranked.join(too_late, [c.COMPONENT, c.RANK], "left_semi").withColumn(c.TOO_LATE, F.lit(True))
 
 
 def window_results(clean: DataFrame, scanned: DataFrame, too_late: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The latest pane of every session: the columns of `window_results`.
+    """Return the latest pane of every session: the columns of `window_results`.
 
-    `clean` is `clean_panes`, `scanned` is `scanned_panes`, `too_late` is `too_late_rows`; the last two are few. A row
-    that came too late is counted with the session that is exactly its own window.
+    `clean` is `clean_panes`, `scanned` is `scanned_panes`, `too_late` is `too_late_rows`; the last two have few rows. A
+    too late row is counted in the session that equals the row's window.
     """
     own = too_late.groupBy(
         c.COMPONENT,
         timestamps.from_millis(F.col(c.WINDOW_MS)).alias("window_start"),
         timestamps.from_millis(F.col(c.WINDOW_MS) + F.lit(pipeline.windows.gap_ms)).alias("window_end"),
     ).agg(F.count("*").alias("too_late_count"))
-    missed = latest(scanned).join(own, [c.COMPONENT, "window_start", "window_end"], "left")
+    counted = latest(scanned).join(own, [c.COMPONENT, "window_start", "window_end"], "left")
     none = clean.withColumn("too_late_count", F.lit(0).cast("long"))
-    return _results(none, pipeline).unionByName(_results(missed, pipeline))
+    return _results(none, pipeline).unionByName(_results(counted, pipeline))
 
 
 def _followed() -> Column:

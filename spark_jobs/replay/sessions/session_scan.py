@@ -1,14 +1,16 @@
-"""Merging is what no closed form tells: rows of unclean components, scanned in arrival order by the session operator.
+"""The session scan: the session operator processes the rows of unclean components in arrival order.
 
-The operator is the reference's own (`semantics.sessions.session_operator`), one a component, row after row in a Python
-worker (rule 88): it says which rows are late or too late, and which pane shows a row first. What a pane shows besides
-follows from the panes that it goes on from. Panes are numbered by slots such that
+The operator is that of `semantics.sessions.session_operator` (rule 88), one for each component, in a Python worker. It
+determines which rows are late or too late, and which pane contains a row first. A pane also contains the rows of the
+panes that it continues. Panes are numbered by slots such that
 
-    a pane and all that it goes on from have the slots [first_slot, slot]
+    a pane and all panes that it continues have the slots [first_slot, slot]
 
-so an accumulating pane holds the rows whose slot lies in there, a discarding one those of its own slot, and what a pane
-aggregates is Spark's again. A pane that the watermark fires does so at the first advance that reaches its `fires_ms`:
-the instant of its timer or, of one that was set in the past, any watermark above the one at which it was set.
+An accumulating pane has the rows whose slot lies in this range, a discarding pane the rows of its slot. Spark computes
+the aggregates.
+
+A pane that the watermark fires does so at the first advance that reaches its `fires_ms`. That is the instant of its
+timer. For a timer that was set in the past, it is any watermark above the watermark at that time.
 """
 
 from __future__ import annotations
@@ -38,10 +40,11 @@ if TYPE_CHECKING:
 _READ = (c.COMPONENT, c.RANK, c.TS_MS, c.WATERMARK_MS, c.CLOCK_US)
 _ROWS_A_BATCH = 10_000
 
-#: What the scan says, a row a pane and a row a row: a row has `rank`, `slot` (null: no pane shows it) and `is_late` (0
-#: or 1; null: too late), a pane has `first_slot` and all behind it up to `fires_ms`; `next_slot` (null: none) is the
-#: pane that goes on from it, `row_us` and `row_watermark_ms` are those of the row that fires it, null if none does, and
-#: `timing` is its place in `TIMINGS`.
+#: The result of the scan has a row for each pane and for each source row.
+#:
+#: - A source row has `rank`, `slot` (null: in no pane) and `is_late` (0 or 1; null: too late).
+#: - A pane has `first_slot` and the columns up to `fires_ms`. `next_slot` is the pane that continues it (null: none),
+#:   `row_us` and `row_watermark_ms` are those of the row that fires it (null: none), `timing` is an index of `TIMINGS`.
 SCANNED = T.StructType(
     [
         T.StructField("component", T.LongType(), nullable=False),
@@ -65,7 +68,7 @@ TIMINGS = tuple(Timing)
 
 
 class ScannedRow(NamedTuple):
-    """A row as the scan reads it; the watermark is the one before it, None for MIN."""
+    """A row that the scan reads; `watermark` is the watermark before the row, None for MIN."""
 
     component: int
     rank: int
@@ -74,7 +77,7 @@ class ScannedRow(NamedTuple):
     clock_us: int
 
 
-Told = tuple[int | None, ...]
+ScanResult = tuple[int | None, ...]
 _Pane = Pane[tuple[()], ScannedRow]
 
 
@@ -85,26 +88,26 @@ def ranked(rows: DataFrame) -> DataFrame:
 
 
 def scanned(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """What the session operator says of `rows` (`ranked`): the columns of `SCANNED`."""
+    """Return the result of the session operator for `rows` (`ranked`): the columns of `SCANNED`."""
     scan = _scanner(pipeline.windows)
     in_order = rows.select(*_READ).repartition(c.COMPONENT).sortWithinPartitions(c.COMPONENT, c.RANK)
     return in_order.mapInArrow(scan, SCANNED)
 
 
-def scan(rows: Iterable[ScannedRow], declared: Windows) -> Iterator[Told]:
-    """Scan the rows of one component in arrival order; gives rows of `SCANNED`."""
+def scan(rows: Iterable[ScannedRow], declared: Windows) -> Iterator[ScanResult]:
+    """Scan the rows of one component in arrival order; yields rows of `SCANNED`."""
     operator = _operator(declared)
     panes: list[_Pane] = []
-    # By the pane's number: the row that fired it, or the watermark behind which the timeline is asked for its instant.
+    # By the pane's number: the row that fired it, or the watermark above which it fires.
     by_row: dict[int, ScannedRow] = {}
-    behind: dict[int, int] = {}
+    set_at: dict[int, int] = {}
     unseen: dict[int, int] = {}
     component = 0
 
     def advance(watermark: int) -> None:
         before = operator.watermark
         fired = operator.on_watermark(watermark)
-        behind.update(dict.fromkeys(range(len(panes), len(panes) + len(fired)), before))
+        set_at.update(dict.fromkeys(range(len(panes), len(panes) + len(fired)), before))
         panes.extend(fired)
 
     for row in rows:
@@ -120,7 +123,7 @@ def scan(rows: Iterable[ScannedRow], declared: Windows) -> Iterator[Told]:
             if verdict.pane is not None:
                 by_row[len(panes)] = row
                 panes.append(verdict.pane)
-    # Nothing merges any more: whatever fires the rest, and whether, is the timeline's to say.
+    # No session merges any more: the timeline determines whether and when the remaining panes fire.
     advance(MAX)
     following = _following(panes)
     slots = _slots(following)
@@ -137,7 +140,7 @@ def scan(rows: Iterable[ScannedRow], declared: Windows) -> Iterator[Told]:
             None if fired_by is None else fired_by.clock_us,
             None if fired_by is None else fired_by.watermark,
             TIMINGS.index(pane.timing),
-            None if pane.instant is None else max(pane.instant, behind[i] + 1),
+            None if pane.instant is None else max(pane.instant, set_at[i] + 1),
             None,
         )
         for row in pane.rows:
@@ -147,7 +150,7 @@ def scan(rows: Iterable[ScannedRow], declared: Windows) -> Iterator[Told]:
 
 
 def _operator(declared: Windows) -> SessionOperator[tuple[()], ScannedRow]:
-    """The operator, discarding whatever the pipeline says: a row is then in the one pane that shows it first."""
+    """Return the operator, always discarding: each row is then in one pane, the first that contains it."""
     return SessionOperator(
         declared.gap_ms,
         allowed_lateness_ms=declared.lateness_ms,
@@ -158,7 +161,7 @@ def _operator(declared: Windows) -> SessionOperator[tuple[()], ScannedRow]:
 
 
 def _following(panes: list[_Pane]) -> list[int | None]:
-    """For each pane, the number of the one that goes on from it: its window's next, or the absorbing session's."""
+    """Return for each pane the number of the pane that continues it: of its window, or of the merged session."""
     following: list[int | None] = [None] * len(panes)
     latest: dict[TimeWindow, int] = {}
     for i, pane in enumerate(panes):
@@ -171,12 +174,12 @@ def _following(panes: list[_Pane]) -> list[int | None]:
 
 
 def _slots(following: list[int | None]) -> list[tuple[int, int]]:
-    """For each pane `(first_slot, slot)`; a pane comes after all that it goes on from, which lie next to each other."""
+    """Return `(first_slot, slot)` of each pane; the panes that a pane continues have neighbouring slots before it."""
     sizes = [1] * len(following)
     for i, after in enumerate(following):
         if after is not None:
             sizes[after] += sizes[i]
-    # A pane's free slots, from the first one on, go to those that it goes on from.
+    # The free slots of a pane, in order, go to the panes that it continues.
     slots = [(0, 0)] * len(following)
     free = [0] * len(following)
     outermost = 0
@@ -196,16 +199,16 @@ def _scanner(declared: Windows) -> Callable[[Iterable[RecordBatch]], Iterator[Re
     def scanner(batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
         rows = chain.from_iterable(zip(*batch.to_pydict().values(), strict=True) for batch in batches)
         of_component = groupby(map(ScannedRow._make, rows), key=itemgetter(0))
-        told = chain.from_iterable(scan(group, declared) for _, group in of_component)
-        return _batches(told)
+        results = chain.from_iterable(scan(group, declared) for _, group in of_component)
+        return _batches(results)
 
     return scanner
 
 
-def _batches(told: Iterator[Told]) -> Iterator[RecordBatch]:
+def _batches(results: Iterator[ScanResult]) -> Iterator[RecordBatch]:
     import pyarrow as pa
 
     schema = pa.schema([(field.name, pa.int64()) for field in SCANNED])
-    while rows := list(islice(told, _ROWS_A_BATCH)):
+    while rows := list(islice(results, _ROWS_A_BATCH)):
         arrays = [pa.array(column, pa.int64()) for column in zip(*rows, strict=True)]
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)

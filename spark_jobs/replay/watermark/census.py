@@ -1,8 +1,8 @@
 """The census: rows counted by source partition, epoch and window slice, with the highest event time of each group.
 
 One pass over the three or four columns that time depends on; all that follows about watermarks reads this small table.
-Where rows are epochs (`epochs`), an epoch would be no summary: there the groups are stretches of the clock, or lie
-between two ticks, and the first epoch at which a candidate passes a window (semantics page, B4) is kept beside them.
+Where rows are epochs (`epochs`), a group by epoch would not reduce the rows. Groups are then stretches of the clock, or
+lie between two ticks. `first_epoch` is the first epoch at which their candidate passes a window (semantics B4).
 """
 
 from __future__ import annotations
@@ -23,14 +23,22 @@ FIRE_CELL, CLOSE_CELL = "fire_cell_ms", "close_cell_ms"
 
 
 def census(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """Groups of `rows` (prepared, with epoch).
+    """Return the groups of `rows` (prepared, with epoch), a row a group.
 
-    A row is a group: `reason` (null: valid), `kept`, `SOURCE` (only of several), `partition`, `bucket` (epoch, or
-    stretch of the clock; null: no place in the arrival order), `slice_ms` and `window_ms` (start of the window slice
-    and of its newest window; null: invalid, or sessions), `fire_cell_ms` and `close_cell_ms` (start of the latest
-    window that the group's candidate fires and closes; null: it has none; absent for sessions, which have `is_marked`
-    instead where rows emit among ticks: whether the group's rows have a candidate), `first_epoch` (the
-    group's first), `max_ts_ms`, `candidate_ms` (only where rows carry candidates), `last_clock_us`, `row_count`.
+    Columns:
+
+    - `reason`: null for valid rows
+    - `kept`
+    - `SOURCE`: only with several sources
+    - `partition`
+    - `bucket`: the epoch, or a stretch of the clock; null without a position in the arrival order
+    - `slice_ms`, `window_ms`: start of the window slice and of its newest window; null for invalid rows and sessions
+    - `fire_cell_ms`, `close_cell_ms`: start of the latest window that the group's candidate fires and closes; null
+      without one; absent for sessions
+    - `is_marked`: whether the group's rows have a candidate; only for sessions where rows emit among ticks
+    - `first_epoch`: the first epoch of the group
+    - `max_ts_ms`, `last_clock_us`, `row_count`
+    - `candidate_ms`: only where rows carry candidates
     """
     keys = {
         "reason": F.col(c.REASON),
@@ -54,31 +62,32 @@ def census(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 
 def with_cells(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """Groups of ticks with the cells of their candidates."""
+    """Return groups of ticks with the cells of their candidates."""
     return groups.withColumns(_cells(candidates.of_group(pipeline), pipeline))
 
 
 def gathered(groups: DataFrame) -> DataFrame:
-    """The stored census in one piece while it is small: what follows then needs no shuffle."""
+    """Return the stored census, coalesced to one partition while it is small: later steps then need no shuffle."""
     return groups.coalesce(1) if is_small(groups) else groups
 
 
 def is_small(rows: DataFrame) -> bool:
-    """Whether one task can work through stored rows as fast as several."""
+    """Return whether one task processes stored rows as fast as several tasks."""
     return rows.count() <= _ONE_PIECE
 
 
 def cell_after(delay_ms: int, pipeline: Pipeline) -> Column:
     """Start of the latest window of the group that lies `delay_ms` behind its highest event time.
 
-    With a delay of bound + 1 that is what the group fires, with the lateness more what it closes: under any other
-    settings too. Only of ticks: where rows are epochs, a group holds rows on both sides.
+    With a delay of bound + 1 the group fires this window; with bound + 1 + lateness it closes it. Bound and lateness
+    may be other settings than the pipeline's. Only for ticks: where rows are epochs, a group has rows on both sides of
+    a firing.
     """
     return window_assigners.latest_with_last_ms(F.col("max_ts_ms") - F.lit(delay_ms), pipeline.windows)
 
 
 def moving(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The groups whose rows move the watermark."""
+    """Return the groups whose rows move the watermark."""
     valid = F.col("reason").isNull()
     return groups.where(valid if pipeline.filtered_rows_move_watermark else valid & F.col("kept"))
 
@@ -86,7 +95,7 @@ def moving(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
 def _cells(candidate: Column, pipeline: Pipeline) -> dict[str, Column]:
     spec = pipeline.windows
     if spec.is_session:
-        # Idleness asks when a partition's first marked row came, which may not be the first row of its group.
+        # Idleness depends on a partition's first marked row, which may not be the first row of its group.
         return {"is_marked": candidate.isNotNull()} if axis(pipeline) is Axis.MARKS else {}
     return {
         FIRE_CELL: window_assigners.latest_with_last_ms(candidate, spec),

@@ -1,9 +1,13 @@
-"""Watermarks on columns: the combined watermark at chosen points of the arrival order.
+"""The combined watermark at chosen points of the arrival order.
 
-Law: a partition's watermark is the running maximum of its candidates (`strategy`); the combined watermark is the
-running maximum, over emissions, of the minimum over the partitions that exist and are not idle at that emission
-(`idleness`), or of the maximum over all if all are idle (rules 10, 21-23, 26, 28). A declared partition exists from the
-beginning; another from its first row on. Null stands for MIN.
+Law (rules 10, 21-23, 26, 28):
+
+- A partition's watermark is the running maximum of its candidates (`candidates`).
+- At an emission, take the minimum over the existing partitions that are not idle (`idleness`). If all are idle, take
+  the maximum over all.
+- The combined watermark is the running maximum of these values over emissions.
+
+A declared partition exists from the beginning; any other from its first row on. Null stands for MIN.
 """
 
 from __future__ import annotations
@@ -19,24 +23,24 @@ from spark_jobs.replay.rows.epochs import Axis, axis
 from spark_jobs.replay.rows.prepare import declared_labels, moves_watermark
 from spark_jobs.replay.watermark import idleness
 
-# Where a point stands among the rows of its epoch.
+# The position of a point relative to the rows of its epoch.
 _BEFORE, _ROWS, _AFTER = 0, 1, 2
 
 
 def partitions(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """All partitions of the moving census groups and all declared ones: `partition, declared`."""
-    spoken = groups.select("partition").distinct()
+    """Return all partitions of the moving census groups and all declared ones: `partition, declared`."""
+    with_rows = groups.select("partition").distinct()
     labels = declared_labels(pipeline)
     if not labels:
-        return spoken.withColumn("declared", F.lit(False))
+        return with_rows.withColumn("declared", F.lit(False))
     declared = groups.sparkSession.createDataFrame([(label,) for label in labels], "partition string")
-    return spoken.union(declared).distinct().withColumn("declared", F.col("partition").isin(labels))
+    return with_rows.union(declared).distinct().withColumn("declared", F.col("partition").isin(labels))
 
 
-def of_partitions(found: Column) -> Column:
-    """The `partition_watermarks` of `combined` as published tables have them."""
+def of_partitions(partition_watermarks: Column) -> Column:
+    """Return the column `partition_watermarks` of `combined` as published tables contain it."""
     return F.transform(
-        found,
+        partition_watermarks,
         lambda p: F.struct(
             p.getField("source_partition").alias("source_partition"),
             timestamps.from_millis(p.getField("watermark_ms")).alias("watermark"),
@@ -50,7 +54,7 @@ def points_after(epochs: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 
 def points_before(epochs: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """Points right before the rows of each `epoch`: what those rows are judged by (rule 17)."""
+    """Points right before the rows of each `epoch`: their watermark decides whether these rows are late (rule 17)."""
     return _points(epochs, _BEFORE, pipeline)
 
 
@@ -62,35 +66,42 @@ def turning_points(
     until_us: int | None = None,
     ended_by: DataFrame | None = None,
 ) -> DataFrame:
-    """Every `epoch` whose emission happens and may raise the combined watermark, each once, in no order.
+    """Return every `epoch` whose emission happens and may raise the combined watermark; distinct, unordered.
 
-    `groups` are the census groups that move the watermark, `rows` the prepared rows with epoch that do (read only where
-    rows are epochs). What raises it are candidates, of rows that are epochs those above all before in their partition;
-    partitions that fall idle; and under a time lag every tick. `ended_by` are the groups that tell how far the clock
-    went, if others than `groups`.
+    `groups` are the census groups that move the watermark, `rows` the prepared rows with epoch that move it. `rows` is
+    read only where rows are epochs. The clock ends with the groups `ended_by`, by default `groups`.
+
+    The watermark is raised by
+
+    - candidates; where rows are epochs, candidates above all earlier ones of their partition;
+    - partitions that fall idle;
+    - every tick, under a time lag.
     """
     if pipeline.watermark.moves_at_every_tick:
         return emission.all_ticks(groups, pipeline, until_us=until_us)
     if axis(pipeline) is Axis.TICKS:
-        found = groups.where(candidates.of_group(pipeline).isNotNull()).select(F.col("bucket").alias("epoch"))
+        turns = groups.where(candidates.of_group(pipeline).isNotNull()).select(F.col("bucket").alias("epoch"))
     else:
-        found = _newest_so_far(groups, rows, pipeline)
+        turns = _newest_so_far(groups, rows, pipeline)
     if pipeline.watermark.may_fall_idle:
-        found = found.union(idleness.changes(groups, pipeline).select("epoch"))
+        turns = turns.union(idleness.changes(groups, pipeline).select("epoch"))
     return (
-        emission.happened(found, ["epoch"], groups if ended_by is None else ended_by, pipeline, until_us=until_us)
+        emission.happened(turns, ["epoch"], groups if ended_by is None else ended_by, pipeline, until_us=until_us)
         .where("epoch is not null")
         .distinct()
     )
 
 
 def combined(points: DataFrame, groups: DataFrame, rows: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The combined watermark at `points`.
+    """Return the combined watermark at `points`.
 
-    `groups` are the census groups that move the watermark, `rows` the prepared rows with epoch that do (read only where
-    rows are epochs, and only around the points). A row of the result is a point: `epoch`, `watermark_ms` (null: MIN),
-    `partition_watermarks` (array of structs `source_partition, watermark_ms`, by label; null: MIN). Points are right
-    after emissions that happen (`emission.happened`) or before rows.
+    `groups` are the census groups that move the watermark, `rows` the prepared rows with epoch that move it. `rows` is
+    read only where rows are epochs, and only around the points. Points are right after emissions that happen
+    (`emission.happened`) or before rows. A row of the result is a point:
+
+    - `epoch`
+    - `watermark_ms`: null for MIN
+    - `partition_watermarks`: array of structs `source_partition, watermark_ms`, by label; null for MIN
     """
     everyone = partitions(groups, pipeline)
     joins = groups.groupBy("partition").agg(F.min("first_epoch").alias("epoch"))
@@ -98,16 +109,16 @@ def combined(points: DataFrame, groups: DataFrame, rows: DataFrame, pipeline: Pi
     if pipeline.watermark.may_fall_idle:
         changes = idleness.changes(groups, pipeline)
         falls = falls.union(changes.where(~F.col("is_idle")).select("epoch"))
-    # The minimum can fall only when a partition joins or speaks again: the emission before that must not be forgotten
-    # (rule 23).
-    asked = points.withColumn("asked", F.lit(True)).union(
-        points_before(falls.distinct(), pipeline).withColumn("asked", F.lit(False))
+    # The minimum falls only when a partition joins or becomes active again. The emission before that is a point too, so
+    # that its minimum stays in the running maximum (rule 23).
+    every_point = points.withColumn("is_requested", F.lit(True)).union(
+        points_before(falls.distinct(), pipeline).withColumn("is_requested", F.lit(False))
     )
     if pipeline.watermark.follows_clock:
-        asked = _with_now(asked, groups, rows, pipeline)
-    steps = asked.crossJoin(F.broadcast(everyone)).withColumn("candidate_ms", F.lit(None).cast("long"))
+        every_point = _with_now(every_point, groups, rows, pipeline)
+    steps = every_point.crossJoin(F.broadcast(everyone)).withColumn("candidate_ms", F.lit(None).cast("long"))
     if not pipeline.watermark.follows_clock:
-        steps = steps.unionByName(_rises(asked, groups, rows, pipeline), allowMissingColumns=True)
+        steps = steps.unionByName(_rises(every_point, groups, rows, pipeline), allowMissingColumns=True)
     if pipeline.watermark.may_fall_idle:
         steps = steps.unionByName(_placed(changes, pipeline), allowMissingColumns=True)
     if _joins_silently(pipeline):
@@ -121,26 +132,26 @@ def combined(points: DataFrame, groups: DataFrame, rows: DataFrame, pipeline: Pi
     reached = (
         steps.withColumns(_state(in_order, pipeline))
         .withColumnRenamed("partition", "source_partition")
-        .where("asked is not null")
+        .where("is_requested is not null")
     )
     minimum = reached.groupBy("bucket", "epoch", "place").agg(
         _minimum(pipeline).alias("minimum_ms"),
         F.array_sort(F.collect_list(F.when(F.col("exists"), F.struct("source_partition", "watermark_ms")))).alias(
             "partition_watermarks"
         ),
-        F.max("asked").alias("asked"),
+        F.max("is_requested").alias("is_requested"),
     )
     # One partition for this window: a row a point, not a row an event.
     so_far = Window.partitionBy(F.lit(0)).orderBy("bucket", "epoch", "place").rowsBetween(Window.unboundedPreceding, 0)
     return (
         minimum.withColumn("watermark_ms", F.max("minimum_ms").over(so_far))
-        .where("asked")
+        .where("is_requested")
         .select("epoch", "watermark_ms", "partition_watermarks")
     )
 
 
 def _newest_so_far(groups: DataFrame, rows: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The `epoch` of each row whose candidate is above those of the buckets before and of all before it in its own."""
+    """Return the `epoch` of each row whose candidate exceeds all earlier candidates of its partition."""
     in_order = Window.partitionBy("partition").orderBy("bucket").rowsBetween(Window.unboundedPreceding, -1)
     highest = groups.groupBy("partition", "bucket").agg(F.max(candidates.of_group(pipeline)).alias("candidate_ms"))
     earlier = highest.select("partition", "bucket", F.max("candidate_ms").over(in_order).alias("before_ms"))
@@ -157,7 +168,7 @@ def _newest_so_far(groups: DataFrame, rows: DataFrame, pipeline: Pipeline) -> Da
 
 
 def _state(in_order: WindowSpec, pipeline: Pipeline) -> dict[str, Column]:
-    """Of each step's partition: `watermark_ms`, whether it `exists`, and if it can fall idle, whether it `is_idle`."""
+    """Return the state of each step's partition: `watermark_ms`, `exists`, and `is_idle` if it can fall idle."""
     reached = F.max("candidate_ms").over(in_order)
     # A partition with a row has a watermark after its first emission, unless its rows may carry none.
     exists = F.max("joined").over(in_order).isNotNull() if _joins_silently(pipeline) else reached.isNotNull()
@@ -184,7 +195,7 @@ def _minimum(pipeline: Pipeline) -> Column:
 
 
 def _joins_silently(pipeline: Pipeline) -> bool:
-    """Whether a partition can exist, undeclared, without a candidate of its own."""
+    """Return whether an undeclared partition can exist without a candidate."""
     return candidates.carries(pipeline) or pipeline.watermark.follows_clock or pipeline.watermark.is_absent
 
 
@@ -192,13 +203,13 @@ def _points(epochs: DataFrame, place: int, pipeline: Pipeline) -> DataFrame:
     return epochs.select(bucket(F.col("epoch"), pipeline).alias("bucket"), "epoch", F.lit(place).alias("place"))
 
 
-def _placed(what: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """What happens in each `epoch` of `what`, in its place."""
-    return what.withColumns({"bucket": bucket(F.col("epoch"), pipeline), "place": F.lit(_ROWS)})
+def _placed(events: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Return `events`, which happen in an `epoch`, as steps among the rows of their epochs."""
+    return events.withColumns({"bucket": bucket(F.col("epoch"), pipeline), "place": F.lit(_ROWS)})
 
 
 def _with_now(points: DataFrame, groups: DataFrame, rows: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """Points with `now_ms`: what every partition that is not idle last emitted under a time lag; null: nothing yet."""
+    """Return points with `now_ms`: the last watermark of all active partitions under a time lag; or null."""
     if pipeline.watermark.moves_at_every_tick:
         first = F.broadcast(groups.agg(F.min("bucket").alias("first")))
         tick = F.when(F.col("place") == _AFTER, F.col("epoch")).otherwise(F.col("epoch") - F.lit(1))
@@ -210,22 +221,22 @@ def _with_now(points: DataFrame, groups: DataFrame, rows: DataFrame, pipeline: P
         .orderBy("bucket", F.col("epoch").asc_nulls_last(), "place")
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
-    found = steps.withColumn("now_ms", F.max("candidate_ms").over(in_order)).where("asked is not null")
-    return found.drop("partition", "candidate_ms")
+    with_now = steps.withColumn("now_ms", F.max("candidate_ms").over(in_order)).where("is_requested is not null")
+    return with_now.drop("partition", "candidate_ms")
 
 
 def _rises(points: DataFrame, groups: DataFrame, rows: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """Candidates in their places: a row an epoch and partition.
+    """Return candidates as steps: a row for each epoch and partition.
 
-    Where rows are epochs a row a bucket, placed behind its rows, and the single rows of the buckets that hold a point.
+    Where rows are epochs: a row for each bucket, after its rows, and the single rows of the buckets that have a point.
     """
     per_bucket = groups.groupBy("partition", "bucket").agg(F.max(candidates.of_group(pipeline)).alias("candidate_ms"))
     if axis(pipeline) is Axis.TICKS:
         return per_bucket.select(
             "partition", "bucket", F.col("bucket").alias("epoch"), F.lit(_ROWS).alias("place"), "candidate_ms"
         )
-    behind = per_bucket.withColumn("place", F.lit(_ROWS))
-    asked = points.select("bucket").distinct()
+    bucket_ends = per_bucket.withColumn("place", F.lit(_ROWS))
+    buckets = points.select("bucket").distinct()
     single = rows.where(moves_watermark(pipeline)).select(
         F.col(c.PARTITION).alias("partition"),
         bucket(F.col(c.EPOCH), pipeline).alias("bucket"),
@@ -233,4 +244,4 @@ def _rises(points: DataFrame, groups: DataFrame, rows: DataFrame, pipeline: Pipe
         F.lit(_ROWS).alias("place"),
         candidates.of_row(pipeline).alias("candidate_ms"),
     )
-    return single.join(asked, "bucket", "left_semi").unionByName(behind, allowMissingColumns=True)
+    return single.join(buckets, "bucket", "left_semi").unionByName(bucket_ends, allowMissingColumns=True)

@@ -1,11 +1,11 @@
 """The advances of the combined watermark where partitions fall idle, in cells of the window grid.
 
-Law: the combined watermark is the running maximum of the minimum over active partitions, or of the maximum over all if
-none is active (rules 21-24, 28). To floor to the grid commutes with minimum and maximum, so that cells can stand for
-watermarks, and a window is passed by the first advance to its cell or a later one.
+Law: the combined watermark is the running maximum of the minimum over active partitions. If none is active, it is the
+maximum over all (rules 21-24, 28). Flooring to the grid commutes with minimum and maximum, so cells can replace
+watermarks. A window is passed by the first advance to its cell or a later cell.
 
-What can advance it are the first passages of each partition alone and the changes between idle and active: few,
-whatever the number of rows. They are gone through one by one, in order, in one task.
+Only the first passages of single partitions and the changes between idle and active can advance the watermark. Their
+number does not depend on the number of rows. One task scans them in order.
 """
 
 from __future__ import annotations
@@ -27,30 +27,34 @@ _UNCHANGED, _ACTIVE, _IDLE = 0, 1, 2
 
 
 def passages(
-    asked: DataFrame, first_of_cell: DataFrame, moves: DataFrame, pipeline: Pipeline, names: Sequence[str]
+    windows: DataFrame, first_of_cell: DataFrame, moves: DataFrame, pipeline: Pipeline, names: Sequence[str]
 ) -> DataFrame:
-    """`window_ms` of `asked`, and under each of `names` the epoch that passes the window; null if none does.
+    """Return `window_ms` of `windows`, and under each of `names` the epoch that passes the window, or null.
 
-    `first_of_cell` has a row for each cell that a partition passes: `partition, threshold` (the number of a name),
-    `window_ms` (the latest window it passes), `epoch` (the first to do so). `moves` are the census groups that move the
-    watermark. Emissions behind the last row are taken to happen.
+    `moves` are the census groups that move the watermark. Emissions after the last row are assumed to happen.
+    `first_of_cell` has a row for each cell that a partition passes:
+
+    - `partition`
+    - `threshold`: the index of a name
+    - `window_ms`: the latest window that the partition passes
+    - `epoch`: the first epoch that passes it
     """
     steps = _steps(first_of_cell, moves, pipeline, len(names)).localCheckpoint()
     columns = steps.select("threshold", "place", "partition", "cell_ms", "change")
-    found = columns.groupBy("threshold").applyInPandas(_scan(), "threshold int, place int, cell_ms long")
+    advances = columns.groupBy("threshold").applyInPandas(_scan(), "threshold int, place int, cell_ms long")
     epochs = steps.where("epoch is not null").select("place", "epoch").distinct()
-    reached = found.join(epochs, "place").select("threshold", F.col("cell_ms").alias("window_ms"), "epoch")
+    reached = advances.join(epochs, "place").select("threshold", F.col("cell_ms").alias("window_ms"), "epoch")
     every_threshold = F.explode(F.array(*(F.lit(i) for i in range(len(names))))).alias("threshold")
-    wanted = asked.select("window_ms", every_threshold, F.lit(True).alias("asked"))
+    probes = windows.select("window_ms", every_threshold, F.lit(True).alias("is_probe"))
     newest_first = (
         Window.partitionBy("threshold")
-        .orderBy(F.col("window_ms").desc(), F.col("asked").asc_nulls_first())
+        .orderBy(F.col("window_ms").desc(), F.col("is_probe").asc_nulls_first())
         .rowsBetween(Window.unboundedPreceding, 0)
     )
     passed = (
-        reached.unionByName(wanted, allowMissingColumns=True)
+        reached.unionByName(probes, allowMissingColumns=True)
         .withColumn("passed", F.min("epoch").over(newest_first))
-        .where("asked")
+        .where("is_probe")
     )
     return passed.groupBy("window_ms").agg(
         *(F.min(F.when(F.col("threshold") == i, F.col("passed"))).alias(name) for i, name in enumerate(names))
@@ -58,31 +62,31 @@ def passages(
 
 
 def _steps(first_of_cell: DataFrame, moves: DataFrame, pipeline: Pipeline, thresholds: int) -> DataFrame:
-    """What happens to partitions: `threshold, place` (equal for one emission), `partition, cell_ms, change, epoch`."""
+    """Return the changes: `threshold, place` (equal for one emission), `partition, cell_ms, change, epoch`."""
     rises = first_of_cell.where("window_ms is not null").select(
         "threshold", "partition", "epoch", F.col("window_ms").alias("cell_ms"), F.lit(_UNCHANGED).alias("change")
     )
     everyone = combined.partitions(moves, pipeline)
     joined = moves.groupBy("partition").agg(F.min("first_epoch").alias("epoch"))
-    # A declared partition is there before the first emission.
-    there = everyone.join(joined, "partition", "left").select(
+    # A declared partition exists before the first emission.
+    joins = everyone.join(joined, "partition", "left").select(
         "partition", F.when(~F.col("declared"), F.col("epoch")).alias("epoch"), F.lit(_ACTIVE).alias("change")
     )
     turned = F.when(F.col("is_idle"), _IDLE).otherwise(_ACTIVE).alias("change")
     changes = idleness.changes(moves, pipeline).select("partition", "epoch", turned)
     every_threshold = F.explode(F.array(*(F.lit(i) for i in range(thresholds)))).alias("threshold")
-    told = there.unionByName(changes).select(
+    state_changes = joins.unionByName(changes).select(
         every_threshold, "partition", "epoch", F.lit(_MIN).alias("cell_ms"), "change"
     )
     # Few rows, and one order: epochs of any kind become numbers.
     in_order = Window.partitionBy(F.lit(0)).orderBy(F.col("epoch").asc_nulls_first())
-    return rises.unionByName(told).withColumn("place", F.dense_rank().over(in_order))
+    return rises.unionByName(state_changes).withColumn("place", F.dense_rank().over(in_order))
 
 
 def _scan() -> Callable[[pd.DataFrame], pd.DataFrame]:
-    """Give the function that goes through the steps of one threshold; a row of its result is an advance.
+    """Return the function that scans the steps of one threshold; a row of its result is an advance.
 
-    The function holds all that it needs, so that workers need no more than Python.
+    The function needs no module of this project, so that workers need only Python and pandas.
     """
     lowest, unchanged, idle = _MIN, _UNCHANGED, _IDLE
 
@@ -96,7 +100,7 @@ def _scan() -> Callable[[pd.DataFrame], pd.DataFrame]:
         columns = (steps[name].tolist() for name in ("place", "partition", "cell_ms", "change"))
         reached: dict[str, int] = {}
         active: set[str] = set()
-        # Every active partition stands in the heap with its watermark; entries that are no longer so are left behind.
+        # The heap contains every active partition with its watermark; outdated entries are removed at its top.
         slowest: list[tuple[int, str]] = []
         reached_by_all = highest = lowest
         advances = []

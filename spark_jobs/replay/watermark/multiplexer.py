@@ -1,6 +1,6 @@
-"""Merging what partitions have said alone, by the reference's own merge, into the advances of the watermark.
+"""The multiplexer: merge the changes of partitions into the advances of the watermark, with the merge of `semantics`.
 
-Changes are few, whatever the number of rows, and are gone through in one task, in their order:
+The number of changes does not depend on the number of rows. One task merges them in order:
 
     epoch; rows before the tick that ends them; at a tick source after source, partitions before the main output
 
@@ -41,7 +41,7 @@ Reached = Mapping[str, int]
 
 
 class _Merge(Protocol):
-    """What takes changes; gives new watermarks, and what each partition had reached, under the names of the result."""
+    """A merge of changes. It returns new watermarks, and with each the watermark of every partition by label."""
 
     def at_row(self, source: int, partition: str, changes: Iterable[Change]) -> list[tuple[int, Reached]]: ...
 
@@ -49,23 +49,23 @@ class _Merge(Protocol):
 
 
 def of_one(labels: Sequence[str]) -> Callable[[], _Merge]:
-    """Give what makes the merge of one source; `labels` are the partitions that exist from the beginning."""
+    """Return a factory of the merge of one source; `labels` are the partitions that exist from the beginning."""
     return partial(_OneSource, labels)
 
 
 def of_several(labels: Sequence[Sequence[str]], prefixes: Sequence[str], reader: Reader) -> Callable[[], _Merge]:
-    """Give what makes the merge of several sources, whose `labels` exist from the beginning, and that `reader` reads.
+    """Return a factory of the merge of several sources, which `reader` reads.
 
-    `prefixes`, by source, stand before the labels of their partitions in the result.
+    By source: `labels` are the partitions that exist from the beginning, `prefixes` precede labels in the result.
     """
     return partial(_Several, labels, prefixes, reader)
 
 
 def advances(changes: DataFrame, clock: Clock, new_merge: Callable[[], _Merge]) -> DataFrame:
-    """All advances of the watermark: `epoch, clock_us, watermark_ms, partition_watermarks`, a row each.
+    """Return all advances of the watermark: `epoch, clock_us, watermark_ms, partition_watermarks`, a row each.
 
     `changes` has the columns of `partition_changes.changes` and `source`, the source's number. Several advances may
-    have one epoch: a row may emit more than once, and sources speak one after the other.
+    have one epoch: a row may emit more than once, and sources emit one after the other.
     """
     kind = changes.schema["epoch"].dataType.simpleString()
     schema = f"epoch {kind}, watermark_ms long, partition_watermarks {_PARTITION_WATERMARKS}"
@@ -87,8 +87,8 @@ class _OneSource:
         return [(*risen,) for change in changes for risen in self._merge.at_row(partition, change)]
 
     def at_emission(self, changes: Iterable[tuple[int, str | None, Change]]) -> list[tuple[int, Reached]]:
-        said = ((partition, change) for _, partition, change in changes if partition is not None)
-        return [(*risen,) for risen in self._merge.at_emission(said)]
+        of_partitions = ((partition, change) for _, partition, change in changes if partition is not None)
+        return [(*risen,) for risen in self._merge.at_emission(of_partitions)]
 
 
 class _Several:
@@ -97,12 +97,12 @@ class _Several:
         self._prefixes = prefixes
 
     def at_row(self, source: int, partition: str, changes: Iterable[Change]) -> list[tuple[int, Reached]]:
-        return self._told(self._merge.at_row(source, partition, changes))
+        return self._labelled(self._merge.at_row(source, partition, changes))
 
     def at_emission(self, changes: Iterable[tuple[int, str | None, Change]]) -> list[tuple[int, Reached]]:
-        return self._told(self._merge.at_emission(changes))
+        return self._labelled(self._merge.at_emission(changes))
 
-    def _told(self, risen: list[UnitedAdvance]) -> list[tuple[int, Reached]]:
+    def _labelled(self, risen: list[UnitedAdvance]) -> list[tuple[int, Reached]]:
         return [
             (
                 united.watermark,
@@ -113,7 +113,7 @@ class _Several:
 
 
 class _Changed(NamedTuple):
-    """A change as the merge sees it; `tick` numbers the emission, None at a row; `at` finds its epoch."""
+    """A change for the merge; `tick` is the number of the emission, None at a row; `at` is its epoch."""
 
     tick: int | None
     source: int
@@ -124,7 +124,7 @@ class _Changed(NamedTuple):
 
     @property
     def moment(self) -> tuple[object, ...]:
-        """What is equal for the changes that are taken together."""
+        """The key of the changes that are merged together."""
         return (None, self.source, self.partition, self.row) if self.tick is None else (self.tick,)
 
 
@@ -136,9 +136,9 @@ def _merged(new_merge: Callable[[], _Merge], batches: Iterable[RecordBatch]) -> 
         at_once = list(together)
         first = at_once[0]
         if first.tick is None and first.partition is not None:
-            risen = merge.at_row(first.source, first.partition, [one.change for one in at_once])
+            risen = merge.at_row(first.source, first.partition, [changed.change for changed in at_once])
         else:
-            risen = merge.at_emission((one.source, one.partition, one.change) for one in at_once)
+            risen = merge.at_emission((each.source, each.partition, each.change) for each in at_once)
         advanced += [(first.at, watermark, reached) for watermark, reached in risen]
         if len(advanced) >= _ADVANCES_A_BATCH:
             yield _batch(advanced)

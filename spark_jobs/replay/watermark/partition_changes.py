@@ -1,14 +1,15 @@
-"""Changes on columns (`partition_runner`): what each partition of one source says that is news.
+"""Partition changes on columns (`partition_runner`): every change of the partitions of one source.
 
     joins        at the first row of a partition that is not declared
-    watermark    at a tick, what the rows that it ends propose; under a time lag at every tick, of partitions that are
-                 not idle; punctuated, at a marked row, if it is above all before it in its partition or the first
-                 since that was idle
-    idle         at the tick that finds the partition idle (`idleness`); only a watermark ends it
+    watermark    at a tick, the candidate of the rows before it
+                 time lag: at every tick, for partitions that are not idle
+                 punctuated: at a marked row, if it exceeds all earlier watermarks of its partition or is the first
+                 after idleness
+    idle         at the tick at which the partition falls idle (`idleness`); only a watermark ends idleness
 
-A source's main output, here the partition null, has no rows: after the timeout it is idle, and under a time lag it says
-until then what all say. That it says MIN before is news to nobody, since no partition is idle before it is. A class of
-the user's is run instead (`generators`).
+A source's main output, here the partition null, has no rows. After the timeout it is idle; before, under a time lag, it
+emits the same watermarks as the partitions. Its initial MIN is no change, since no partition is idle before the main
+output is. Custom generators are run instead (`custom`).
 """
 
 from __future__ import annotations
@@ -28,15 +29,15 @@ from spark_jobs.replay.watermark import combined, custom, idleness
 from spark_jobs.replay.watermark.partition_runner import ChangeKind
 from spark_jobs.semantics.rows.instants import MIN
 
-_TOLD = ("partition", "epoch", "is_tick", "number", "row", "kind", "watermark_ms")
+_COLUMNS = ("partition", "epoch", "is_tick", "number", "row", "kind", "watermark_ms")
 
 
 @dataclass(frozen=True)
 class SourceRows:
-    """A source among several, read by `pipeline` alone.
+    """One of several sources; `pipeline` reads this source alone.
 
-    `groups` are its census groups that move the watermark, `rows` its prepared rows with epoch that do; `row` is the
-    struct of a row's own columns.
+    `groups` are its census groups that move the watermark, `rows` its prepared rows with epoch that move it. `row` is
+    the struct of the source's columns.
     """
 
     pipeline: Pipeline
@@ -46,33 +47,37 @@ class SourceRows:
 
 
 def changes(source: SourceRows, clock: Clock) -> DataFrame:
-    """What changes in each partition of a source, at emissions of `clock`.
+    """Return the changes of each partition of a source, at emissions of `clock`.
 
-    A row is a change: `partition` (null: the main output), `epoch`, `is_tick`, `number` (its place among those of its
-    partition at one epoch), `row` (tells the rows of a partition apart), `kind` and `watermark_ms` (as in
-    `partition_runner`).
+    A row of the result is a change:
+
+    - `partition`: null for the main output
+    - `epoch`, `is_tick`
+    - `number`: its rank among the partition's changes at one epoch
+    - `row`: identifies the source row within the partition
+    - `kind`, `watermark_ms`: as in `partition_runner`
     """
     if source.pipeline.watermark.is_custom:
         everyone = combined.partitions(source.groups, source.pipeline).select("partition")
         steps = clock.ticks().crossJoin(F.broadcast(_with_main(everyone)))
-        return custom.changes(source.rows, source.row, steps, source.pipeline, has_main=True).select(*_TOLD)
-    told = [_joins(source)]
+        return custom.changes(source.rows, source.row, steps, source.pipeline, has_main=True).select(*_COLUMNS)
+    parts = [_joins(source)]
     watermark = source.pipeline.watermark
     if watermark.is_punctuated:
-        told.append(_marked(source, clock))
+        parts.append(_marked(source, clock))
     elif watermark.follows_clock:
-        told.append(_lagging(source, clock))
+        parts.append(_lagging(source, clock))
     elif watermark.is_bounded:
-        told.append(_behind_rows(source, clock))
+        parts.append(_behind_rows(source, clock))
     if source.pipeline.watermark.idle_timeout_ms is not None:
-        told.append(_at_ticks(_silences(source, clock).withColumnRenamed("idle", "tick"), ChangeKind.IDLE, clock))
-    return reduce(DataFrame.unionByName, told)
+        parts.append(_at_ticks(_silences(source, clock).withColumnRenamed("idle", "tick"), ChangeKind.IDLE, clock))
+    return reduce(DataFrame.unionByName, parts)
 
 
 def _joins(source: SourceRows) -> DataFrame:
     firsts = source.groups.groupBy("partition").agg(F.min("first_epoch").alias("epoch"))
     undeclared = firsts.where(~F.col("partition").isin(declared_labels(source.pipeline)))
-    return _told(undeclared, ChangeKind.JOINS, is_tick=False)
+    return _of_kind(undeclared, ChangeKind.JOINS, is_tick=False)
 
 
 def _behind_rows(source: SourceRows, clock: Clock) -> DataFrame:
@@ -82,31 +87,31 @@ def _behind_rows(source: SourceRows, clock: Clock) -> DataFrame:
 
 
 def _lagging(source: SourceRows, clock: Clock) -> DataFrame:
-    """Every tick of each partition that is there and not idle."""
-    there = source.groups.groupBy("partition").agg(F.min("bucket").alias("first"))
+    """Return the watermarks under a time lag: every tick of each partition that exists and is not idle."""
+    firsts = source.groups.groupBy("partition").agg(F.min("bucket").alias("first"))
     everyone = _with_main(combined.partitions(source.groups, source.pipeline).select("partition", "declared"))
-    steps = clock.ticks().crossJoin(F.broadcast(everyone.join(there, "partition", "left")))
+    steps = clock.ticks().crossJoin(F.broadcast(everyone.join(firsts, "partition", "left")))
     steps = steps.where(F.col("declared") | (F.col("tick") >= F.col("first")))
     if source.pipeline.watermark.idle_timeout_ms is not None:
-        steps = _awake(steps, _silences(source, clock))
+        steps = _while_active(steps, _silences(source, clock))
     now = candidates.lagging_ms(F.col("clock_us"), source.pipeline).alias("watermark_ms")
-    return _told(steps.select("partition", "epoch", now), ChangeKind.WATERMARK, is_tick=True)
+    return _of_kind(steps.select("partition", "epoch", now), ChangeKind.WATERMARK, is_tick=True)
 
 
-def _awake(steps: DataFrame, silences: DataFrame) -> DataFrame:
-    """The `steps` of partitions that are not idle."""
+def _while_active(steps: DataFrame, silences: DataFrame) -> DataFrame:
+    """Return the `steps` of partitions that are not idle."""
     fell = silences.select("partition", F.col("idle").alias("tick"), F.lit(True).alias("is_idle"))
-    spoke = silences.where("next is not null").select("partition", F.col("next").alias("tick"))
-    turns = fell.unionByName(spoke.withColumn("is_idle", F.lit(False)))
-    # A partition turns at a tick before it speaks.
+    woke = silences.where("next is not null").select("partition", F.col("next").alias("tick"))
+    turns = fell.unionByName(woke.withColumn("is_idle", F.lit(False)))
+    # At one tick a change of idleness comes before the partition's watermark.
     in_order = Window.partitionBy("partition").orderBy("tick", F.col("is_idle").isNull())
     is_idle = F.last("is_idle", ignorenulls=True).over(in_order.rowsBetween(Window.unboundedPreceding, 0))
-    both = steps.unionByName(turns, allowMissingColumns=True).withColumn("was_idle", is_idle)
-    return both.where(F.col("epoch").isNotNull() & ~F.coalesce("was_idle", F.lit(False)))
+    ordered = steps.unionByName(turns, allowMissingColumns=True).withColumn("was_idle", is_idle)
+    return ordered.where(F.col("epoch").isNotNull() & ~F.coalesce("was_idle", F.lit(False)))
 
 
 def _marked(source: SourceRows, clock: Clock) -> DataFrame:
-    """The marked rows that tell their partition something new, numbered in each."""
+    """Return the marked rows that change their partition, numbered by partition."""
     marked = source.rows.select(
         F.col(c.PARTITION).alias("partition"),
         F.col(c.EPOCH).alias("epoch"),
@@ -119,9 +124,9 @@ def _marked(source: SourceRows, clock: Clock) -> DataFrame:
     in_order = Window.partitionBy("partition").orderBy("epoch")
     before = F.max("watermark_ms").over(in_order.rowsBetween(Window.unboundedPreceding, -1))
     newest = before.isNull() | (F.col("watermark_ms") > before) | F.lag("watermark_ms").over(in_order).isNull()
-    numbered = steps.withColumns({"is_news": newest, "number": F.row_number().over(in_order).cast("long")})
-    news = numbered.where("is_news and watermark_ms is not null")
-    return _told(news, ChangeKind.WATERMARK, is_tick=False)
+    numbered = steps.withColumns({"is_change": newest, "number": F.row_number().over(in_order).cast("long")})
+    changing = numbered.where("is_change and watermark_ms is not null")
+    return _of_kind(changing, ChangeKind.WATERMARK, is_tick=False)
 
 
 def _silences(source: SourceRows, clock: Clock) -> DataFrame:
@@ -129,24 +134,24 @@ def _silences(source: SourceRows, clock: Clock) -> DataFrame:
 
 
 def _with_main(everyone: DataFrame) -> DataFrame:
-    """`everyone` and the main output, which is declared."""
+    """Return `everyone` and the main output, which is declared."""
     main = everyone.sparkSession.range(1).select(F.lit(None).cast("string").alias("partition"))
     return everyone.unionByName(main.withColumn("declared", F.lit(True)) if "declared" in everyone.columns else main)
 
 
-def _at_ticks(told: DataFrame, kind: ChangeKind, clock: Clock) -> DataFrame:
-    """What partitions say at ticks (column `tick`) that happen."""
-    return _told(clock.happened(told.withColumn("epoch", clock.epoch(F.col("tick")))), kind, is_tick=True)
+def _at_ticks(steps: DataFrame, kind: ChangeKind, clock: Clock) -> DataFrame:
+    """Return the changes at ticks (column `tick`) that happen."""
+    return _of_kind(clock.happened(steps.withColumn("epoch", clock.epoch(F.col("tick")))), kind, is_tick=True)
 
 
-def _told(frame: DataFrame, kind: ChangeKind, *, is_tick: bool) -> DataFrame:
-    """Changes of one kind, in each partition at most one at an epoch."""
-    said = F.col("watermark_ms") if kind is ChangeKind.WATERMARK else F.lit(MIN)
+def _of_kind(frame: DataFrame, kind: ChangeKind, *, is_tick: bool) -> DataFrame:
+    """Return `frame` as changes of one kind; each partition has at most one at an epoch."""
+    watermark_ms = F.col("watermark_ms") if kind is ChangeKind.WATERMARK else F.lit(MIN)
     columns = {
         "is_tick": F.lit(is_tick),
         "number": F.col("number") if "number" in frame.columns else F.lit(0).cast("long"),
         "row": F.col("number") if "number" in frame.columns else F.lit(0).cast("long"),
         "kind": F.lit(int(kind)),
-        "watermark_ms": said,
+        "watermark_ms": watermark_ms,
     }
     return frame.select("partition", "epoch", *(column.alias(name) for name, column in columns.items()))

@@ -1,4 +1,4 @@
-"""Partition runners run the generator of one partition each; the changes that they record are merged afterwards.
+"""Partition runners: each runs the generator of one partition and records changes, which are merged afterwards.
 
     joins        the partition exists from here on, active, at MIN
     watermark    higher than all watermarks of the partition before it, or any watermark while the partition is idle
@@ -96,7 +96,7 @@ class PartitionRunner:
 
 
 class _Recorder:
-    """An output that records changes. The idleness None is neither: any first idleness or watermark is a change."""
+    """An output that records changes; with `is_idle` None, the first idleness or watermark is a change in any case."""
 
     def __init__(self, *, is_idle: bool | None = False) -> None:
         self._watermark, self._is_idle = MIN, is_idle
@@ -123,7 +123,7 @@ class _Recorder:
 
 
 class _MainRecorder(_Recorder):
-    """An output of which every time that it is marked active is a change."""
+    """An output that records a change each time that it is marked active."""
 
     def __init__(self) -> None:
         super().__init__(is_idle=None)
@@ -165,7 +165,7 @@ class PartitionMerge:
         return advances
 
     def emit_watermark(self, watermark: int) -> None:
-        """Take what the merge sends on."""
+        """Record the combined watermark."""
         self._advances.append(CombinedAdvance(watermark, dict(self._merge.partitions)))
 
     def mark_idle(self) -> None:

@@ -1,10 +1,11 @@
-"""Rounds give the rows of partitions without a common clock one: that of the round in which each is read.
+"""Rounds: the clock of rows whose partitions have no common clock is that of the round in which each row is read.
 
-Law (`semantics.watermark.rounds`): a partition reads its rows by offset, n at a time, so that a row's chunk is
-`div(rank, n)`, by its rank in its partition; which round reads a chunk depends on the highest candidates of the chunks
-before it, of all partitions. Rows are numbered and summed up by chunk; the rounds are gone through in one task, a step
-a chunk, by the reference's own alignment; and a chunk's round is joined back to its rows, `clock = round * update
-interval`.
+Law (`semantics.watermark.rounds`): a partition reads its rows by offset, n at a time. The chunk of a row is
+`div(rank, n)`, with its rank in its partition. The round that reads a chunk depends on the highest candidates of the
+earlier chunks of all partitions.
+
+Rows are numbered and aggregated by chunk. One task simulates the rounds, a step a chunk, with the alignment of
+`semantics`. The round of a chunk is joined to its rows: `clock = round * update interval`.
 """
 
 from __future__ import annotations
@@ -38,24 +39,24 @@ _DRIFT = "source_partition string, max_drift_ms long, paused_rounds long, rounds
 
 
 def rounds(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """Which round reads which chunk of a partition: a row a chunk, for `placed`; to be stored."""
-    return _gone_through(prepared, pipeline, _read, _ROUNDS)
+    """Return the round of each chunk of each partition, a row a chunk, for `placed`; to be stored."""
+    return _from_rounds(prepared, pipeline, _read, _ROUNDS)
 
 
 def drift(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """How far each partition ran ahead: `source_partition, max_drift_ms, paused_rounds, rounds` (`alignment.Drift`)."""
-    return _gone_through(prepared, pipeline, _drifted, _DRIFT)
+    """Return `alignment.Drift` of each partition: `source_partition, max_drift_ms, paused_rounds, rounds`."""
+    return _from_rounds(prepared, pipeline, _drifted, _DRIFT)
 
 
 def no_drift(spark: SparkSession) -> DataFrame:
-    """The drift of an order that has no rounds."""
+    """Return the drift of an order that has no rounds."""
     return spark.createDataFrame([], _DRIFT)
 
 
 def placed(prepared: DataFrame, rounds: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """`prepared` with the clock of the round that reads each row; null in rows that have no place in the order.
+    """Return `prepared` with the clock of each row's round; null in rows that have no position in the order.
 
-    `rounds` is stored: its extent is looked at first, in a small job.
+    `rounds` should be stored: a small job counts its rows first.
     """
     read = F.broadcast(rounds) if is_small(rounds) else rounds
     clock_us = F.col(_ROUND) * F.lit(pipeline.watermark.round_ms * 1000)
@@ -64,7 +65,7 @@ def placed(prepared: DataFrame, rounds: DataFrame, pipeline: Pipeline) -> DataFr
 
 
 def _chunked(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """`prepared` with the chunk of each row that has a place in the order; each stretch is numbered on its own."""
+    """Return `prepared` with the chunk of each row that has a position; each stretch is numbered separately."""
     counted = moves_watermark(pipeline)
     # As a double: it may round, but never goes back from an offset to a later one.
     stretch = F.floor(F.col(c.OFFSET) / F.lit(_NUMBERING_STRETCH))
@@ -79,22 +80,25 @@ def _chunked(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
     return marked.join(starts, [c.PARTITION, _STRETCH], "left").withColumn(_CHUNK, F.when(counted, chunk))
 
 
-def _gone_through(
-    prepared: DataFrame, pipeline: Pipeline, told: Callable[[RoundSequence], Iterable[tuple[object, ...]]], schema: str
+def _from_rounds(
+    prepared: DataFrame,
+    pipeline: Pipeline,
+    to_rows: Callable[[RoundSequence], Iterable[tuple[object, ...]]],
+    schema: str,
 ) -> DataFrame:
     alignment = pipeline.watermark.alignment
     rows = _chunked(prepared, pipeline).where(moves_watermark(pipeline))
-    highest = F.max(candidates.told_by_row(pipeline)).alias("candidate_ms")
+    highest = F.max(candidates.without_clock(pipeline)).alias("candidate_ms")
     chunks = rows.groupBy(F.col(c.PARTITION).alias("partition"), F.col(_CHUNK).alias("chunk")).agg(highest)
     # One task: a row a chunk, not a row an event.
     in_order = chunks.repartition(1).sortWithinPartitions("partition", "chunk")
     names = [column.split()[0] for column in schema.split(", ")]
-    go = partial(_go_through, told, names, None if alignment is None else alignment.max_drift_ms)
-    return in_order.mapInArrow(go, schema)
+    simulate = partial(_simulate, to_rows, names, None if alignment is None else alignment.max_drift_ms)
+    return in_order.mapInArrow(simulate, schema)
 
 
-def _go_through(
-    told: Callable[[RoundSequence], Iterable[tuple[object, ...]]],
+def _simulate(
+    to_rows: Callable[[RoundSequence], Iterable[tuple[object, ...]]],
     names: Sequence[str],
     max_drift_ms: int | None,
     batches: Iterable[RecordBatch],
@@ -106,7 +110,7 @@ def _go_through(
         columns = (batch.column(name).to_pylist() for name in ("partition", "candidate_ms"))
         for partition, candidate_ms in zip(*columns, strict=True):
             chunks.setdefault(partition, []).append(MIN if candidate_ms is None else candidate_ms)
-    rows = list(told(simulated(chunks, max_drift_ms)))
+    rows = list(to_rows(simulated(chunks, max_drift_ms)))
     kinds = [pa.string(), *[pa.int64()] * (len(names) - 1)]
     for first in range(0, len(rows), _ROWS_A_BATCH):
         columns_of = zip(*rows[first : first + _ROWS_A_BATCH], strict=True)
@@ -114,9 +118,9 @@ def _go_through(
         yield pa.RecordBatch.from_arrays(arrays, names=list(names))
 
 
-def _read(found: RoundSequence) -> Iterable[tuple[object, ...]]:
-    return found.read
+def _read(sequence: RoundSequence) -> Iterable[tuple[object, ...]]:
+    return sequence.read
 
 
-def _drifted(found: RoundSequence) -> Iterable[tuple[object, ...]]:
-    return map(astuple, found.drift)
+def _drifted(sequence: RoundSequence) -> Iterable[tuple[object, ...]]:
+    return map(astuple, sequence.drift)

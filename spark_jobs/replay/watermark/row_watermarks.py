@@ -1,9 +1,10 @@
-"""The watermark before each row: what a row is judged by, and where it stands between two firings of its window.
+"""Row watermarks: the watermark before each row, which decides whether the row is late and which firing shows it.
 
 Law: W(r) = max { W_i : k_i < epoch(r) } over the advances `W_i` at epochs `k_i`, null (MIN) if there is none (rule 17).
-Where ticks alone move the watermark it is one value for all rows of an epoch, joined by broadcast. Where rows are
-epochs, the rows and advances of each stretch of the arrival order are sorted side by side; of identical rows, which
-have one position, the first alone comes before its own advance.
+
+- Where only ticks move the watermark, all rows of an epoch have one value, joined by broadcast.
+- Where rows are epochs, each stretch of the arrival order is sorted with its advances, in parallel. Identical rows have
+  one position, and only the first precedes its own advance.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _SO_FAR, _WITH_OWN, _IS_AGAIN = c.PREFIX + "so_far_ms", c.PREFIX + "with_own_ms"
 
 
 def beside(rows: DataFrame, groups: DataFrame, advances: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """`rows` (prepared, with epoch) with `WATERMARK_MS`, the watermark before each; null: MIN.
+    """Return `rows` (prepared, with epoch) with `WATERMARK_MS`, the watermark before each; null: MIN.
 
     `groups` are the census groups that move the watermark, `advances` is `timeline.advances`.
     """
@@ -51,9 +52,9 @@ def beside(rows: DataFrame, groups: DataFrame, advances: DataFrame, pipeline: Pi
 
 
 def _at_start(risen: DataFrame, groups: DataFrame) -> DataFrame:
-    """The watermark at the start of each stretch that holds a row: `_BUCKET`, `_STRETCH`."""
-    there = groups.select(F.col("bucket").alias(_BUCKET), F.lit(None).cast("long").alias(_SO_FAR))
-    highest = there.unionByName(risen.select(_BUCKET, _SO_FAR)).groupBy(_BUCKET).agg(F.max(_SO_FAR).alias(_SO_FAR))
+    """Return the watermark at the start of each stretch that has a row: `_BUCKET`, `_STRETCH`."""
+    stretches = groups.select(F.col("bucket").alias(_BUCKET), F.lit(None).cast("long").alias(_SO_FAR))
+    highest = stretches.unionByName(risen.select(_BUCKET, _SO_FAR)).groupBy(_BUCKET).agg(F.max(_SO_FAR).alias(_SO_FAR))
     # One partition for this window: a row a stretch, not a row an event.
     earlier = Window.partitionBy(F.lit(0)).orderBy(_BUCKET).rowsBetween(Window.unboundedPreceding, -1)
     return highest.select(_BUCKET, F.max(_SO_FAR).over(earlier).alias(_STRETCH))

@@ -5,9 +5,9 @@ Law: with advances `W_1 < W_2 < ...` at epochs `k_1 < k_2 < ...`,
     the watermark before a row of epoch e is max { W_i : k_i < e }, null (MIN) if there is none
     a window with last instant T fires at the first i with W_i >= T
 
-Tumbling and sliding windows share a few thresholds, which first passage finds without a timeline (B4); a session has a
-threshold of its own, any millisecond, and is looked up here: the stretches `(W_(i-1), W_i]` are apart from each other,
-and are joined by cells of event time that hold about one each.
+Tumbling and sliding windows share few thresholds, which first passages solve without a timeline (semantics B4). The
+threshold of a session may be any millisecond, so it is looked up in the timeline. The stretches `(W_(i-1), W_i]` are
+disjoint, and are joined by cells of event time that contain about one stretch each.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ _BROADCAST = 200_000
 
 
 def advances(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> DataFrame:
-    """All advances of the combined watermark: `epoch, clock_us` (of the emission), `watermark_ms`, a row each.
+    """Return all advances of the combined watermark: `epoch, clock_us` (of the emission), `watermark_ms`, a row each.
 
-    With `partition_watermarks` where nothing else tells the watermark (`tells_all`). `groups` are the census
-    groups that move the watermark, `rows` the prepared rows with epoch that do; `until_us` is how far the arrival clock
-    is known to have gone. The end of the input is no advance.
+    With `partition_watermarks` where the timeline is the only source of watermarks (`tells_all`). `groups` are the
+    census groups that move the watermark, `rows` the prepared rows with epoch that move it. `until_us` is the last
+    known value of the arrival clock. The end of the input is no advance.
     """
     if pipeline.watermark.is_custom:
         clock = emission.Clock(groups, pipeline, until_us)
         everyone = F.broadcast(combined.partitions(groups, pipeline).select("partition"))
-        told = custom.changes(rows, custom.own_columns(rows), clock.ticks().crossJoin(everyone), pipeline)
+        changes = custom.changes(rows, custom.own_columns(rows), clock.ticks().crossJoin(everyone), pipeline)
         labels = declared_labels(pipeline)
-        return multiplexer.advances(told.withColumn("source", F.lit(0)), clock, multiplexer.of_one(labels))
+        return multiplexer.advances(changes.withColumn("source", F.lit(0)), clock, multiplexer.of_one(labels))
     if pipeline.sources:
         return union.advances(groups, rows, pipeline, until_us=until_us)
     turns = combined.turning_points(groups, rows, pipeline, until_us=until_us)
@@ -57,15 +57,15 @@ def advances(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us
 
 
 def tells_all(pipeline: Pipeline) -> bool:
-    """Whether the watermark is known by its advances alone: a class of the user's tells it, or several sources do."""
+    """Return whether the timeline alone defines the watermark: for custom generators and for several sources."""
     return pipeline.watermark.is_custom or pipeline.is_united
 
 
 def before(groups: DataFrame, timeline: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The watermark before the rows of each stretch of the arrival order: `bucket, watermark_ms` (null: MIN).
+    """Return the watermark before the rows of each stretch of the arrival order: `bucket, watermark_ms` (null: MIN).
 
-    Where rows are epochs a stretch has many watermarks: it is the one behind the stretch, which none of its rows is
-    judged by more strictly than. `groups` are census groups, `timeline` is `advances`.
+    Where rows are epochs a stretch has many watermarks. The result is then the watermark after the stretch, an upper
+    bound for all of its rows. `groups` are census groups, `timeline` is `advances`.
     """
     risen = timeline.select(arrival_order.bucket(F.col("epoch"), pipeline).alias("bucket"), "watermark_ms")
     stretches = groups.where("bucket is not null").select("bucket", F.lit(None).cast("long").alias("watermark_ms"))
@@ -77,45 +77,50 @@ def before(groups: DataFrame, timeline: DataFrame, pipeline: Pipeline) -> DataFr
 
 
 def watermark_before(epochs: DataFrame, timeline: DataFrame) -> DataFrame:
-    """The watermark before the rows of each of `epochs`: `epoch, watermark_ms` (null: MIN); `timeline`: `advances`."""
-    asked = epochs.withColumn("is_asked", F.lit(True))
-    steps = asked.unionByName(timeline.select("epoch", "watermark_ms"), allowMissingColumns=True)
-    # One partition for this window: a row an epoch that is asked for and a row an advance. Those of an epoch are behind
+    """Return the watermark before the rows of each of `epochs`: `epoch, watermark_ms` (null: MIN).
+
+    `timeline` is `advances`.
+    """
+    probes = epochs.withColumn("is_probe", F.lit(True))
+    steps = probes.unionByName(timeline.select("epoch", "watermark_ms"), allowMissingColumns=True)
+    # One partition for this window: a row a requested epoch and a row an advance. The advances of an epoch come after
     # its rows.
     so_far = (
         Window.partitionBy(F.lit(0))
-        .orderBy("epoch", F.col("is_asked").asc_nulls_last())
+        .orderBy("epoch", F.col("is_probe").asc_nulls_last())
         .rowsBetween(Window.unboundedPreceding, 0)
     )
-    return steps.withColumn("watermark_ms", F.max("watermark_ms").over(so_far)).where("is_asked").drop("is_asked")
+    return steps.withColumn("watermark_ms", F.max("watermark_ms").over(so_far)).where("is_probe").drop("is_probe")
 
 
 def first_reaching(thresholds: DataFrame, timeline: DataFrame) -> DataFrame:
-    """`thresholds` (with a column `threshold_ms`) with `reached`: the first advance to it or beyond; null: none is.
+    """Return `thresholds` (with a column `threshold_ms`) with `reached`: the first advance that reaches it, or null.
 
     `reached` has the columns of `timeline`, which is `advances`.
     """
-    told = timeline.select(F.col("watermark_ms").alias("threshold_ms"), F.struct(*timeline.columns).alias("reached"))
-    steps = thresholds.withColumn("is_asked", F.lit(True)).unionByName(told, allowMissingColumns=True)
+    reaching = timeline.select(
+        F.col("watermark_ms").alias("threshold_ms"), F.struct(*timeline.columns).alias("reached")
+    )
+    steps = thresholds.withColumn("is_probe", F.lit(True)).unionByName(reaching, allowMissingColumns=True)
     # One partition for this window: a row a window and a row an advance.
     highest_first = (
         Window.partitionBy(F.lit(0))
-        .orderBy(F.col("threshold_ms").desc(), F.col("is_asked").asc_nulls_first())
+        .orderBy(F.col("threshold_ms").desc(), F.col("is_probe").asc_nulls_first())
         .rowsBetween(Window.unboundedPreceding, 0)
     )
-    found = steps.withColumn("reached", F.last("reached", ignorenulls=True).over(highest_first))
-    return found.where("is_asked").drop("is_asked")
+    filled = steps.withColumn("reached", F.last("reached", ignorenulls=True).over(highest_first))
+    return filled.where("is_probe").drop("is_probe")
 
 
 def tells_single_rows(pipeline: Pipeline) -> bool:
-    """Whether all rows of a stretch are judged by one watermark, so that `before` is exact for each of them."""
+    """Return whether all rows of a stretch have one watermark before them, so that `before` is exact for each row."""
     return axis(pipeline) is Axis.TICKS
 
 
 def judged(rows: DataFrame, before: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """`rows` (prepared, with epoch, each in a stretch of `before`) with `WATERMARK_MS`, that of the stretch."""
-    told = F.broadcast(before.withColumnsRenamed({"watermark_ms": c.WATERMARK_MS, "bucket": _STRETCH}))
-    return rows.join(told, arrival_order.bucket(F.col(c.EPOCH), pipeline) == F.col(_STRETCH)).drop(_STRETCH)
+    """Return `rows` (prepared, with epoch, each in a stretch of `before`) with the stretch's `WATERMARK_MS`."""
+    of_stretch = F.broadcast(before.withColumnsRenamed({"watermark_ms": c.WATERMARK_MS, "bucket": _STRETCH}))
+    return rows.join(of_stretch, arrival_order.bucket(F.col(c.EPOCH), pipeline) == F.col(_STRETCH)).drop(_STRETCH)
 
 
 def fired(
@@ -129,8 +134,8 @@ def fired(
 ) -> DataFrame:
     """`windows` with `FIRED_US` and `FIRED_WATERMARK`: the first advance that reaches `last_ms`, or the end of input.
 
-    Both are null where neither does. `timeline` is `advances` and should be stored: its extent is looked at first, in a
-    small job. `groups` are the census groups that move the watermark.
+    Both are null if neither reaches it. `timeline` is `advances` and should be stored: a small job reads its extent
+    first. `groups` are the census groups that move the watermark.
     """
     closes = pipeline.replay.closes
     ended = F.coalesce(F.lit(until_us).cast("long"), F.max("last_clock_us"))
@@ -146,15 +151,14 @@ def fired(
 
 
 def _first_reaching(windows: DataFrame, last_ms: Column, timeline: DataFrame) -> DataFrame:
-    """`windows`, each with `_TO` and `_CLOCK` of its stretch; null behind the last."""
-    found = timeline.agg(F.count("*"), F.min("watermark_ms"), F.max("watermark_ms")).collect()[0]
-    count, lowest, highest = found
+    """Return `windows`, each with `_TO` and `_CLOCK` of its stretch; null after the last stretch."""
+    count, lowest, highest = timeline.agg(F.count("*"), F.min("watermark_ms"), F.max("watermark_ms")).collect()[0]
     if not count:
         nothing = F.lit(None).cast("long")
         return windows.withColumns({_TO: nothing, _CLOCK: nothing})
     width = max(1, (highest - lowest) // count)
     in_order = Window.partitionBy(F.lit(0)).orderBy("watermark_ms")
-    # The first stretch has no lower end: what lies below is looked up as the first watermark itself.
+    # The first stretch has no lower end: a threshold below it is looked up as the first watermark.
     lower = F.coalesce(F.lag("watermark_ms").over(in_order) + F.lit(1), "watermark_ms")
     stretches = timeline.select(lower.alias(_FROM), F.col("watermark_ms").alias(_TO), F.col("clock_us").alias(_CLOCK))
     cells = stretches.withColumn(_CELL, F.explode(F.sequence(_cell(F.col(_FROM), width), _cell(F.col(_TO), width))))

@@ -1,11 +1,11 @@
-"""Several sources united: each read and timed as if alone, their rows in one order, their watermarks' minimum for all.
+"""The union of sources: each source has its own watermark; rows have one order, and the watermark is the minimum.
 
     position    (clock, number of the source, position in the source)
     W           the minimum over the sources s of C_s, MIN (null) while one of them has none        (rules 21, 35)
 
-with C_s the combined watermark of the partitions of s (`watermark`). At an emission the sources speak one after the
-other, in the order of the list, and W may rise after each. Its advances are a timeline, and all else reads off that.
-Where no source is ever idle, a union's channels and a source's partitions are merged alike; `channels` has the rest.
+with C_s the combined watermark of the partitions of s (`combined`). At an emission the sources emit one after the
+other, in the order of the list, and W may rise after each. The advances of W are a timeline. If no source is ever
+idle, the channels of a union merge like the partitions of a source; `union_channels` has the other cases.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from spark_jobs.semantics.watermark.union import Reader, union
 
 
 def alone(pipeline: Pipeline) -> list[Pipeline]:
-    """The pipelines of the sources, in their order."""
+    """Return one pipeline for each source, in their order."""
     return candidates.side_by_side([pipeline.alone(united) for united in pipeline.sources])
 
 
@@ -39,34 +39,36 @@ def advances(
     own: Sequence[Column] | None = None,
     reader: Reader = union,
 ) -> DataFrame:
-    """All advances of the united watermark: `epoch, clock_us, watermark_ms, partition_watermarks`, a row each.
+    """Return all advances of the united watermark: `epoch, clock_us, watermark_ms, partition_watermarks`, a row each.
 
-    Arguments are those of `timeline.advances`; `groups` and `rows` also tell the `SOURCE`. `own`, by source, is
-    the struct of a row's own columns, by default all that rows have; `reader` says who reads the sources.
+    Arguments are those of `timeline.advances`; `groups` and `rows` also have the column `SOURCE`. `own` is, by source,
+    the struct of the source's columns, by default of all columns. `reader` makes the channels of the sources.
     """
     sources = [
-        (number, one, groups.where(F.col(c.SOURCE) == number), rows.where(F.col(c.SOURCE) == number))
-        for number, one in enumerate(alone(pipeline))
+        (number, of_source, groups.where(F.col(c.SOURCE) == number), rows.where(F.col(c.SOURCE) == number))
+        for number, of_source in enumerate(alone(pipeline))
     ]
     if are_merged(pipeline):
-        seen = own or [custom.own_columns(rows)] * len(sources)
-        apart = [SourceRows(one, of, moves, seen[number]) for number, one, of, moves in sources]
+        row_structs = own or [custom.own_columns(rows)] * len(sources)
+        apart = [SourceRows(of_source, of, moves, row_structs[number]) for number, of_source, of, moves in sources]
         return union_channels.advances(apart, _prefixes(pipeline), emission.Clock(groups, pipeline, until_us), reader)
     turns = [
-        combined.turning_points(of, moves, one, until_us=until_us, ended_by=groups) for _, one, of, moves in sources
+        combined.turning_points(of, moves, of_source, until_us=until_us, ended_by=groups)
+        for _, of_source, of, moves in sources
     ]
     epochs = reduce(DataFrame.union, turns).distinct().localCheckpoint()
     reached = epochs
-    for number, one, of, moves in sources:
-        told = combined.combined(combined.points_after(epochs, one), of, moves, one)
-        both = F.struct("watermark_ms", _named(pipeline.sources[number].name, one).alias("partitions"))
-        reached = reached.join(told.select("epoch", both.alias(_after(number))), "epoch")
+    for number, of_source, of, moves in sources:
+        points = combined.points_after(epochs, of_source)
+        watermarks = combined.combined(points, of, moves, of_source)
+        state = F.struct("watermark_ms", _named(pipeline.sources[number].name, of_source).alias("partitions"))
+        reached = reached.join(watermarks.select("epoch", state.alias(_after(number))), "epoch")
     count = len(sources)
     # One partition for this window: a row an epoch that may raise a watermark, not a row an event.
     in_order = Window.partitionBy(F.lit(0)).orderBy("epoch")
-    spoken = reached.withColumns({_before(i): F.lag(_after(i)).over(in_order) for i in range(count)})
+    with_before = reached.withColumns({_before(i): F.lag(_after(i)).over(in_order) for i in range(count)})
     steps = F.array(*(_step(i, count) for i in range(count)))
-    risen = spoken.select("epoch", F.explode(steps).alias("step")).where("step.watermark_ms is not null")
+    risen = with_before.select("epoch", F.explode(steps).alias("step")).where("step.watermark_ms is not null")
     first = F.min(F.struct("epoch", "step.number", "step.partitions"))
     rises = risen.groupBy("step.watermark_ms").agg(first.alias("first"))
     placed = rises.select("watermark_ms", "first.epoch", F.col("first.partitions").alias("partition_watermarks"))
@@ -75,23 +77,23 @@ def advances(
 
 
 def _prefixes(pipeline: Pipeline) -> list[str]:
-    """What stands before the labels of the sources' partitions, where they are named together."""
+    """Return the prefixes of the partition labels, by source."""
     return [u.name if not u.source.source_partition.columns else f"{u.name}|" for u in pipeline.sources]
 
 
 def _step(number: int, count: int) -> Column:
-    """What the union has reached at an emission when the sources up to `number` have spoken, and the others not yet.
+    """Return the watermark of the union at an emission after the sources up to `number` have emitted.
 
-    The partitions' watermarks are those when all have.
+    The partitions' watermarks are those after all sources have emitted.
     """
     reached = [F.col(_after(i) if i <= number else _before(i)) for i in range(count)]
-    marks = [one.getField("watermark_ms") for one in reached]
-    there = reduce(Column.__and__, (mark.isNotNull() for mark in marks))
-    spoken = (F.col(_after(i)).getField("partitions") for i in range(count))
+    marks = [state.getField("watermark_ms") for state in reached]
+    all_exist = reduce(Column.__and__, (mark.isNotNull() for mark in marks))
+    partitions = (F.col(_after(i)).getField("partitions") for i in range(count))
     return F.struct(
         F.lit(number).alias("number"),
-        F.when(there, F.least(*marks) if count > 1 else marks[0]).alias("watermark_ms"),
-        F.array_sort(F.concat(*spoken)).alias("partitions"),
+        F.when(all_exist, F.least(*marks) if count > 1 else marks[0]).alias("watermark_ms"),
+        F.array_sort(F.concat(*partitions)).alias("partitions"),
     )
 
 
@@ -103,9 +105,9 @@ def _before(number: int) -> str:
     return f"{c.SOURCE}_before_{number}"
 
 
-def _named(name: str, one: Pipeline) -> Column:
-    """`partition_watermarks` with the source's name before each label."""
-    is_whole = not one.source.source_partition.columns
+def _named(name: str, pipeline: Pipeline) -> Column:
+    """Return `partition_watermarks` with the source's name before each label."""
+    is_whole = not pipeline.source.source_partition.columns
     return F.transform(
         "partition_watermarks",
         lambda p: F.struct(

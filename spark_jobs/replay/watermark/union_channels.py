@@ -1,8 +1,12 @@
-"""Sources whose watermarks no closed form unites: what each says alone is told on columns, and merged in one task.
+"""Channels of a union without a closed form: changes of partitions are computed on columns and merged in one task.
 
-Law (`partition_runner`): a source's partitions and main output say the same whoever else there is, but for the
-clock: ticks are those of the rows of all. So this is for sources that may be idle, follow the clock, are told by a
-class of the user's, or emit some at rows and others at ticks; an epoch is then a tick, or a row among ticks (`epochs`).
+Law (`partition_runner`): the changes of a source do not depend on other sources, except for the clock: ticks follow the
+rows of all sources. An epoch is a tick, or a row among ticks (`epochs`). This module is for sources that
+
+- may be idle,
+- follow the clock,
+- have a custom generator,
+- or emit partly at rows and partly at ticks.
 """
 
 from __future__ import annotations
@@ -21,13 +25,12 @@ from spark_jobs.semantics.watermark.union import Reader
 
 
 def advances(sources: Sequence[SourceRows], prefixes: Sequence[str], clock: Clock, reader: Reader) -> DataFrame:
-    """All advances of the united watermark: `epoch, clock_us, watermark_ms, partition_watermarks`, a row each.
+    """Return all advances of the united watermark: `epoch, clock_us, watermark_ms, partition_watermarks`, a row each.
 
-    `prefixes` stand before the labels of the sources' partitions, `clock` is that of the rows of all; `reader` says who
-    reads them.
+    `prefixes`, by source, precede the partition labels. `clock` is the clock of all rows. `reader` makes the channels.
     """
-    told = [changes(source, clock).withColumn("source", F.lit(number)) for number, source in enumerate(sources)]
+    of_sources = [changes(source, clock).withColumn("source", F.lit(number)) for number, source in enumerate(sources)]
     labels = [declared_labels(source.pipeline) for source in sources]
     return multiplexer.advances(
-        reduce(DataFrame.unionByName, told), clock, multiplexer.of_several(labels, prefixes, reader)
+        reduce(DataFrame.unionByName, of_sources), clock, multiplexer.of_several(labels, prefixes, reader)
     )

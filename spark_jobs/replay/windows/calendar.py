@@ -1,13 +1,16 @@
 """The window calendar: for each window the emission that fires it and the emission that ends its state.
 
-Law (first passage, semantics page B4): with `F_p(T)` the first epoch of partition p whose candidate reaches T,
+Law (first passage, semantics B4): with `F_p(T)` the first epoch of partition p whose candidate reaches T,
 
     F(T) = min { k : F_p(T) <= k for every partition p that exists at k, and one does }
 
-and the watermark before a row is >= T iff `epoch(row) > F(T)`. Fires at F(last), closes at F(last + lateness). A
-row a window, whatever the number of keys and events; no sort of events. Where partitions fall idle F is read off the
-advances (`advances`), under a time lag off the clock (`time_lag`), and where a class of the user's tells the watermark
-off all its advances (`timeline`).
+and the watermark before a row is >= T iff `epoch(row) > F(T)`. A window fires at F(last) and closes at
+F(last + lateness). The calendar has a row a window, for any number of keys and events, without a sort of events. F is
+read from
+
+- the advances (`idle_passages`) where partitions fall idle,
+- the clock (`time_lag`) under a time lag,
+- the timeline (`timeline`) for custom generators.
 """
 
 from __future__ import annotations
@@ -32,13 +35,17 @@ def calendar(
     until_us: int | None = None,
     advances: DataFrame | None = None,
 ) -> DataFrame:
-    """The calendar of all windows that hold a valid, kept row, and of the one before each such row that has none.
+    """Return the calendar of all windows with a valid, kept row, and of the window before each such row without one.
 
-    `groups` is the census, `rows` the prepared rows with epoch; `advances` is `timeline.advances` where the calendar is
-    read off it. A row of the result is a window: `window_ms`; `holds` (whether it is one of the former);
-    `fires_epoch`, `closes_epoch` (null: not before the input ends); `fires_us`, `closes_us` (clock of those emissions,
-    the end of the input included; null: still open); `watermark_ms` after the firing emission (null: MAX, or not
-    fired); `partition_watermarks` at the firing emission.
+    `groups` is the census, `rows` the prepared rows with epoch. `advances` is `timeline.advances` if the calendar is
+    read from the timeline. A row of the result is a window:
+
+    - `window_ms`
+    - `holds`: whether the window has a valid, kept row
+    - `fires_epoch`, `closes_epoch`: null if not before the input ends
+    - `fires_us`, `closes_us`: clock of these emissions, the end of the input included; null while the window is open
+    - `watermark_ms`: after the firing emission; null for MAX and for an open window
+    - `partition_watermarks`: at the firing emission
     """
     moves = moving(groups, pipeline)
     if advances is None:
@@ -62,17 +69,17 @@ def calendar(
 def passages(
     groups: DataFrame, pipeline: Pipeline, cells: Mapping[str, Column], *, until_us: int | None = None
 ) -> DataFrame:
-    """`window_ms`, and for each of `cells` under its name the epoch that passes the window; null if none does.
+    """Return `window_ms`, and under the name of each of `cells` the epoch that passes the window, or null.
 
-    A cell says of a census group which window is the latest that it passes.
+    A cell is the latest window that a census group passes.
     """
     moves = moving(groups, pipeline)
-    found = first_passages(moves, asked_windows(groups, pipeline), pipeline, cells)
-    return emission.happened(found, list(cells), moves, pipeline, until_us=until_us)
+    passages_of_rows = first_passages(moves, asked_windows(groups, pipeline), pipeline, cells)
+    return emission.happened(passages_of_rows, list(cells), moves, pipeline, until_us=until_us)
 
 
-def first_passages(moves: DataFrame, asked: DataFrame, pipeline: Pipeline, cells: Mapping[str, Column]) -> DataFrame:
-    """The passages of the windows `asked` by one source, whether or not those emissions happen before the input ends.
+def first_passages(moves: DataFrame, windows: DataFrame, pipeline: Pipeline, cells: Mapping[str, Column]) -> DataFrame:
+    """Return the passages of `windows` by one source, also at emissions that do not happen before the input ends.
 
     `moves` are the census groups that move the watermark; the result is that of `passages`.
     """
@@ -88,27 +95,27 @@ def first_passages(moves: DataFrame, asked: DataFrame, pipeline: Pipeline, cells
         .agg(F.min("first_epoch").alias("epoch"))
     )
     if pipeline.watermark.may_fall_idle and not lagging:
-        return idle_advances.passages(asked, first_of_cell, moves, pipeline, list(cells))
-    one = streams.select("partition", F.lit(False).alias("declared")).distinct()
-    everyone = one if lagging else combined.partitions(moves, pipeline)
-    return _together(asked, first_of_cell, everyone, list(cells))
+        return idle_advances.passages(windows, first_of_cell, moves, pipeline, list(cells))
+    single = streams.select("partition", F.lit(False).alias("declared")).distinct()
+    everyone = single if lagging else combined.partitions(moves, pipeline)
+    return _together(windows, first_of_cell, everyone, list(cells))
 
 
 def asked_windows(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The windows of the groups' slices, each once, and of a slice without windows the one before: `window_ms`."""
+    """Return the distinct windows of the groups' slices, or the window before a slice without windows: `window_ms`."""
     filling = _filling(groups)
     if not pipeline.windows.is_sliding:
         return filling.select("window_ms").distinct()
-    return _held(filling, pipeline).select("window_ms")
+    return _with_holds(filling, pipeline).select("window_ms")
 
 
 def _filling(groups: DataFrame) -> DataFrame:
-    """The groups of rows that fill windows; what is known of earlier ones (`resume`) has no window."""
+    """Return the groups of rows that fill windows; groups from an earlier run (`resume`) have no window."""
     return groups.where(F.col("reason").isNull() & F.col("kept") & F.col("window_ms").isNotNull())
 
 
 def _passed(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, until_us: int | None) -> DataFrame:
-    """The calendar by first passages, with the clocks of emissions alone."""
+    """Return the calendar by first passages; `fires_us` and `closes_us` without the end of the input."""
     moves = moving(groups, pipeline)
     if pipeline.watermark.moves_at_every_tick:
         passed = time_lag.passages(asked_windows(groups, pipeline), moves, pipeline, until_us=until_us)
@@ -123,12 +130,12 @@ def _passed(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, until_us: in
     return emission.clocked(passed.join(reached, "fires_epoch", "left"), clocks, moves, pipeline)
 
 
-def read_off(asked: DataFrame, advances: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The same of the windows `asked`, by the advances of the combined watermark."""
+def read_off(windows: DataFrame, advances: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Return the calendar of `windows`, without `holds`, from the advances of the combined watermark."""
     start, spec = F.col("window_ms"), pipeline.windows
-    fired = timeline.first_reaching(asked.withColumn("threshold_ms", window_assigners.last_ms(start, spec)), advances)
+    fired = timeline.first_reaching(windows.withColumn("threshold_ms", window_assigners.last_ms(start, spec)), advances)
     closed = timeline.first_reaching(
-        asked.withColumn("threshold_ms", window_assigners.cleanup_ms(start, spec)), advances
+        windows.withColumn("threshold_ms", window_assigners.cleanup_ms(start, spec)), advances
     )
     closes = closed.select(
         "window_ms", F.col("reached.epoch").alias("closes_epoch"), F.col("reached.clock_us").alias("closes_us")
@@ -144,25 +151,25 @@ def read_off(asked: DataFrame, advances: DataFrame, pipeline: Pipeline) -> DataF
     )
 
 
-def _together(asked: DataFrame, first_of_cell: DataFrame, everyone: DataFrame, names: Sequence[str]) -> DataFrame:
-    """`window_ms` and its passages under `names`, from those of each partition alone."""
-    wanted = (
-        asked.crossJoin(F.broadcast(everyone))
+def _together(windows: DataFrame, first_of_cell: DataFrame, everyone: DataFrame, names: Sequence[str]) -> DataFrame:
+    """Return `window_ms` and its passages under `names`, from the passages of single partitions."""
+    probes = (
+        windows.crossJoin(F.broadcast(everyone))
         .withColumn("threshold", F.explode(F.array(*map(F.lit, range(len(names))))))
-        .withColumn("asked", F.lit(True))
+        .withColumn("is_probe", F.lit(True))
     )
     newest_first = (
         Window.partitionBy("partition", "threshold")
-        .orderBy(F.col("window_ms").desc(), F.col("asked").asc_nulls_first())
+        .orderBy(F.col("window_ms").desc(), F.col("is_probe").asc_nulls_first())
         .rowsBetween(Window.unboundedPreceding, 0)
     )
     alone = (
-        first_of_cell.unionByName(wanted, allowMissingColumns=True)
+        first_of_cell.unionByName(probes, allowMissingColumns=True)
         .withColumn("joined", F.min("epoch").over(Window.partitionBy("partition")))
         .withColumn("reached", F.min("epoch").over(newest_first))
-        .where("asked")
+        .where("is_probe")
     )
-    # Declared partitions first, then in the order of joining: a prefix of this order is what exists at some time.
+    # Declared partitions first, then in the order of joining: at any time, the existing partitions are a prefix.
     joining = Window.partitionBy("window_ms", "threshold").orderBy(F.col("declared").desc(), "joined", "partition")
     so_far = joining.rowsBetween(Window.unboundedPreceding, 0)
     together = (
@@ -182,17 +189,17 @@ def _together(asked: DataFrame, first_of_cell: DataFrame, everyone: DataFrame, n
 
 
 def marked(passed: DataFrame, groups: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """`passed` with `holds`: whether the window is one of a row's."""
+    """Return `passed` with `holds`: whether the window has a row."""
     if not pipeline.windows.have_gaps:
         return passed.withColumn("holds", F.lit(True))
-    return passed.join(_held(_filling(groups), pipeline), "window_ms")
+    return passed.join(_with_holds(_filling(groups), pipeline), "window_ms")
 
 
-def _held(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The windows of `asked_windows` for windows that overlap or leave gaps: `window_ms, holds`."""
+def _with_holds(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Return the windows of `asked_windows`, for windows that overlap or leave gaps: `window_ms, holds`."""
     spec = pipeline.windows
     slices = groups.select("slice_ms", "window_ms").distinct()
-    # In the order of slices neither the oldest nor the newest window goes back: each adds what is behind the last.
+    # In the order of slices, oldest and newest windows never decrease: each slice adds the windows after the last one.
     before = Window.partitionBy(F.lit(0)).orderBy("slice_ms")
     oldest, newest = window_assigners.oldest_ms(F.col("slice_ms"), spec), F.col("window_ms")
     added = F.greatest(F.least(oldest, newest), F.lag("window_ms").over(before) + F.lit(spec.period_ms))

@@ -1,6 +1,6 @@
-"""Late events: the rows that came behind the firing of a window of theirs, and of them those that no window took.
+"""Late events: rows that arrive after one of their windows has fired. No window accepts a too late row.
 
-Every one is kept, with the watermark it missed: `late_by_ms = watermark before the row - event time` (rules 52, 53).
+Each row is kept with the watermark that it missed: `late_by_ms = watermark before the row - event time` (rules 52, 53).
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from spark_jobs.replay.windows import lateness
 
 
 def behind(rows: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The rows of `rows` (prepared, filling windows, with epoch) that are late or too late for a window of theirs.
+    """Return the rows of `rows` (prepared, filling windows, with epoch) that are late or too late for a window.
 
-    With `POSITION`. Where windows leave gaps, also the rows without a window that may be too late.
+    The result has `POSITION`. If windows leave gaps, it also has the rows without a window that may be too late.
     """
     late = lateness.behind(rows, calendar, pipeline.windows)
     return late.withColumn(c.POSITION, arrival_order.position(rows, pipeline))
 
 
 def epochs(groups: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> DataFrame | None:
-    """The epochs in which rows of `behind` came: `epoch`, as far as the census `groups` tells, without any row.
+    """Return the epochs of the rows of `behind`, from the census `groups` alone: `epoch`.
 
-    None where rows are epochs: a group of them may hold some on both sides of a firing.
+    Returns None where rows are epochs: a group may have rows on both sides of a firing.
     """
     if axis(pipeline) is not Axis.TICKS:
         return None
@@ -41,13 +41,13 @@ def epochs(groups: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> DataFr
 
 
 def may_hold_late(groups: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> bool:
-    """Whether a row of the census `groups` may be late, where rows are epochs."""
+    """Return whether a row of the census `groups` may be late, where rows are epochs."""
     fires = arrival_order.bucket(F.col("passed"), pipeline)
     return not _passed(groups, calendar, pipeline).where(F.col("bucket") >= fires).isEmpty()
 
 
 def _passed(groups: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The census groups that fill windows with `passed`: the epoch behind which `lateness.behind` takes their rows."""
+    """Return the census groups that fill windows with `passed`: rows after this epoch are in `lateness.behind`."""
     oldest, newest = window_assigners.oldest_ms(F.col("slice_ms"), pipeline.windows), F.col("window_ms")
     passed = lateness.passed(oldest, newest, F.col("fires_epoch"), F.col("closes_epoch"))
     entry = calendar.select(F.col("window_ms").alias("at_ms"), "fires_epoch", "closes_epoch")
@@ -56,7 +56,7 @@ def _passed(groups: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> DataF
 
 
 def epochs_of(behind: DataFrame) -> DataFrame:
-    """The epochs of the rows of `behind`: `epoch`."""
+    """Return the epochs of the rows of `behind`: `epoch`."""
     return behind.select(F.col(c.EPOCH).alias("epoch")).distinct()
 
 
@@ -68,10 +68,10 @@ def missed_watermarks(
     *,
     advances: DataFrame | None = None,
 ) -> DataFrame:
-    """The watermark before the rows of each of `epochs`: `EPOCH`, `WATERMARK_MS`.
+    """Return the watermark before the rows of each of `epochs`: `EPOCH`, `WATERMARK_MS`.
 
     `groups` is the census, `moved_by` the prepared rows with epoch that move the watermark; `advances` is
-    `timeline.advances` where the watermark is read off it.
+    `timeline.advances` if the watermark is read from the timeline.
     """
     if advances is None:
         points = combined.points_before(epochs, pipeline)
@@ -81,19 +81,19 @@ def missed_watermarks(
     return reached.select(F.col("epoch").alias(c.EPOCH), F.col("watermark_ms").alias(c.WATERMARK_MS))
 
 
-def late_rows(behind: DataFrame, missed: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The rows of `behind` with `WATERMARK_MS`, the watermark before each, and `TOO_LATE`.
+def late_rows(behind: DataFrame, watermarks: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Return the rows of `behind` with `WATERMARK_MS`, the watermark before each, and `TOO_LATE`.
 
-    `missed` is `missed_watermarks`.
+    `watermarks` is `missed_watermarks`.
     """
-    return lateness.told(behind.join(missed, c.EPOCH), pipeline.windows)
+    return lateness.with_too_late(behind.join(watermarks, c.EPOCH), pipeline.windows)
 
 
 def late_events(late: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The rows of `late` that no window took: the columns of `late_events`.
+    """Return the rows of `late` that no window accepted: the columns of `late_events`.
 
-    The window is the last that a row has missed, its newest; null for a row that has none. There are no rows where the
-    pipeline drops them.
+    The window is the newest of the row; null for a row without a window. The result is empty if the pipeline drops too
+    late rows.
     """
     if pipeline.windows.drops_late:
         late = late.limit(0)
@@ -109,10 +109,10 @@ def late_events(late: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 
 def missed(pipeline: Pipeline) -> dict[str, Column]:
-    """The columns that say when a late row happened and arrived, which watermark it missed and by how much."""
-    # The clock of rounds is made up: it dates emissions, and no row.
-    is_made_up = pipeline.replay.in_rounds
-    arrival = F.col(c.ARRIVAL_US) if is_made_up else F.coalesce(c.ARRIVAL_US, c.CLOCK_US)
+    """Return the columns of a late row: its event time and arrival time, the watermark it missed, and by how much."""
+    # The clock of rounds is artificial: it is the time of emissions, not of rows.
+    is_artificial = pipeline.replay.in_rounds
+    arrival = F.col(c.ARRIVAL_US) if is_artificial else F.coalesce(c.ARRIVAL_US, c.CLOCK_US)
     return {
         "event_time": F.timestamp_micros(c.EVENT_US),
         "arrival_time": F.timestamp_micros(arrival),
@@ -122,19 +122,19 @@ def missed(pipeline: Pipeline) -> dict[str, Column]:
 
 
 def invalid_events(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """The rows without a usable time: the columns of `invalid_events`."""
+    """Return the rows without a usable time: the columns of `invalid_events`."""
     added = {"reason": F.col(c.REASON)}
     return prepared.where(F.col(c.REASON).isNotNull()).select(*beside(prepared, added, pipeline))
 
 
 def beside(rows: DataFrame, added: dict[str, Column], pipeline: Pipeline) -> list[Column]:
-    """The source's columns of `rows` and the added ones.
+    """Return the source's columns of `rows` and the added ones.
 
-    A source column with the name of an added one is kept as `source_<name>`, unless it is the same timestamp.
+    A source column with the name of an added column is kept as `source_<name>`, unless it is the same timestamp.
     """
-    taken = {name.lower() for name in (*added, "run_id")}
+    added_names = {name.lower() for name in (*added, "run_id")}
     times = {"event_time": pipeline.source.event_time, "arrival_time": pipeline.source.arrival_time}
-    kept = []
+    selected = []
     for field in rows.schema:
         name = field.name.lower()
         if field.name.startswith(c.PREFIX):
@@ -142,5 +142,5 @@ def beside(rows: DataFrame, added: dict[str, Column], pipeline: Pipeline) -> lis
         declared = times.get(name)
         if name in added and declared and declared.expression.lower() == name and field.dataType == T.TimestampType():
             continue
-        kept.append(F.col(quoted(field.name)).alias(f"source_{field.name}" if name in taken else field.name))
-    return [*kept, *(column.alias(name) for name, column in added.items())]
+        selected.append(F.col(quoted(field.name)).alias(f"source_{field.name}" if name in added_names else field.name))
+    return [*selected, *(column.alias(name) for name, column in added.items())]

@@ -6,13 +6,15 @@ Law, with F the first passages of the window calendar (rules 51, 54, 55, 64):
     late       F(last) < epoch <= F(last + lateness) last <= watermark < last + lateness
     too late   F(last + lateness) < epoch            last + lateness <= watermark
 
-A passage that never happens is null and is later than every row. F never falls from a window to a newer one: a row
-that is on time for the oldest of its windows is on time for all, one too late for the newest is too late for all. In
-between, one start parts the windows that take it on time, another those that take it at all; both follow from the
-watermark before the row.
+A passage that never happens is null and is later than every row. F never falls from a window to a newer window. So a
+row that is on time for its oldest window is on time for all of its windows. A row that is too late for its newest
+window is too late for all.
 
-A join has no windows and judges the row itself, by the watermark W before it: late if ts < W, null standing for MIN
-(rule 91).
+Otherwise two window starts divide the windows of a row: the oldest that accepts it on time, and the oldest that accepts
+it at all. Both are computed from the watermark before the row.
+
+An interval join has no windows. Its rows are late if ts < W, with the watermark W before the row; null is MIN (rule
+91).
 """
 
 from __future__ import annotations
@@ -26,32 +28,32 @@ from spark_jobs.replay.rows import window_assigners
 
 
 def is_on_time(epoch: Column, fires_epoch: Column) -> Column:
-    """Whether a row of `epoch` comes before its window's firing."""
+    """Return whether a row of `epoch` arrives before its window fires."""
     return fires_epoch.isNull() | (epoch <= fires_epoch)
 
 
 def is_too_late(epoch: Column, closes_epoch: Column) -> Column:
-    """Whether a row of `epoch` comes after its window's state has ended."""
+    """Return whether a row of `epoch` arrives after its window's state has ended."""
     return closes_epoch.isNotNull() & (epoch > closes_epoch)
 
 
 def is_behind_strictly(ts_ms: Column, watermark_ms: Column) -> Column:
-    """Whether a row is late for a join; never null."""
+    """Return whether a row is late for a join; never null."""
     return watermark_ms.isNotNull() & (ts_ms < watermark_ms)
 
 
 def is_at(ts_ms: Column, watermark_ms: Column) -> Column:
-    """Whether a row comes at the last instant at which it is not late for a join; never null."""
+    """Return whether a row's event time equals the watermark, so that it is just not late for a join; never null."""
     return watermark_ms.isNotNull() & (ts_ms == watermark_ms)
 
 
 def may_be_behind(ts_ms: Column, ceiling_ms: Column) -> Column:
-    """Whether a row may be late or at the watermark, of which only an upper bound is known; never null."""
+    """Return whether a row may be late or at the watermark, if only an upper bound of it is known; never null."""
     return ceiling_ms.isNotNull() & (ts_ms <= ceiling_ms)
 
 
 def is_complete(watermark_ms: Column, last_ms: Column) -> Column:
-    """Whether a window that ends with `last_ms` has fired at `watermark_ms` (null: MIN); never null (rule 2)."""
+    """Return whether a window that ends with `last_ms` has fired at `watermark_ms` (null: MIN); never null (rule 2)."""
     return F.coalesce(watermark_ms >= last_ms, F.lit(False))
 
 
@@ -61,12 +63,12 @@ def oldest_on_time_ms(watermark_ms: Column, spec: Windows) -> Column:
 
 
 def oldest_accepting_ms(watermark_ms: Column, spec: Windows) -> Column:
-    """Start of the oldest window that still takes a row when the watermark before it is `watermark_ms`."""
+    """Start of the oldest window that still accepts a row when the watermark before it is `watermark_ms`."""
     return window_assigners.latest_with_cleanup_ms(watermark_ms, spec) + F.lit(spec.period_ms)
 
 
 def on_time(rows: DataFrame, calendar: DataFrame, spec: Windows) -> DataFrame:
-    """The rows that are on time for all of their windows, of which they have at least one.
+    """Return the rows that have a window and are on time for all of their windows.
 
     `rows` are prepared, with epoch; `calendar` has their windows.
     """
@@ -78,7 +80,7 @@ def on_time(rows: DataFrame, calendar: DataFrame, spec: Windows) -> DataFrame:
 
 
 def behind(rows: DataFrame, calendar: DataFrame, spec: Windows) -> DataFrame:
-    """The rows that are late or too late for a window, and those without a window that may be too late (rule 53)."""
+    """Return the rows that are late or too late for a window, or have no window and may be too late (rule 53)."""
     oldest, newest = _oldest(spec), F.col(c.WINDOW_MS)
     entry = calendar.select(F.col("window_ms").alias(c.OLDEST_MS), "fires_epoch", "closes_epoch")
     judged = rows.withColumn(c.OLDEST_MS, F.least(oldest, newest)).join(F.broadcast(entry), c.OLDEST_MS)
@@ -87,15 +89,15 @@ def behind(rows: DataFrame, calendar: DataFrame, spec: Windows) -> DataFrame:
 
 
 def passed(oldest_ms: Column, newest_ms: Column, fires_epoch: Column, closes_epoch: Column) -> Column:
-    """The epoch behind which a row is late for the oldest of its windows, whose passages are given.
+    """Return the epoch after which a row is late for the oldest of its windows, from that window's passages.
 
-    Between two windows it is the closing of the older one: before that no row can be reported.
+    For a row between two windows it is the closing of the older window: before that no row is reported.
     """
     return F.when(oldest_ms <= newest_ms, fires_epoch).otherwise(closes_epoch)
 
 
-def told(rows: DataFrame, spec: Windows) -> DataFrame:
-    """The rows of `behind` with `TOO_LATE`, from their `WATERMARK_MS`; without those that vanish (rule 53)."""
+def with_too_late(rows: DataFrame, spec: Windows) -> DataFrame:
+    """Return the rows of `behind` with `TOO_LATE`, from their `WATERMARK_MS`; without rows that vanish (rule 53)."""
     watermark, newest = F.col(c.WATERMARK_MS), F.col(c.WINDOW_MS)
     closed = newest < oldest_accepting_ms(watermark, spec)
     if not spec.have_gaps:

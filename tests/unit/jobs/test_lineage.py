@@ -66,7 +66,7 @@ def told(checks: list[Check], *, blocked: bool = False, pipeline: Pipeline = PIP
     step = Step("replay", "done", BEGAN, BEGAN, {"rows_read": 40, "panes": 7, "windows": 5, "too_late": 2})
     run = Run("r0123", "departures", "f", "full", 3, None, None, (step,))
     problems: list[str] = []
-    openlineage.tell(
+    openlineage.emit_audit(
         pipeline, Lake("/lake", "departures"), run, checks, blocked=blocked, began=BEGAN, problem=problems.append
     )
     return problems
@@ -119,7 +119,7 @@ def test_checks_that_block_end_it_as_failed(endpoint: Endpoint) -> None:
 def test_an_endpoint_that_refuses_is_a_problem_and_no_more(endpoint: Endpoint) -> None:
     endpoint.status = 400
     (problem,) = told(CHECKS)
-    assert problem.startswith("OpenLineage was not told of the checks: ")
+    assert problem.startswith("OpenLineage did not receive the checks: ")
     assert "400" in problem
 
 
@@ -158,7 +158,7 @@ def test_rows_that_are_dropped_are_in_no_table(endpoint: Endpoint) -> None:
     ],
 )
 def test_an_endpoint_is_asked_for_by_the_environment(environ: dict[str, str], asked: bool) -> None:
-    assert openlineage.is_asked(environ) is asked
+    assert openlineage.is_configured(environ) is asked
 
 
 @pytest.mark.parametrize(

@@ -344,7 +344,7 @@ def test_the_page_of_a_join_has_a_table_of_its_inputs_and_says_what_is_drawn(run
     nothing = replace(joined(run, None), results=Results(), too_late=LateMarks(), late=LateMarks(), lateness=Lateness())
     empty = render(nothing)
     assert "There are no results: no two rows have joined." in empty
-    assert "Nothing to draw: the tables of a join tell the watermark of late rows, and none came late." in empty
+    assert "Nothing to draw: the tables of a join have the watermark of late rows only, and no row was late." in empty
 
 
 def test_the_page_says_what_the_watermark_cost_where_the_run_has_told(run: ReportData, parsed: Parsed) -> None:
@@ -366,7 +366,7 @@ def test_the_page_says_what_the_watermark_cost_where_the_run_has_told(run: Repor
 def test_partitions_are_named_beside_their_numbers(run: ReportData, parsed: Parsed) -> None:
     words = section(parsed(render(run)), "watermark").words()
     assert "2 of 3 partitions are drawn, those farthest behind on average." in words
-    assert "They are told at 2 of the 5 emissions that fired windows." in words
+    assert "They are drawn at 2 of the 5 emissions that fired windows." in words
     assert re.search(r"1 ?EWR ?2013-01-01 05:00 ?11 hours ?2 of 2", words)
     assert re.search(r"2 ?JFK ?2013-01-01 09:00 ?7 hours ?1 of 2", words)
     alone = section(parsed(render(replace(run, partitions=PartitionLines()))), "watermark").words()

@@ -79,7 +79,7 @@ def test_the_home_is_what_java_says_and_not_where_a_shim_lies(make_java: MakeJav
 def test_a_java_that_does_not_start_is_passed_over(tmp_path: Path, body: str) -> None:
     java = script(tmp_path / "bin" / "java", body)
     assert search({"PATH": str(tmp_path / "bin")}).refused == (
-        f"PATH: {java} does not start, or does not tell its version",
+        f"PATH: {java} does not start, or does not print its version",
     )
 
 
