@@ -18,7 +18,7 @@ from spark_jobs.jobs.advise.candidates import (
     recommended,
     rough,
     rounded_up,
-    shown,
+    settings_to_show,
     steps,
 )
 from spark_jobs.jobs.errors import InputError
@@ -86,8 +86,10 @@ def test_steps_reach_from_the_least_to_the_most_on_the_grid() -> None:
 def test_what_is_shown_holds_the_file_s_own_and_the_recommended() -> None:
     best = recommended(ALL, DELAYS, Fraction(999, 1000))
     told = [(0, 0), (0, 6), (2, 0), (2, 4), (3, 1), (8, 0)]
-    assert shown([0, 2 * HOUR, 8 * HOUR], (3 * HOUR, HOUR), best) == [(b * HOUR, more * HOUR) for b, more in told]
-    assert shown([0], (1, 1), None) == [(0, 0), (1, 1)]
+    assert settings_to_show([0, 2 * HOUR, 8 * HOUR], (3 * HOUR, HOUR), best) == [
+        (b * HOUR, more * HOUR) for b, more in told
+    ]
+    assert settings_to_show([0], (1, 1), None) == [(0, 0), (1, 1)]
 
 
 @pytest.mark.parametrize("text", ["", "all", "101%", "-1", "1/0", "9.9.9%"])
