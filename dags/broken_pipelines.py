@@ -1,6 +1,6 @@
-"""Holds no DAG: shows every pipeline file that cannot be used, and why, among Airflow's import errors.
+"""No DAG: shows every pipeline file that cannot be used, and why, among Airflow's import errors.
 
-It is a file of its own because Airflow takes all DAGs of a file with an import error out of service.
+It is a separate file because Airflow takes all DAGs of a file with an import error out of service.
 """
 
 from pathlib import Path

@@ -10,7 +10,7 @@ PIPELINES = Path(__file__).parent / "pipelines"
 # Pipelines whose source table is landed by a job of this project, before they run.
 LANDING = {"departures_by_carrier": "land_flights.py"}
 
-# Airflow's notifiers, told of tasks that fail and of checks that do.
+# Airflow's notifiers, called for tasks that fail and for checks that fail.
 ALERTS: list[Alert] = []
 
 globals().update(pipeline_dags(PIPELINES, landing=LANDING, alerts=ALERTS))

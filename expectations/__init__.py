@@ -1,11 +1,12 @@
-"""Data quality: the invariants of time and a pipeline's own expectations, checked before anything is published.
+"""Data quality: the built-in invariants and the expectations of a pipeline, checked before a run is published.
 
-`check(tables, pipeline, counts)` gives a `Check` for each; `suites` holds the built-in ones, a module a suite.
+`check(tables, pipeline, counts)` returns a `Check` for each. The package `suites` has one module for each suite.
 """
 
 from expectations.audit import check
 from expectations.check_result import Answer, Check
 from expectations.errors import AuditError
-from expectations.staged import EARLIER, LIVE
+from expectations.live_results import LIVE
+from expectations.measured_windows import EARLIER
 
 __all__ = ["EARLIER", "LIVE", "Answer", "AuditError", "Check", "check"]

@@ -1,8 +1,8 @@
-"""Checking: all suites about what one run has staged.
+"""Audit: check the staged tables of one run with all suites.
 
-First every law is measured (`measuring`), and Great Expectations judges what was measured; then, of what fails, a few
-rows are looked up. The library takes seconds to import: it is imported here when `check` is called, and nowhere before,
-while Spark counts.
+First Spark counts the violations of every invariant (`measuring`), and Great Expectations judges the counts. Then some
+violating rows are read for each invariant that fails. The import of Great Expectations takes seconds: it happens within
+`check`, while Spark counts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 
 from expectations.check_result import Check
 from expectations.errors import AuditError
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
 from expectations.measure import Measure, S, measuring
 from expectations.staged import Staged
 from expectations.staged_join import StagedJoin
@@ -34,81 +34,97 @@ def check(
     run_id: str | None = None,
     earlier: Sequence[Mapping[str, int]] = (),
 ) -> list[Check]:
-    """Check what a run would publish: the built-in suites, then the pipeline's own expectations.
+    """Check the staged tables of a run: the built-in suites, then the expectations of the pipeline.
 
-    `tables` are the staged tables by name, `counts` what the replay counted: `rows_read` and `filtered` at least;
-    others that it names are compared with what is staged. `run_id` is the run that all rows have to name; None: they
-    are not asked. `earlier` are the counts of the pipeline's runs before it, oldest first, from which limits are
-    learned. Raises AuditError for a check that cannot be asked: an expectation of the pipeline's with a wrong
-    type, argument or column, a table without the contract's columns.
+    - `tables`: the staged tables by name;
+    - `counts`: the counts that the replay reported, at least `rows_read` and `filtered`. Further counts are compared
+      with the staged tables;
+    - `run_id`: the run that every row must name; None skips this check;
+    - `earlier`: the counts of the pipeline's earlier runs, oldest first, for limits that are learned.
+
+    Raises AuditError for a declared expectation with a wrong type, argument or column, and for a staged table that
+    lacks a column.
     """
     if pipeline.join is None:
-        return _checked(SUITES, Staged(tables, pipeline, counts, run_id, earlier), tables)
-    return _checked(JOIN_SUITES, StagedJoin(tables, pipeline, counts, run_id, earlier), tables)
+        return _checks(SUITES, Staged(tables, pipeline, counts, run_id, earlier), tables)
+    return _checks(JOIN_SUITES, StagedJoin(tables, pipeline, counts, run_id, earlier), tables)
 
 
-def _checked(suites: Sequence[Suite[S]], staged: S, tables: Mapping[str, DataFrame]) -> list[Check]:
+def _checks(suites: Sequence[Suite[S]], staged: S, tables: Mapping[str, DataFrame]) -> list[Check]:
     try:
-        with measuring(suites, staged) as measured:
+        with measuring(suites, staged) as future:
             from expectations import declared
             from expectations.validation import Validation
 
-            asked = declared.resolve(staged.pipeline.quality.expectations, tables)
-            on = Validation()
-            measures = measured.result()
-        found = _judged(measures, staged, on)
+            expectations = declared.resolve(staged.pipeline.quality.expectations, tables)
+            validator = Validation()
+            measures = future.result()
+        invariant_checks = _invariant_checks(measures, staged, validator)
     finally:
         staged.release()
-    return [*found, *declared.checks(asked, tables, on)]
+    return [*invariant_checks, *declared.checks(expectations, tables, validator)]
 
 
-def _judged(measures: Sequence[Measure[S]], staged: S, on: Validation) -> list[Check]:
-    """A check for each measure, by the library's word."""
+def _invariant_checks(measures: Sequence[Measure[S]], staged: S, validator: Validation) -> list[Check]:
+    """Return a check for each measure, judged by Great Expectations."""
     from expectations import validation
-    from expectations.expect_invariant import COLUMNS, ExpectLawToHold
+    from expectations.expect_invariant import COLUMNS, ExpectInvariantToHold
 
-    names = [f"{measure.suite.name}.{measure.law.name}" for measure in measures]
-    told = [(name, m.rows, m.breaking, m.observed) for name, m in zip(names, measures, strict=True)]
-    results = on.validate_told(told, COLUMNS, [ExpectLawToHold(law=name) for name in names])
+    names = [f"{measure.suite.name}.{measure.invariant.name}" for measure in measures]
+    rows = [(name, m.rows, m.violations, m.observed) for name, m in zip(names, measures, strict=True)]
+    expectations = [ExpectInvariantToHold(invariant=name) for name in names]
+    results = validator.validate_measures(rows, COLUMNS, expectations)
     for name, result in zip(names, results, strict=True):
-        if why := validation.problem(result):
-            raise AuditError(f"{name} cannot be judged: {why}")
-    failed = [m for m, result in zip(measures, results, strict=True) if not result.success and m.law.observed is None]
-    shown = _examples(failed, staged, on)
-    return [_check(m, result, shown.get(m, "")) for m, result in zip(measures, results, strict=True)]
+        if problem := validation.problem(result):
+            raise AuditError(f"{name} cannot be computed: {problem}")
+    failed = [
+        m for m, result in zip(measures, results, strict=True) if not result.success and m.invariant.observed is None
+    ]
+    examples = _examples(failed, staged, validator)
+    return [_check(m, result, examples.get(m, "")) for m, result in zip(measures, results, strict=True)]
 
 
-def _check(measure: Measure[S], answer: ExpectationValidationResult, examples: str) -> Check:
-    suite, law, found = measure.suite, measure.law, answer.result
-    breaking, rows = int(found["unexpected_count"]), int(found["element_count"])
-    observed: str = f"{breaking:,} of {rows:,} rows" if law.observed is None else str(found["observed_value"])
-    count = breaking if law.observed is None else None
+def _check(measure: Measure[S], result: ExpectationValidationResult, examples: str) -> Check:
+    suite, invariant, values = measure.suite, measure.invariant, result.result
+    violations, rows = int(values["unexpected_count"]), int(values["element_count"])
+    counts_rows = invariant.observed is None
     return Check(
-        suite.name, law.name, law.description, bool(answer.success), observed, count, examples, blocks=law.blocks
+        suite.name,
+        invariant.name,
+        invariant.description,
+        bool(result.success),
+        f"{violations:,} of {rows:,} rows" if counts_rows else str(values["observed_value"]),
+        violations if counts_rows else None,
+        examples,
+        blocks=invariant.blocks,
     )
 
 
-def _examples(failed: Sequence[Measure[S]], staged: S, on: Validation) -> dict[Measure[S], str]:
-    """Some rows that break each law: one line of JSON a row."""
+def _examples(failed: Sequence[Measure[S]], staged: S, validator: Validation) -> dict[Measure[S], str]:
+    """Return some violating rows for each failed measure, one line of JSON a row."""
     by_suite: dict[Suite[S], list[Measure[S]]] = {}
     for measure in failed:
         by_suite.setdefault(measure.suite, []).append(measure)
-    shown: dict[Measure[S], str] = {}
+    examples: dict[Measure[S], str] = {}
     for suite, measures in by_suite.items():
-        rows = suite.rows(staged)
-        texts = _breaking(suite, rows, [m.law for m in measures], on)
-        shown |= dict(zip(measures, texts, strict=True))
-    return shown
+        texts = _violating_rows(suite, suite.rows(staged), [m.invariant for m in measures], validator)
+        examples |= dict(zip(measures, texts, strict=True))
+    return examples
 
 
-def _breaking(suite: Suite[S], rows: DataFrame, laws: Sequence[Law], on: Validation) -> list[str]:
+def _violating_rows(
+    suite: Suite[S], rows: DataFrame, invariants: Sequence[Invariant], validator: Validation
+) -> list[str]:
     from great_expectations.expectations.core.unexpected_rows_expectation import UnexpectedRowsExpectation
 
     from expectations import validation
-    from expectations.declared import breaking_rows
+    from expectations.declared import violating_rows
 
-    # As text, made by Spark in UTC: Python would read timestamps in the time zone of this machine.
+    # Spark formats the rows in UTC. Python would read timestamps in the time zone of this machine.
     as_json = f"to_json(struct({', '.join(suite.shows)}), map('timeZone', 'UTC')) AS example"
-    queries = [UnexpectedRowsExpectation(unexpected_rows_query=breaking_rows(as_json, law.holds)) for law in laws]
-    results = on.validate(rows, queries, validation.COMPLETE)
+    queries = [
+        UnexpectedRowsExpectation(unexpected_rows_query=violating_rows(as_json, invariant.condition))
+        for invariant in invariants
+    ]
+    results = validator.validate(rows, queries, validation.COMPLETE)
     return ["\n".join(row["example"] for row in result.result["details"]["unexpected_rows"]) for result in results]

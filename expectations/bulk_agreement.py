@@ -1,18 +1,20 @@
-"""Agreement: whether panes and results of windows that fired once are right, told of all of them together.
+"""Bulk agreement: check the panes and results of windows that fired once, all together, by hashes.
 
-Most windows fire once and miss no row. Of such a window one pane and one result tell the same rows, aggregates and
-moment. Put side by side one by one, all of them would be shuffled with all that they tell. Instead
+Most windows fire once and miss no row. Such a window has one pane and one result, with equal rows, aggregates and
+firing time. A join of all these panes and results would shuffle all of their columns. Instead, three checks use hashes:
 
-    laws       each first pane obeys the laws of panes
-    places     no two first panes are of one (key, window): a hash of 64 bits of each, grouped
-    contents   a hash of 64 bits of the place and of what is told there, of each pane and each result; how many there
-               are on both sides, the sums of the lower and of the upper halves, and what remains when all are combined
-               by exclusive or, are the same
+- invariants: each first pane satisfies the invariants of panes;
+- places: no two first panes have the same (key, window), compared as 64-bit hashes;
+- contents: each pane and each result has a 64-bit hash of its place and its values. The panes and the results have
+  equal row counts and equal sums of the hashes.
 
-Two panes of one window are always found. A result that differs from its pane passes only where both have one hash, a
-chance of 2^-64. Where anything differs, nothing is said of these windows, and each is looked at. Panes and results are
-read once for all of this, at once, while the windows that fired again are still being sought: their part of the sums is
-taken off afterwards.
+The sums are taken of the lower and of the upper 32 bits, and the hashes are also combined by exclusive or.
+
+Two panes of one window are always detected. A result that differs from its pane passes only if their hashes are equal,
+with probability 2^-64. If any check fails, bulk agreement proves nothing, and the audit compares window by window.
+
+Panes and results are read once, while Spark still computes which windows fired more than once. The sums of these
+windows are subtracted afterwards.
 """
 
 from __future__ import annotations
@@ -26,85 +28,90 @@ from pyspark.sql import functions as F
 
 from expectations import windows
 from expectations.hashing import hashed
-from expectations.invariant import Law
+from expectations.invariant import Invariant
 from expectations.staged import PLACE_HASH, Staged
 from spark_jobs.pipeline.model import Pipeline
 
-_PANES_A_PIECE = 300_000
+_PANES_PER_PARTITION = 300_000
 
 
 @dataclass(frozen=True)
 class Sums:
-    """Over rows: how many there are, the sums of the halves of their contents, these combined, how many are strange."""
+    """Sums over the content hashes of some rows.
+
+    `rows` is their number. `lower` and `upper` are the sums of the lower and upper 32 bits, `combined` is the exclusive
+    or. `violations` is the number of rows that violate an invariant or lack a value.
+    """
 
     rows: int
     lower: int
     upper: int
     combined: int
-    strange: int = 0
+    violations: int = 0
 
     @classmethod
     def of(cls, row: Row) -> Sums:
-        """Take them from a row that has them."""
+        """Make sums from a row with columns of these names; `violations` may be missing."""
         return cls(**{field.name: row[field.name] for field in fields(cls) if field.name in row})
 
-    def without(self, some: Sums) -> Sums:
-        """Those of the rows besides `some` of them."""
-        left = {f.name: getattr(self, f.name) - getattr(some, f.name) for f in fields(self)}
-        return Sums(**{**left, "combined": self.combined ^ some.combined})
+    def without(self, subset: Sums) -> Sums:
+        """Return the sums over the rows that are not in `subset`."""
+        differences = {f.name: getattr(self, f.name) - getattr(subset, f.name) for f in fields(self)}
+        return Sums(**{**differences, "combined": self.combined ^ subset.combined})
 
 
-def may_be_seen(pipeline: Pipeline) -> bool:
-    """Whether windows fire once by default, and each that has fired has a result: sessions may swallow others."""
+def supports_bulk_check(pipeline: Pipeline) -> bool:
+    """Return whether each window fires once by default and then has a result. Not so for sessions, which may merge."""
     return pipeline.windows.trigger.is_default and not pipeline.windows.is_session
 
 
-def sums_of_panes(staged: Staged, first: DataFrame, laws: Sequence[Law]) -> Sums | None:
-    """The sums over `first`, all panes that have number 0; None if one is not right, or two are of one window.
+def sums_of_panes(staged: Staged, first_panes: DataFrame, invariants: Sequence[Invariant]) -> Sums | None:
+    """Return the sums over all panes with number 0; None if one violates an invariant or two have the same place.
 
-    Spread by place before they are grouped, and in many pieces: nothing comes together before, and a piece's groups
-    stay in a core's own memory.
+    Before the rows are grouped, they are partitioned by place into many partitions. So the groups of a task fit in the
+    cache of a core.
     """
-    pieces = 1 + staged.counts.get("panes", 0) // _PANES_A_PIECE
-    told = _told(staged, first, "fired_at", [F.expr(law.holds) for law in laws])
+    partitions = 1 + staged.counts.get("panes", 0) // _PANES_PER_PARTITION
+    contents = _contents(staged, first_panes, "fired_at", [F.expr(invariant.condition) for invariant in invariants])
+    # A place with weight 1 has one pane, which is right. A wrong pane, or a second pane, makes the weight at least 2.
     weight = F.when(F.col("is_right"), 1).otherwise(2).alias("weight")
-    each = told.select(PLACE_HASH, "content", weight).repartition(pieces, PLACE_HASH)
-    # A place of one pane tells what that does; where there is another, nothing that is told matters.
-    places = each.groupBy(PLACE_HASH).agg(F.sum("weight").alias("weight"), F.bit_xor("content").alias("content"))
-    most = F.coalesce(F.max("weight"), F.lit(0)).alias("most")
-    found = places.agg(most, *_sums()).collect()[0]
-    return Sums.of(found) if found.most <= 1 else None
+    weighted = contents.select(PLACE_HASH, "content", weight).repartition(partitions, PLACE_HASH)
+    # The content of a place matters only if it has one pane: then the exclusive or is the content of this pane.
+    places = weighted.groupBy(PLACE_HASH).agg(F.sum("weight").alias("weight"), F.bit_xor("content").alias("content"))
+    greatest_weight = F.coalesce(F.max("weight"), F.lit(0)).alias("greatest_weight")
+    row = places.agg(greatest_weight, *_sums()).collect()[0]
+    return Sums.of(row) if row.greatest_weight <= 1 else None
 
 
 def sums_of_results(staged: Staged) -> Sums:
-    """The sums over the results that say to be of one pane; strange are those that lack something, or off the grid."""
-    right = [F.expr(law.holds) for law in windows.laws(staged.pipeline)]
-    strange = F.count_if(~F.col("is_right")).alias("strange")
-    told = _told(staged, staged.results_once, "last_fired_at", right)
-    return Sums.of(told.agg(strange, *_sums()).collect()[0])
+    """Return the sums over `single_pane_results`; violations are results with a null value or a window off the grid."""
+    conditions = [F.expr(invariant.condition) for invariant in windows.invariants(staged.pipeline)]
+    violations = F.count_if(~F.col("is_right")).alias("violations")
+    contents = _contents(staged, staged.single_pane_results, "last_fired_at", conditions)
+    return Sums.of(contents.agg(violations, *_sums()).collect()[0])
 
 
-def sums_of_first_panes_again(staged: Staged) -> Sums:
-    """The sums over the panes of `staged.panes_again` that have number 0."""
-    first = staged.panes_again.where("pane_index = 0")
-    return Sums.of(_told(staged, first, "fired_at").agg(*_sums()).collect()[0])
+def sums_of_revisited_first_panes(staged: Staged) -> Sums:
+    """Return the sums over the panes of `revisited_panes` that have number 0."""
+    first_panes = staged.revisited_panes.where("pane_index = 0")
+    return Sums.of(_contents(staged, first_panes, "fired_at").agg(*_sums()).collect()[0])
 
 
 def results_agree(staged: Staged, panes: Sums) -> bool:
-    """Whether results that say to be of one pane are right, and are those of the panes besides `staged.again`.
+    """Return whether the single-pane results are right and agree with the panes of the windows not in `revisited`.
 
-    `panes` are the sums of all first panes. Those of some can be taken off them: what is left is of the others.
+    `panes` are the sums over all first panes. The sums over the revisited windows are subtracted from them.
     """
-    return staged.once(sums_of_results) == panes.without(staged.once(sums_of_first_panes_again))
+    return staged.once(sums_of_results) == panes.without(staged.once(sums_of_revisited_first_panes))
 
 
-def _told(staged: Staged, rows: DataFrame, fired_at: str, right: Sequence[Column] = ()) -> DataFrame:
-    """`content`, the hash of what a row tells, and `is_right`, whether nothing is null and `right` holds."""
-    told = ("window_end", "row_count", fired_at, "shown")
-    holds = [*(F.col(name).isNotNull() for name in ("window_start", *told)), *right]
-    is_right = F.coalesce(reduce(Column.__and__, holds), F.lit(False))
+def _contents(staged: Staged, rows: DataFrame, fired_at: str, conditions: Sequence[Column] = ()) -> DataFrame:
+    """Return `content`, the hash of a row's place and values, and `is_right`: no value null, all `conditions` true."""
+    values = ("window_end", "row_count", fired_at, "shown")
+    all_conditions = [*(F.col(name).isNotNull() for name in ("window_start", *values)), *conditions]
+    is_right = F.coalesce(reduce(Column.__and__, all_conditions), F.lit(False))
     placed = staged.hashed_by_place(rows)
-    content = hashed((F.col(name), placed.schema[name].dataType) for name in (PLACE_HASH, *told))
+    content = hashed((F.col(name), placed.schema[name].dataType) for name in (PLACE_HASH, *values))
     return placed.select(PLACE_HASH, content.alias("content"), is_right.alias("is_right"))
 
 

@@ -1,4 +1,4 @@
-"""A check is one expectation's answer about a run: what was expected, whether it holds, what was found."""
+"""The result of one check: the expectation, whether it succeeded, and the observed value."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Check:
-    """One answer.
+    """The result of one check of a run.
 
-    `unexpected_count` is how many rows or values break the expectation, None where that is no number of rows.
-    `details` shows a few of them, one a line, without any column of the source but the key; empty for a success.
-    `blocks` is false of one that only warns where it fails. `table` is the one that a declared expectation names.
+    - `unexpected_count`: the number of rows or values that violate the expectation; None if it does not count any;
+    - `details`: some of them, one a line, without any source column except the key; empty for a success;
+    - `blocks`: false if a failure only warns;
+    - `table`: the staged table of a declared expectation; None for an invariant.
     """
 
     suite: str
@@ -27,28 +28,28 @@ class Check:
 
 
 class Answer(Protocol):
-    """What is kept of a check: a check is one, and a row of the table `quality`."""
+    """The stored part of a check: a `Check`, or a row of the table `quality`."""
 
     @property
     def suite(self) -> str:
-        """Which suite asked."""
+        """The name of the suite."""
 
     @property
     def expectation(self) -> str:
-        """What was asked."""
+        """The name of the expectation."""
 
     @property
     def success(self) -> bool:
-        """Whether it holds."""
+        """True if no row or value violates the expectation."""
 
     @property
     def observed(self) -> str:
-        """What was found."""
+        """The observed value, as text."""
 
     @property
     def unexpected_count(self) -> int | None:
-        """How many rows or values break it, where that is a number of rows."""
+        """The number of rows or values that violate the expectation; None if it does not count any."""
 
     @property
     def details(self) -> str:
-        """Some of what breaks it, a line each."""
+        """Some rows or values that violate the expectation, one a line."""

@@ -1,8 +1,8 @@
-"""Data Docs: the answers of a run on Great Expectations' own page, in one file that asks nobody for anything.
+"""Data Docs: a run's check results on Great Expectations' page, as one self-contained file.
 
-The library renders what was expected and found, with its own templates. Its page would fetch styles, fonts and scripts
-from elsewhere; here it has a style of its own, no script, and a policy that forbids both. What was found is shown as
-the table `quality` keeps it, which shows no column of the source but the key.
+The library renders the page with its templates. Its original page fetches styles, fonts and scripts from other hosts.
+This page has an inline style, no script, and a content policy that forbids scripts and requests. It shows observed
+values as the table `quality` stores them, without any source column except the key.
 
 Importing this module imports Great Expectations.
 """
@@ -39,27 +39,27 @@ _PACKAGE = "expectations"
 _LONGEST = 2_000
 
 
-class ExpectAsTold(BatchExpectation):
-    """An answer that is known already: what the library has to know of it to put it on its page.
+class ExpectKnownResult(BatchExpectation):
+    """A result that is already known, as an expectation that the library can render.
 
     Args:
-        column: the suite; the library makes a section of what is said of one column.
-        law: the expectation's name.
+        column: the suite; the library makes one section for each column.
+        expectation: the expectation's name.
     """
 
     column: str
-    law: str
+    expectation: str
 
     @classmethod
     @renderer(renderer_type=LegacyRendererType.PRESCRIPTIVE)
-    def _prescriptive_renderer(  # type: ignore[override]  # the library takes what it gives by name
+    def _prescriptive_renderer(  # type: ignore[override]  # the library passes all arguments by name
         cls, configuration: Any = None, **_: Any
     ) -> list[RenderedStringTemplateContent]:
-        """What was expected, and some of what breaks it."""
-        told = configuration.meta
-        examples = [_text(line, tag="code") for line in told["examples"]]
-        sentence = [_text(told["expected"], tag="p")] if told["expected"] else []
-        return [_text(configuration.kwargs["law"], tag="strong"), *sentence, *examples]
+        """Render the name, the description and the examples."""
+        meta = configuration.meta
+        examples = [_text(line, tag="code") for line in meta["examples"]]
+        sentence = [_text(meta["expected"], tag="p")] if meta["expected"] else []
+        return [_text(configuration.kwargs["expectation"], tag="strong"), *sentence, *examples]
 
     @classmethod
     @renderer(renderer_type=LegacyDiagnosticRendererType.OBSERVED_VALUE)
@@ -71,19 +71,19 @@ class ExpectAsTold(BatchExpectation):
     def _validate(
         self, metrics: dict[str, Any], runtime_configuration: dict[str, Any] | None = None, execution_engine: Any = None
     ) -> dict[str, Any]:
-        raise NotImplementedError("an answer that is known is not computed again")
+        raise NotImplementedError("a known result is not computed again")
 
 
 class _View(DefaultJinjaPageView):
-    """The library's page, of which a part that this package has a template for is taken from here."""
+    """The library's page. A template of this package replaces the library's template of the same name."""
 
     def __init__(self) -> None:
         super().__init__()
-        theirs = [] if self.env.loader is None else [self.env.loader]
-        self.env.loader = ChoiceLoader([PackageLoader(_PACKAGE), *theirs])
+        library_loaders = [] if self.env.loader is None else [self.env.loader]
+        self.env.loader = ChoiceLoader([PackageLoader(_PACKAGE), *library_loaders])
 
     def _validate_document(self, document: Any) -> None:
-        """Take the document as plain data, in which links have been left out."""
+        """Accept the document as plain data: `_without_links` has removed its links."""
 
 
 def page(
@@ -94,9 +94,10 @@ def page(
     answers: Sequence[Answer],
     expected: Mapping[tuple[str, str], str],
 ) -> str:
-    """The page of a run of the pipeline in `lake`: a section a suite.
+    """Return the HTML page of a run of the pipeline in `lake`, with one section for each suite.
 
-    `expected` is the sentence of each expectation, by suite and name; one that is not in it is told by its name.
+    `expected` has the description of each expectation, by suite and name. An expectation without one is shown by its
+    name only.
     """
     result = ExpectationSuiteValidationResult(
         success=all(answer.success for answer in answers),
@@ -115,10 +116,12 @@ def page(
     return str(rendered(_without_links(document), style=style, title=f"{pipeline}, run {run_id}"))
 
 
-def _result(answer: Answer, sentence: str) -> ExpectationValidationResult:
-    told = {"expected": sentence, "examples": answer.details.splitlines()}
+def _result(answer: Answer, description: str) -> ExpectationValidationResult:
+    meta = {"expected": description, "examples": answer.details.splitlines()}
     configuration = ExpectationConfiguration(
-        type="expect_as_told", kwargs={"column": _markup(answer.suite), "law": answer.expectation}, meta=told
+        type="expect_known_result",
+        kwargs={"column": _markup(answer.suite), "expectation": answer.expectation},
+        meta=meta,
     )
     return ExpectationValidationResult(
         success=bool(answer.success),
@@ -129,12 +132,12 @@ def _result(answer: Answer, sentence: str) -> ExpectationValidationResult:
 
 
 def _markup(value: str) -> str:
-    """A text as markup: the library takes the name of a section for that."""
+    """Return a text as HTML: the library does not escape the name of a section."""
     return html.escape(visible(value))
 
 
 def _text(value: str, tag: str = "span") -> RenderedStringTemplateContent:
-    """A text, as it can be seen; the library escapes what it puts into a template, not the template."""
+    """Return a text with visible characters only. The library escapes a template's parameters, not the template."""
     template = {"template": "$value", "params": {"value": _cut(visible(value))}, "tag": tag}
     return RenderedStringTemplateContent(content_block_type="string_template", string_template=template)
 
@@ -145,20 +148,20 @@ def _cut(text: str) -> str:
 
 
 def _statistics(answers: Sequence[Answer]) -> dict[str, Any]:
-    held = sum(bool(answer.success) for answer in answers)
+    successes = sum(bool(answer.success) for answer in answers)
     return {
         "evaluated_expectations": len(answers),
-        "successful_expectations": held,
-        "unsuccessful_expectations": len(answers) - held,
-        "success_percent": 100 * held / len(answers) if answers else None,
+        "successful_expectations": successes,
+        "unsuccessful_expectations": len(answers) - successes,
+        "success_percent": 100 * successes / len(answers) if answers else None,
     }
 
 
 def _without_links(part: Any) -> Any:
-    """A part of a document without links to other pages of a site, which is not there."""
+    """Return a part of a document without links: the other pages of the library's site do not exist."""
     if isinstance(part, dict):
         attributes = part.get("attributes")
         if isinstance(attributes, dict) and "href" in attributes:
             part = {name: value for name, value in part.items() if name not in ("attributes", "tag")}
         return {name: _without_links(value) for name, value in part.items()}
-    return [_without_links(one) for one in part] if isinstance(part, list) else part
+    return [_without_links(element) for element in part] if isinstance(part, list) else part

@@ -1,7 +1,7 @@
-"""Declared expectations: what a pipeline's `quality.expectations` asks of a staged table, in Great Expectations' words.
+"""Declared expectations: the entries of `quality.expectations`, evaluated by Great Expectations on a staged table.
 
-A type is a class of the library by its snake-case name, or `expect_rows_to_satisfy`. A wrong type, argument or column
-is the author's mistake: it is told before anything is computed, with the nearest name that there is.
+A type is the snake-case name of a class of the library, or `expect_rows_to_satisfy`. A wrong type, argument or column
+is a mistake of the author. It raises an error before anything is computed, with the nearest known name.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from expectations.expect_rows import ExpectRowsToSatisfy
 from expectations.validation import Validation
 from spark_jobs.pipeline import model
 
-# Arguments about the library's own storage and running, and `severity`: what a failure does is `on_failure`'s.
+# Arguments for the library's storage and execution, and `severity`: `on_failure` decides what a failure does.
 _LIBRARY_ONLY = (
     "batch_id",
     "catch_exceptions",
@@ -39,180 +39,187 @@ _LIBRARY_ONLY = (
     "windows",
 )
 _NOT_FOR_USERS = frozenset(_LIBRARY_ONLY)
-# They are about what was measured and what was told, which no staged table holds.
-_OURS = ("expect_law_to_hold", "expect_as_told")
+# Expectations about measures and known results. No staged table has these.
+_INTERNAL_TYPES = ("expect_invariant_to_hold", "expect_known_result")
 _COLUMN_ARGUMENTS = ("column", "column_A", "column_B", "column_list")
-_ASKS_FOR_A_COLUMN = "expect_column_to_exist"
+_COLUMN_MUST_EXIST = "expect_column_to_exist"
 
 
 @dataclass(frozen=True)
 class Declared:
-    """One declared expectation: its place in the file, as written, and as the library's object."""
+    """One declared expectation: its place in the file, its entry, and the object of the library."""
 
     place: str
-    written: model.Expectation
-    asked: Expectation
+    entry: model.Expectation
+    expectation: Expectation
 
     @property
     def name(self) -> str:
-        """Its type, and what it is about."""
-        return name(self.written)
+        """The name of the check (see `name`)."""
+        return name(self.entry)
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that it names."""
-        return _columns(self.written)
+        """The columns that its arguments name."""
+        return _columns(self.entry)
 
 
-def name(written: model.Expectation) -> str:
-    """What a declared expectation is called: its type, and what it is about."""
-    return f"{written.type}({'.'.join((written.table, *_columns(written)))})"
+def name(entry: model.Expectation) -> str:
+    """Return the name of a declared expectation: its type, table and columns."""
+    return f"{entry.type}({'.'.join((entry.table, *_columns(entry)))})"
 
 
-def description(written: model.Expectation) -> str:
-    """What the author says of it, or its arguments."""
-    told = written.arguments.get("description")
-    return str(told or ", ".join(f"{argument}={value!r}" for argument, value in written.arguments.items()))
+def description(entry: model.Expectation) -> str:
+    """Return the author's description of a declared expectation, or its arguments."""
+    text = entry.arguments.get("description")
+    return str(text or ", ".join(f"{argument}={value!r}" for argument, value in entry.arguments.items()))
 
 
-def _columns(written: model.Expectation) -> tuple[str, ...]:
-    named = (written.arguments.get(argument) or () for argument in _COLUMN_ARGUMENTS)
-    return tuple(column for names in named for column in ((names,) if isinstance(names, str) else names))
+def _columns(entry: model.Expectation) -> tuple[str, ...]:
+    values = (entry.arguments.get(argument) or () for argument in _COLUMN_ARGUMENTS)
+    return tuple(column for names in values for column in ((names,) if isinstance(names, str) else names))
 
 
 def resolve(expectations: Sequence[model.Expectation], tables: Mapping[str, DataFrame]) -> list[Declared]:
-    """The expectations as objects of the library. Raises AuditError with every problem of them."""
+    """Return the expectations as objects of the library. Raises AuditError that lists all problems."""
     declared, problems = [], []
-    for i, written in enumerate(expectations):
+    for i, entry in enumerate(expectations):
         place = f"quality.expectations[{i}]"
         try:
-            declared.append(Declared(place, written, _resolved(written, tables)))
-        except AuditError as found:
-            problems.append(f"{place}: {found}")
+            declared.append(Declared(place, entry, _resolved(entry, tables)))
+        except AuditError as problem:
+            problems.append(f"{place}: {problem}")
     if problems:
         raise AuditError("\n".join(problems))
     return declared
 
 
-def checks(declared: Sequence[Declared], tables: Mapping[str, DataFrame], on: Validation) -> list[Check]:
-    """Their answers, in their order. Raises AuditError for those that cannot be computed."""
-    found: dict[str, Check] = {}
-    for table in dict.fromkeys(d.written.table for d in declared):
-        about = [d for d in declared if d.written.table == table]
-        # A user's expectation may take several looks, and each has its own.
+def checks(declared: Sequence[Declared], tables: Mapping[str, DataFrame], validator: Validation) -> list[Check]:
+    """Return the checks of declared expectations, in their order.
+
+    Raises AuditError for expectations that cannot be computed.
+    """
+    by_place: dict[str, Check] = {}
+    for table in dict.fromkeys(d.entry.table for d in declared):
+        of_table = [d for d in declared if d.entry.table == table]
+        # The library may read the table several times for each expectation.
         rows = tables[table].persist()
         try:
-            results = on.validate(rows, [d.asked for d in about], validation.SUMMARY)
-            _refuse_uncomputed(zip(about, results, strict=True))
-            found |= {d.place: _check(d, result, rows, on) for d, result in zip(about, results, strict=True)}
+            results = validator.validate(rows, [d.expectation for d in of_table], validation.SUMMARY)
+            _refuse_uncomputed(zip(of_table, results, strict=True))
+            for d, result in zip(of_table, results, strict=True):
+                by_place[d.place] = _check(d, result, rows, validator)
         finally:
             rows.unpersist()
-    return [found[d.place] for d in declared]
+    return [by_place[d.place] for d in declared]
 
 
 def _refuse_uncomputed(results: Iterable[tuple[Declared, ExpectationValidationResult]]) -> None:
     problems = [
-        f"{d.place}: {d.name} cannot be computed: {why}"
+        f"{d.place}: {d.name} cannot be computed: {problem}"
         for d, result in results
-        if (why := validation.problem(result)) is not None
+        if (problem := validation.problem(result)) is not None
     ]
     if problems:
         raise AuditError("\n".join(problems))
 
 
-def _resolved(written: model.Expectation, tables: Mapping[str, DataFrame]) -> Expectation:
-    if written.table not in tables:
-        raise AuditError(f"asked for the table '{written.table}', {_instead(written.table, tables)}")
-    types = [t for t in registry.list_registered_expectation_implementations() if t.islower() and t not in _OURS]
-    if written.type not in types:
-        raise AuditError(f"Great Expectations has no type '{written.type}'{_nearest(written.type, types)}")
-    kind = registry.get_expectation_impl(written.type)
+def _resolved(entry: model.Expectation, tables: Mapping[str, DataFrame]) -> Expectation:
+    if entry.table not in tables:
+        raise AuditError(f"no staged table '{entry.table}', {_alternatives(entry.table, tables)}")
+    types = [
+        t for t in registry.list_registered_expectation_implementations() if t.islower() and t not in _INTERNAL_TYPES
+    ]
+    if entry.type not in types:
+        raise AuditError(f"Great Expectations has no type '{entry.type}'{_nearest(entry.type, types)}")
+    kind = registry.get_expectation_impl(entry.type)
     arguments = [name for name in kind.__fields__ if name not in _NOT_FOR_USERS]
-    for name in written.arguments:
+    for name in entry.arguments:
         if name not in arguments:
-            raise AuditError(f"{written.type} takes no argument '{name}', {_instead(name, arguments)}")
-    asked = _made(kind, written)
-    for problem in _unknown_columns(asked, written, tables[written.table]):
+            raise AuditError(f"{entry.type} takes no argument '{name}', {_alternatives(name, arguments)}")
+    expectation = _instance(kind, entry)
+    for problem in _unknown_columns(expectation, entry, tables[entry.table]):
         raise AuditError(problem)
-    return asked
+    return expectation
 
 
-def _made(kind: type[Expectation], written: model.Expectation) -> Expectation:
+def _instance(kind: type[Expectation], entry: model.Expectation) -> Expectation:
     try:
-        return kind(**written.arguments)
-    except pydantic.ValidationError as found:
-        raise AuditError(f"{written.type}: {_told(found, written)}") from found
-    except (GreatExpectationsError, ValueError, TypeError) as found:
-        raise AuditError(f"{written.type}: {redaction.first_line(str(found))}") from found
+        return kind(**entry.arguments)
+    except pydantic.ValidationError as problem:
+        raise AuditError(f"{entry.type}: {_argument_problems(problem, entry)}") from problem
+    except (GreatExpectationsError, ValueError, TypeError) as problem:
+        raise AuditError(f"{entry.type}: {redaction.first_line(str(problem))}") from problem
 
 
-def _told(found: pydantic.ValidationError, written: model.Expectation) -> str:
-    """A message an argument; one about all of them together only if there is no other."""
-    # An argument of several possible types has a message for each type: the first says enough.
-    messages = {str(e["loc"][0]): str(e["msg"]) for e in reversed(found.errors())}
+def _argument_problems(problem: pydantic.ValidationError, entry: model.Expectation) -> str:
+    """Return one message for each wrong argument, or else the message about all arguments together."""
+    # An argument with several possible types has a message for each type. Keep the first.
+    messages = {str(e["loc"][0]): str(e["msg"]) for e in reversed(problem.errors())}
     together = messages.pop("__root__", "")
-    given = {name: f"found {value!r}, " for name, value in written.arguments.items()}
-    return "; ".join(f"{name}: {given.get(name, '')}{said}" for name, said in messages.items()) or together
+    values = {name: f"found {value!r}, " for name, value in entry.arguments.items()}
+    return "; ".join(f"{name}: {values.get(name, '')}{message}" for name, message in messages.items()) or together
 
 
-def _unknown_columns(asked: Expectation, written: model.Expectation, rows: DataFrame) -> Iterator[str]:
-    if isinstance(asked, ExpectRowsToSatisfy):
+def _unknown_columns(expectation: Expectation, entry: model.Expectation, rows: DataFrame) -> Iterator[str]:
+    if isinstance(expectation, ExpectRowsToSatisfy):
         try:
-            rows.select(F.expr(asked.condition))
-        except AnalysisException as found:
-            yield f"{written.type}: condition: {redaction.first_line(str(found))}"
-    if written.type == _ASKS_FOR_A_COLUMN:
+            rows.select(F.expr(expectation.condition))
+        except AnalysisException as problem:
+            yield f"{entry.type}: condition: {redaction.first_line(str(problem))}"
+    if entry.type == _COLUMN_MUST_EXIST:
         return
-    for name in Declared("", written, asked).columns:
+    for name in Declared("", entry, expectation).columns:
         if name not in rows.columns:
-            yield f"{written.type}: {written.table} has no column '{name}', {_instead(name, rows.columns)}"
+            yield f"{entry.type}: {entry.table} has no column '{name}', {_alternatives(name, rows.columns)}"
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, list(known), n=1)
+def _nearest(name: str, names: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(names), n=1)
     return f"; did you mean '{near[0]}'?" if near else ""
 
 
-def _instead(name: str, known: Iterable[str]) -> str:
-    return f"only {', '.join(known)}{_nearest(name, known)}"
+def _alternatives(name: str, names: Iterable[str]) -> str:
+    return f"only {', '.join(names)}{_nearest(name, names)}"
 
 
-def _check(d: Declared, result: ExpectationValidationResult, rows: DataFrame, on: Validation) -> Check:
-    found, table = result.result, d.written.table
-    shown = redaction.may_show(table, d.columns)
+def _check(d: Declared, result: ExpectationValidationResult, rows: DataFrame, validator: Validation) -> Check:
+    values, table = result.result, d.entry.table
+    visible = redaction.may_show(table, d.columns)
     details = ""
-    if isinstance(d.asked, UnexpectedRowsExpectation | ExpectRowsToSatisfy):
-        unexpected = int(found.get("unexpected_count", found["observed_value"]))
+    if isinstance(d.expectation, UnexpectedRowsExpectation | ExpectRowsToSatisfy):
+        unexpected = int(values.get("unexpected_count", values["observed_value"]))
         observed = f"{unexpected:,} rows"
-        details = "" if result.success else _rows(d, rows, on)
-    elif found.get("element_count") is not None:
-        unexpected = int(found["unexpected_count"] or 0)  # Spark sums no values to null.
-        observed = f"{unexpected:,} of {found['element_count']:,} values"
-        details = "" if result.success else redaction.examples(found.get("partial_unexpected_list", ()), shown=shown)
+        details = "" if result.success else _unexpected_rows(d, rows, validator)
+    elif values.get("element_count") is not None:
+        unexpected = int(values["unexpected_count"] or 0)  # Spark's sum over no values is null.
+        observed = f"{unexpected:,} of {values['element_count']:,} values"
+        if not result.success:
+            details = redaction.examples(values.get("partial_unexpected_list", ()), visible=visible)
     else:
         unexpected = None
-        one = found.get("observed_value")
-        # Some expectations find no value: a column is there or is not.
-        told = "as expected" if result.success else "not as expected"
-        observed = told if one is None else redaction.value(one, shown=shown)
+        value = values.get("observed_value")
+        # Some expectations observe no value, for example whether a column exists.
+        outcome = "as expected" if result.success else "not as expected"
+        observed = outcome if value is None else redaction.value(value, visible=visible)
     return Check(
-        "pipeline", d.name, description(d.written), bool(result.success), observed, unexpected, details, table=table
+        "pipeline", d.name, description(d.entry), bool(result.success), observed, unexpected, details, table=table
     )
 
 
-def _rows(d: Declared, rows: DataFrame, on: Validation) -> str:
-    """Some of the rows that break a condition or come out of a query."""
-    query = d.asked
+def _unexpected_rows(d: Declared, rows: DataFrame, validator: Validation) -> str:
+    """Return some rows that violate a condition, or that a query returns."""
+    query = d.expectation
     if isinstance(query, ExpectRowsToSatisfy):
-        query = UnexpectedRowsExpectation(unexpected_rows_query=breaking_rows("*", query.condition))
-    result = on.validate(rows, [query], validation.COMPLETE)[0]
+        query = UnexpectedRowsExpectation(unexpected_rows_query=violating_rows("*", query.condition))
+    result = validator.validate(rows, [query], validation.COMPLETE)[0]
     selected = result.result["details"]["unexpected_rows"][: validation.EXAMPLES]
-    return "\n".join(redaction.row(found, d.written.table) for found in selected)
+    return "\n".join(redaction.row(row, d.entry.table) for row in selected)
 
 
-def breaking_rows(columns: str, condition: str) -> str:
-    """The query of some rows that do not satisfy `condition`, as `UnexpectedRowsExpectation` takes it."""
+def violating_rows(columns: str, condition: str) -> str:
+    """Return a query for some rows that do not satisfy `condition`, in the form of `UnexpectedRowsExpectation`."""
     literal = condition.replace("{", "{{").replace("}", "}}")
-    broken = f"NOT coalesce({literal}, false)"
-    # A condition is SQL of the pipeline's author, to be run as it is.
-    return f"SELECT {columns} FROM {{batch}} WHERE {broken} LIMIT {validation.EXAMPLES}"  # noqa: S608
+    is_violated = f"NOT coalesce({literal}, false)"
+    # The condition is SQL of the pipeline's author and runs unchanged.
+    return f"SELECT {columns} FROM {{batch}} WHERE {is_violated} LIMIT {validation.EXAMPLES}"  # noqa: S608

@@ -1,4 +1,4 @@
-"""Sentences: what each expectation of a pipeline says, by its suite and name, as the table `quality` names both.
+"""Descriptions of a pipeline's expectations, by suite and name as in the table `quality`.
 
 Importing this module imports Great Expectations.
 """
@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from expectations.declared import description, name
+from expectations import declared
 from expectations.suites import JOIN_SUITES, SUITES
 from spark_jobs.pipeline.model import Pipeline
 
 
-def sentences(pipeline: Pipeline) -> dict[tuple[str, str], str]:
-    """The sentence of each expectation that is asked of the pipeline."""
-    return dict(_all(pipeline))
+def descriptions(pipeline: Pipeline) -> dict[tuple[str, str], str]:
+    """Return the description of each expectation that applies to the pipeline."""
+    return dict(_descriptions(pipeline))
 
 
-def _all(pipeline: Pipeline) -> Iterator[tuple[tuple[str, str], str]]:
+def _descriptions(pipeline: Pipeline) -> Iterator[tuple[tuple[str, str], str]]:
     suites = SUITES if pipeline.join is None else JOIN_SUITES
     for suite in suites:
-        for law in suite.laws(pipeline):
-            yield (suite.name, law.name), law.description
-    for written in pipeline.quality.expectations:
-        yield ("pipeline", name(written)), description(written)
+        for invariant in suite.invariants(pipeline):
+            yield (suite.name, invariant.name), invariant.description
+    for expectation in pipeline.quality.expectations:
+        yield ("pipeline", declared.name(expectation)), declared.description(expectation)

@@ -1,7 +1,7 @@
-"""What is said when an audit cannot be made, as opposed to an audit that fails."""
+"""The error of an audit that cannot run. An audit that fails is not an error."""
 
 from __future__ import annotations
 
 
 class AuditError(ValueError):
-    """A check that cannot be asked: what was asked, what was found, what to do."""
+    """A check cannot be computed. The message states the cause, the value found and what to do."""

@@ -1,8 +1,10 @@
-"""Expect a law to hold: a law as Great Expectations knows it, about the table of what was measured.
+"""An invariant as an expectation of Great Expectations, over the table of measures.
 
-Importing this module imports Great Expectations, which takes seconds. The batch has one row a law: `law`, its name with
-the suite's, `rows`, `breaking` and `observed` (see `measure.Measure`). Spark has counted the rows before, all laws
-about the same rows at once and several suites side by side; the library would take them one after the other.
+Importing this module imports Great Expectations, which takes seconds. The batch has one row for each invariant:
+`invariant`, the name of the suite and its name, `rows`, `violations` and `observed` (see `measure.Measure`).
+
+Spark has already counted the rows, for all invariants of the same rows at once and for several suites in parallel.
+Great Expectations would count them one invariant after the other.
 """
 
 from __future__ import annotations
@@ -17,15 +19,15 @@ from great_expectations.expectations.metrics.metric_provider import metric_value
 from great_expectations.expectations.metrics.table_metric_provider import TableMetricProvider
 
 #: The columns of the batch.
-COLUMNS = ("law", "rows", "breaking", "observed")
-_MEASURE = "table.measure_of_law"
+COLUMNS = ("invariant", "rows", "violations", "observed")
+_MEASURE = "table.measure_of_invariant"
 
 
-class MeasureOfLaw(TableMetricProvider):
-    """The row of the batch that is about `law`."""
+class MeasureOfInvariant(TableMetricProvider):
+    """The row of the batch for `invariant`."""
 
     metric_name = _MEASURE
-    value_keys = ("law",)
+    value_keys = ("invariant",)
 
     @metric_value(engine=PandasExecutionEngine)
     def _pandas(
@@ -33,30 +35,30 @@ class MeasureOfLaw(TableMetricProvider):
         execution_engine: PandasExecutionEngine,
         metric_domain_kwargs: dict[str, Any],
         metric_value_kwargs: dict[str, Any],
-        metrics: dict[str, Any],  # noqa: ARG003 - the library gives all of these
+        metrics: dict[str, Any],  # noqa: ARG003 - the library passes all of these
         runtime_configuration: dict[str, Any],  # noqa: ARG003
     ) -> dict[str, Any]:
         frame, _, _ = execution_engine.get_compute_domain(metric_domain_kwargs, MetricDomainTypes.TABLE)
-        measured: pd.DataFrame = frame[frame["law"] == metric_value_kwargs["law"]]
+        measured: pd.DataFrame = frame[frame["invariant"] == metric_value_kwargs["invariant"]]
         return dict(measured.iloc[0])
 
 
-class ExpectLawToHold(BatchExpectation):
-    """Expect no row to break a law.
+class ExpectInvariantToHold(BatchExpectation):
+    """Expect no row to violate an invariant.
 
     Args:
-        law: its name in the batch.
+        invariant: its name in the batch.
     """
 
-    law: str
+    invariant: str
 
     metric_dependencies: ClassVar[tuple[str, ...]] = (_MEASURE,)
-    success_keys: ClassVar[tuple[str, ...]] = ("law",)
+    success_keys: ClassVar[tuple[str, ...]] = ("invariant",)
 
     def _validate(
         self, metrics: dict[str, Any], runtime_configuration: dict[str, Any] | None = None, execution_engine: Any = None
     ) -> dict[str, Any]:
         measured = metrics[_MEASURE]
-        breaking = int(measured["breaking"])
-        result = {"unexpected_count": breaking, "element_count": int(measured["rows"])}
-        return {"success": breaking == 0, "result": {**result, "observed_value": measured["observed"]}}
+        violations = int(measured["violations"])
+        result = {"unexpected_count": violations, "element_count": int(measured["rows"])}
+        return {"success": violations == 0, "result": {**result, "observed_value": measured["observed"]}}

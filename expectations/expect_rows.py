@@ -1,10 +1,10 @@
-"""Expect every row of a batch to satisfy a SQL condition, which a pipeline may declare.
+"""Expect every row of a batch to satisfy a SQL condition. A pipeline may declare this expectation.
 
 Importing this module imports Great Expectations, which takes seconds.
 
-All conditions of a batch are counted by one Spark aggregation, whatever their number: each is a partial aggregate that
-the execution engine bundles with the others. `UnexpectedRowsExpectation`, which says the same with a query, takes two
-jobs for each; it is right for looking at the rows afterwards.
+One Spark aggregation counts all conditions of a batch: each is a partial aggregate, and the execution engine bundles
+them. The library's `UnexpectedRowsExpectation` has the same result, but takes two Spark jobs for each condition. It is
+used to read the violating rows afterwards.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from great_expectations.expectations.metrics.table_metric_provider import TableM
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-#: An aggregate, the rows that it is about, and what distinguishes it on them: nothing.
+#: An aggregate, its metric domain, and its further domain arguments (none).
 Partial = tuple[Column, dict[str, Any], dict[str, Any]]
 
-_BREAKING, _ROWS = "table.rows_breaking", "table.row_count"
+_VIOLATIONS, _ROWS = "table.violating_rows", "table.row_count"
 
 
-class RowsBreaking(TableMetricProvider):
-    """How many rows do not satisfy `condition`. Null is not satisfied."""
+class ViolatingRows(TableMetricProvider):
+    """The number of rows that do not satisfy `condition`. Null does not satisfy it."""
 
-    metric_name = _BREAKING
+    metric_name = _VIOLATIONS
     value_keys = ("condition",)
 
     @metric_partial(
@@ -53,17 +53,17 @@ class ExpectRowsToSatisfy(BatchExpectation):
     """Expect `condition` to be true of every row of the batch.
 
     Args:
-        condition: a Spark SQL condition over the batch's columns; null counts as not satisfied.
+        condition: a Spark SQL condition over the batch's columns; null does not satisfy it.
     """
 
     condition: str
 
-    metric_dependencies: ClassVar[tuple[str, ...]] = (_BREAKING, _ROWS)
+    metric_dependencies: ClassVar[tuple[str, ...]] = (_VIOLATIONS, _ROWS)
     success_keys: ClassVar[tuple[str, ...]] = ("condition",)
 
     def _validate(
         self, metrics: dict[str, Any], runtime_configuration: dict[str, Any] | None = None, execution_engine: Any = None
     ) -> dict[str, Any]:
-        breaking = metrics[_BREAKING]
-        result = {"unexpected_count": breaking, "element_count": metrics[_ROWS], "observed_value": None}
-        return {"success": breaking == 0, "result": result}
+        violations = metrics[_VIOLATIONS]
+        result = {"unexpected_count": violations, "element_count": metrics[_ROWS], "observed_value": None}
+        return {"success": violations == 0, "result": result}

@@ -1,6 +1,6 @@
-"""Hashing: several values as one number of 64 bits, equal where all of them are.
+"""Hash several values into one 64-bit number: equal values have equal hashes.
 
-Spark's hash takes no notice of a null, so that 5 beside a null is a null beside 5. Here a null is a value like others.
+Spark's hash ignores nulls, so (5, null) and (null, 5) have the same hash. Here, null is a value like any other.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ _WITH_NULLS = {"ignoreNullFields": "false"}
 
 
 def hashed(values: Iterable[tuple[Column, T.DataType]]) -> Column:
-    """The number of values, each with its type, in their order; never null."""
-    parts = (part for value, kind in values for part in _told(value, kind))
-    return F.xxhash64(F.lit(0), *parts)
+    """Return the hash of the values, in their order, each with its type. It is never null."""
+    inputs = (part for value, kind in values for part in _hash_inputs(value, kind))
+    return F.xxhash64(F.lit(0), *inputs)
 
 
-def _told(value: Column, kind: T.DataType) -> tuple[Column, ...]:
-    # Of a map Spark has no hash, and of a null within another value it takes no notice either; text shows both.
+def _hash_inputs(value: Column, kind: T.DataType) -> tuple[Column, ...]:
+    # Spark cannot hash a map, and its hash ignores a null inside a nested value. JSON keeps both.
     return (F.to_json(F.struct(value), _WITH_NULLS),) if isinstance(kind, _NESTED) else (value, value.isNull())

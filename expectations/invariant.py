@@ -1,8 +1,8 @@
-"""A law is a statement that must hold for every row of a batch; a suite is the laws about one kind of row.
+"""An invariant is a condition that every row of a batch must satisfy. A suite has the invariants of one kind of row.
 
-Law of laws: a row obeys iff its condition is true. False and null both break it, so a value that should be there and is
-not can never pass. Conditions are Spark SQL over the columns that the suite's `rows` gives, so that a law can be read,
-copied into a query, and added by whoever can write a WHERE clause.
+A row satisfies an invariant iff the condition is true. False and null both violate it, so a missing value cannot pass.
+Conditions are Spark SQL over the columns of the suite's `rows`. If you can write a WHERE clause, you can read them, run
+them in a query, and add one.
 """
 
 from __future__ import annotations
@@ -19,31 +19,33 @@ S = TypeVar("S")
 
 
 @dataclass(frozen=True)
-class Law:
-    """One statement. `holds` is the SQL condition.
+class Invariant:
+    """A condition in Spark SQL, with a name and a description.
 
-    `observed` is for laws about a batch of a single row: SQL for the text that tells what was found. Without it a check
-    tells how many rows break the law. `blocks` is false of a law that only warns: the results are right all the same.
+    - `observed`: for a batch of a single row, SQL for the observed value as text. By default, the number of violations;
+    - `blocks`: false if a violation only warns, because the results are right all the same.
     """
 
     name: str
     description: str
-    holds: str
+    condition: str
     observed: str | None = None
     blocks: bool = True
 
 
 @dataclass(frozen=True)
 class Suite(Generic[S]):
-    """The laws about one kind of row of what a run has staged, an `S`.
+    """The invariants of one kind of row. `S` is the class of the staged tables.
 
-    `rows` gives the batch, `laws` those that apply to the pipeline, `shows` the columns that may be shown of a row that
-    breaks one: never a column of the source, except the key. `glance` may show of many rows together that they obey all
-    laws: it gives how many, and the batch of all others, or None where it does not show it.
+    - `rows`: returns the batch;
+    - `invariants`: returns the invariants that apply to a pipeline;
+    - `shows`: the columns of a violating row that a check may show. They include no source column except the key;
+    - `bulk_check`: verifies many rows together. Returns their number and the batch of all other rows. Returns None if
+      it cannot verify them; then every row of the batch is checked.
     """
 
     name: str
     rows: Callable[[S], DataFrame]
-    laws: Callable[[Pipeline], tuple[Law, ...]]
+    invariants: Callable[[Pipeline], tuple[Invariant, ...]]
     shows: tuple[str, ...]
-    glance: Callable[[S], tuple[int, DataFrame] | None] | None = None
+    bulk_check: Callable[[S], tuple[int, DataFrame] | None] | None = None

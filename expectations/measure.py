@@ -1,8 +1,7 @@
-"""Measuring: how many rows of what a run has staged break each law.
+"""Count the rows of a run's staged tables that violate each invariant.
 
-All laws about the same rows are counted by one Spark aggregation, whatever their number, and the aggregations run side
-by side: most of a small one's time is its start. Rows that a glance at all of them together shows to be right are only
-counted.
+One Spark aggregation counts all invariants of the same rows. The aggregations run in parallel, because a small one
+mostly waits for its start. Rows that a bulk check verifies are counted, but not checked one by one.
 """
 
 from __future__ import annotations
@@ -18,73 +17,80 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from expectations.errors import AuditError
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
 from expectations.redaction import first_line
 from expectations.staged_tables import StagedTables
 
 S = TypeVar("S", bound=StagedTables)
-_AT_ONCE = 4
+_PARALLEL_AGGREGATIONS = 4
 
 
 @dataclass(frozen=True)
 class Measure(Generic[S]):
-    """What was found about a law: of `rows` rows `breaking` do not obey; `observed` is its own text, if it has one."""
+    """The counts of one invariant: `violations` of `rows` rows violate it. `observed` is its text, if it has one."""
 
     suite: Suite[S]
-    law: Law
+    invariant: Invariant
     rows: int
-    breaking: int
+    violations: int
     observed: str | None
 
 
 @contextmanager
 def measuring(suites: Sequence[Suite[S]], staged: S) -> Iterator[Future[list[Measure[S]]]]:
-    """Count all laws of `suites` while the caller does something else; leaves when nothing is being counted any more.
+    """Count all invariants of `suites` in the background. The `with` block ends when no count is running.
 
-    Gives what will be the measures, in the suites' order. They raise AuditError for a law that cannot be computed.
+    The future returns the measures in the order of the suites. It raises AuditError for an invariant that cannot be
+    computed.
     """
     batches: dict[object, list[Suite[S]]] = {}
     for suite in suites:
-        if suite.laws(staged.pipeline):
+        if suite.invariants(staged.pipeline):
             batches.setdefault(suite.rows, []).append(suite)
-    with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool, ThreadPoolExecutor(max_workers=1) as gatherer:
-        found = [pool.submit(_measures, batch, staged) for batch in batches.values()]
+    with (
+        ThreadPoolExecutor(max_workers=_PARALLEL_AGGREGATIONS) as pool,
+        ThreadPoolExecutor(max_workers=1) as gatherer,
+    ):
+        futures = [pool.submit(_measures, batch, staged) for batch in batches.values()]
 
-        def gathered() -> list[Measure[S]]:
-            measures = [measure for future in found for measure in future.result()]
+        def all_measures() -> list[Measure[S]]:
+            measures = [measure for future in futures for measure in future.result()]
             return sorted(measures, key=lambda measure: suites.index(measure.suite))
 
         try:
-            yield gatherer.submit(gathered)
+            yield gatherer.submit(all_measures)
         finally:
-            for future in found:
+            for future in futures:
                 future.cancel()
 
 
 def _measures(batch: Sequence[Suite[S]], staged: S) -> list[Measure[S]]:
-    """The measures of suites with the same rows."""
-    asked = [(suite, law) for suite in batch for law in suite.laws(staged.pipeline)]
-    glance = batch[0].glance
+    """Return the measures of suites with the same rows."""
+    invariants = [(suite, invariant) for suite in batch for invariant in suite.invariants(staged.pipeline)]
+    bulk_check = batch[0].bulk_check
     try:
-        obeying, rows = (glance(staged) if glance else None) or (0, batch[0].rows(staged))
-        found = rows.agg(F.count("*"), *(column for _, law in asked for column in _columns(law))).collect()[0]
+        verified, rows = (bulk_check(staged) if bulk_check else None) or (0, batch[0].rows(staged))
+        columns = (column for _, invariant in invariants for column in _columns(invariant))
+        counts = rows.agg(F.count("*"), *columns).collect()[0]
     except PySparkException as problem:
-        raise AuditError(_refused(asked, batch[0].rows(staged), problem)) from problem
-    answers = iter(found[1:])
-    return [Measure(suite, law, obeying + found[0], next(answers), next(answers)) for suite, law in asked]
+        raise AuditError(_uncomputable(invariants, batch[0].rows(staged), problem)) from problem
+    values = iter(counts[1:])
+    return [
+        Measure(suite, invariant, verified + counts[0], next(values), next(values)) for suite, invariant in invariants
+    ]
 
 
-def _columns(law: Law) -> tuple[Column, Column]:
-    told = F.lit(None).cast("string") if law.observed is None else F.first(F.expr(law.observed))
-    return F.count_if(~F.coalesce(F.expr(law.holds), F.lit(False))), told
+def _columns(invariant: Invariant) -> tuple[Column, Column]:
+    observed = F.lit(None).cast("string") if invariant.observed is None else F.first(F.expr(invariant.observed))
+    return F.count_if(~F.coalesce(F.expr(invariant.condition), F.lit(False))), observed
 
 
-def _refused(asked: Sequence[tuple[Suite[S], Law]], rows: DataFrame, problem: PySparkException) -> str:
-    """What to say of laws of which one cannot be computed: which it is, if Spark knows before it reads any row."""
-    for suite, law in asked:
+def _uncomputable(invariants: Sequence[tuple[Suite[S], Invariant]], rows: DataFrame, problem: PySparkException) -> str:
+    """Return the message for a batch that failed. It names the invariant if Spark rejects it before reading a row."""
+    for suite, invariant in invariants:
         try:
-            rows.select(*_columns(law))
-        except AnalysisException as found:
-            return f"{suite.name}: {law.name} cannot be computed: {first_line(str(found))}"
-    names = ", ".join(dict.fromkeys(suite.name for suite, _ in asked))
-    return f"{names}: the laws cannot be computed: {first_line(str(problem))}"
+            rows.select(*_columns(invariant))
+        except AnalysisException as error:
+            return f"{suite.name}: {invariant.name} cannot be computed: {first_line(str(error))}"
+    names = ", ".join(dict.fromkeys(suite.name for suite, _ in invariants))
+    return f"{names}: the invariants cannot be computed: {first_line(str(problem))}"

@@ -1,7 +1,7 @@
-"""Own columns: what a source row that a table keeps says of itself, read again as the replay has read it.
+"""Compute the times and the reason of a staged row again, from the source columns that the table keeps.
 
-`late_events` and `invalid_events` keep every column of the source, so that their times, and the reason why a row is
-invalid, can be told a second time. A source column that has given way to one of ours is there as `source_<name>`.
+`late_events` and `invalid_events` have every column of the source. If a source column has the name of a column of the
+table, it is staged as `source_<name>`.
 """
 
 from __future__ import annotations
@@ -19,56 +19,63 @@ from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import event_time
 from spark_jobs.replay.rows.prepare import prepare
 
-_GIVEN_WAY = "source_"
+_RENAMED_PREFIX = "source_"
+_STAGED_PREFIX = f"{c.PREFIX}staged_"
 # The columns that the tables add to the columns of the source.
-_LATE = tuple(column.name for column in LATE_EVENTS.own_columns if not column.when)
-_INVALID = tuple(column.name for column in INVALID_EVENTS.own_columns if not column.when)
+_LATE_COLUMNS = tuple(column.name for column in LATE_EVENTS.own_columns if not column.when)
+_INVALID_COLUMNS = tuple(column.name for column in INVALID_EVENTS.own_columns if not column.when)
 
 
-def late_rows_told_truly(rows: DataFrame, pipeline: Pipeline, name: str) -> DataFrame:
-    """The late events with `name`: whether the row is valid, kept by `where`, and its times are those of its columns.
+def late_rows_matching_source(rows: DataFrame, pipeline: Pipeline, name: str) -> DataFrame:
+    """Add the column `name` to late events: true if the source columns give the staged times.
 
-    True of every row where that cannot be told: commits are no columns, and a part of the source's may be missing.
+    The row must also be valid, and satisfy `source.where`. The column is true for every row if the times cannot be
+    computed again: in commit order, and if a source column is missing.
     """
-    event = F.unix_micros(F.col(_told("event_time"))) == F.col(c.EVENT_US)
-    arrived = F.col(c.ARRIVAL_US) if pipeline.replay.in_rounds else F.coalesce(c.ARRIVAL_US, c.CLOCK_US)
-    arrival = F.unix_micros(F.col(_told("arrival_time"))).eqNullSafe(arrived)
-    return _beside(rows, _LATE, pipeline, name, F.col(c.VALID) & F.col(c.KEPT) & event & arrival)
+    event = F.unix_micros(F.col(_staged("event_time"))) == F.col(c.EVENT_US)
+    arrival_us = F.col(c.ARRIVAL_US) if pipeline.replay.in_rounds else F.coalesce(c.ARRIVAL_US, c.CLOCK_US)
+    arrival = F.unix_micros(F.col(_staged("arrival_time"))).eqNullSafe(arrival_us)
+    return _with_match(rows, _LATE_COLUMNS, pipeline, name, F.col(c.VALID) & F.col(c.KEPT) & event & arrival)
 
 
-def invalid_rows_told_truly(rows: DataFrame, pipeline: Pipeline, name: str) -> DataFrame:
-    """The invalid events with `name`: whether their reason is the one that their columns give.
+def invalid_rows_matching_source(rows: DataFrame, pipeline: Pipeline, name: str) -> DataFrame:
+    """Add the column `name` to invalid events: true if the source columns give the staged reason.
 
-    True of every row where that cannot be told.
+    The column is true for every row if the reason cannot be computed again.
     """
-    return _beside(rows, _INVALID, pipeline, name, F.col(_told("reason")).eqNullSafe(F.col(c.REASON)))
+    return _with_match(rows, _INVALID_COLUMNS, pipeline, name, F.col(_staged("reason")).eqNullSafe(F.col(c.REASON)))
 
 
-def _beside(rows: DataFrame, added: Sequence[str], pipeline: Pipeline, name: str, holds: Column) -> DataFrame:
-    """`rows` with the condition `holds` on what is told and what the prepared row says."""
-    there = {column.lower() for column in rows.columns}
-    told = {_told(one): F.col(one) for one in added if one in there}
-    opened = reduce(_restored, added, rows.withColumns(told))
+def _with_match(
+    rows: DataFrame, table_columns: Sequence[str], pipeline: Pipeline, name: str, condition: Column
+) -> DataFrame:
+    """Add `name`, the value of `condition` over the staged columns and the columns of the prepared source row."""
+    staged_names = {column.lower() for column in rows.columns}
+    staged_copies = {_staged(column): F.col(column) for column in table_columns if column in staged_names}
+    source_rows = reduce(_with_source_column, table_columns, rows.withColumns(staged_copies))
     if pipeline.replay.by_commit:
         return rows.withColumn(name, F.lit(True))
     try:
-        judged = prepare(opened, pipeline).withColumn(name, F.coalesce(holds, F.lit(False)))
+        compared = prepare(source_rows, pipeline).withColumn(name, F.coalesce(condition, F.lit(False)))
     except (AnalysisException, event_time.TimeFieldError):
         return rows.withColumn(name, F.lit(True))
-    given = [F.col(_told(one)).alias(one) if one in added else _as_staged(one, judged) for one in rows.columns]
-    return judged.select(*given, name)
+    staged_columns = [
+        F.col(_staged(column)).alias(column) if column in table_columns else _as_staged(column, compared)
+        for column in rows.columns
+    ]
+    return compared.select(*staged_columns, name)
 
 
-def _restored(rows: DataFrame, added: str) -> DataFrame:
-    """`rows` with the source's own column in place of the one called `added`, if that has taken its name."""
-    given_way = next((name for name in rows.columns if name.lower() == _GIVEN_WAY + added), None)
-    return rows if given_way is None else rows.drop(added).withColumnRenamed(given_way, added)
+def _with_source_column(rows: DataFrame, name: str) -> DataFrame:
+    """Replace the table's column `name` by the source column of that name, if the source has one."""
+    renamed = next((column for column in rows.columns if column.lower() == _RENAMED_PREFIX + name), None)
+    return rows if renamed is None else rows.drop(name).withColumnRenamed(renamed, name)
 
 
-def _as_staged(name: str, judged: DataFrame) -> Column:
-    there = name if name in judged.columns else name.removeprefix(_GIVEN_WAY)
-    return F.col(f"`{there}`").alias(name)
+def _as_staged(name: str, compared: DataFrame) -> Column:
+    column = name if name in compared.columns else name.removeprefix(_RENAMED_PREFIX)
+    return F.col(f"`{column}`").alias(name)
 
 
-def _told(name: str) -> str:
-    return f"{c.PREFIX}told_{name}"
+def _staged(name: str) -> str:
+    return f"{_STAGED_PREFIX}{name}"

@@ -1,7 +1,7 @@
-"""What a run of a join has staged, reduced to the columns that laws look at.
+"""The staged tables of a join, reduced to the columns that invariants use.
 
-A pair's rows are read again as their sources' rows were: their times, their keys, and the side that each belongs to.
-Nothing else of a source's columns is kept.
+For each row of a pair, the times, the key and the side are computed again from its source columns. No other source
+column is kept.
 """
 
 from __future__ import annotations
@@ -19,52 +19,56 @@ from spark_jobs.pipeline.model import Join, Order
 from spark_jobs.replay.rows import event_time
 
 FIRING = ("pane_index", "timing", "watermark")
-#: By input: the names under which `StagedJoin.pairs` tells of its row.
+#: By input: the prefix of the columns of its row in `StagedJoin.pairs`.
 SIDES = ("first", "second")
 
-_OURS = "__tm_pair_"
+_PREFIX = "__tm_pair_"
 _FATES = ("rows_read", "filtered", "on_time", "late", "unassigned")
 
 
 class StagedJoin(StagedTables):
-    """The reduced tables of a run, its pipeline, and the counts that its steps reported."""
+    """The reduced tables of a join."""
 
     @property
     def names(self) -> tuple[str, str]:
-        """The names of both inputs."""
+        """The names of the two inputs."""
         return self._join.names
 
     @cached_property
     def pairs(self) -> DataFrame:
-        """Every pair.
+        """Every pair of rows.
 
-        `event_time` (of a join by interval), `fired_at`, `window_start, window_end, pane_index, timing, watermark, key`
-        (of one by window); of its rows, which are `first` and `second`: `first_ms` (event time), `first_us` (clock),
-        `first_key`, and where one source is split `first_is_second`, whether its condition holds of it.
+        - interval join: `event_time`, `fired_at`;
+        - window join: `window_start, window_end, pane_index, timing, watermark, key, fired_at`;
+        - for the first row: `first_ms` (event time), `first_us` (arrival time, or event time), `first_key`;
+        - for the second row: `second_ms`, `second_us`, `second_key`;
+        - if one source is split: `first_is_second` and `second_is_second`, the value of `join.second_when`.
         """
         own = [name for name in self._columns["pairs"] if name not in self.names]
-        rows = self._tables["pairs"].select(
-            *(F.col(f"`{name}`").alias(_OURS + name) for name in own),
-            *([] if self._join.by_interval else [_key(self._join.key[0]).alias(_OURS + "key")]),
-            *(F.col(f"`{name}`").alias(_OURS + side) for name, side in zip(self.names, SIDES, strict=True)),
+        rows = self.tables["pairs"].select(
+            *(F.col(f"`{name}`").alias(_PREFIX + name) for name in own),
+            *([] if self._join.by_interval else [_key(self._join.key[0]).alias(_PREFIX + "key")]),
+            *(F.col(f"`{name}`").alias(_PREFIX + side) for name, side in zip(self.names, SIDES, strict=True)),
         )
         for number, side in enumerate(SIDES):
-            # Expressions of the pipeline are about the source's columns: here these are the columns there are.
-            opened = rows.select(*(name for name in rows.columns), f"{_OURS}{side}.*")
-            told = {f"{_OURS}{side}_{name}": column for name, column in self._told(opened, number).items()}
-            rows = opened.withColumns(told).select(*rows.columns, *told)
-        left = [name for name in rows.columns if name not in {_OURS + side for side in SIDES}]
-        return self._keep(rows.select(*(F.col(name).alias(name.removeprefix(_OURS)) for name in left)))
+            # The pipeline's expressions use the source's column names: expand the struct to these names.
+            expanded = rows.select(*(name for name in rows.columns), f"{_PREFIX}{side}.*")
+            derived = {
+                f"{_PREFIX}{side}_{name}": column for name, column in self._row_columns(expanded, number).items()
+            }
+            rows = expanded.withColumns(derived).select(*rows.columns, *derived)
+        left = [name for name in rows.columns if name not in {_PREFIX + side for side in SIDES}]
+        return self.keep(rows.select(*(F.col(name).alias(name.removeprefix(_PREFIX)) for name in left)))
 
     @cached_property
     def late_events(self) -> DataFrame:
-        """Every row that was too late to join, with its source."""
-        return self._keep(self._tables["late_events"].select(*self._columns["late_events"]))
+        """Every late row with the name of its source."""
+        return self.keep(self.tables["late_events"].select(*self._columns["late_events"]))
 
     @cached_property
     def invalid_events(self) -> DataFrame:
-        """The source and the reason of every row without a usable time."""
-        return self._keep(self._tables["invalid_events"].select(*self._columns["invalid_events"]))
+        """The source name and the reason of every row without a usable time."""
+        return self.keep(self.tables["invalid_events"].select(*self._columns["invalid_events"]))
 
     @property
     def _columns(self) -> Mapping[str, tuple[str, ...]]:
@@ -83,23 +87,23 @@ class StagedJoin(StagedTables):
     @cached_property
     def _join(self) -> Join:
         if self.pipeline.join is None:
-            raise AuditError(f"asked for the join of {self.pipeline.name}, found none")
+            raise AuditError(f"the pipeline {self.pipeline.name} has no `join`; audit it as a windowed run")
         return self.pipeline.join
 
-    def _told(self, opened: DataFrame, number: int) -> dict[str, Column]:
-        """What is told of the row of an input, whose columns `opened` has."""
+    def _row_columns(self, expanded: DataFrame, number: int) -> dict[str, Column]:
+        """Return the columns that are derived from a row of the input `number`; `expanded` has its source columns."""
         source = joining(self.pipeline).inputs[number].source
-        happened_us = event_time.micros(opened, source.event_time)
-        clock_us = happened_us
+        event_us = event_time.micros(expanded, source.event_time)
+        clock_us = event_us
         if self.pipeline.replay.order is Order.ARRIVAL and source.arrival_time is not None:
-            clock_us = event_time.micros(opened, source.arrival_time)
-        told = {"ms": event_time.millis(happened_us), "us": clock_us, "key": _key(self._join.key[number])}
+            clock_us = event_time.micros(expanded, source.arrival_time)
+        columns = {"ms": event_time.millis(event_us), "us": clock_us, "key": _key(self._join.key[number])}
         if self._join.second_when is not None:
-            told["is_second"] = F.coalesce(F.expr(self._join.second_when), F.lit(False))
-        return told
+            columns["is_second"] = F.coalesce(F.expr(self._join.second_when), F.lit(False))
+        return columns
 
 
 def _key(columns: tuple[str, ...]) -> Column:
-    """The key, whatever its columns are called."""
+    """Return the key as a struct with the same field names for each input."""
     named = [F.col(f"`{name}`").alias(f"k{i}") for i, name in enumerate(columns)]
     return F.struct(*named) if named else F.lit(None).cast("string")

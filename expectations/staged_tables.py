@@ -1,8 +1,7 @@
-"""What a run has staged, reduced to the columns that laws look at.
+"""The staged tables of a run, reduced to the columns that invariants use.
 
-Those of the reduced tables that are small and read by several suites Spark keeps, from the first look until `release`.
-A key is one struct column, so that a null in it is a value like any other wherever rows are grouped,
-and so that no name of the user's can meet a name of ours.
+Spark persists the small tables that several suites read, from the first use until `release`. The key is one struct
+column. So null is a key value when rows are grouped, and no column of the user can clash with a column of this project.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ R = TypeVar("R")
 
 
 class StagedTables(ABC):
-    """The reduced tables of a run, its pipeline, and the counts that its steps reported."""
+    """The reduced tables of a run, with its pipeline and the counts that its steps reported."""
 
     def __init__(
         self,
@@ -33,25 +32,26 @@ class StagedTables(ABC):
         run_id: str | None = None,
         earlier: Sequence[Mapping[str, int]] = (),
     ) -> None:
-        """Take the staged tables by name, the run that has staged them, if it is known, and the counts of earlier ones.
+        """Take the staged tables by name, the counts of the run, and the counts of earlier runs, oldest first.
 
-        Raises AuditError for a table, column or count that is not there.
+        `run_id` is None if the run is not known. Raises AuditError for a table, column or count that is missing.
         """
         self.pipeline = pipeline
         self.counts = counts
         self.run_id = run_id
         self.earlier = earlier
-        self._tables = tables
-        self._kept: list[DataFrame] = []
-        self._found: dict[object, Future[Any]] = {}
-        self._finding = Lock()
+        self.tables = tables
+        self._persisted: list[DataFrame] = []
+        self._results: dict[object, Future[Any]] = {}
+        self._results_lock = Lock()
         for table, names in self._columns.items():
             if table not in tables:
                 raise AuditError(
-                    f"asked for the staged table {table}, found only {', '.join(sorted(tables)) or 'none'}"
+                    f"the staged table {table} is missing, found {', '.join(sorted(tables)) or 'no table'}; "
+                    "stage the run again"
                 )
-            there = {name.lower() for name in tables[table].columns}
-            if missing := [name for name in names if name.lower() not in there]:
+            staged_names = {name.lower() for name in tables[table].columns}
+            if missing := [name for name in names if name.lower() not in staged_names]:
                 raise AuditError(f"the staged table {table} has no column {', '.join(missing)}; stage the run again")
         if missing := [name for name in self._needed_counts if name not in counts]:
             raise AuditError(f"the replay reported no {' and no '.join(missing)}; run the replay step again")
@@ -59,32 +59,33 @@ class StagedTables(ABC):
     @property
     @abstractmethod
     def _columns(self) -> Mapping[str, Sequence[str]]:
-        """The columns of each table that are looked at."""
+        """The columns that invariants use, by table."""
 
     @property
     @abstractmethod
     def _needed_counts(self) -> Iterable[str]:
-        """The counts that laws need."""
+        """The counts that invariants need."""
 
-    def once(self, find: Callable[[Self], R]) -> R:
-        """What `find` finds in these tables; of several threads that ask, the first one looks and the others wait."""
-        with self._finding:
-            is_first = find not in self._found
-            found: Future[R] = self._found.setdefault(find, Future())
+    def once(self, compute: Callable[[Self], R]) -> R:
+        """Return `compute(self)`, computed once. If several threads call at once, one computes and the others wait."""
+        with self._results_lock:
+            is_first = compute not in self._results
+            result: Future[R] = self._results.setdefault(compute, Future())
         if is_first:
             try:
-                found.set_result(find(self))
+                result.set_result(compute(self))
             except BaseException as problem:
-                found.set_exception(problem)
+                result.set_exception(problem)
                 raise
-        return found.result()
+        return result.result()
 
     def release(self) -> None:
-        """Let Spark forget what it kept."""
-        for table in self._kept:
+        """Unpersist all tables that `keep` has persisted."""
+        for table in self._persisted:
             table.unpersist()
-        self._kept.clear()
+        self._persisted.clear()
 
-    def _keep(self, reduced: DataFrame) -> DataFrame:
-        self._kept.append(reduced.persist())
-        return self._kept[-1]
+    def keep(self, reduced: DataFrame) -> DataFrame:
+        """Persist a table until `release`."""
+        self._persisted.append(reduced.persist())
+        return self._persisted[-1]

@@ -1,7 +1,7 @@
-"""Validation: a DataFrame and some expectations in, Great Expectations' own results out.
+"""Validation: evaluate Great Expectations' expectations on a DataFrame.
 
-Importing this module imports Great Expectations. Nothing of it outlives the process: the context is in memory, has no
-documentation sites, draws no progress bars and sends nothing anywhere.
+Importing this module imports Great Expectations. The library's context is in memory only: it writes no documentation
+sites, draws no progress bars and sends no analytics.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from pyspark.sql import DataFrame
 
 from expectations import redaction
 
-# What cannot be computed is raised with its reason; both libraries would also log it, with a traceback.
+# An expectation that cannot be computed raises an error. These loggers would also log it, with a traceback.
 for _name in ("great_expectations", "SQLQueryContextLogger"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
 
 EXAMPLES = 5
-#: Counts, and a few values.
+#: Result format: counts, and a few unexpected values.
 SUMMARY: dict[str, Any] = {"result_format": "SUMMARY", "partial_unexpected_count": EXAMPLES}
-#: All that the expectation selects: for queries that end in a limit.
+#: Result format: all rows that the expectation selects, for queries with a LIMIT.
 COMPLETE: dict[str, Any] = {"result_format": "COMPLETE", "partial_unexpected_count": EXAMPLES}
 
 _NUMBER = "tidemark_number"
@@ -48,26 +48,26 @@ class Validation:
             progress_bars=ProgressBarsConfig(globally=False),
         )
         context = gx.get_context(mode="ephemeral", project_config=config)
-        # Spark keeps what is worth keeping (`Staged`); a second copy made by the library would be one too many.
+        # `Staged` already persists the tables that are read several times.
         self._source = context.data_sources.add_or_update_spark("staged", persist=False)
-        self._told = context.data_sources.add_or_update_pandas("told")
+        self._measures = context.data_sources.add_or_update_pandas("measures")
         self._names = (f"batch_{n}" for n in itertools.count())
 
     def validate(
         self, rows: DataFrame, expectations: Sequence[Expectation], result_format: dict[str, Any]
     ) -> list[ExpectationValidationResult]:
-        """Results of `expectations` about `rows`, in their order."""
+        """Return the results of `expectations` for `rows`, in the order of `expectations`."""
         name = next(self._names)
         definition = self._source.add_dataframe_asset(name).add_batch_definition_whole_dataframe(name)
         batch = definition.get_batch(batch_parameters={"dataframe": rows})
         return _validated(name, batch, expectations, result_format)
 
-    def validate_told(
+    def validate_measures(
         self, rows: Sequence[tuple[Any, ...]], columns: Sequence[str], expectations: Sequence[Expectation]
     ) -> list[ExpectationValidationResult]:
-        """Results of `expectations`, in their order, about a few rows that this process holds."""
+        """Return the results of `expectations` for a few rows of this process, in the order of `expectations`."""
         name = next(self._names)
-        definition = self._told.add_dataframe_asset(name).add_batch_definition_whole_dataframe(name)
+        definition = self._measures.add_dataframe_asset(name).add_batch_definition_whole_dataframe(name)
         batch = definition.get_batch(batch_parameters={"dataframe": pd.DataFrame(rows, columns=list(columns))})
         return _validated(name, batch, expectations, SUMMARY)
 
@@ -75,10 +75,10 @@ class Validation:
 def _validated(
     name: str, batch: Batch, expectations: Sequence[Expectation], result_format: dict[str, Any]
 ) -> list[ExpectationValidationResult]:
-    # The library answers in an order of its own.
+    # The library returns the results in another order.
     numbered = [e.copy(update={"meta": {**(e.meta or {}), _NUMBER: i}}) for i, e in enumerate(expectations)]
-    found = batch.validate(gx.ExpectationSuite(name=name, expectations=numbered), result_format=result_format)
-    by_number = {_meta(result)[_NUMBER]: result for result in found.results}
+    validated = batch.validate(gx.ExpectationSuite(name=name, expectations=numbered), result_format=result_format)
+    by_number = {_meta(result)[_NUMBER]: result for result in validated.results}
     return [by_number[i] for i in range(len(expectations))]
 
 
@@ -87,9 +87,9 @@ def _meta(result: ExpectationValidationResult) -> dict[str, Any]:
 
 
 def problem(result: ExpectationValidationResult) -> str | None:
-    """Why the expectation could not be computed, in one line; None if it could."""
-    told = result.exception_info or {}
-    # One entry, or one for each metric that failed.
-    entries = [told] if "raised_exception" in told else list(told.values())
+    """Return why the expectation could not be computed, in one line; None if it could."""
+    info = result.exception_info or {}
+    # The library returns either one entry, or one for each metric that failed.
+    entries = [info] if "raised_exception" in info else list(info.values())
     messages = [str(e["exception_message"]) for e in entries if e["raised_exception"]]
     return redaction.first_line(messages[0]) if messages else None

@@ -1,53 +1,55 @@
-"""Windows in SQL: the laws that every row with a window obeys, whatever table it is in (rules 40, 41).
+"""Windows in SQL: the invariants of a row's window, for every table that has windows (rules 40, 41).
 
-With a whole k:  window_start = offset + k * period,  window_end = window_start + size; the period is the slide of
-sliding windows, the size of others. A session has no grid: it is as long as the gap, or longer (rule 44), and windows
-of one key may begin together and end apart.
+For some integer k:  window_start = offset + k * period,  window_end = window_start + size.  The period of sliding
+windows is their slide, of other windows their size.
+
+Sessions have no grid: a session is at least as long as the gap (rule 44). Two sessions of one key may have the same
+start and different ends.
 """
 
 from __future__ import annotations
 
-from expectations.invariant import Law
+from expectations.invariant import Invariant
 from spark_jobs.pipeline.model import Pipeline
 
 
 def bounds(pipeline: Pipeline) -> tuple[str, ...]:
-    """The columns that tell a key's windows apart."""
+    """Return the columns that identify a window of a key."""
     return ("window_start", "window_end") if pipeline.windows.is_session else ("window_start",)
 
 
-def laws(pipeline: Pipeline, *, where: str = "true") -> tuple[Law, ...]:
-    """The laws about `window_start` and `window_end` of the rows that `where` selects."""
+def invariants(pipeline: Pipeline, *, selected: str = "true") -> tuple[Invariant, ...]:
+    """Return the invariants of `window_start` and `window_end`, for the rows that satisfy the condition `selected`."""
     if pipeline.windows.is_session:
-        return (_no_shorter_than_the_gap(pipeline.windows.gap_ms, where),)
+        return (_no_shorter_than_the_gap(pipeline.windows.gap_ms, selected),)
     size, period, offset = pipeline.windows.size_ms, pipeline.windows.period_ms, pipeline.windows.offset_ms
-    each = "slides" if pipeline.windows.is_sliding else "sizes"
+    step = "slides" if pipeline.windows.is_sliding else "sizes"
     whole = "unix_micros(window_start) % 1000 = 0"
     return (
-        Law(
+        Invariant(
             "windows_lie_on_the_grid",
-            f"Every window starts at the offset ({offset:,} ms) plus a whole number of {each} ({period:,} ms).",
-            f"NOT ({where}) OR ({whole} AND pmod(unix_millis(window_start) - ({offset}), {period}) = 0)",
+            f"Every window starts at the offset ({offset:,} ms) plus a whole number of {step} ({period:,} ms).",
+            f"NOT ({selected}) OR ({whole} AND pmod(unix_millis(window_start) - ({offset}), {period}) = 0)",
         ),
-        Law(
+        Invariant(
             "windows_are_as_long_as_declared",
             f"Every window ends {size:,} ms after its start.",
-            f"NOT ({where}) OR unix_micros(window_end) - unix_micros(window_start) = {size} * 1000L",
+            f"NOT ({selected}) OR unix_micros(window_end) - unix_micros(window_start) = {size} * 1000L",
         ),
     )
 
 
-def of_row(pipeline: Pipeline) -> str:
-    """SQL for the starts of all windows of a row with `event_time` whose newest starts at `window_start`."""
+def window_starts(pipeline: Pipeline) -> str:
+    """Return SQL for the starts of all windows of a row. Its newest window starts at `window_start`."""
     size, period = pipeline.windows.size_ms, pipeline.windows.period_ms
     older = f"({size} - 1 - (unix_millis(event_time) - unix_millis(window_start))) div {period}"
     return f"transform(sequence(0, {older}), k -> timestamp_millis(unix_millis(window_start) - k * {period}))"
 
 
-def _no_shorter_than_the_gap(gap_ms: int, where: str) -> Law:
+def _no_shorter_than_the_gap(gap_ms: int, selected: str) -> Invariant:
     whole = "unix_micros(window_start) % 1000 = 0 AND unix_micros(window_end) % 1000 = 0"
-    return Law(
+    return Invariant(
         "sessions_are_no_shorter_than_the_gap",
         f"Every session ends {gap_ms:,} ms after its start, or later.",
-        f"NOT ({where}) OR ({whole} AND unix_millis(window_end) - unix_millis(window_start) >= {gap_ms})",
+        f"NOT ({selected}) OR ({whole} AND unix_millis(window_end) - unix_millis(window_start) >= {gap_ms})",
     )

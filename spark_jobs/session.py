@@ -1,6 +1,6 @@
-"""The Spark session of every job: Delta, UTC, quiet, and small where small is enough.
+"""The Spark session of every job: with Delta, in UTC, without progress bars, and with few tasks for small plans.
 
-Under spark-submit the settings given there win; in a plain Python process the session is local.
+Under spark-submit, its settings win; in a plain Python process the session is local.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -17,23 +18,23 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SHUFFLE = "spark.sql.shuffle.partitions"
-_ROWS_A_PIECE = 5_000_000
+_ROWS_PER_TASK = 5_000_000
 _INTERPRETS = "tidemark.interprets"
 _INTERPRETED = {
     _INTERPRETS: "true",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # Planned again after every shuffle, each a job of its own: there is one piece, whatever is found.
+    # Adaptive execution plans again after every shuffle, each in another job; here a shuffle has one piece anyway.
     "spark.sql.adaptive.enabled": "false",
     _SHUFFLE: "1",
 }
 
 
 def open_session(app_name: str) -> SparkSession:
-    """The running session, or a new one.
+    """Return the running session, or a new session.
 
-    A local session uses every core and 4 GiB of driver memory, unless the environment says otherwise
-    (`TIDEMARK_SPARK_MASTER`, `TIDEMARK_DRIVER_MEMORY`).
+    A local session uses every core and 4 GiB of driver memory, unless the environment sets `TIDEMARK_SPARK_MASTER` or
+    `TIDEMARK_DRIVER_MEMORY`.
     """
     os.environ.update(process_environment(os.environ))
     from pyspark.sql import SparkSession
@@ -48,16 +49,28 @@ def open_session(app_name: str) -> SparkSession:
     return builder.getOrCreate()
 
 
-def interpreting(spark: SparkSession) -> SparkSession:
-    """A session beside `spark`, for plans over a few thousand rows: to compile these takes longer than to run them.
+@dataclass(frozen=True)
+class SmallPlans:
+    """The session that runs plans over a few thousand rows, such as a census, a calendar or a short timeline.
 
-    Of such a session it is the session itself.
+    Compiling such a plan takes longer than running it. A plan runs in the session of the frame that it begins with.
     """
-    return spark if spark.conf.get(_INTERPRETS, None) else _beside(spark)
+
+    session: SparkSession
+
+    @classmethod
+    def interpreted(cls, spark: SparkSession) -> SmallPlans:
+        """Run small plans without compiling them, in a session beside `spark`."""
+        return cls(interpreting(spark))
+
+
+def interpreting(spark: SparkSession) -> SparkSession:
+    """Return a session beside `spark` that does not compile plans (`SmallPlans`); for such a session, itself."""
+    return spark if spark.conf.get(_INTERPRETS, None) else _interpreting_session(spark)
 
 
 @lru_cache(maxsize=1)
-def _beside(spark: SparkSession) -> SparkSession:
+def _interpreting_session(spark: SparkSession) -> SparkSession:
     session = spark.newSession()
     for name, value in _INTERPRETED.items():
         session.conf.set(name, value)
@@ -66,13 +79,13 @@ def _beside(spark: SparkSession) -> SparkSession:
 
 @contextmanager
 def shuffling(spark: SparkSession, rows: int) -> Iterator[None]:
-    """Shuffle `rows` rows in pieces that fill a core's time and fit its memory; a number that was set is kept."""
+    """Shuffle `rows` rows in pieces that fill a core's time and fit its memory; a number that the user set stays."""
     if _SHUFFLE in (name for name, _ in spark.sparkContext.getConf().getAll()):
         yield
         return
     before = spark.conf.get(_SHUFFLE, "200") or "200"
-    pieces = max(spark.sparkContext.defaultParallelism, -(-rows // _ROWS_A_PIECE))
-    spark.conf.set(_SHUFFLE, str(pieces))
+    partitions = max(spark.sparkContext.defaultParallelism, -(-rows // _ROWS_PER_TASK))
+    spark.conf.set(_SHUFFLE, str(partitions))
     try:
         yield
     finally:

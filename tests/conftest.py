@@ -38,7 +38,7 @@ def spark() -> Iterator[SparkSession]:
 def _session(spark: SparkSession) -> Iterator[SparkSession]:
     """Spark without compiled code, which takes longer to make than a scenario of a few dozen rows takes to run."""
     told = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-    before = {name: spark.conf.get(name) for name in told}
+    before = {name: str(spark.conf.get(name)) for name in told}
     for name, value in told.items():
         spark.conf.set(name, value)
     yield spark

@@ -1,7 +1,7 @@
-"""The built-in suites, one a module, in the order in which they are checked and shown.
+"""The built-in suites, one a module, in the order in which the audit checks and shows them.
 
-To add a law, add it to its suite's `laws`; to add a suite, write a module like these and name it here. Suites with the
-same `rows` look at them together.
+To add an invariant, add it to the `invariants` of its suite. To add a suite, write a module like these and list it
+here. Suites with the same `rows` share one Spark aggregation.
 """
 
 from expectations.invariant import Suite
@@ -44,7 +44,7 @@ SUITES: tuple[Suite[Staged], ...] = (
     run.SUITE,
 )
 
-#: Those of a join.
+#: The suites of a join.
 JOIN_SUITES: tuple[Suite[StagedJoin], ...] = (
     source.JOIN_SUITE,
     pairs.SUITE,

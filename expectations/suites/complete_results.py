@@ -1,8 +1,8 @@
-"""Complete results: what all rows of a window say, beside what the job said (only with replay.mode complete).
+"""Complete results: the results over all rows of a window, beside the job's results (with `replay.mode: complete`).
 
-The batch puts side by side what three tables say about a (key, window) of the grid: the complete results, the results,
-and the late rows that it did not take. Sessions of a job may lie several in a complete one, which tells them itself:
-there the batch is the complete results alone.
+The batch has one row for each (key, window) of three tables: the complete results, the results, and the late events.
+For sessions the batch is the complete results alone: one complete session may contain several sessions of the job, and
+its `faithful` column lists them.
 """
 
 from __future__ import annotations
@@ -11,104 +11,106 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from expectations import windows
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
+from expectations.staged_complete import complete_results
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.panes.per_epoch import gathers
 
-_TOLD = ("window_end", "row_count", "missed_rows", "is_shown", "faithful_rows")
+_COMPLETE = ("window_end", "row_count", "missed_rows", "is_shown", "faithful_rows")
 
 
 def rows(staged: Staged) -> DataFrame:
-    """One row a (key, window) of the tables; `completes`, `results` and `late_events` are how many rows each has.
+    """Return one row for each (key, window) of the three tables.
 
-    `complete.*` is its complete result, `faithful_rows` the row count that this tells of the result, `row_count` that
-    of the result itself.
+    `completes`, `results` and `late_events` are the numbers of rows in each table. `complete.*` is the complete result
+    and `complete.faithful_rows` its copy of the result's row count. `row_count` is the row count of the result.
     """
-    faithful = staged.complete_results
+    completes = staged.once(complete_results)
     if staged.pipeline.windows.is_session:
-        return faithful.select(
+        return completes.select(
             "key",
             "window_start",
             "window_end",
-            F.struct(*_TOLD).alias("complete"),
+            F.struct(*_COMPLETE).alias("complete"),
             F.lit(1).alias("completes"),
             F.when(F.col("is_shown"), 1).otherwise(0).alias("results"),
             F.col("faithful_rows").alias("row_count"),
             F.lit(0).alias("late_events"),
         )
-    where = ("key", "window_start")
-    told = faithful.select(*where, F.struct(*_TOLD).alias("complete"))
-    results = staged.window_results.select(*where, "row_count")
-    missed = staged.late_events.where("window_start IS NOT NULL").select(*where, F.lit(1).alias("missed"))
-    everything = told.unionByName(results, allowMissingColumns=True).unionByName(missed, allowMissingColumns=True)
-    grouped = everything.groupBy(*where).agg(
+    place = ("key", "window_start")
+    complete = completes.select(*place, F.struct(*_COMPLETE).alias("complete"))
+    results = staged.window_results.select(*place, "row_count")
+    late = staged.late_events.where("window_start IS NOT NULL").select(*place, F.lit(1).alias("is_late"))
+    everything = complete.unionByName(results, allowMissingColumns=True).unionByName(late, allowMissingColumns=True)
+    grouped = everything.groupBy(*place).agg(
         F.count("complete").alias("completes"),
         F.count("row_count").alias("results"),
-        F.count("missed").alias("late_events"),
+        F.count("is_late").alias("late_events"),
         F.max("complete").alias("complete"),
         F.max("row_count").alias("row_count"),
     )
     return grouped.withColumn("window_end", F.col("complete.window_end"))
 
 
-def laws(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The laws of complete results; none where there are none."""
+def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """Return the invariants of complete results; none for a pipeline without them."""
     if not pipeline.is_complete:
         return ()
     always = (
-        *windows.laws(pipeline, where="completes > 0"),
-        Law(
+        *windows.invariants(pipeline, selected="completes > 0"),
+        Invariant(
             "complete_results_miss_no_more_rows_than_they_have",
-            "A complete result has at least one row, and of its rows misses none or some or all.",
+            "A complete result has at least one row, and its missed_rows are from 0 to its row_count.",
             "completes = 0 OR (complete.row_count >= 1 AND complete.missed_rows BETWEEN 0 AND complete.row_count)",
         ),
     )
-    held = Law(
+    same_rows = Invariant(
         "complete_results_have_the_rows_of_the_results",
-        "The row_count of a complete result is that of the result and the rows that this lacks.",
+        "The row_count of a complete result is the row_count of the result plus missed_rows.",
         "completes = 0 OR complete.row_count = coalesce(row_count, 0) + complete.missed_rows",
     )
     discards = pipeline.windows.discards
-    return (*always, *(() if discards else (held,)), *_of_grid(pipeline))
+    return (*always, *(() if discards else (same_rows,)), *_of_grid(pipeline))
 
 
-def _of_grid(pipeline: Pipeline) -> tuple[Law, ...]:
+def _of_grid(pipeline: Pipeline) -> tuple[Invariant, ...]:
     if pipeline.windows.is_session:
         return ()
     same = "complete.is_shown = (results > 0) AND complete.faithful_rows IS NOT DISTINCT FROM row_count"
-    found: tuple[Law, ...] = (
-        Law(
+    grid_invariants: tuple[Invariant, ...] = (
+        Invariant(
             "complete_results_tell_what_the_results_say",
-            "A complete result is shown if, and only if, the window has a result, and tells the row_count of that.",
+            "A complete result is shown if, and only if, the window has a result. Its faithful row_count is the "
+            "row_count of that result.",
             f"completes = 0 OR ({same})",
         ),
     )
-    # A window that fires early has a result while it waits for the watermark.
+    # A window that fires early has a result before the watermark has passed it, and no complete result yet.
     if pipeline.windows.trigger.is_default or pipeline.replay.closes:
-        found = (
-            *found,
-            Law(
+        grid_invariants = (
+            *grid_invariants,
+            Invariant(
                 "every_result_has_a_complete_one",
                 "A key and window with a result has exactly one complete result, and none has two.",
                 "completes = 1 OR (completes = 0 AND results = 0 AND late_events = 0)",
             ),
         )
-    # A row that one of its windows drops may be in another; one that waits, for a count or its epoch, is no late event.
+    # A row that one window drops may be in another. A row that waits for a count or its epoch is not a late event.
     may_wait = pipeline.windows.trigger.counts_rows or gathers(pipeline)
     if pipeline.windows.is_sliding or may_wait or pipeline.windows.drops_late:
-        return found
-    missed = Law(
+        return grid_invariants
+    missed_rows = Invariant(
         "complete_results_miss_the_rows_that_came_too_late",
         "The missed_rows of a complete result are the late events of its key and window.",
         "completes = 0 OR complete.missed_rows = late_events",
     )
-    return (*found, missed)
+    return (*grid_invariants, missed_rows)
 
 
 SUITE = Suite(
     "complete_results",
     rows,
-    laws,
+    invariants,
     shows=("key", "window_start", "window_end", "completes", "results", "late_events", "row_count", "complete"),
 )

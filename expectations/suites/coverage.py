@@ -1,7 +1,7 @@
-"""Coverage: of each key the windows that have a result, and those that should have one (`quality.min_coverage`).
+"""Coverage: for each key, the windows with a result as a share of the expected windows (`quality.min_coverage`).
 
-They should from the first window of the key on to the last window of any: a key that appears is new, and one that falls
-silent lacks windows. A run over part of time sees that part alone.
+A key is expected in all windows from its first window to the last window of any key. So a new key lacks no windows
+before its first row, but a key that falls silent lacks windows. A run over part of time counts this part only.
 """
 
 from __future__ import annotations
@@ -9,34 +9,38 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Pipeline
 
 
 def rows(staged: Staged) -> DataFrame:
-    """One row a key: `windows` (with a result), `first_window`, `last_window` of all keys, `expected`."""
-    told = staged.window_results.select("key", "window_start").distinct()
-    last = told.agg(F.max("window_start").alias("last_window"))
-    own = told.groupBy("key").agg(F.count("*").alias("windows"), F.min("window_start").alias("first_window"))
+    """Return one row for each key.
+
+    `windows` is the number of windows with a result, `expected` the number of expected windows. `first_window` is the
+    first window of the key, `last_window` the last window of all keys.
+    """
+    windows = staged.window_results.select("key", "window_start").distinct()
+    last = windows.agg(F.max("window_start").alias("last_window"))
+    own = windows.groupBy("key").agg(F.count("*").alias("windows"), F.min("window_start").alias("first_window"))
     span_ms = F.unix_millis("last_window") - F.unix_millis("first_window")
     periods = F.floor(span_ms / F.lit(staged.pipeline.windows.period_ms))
     return own.crossJoin(F.broadcast(last)).withColumn("expected", periods + F.lit(1))
 
 
-def laws(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The law of coverage; none where no share is asked for."""
+def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """Return the invariant of coverage; none without `quality.min_coverage`."""
     least = pipeline.quality.min_coverage
     if least is None:
         return ()
     return (
-        Law(
+        Invariant(
             "every_key_has_its_windows",
-            f"From its first window on, a key has results of at least {100 * least:g} % of all windows "
+            f"From its first window on, a key has results for at least {100 * least:g} % of all windows "
             "(quality.min_coverage).",
             f"windows >= CAST({least!r} AS DOUBLE) * expected",
         ),
     )
 
 
-SUITE = Suite("coverage", rows, laws, shows=("key", "windows", "expected", "first_window", "last_window"))
+SUITE = Suite("coverage", rows, invariants, shows=("key", "windows", "expected", "first_window", "last_window"))

@@ -1,9 +1,9 @@
-"""Drift: what all keys together give in a window, beside the same windows of earlier weeks (`quality.drift`).
+"""Drift: the measures of a window over all keys, beside the same windows of earlier seasons (`quality.drift`).
 
-    usual = mean of a measure over the windows that start 1 * every, 2 * every ... seasons * every before
+    usual = mean of a measure over the windows that start 1 * every, 2 * every ... seasons * every earlier
 
-A window in the span of the run that only earlier weeks have is one in which nothing came. Windows of which no earlier
-one is known are not compared. What was computed is right all the same: the law warns, and blocks nothing.
+A window within the span of the run that only earlier seasons have is compared too: it has no rows in this run. A window
+without an earlier window is not compared. The results are right all the same, so a violation warns and does not block.
 """
 
 from __future__ import annotations
@@ -13,21 +13,22 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
+from expectations.measured_windows import measured_windows
 from expectations.staged import Staged
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.model import Drift, Pipeline
 
 
 def rows(staged: Staged) -> DataFrame:
-    """One row a window that is compared: `window_start, measured, usual, seasons, is_near`.
+    """Return one row for each compared window: `window_start, measured, usual, seasons, is_near`.
 
-    `measured` and `usual` have a field a measure; `measured` is null where the window has no result, `seasons` is how
-    many earlier windows are known.
+    `measured` and `usual` have a field for each measure. `measured` is null for a window without a result. `seasons` is
+    the number of earlier windows, `is_near` is true if all measures are within the tolerance.
     """
-    drift = asked(staged.pipeline)
+    drift = settings(staged.pipeline)
     names = [measure.name for measure in drift.measures]
-    measured = staged.measured
+    measured = staged.once(measured_windows)
     own = measured.where("is_own").drop("is_own")
     back = F.explode(F.sequence(F.lit(1), F.lit(drift.seasons)))
     later = F.timestamp_millis(F.unix_millis("window_start") + F.col("season") * F.lit(drift.every_ms))
@@ -50,34 +51,34 @@ def rows(staged: Staged) -> DataFrame:
     return compared.withColumn("is_near", reduce(Column.__and__, near)).drop("first_own", "last_own")
 
 
-def asked(pipeline: Pipeline) -> Drift:
-    """What the pipeline asks; of one that asks nothing, nothing is looked at."""
+def settings(pipeline: Pipeline) -> Drift:
+    """Return the pipeline's settings. Without `quality.drift` no invariant uses the default that is returned."""
     return pipeline.quality.drift or Drift(1.0)
 
 
 def _is_near(name: str, tolerance: float) -> Column:
-    found, usual = (F.col(side).getField(name) for side in ("measured", "usual"))
-    near = F.abs(found - usual) <= F.lit(tolerance) * F.abs(usual)
-    # What is null in all earlier windows, such as a mean of nothing, says nothing.
+    measured, usual = (F.col(side).getField(name) for side in ("measured", "usual"))
+    near = F.abs(measured - usual) <= F.lit(tolerance) * F.abs(usual)
+    # A measure that is null in all earlier windows, such as a mean of no values, has no usual value.
     return usual.isNull() | F.coalesce(near, F.lit(False))
 
 
-def laws(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The law of drift; none where no tolerance is set."""
+def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """Return the invariant of drift; none without `quality.drift`."""
     drift = pipeline.quality.drift
     if drift is None:
         return ()
     measures = ", ".join(measure.name for measure in drift.measures)
     return (
-        Law(
+        Invariant(
             "windows_are_like_those_of_earlier_seasons",
-            f"In every window {measures} differs by a share of {drift.tolerance:g} at most from the mean of the up to "
-            f"{drift.seasons} windows that lie {format_duration(drift.every_ms)} or a multiple of that before it "
-            "(quality.drift).",
+            f"In every window {measures} differs by a share of at most {drift.tolerance:g} from the mean of up to "
+            f"{drift.seasons} earlier windows, which start {format_duration(drift.every_ms)} or a multiple of it "
+            "earlier (quality.drift).",
             "is_near",
             blocks=False,
         ),
     )
 
 
-SUITE = Suite("drift", rows, laws, shows=("window_start", "measured", "usual", "seasons"))
+SUITE = Suite("drift", rows, invariants, shows=("window_start", "measured", "usual", "seasons"))

@@ -1,7 +1,8 @@
-"""Late events: one source row each, too late for its window, with the watermark that it missed.
+"""Late events: one source row each, too late for its window, with the watermark that closed the window.
 
-Too late is a statement about the window: its state was gone when the row came (rules 51-54). Of several windows the
-newest is told, the last that the row has missed. A row between two windows has none, and is judged itself (rule 53).
+A row is too late for a window if the window's state was deleted before the row arrived (rules 51-54). If a row missed
+several windows, `late_events` has the newest of them. A row between two windows has no window; its own event time is
+compared instead (rule 53).
 """
 
 from __future__ import annotations
@@ -9,23 +10,23 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from expectations import lateness, windows
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Order, Pipeline
 
 
 def rows(staged: Staged) -> DataFrame:
-    """The late events, with the calendar's row for the window that each missed."""
+    """Return the late events with `closes_at`, the time at which the calendar closes the missed window."""
     return staged.late_events.join(staged.calendar.select("window_start", "closes_at"), "window_start", "left")
 
 
-def laws(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The laws of late events."""
+def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """Return the invariants of late events."""
     always = (*of_rows(pipeline), _as_read())
-    # Sessions have no calendar. In another order an arrival time, where there is one, says nothing of a row's place.
+    # Sessions have no calendar. In another order than by arrival, the arrival time does not decide when a row is read.
     if pipeline.replay.order is not Order.ARRIVAL or pipeline.windows.is_session:
         return always
-    after = Law(
+    after = Invariant(
         "late_events_arrive_after_their_window_closed",
         "A late event arrives when the calendar has closed its window, not before.",
         f"NOT ({_assigned(pipeline)}) OR arrival_time >= closes_at",
@@ -33,28 +34,28 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     return (*always, after)
 
 
-def _as_read() -> Law:
-    return Law(
+def _as_read() -> Invariant:
+    return Invariant(
         "late_events_are_as_their_columns_say",
-        "The columns of a late event, read again, give a valid row that `where` keeps, with the same event time and "
+        "The source columns of a late event give a valid row that satisfies `where`, with the same event time and "
         "arrival time.",
-        "told_truly",
+        "matches_source",
     )
 
 
-def of_rows(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The laws of late events that ask for nothing but the row."""
+def of_rows(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """Return the invariants of late events that need only the row."""
     lateness_ms = pipeline.windows.lateness_ms
     assigned = _assigned(pipeline)
     return (
-        *windows.laws(pipeline, where=assigned),
+        *windows.invariants(pipeline, selected=assigned),
         _own_window(pipeline),
-        Law(
+        Invariant(
             "no_row_is_too_late_for_an_open_window",
             f"The watermark before a late event was at least {lateness_ms:,} ms past its window's last millisecond.",
             f"CASE WHEN {assigned} THEN {lateness.is_closed(lateness_ms)} ELSE late_by_ms >= {lateness_ms} END",
         ),
-        Law(
+        Invariant(
             "late_by_is_the_watermark_minus_the_event_time",
             "The late_by_ms of a late event is the watermark before it minus its event time, and not negative.",
             "late_by_ms >= 0 AND late_by_ms = unix_millis(watermark) - unix_millis(event_time)",
@@ -66,27 +67,27 @@ def _assigned(pipeline: Pipeline) -> str:
     return "window_start IS NOT NULL" if pipeline.windows.have_gaps else "true"
 
 
-def _own_window(pipeline: Pipeline) -> Law:
+def _own_window(pipeline: Pipeline) -> Invariant:
     if pipeline.windows.is_session:
-        return Law(
+        return Invariant(
             "late_events_missed_their_own_window",
-            "A late event missed the session that it would have been alone, which starts with it.",
+            "A late event missed the session that it would have started alone, at its event time.",
             "unix_millis(event_time) = unix_millis(window_start)",
         )
     size, period, offset = pipeline.windows.size_ms, pipeline.windows.period_ms, pipeline.windows.offset_ms
     newest = f"event_time >= window_start AND unix_millis(event_time) - unix_millis(window_start) < {min(size, period)}"
-    none = f"pmod(unix_millis(event_time) - ({offset}), {period}) >= {size}"
-    return Law(
+    between_windows = f"pmod(unix_millis(event_time) - ({offset}), {period}) >= {size}"
+    return Invariant(
         "late_events_missed_their_own_window",
-        "The event time of a late event lies in the window that it is said to have missed, and in no newer one; only "
-        "one that lies in none says none.",
-        f"CASE WHEN window_start IS NULL THEN {none} ELSE {newest} END",
+        "The event time of a late event lies in the window that the event missed, and in no newer window. An event "
+        "without a window lies between two windows.",
+        f"CASE WHEN window_start IS NULL THEN {between_windows} ELSE {newest} END",
     )
 
 
 SUITE = Suite(
     "late_events",
     rows,
-    laws,
+    invariants,
     shows=("event_time", "arrival_time", "watermark", "late_by_ms", "window_start", "window_end"),
 )

@@ -1,37 +1,37 @@
-"""Late rows of a join: one row of either input each, too late to be in any pair.
+"""Late rows of a join: one row of an input each, too late to be in any pair.
 
-Of a join by interval the row itself is late, strictly behind the watermark before it (rule 91); of one by window its
-window was closed (rules 51-54).
+In an interval join, the event time of the row is less than the watermark before it (rule 91). In a window join, the
+window of the row was closed (rules 51-54).
 """
 
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
 from expectations.staged_join import StagedJoin
 from expectations.suites import late_events
 from spark_jobs.pipeline.model import Pipeline
 
 
 def rows(staged: StagedJoin) -> DataFrame:
-    """The late rows."""
+    """Return the late rows."""
     return staged.late_events
 
 
-def laws(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The laws of late rows."""
+def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """Return the invariants of late rows; none for a pipeline without a join."""
     if pipeline.join is None:
         return ()
     names = ", ".join(f"'{name}'" for name in pipeline.join.names)
-    of_an_input = Law(
+    of_an_input = Invariant(
         "late_rows_are_of_an_input",
         f"The source of a late row is one of {names}.",
         f"source IN ({names})",
     )
     if not pipeline.join.by_interval:
         return (of_an_input, *late_events.of_rows(pipeline))
-    behind = Law(
+    behind = Invariant(
         "late_rows_lie_strictly_behind_their_watermark",
         "The event time of a late row is less than the watermark before it, by late_by_ms.",
         "late_by_ms > 0 AND late_by_ms = unix_millis(watermark) - unix_millis(event_time)",
@@ -39,4 +39,6 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     return (of_an_input, behind)
 
 
-SUITE = Suite("late_join_rows", rows, laws, shows=("source", "event_time", "arrival_time", "watermark", "late_by_ms"))
+SUITE = Suite(
+    "late_join_rows", rows, invariants, shows=("source", "event_time", "arrival_time", "watermark", "late_by_ms")
+)

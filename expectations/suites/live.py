@@ -1,8 +1,8 @@
-"""Live: what the run says of each window beside what a live job has said of it (`quality.compare_with`).
+"""Live: the results of the run beside the results of a live job (`quality.compare_with`).
 
-The live job's table has the key, `window_start`, of sessions `window_end`, and some of the pipeline's aggregates under
-their names; other columns are not looked at. Windows before its first and behind its last are not compared: the job did
-not run yet, or has not told them.
+The live job's table has the key, `window_start`, for sessions `window_end`, and some of the pipeline's aggregates under
+their names. Other columns are ignored. Only windows from its first to its last are compared: before, the job did not
+run yet; after, it has no results yet.
 """
 
 from __future__ import annotations
@@ -14,39 +14,41 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from expectations import windows
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
+from expectations.live_results import live_results, own_results, shared_aggregates
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Pipeline
 
 
 def rows(staged: Staged) -> DataFrame:
-    """One row a (key, window) that the run or the live job tells, in the span of the live job's windows.
+    """Return one row for each (key, window) of the run or of the live job, within the span of the live job's windows.
 
-    `results` and `lives` are how many rows each has of it, `result` and `live` the aggregates that both tell, `same`
-    whether all of these are the same.
+    `results` and `lives` are the numbers of rows in each table. `result` and `live` have the shared aggregates. `same`
+    is true if all of these are equal, or within the tolerance.
     """
-    names = staged.told_live
-    where = [F.col("key"), *(F.col(name) for name in windows.bounds(staged.pipeline))]
-    told = [
-        rows.select(*where, F.struct(*(F.col(name) for name in names)).alias(side))
-        for rows, side in ((staged.own_beside_live, "result"), (staged.live, "live"))
+    names = staged.once(shared_aggregates)
+    own, live = staged.once(own_results), staged.once(live_results)
+    place = [F.col("key"), *(F.col(name) for name in windows.bounds(staged.pipeline))]
+    sides = [
+        rows.select(*place, F.struct(*(F.col(name) for name in names)).alias(side))
+        for rows, side in ((own, "result"), (live, "live"))
     ]
-    span = staged.live.agg(F.min("window_start").alias("first_live"), F.max("window_start").alias("last_live"))
+    span = live.agg(F.min("window_start").alias("first_live"), F.max("window_start").alias("last_live"))
     grouped = (
-        told[0]
-        .unionByName(told[1], allowMissingColumns=True)
-        .groupBy(*where)
+        sides[0]
+        .unionByName(sides[1], allowMissingColumns=True)
+        .groupBy(*place)
         .agg(
             F.count("result").alias("results"),
             F.count("live").alias("lives"),
-            # Maps have no order to take the greatest by.
+            # Spark cannot compare maps, so max() is not possible.
             F.first("result", ignorenulls=True).alias("result"),
             F.first("live", ignorenulls=True).alias("live"),
         )
         .crossJoin(F.broadcast(span))
         .where("window_start BETWEEN first_live AND last_live")
     )
-    kinds = {field.name: field.dataType for field in staged.own_beside_live.schema}
+    kinds = {field.name: field.dataType for field in own.schema}
     same = (_same(name, kinds[name], _tolerance(staged.pipeline)) for name in names)
     return grouped.withColumn("same", reduce(Column.__and__, same))
 
@@ -54,7 +56,7 @@ def rows(staged: Staged) -> DataFrame:
 def _same(name: str, kind: T.DataType, tolerance: float) -> Column:
     own, live = (F.col(side).getField(name) for side in ("result", "live"))
     if "map<" in kind.simpleString():
-        # Maps have no equality in Spark.
+        # Spark cannot compare maps.
         own, live = F.to_json(F.struct(own)), F.to_json(F.struct(live))
     if not tolerance or not isinstance(kind, T.NumericType):
         return own.eqNullSafe(live)
@@ -66,30 +68,30 @@ def _tolerance(pipeline: Pipeline) -> float:
     return pipeline.quality.compare_with.tolerance if pipeline.quality.compare_with else 0.0
 
 
-def laws(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The laws of a comparison; none where none is asked for."""
+def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """Return the invariants of the comparison; none without `quality.compare_with`."""
     if pipeline.quality.compare_with is None:
         return ()
-    beside = f"{pipeline.quality.compare_with.table} (quality.compare_with)"
+    table = f"{pipeline.quality.compare_with.table} (quality.compare_with)"
     tolerance = _tolerance(pipeline)
-    near = f", or differs by a share of {tolerance:g} at most" if tolerance else ""
+    near = f", or differs by a share of at most {tolerance:g}" if tolerance else ""
     return (
-        Law(
+        Invariant(
             "every_window_of_the_live_job_has_a_result",
-            f"Every key and window in {beside} has a result.",
+            f"Every key and window in {table} has a result.",
             "lives = 0 OR results > 0",
         ),
-        Law(
+        Invariant(
             "every_result_is_one_of_the_live_job",
-            f"Every result between the first and the last window in {beside} is there, once.",
+            f"Every result between the first and the last window in {table} is in that table, once.",
             "lives = 1 OR (lives = 0 AND results = 0)",
         ),
-        Law(
+        Invariant(
             "results_are_those_of_the_live_job",
-            f"Every aggregate of a result is what {beside} says{near}.",
+            f"Every aggregate of a result equals the value in {table}{near}.",
             "results <> 1 OR lives <> 1 OR same",
         ),
     )
 
 
-SUITE = Suite("live", rows, laws, shows=("key", "window_start", "result", "live"))
+SUITE = Suite("live", rows, invariants, shows=("key", "window_start", "result", "live"))

@@ -1,8 +1,8 @@
-"""Firings of pairs: what a window join says of one firing of a (key, window), one row each.
+"""Firings of pairs: the firings of a window join, one row for each pane number of a (key, window).
 
-All pairs of a firing come at one moment. A firing without pairs is in no table: one input had no rows yet. Once there
-are pairs, accumulating firings show all of them again, so that no number behind them is missing; a late row that is
-alone, as under discarding accumulation, has no partner (rules 95, 96).
+All pairs of a firing have one firing time. A firing without pairs is in no table: one input had no rows yet. Once a
+window has pairs, accumulating firings repeat all of them, so no later number is missing. A late row that fires alone,
+with discarding accumulation, has no pairs (rules 95, 96).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from expectations import lateness, windows
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
 from expectations.staged_join import FIRING, StagedJoin
 from expectations.staged_tables import WINDOW
 from spark_jobs.pipeline.model import Pipeline
@@ -20,8 +20,12 @@ _MOMENT = ("timing", "fired_at", "watermark")
 
 
 def rows(staged: StagedJoin) -> DataFrame:
-    """The firings that have pairs; `moments` is how many the pairs of one tell of, `previous_*` of the one before."""
-    told = staged.pairs.groupBy("key", *WINDOW, "pane_index").agg(
+    """Return the firings that have pairs.
+
+    `moments` is the number of different timings, firing times and watermarks of their pairs. `previous_*` are the
+    values of the firing before.
+    """
+    firings = staged.pairs.groupBy("key", *WINDOW, "pane_index").agg(
         F.count("*").alias("pairs"),
         F.count_distinct(F.struct(*_MOMENT)).alias("moments"),
         *(F.min(name).alias(name) for name in _MOMENT),
@@ -30,41 +34,41 @@ def rows(staged: StagedJoin) -> DataFrame:
     before = {
         f"previous_{name}": F.lag(name).over(in_order) for name in ("pane_index", "pairs", "fired_at", "watermark")
     }
-    return told.withColumns({"place": F.row_number().over(in_order), **before})
+    return firings.withColumns({"place": F.row_number().over(in_order), **before})
 
 
-def laws(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The laws of the firings of a window join; others have none."""
+def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """Return the invariants of the firings of a window join; none for other pipelines."""
     if pipeline.join is None or pipeline.join.by_interval:
         return ()
     lateness_ms = pipeline.windows.lateness_ms
     return (
-        Law(
+        Invariant(
             "pairs_of_a_firing_come_together",
             "All pairs of a key, window and pane number have one timing, one moment and one watermark.",
             "moments = 1",
         ),
-        Law(
+        Invariant(
             "no_firing_comes_before_its_watermark",
             "A window fires once the watermark has reached its last millisecond.",
             lateness.is_complete(),
         ),
-        Law(
+        Invariant(
             "no_late_firing_comes_after_cleanup",
             f"A late row fires its window while the watermark is under {lateness_ms:,} ms past its last millisecond.",
             f"timing <> 'late' OR NOT ({lateness.is_closed(lateness_ms)})",
         ),
-        Law(
+        Invariant(
             "firings_are_on_time_or_late",
             "The timing of a firing is on_time or late.",
             "timing IN ('on_time', 'late')",
         ),
-        Law(
+        Invariant(
             "only_firing_0_is_on_time",
             "The watermark fires a window once, before any late row does: a firing on time has number 0.",
             "timing <> 'on_time' OR pane_index = 0",
         ),
-        Law(
+        Invariant(
             "firings_come_in_the_order_of_their_numbers",
             "From one firing of a key and window to the next, neither the clock nor the watermark goes back.",
             "place = 1 OR (fired_at >= previous_fired_at AND watermark >= previous_watermark)",
@@ -73,18 +77,18 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     )
 
 
-def _numbered(pipeline: Pipeline) -> Law:
+def _numbered(pipeline: Pipeline) -> Invariant:
     if pipeline.windows.discards:
-        return Law(
+        return Invariant(
             "late_rows_alone_have_no_partner",
             "With discarding accumulation a late firing holds one row, and no pairs.",
             "timing = 'on_time'",
         )
-    return Law(
+    return Invariant(
         "firings_show_all_pairs_so_far",
-        "After a firing with pairs the next number has them too, and maybe more.",
+        "After a firing with pairs, the next number has the same pairs and possibly more.",
         "pane_index >= 0 AND (place = 1 OR (pane_index = previous_pane_index + 1 AND pairs >= previous_pairs))",
     )
 
 
-SUITE = Suite("pair_firings", rows, laws, shows=("key", *WINDOW, *FIRING, "fired_at", "pairs", "moments"))
+SUITE = Suite("pair_firings", rows, invariants, shows=("key", *WINDOW, *FIRING, "fired_at", "pairs", "moments"))

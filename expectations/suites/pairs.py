@@ -1,6 +1,6 @@
-"""Pairs: two rows of one key that lie near enough, or in one window (rules 90, 95).
+"""Pairs: two rows of one key, within the bounds of an interval join, or in one window (rules 90, 95).
 
-What the pair says of itself is compared with what its two rows say.
+The columns of a pair are compared with the columns of its two rows.
 """
 
 from __future__ import annotations
@@ -8,76 +8,76 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from expectations import windows
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
 from expectations.staged_join import StagedJoin
 from spark_jobs.pipeline.joining import bounds
 from spark_jobs.pipeline.model import Pipeline
 
 
 def rows(staged: StagedJoin) -> DataFrame:
-    """The pairs."""
+    """Return the pairs."""
     return staged.pairs
 
 
-def laws(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The laws of pairs."""
+def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """Return the invariants of pairs; none for a pipeline without a join."""
     join = pipeline.join
     if join is None:
         return ()
-    one_key = Law(
+    one_key = Invariant(
         "rows_of_a_pair_have_one_key",
-        "The columns of the key are equal in both rows of a pair; null is a value like any other.",
+        "The key columns are equal in both rows of a pair; null equals null.",
         "first_key <=> second_key",
     )
-    sides: tuple[Law, ...] = ()
+    sides: tuple[Invariant, ...] = ()
     if join.second_when is not None:
-        condition = Law(
+        condition = Invariant(
             "rows_of_a_pair_are_of_their_sides",
-            "Of the second row of a pair join.second_when holds, of the first it does not.",
+            "The condition join.second_when is true for the second row of a pair and not for the first.",
             "second_is_second AND NOT first_is_second",
         )
         sides = (condition,)
     return (one_key, *sides, *(_of_interval(pipeline) if join.by_interval else _of_windows(pipeline)))
 
 
-def _of_interval(pipeline: Pipeline) -> tuple[Law, ...]:
+def _of_interval(pipeline: Pipeline) -> tuple[Invariant, ...]:
     between = bounds(pipeline)
     return (
-        Law(
+        Invariant(
             "rows_of_a_pair_lie_within_the_bounds",
-            f"The second row of a pair happened from {between.first_ms:,} to {between.last_ms:,} ms after the first.",
+            f"The event time of the second row is from {between.first_ms:,} to {between.last_ms:,} ms after the first.",
             f"second_ms - first_ms BETWEEN {between.first_ms} AND {between.last_ms}",
         ),
-        Law(
+        Invariant(
             "the_event_time_of_a_pair_is_the_greater",
-            "The event time of a pair is the greater of those of its rows, in whole milliseconds.",
+            "The event time of a pair is the later event time of its rows, in whole milliseconds.",
             "unix_micros(event_time) = greatest(first_ms, second_ms) * 1000",
         ),
-        Law(
+        Invariant(
             "a_pair_fires_when_its_later_row_comes",
-            "The moment at which a pair fires is the later of the clocks of its rows.",
+            "A pair fires at the later clock time of its rows.",
             "unix_micros(fired_at) = greatest(first_us, second_us)",
         ),
     )
 
 
-def _of_windows(pipeline: Pipeline) -> tuple[Law, ...]:
+def _of_windows(pipeline: Pipeline) -> tuple[Invariant, ...]:
     inside = "first_ms >= unix_millis(window_start) AND first_ms < unix_millis(window_end)"
     return (
-        *windows.laws(pipeline),
-        Law(
+        *windows.invariants(pipeline),
+        Invariant(
             "rows_of_a_pair_lie_in_its_window",
             "The event times of both rows of a pair lie in the pair's window.",
             f"{inside} AND {inside.replace('first', 'second')}",
         ),
-        Law(
+        Invariant(
             "a_pair_has_the_key_of_its_rows",
-            "The key columns of a pair are those of its rows.",
+            "The key columns of a pair equal the key columns of its rows.",
             "key <=> first_key",
         ),
-        Law(
+        Invariant(
             "pairs_fire_when_both_rows_have_come",
-            "The moment at which a pair fires is not before the clock of either of its rows.",
+            "A pair does not fire before the clock time of either of its rows.",
             "unix_micros(fired_at) >= greatest(first_us, second_us)",
         ),
     )
@@ -86,6 +86,6 @@ def _of_windows(pipeline: Pipeline) -> tuple[Law, ...]:
 SUITE = Suite(
     "pairs",
     rows,
-    laws,
+    invariants,
     shows=("first_ms", "second_ms", "fired_at"),
 )

@@ -1,8 +1,8 @@
 """Panes: every firing of every window, one row each.
 
-A window's panes are numbered 0, 1, 2 ... in firing order. By default only number 0 can be the on-time pane, fired by
-the watermark; all others are fired by one late row each, while the watermark is past the window and its state is still
-there (rules 60-68). What holds under other triggers is in `firings`.
+The panes of a window are numbered 0, 1, 2 ... in firing order. By default, only pane 0 can be on time: the watermark
+fires it. Each further pane is fired by one late row, after the watermark has passed the window and before its state is
+deleted (rules 60-68). The module `triggers` has the invariants of other triggers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from expectations import bulk_agreement, lateness, triggers, windows
 from expectations.bulk_agreement import Sums
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged, count_all_rows
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import keys
@@ -21,74 +21,74 @@ _BEFORE = ("pane_index", "timing", "row_count", "fired_at", "watermark")
 
 
 def rows(staged: Staged) -> DataFrame:
-    """The panes, each with what came before it and with its window in the calendar.
+    """Return the panes, each with values of the pane before it and of its window in the calendar.
 
-    `place` counts from 1 along the (key, window); `previous_*` are values of the pane before. Nothing is before pane 0:
-    only windows that fire again are put in order.
+    `place` is the position within the (key, window), from 1. `previous_*` are the values of the pane before, null for
+    the first. Only windows that fire again are sorted: no pane precedes pane 0.
     """
     first = staged.panes.where("pane_index = 0")
     return _placed(staged, first, _fired_again(staged, first))
 
 
-def seen(staged: Staged) -> Sums | None:
-    """What `bulk_agreement.sums_of_panes` finds of all first panes."""
-    first = _alone(staged.panes.where("pane_index = 0")).join(staged.calendar, "window_start", "left")
-    return bulk_agreement.sums_of_panes(staged, first, laws(staged.pipeline))
+def bulk_verified(staged: Staged) -> Sums | None:
+    """Return the sums over all first panes; None if one violates an invariant or two have the same place."""
+    first = _without_previous(staged.panes.where("pane_index = 0")).join(staged.calendar, "window_start", "left")
+    return bulk_agreement.sums_of_panes(staged, first, invariants(staged.pipeline))
 
 
-def glance(staged: Staged) -> tuple[int, DataFrame] | None:
-    """Look one by one only at panes of windows that fired again or missed a row, where all first panes are right."""
-    if not bulk_agreement.may_be_seen(staged.pipeline):
+def bulk_check(staged: Staged) -> tuple[int, DataFrame] | None:
+    """Verify all first panes together, and leave only the panes of revisited windows to be checked one by one."""
+    if not bulk_agreement.supports_bulk_check(staged.pipeline):
         return None
-    first = staged.once(seen)
-    if first is None or not staged.few_again:
+    first = staged.once(bulk_verified)
+    if first is None or not staged.can_broadcast_revisited:
         return None
-    again = staged.panes_again
-    once = first.without(staged.once(bulk_agreement.sums_of_first_panes_again))
-    return once.rows, _placed(staged, again.where("pane_index = 0"), again)
+    revisited = staged.revisited_panes
+    verified = first.without(staged.once(bulk_agreement.sums_of_revisited_first_panes))
+    return verified.rows, _placed(staged, revisited.where("pane_index = 0"), revisited)
 
 
 def _placed(staged: Staged, first: DataFrame, fired_again: DataFrame) -> DataFrame:
-    """`first`, and all of `fired_again` that has another number than 0, as `rows`."""
+    """Return the panes of `first`, and those of `fired_again` whose number is not 0, with the columns of `rows`."""
     in_order = Window.partitionBy(*staged.place).orderBy("pane_index", "fired_at", "row_count")
     before = {f"previous_{name}": F.lag(name).over(in_order) for name in _BEFORE}
     placed = fired_again.withColumns({"place": F.row_number().over(in_order), **before})
-    every = _alone(first).unionByName(placed.where("NOT coalesce(pane_index = 0, false)"))
-    return every.join(staged.calendar, "window_start", "left")
+    panes = _without_previous(first).unionByName(placed.where("NOT coalesce(pane_index = 0, false)"))
+    return panes.join(staged.calendar, "window_start", "left")
 
 
-def _alone(first: DataFrame) -> DataFrame:
-    """First panes: nothing is before them."""
+def _without_previous(first: DataFrame) -> DataFrame:
+    """Return first panes with null in the columns of the pane before."""
     kinds = {field.name: field.dataType for field in first.schema}
-    nothing = {f"previous_{name}": F.lit(None).cast(kinds[name]) for name in _BEFORE}
-    return first.withColumns({"place": F.lit(1), **nothing})
+    nulls = {f"previous_{name}": F.lit(None).cast(kinds[name]) for name in _BEFORE}
+    return first.withColumns({"place": F.lit(1), **nulls})
 
 
 def _fired_again(staged: Staged, first: DataFrame) -> DataFrame:
-    """All panes of the windows that have a pane with another number than 0, and maybe of some others."""
-    if bulk_agreement.may_be_seen(staged.pipeline):
-        return staged.panes_again
+    """Return all panes of the windows that have a pane whose number is not 0, and possibly of other windows."""
+    if bulk_agreement.supports_bulk_check(staged.pipeline):
+        return staged.revisited_panes
     later = staged.later_panes
-    later.count()  # Spark joins what it keeps by how much it is.
+    later.count()  # Spark chooses the join by the size of a persisted table, which it knows after a count.
     return keys.matching(first, later, staged.place).unionByName(later)
 
 
-def laws(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The laws of panes."""
-    own = _waiting(pipeline) if pipeline.windows.trigger.is_default else triggers.laws(pipeline)
+def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """Return the invariants of panes."""
+    own = _of_default_trigger(pipeline) if pipeline.windows.trigger.is_default else triggers.invariants(pipeline)
     return (
-        *windows.laws(pipeline),
-        Law(
+        *windows.invariants(pipeline),
+        Invariant(
             "pane_numbers_have_no_gap_and_no_duplicate",
             "After pane 0 each pane of a key and window has the number of the pane before it plus 1.",
             "pane_index = 0 OR (pane_index > 0 AND coalesce(pane_index = previous_pane_index + 1, true))",
         ),
-        Law(
+        Invariant(
             "no_pane_is_empty",
             "A pane holds at least one row.",
             "row_count > 0",
         ),
-        Law(
+        Invariant(
             "panes_fire_in_the_order_of_their_numbers",
             "From one pane of a key and window to the next, neither the clock nor the watermark goes back.",
             f"place = 1 OR (fired_at >= previous_fired_at AND {_no_lower_watermark(pipeline)})",
@@ -98,44 +98,44 @@ def laws(pipeline: Pipeline) -> tuple[Law, ...]:
     )
 
 
-def _counting(pipeline: Pipeline) -> tuple[Law, ...]:
+def _counting(pipeline: Pipeline) -> tuple[Invariant, ...]:
     names = count_all_rows(pipeline)
     if not names:
         return ()
-    counts = Law(
+    counts = Invariant(
         "counts_of_all_rows_are_row_counts",
-        f"What counts the rows of a pane, {' and '.join(names)}, is its row_count.",
+        f"The aggregates of a pane that count its rows ({' and '.join(names)}) equal its row_count.",
         "counts_rows",
     )
     return (counts,)
 
 
 def _no_lower_watermark(pipeline: Pipeline) -> str:
-    # Rows fire windows before there is any watermark.
-    there = "watermark >= previous_watermark"
-    return f"coalesce({there}, previous_watermark IS NULL)" if pipeline.windows.trigger.counts_rows else there
+    # A count trigger fires windows before the first watermark.
+    not_lower = "watermark >= previous_watermark"
+    return f"coalesce({not_lower}, previous_watermark IS NULL)" if pipeline.windows.trigger.counts_rows else not_lower
 
 
-def _waiting(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The laws of panes that wait for the end of their window."""
+def _of_default_trigger(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """Return the invariants of panes of the default trigger, which fires at the end of a window."""
     lateness_ms = pipeline.windows.lateness_ms
     always = (
-        Law(
+        Invariant(
             "no_pane_fires_before_its_watermark",
             "A pane fires once the watermark has reached the last millisecond of its window.",
             lateness.is_complete(),
         ),
-        Law(
+        Invariant(
             "no_late_pane_fires_after_cleanup",
             f"A late pane fires while the watermark is under {lateness_ms:,} ms past the window's last millisecond.",
             f"timing <> 'late' OR NOT ({lateness.is_closed(lateness_ms)})",
         ),
-        Law(
+        Invariant(
             "panes_are_on_time_or_late",
             "The timing of a pane is on_time or late.",
             "timing IN ('on_time', 'late')",
         ),
-        Law(
+        Invariant(
             "only_pane_0_is_on_time",
             "The watermark fires a window once, before any late row does: an on-time pane has number 0.",
             "timing <> 'on_time' OR pane_index = 0",
@@ -146,7 +146,7 @@ def _waiting(pipeline: Pipeline) -> tuple[Law, ...]:
         return always
     return (
         *always,
-        Law(
+        Invariant(
             "panes_fire_as_the_calendar_says",
             "An on-time pane fires at the moment and watermark that `watermarks` gives for its window; a late pane "
             "fires between the window's firing and its closing.",
@@ -156,27 +156,27 @@ def _waiting(pipeline: Pipeline) -> tuple[Law, ...]:
     )
 
 
-def _row_count(pipeline: Pipeline) -> Law:
+def _row_count(pipeline: Pipeline) -> Invariant:
     if pipeline.windows.per_epoch:
         grows = not pipeline.windows.discards and not pipeline.windows.is_session
-        return Law(
+        return Invariant(
             "late_panes_add_rows",
             "A late pane holds at least one row, and with accumulating panes more than the pane before it.",
             f"timing <> 'late' OR row_count > {'coalesce(previous_row_count, 0)' if grows else '0'}",
         )
     if pipeline.windows.discards:
-        return Law(
+        return Invariant(
             "late_panes_hold_their_own_row",
             "With discarding accumulation a late pane holds the one row that fired it.",
             "timing <> 'late' OR row_count = 1",
         )
     if pipeline.windows.is_session:
-        return Law(
+        return Invariant(
             "late_panes_add_one_row",
             "With accumulating panes a late pane that follows another of its session holds one row more.",
             "timing <> 'late' OR pane_index = 0 OR row_count = previous_row_count + 1",
         )
-    return Law(
+    return Invariant(
         "late_panes_add_one_row",
         "With accumulating panes a late pane holds the rows of the pane before it and the one row that fired it.",
         "timing <> 'late' OR row_count = coalesce(previous_row_count, 0) + 1",
@@ -186,7 +186,7 @@ def _row_count(pipeline: Pipeline) -> Law:
 SUITE = Suite(
     "panes",
     rows,
-    laws,
+    invariants,
     shows=("key", "window_start", "window_end", "pane_index", "timing", "fired_at", "watermark", "row_count"),
-    glance=glance,
+    bulk_check=bulk_check,
 )

@@ -1,6 +1,6 @@
-"""Watermarks: the window calendar, one row a window: when it fires, at which watermark, when its state goes.
+"""Watermarks: the window calendar, one row a window: when it fires, at which watermark, and when it closes.
 
-The clock of firings and the watermark move together: along the clock the watermark never falls (rules 4, 21).
+Along the firing times, the watermark never falls (rules 4, 21).
 """
 
 from __future__ import annotations
@@ -9,18 +9,20 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from expectations import lateness, windows
-from expectations.invariant import Law, Suite
+from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Pipeline
 
 
 def rows(staged: Staged) -> DataFrame:
-    """The calendar, each window beside its neighbours in time.
+    """Return the calendar, with values of each window's neighbours in time.
 
-    `same_window` is how many rows are about this window; `highest_before` the highest watermark at any firing with an
-    earlier clock; `slowest` the lowest watermark of a source partition; `is_one` whether the watermark is that of one.
+    - `same_window`: the number of rows for this window;
+    - `highest_before`: the highest watermark of all earlier firings, null for the first;
+    - `slowest`: the lowest watermark of a source partition;
+    - `is_of_partition`: whether the watermark equals the watermark of a source partition.
     """
-    # One partition for this window: a row a window of time, not a row an event.
+    # One Spark partition for this window is enough: one row a window, not one an event.
     clock = Window.partitionBy(F.lit(0)).orderBy(F.unix_micros("fires_at"))
     earlier = clock.rangeBetween(Window.unboundedPreceding, -1)
     return staged.watermarks.withColumns(
@@ -28,80 +30,86 @@ def rows(staged: Staged) -> DataFrame:
             "same_window": F.count("*").over(Window.partitionBy("window_start")),
             "highest_before": F.max("watermark_at_fire").over(earlier),
             "slowest": F.array_min(F.col("partition_watermarks.watermark")),
-            "is_one": F.exists("partition_watermarks", lambda p: p["watermark"].eqNullSafe(F.col("watermark_at_fire"))),
+            "is_of_partition": F.exists(
+                "partition_watermarks", lambda p: p["watermark"].eqNullSafe(F.col("watermark_at_fire"))
+            ),
         }
     ).drop("partition_watermarks")
 
 
-def laws(pipeline: Pipeline) -> tuple[Law, ...]:
-    """The laws of the calendar."""
+def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """Return the invariants of the calendar."""
     always = (
-        *windows.laws(pipeline),
-        Law(
+        *windows.invariants(pipeline),
+        Invariant(
             "every_window_is_listed_once",
             "The calendar has one row a window.",
             "same_window = 1",
         ),
-        Law(
+        Invariant(
             "windows_fire_once_the_watermark_is_past_them",
-            "A window that fires does so at a watermark that has reached its last millisecond; one that does not has "
+            "A window fires at a watermark that has reached its last millisecond. A window that does not fire has "
             "neither a firing time nor a watermark.",
             "CASE WHEN fires_at IS NULL THEN watermark_at_fire IS NULL "
             f"ELSE {lateness.is_complete('watermark_at_fire')} END",
         ),
-        Law(
+        Invariant(
             "windows_close_after_they_fire",
-            "A window's state goes when it fires or later, never without a firing.",
+            "A window closes when it fires or later, and never without a firing.",
             "closes_at IS NULL OR closes_at >= fires_at",
         ),
-        Law(
+        Invariant(
             "watermarks_never_fall",
-            "No window fires at a lower watermark than one that fired at an earlier moment.",
+            "No window fires at a lower watermark than a window that fired earlier.",
             "highest_before IS NULL OR watermark_at_fire >= highest_before",
         ),
         *_of_partitions(pipeline),
     )
     if not pipeline.replay.closes:
         return always
-    closed = Law(
+    closed = Invariant(
         "the_end_of_input_closes_every_window",
-        "The input has ended, and with it time: every window has fired and is closed.",
+        "The input has ended: every window has fired and is closed.",
         "fires_at IS NOT NULL AND closes_at IS NOT NULL",
     )
     return (*always, closed)
 
 
-def _of_partitions(pipeline: Pipeline) -> tuple[Law, ...]:
+def _of_partitions(pipeline: Pipeline) -> tuple[Invariant, ...]:
     if pipeline.sources:
         return _of_sources(pipeline)
     if pipeline.watermark.idle_timeout_ms is None:
         return (
-            Law(
+            Invariant(
                 "the_watermark_is_that_of_the_slowest_partition",
-                "The watermark at which a window fires is the lowest among the source partitions' own.",
+                "The watermark at which a window fires is the lowest watermark of the source partitions.",
                 "slowest IS NULL OR watermark_at_fire = slowest",
             ),
         )
-    # Which partitions are idle is not in the table; those that are not have the lowest of theirs.
+    # The table does not contain which partitions are idle. The watermark is the lowest of the active partitions.
     return (
-        Law(
+        Invariant(
             "the_watermark_is_that_of_a_partition",
-            "The watermark at which a window fires is that of one of the source partitions.",
-            "coalesce(is_one, true)",
+            "The watermark at which a window fires is the watermark of a source partition.",
+            "coalesce(is_of_partition, true)",
         ),
     )
 
 
-def _of_sources(pipeline: Pipeline) -> tuple[Law, ...]:
-    """Sources speak in turn, and a window may fire before the last has: the table shows partitions when all have."""
+def _of_sources(pipeline: Pipeline) -> tuple[Invariant, ...]:
+    """Return the invariants for several sources.
+
+    Sources emit in turn, and a window may fire before the last source has emitted. The table has the watermarks of the
+    partitions after all sources have emitted.
+    """
     marks = [united.watermark for united in pipeline.sources]
     if not all(mark.idle_timeout_ms is None and mark.follows_rows for mark in marks):
-        # An idle source is left out, and one that has no partition yet may have a watermark.
+        # An idle source does not count, and a source without a partition may already have a watermark.
         return ()
     return (
-        Law(
+        Invariant(
             "the_watermark_is_not_beyond_the_slowest_partition",
-            "The watermark at which a window fires is at most the lowest among the source partitions' own.",
+            "The watermark at which a window fires is at most the lowest watermark of the source partitions.",
             "slowest IS NULL OR watermark_at_fire <= slowest",
         ),
     )
@@ -110,6 +118,6 @@ def _of_sources(pipeline: Pipeline) -> tuple[Law, ...]:
 SUITE = Suite(
     "watermarks",
     rows,
-    laws,
+    invariants,
     shows=("window_start", "window_end", "fires_at", "watermark_at_fire", "closes_at"),
 )

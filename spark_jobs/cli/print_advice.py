@@ -1,4 +1,4 @@
-"""Advice as a page of text, in 80 columns: what the history is like, what settings make of it, what is recommended."""
+"""Advice as text, in 80 columns: the disorder of the history, the results of candidate settings, the recommendation."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from rich.table import Table
 from spark_jobs.jobs.advise.advise import Advice, Spread
 from spark_jobs.jobs.advise.candidates import Candidate, percent, rough
 
-#: Of many source partitions, those with the most disorder.
+#: How many source partitions are shown, those with the most disorder.
 _PARTITIONS = 10
 _MEASURES = {"out_of_order": "out of order by", "delay": "arrival - event time", "silence": "silence"}
 _SHARES = ("0.5", "0.9", "0.99", "0.999", "0.9999")
 
 
 def show(out: Console, advice: Advice) -> None:
-    """Print it."""
+    """Print the advice."""
     out.print(f"{advice.pipeline}: {advice.rows:,} rows in windows, version {advice.source_version} of the source")
     out.print(_spreads(advice))
     out.print(_candidates(advice))
-    out.print("* as the file says   > recommended", markup=False, highlight=False)
+    out.print("* in the file   > recommended", markup=False, highlight=False)
     out.print(advice.words, markup=False, highlight=False)
 
 
@@ -46,26 +46,26 @@ def _row(spread: Spread) -> list[str]:
 
 
 def _most_disordered(advice: Advice) -> list[tuple[str | None, dict[str, Spread]]]:
-    """All partitions together, then each, unless there is but one."""
-    alone = [(name, spread) for name, spread in advice.spreads.items() if name is not None]
-    if len(alone) == 1:
-        return list(alone)
-    alone.sort(key=lambda one: -one[1]["out_of_order"].quantiles["0.9999"])
-    return [(None, advice.spreads[None]), *alone[:_PARTITIONS]]
+    """Return all partitions together, then each, or the only one."""
+    partitions = [(name, spread) for name, spread in advice.spreads.items() if name is not None]
+    if len(partitions) == 1:
+        return list(partitions)
+    partitions.sort(key=lambda named: -named[1]["out_of_order"].quantiles["0.9999"])
+    return [(None, advice.spreads[None]), *partitions[:_PARTITIONS]]
 
 
 def _candidates(advice: Advice) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     for column in ("", "bound", "lateness", "on time", "late", "too late", "complete", "windows\nhit", "mean\nwait"):
         table.add_column(column, justify="left" if not column else "right", no_wrap=True)
-    for found in advice.candidates:
-        table.add_row(*_cells(found, advice))
+    for candidate in advice.candidates:
+        table.add_row(*_cells(candidate, advice))
     return table
 
 
-def _cells(found: Candidate, advice: Advice) -> list[str]:
-    mark = ("*" if found == advice.now else "") + (">" if found == advice.recommended else "")
-    counts = (f"{n:,}" for n in (found.on_time, found.late, found.too_late))
-    wait = "" if found.mean_wait is None else rough(found.mean_wait)
-    lengths = (rough(found.out_of_orderness), rough(found.allowed_lateness))
-    return [mark, *lengths, *counts, percent(found.completeness), f"{found.windows_missing_rows:,}", wait]
+def _cells(candidate: Candidate, advice: Advice) -> list[str]:
+    mark = ("*" if candidate == advice.now else "") + (">" if candidate == advice.recommended else "")
+    counts = (f"{n:,}" for n in (candidate.on_time, candidate.late, candidate.too_late))
+    wait = "" if candidate.mean_wait is None else rough(candidate.mean_wait)
+    lengths = (rough(candidate.out_of_orderness), rough(candidate.allowed_lateness))
+    return [mark, *lengths, *counts, percent(candidate.completeness), f"{candidate.windows_missing_rows:,}", wait]

@@ -1,4 +1,4 @@
-"""What `tidemark maintain` prints for people, in 80 columns."""
+"""The text of `tidemark maintain` for people, in 80 columns, and its JSON."""
 
 from __future__ import annotations
 
@@ -13,55 +13,72 @@ from spark_jobs.tables.orphans import Removal
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
-def as_json(found: Maintenance) -> dict[str, Any]:
-    """One object; bytes are numbers."""
-    files, size = found.removed
+def as_json(maintenance: Maintenance) -> dict[str, Any]:
+    """Return one object; sizes are bytes."""
+    files, size = maintenance.removed
     return {
-        "pipeline": found.pipeline,
-        "dry_run": found.dry_run,
-        "staging": [_removal(one) for one in found.dead],
+        "pipeline": maintenance.pipeline,
+        "dry_run": maintenance.dry_run,
+        "staging": [_removal(removal) for removal in maintenance.dead],
         "compacted": [
-            {"table": one.table, "files_before": one.before, "files_after": one.after, "bytes": one.size}
-            for one in found.compacted
+            {
+                "table": compaction.table,
+                "files_before": compaction.before,
+                "files_after": compaction.after,
+                "bytes": compaction.size,
+            }
+            for compaction in maintenance.compacted
         ],
-        "lost_runs": list(found.lost),
-        "kept_runs": list(found.kept),
-        "unneeded": [_removal(one) for one in found.unneeded],
+        "lost_runs": list(maintenance.lost),
+        "kept_runs": list(maintenance.kept),
+        "unneeded": [_removal(removal) for removal in maintenance.unneeded],
         "files_removed": files,
         "bytes_removed": size,
-        "notes": list(found.notes),
+        "notes": list(maintenance.notes),
     }
 
 
-def show(out: Console, found: Maintenance) -> None:
-    """Print what was done, or would be."""
+def show(out: Console, maintenance: Maintenance) -> None:
+    """Print what was changed, or for a dry run would be."""
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     for column in ("", "of"):
         table.add_column(column, overflow="fold")
     for column in ("files", "size"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("why", overflow="fold")
-    for done in found.compacted:
-        table.add_row("compact", done.table, f"{done.before:,} to {done.after:,}", _size(done.size), "small files")
-    for removal in (*found.dead, *found.unneeded):
+    for compaction in maintenance.compacted:
+        table.add_row(
+            "compact",
+            compaction.table,
+            f"{compaction.before:,} to {compaction.after:,}",
+            _size(compaction.size),
+            "small files",
+        )
+    for removal in (*maintenance.dead, *maintenance.unneeded):
         of = removal.run_id or removal.table
         table.add_row("remove", of, f"{removal.files:,}", _size(removal.size), removal.why)
     if table.row_count:
-        out.print(f"{found.pipeline}: {'would be done' if found.dry_run else 'done'}", highlight=False)
+        out.print(f"{maintenance.pipeline}: {'would change' if maintenance.dry_run else 'changed'}", highlight=False)
         out.print(table)
     else:
-        out.print(f"{found.pipeline}: nothing to do", highlight=False)
-    if found.lost:
-        gone = "can be gone back to no more" if not found.dry_run else "could be gone back to no more"
-        out.print(f"runs that {gone}: {', '.join(found.lost)}", highlight=False)
-    out.print(f"published runs kept: {', '.join(found.kept) or 'none'}", highlight=False)
-    for note in found.notes:
+        out.print(f"{maintenance.pipeline}: nothing to do", highlight=False)
+    if maintenance.lost:
+        lost = "can no longer be restored" if not maintenance.dry_run else "could no longer be restored"
+        out.print(f"runs that {lost}: {', '.join(maintenance.lost)}", highlight=False)
+    out.print(f"published runs kept: {', '.join(maintenance.kept) or 'none'}", highlight=False)
+    for note in maintenance.notes:
         out.print(note, markup=False, highlight=False)
 
 
-def _removal(one: Removal) -> dict[str, Any]:
-    return {"run_id": one.run_id, "table": one.table, "paths": list(one.paths), "files": one.files, "bytes": one.size,
-            "why": one.why}  # fmt: skip
+def _removal(removal: Removal) -> dict[str, Any]:
+    return {
+        "run_id": removal.run_id,
+        "table": removal.table,
+        "paths": list(removal.paths),
+        "files": removal.files,
+        "bytes": removal.size,
+        "why": removal.why,
+    }
 
 
 def _size(size: float) -> str:

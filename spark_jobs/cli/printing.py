@@ -1,4 +1,4 @@
-"""What the `tidemark` command prints for people, in 80 columns."""
+"""The text of the command `tidemark` for people, in 80 columns."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
+from spark_jobs.job_protocol import StepName, StepResult, add_counts
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.model import LateData, Strategy
@@ -16,53 +17,57 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from spark_jobs.jobs.operate.compare import Change, Comparison
-    from spark_jobs.jobs.runs.outcome import Outcome
     from spark_jobs.tables.lake import Lake
     from spark_jobs.tables.ledger import Run
 
 OUT, ERR = Console(), Console(stderr=True)
 
-_SPANS = {"full": "all", "rollback": "rolled back"}
+_SPANS: dict[str, str] = {"full": "all", StepName.ROLLBACK: "rolled back"}
 
 
-def summary(outcomes: list[Outcome]) -> dict[str, Any]:
-    """What several steps of a run say together."""
-    last = outcomes[-1]
+def print_line(text: object) -> None:
+    """Print one line, which the terminal may wrap and rich leaves as it is."""
+    OUT.print(text, soft_wrap=True)
+
+
+def summary(results: list[StepResult]) -> dict[str, Any]:
+    """Merge the results of several steps of a run; what a later step has wins."""
+    last = results[-1]
     merged: dict[str, Any] = {"run_id": last.run_id, "pipeline": last.pipeline, "state": last.state}
     for part in ("counts", "checks", "versions"):
-        merged[part] = {k: v for o in outcomes for k, v in getattr(o, part).items()}
+        merged[part] = {name: value for result in results for name, value in getattr(result, part).items()}
     merged["report"] = last.report
-    merged["steps"] = [{"step": o.step, "state": o.state, "seconds": o.seconds} for o in outcomes]
-    merged["seconds"] = round(sum(o.seconds for o in outcomes), 3)
+    merged["steps"] = [{"step": r.step, "state": r.state, "seconds": r.seconds} for r in results]
+    merged["seconds"] = round(sum(result.seconds for result in results), 3)
     return merged
 
 
-def print_outcomes(outcomes: list[Outcome]) -> None:
-    """Print how a replay ended."""
-    told = summary(outcomes)
-    table = Table(title=f"{told['pipeline']}  run {told['run_id']}", title_justify="left")
+def print_steps(results: list[StepResult]) -> None:
+    """Print how the steps of a run ended."""
+    last = results[-1]
+    table = Table(title=f"{last.pipeline}  run {last.run_id}", title_justify="left")
     table.add_column("count")
     table.add_column("rows", justify="right")
-    for name, n in told["counts"].items():
-        table.add_row(name.replace("_", " "), f"{n:,}")
-    table.add_row("seconds", f"{told['seconds']:,.1f}")
+    for name, count in add_counts(results).items():
+        table.add_row(name.replace("_", " "), f"{count:,}")
+    table.add_row("seconds", f"{sum(result.seconds for result in results):,.1f}")
     OUT.print(table)
-    OUT.print(f"report: {told['report']}", markup=False, highlight=False, soft_wrap=True)
+    OUT.print(f"report: {last.report}", markup=False, highlight=False, soft_wrap=True)
 
 
 def print_pairs(title: str, pairs: dict[str, Any]) -> None:
     """Print names and values."""
     table = Table(title=title, title_justify="left", show_header=False)
     for name, value in pairs.items():
-        shown = (
+        text = (
             f"{value:,}" if isinstance(value, int) and name != "source_version" else "" if value is None else str(value)
         )
-        table.add_row(name.replace("_", " "), shown)
+        table.add_row(name.replace("_", " "), text)
     OUT.print(table)
 
 
 def run_row(run: Run) -> dict[str, Any]:
-    """A run as one object."""
+    """Return a run as one object."""
     return {
         "run_id": run.run_id,
         "kind": run.kind,
@@ -81,7 +86,7 @@ def run_row(run: Run) -> dict[str, Any]:
 
 
 def print_runs(pipeline: Pipeline, lake: Lake, runs: list[Run], published: str | None) -> None:
-    """Print the runs of a pipeline, and what its settings are."""
+    """Print the runs of a pipeline, and its settings."""
     lateness = f"allowed lateness {format_duration(pipeline.windows.allowed_lateness_ms)}"
     if pipeline.join is not None and pipeline.join.by_interval:
         between = (format_duration(bound) for bound in (pipeline.join.lower_ms or 0, pipeline.join.upper_ms or 0))
@@ -96,7 +101,7 @@ def print_runs(pipeline: Pipeline, lake: Lake, runs: list[Run], published: str |
     if not runs:
         OUT.print("no run yet")
         return
-    # Fits into 80 columns with every id whole, for ids are there to be copied.
+    # Ids are copied from here, so each is whole, and the table fits into 80 columns.
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     for column in ("run", "state"):
         table.add_column(column, no_wrap=True)
@@ -117,24 +122,24 @@ def print_runs(pipeline: Pipeline, lake: Lake, runs: list[Run], published: str |
         OUT.print("* published last")
 
 
-def print_comparison(found: Comparison) -> None:
+def print_comparison(comparison: Comparison) -> None:
     """Print how the results of two runs differ."""
-    OUT.print(f"results of run {found.before} and, after it, of run {found.after}", highlight=False)
+    OUT.print(f"results of run {comparison.before} and, after it, of run {comparison.after}", highlight=False)
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     for column in ("same", "changed", "added", "gone"):
         table.add_column(column, justify="right")
-    table.add_row(*(f"{n:,}" for n in (found.same, found.changed, found.added, found.gone)))
+    table.add_row(*(f"{n:,}" for n in (comparison.same, comparison.changed, comparison.added, comparison.gone)))
     OUT.print(table)
-    for name, n in found.values.items():
+    for name, n in comparison.values.items():
         if n:
             OUT.print(f"{name}: differs in {n:,}", markup=False, highlight=False)
-    for what, names in (("only before", found.dropped), ("only after", found.new)):
+    for label, names in (("only before", comparison.dropped), ("only after", comparison.new)):
         if names:
-            OUT.print(f"{what}: {', '.join(names)}", markup=False, highlight=False)
-    if found.first_window:
-        span = f"{_minute(found.first_window)} to {_minute(found.last_window)} UTC"
+            OUT.print(f"{label}: {', '.join(names)}", markup=False, highlight=False)
+    if comparison.first_window:
+        span = f"{_minute(comparison.first_window)} to {_minute(comparison.last_window)} UTC"
         OUT.print(f"in windows that begin {span}; the largest changes:", highlight=False)
-    for change in found.largest:
+    for change in comparison.largest:
         OUT.print(f"  {_minute(change.window_start)} {_change(change)}", markup=False, highlight=False, soft_wrap=True)
 
 
@@ -145,17 +150,17 @@ def _change(change: Change) -> str:
 
 def _difference(before: Mapping[str, Any] | None, after: Mapping[str, Any] | None) -> str:
     if before is None or after is None:
-        told = before or after or {}
-        return f"{'gone' if after is None else 'added'}, {', '.join(f'{n} {v}' for n, v in told.items())}"
+        values = before or after or {}
+        return f"{'gone' if after is None else 'added'}, {', '.join(f'{n} {v}' for n, v in values.items())}"
     return ", ".join(f"{name} {value} -> {after[name]}" for name, value in before.items() if value != after[name])
 
 
 def _watermark(pipeline: Pipeline) -> str:
-    """The strategy in a few words, of several sources one after the other."""
+    """Return the strategy in a few words, for several sources one after the other."""
     if pipeline.sources:
         return "; ".join(f"{united.name}: {_watermark(pipeline.alone(united))}" for united in pipeline.sources)
     watermark = pipeline.watermark
-    told = {
+    strategy = {
         Strategy.BOUNDED_OUT_OF_ORDERNESS: f"bound {format_duration(watermark.out_of_orderness_ms)}",
         Strategy.MONOTONOUS: "monotonous watermark",
         Strategy.PUNCTUATED: f"punctuated watermark when {watermark.when}",
@@ -163,8 +168,8 @@ def _watermark(pipeline: Pipeline) -> str:
         Strategy.CUSTOM: f"watermark of {watermark.generator}",
         Strategy.NONE: "no watermark",
     }[watermark.strategy]
-    silent = watermark.idle_timeout_ms
-    return told if silent is None else f"{told}, idle after {format_duration(silent)}"
+    timeout_ms = watermark.idle_timeout_ms
+    return strategy if timeout_ms is None else f"{strategy}, idle after {format_duration(timeout_ms)}"
 
 
 def _minute(moment: datetime | None) -> str:

@@ -1,22 +1,25 @@
-"""What a job says when it cannot do what was asked."""
+"""The errors by which a job refuses: wrong input, a blocked run, a plan that is out of date."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class InputError(ValueError):
-    """The user's own mistake: what was asked, what was found, what to do. Exit code 2."""
+    """The user's own mistake: what was requested, the value found, what to do. Exit code 2."""
 
 
 class BlockedError(RuntimeError):
-    """A quality gate that did not open: which checks failed. Exit code 3.
+    """A run whose checks failed, so that it may not be published; the message names the checks. Exit code 3.
 
-    `asks`: the pipeline wants a person to be asked whether to publish all the same.
+    `needs_approval`: the pipeline leaves the decision to a person. `counts` are those of the step that failed.
     """
 
-    def __init__(self, reason: str, *, asks: bool = False) -> None:
+    def __init__(self, reason: str, *, needs_approval: bool = False, counts: Mapping[str, int] | None = None) -> None:
         super().__init__(reason)
-        self.asks = asks
+        self.needs_approval = needs_approval
+        self.counts = counts or {}
 
 
 class StaleError(InputError):
-    """The run was planned on results that are no longer the published ones; the same asked for again is a new run."""
+    """The run was planned on results that are no longer the published ones; the same request plans a new run."""

@@ -17,11 +17,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from spark_jobs.job_protocol import ExitCode, Option, StepName, StepResult, StepState
 from spark_jobs.jobs import progress
 from spark_jobs.jobs.errors import InputError
 
@@ -32,9 +34,8 @@ if TYPE_CHECKING:
 
 TABLE = "flights"
 COMPLETE = "tidemark: all flights have landed"
-_STEP = "land"
+_STEP = StepName.LAND
 _PIECES = 8
-_DONE, _FAILED, _WRONG_INPUT = 0, 1, 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,10 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     began = monotonic()
     code, result = _land(options.lake)
-    result["seconds"] = round(monotonic() - began, 3)
+    result = replace(result, seconds=round(monotonic() - began, 3))
     if options.result:
-        _write(Path(options.result), result)
-    progress.to_stderr(_STEP, result["error"] or result["message"])
+        result.write(Path(options.result))
+    progress.to_stderr(_STEP, result.error or result.message)
     return code
 
 
@@ -91,25 +92,25 @@ def land(spark: SparkSession, table: str, flights: pd.DataFrame) -> int:
     return len(missing)
 
 
-def _land(lake: str) -> tuple[int, dict[str, Any]]:
+def _land(lake: str) -> tuple[ExitCode, StepResult]:
     from spark_jobs.flights.dataset import DatasetMissingError
 
     table = f"{lake.rstrip('/')}/{TABLE}"
     if is_complete(table):
-        return _DONE, _result("unchanged", f"all flights are in {table}")
+        return ExitCode.DONE, _result(StepState.UNCHANGED, f"all flights are in {table}")
     try:
-        return _DONE, _landed(table)
+        return ExitCode.DONE, _landed(table)
     except (InputError, DatasetMissingError) as problem:
-        return _WRONG_INPUT, _result("failed", str(problem).splitlines()[0], error=str(problem))
-    except Exception as problem:  # noqa: BLE001 - the result file records every failure
+        return ExitCode.WRONG_INPUT, StepResult.failed(_STEP, str(problem))
+    except Exception as problem:  # noqa: BLE001 - whatever happens, the result file has how it ended
         import traceback
 
         traceback.print_exc()
         first_line = str(problem).splitlines()[0] if str(problem) else repr(problem)
-        return _FAILED, _result("failed", first_line, error=first_line)
+        return ExitCode.FAILED, StepResult.failed(_STEP, first_line)
 
 
-def _landed(table: str) -> dict[str, Any]:
+def _landed(table: str) -> StepResult:
     from spark_jobs.flights import dataset, times
     from spark_jobs.session import open_session
 
@@ -119,7 +120,7 @@ def _landed(table: str) -> dict[str, Any]:
     cancelled = int(flights["departed_at"].isna().sum())
     message = f"{len(flights):,} flights in {table}, {cancelled:,} of them cancelled; {commits} commits made"
     counts = {"flights": len(flights), "cancelled": cancelled, "commits": commits}
-    return _result("done" if commits else "unchanged", message, counts=counts)
+    return _result(StepState.DONE if commits else StepState.UNCHANGED, message, counts)
 
 
 def _months(flights: pd.DataFrame) -> Iterator[tuple[str, pa.Table]]:
@@ -161,24 +162,14 @@ def _application(month: str) -> str:
     return f"tidemark/{_STEP}_{TABLE}/{month}"
 
 
-def _result(
-    state: str, message: str, *, counts: dict[str, int] | None = None, error: str | None = None
-) -> dict[str, Any]:
-    result = {"step": _STEP, "run_id": "", "pipeline": "", "state": state, "message": message}
-    return {**result, "counts": counts or {}, "checks": {}, "versions": {}, "report": None, "error": error}
-
-
-def _write(target: Path, result: dict[str, Any]) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_suffix(".partial")
-    partial.write_text(json.dumps(result, indent=1), encoding="utf-8")
-    partial.replace(target)
+def _result(state: StepState, message: str, counts: Mapping[str, int] | None = None) -> StepResult:
+    return StepResult(_STEP, "", "", state, message, counts or {})
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="land_flights.py", description=__doc__.splitlines()[0])
-    parser.add_argument("--lake", required=True, help="the folder of all tables")
-    parser.add_argument("--result", help="the file for the result, as JSON")
+    parser.add_argument(Option.LAKE, required=True, help="the folder of all tables")
+    parser.add_argument(Option.RESULT, help="the JSON file to write the result to")
     return parser
 
 

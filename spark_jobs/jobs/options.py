@@ -1,18 +1,49 @@
-"""Overrides given on a command line: `dotted.key=value`."""
+"""Values of command line options: overrides `dotted.key=value`, times, intervals of windows, durations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
+from spark_jobs.job_protocol import Option
 from spark_jobs.jobs.errors import InputError
+from spark_jobs.pipeline.durations import parse_duration
+from spark_jobs.tables.interval import Interval
 
 
 def parse_overrides(pairs: Iterable[str]) -> dict[str, str]:
-    """`dotted.key=value` pairs as the overrides of a pipeline. Raises InputError for anything else."""
-    found = {}
+    """Read `dotted.key=value` pairs as the overrides of a pipeline. Raises InputError for any other text."""
+    overrides = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
-            raise InputError(f"--set: found '{pair}', expected dotted.key=value, such as windows.size='1 hour'")
-        found[key.strip()] = value
-    return found
+            raise InputError(f"{Option.SET}: found '{pair}', expected dotted.key=value, such as windows.size='1 hour'")
+        overrides[key.strip()] = value
+    return overrides
+
+
+def parse_moment(text: str) -> datetime:
+    """Read an ISO 8601 time, in UTC unless it has an offset. Raises InputError."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError(f"found the time '{text}', expected ISO 8601, such as 2013-07-01T00:00:00Z") from None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def optional_moment(text: str | None) -> datetime | None:
+    """Read a time as `parse_moment` does; None for an option that is absent or empty."""
+    return parse_moment(text) if text else None
+
+
+def parse_interval(start: str | None, end: str | None) -> Interval:
+    """Read `[start, end)` of window starts; absent or empty is without bound. Raises InputError."""
+    return Interval(optional_moment(start), optional_moment(end))
+
+
+def parse_seconds(option: str, duration: str) -> float:
+    """Read a duration such as `10 minutes` in seconds. Raises InputError."""
+    try:
+        return parse_duration(duration) / 1000
+    except ValueError as problem:
+        raise InputError(f"{option}: {problem}") from None

@@ -1,10 +1,11 @@
-"""What a job says while it works: a line a step, on standard error."""
+"""Progress of a job: a line a step, on standard error."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 
+from spark_jobs.job_protocol import progress_line
 from spark_jobs.pipeline.durations import format_duration
 
 Progress = Callable[[str, str], None]
@@ -12,16 +13,16 @@ Progress = Callable[[str, str], None]
 
 
 def to_stderr(step: str, text: str) -> None:
-    """`[tidemark] step: text`."""
-    print(f"[tidemark] {step}: {text}", file=sys.stderr, flush=True)
+    """Print `[tidemark] step: text`."""
+    print(progress_line(step, text), file=sys.stderr, flush=True)
 
 
-def staged(done: int, of: int, seconds: float) -> str:
-    """How many slices are staged, and about how long the others will take if each takes as long as those have."""
-    told = f"slice {done} of {of} staged"
-    left_ms = round(seconds / done * (of - done)) * 1000
-    return f"{told}, about {format_duration(left_ms)} left" if left_ms else told
+def staged(count: int, of: int, seconds: float) -> str:
+    """Return how many slices are staged, and about how long the rest takes at the pace so far."""
+    text = f"slice {count} of {of} staged"
+    left_ms = round(seconds / count * (of - count)) * 1000
+    return f"{text}, about {format_duration(left_ms)} left" if left_ms else text
 
 
 def silent(step: str, text: str) -> None:
-    """Nothing."""
+    """Print nothing."""

@@ -1,4 +1,4 @@
-"""The contract is every key that a pipeline file may hold: its form, whether it must be there, what it becomes.
+"""The contract is every key that a pipeline file may contain: its form, whether it is required, and its value.
 
 A name that belongs to a later version is listed as `later`: it is refused by name, never ignored and never taken for a
 typo. Keys that are left out get the defaults of the model.
@@ -65,7 +65,7 @@ def _pipeline(
     windows: Windows | None = None,
     **rest: Any,
 ) -> Pipeline | None:
-    """None where a rule has told what is wrong with the sources, the join or the windows."""
+    """Return None if a rule has reported a problem with the sources, the join or the windows."""
     if len({united.name for united in sources}) > 1:
         rest["sources"], source = sources, together(sources)
     if join is not None:
@@ -77,9 +77,9 @@ def _pipeline(
 
 
 def _about_pairs(quality: Quality) -> Quality:
-    """A check that names no table is about the pairs of a join."""
-    asked = (replace(one, table="pairs") if one.table == "panes" else one for one in quality.expectations)
-    return replace(quality, expectations=tuple(asked))
+    """Return `quality` with expectations about the pairs of a join where they name no table."""
+    expectations = (replace(e, table="pairs") if e.table == "panes" else e for e in quality.expectations)
+    return replace(quality, expectations=tuple(expectations))
 
 
 def _guard(node: Scalar) -> int | None:
@@ -87,14 +87,58 @@ def _guard(node: Scalar) -> int | None:
 
 
 _SOURCE_FIELDS = (
-    Field("table", "table", text("a Delta path or catalog.schema.table"), required=True),
-    Field("event_time", "event_time", TIME_FIELD, required=True),
-    Field("arrival_time", "arrival_time", TIME_FIELD),
-    Field("source_partition", "source_partition", SOURCE_PARTITION),
-    Field("tie_break", "tie_break", COLUMNS),
-    Field("offset", "offset", text("a column or SQL expression, the row's place in its partition")),
-    Field("where", "where", text("a SQL condition such as 'tailnum is not null'")),
-    Field("future_guard", "future_guard_ms", Leaf("a duration such as '1 day', or none", _guard)),
+    Field(
+        "table",
+        "table",
+        text("a Delta path or catalog.schema.table"),
+        required=True,
+        meaning="The Delta table that contains the events: a path, or a name in a catalog.",
+    ),
+    Field(
+        "event_time",
+        "event_time",
+        TIME_FIELD,
+        required=True,
+        meaning="When the event happened: a column or SQL expression.",
+    ),
+    Field(
+        "arrival_time",
+        "arrival_time",
+        TIME_FIELD,
+        meaning="When the row became known: a column or SQL expression.",
+    ),
+    Field(
+        "source_partition",
+        "source_partition",
+        SOURCE_PARTITION,
+        meaning="Columns that name the source partition of a row. Each source partition has its own watermark, "
+        "and the slowest holds the windows back.",
+    ),
+    Field(
+        "tie_break",
+        "tie_break",
+        COLUMNS,
+        meaning="Columns that order rows with the same arrival time.",
+    ),
+    Field(
+        "offset",
+        "offset",
+        text("a column or SQL expression, the row's place in its partition"),
+        meaning="Position of the row within its source partition, an integer. Only for the order `offset`.",
+    ),
+    Field(
+        "where",
+        "where",
+        text("a SQL condition such as 'tailnum is not null'"),
+        meaning="Only rows for which this SQL condition is true enter windows and joins.",
+    ),
+    Field(
+        "future_guard",
+        "future_guard_ms",
+        Leaf("a duration such as '1 day', or none", _guard),
+        meaning="A row whose event time is later than its arrival time by more than this is invalid. `none` "
+        "switches the check off.",
+    ),
 )
 _SOURCE = Record(Source, fields=_SOURCE_FIELDS)
 
@@ -102,10 +146,30 @@ _SOURCE = Record(Source, fields=_SOURCE_FIELDS)
 _REPLAY = Record(
     ReplayOrder,
     fields=(
-        Field("order", "order", choice(Order)),
-        Field("end_of_input", "end_of_input", choice(EndOfInput)),
-        Field("rows_per_round", "rows_per_round", whole_number("a number of rows, at least 1", least=1)),
-        Field("mode", "mode", choice(Mode)),
+        Field(
+            "order",
+            "order",
+            choice(Order),
+            meaning="Order in which rows arrive.",
+        ),
+        Field(
+            "end_of_input",
+            "end_of_input",
+            choice(EndOfInput),
+            meaning="Whether the end of the input closes all windows, or leaves them open for a later run.",
+        ),
+        Field(
+            "rows_per_round",
+            "rows_per_round",
+            whole_number("a number of rows, at least 1", least=1),
+            meaning="Rows that each source partition reads in a round. Only for the order `offset`.",
+        ),
+        Field(
+            "mode",
+            "mode",
+            choice(Mode),
+            meaning="Whether a run also publishes complete results.",
+        ),
     ),
 )
 
@@ -114,8 +178,20 @@ _IDLE_TIMEOUT = "a duration longer than 0, such as '12 hours'"
 _ALIGNMENT = Record(
     Alignment,
     fields=(
-        Field("max_drift", "max_drift_ms", duration(), required=True),
-        Field("update_interval", "update_interval_ms", duration("a duration longer than 0, such as '1s'", least_ms=1)),
+        Field(
+            "max_drift",
+            "max_drift_ms",
+            duration(),
+            required=True,
+            meaning="How far the watermark of a source partition may be ahead of the slowest before the "
+            "partition waits.",
+        ),
+        Field(
+            "update_interval",
+            "update_interval_ms",
+            duration("a duration longer than 0, such as '1s'", least_ms=1),
+            meaning="Length of a round, after which the drift is compared again.",
+        ),
     ),
 )
 
@@ -132,30 +208,115 @@ _ARGUMENTS = Record(
 _WATERMARK = Record(
     Watermark,
     fields=(
-        Field("placement", "placement", choice(Placement)),
-        Field("strategy", "strategy", choice(Strategy)),
-        Field("out_of_orderness", "out_of_orderness_ms", duration()),
-        Field("when", "when", text("a SQL condition that marks rows, such as 'is_heartbeat'")),
-        Field("value", "value", TIME_FIELD),
-        Field("lag", "lag_ms", duration()),
-        Field("class", "generator", _CLASS),
-        Field("arguments", "arguments", _ARGUMENTS),
-        Field("idle_timeout", "idle_timeout_ms", duration(_IDLE_TIMEOUT, least_ms=1)),
-        Field("alignment", "alignment", _ALIGNMENT),
-        Field("emit", "emit", EMISSION),
+        Field(
+            "placement",
+            "placement",
+            choice(Placement),
+            meaning="Whether rows that `source.where` drops move the watermark.",
+        ),
+        Field(
+            "strategy",
+            "strategy",
+            choice(Strategy),
+            meaning="How the watermark of a source partition follows its rows.",
+        ),
+        Field(
+            "out_of_orderness",
+            "out_of_orderness_ms",
+            duration(),
+            meaning="The out-of-orderness bound. Only for the strategy `bounded_out_of_orderness`.",
+        ),
+        Field(
+            "when",
+            "when",
+            text("a SQL condition that marks rows, such as 'is_heartbeat'"),
+            meaning="SQL condition that marks the rows that carry a watermark. Only for the strategy `punctuated`.",
+        ),
+        Field(
+            "value",
+            "value",
+            TIME_FIELD,
+            meaning="The watermark that a marked row carries; without this key, the event time. Only for the "
+            "strategy `punctuated`.",
+        ),
+        Field(
+            "lag",
+            "lag_ms",
+            duration(),
+            meaning="How far the watermark is behind the arrival clock. Only for the strategy `time_lag`.",
+        ),
+        Field(
+            "class",
+            "generator",
+            _CLASS,
+            meaning="Python class of the watermark generator; each source partition has one instance. Only for "
+            "the strategy `custom`.",
+        ),
+        Field(
+            "arguments",
+            "arguments",
+            _ARGUMENTS,
+            meaning="Arguments for the constructor of the class. Only for the strategy `custom`.",
+        ),
+        Field(
+            "idle_timeout",
+            "idle_timeout_ms",
+            duration(_IDLE_TIMEOUT, least_ms=1),
+            meaning="A source partition without rows for longer than this is idle and holds no window back. "
+            "Without this key, none becomes idle.",
+        ),
+        Field(
+            "alignment",
+            "alignment",
+            _ALIGNMENT,
+            meaning="Source partitions that are too far ahead wait. Only for the order `offset`; without this "
+            "key, none waits.",
+        ),
+        Field(
+            "emit",
+            "emit",
+            EMISSION,
+            meaning="When the watermark is emitted.",
+        ),
     ),
 )
 
-_KIND = replace(pattern("tumbling, sliding or session", "|".join(WindowKind)).then(WindowKind), later=("global",))
+_KIND = replace(pattern(rules.KIND, "|".join(WindowKind)).then(WindowKind), later=("global",))
 
 _WINDOWS = Record(
     Windows,
     fields=(
-        Field("kind", "kind", _KIND),
-        Field("size", "size_ms", duration(rules.SIZE, least_ms=1)),
-        Field("slide", "slide_ms", duration("a duration longer than 0, such as '15 minutes'", least_ms=1)),
-        Field("offset", "offset_ms", duration("a duration such as '0s' or '-8 hours'", least_ms=None)),
-        Field("gap", "gap_ms", duration(rules.GAP, least_ms=1)),
+        Field(
+            "kind",
+            "kind",
+            _KIND,
+            meaning="How windows divide the time line.",
+        ),
+        Field(
+            "size",
+            "size_ms",
+            duration(rules.SIZE, least_ms=1),
+            meaning="Length of a tumbling or sliding window.",
+        ),
+        Field(
+            "slide",
+            "slide_ms",
+            duration("a duration longer than 0, such as '15 minutes'", least_ms=1),
+            meaning="Distance between the starts of two sliding windows.",
+        ),
+        Field(
+            "offset",
+            "offset_ms",
+            duration("a duration such as '0s' or '-8 hours'", least_ms=None),
+            meaning="Shift of the window grid from 1970-01-01T00:00Z; shorter than the size, or than the slide "
+            "of sliding windows.",
+        ),
+        Field(
+            "gap",
+            "gap_ms",
+            duration(rules.GAP, least_ms=1),
+            meaning="A session ends this long after its last row.",
+        ),
         Field(
             "key",
             "key",
@@ -164,12 +325,38 @@ _WINDOWS = Record(
                 rules.KEY,
                 identity=str.lower,
             ),
+            meaning="Columns that group rows; each key has its own windows. `[]` puts all rows into one group.",
         ),
-        Field("allowed_lateness", "allowed_lateness_ms", duration()),
-        Field("trigger", "trigger", TRIGGER),
-        Field("accumulation", "accumulation", choice(Accumulation)),
-        Field("late_data", "late_data", choice(LateData)),
-        Field("late_panes", "late_panes", choice(LatePanes)),
+        Field(
+            "allowed_lateness",
+            "allowed_lateness_ms",
+            duration(),
+            meaning="How long after a window's last millisecond, in event time, the window still takes late rows.",
+        ),
+        Field(
+            "trigger",
+            "trigger",
+            TRIGGER,
+            meaning="When a window fires.",
+        ),
+        Field(
+            "accumulation",
+            "accumulation",
+            choice(Accumulation),
+            meaning="Which rows a pane contains.",
+        ),
+        Field(
+            "late_data",
+            "late_data",
+            choice(LateData),
+            meaning="What happens to rows that arrive after the allowed lateness.",
+        ),
+        Field(
+            "late_panes",
+            "late_panes",
+            choice(LatePanes),
+            meaning="Whether late rows fire one by one or together.",
+        ),
         Field(
             "aggregates",
             "aggregates",
@@ -178,6 +365,7 @@ _WINDOWS = Record(
                 rest=Rest("expressions", text("a SQL aggregate such as count(*)"), name=result_column),
                 what=rules.AGGREGATES,
             ),
+            meaning="Result columns: a name and a Spark SQL aggregate for each, at least one.",
         ),
     ),
     rules=(
@@ -197,9 +385,26 @@ _WINDOWS = Record(
 _REPAIR = Record(
     Repair,
     fields=(
-        Field("max_too_late_rows", "max_too_late_rows", whole_number("a number of rows, at least 0", least=0)),
-        Field("max_too_late_ratio", "max_too_late_ratio", ratio("a share between 0 and 1, such as 0.01")),
-        Field("ask", "ask", flag("true or false")),
+        Field(
+            "max_too_late_rows",
+            "max_too_late_rows",
+            whole_number("a number of rows, at least 0", least=0),
+            meaning="A closed window that missed more rows than this, over all keys, is repaired. Without this "
+            "key, any number is allowed.",
+        ),
+        Field(
+            "max_too_late_ratio",
+            "max_too_late_ratio",
+            ratio("a share between 0 and 1, such as 0.01"),
+            meaning="A closed window that missed a larger share of its rows is repaired. Without this key, any "
+            "share is allowed.",
+        ),
+        Field(
+            "ask",
+            "ask",
+            flag("true or false"),
+            meaning="Whether a person decides in Airflow before windows are repaired.",
+        ),
     ),
 )
 
@@ -213,30 +418,90 @@ _OF_ONE_CLOCK = (*rules.OF_ALL_SOURCES, "alignment")
 _UNITED = Record(
     _united,
     fields=(
-        Field("name", "name", _NAME, required=True),
+        Field(
+            "name",
+            "name",
+            _NAME,
+            required=True,
+            meaning="Name of the source, and the value of the column `source` in its rows.",
+        ),
         *(field for field in _SOURCE_FIELDS if field.name != "offset"),
         Field(
             "watermark",
             "watermark",
             replace(_WATERMARK, fields=tuple(f for f in _WATERMARK.fields if f.name not in _OF_ONE_CLOCK)),
+            meaning="How the watermark of this source follows its rows. `emit` and `placement` are set once, in "
+            "the pipeline's `watermark`.",
         ),
     ),
 )
-_UNITED_SOURCES = ListOf(_UNITED, "a list of two or more sources, each with a name of its own")
+_UNITED_SOURCES = ListOf(_UNITED, "a list of two or more sources, each with a name")
 
 PIPELINE = Record(
     _pipeline,
     fields=(
-        Field("name", "name", _NAME, required=True),
-        Field("source", "source", _SOURCE),
-        Field("sources", "sources", _UNITED_SOURCES),
-        Field("replay", "replay", _REPLAY),
-        Field("watermark", "watermark", _WATERMARK),
-        Field("join", "join", JOIN),
-        Field("windows", "windows", _WINDOWS),
-        Field("quality", "quality", QUALITY),
-        Field("repair", "repair", _REPAIR),
-        Field("schedule", "schedule", SCHEDULE),
+        Field(
+            "name",
+            "name",
+            _NAME,
+            required=True,
+            meaning="Name of the pipeline, of its DAG and of its folder in the lake.",
+        ),
+        Field(
+            "source",
+            "source",
+            _SOURCE,
+            meaning="The table that the pipeline reads.",
+        ),
+        Field(
+            "sources",
+            "sources",
+            _UNITED_SOURCES,
+            meaning="Two or more tables that the pipeline reads as one stream.",
+        ),
+        Field(
+            "replay",
+            "replay",
+            _REPLAY,
+            meaning="Order in which rows arrive, and what the end of the input means.",
+        ),
+        Field(
+            "watermark",
+            "watermark",
+            _WATERMARK,
+            meaning="How the watermark follows the rows.",
+        ),
+        Field(
+            "join",
+            "join",
+            JOIN,
+            meaning="Which rows of two inputs form pairs.",
+        ),
+        Field(
+            "windows",
+            "windows",
+            _WINDOWS,
+            meaning="Windows of each key, when they fire, and what they compute.",
+        ),
+        Field(
+            "quality",
+            "quality",
+            QUALITY,
+            meaning="Checks that results must pass before they are published.",
+        ),
+        Field(
+            "repair",
+            "repair",
+            _REPAIR,
+            meaning="When closed windows are computed again with the rows that they missed. Without this key, "
+            "no window is repaired.",
+        ),
+        Field(
+            "schedule",
+            "schedule",
+            SCHEDULE,
+            meaning="When Airflow runs the pipeline. Without this key, you start each run.",
+        ),
     ),
     rules=(
         rules.windows_or_a_join(_WINDOWS.expected),

@@ -1,7 +1,7 @@
 """A document is a tree of mappings, lists and scalars in which every part knows where it was written.
 
-Text without quotes is `null`, a boolean, a number, or else text, as YAML 1.2 says: `true` and `false` are the only
-booleans (`yes`, `no`, `on` and `off` are text, but ambiguous); a number is decimal and has no leading zero.
+Text without quotes is `null`, a boolean, a number, or else text, as in YAML 1.2. `true` and `false` are the only
+booleans; `yes`, `no`, `on` and `off` are text, but ambiguous. A number is decimal and has no leading zero.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def join(parent: str, name: str) -> str:
 
 
 def resolve(text: str) -> ScalarValue:
-    """Tell what text without quotes stands for."""
+    """Return the value of text without quotes."""
     if text in ("", "~", "null", "Null", "NULL"):
         return None
     if text in _BOOLEANS:
@@ -82,7 +82,7 @@ def resolve(text: str) -> ScalarValue:
 
 
 def describe(node: Node) -> str:
-    """Name what was found, in the words of an error message."""
+    """Return the node in the words of an error message."""
     if isinstance(node, Block):
         return "a mapping"
     if isinstance(node, Items):

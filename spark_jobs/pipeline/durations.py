@@ -1,8 +1,8 @@
 """A duration is a whole number of milliseconds, written with its unit: `6 hours`, `1h 30m`, `-8 hours`, `PT6H`.
 
-`parse_duration(format_duration(ms), negative=True) == ms` for every ms with |ms| <= LONGEST_MS. A bare number is no
-duration, since nobody can tell its unit; a month or a year is none, since its length depends on the calendar; a value
-finer than a millisecond is none, since event time is whole milliseconds (rule 1).
+`parse_duration(format_duration(ms), negative=True) == ms` for every ms with |ms| <= LONGEST_MS. Three things are
+no durations. A bare number has no unit. A month or a year has no fixed length. A value finer than a millisecond has no
+place in event time (rule 1).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LONGEST_MS = date.max.toordinal() * 86_400_000
 
 
 class DurationError(ValueError):
-    """A text that is no duration; the message says what was wrong with it and what is allowed."""
+    """A text that is no duration; the message names the mistake and what is allowed."""
 
 
 def parse_duration(text: str, *, negative: bool = False) -> int:
@@ -97,7 +97,7 @@ def _unit_ms(number: str, unit: str) -> int:
     if name in _MS_OF:
         return _MS_OF[name]
     if not name:
-        raise DurationError(f"say the unit of {number}: '{number} hours', '{number} minutes', '{number} s'")
+        raise DurationError(f"write the unit of {number}: '{number} hours', '{number} minutes', '{number} s'")
     if name in _TOO_FINE:
         raise DurationError("finer than a millisecond, the smallest step of event time")
     if name in _NO_FIXED_LENGTH:

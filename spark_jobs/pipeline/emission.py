@@ -33,8 +33,8 @@ def _one_clock(facts: Facts) -> Iterator[tuple[str, str]]:
         yield "phase", "shifts the clock of every; every_n has no clock"
     every, phase = facts.value("every"), facts.value("phase")
     if isinstance(every, int) and isinstance(phase, int) and phase >= every:
-        found = f"{format_duration(phase)} is not shorter than every, {format_duration(every)}"
-        yield "phase", f"{found}; {format_duration(phase % every)} gives the same clock"
+        lengths = f"{format_duration(phase)} is not shorter than every, {format_duration(every)}"
+        yield "phase", f"{lengths}; {format_duration(phase % every)} gives the same clock"
 
 
 _EXPECTED = "{every: 1 minute}, {every_n: 1000} or per_event"
@@ -45,9 +45,24 @@ EMISSION = Either(
     block=Record(
         _emit,
         fields=(
-            Field("every", "every", duration("a duration longer than 0, such as '1 minute'", least_ms=1)),
-            Field("phase", "phase", duration()),
-            Field("every_n", "every_n", whole_number("a number of rows, at least 1", least=1)),
+            Field(
+                "every",
+                "every",
+                duration("a duration longer than 0, such as '1 minute'", least_ms=1),
+                meaning="Interval between two emissions, on the arrival clock.",
+            ),
+            Field(
+                "phase",
+                "phase",
+                duration(),
+                meaning="Shift of the emissions from 1970-01-01T00:00Z; shorter than `every`.",
+            ),
+            Field(
+                "every_n",
+                "every_n",
+                whole_number("a number of rows, at least 1", least=1),
+                meaning="Number of rows between two emissions.",
+            ),
         ),
         rules=(_one_clock,),
     ),

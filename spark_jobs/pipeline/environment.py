@@ -1,7 +1,7 @@
 """`${VAR}` in a text value is the environment's VAR; `${VAR:-text}` is `text` where VAR is unset or empty.
 
-An unset variable without a default is refused, never empty text. `$${` is a literal `${`. One variable has a default of
-its own: TIDEMARK_LAKE, the folder of all tables, is `<cwd>/lake`.
+An unset variable without a default is refused, never empty text. `$${` is a literal `${`. One variable has a
+default: TIDEMARK_LAKE, the folder of all tables, is `<cwd>/lake`.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class PipelineError(ValueError):
 
 
 class RefusedError(Exception):
-    """Why a value is refused, said by code that does not know where the value stands."""
+    """The reason why a value is refused, from code that does not know the place of the value."""
 
 
 def _position(problem: Problem) -> tuple[bool, int, int]:

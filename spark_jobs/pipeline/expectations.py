@@ -1,6 +1,6 @@
-"""A check is an expectation of the user's about a staged table: a type of Great Expectations, a table, its arguments.
+"""A check is a user's expectation about a staged table: a type of Great Expectations, a table, and arguments.
 
-Arguments are kept as written. Whether the type exists and takes them is for Great Expectations to say.
+Arguments are kept as written. Great Expectations checks whether the type exists and takes them.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ def _type(value: str) -> str:
 
 
 def _table(value: str) -> str:
-    known = tuple(dict.fromkeys((*RESULT_TABLES, *JOIN_TABLES, COMPLETE_TABLE)))
-    if value not in known:
-        raise RefusedError(hint(value, known))
+    tables = tuple(dict.fromkeys((*RESULT_TABLES, *JOIN_TABLES, COMPLETE_TABLE)))
+    if value not in tables:
+        raise RefusedError(hint(value, tables))
     return value
 
 
@@ -33,7 +33,13 @@ EXPECTATIONS = ListOf(
     Record(
         Expectation,
         fields=(
-            Field("type", "type", text("a type such as expect_column_values_to_be_between").then(_type), required=True),
+            Field(
+                "type",
+                "type",
+                text("a type such as expect_column_values_to_be_between").then(_type),
+                required=True,
+                meaning="Type of the expectation, in snake case.",
+            ),
             Field(
                 "table",
                 "table",
@@ -41,6 +47,7 @@ EXPECTATIONS = ListOf(
                     f"one of {', '.join(RESULT_TABLES)}; of a join {', '.join(JOIN_TABLES)}; "
                     f"with replay.mode complete {COMPLETE_TABLE}"
                 ).then(_table),
+                meaning="The table that the expectation is about. For a join the default is `pairs`.",
             ),
         ),
         rest=Rest("arguments", Plain()),

@@ -34,12 +34,14 @@ class Form(Protocol):
 class Leaf:
     """A single value. `parse` raises RefusedError with the reason, which may be empty.
 
-    `later` words are refused as such, alone and as a key: `strategy: {punctuated: ...}`.
+    `later` words are refused as such, alone and as a key: `strategy: {punctuated: ...}`. `options` is the enum of the
+    words that the leaf accepts.
     """
 
     expected: str
     parse: Callable[[Scalar], Any]
     later: tuple[str, ...] = ()
+    options: type[Enum] | None = None
 
     def read(self, node: Node, key: str, review: Review) -> Any:
         """Return the parsed value."""
@@ -63,7 +65,7 @@ class Leaf:
 
     def then(self, change: Callable[[Any], Any]) -> Leaf:
         """Make a leaf that changes the value further; `change` may raise RefusedError."""
-        return Leaf(self.expected, lambda node: change(self.parse(node)), self.later)
+        return Leaf(self.expected, lambda node: change(self.parse(node)), self.later, self.options)
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,7 @@ def choice(options: type[Enum], *, later: tuple[str, ...] = (), hints: Mapping[s
             raise RefusedError(f"write {hints[node.text]}")
         raise RefusedError(hint(node.text, words, later))
 
-    return Leaf(" or ".join((", ".join(words[:-1]), words[-1]) if len(words) > 1 else words), parse, later)
+    return Leaf(" or ".join((", ".join(words[:-1]), words[-1]) if len(words) > 1 else words), parse, later, options)
 
 
 def whole_number(expected: str, *, least: int) -> Leaf:

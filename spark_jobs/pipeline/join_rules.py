@@ -1,7 +1,7 @@
-"""What a join asks of the rest of a pipeline file: two inputs, windows or bounds, and a key that both inputs have.
+"""Rules for a file with a join: two inputs, windows or bounds, and a key that both inputs have.
 
     by interval    join.between, and no windows
-    by window      windows, without a key or aggregates of their own
+    by window      windows, without a key or aggregates
 
 Rules see the whole file; see `rules` for what a rule is.
 """
@@ -11,38 +11,40 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spark_jobs.pipeline.joins import NAMES, Declared
-from spark_jobs.pipeline.model import Accumulation, LatePanes, Mode, Order, Trigger, WindowKind
+from spark_jobs.pipeline.model import WINDOW_KINDS, Accumulation, LatePanes, Mode, Order, Trigger, WindowKind
 from spark_jobs.pipeline.names import FIRING_COLUMNS, RESULT_COLUMNS
 from spark_jobs.pipeline.published_tables import COMPLETE_TABLE, JOIN_TABLES, RESULT_TABLES
 from spark_jobs.pipeline.review import Contradictions, Facts, hint
 
+#: The kinds of windows, in words.
+KIND = f"{', '.join(WINDOW_KINDS[:-1])} or {WINDOW_KINDS[-1]}"
 #: The columns of pairs, by interval or by window, besides the key and the rows themselves.
 PAIR_COLUMNS = FIRING_COLUMNS | {"event_time"}
 
 _OWN_KEY = {
-    "key": "a join has a key of its own; write it as join.key",
+    "key": "a join declares its key itself; write it as join.key",
     "aggregates": "a join gives pairs, and no aggregates; take it away, and aggregate the table pairs",
 }
 
 
 def is_written(facts: Facts) -> bool:
-    """Tell whether the file has a join, asked from any mapping of it."""
+    """Return True if the file has a join, for the facts of any mapping of it."""
     return Facts(facts.review, "").written("join")
 
 
 def _is_readable(facts: Facts) -> bool:
-    """Tell whether the join is there and a mapping, so that its keys can be judged."""
+    """Return True if the join is written and a mapping, so that its keys can be checked."""
     return facts.written("join") and not facts.review.is_closed("join")
 
 
 def names(facts: Facts) -> tuple[str, ...] | None:
-    """Return the names of a join's inputs; None where they cannot be told."""
-    found: object = facts.value("join.names", NAMES)
+    """Return the names of a join's inputs; None if they cannot be read."""
+    inputs: object = facts.value("join.names", NAMES)
     if facts.written("sources"):
-        found = tuple(facts.value(f"{key}.name") for key in facts.items("sources"))
-    if not isinstance(found, tuple) or len(found) != 2 or not all(isinstance(name, str) for name in found):
+        inputs = tuple(facts.value(f"{key}.name") for key in facts.items("sources"))
+    if not isinstance(inputs, tuple) or len(inputs) != 2 or not all(isinstance(name, str) for name in inputs):
         return None
-    return found
+    return inputs
 
 
 def a_join_has_two_inputs(facts: Facts) -> Contradictions:
@@ -58,8 +60,8 @@ def a_join_has_two_inputs(facts: Facts) -> Contradictions:
             yield "join.second_when", "splits one source, and sources are two; keep one of the two"
     elif facts.written("source"):
         if not split:
-            needed = "the SQL condition of the second input's rows, such as \"kind = 'payment'\""
-            yield "join.second_when", f"missing, expected {needed}; or write sources, a list of two"
+            condition = "the SQL condition of the second input's rows, such as \"kind = 'payment'\""
+            yield "join.second_when", f"missing, expected {condition}; or write sources, a list of two"
         order = facts.value("replay.order")
         if order in (Order.COMMIT, Order.OFFSET):
             yield "replay.order", f"found {order} with a join, which reads in the order of arrival or event_time"
@@ -72,16 +74,17 @@ def both_inputs_have_the_key(facts: Facts) -> Contradictions:
         return
     for name in declared.key:
         if name not in named:
-            told = hint(name, named)
-            yield f"join.key.{name}", f"found the input '{name}', expected {' and '.join(named)}{told and '; ' + told}"
+            nearest = hint(name, named)
+            expected = f"expected {' and '.join(named)}{nearest and '; ' + nearest}"
+            yield f"join.key.{name}", f"found the input '{name}', {expected}"
     missing = [name for name in named if name not in declared.key]
     if missing and len(declared.key) < 2:
         yield "join.key", f"found no columns of {' and '.join(missing)}, expected those of both inputs"
     if not missing:
         first, second = (len(declared.key[name]) for name in named)
         if first != second:
-            found = f"found {first} columns of {named[0]} and {second} of {named[1]}"
-            yield "join.key", f"{found}; they are compared one by one, so each needs as many"
+            counts = f"found {first} columns of {named[0]} and {second} of {named[1]}"
+            yield "join.key", f"{counts}; they are compared one by one, so each needs as many"
 
 
 def a_join_has_bounds_or_windows(facts: Facts) -> Contradictions:
@@ -89,7 +92,7 @@ def a_join_has_bounds_or_windows(facts: Facts) -> Contradictions:
     kind = facts.value("windows.kind", WindowKind.TUMBLING if facts.written("windows") else WindowKind.NONE)
     if not facts.written("join"):
         if kind is WindowKind.NONE and facts.written("windows.kind"):
-            yield "windows.kind", "none belongs to a join by interval, expected tumbling, sliding or session"
+            yield "windows.kind", f"none belongs to a join by interval, expected {KIND}"
         return
     if not _is_readable(facts):
         return
@@ -100,10 +103,10 @@ def a_join_has_bounds_or_windows(facts: Facts) -> Contradictions:
         return
     if kind is WindowKind.NONE:
         place = "windows.kind" if facts.written("windows.kind") else "join.between"
-        what = (
+        problem = (
             "found none and no join.between" if facts.written("windows.kind") else "missing, and there are no windows"
         )
-        yield place, f"{what}; a join has bounds such as between: [-5 minutes, 1 hour], or windows"
+        yield place, f"{problem}; a join has bounds such as between: [-5 minutes, 1 hour], or windows"
 
 
 def windows_of_a_join_fire_by_default(facts: Facts) -> Contradictions:
@@ -123,7 +126,7 @@ def windows_of_a_join_fire_by_default(facts: Facts) -> Contradictions:
 
 
 def nothing_else_belongs_to_none(facts: Facts) -> Contradictions:
-    """Say nothing of windows that are not there."""
+    """Allow no settings of windows if the kind is none."""
     if facts.value("windows.kind") is not WindowKind.NONE or not _is_readable(facts):
         return
     for name in facts.inside("windows"):
@@ -132,13 +135,13 @@ def nothing_else_belongs_to_none(facts: Facts) -> Contradictions:
 
 
 def a_join_is_faithful(facts: Facts) -> Contradictions:
-    """Ask for complete results of windows alone."""
+    """Allow complete results for windows alone."""
     if _is_readable(facts) and facts.value("replay.mode") is Mode.COMPLETE:
-        yield "replay.mode", "found complete with a join, whose pairs are told as the job told them; take it away"
+        yield "replay.mode", "found complete with a join, which has faithful pairs only; take it away"
 
 
 def names_of_a_join_differ(facts: Facts) -> Contradictions:
-    """Tell the columns of pairs from one another, in any case of letters."""
+    """Require different names for the columns of pairs, in any case of letters."""
     declared, named = facts.value("join"), names(facts)
     if not isinstance(declared, Declared) or named is None:
         return
@@ -152,26 +155,26 @@ def names_of_a_join_differ(facts: Facts) -> Contradictions:
             yield place, f"found the name '{name}', which is also a column of the key; use another name"
     if not by_window:
         return
-    taken = RESULT_COLUMNS | {"left", "right"}
+    reserved = RESULT_COLUMNS | {"left", "right"}
     for column in key:
-        if column.lower() in taken:
+        if column.lower() in reserved:
             yield "join.key", f"found the column '{column}', and pairs have one of that name; rename it in the source"
 
 
-def checks_are_about_tables_there(facts: Facts) -> Contradictions:
-    """Ask about tables that the pipeline has."""
+def expectations_are_about_published_tables(facts: Facts) -> Contradictions:
+    """Allow expectations about tables that the pipeline publishes."""
     joins = facts.written("join")
     if joins and not _is_readable(facts):
         return
     complete = facts.value("replay.mode") is Mode.COMPLETE
-    there = JOIN_TABLES if joins else (*RESULT_TABLES, COMPLETE_TABLE) if complete else RESULT_TABLES
+    tables = JOIN_TABLES if joins else (*RESULT_TABLES, COMPLETE_TABLE) if complete else RESULT_TABLES
     for key in facts.items("quality.expectations"):
         table = facts.value(f"{key}.table")
-        if isinstance(table, str) and table not in there:
-            what = "a join" if joins else "a pipeline without a join"
+        if isinstance(table, str) and table not in tables:
+            kind = "a join" if joins else "a pipeline without a join"
             if table == COMPLETE_TABLE and not joins:
-                what = f"replay.mode {Mode.FAITHFUL}"
-            yield f"{key}.table", f"found {table}, and {what} has {', '.join(there)}"
+                kind = f"replay.mode {Mode.FAITHFUL}"
+            yield f"{key}.table", f"found {table}, and {kind} has {', '.join(tables)}"
 
 
 RULES = (
@@ -182,5 +185,5 @@ RULES = (
     nothing_else_belongs_to_none,
     a_join_is_faithful,
     names_of_a_join_differ,
-    checks_are_about_tables_there,
+    expectations_are_about_published_tables,
 )

@@ -1,6 +1,6 @@
 """A joining pipeline has two inputs: what each reads, how its watermark moves, its key, and how near rows must be.
 
-    two sources   each has partitions and a watermark of its own; the join's watermark is the minimum over both
+    two sources   each has its own partitions and watermark; the join's watermark is the minimum over both
     one source    its rows are split behind it by a condition; its watermark is that of both inputs
 
 Emissions are of one clock. Frozen data, valid from the moment it exists; durations are whole milliseconds.
@@ -47,8 +47,8 @@ class JoiningPipeline:
                 f"found {len(self.left.key)} key columns on the left and {len(self.right.key)} on the right; "
                 "a join compares them one by one"
             )
-        one = (self.left.source, self.left.watermark) == (self.right.source, self.right.watermark)
-        if self.right_when is not None and not one:
+        is_shared = (self.left.source, self.left.watermark) == (self.right.source, self.right.watermark)
+        if self.right_when is not None and not is_shared:
             raise ValueError("found right_when, which splits one source, and two sources; keep one of them")
 
     @property
@@ -71,7 +71,7 @@ def joining(pipeline: Pipeline) -> JoiningPipeline:
     """Return the inputs of a pipeline with a join. Raises ValueError for one without."""
     declared = _join(pipeline)
     alone = [pipeline.alone(united) for united in pipeline.sources] or [pipeline, pipeline]
-    left, right = (JoinInput(one.source, one.watermark, key) for one, key in zip(alone, declared.key, strict=True))
+    left, right = (JoinInput(p.source, p.watermark, key) for p, key in zip(alone, declared.key, strict=True))
     return JoiningPipeline(
         pipeline.name, left, right, pipeline.watermark.emit, pipeline.replay, right_when=declared.second_when
     )
@@ -81,11 +81,11 @@ def bounds(pipeline: Pipeline) -> JoinBounds:
     """Return how far apart rows of an interval join may be. Raises ValueError for a pipeline without one."""
     declared = _join(pipeline)
     if declared.lower_ms is None or declared.upper_ms is None:
-        raise ValueError(f"{pipeline.name}: asked for the bounds of its join, found none: it joins by window")
+        raise ValueError(f"{pipeline.name}: found a join by window, which has no bounds")
     return JoinBounds(declared.lower_ms, declared.upper_ms, declared.lower_inclusive, declared.upper_inclusive)
 
 
 def _join(pipeline: Pipeline) -> Join:
     if pipeline.join is None:
-        raise ValueError(f"{pipeline.name}: asked for its join, found a pipeline without one")
+        raise ValueError(f"{pipeline.name}: found a pipeline without a join")
     return pipeline.join

@@ -43,7 +43,7 @@ class Declared:
     second_when: str | None = None
 
     def of(self, names: tuple[str, ...]) -> Join | None:
-        """Return the join of inputs with these names; None where a rule has told what is wrong with it."""
+        """Return the join of inputs with these names; None if a rule has reported a problem with it."""
         if len(names) != 2 or (isinstance(self.key, Mapping) and set(self.key) != set(names)):
             return None
         first, second = names
@@ -83,7 +83,7 @@ def _names_are_of_one_source(facts: Facts) -> Iterator[tuple[str, str]]:
     if isinstance(names, tuple) and len(names) != 2:
         yield "names", f"found {len(names)} names, expected one for each input, such as [orders, payments]"
     if facts.written("names") and not facts.written("second_when"):
-        yield "names", "belongs to one source that second_when splits; two sources have names of their own"
+        yield "names", "belongs to one source that second_when splits; two sources have names already"
 
 
 _COLUMNS = ListOf(text("a column").then(source_column), "a list of columns such as [order_id], or [] for all rows")
@@ -109,7 +109,14 @@ def _declared(key: tuple[str, ...] | dict[str, dict[str, tuple[str, ...]]], **re
 JOIN = Record(
     _declared,
     fields=(
-        Field("key", "key", _KEY, required=True),
+        Field(
+            "key",
+            "key",
+            _KEY,
+            required=True,
+            meaning="Columns that are equal in both rows of a pair: one list for both inputs, or one for each. "
+            "null equals null.",
+        ),
         Field(
             "between",
             "between",
@@ -117,14 +124,27 @@ JOIN = Record(
                 duration("a duration such as '1 hour' or '-5 minutes'", least_ms=None),
                 "a lower and an upper bound such as [-5 minutes, 1 hour]",
             ),
+            meaning="Lower and upper bound of the second row's event time less the first row's. Without this "
+            "key, rows join by window.",
         ),
         Field(
             "exclusive",
             "exclusive",
             ListOf(choice(Bound), "a list of lower and upper", identity=str),
+            meaning="Bounds of `between` that do not belong to the interval.",
         ),
-        Field("names", "names", ListOf(_NAME, "two names such as [orders, payments]", identity=str)),
-        Field("second_when", "second_when", text("a SQL condition such as \"kind = 'payment'\"")),
+        Field(
+            "names",
+            "names",
+            ListOf(_NAME, "two names such as [orders, payments]", identity=str),
+            meaning="Names of the two inputs that `second_when` makes of one source.",
+        ),
+        Field(
+            "second_when",
+            "second_when",
+            text("a SQL condition such as \"kind = 'payment'\""),
+            meaning="Splits one source: rows for which this SQL condition is true are the second input.",
+        ),
     ),
     rules=(_bounds_are_two_in_order, _exclusive_needs_bounds, _names_are_of_one_source),
 )

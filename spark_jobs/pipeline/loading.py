@@ -1,4 +1,4 @@
-"""Loading turns a pipeline file, its text or a mapping with the same keys into a `Pipeline`, or says all that is wrong.
+"""Loading turns a pipeline file, its text or a mapping with the same keys into a `Pipeline`, or reports all problems.
 
 The order is: read, replace variables, put the overrides in, check every key, check keys against each other. Nothing is
 looked up outside the file but environment variables: whether the source exists is for a later check.
@@ -74,10 +74,10 @@ def _reader(origin: str, environ: Mapping[str, str] | None) -> Reader:
 def _pipeline(root: Node, reader: Reader, overrides: Mapping[str, object] | None) -> Pipeline:
     if overrides and isinstance(root, Block):
         root = override(root, overrides, reader.substitute, reader.problems)
-    known: dict[str, tuple[str, ...]] = {}
+    allowed: dict[str, tuple[str, ...]] = {}
     for name, key in homes():
-        known[name] = (*known.get(name, ()), key)
-    review = Review(known, reader.problems, places={"": root.place})
+        allowed[name] = (*allowed.get(name, ()), key)
+    review = Review(allowed, reader.problems, places={"": root.place})
     pipeline: Pipeline = PIPELINE.read(root, "", review)
     if reader.problems:
         raise PipelineError(reader.problems)

@@ -15,6 +15,7 @@ from typing import Any
 from spark_jobs.pipeline.fingerprint import fingerprint
 from spark_jobs.semantics.spec import (
     FOREVER_MS,
+    WINDOW_KINDS,
     Accumulation,
     Aggregate,
     Alignment,
@@ -44,6 +45,7 @@ from spark_jobs.semantics.spec import (
 
 __all__ = [
     "FOREVER_MS",
+    "WINDOW_KINDS",
     "Accumulation",
     "Aggregate",
     "Alignment",
@@ -180,7 +182,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class _Named:
-    # A base of its own, so that the name stays a pipeline's first argument, before the fields of the replay spec.
+    # A separate base, so that the name stays a pipeline's first argument, before the fields of the replay spec.
     name: str
 
 

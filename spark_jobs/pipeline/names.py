@@ -1,7 +1,7 @@
 """A name is what a column of the result tables is called; key and aggregate columns keep the names declared for them.
 
-Law: no declared name equals another one or a column that the tables have anyway, in any case of letters (Spark does not
-tell `Flights` from `flights`), none begins with `__tm`, and Delta can store each.
+Law: no declared name equals another name or a fixed column of the tables, in any case of letters. (Spark does not
+distinguish `Flights` from `flights`.) None begins with `__tm`, and Delta can store each.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def result_column(name: str) -> str:
     """Accept a column of the results. Raises RefusedError."""
     if not name.strip():
         raise RefusedError("a column needs a name")
-    if found := _UNSTORABLE.search(name):
-        raise RefusedError(f"a column name holds no {found[0]!r}; use letters, digits and _")
+    if mark := _UNSTORABLE.search(name):
+        raise RefusedError(f"a column name holds no {mark[0]!r}; use letters, digits and _")
     if name.lower() in RESULT_COLUMNS:
-        raise RefusedError(f"the result tables have a column {name.lower()} of their own; use another name")
+        raise RefusedError(f"the result tables have a column {name.lower()} already; use another name")
     return source_column(name)
 
 

@@ -1,4 +1,4 @@
-"""Quality is what a pipeline asks of its results before anyone may read them: limits, comparisons, expectations."""
+"""Quality is what results must fulfil before they are published: limits, comparisons, expectations."""
 
 from __future__ import annotations
 
@@ -23,8 +23,19 @@ _LIMIT = Leaf(f"{_SHARE.expected}, or {Learned.LEARNED}", _limit)
 _LIVE = Record(
     LiveResults,
     fields=(
-        Field("table", "table", text("a Delta path, or catalog.schema.table"), required=True),
-        Field("tolerance", "tolerance", ratio("a share between 0 and 1, such as 1e-9")),
+        Field(
+            "table",
+            "table",
+            text("a Delta path, or catalog.schema.table"),
+            required=True,
+            meaning="The Delta table that contains the results of a live job.",
+        ),
+        Field(
+            "tolerance",
+            "tolerance",
+            ratio("a share between 0 and 1, such as 1e-9"),
+            meaning="Largest difference of two numbers, as a share of the greater number.",
+        ),
     ),
 )
 
@@ -43,25 +54,100 @@ _MEASURES = Record(
 _DRIFT = Record(
     Drift,
     fields=(
-        Field("tolerance", "tolerance", ratio("a share between 0 and 1, such as 0.5"), required=True),
-        Field("every", "every_ms", duration("a duration longer than 0, such as '7 days'", least_ms=1)),
-        Field("seasons", "seasons", whole_number("a number of earlier windows, at least 1", least=1)),
-        Field("measures", "measures", _MEASURES),
+        Field(
+            "tolerance",
+            "tolerance",
+            ratio("a share between 0 and 1, such as 0.5"),
+            required=True,
+            meaning="Largest difference from the mean of the earlier windows, as a share of the mean.",
+        ),
+        Field(
+            "every",
+            "every_ms",
+            duration("a duration longer than 0, such as '7 days'", least_ms=1),
+            meaning="Distance between a window and the earlier window that it is compared with.",
+        ),
+        Field(
+            "seasons",
+            "seasons",
+            whole_number("a number of earlier windows, at least 1", least=1),
+            meaning="Number of earlier windows that a window is compared with.",
+        ),
+        Field(
+            "measures",
+            "measures",
+            _MEASURES,
+            meaning="Values to compare: SQL aggregates over the results of one window, of all keys, by name.",
+        ),
     ),
 )
 
 QUALITY = Record(
     Quality,
     fields=(
-        Field("on_failure", "on_failure", choice(OnFailure)),
-        Field("max_late_ratio", "max_late_ratio", _LIMIT),
-        Field("max_too_late_ratio", "max_too_late_ratio", _LIMIT),
-        Field("max_invalid_ratio", "max_invalid_ratio", _LIMIT),
-        Field("min_coverage", "min_coverage", ratio("a share between 0 and 1, such as 0.95")),
-        Field("max_silence", "max_silence_ms", duration()),
-        Field("expectations", "expectations", EXPECTATIONS),
-        Field("compare_with", "compare_with", _LIVE),
-        Field("drift", "drift", _DRIFT),
-        Field("data_docs", "data_docs", flag("true or false")),
+        Field(
+            "on_failure",
+            "on_failure",
+            choice(OnFailure),
+            meaning="What happens to the run if a check fails.",
+        ),
+        Field(
+            "max_late_ratio",
+            "max_late_ratio",
+            _LIMIT,
+            meaning="Largest share of late rows among the rows that belong to a window or could join. Without "
+            "this key, any share.",
+        ),
+        Field(
+            "max_too_late_ratio",
+            "max_too_late_ratio",
+            _LIMIT,
+            meaning="Largest share of too late rows among the rows that belong to a window or could join. "
+            "Without this key, any share.",
+        ),
+        Field(
+            "max_invalid_ratio",
+            "max_invalid_ratio",
+            _LIMIT,
+            meaning="Largest share of invalid rows among the rows read. Without this key, any share.",
+        ),
+        Field(
+            "min_coverage",
+            "min_coverage",
+            ratio("a share between 0 and 1, such as 0.95"),
+            meaning="Smallest share of the windows since its first for which a key has results. Without this "
+            "key, any share is allowed.",
+        ),
+        Field(
+            "max_silence",
+            "max_silence_ms",
+            duration(),
+            meaning="How much older than the end of the input a source partition's newest event may be. Without "
+            "this key, any age is allowed.",
+        ),
+        Field(
+            "expectations",
+            "expectations",
+            EXPECTATIONS,
+            meaning="Expectations of Great Expectations that staged tables must meet.",
+        ),
+        Field(
+            "compare_with",
+            "compare_with",
+            _LIVE,
+            meaning="Results of a live job that the results must equal.",
+        ),
+        Field(
+            "drift",
+            "drift",
+            _DRIFT,
+            meaning="How much results may differ from earlier windows. Without this key, results are not compared.",
+        ),
+        Field(
+            "data_docs",
+            "data_docs",
+            flag("true or false"),
+            meaning="Whether the report step also writes the Data Docs of Great Expectations.",
+        ),
     ),
 )

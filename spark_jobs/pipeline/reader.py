@@ -1,7 +1,7 @@
 """A reader makes documents: from YAML text, or from a mapping of Python.
 
 YAML is read strictly: a key is text and stands once; aliases and tags are refused. Variables are replaced before a
-value's type is told. What goes wrong becomes a problem with its place, and the reader goes on with what is left.
+value's type is determined. A failure becomes a problem with its place, and the reader goes on with the rest.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Reader:
         return Broken(place)
 
     def _at(self, line: int, column: int | None = None) -> Place:
-        # An override is one line of its own: it is named, and its lines would be taken for those of the file.
+        # An override is one line: it is named, and its lines would be confused with the lines of the file.
         return self.place if self.place.override else replace(self.place, line=line, column=column)
 
 

@@ -1,7 +1,7 @@
 """A record is a mapping whose keys are known: every field that is written is read, every other key is a problem.
 
-Fields, rules and the names of later versions are data. A record reads all of its fields before it gives up, and says of
-an unknown key what was meant: a name that looks like it, or the mapping where that key belongs. `ListOf` and `Either`
+Fields, rules and the names of later versions are data. A record reads all of its fields before it gives up. For an
+unknown key it reports a similar name, or the mapping to which the key belongs. `ListOf` and `Either`
 are the other two compound forms.
 """
 
@@ -22,12 +22,16 @@ Rule = Callable[[Facts], Iterator[tuple[str, str]]]
 
 @dataclass(frozen=True)
 class Field:
-    """One key of a record. `into` is the argument of the record's `build` that takes its value."""
+    """One key of a record. `into` is the argument of the record's `build` that takes its value.
+
+    `meaning` is a sentence about the key, for people.
+    """
 
     name: str
     into: str
     form: Form
     required: bool = False
+    meaning: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,19 +66,19 @@ class Record:
             if not isinstance(node, Broken):
                 review.refuse(node.place, key, f"found {describe(node)}, expected {self.expected}")
             return UNREADABLE
-        known = {field.name: field for field in self.fields}
+        by_name = {field.name: field for field in self.fields}
         for name, entry in node.entries.items():
             review.places[join(key, name)] = entry.place
-            if name not in known and self.rest is None:
+            if name not in by_name and self.rest is None:
                 self._refuse_unknown(name, key, review)
         arguments = self._read_fields(node, key, review)
         if self.rest:
-            free = {name: entry.node for name, entry in node.entries.items() if name not in known}
+            free = {name: entry.node for name, entry in node.entries.items() if name not in by_name}
             arguments[self.rest.into] = self._read_rest(self.rest, free, key, review)
         for rule in self.rules:
             for inner, message in rule(Facts(review, key)):
                 review.refuse(review.place_of(join(key, inner)), join(key, inner), message)
-        # Values compare as they please; only identity tells the sentinel.
+        # Values may define equality; only identity finds the sentinel.
         if any(value is UNREADABLE for value in arguments.values()):
             return UNREADABLE
         return self.build(**arguments)
@@ -110,7 +114,7 @@ class Record:
         return UNREADABLE if any(value is UNREADABLE for value in values.values()) else values
 
     def _refuse_unknown(self, name: str, key: str, review: Review) -> None:
-        where = join(key, name)
+        place_key = join(key, name)
         names = [field.name for field in self.fields]
         # What was meant counts as written, so that nothing else complains that it is missing.
         if name in self.later:
@@ -127,7 +131,7 @@ class Record:
         else:
             message = "unknown key"
         end = "" if message.endswith("?") else ";"
-        review.refuse(review.places[where], where, f"{message}{end} known keys: {', '.join(names)}")
+        review.refuse(review.places[place_key], place_key, f"{message}{end} known keys: {', '.join(names)}")
 
 
 @dataclass(frozen=True)
@@ -147,7 +151,7 @@ class ListOf:
                 review.refuse(node.place, key, f"found {describe(node)}, expected {self.expected}{rewritten}")
             return UNREADABLE
         values: list[Any] = []
-        seen: set[Hashable] = set()
+        identities: set[Hashable] = set()
         for position, inner in enumerate(node.nodes):
             item_key = f"{key}[{position}]"
             review.places[item_key] = inner.place
@@ -155,9 +159,9 @@ class ListOf:
             values.append(value)
             if value is UNREADABLE or self.identity is None:
                 continue
-            if self.identity(value) in seen:
+            if self.identity(value) in identities:
                 review.refuse(inner.place, item_key, f"found {describe(inner)} for the second time; keep one")
-            seen.add(self.identity(value))
+            identities.add(self.identity(value))
         readable = tuple(value for value in values if value is not UNREADABLE)
         review.names[key] = tuple(value for value in readable if isinstance(value, str))
         return self.build(readable) if len(readable) == len(values) else UNREADABLE

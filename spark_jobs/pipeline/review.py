@@ -1,8 +1,7 @@
 """A review is one pass of the pipeline file's contract over a document: what was understood, and every problem.
 
-It keeps, by dotted key, where each part was written (`places`), what its value is (`values`, readable ones only) and
-which names a mapping or list holds (`names`), so that rules about several keys can be judged although other keys are
-wrong.
+For each dotted key it has the place (`places`), the value (`values`, readable ones only) and the names in a mapping or
+list (`names`). Rules about several keys can therefore be checked although other keys are wrong.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any, Final
 from spark_jobs.pipeline.document import join
 from spark_jobs.pipeline.errors import Place, Problem
 
-#: What a rule gives: keys, each with what contradicts there.
+#: The problems that a rule finds: keys, each with a message.
 Contradictions = Iterator[tuple[str, str]]
 
 
@@ -30,7 +29,7 @@ UNREADABLE: Final = _Unreadable.UNREADABLE
 
 @dataclass
 class Review:
-    """The state of one pass. `homes` tells under which dotted keys a name is known, to hint at misplaced keys."""
+    """The state of one pass. `homes` has the dotted keys under which a name is allowed, for hints at misplaced keys."""
 
     homes: Mapping[str, tuple[str, ...]]
     problems: list[Problem]
@@ -51,7 +50,7 @@ class Review:
         return self.places[key]
 
     def is_closed(self, key: str) -> bool:
-        """Tell whether the key, or a mapping around it, is wrong as a whole, so that nothing is known inside."""
+        """Return True if the key, or a mapping around it, is wrong as a whole, so that no key inside can be read."""
         while key:
             if key in self.closed:
                 return True
@@ -61,7 +60,7 @@ class Review:
 
 @dataclass(frozen=True)
 class Facts:
-    """What a rule may ask of a review; keys are relative to the mapping that the rule belongs to."""
+    """A view of a review for a rule; keys are relative to the mapping of the rule."""
 
     review: Review
     key: str
@@ -74,7 +73,7 @@ class Facts:
         return UNREADABLE if self.written(name) else default
 
     def written(self, name: str) -> bool:
-        """Tell whether a key is in the file, or may be: what stands around it is wrong as a whole."""
+        """Return True if a key is in the file, or may be, because a mapping around it is wrong as a whole."""
         key = join(self.key, name)
         return key in self.review.places or self.review.is_closed(key)
 
@@ -111,7 +110,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 
 def hint(name: str, known: Iterable[str], later: Iterable[str] = ()) -> str:
-    """Say 'did you mean ...?' if a name that is known, or will be in a later version, looks like the one found."""
+    """Return 'did you mean ...?' if a name of this or a later version looks like the name in the file, else ''."""
     known = tuple(known)
     near = nearest(name, (*known, *later))
     if near is None:

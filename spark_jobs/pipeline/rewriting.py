@@ -1,7 +1,7 @@
 """Rewriting sets single values in the text of a pipeline file and leaves every other character as it is.
 
-Law: what the file says after it differs from what it said before in the values set and in nothing else; that is looked
-at before anything is written. A file is replaced as a whole or not at all.
+Law: the file's content differs in the new values and in nothing else, which is checked before anything is written. A
+file is replaced as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def rewrite(
 
 
 def rewritten(text: str, values: Mapping[str, str]) -> str:
-    """The text of a pipeline file with `values` in it. Raises RefusedError as `rewrite`."""
+    """Return the text of a pipeline file with `values` in it. Raises RefusedError as `rewrite`."""
     root = yaml.compose(text, Loader=yaml.BaseLoader)
     if not isinstance(root, yaml.MappingNode):
         raise RefusedError("the file is no mapping")
@@ -56,19 +56,19 @@ def rewritten(text: str, values: Mapping[str, str]) -> str:
     for key, value in values.items():
         block, _, name = key.partition(".")
         blocks.setdefault(block, {})[name] = value
-    edits = [edit for block, told in blocks.items() for edit in _edits(text, root, block, told)]
+    edits = [edit for block, changed in blocks.items() for edit in _edits(text, root, block, changed)]
     before = _values(text)
-    wanted = {**before, **{block: {**before.get(block, {}), **told} for block, told in blocks.items()}}
-    found = text
+    expected = {**before, **{block: {**before.get(block, {}), **changed} for block, changed in blocks.items()}}
+    after = text
     for start, end, new in sorted(edits, reverse=True):
-        found = found[:start] + new + found[end:]
+        after = after[:start] + new + after[end:]
     try:
-        same = _values(found) == wanted
+        same = _values(after) == expected
     except (RefusedError, yaml.YAMLError):
         same = False
     if not same:
         raise _refused(values)
-    return found
+    return after
 
 
 def _refused(values: Mapping[str, str]) -> RefusedError:
@@ -132,9 +132,9 @@ def _newline(text: str) -> str:
 
 
 def _values(text: str) -> dict[str, Any]:
-    """What the text says, variables as they are written."""
-    reader = Reader(Place("<text>"), lambda written: written, [])
-    found = plain_value(reader.from_yaml(text))
-    if reader.problems or not isinstance(found, dict):
+    """Return the values in the text, without replacing variables."""
+    reader = Reader(Place("<text>"), lambda text: text, [])
+    values = plain_value(reader.from_yaml(text))
+    if reader.problems or not isinstance(values, dict):
         raise RefusedError("the file cannot be read as it is written")
-    return found
+    return values

@@ -6,6 +6,7 @@ Rules see only what could be read: a key that is wrong by itself has been report
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import assert_never
 
 from spark_jobs.pipeline import join_rules
 from spark_jobs.pipeline.durations import format_duration
@@ -15,6 +16,7 @@ from spark_jobs.pipeline.review import UNREADABLE, Contradictions, Facts
 from spark_jobs.semantics.windows.window_assigners import MOST_WINDOWS
 
 ONE_SOURCE = "a mapping with the keys table, event_time, arrival_time, source_partition, tie_break, where, future_guard"
+KIND = join_rules.KIND
 SIZE = "a duration longer than 0, such as '1 hour'"
 GAP = "a duration longer than 0, such as '30 minutes'"
 KEY = "a list of columns such as [carrier], or [] for one group of all"
@@ -26,20 +28,20 @@ OF_ALL_SOURCES = ("emit", "placement")
 
 
 def one_source_or_several(facts: Facts) -> Contradictions:
-    """Read one source, or two and more with names of their own."""
+    """Allow one source, or two and more with different names."""
     if not facts.written("sources"):
         if not facts.written("source"):
             yield "source", f"missing, expected {ONE_SOURCE}; or write sources, a list of them"
         return
     if facts.written("source"):
         yield "source", "contradicts sources: a pipeline reads one source or a list of them; keep one of the two"
-    seen: set[str] = set()
+    names: set[str] = set()
     for key in _sources(facts):
         name = facts.value(f"{key}.name")
-        if name in seen:
-            yield f"{key}.name", f"found the name '{name}' for the second time; give each source a name of its own"
+        if name in names:
+            yield f"{key}.name", f"found the name '{name}' for the second time; give each source another name"
         if isinstance(name, str):
-            seen.add(name)
+            names.add(name)
     if len(_sources(facts)) == 1:
         yield "sources", "found one source, expected two or more; write it as source"
     if facts.value("replay.order") in (Order.COMMIT, Order.OFFSET):
@@ -48,12 +50,12 @@ def one_source_or_several(facts: Facts) -> Contradictions:
 
 
 def sources_share_emission_and_placement(facts: Facts) -> Contradictions:
-    """Say of several sources' watermark what is one for all of them, and with each source the rest."""
+    """Allow in the watermark of several sources only what is common to all of them."""
     if not facts.written("sources"):
         return
     for name in facts.inside("watermark"):
         if name not in OF_ALL_SOURCES:
-            yield f"watermark.{name}", "belongs to each of sources, in a watermark of its own; take it away here"
+            yield f"watermark.{name}", "belongs to the watermark of each source; take it away here"
 
 
 def arrival_order_needs_arrival_time(facts: Facts) -> Contradictions:
@@ -62,11 +64,11 @@ def arrival_order_needs_arrival_time(facts: Facts) -> Contradictions:
         return
     for key in _sources(facts):
         if not facts.written(f"{key}.arrival_time"):
-            needed = (
+            reason = (
                 "replay.order arrival needs the time at which a row became known; without it, order by commit or "
                 "event_time"
             )
-            yield f"{key}.arrival_time", f"missing; {needed}"
+            yield f"{key}.arrival_time", f"missing; {reason}"
 
 
 def _sources(facts: Facts) -> list[str]:
@@ -82,7 +84,7 @@ def _watermarks(facts: Facts) -> list[str]:
     return [f"{key}.watermark" for key in _sources(facts)] if several else ["watermark"]
 
 
-#: A key of the watermark -> the strategy it belongs to, and what it is; those that are needed say so with an example.
+#: A key of the watermark -> the strategy it belongs to, and what it is; required ones with an example.
 _BELONGS = {
     "out_of_orderness": (Strategy.BOUNDED_OUT_OF_ORDERNESS, "bound", "the bound, such as '6 hours'"),
     "when": (Strategy.PUNCTUATED, "condition that marks rows", "the condition that marks rows, such as 'is_heartbeat'"),
@@ -103,12 +105,12 @@ def _settings(facts: Facts, key: str) -> Contradictions:
     strategy = facts.value(f"{key}.strategy", Strategy.BOUNDED_OUT_OF_ORDERNESS)
     if not isinstance(strategy, Strategy):
         return
-    for name, (owner, what, needed) in _BELONGS.items():
-        written = facts.written(f"{key}.{name}")
-        if strategy is owner and needed and not written:
-            yield f"{key}.{name}", f"missing; watermark.strategy {owner} needs {needed}"
-        if strategy is not owner and written:
-            meaning = f"watermark.strategy {strategy} has no {what}"
+    for name, (owner, content, example) in _BELONGS.items():
+        is_written = facts.written(f"{key}.{name}")
+        if strategy is owner and example and not is_written:
+            yield f"{key}.{name}", f"missing; watermark.strategy {owner} needs {example}"
+        if strategy is not owner and is_written:
+            meaning = f"watermark.strategy {strategy} has no {content}"
             yield f"{key}.{name}", f"{meaning}; take it away, or set the strategy to {owner}"
     if strategy is Strategy.NONE and facts.written(f"{key}.idle_timeout"):
         meaning = "watermark.strategy none has no watermark that a silent partition could hold back"
@@ -130,32 +132,29 @@ def offsets_belong_to_their_order(facts: Facts) -> Contradictions:
             meaning = "time_lag lags behind the clock of arrival, and replay.order offset has none but its rounds"
             yield "watermark.strategy", f"{meaning}; take another strategy, or another order"
         return
-    for name, what in (("source.offset", "order"), ("replay.rows_per_round", "rounds")):
+    for name, content in (("source.offset", "order"), ("replay.rows_per_round", "rounds")):
         if facts.value(name) not in (None, UNREADABLE):
-            yield name, f"replay.order {order} has no {what} by offset; take it away, or set the order to offset"
+            yield name, f"replay.order {order} has no {content} by offset; take it away, or set the order to offset"
 
 
 def alignment_belongs_to_offset_order(facts: Facts) -> Contradictions:
-    """Align partitions only where it is open when their rows are read, by what their rows tell."""
+    """Allow alignment for the order offset, and for strategies that follow rows alone."""
     order, name = facts.value("replay.order", Order.ARRIVAL), "watermark.alignment"
     if not isinstance(order, Order) or facts.value(name) in (None, UNREADABLE):
         return
     if order is not Order.OFFSET:
-        meaning = f"changes only when rows are read, and replay.order {order} says when they were"
+        meaning = f"changes only when rows are read, which replay.order {order} fixes"
         yield name, f"{meaning}; take it away, or set the order to offset"
     strategy = facts.value("watermark.strategy", Strategy.BOUNDED_OUT_OF_ORDERNESS)
-    if strategy in (Strategy.CUSTOM, Strategy.NONE, Strategy.TIME_LAG):
-        yield (
-            name,
-            f"aligns partitions by what their rows tell, and watermark.strategy {strategy} does not say; take it away",
-        )
+    if isinstance(strategy, Strategy) and not strategy.follows_rows:
+        yield name, f"aligns partitions by their rows, and watermark.strategy {strategy} ignores them; take it away"
     if facts.written("watermark.idle_timeout"):
-        meaning = "a partition that waits for the others is not idle, and the clock of rounds cannot tell the two apart"
+        meaning = "a partition that waits for others is not idle, and the clock of rounds cannot distinguish the two"
         yield name, f"contradicts idle_timeout: {meaning}; keep one"
 
 
 def complete_results_have_columns_of_their_own(facts: Facts) -> Contradictions:
-    """Leave the names of its own columns to the table of complete results, where there is one."""
+    """Reserve the columns of the table of complete results, if there is one."""
     if facts.value("replay.mode") is not Mode.COMPLETE:
         return
     for key in ("windows.key", "windows.aggregates"):
@@ -190,7 +189,7 @@ def windows_or_a_join(expected: str) -> Callable[[Facts], Contradictions]:
 
 
 def windows_have_a_key_and_aggregates(facts: Facts) -> Contradictions:
-    """Say by what rows are grouped and what is computed, except in a join, which says it elsewhere."""
+    """Require a key and aggregates, except for a join, which declares them elsewhere."""
     of_later = facts.key in facts.review.of_later_version
     if of_later or join_rules.is_written(facts) or facts.value("kind") is WindowKind.NONE:
         return
@@ -205,25 +204,40 @@ def lengths_belong_to_the_kind(facts: Facts) -> Contradictions:
     if facts.key in facts.review.of_later_version:
         return
     kind = facts.value("kind", WindowKind.TUMBLING)
-    if kind is WindowKind.SESSION:
-        if not facts.written("gap"):
-            yield "gap", f"missing, expected {GAP}"
-        for name in ("size", "offset"):
-            if facts.written(name):
-                yield name, "windows.kind session has no grid: a session ends a gap after its last row; take it away"
-    if kind in {WindowKind.TUMBLING, WindowKind.SLIDING}:
-        if not facts.written("size"):
-            yield "size", f"missing, expected {SIZE}"
-        if facts.written("gap"):
-            yield "gap", "belongs to windows.kind session; take it away, or set the kind to session"
+    if not isinstance(kind, WindowKind):
+        return
+    match kind:
+        case WindowKind.SESSION:
+            yield from _lengths_of_sessions(facts)
+        case WindowKind.TUMBLING | WindowKind.SLIDING:
+            yield from _lengths_of_a_grid(facts)
+        case WindowKind.NONE:
+            return
+        case _:
+            assert_never(kind)
+
+
+def _lengths_of_sessions(facts: Facts) -> Contradictions:
+    if not facts.written("gap"):
+        yield "gap", f"missing, expected {GAP}"
+    for name in ("size", "offset"):
+        if facts.written(name):
+            yield name, "windows.kind session has no grid: a session ends a gap after its last row; take it away"
+
+
+def _lengths_of_a_grid(facts: Facts) -> Contradictions:
+    if not facts.written("size"):
+        yield "size", f"missing, expected {SIZE}"
+    if facts.written("gap"):
+        yield "gap", "belongs to windows.kind session; take it away, or set the kind to session"
 
 
 def triggers_fire_late_rows_themselves(facts: Facts) -> Contradictions:
-    """Gather late rows only where nothing else says when a window fires."""
+    """Gather late rows only with the default trigger."""
     declared = facts.value("trigger", Trigger())
     other = isinstance(declared, Trigger) and not declared.is_default
     if other and facts.value("late_panes") is LatePanes.PER_EPOCH:
-        yield "late_panes", f"windows.trigger {declared.kind} says itself when late rows fire; take it away"
+        yield "late_panes", f"windows.trigger {declared.kind} fires late rows by its own rule; take it away"
 
 
 def sessions_fire_late_rows_one_by_one(facts: Facts) -> Contradictions:
@@ -237,10 +251,10 @@ def sessions_fire_late_rows_one_by_one(facts: Facts) -> Contradictions:
 
 def slide_belongs_to_sliding_windows(facts: Facts) -> Contradictions:
     """Return a slide with sliding windows, and only with them."""
-    kind, written = facts.value("kind", WindowKind.TUMBLING), facts.written("slide")
-    if kind is WindowKind.SLIDING and not written:
+    kind, has_slide = facts.value("kind", WindowKind.TUMBLING), facts.written("slide")
+    if kind is WindowKind.SLIDING and not has_slide:
         yield "slide", "missing; windows.kind sliding needs how far apart windows start, such as '15 minutes'"
-    if kind in {WindowKind.TUMBLING, WindowKind.SESSION} and written:
+    if kind in {WindowKind.TUMBLING, WindowKind.SESSION} and has_slide:
         yield "slide", f"windows.kind {kind} has no slide; take it away, or set the kind to sliding"
 
 
@@ -248,26 +262,31 @@ def windows_overlap_within_reason(facts: Facts) -> Contradictions:
     """Put a row into a bounded number of windows (rule 42)."""
     size, slide = facts.value("size"), facts.value("slide")
     if isinstance(size, int) and isinstance(slide, int) and size // slide > MOST_WINDOWS:
-        found = f"with {format_duration(slide)} a row lies in {size // slide:,} windows of {format_duration(size)}"
-        yield "slide", f"{found}, at most {MOST_WINDOWS:,} are possible; make it longer"
+        windows = f"with {format_duration(slide)} a row lies in {size // slide:,} windows of {format_duration(size)}"
+        yield "slide", f"{windows}, at most {MOST_WINDOWS:,} are possible; make it longer"
 
 
 def offset_is_shorter_than_period(facts: Facts) -> Contradictions:
     """Shift the window grid by less than the distance of two windows (rule 42)."""
-    period = "slide" if facts.value("kind") is WindowKind.SLIDING else "size"
+    period = period_key(facts.value("kind"))
     length, offset = facts.value(period), facts.value("offset")
     if isinstance(length, int) and isinstance(offset, int) and abs(offset) >= length:
-        found = f"{format_duration(offset)} is not shorter than the {period}, {format_duration(length)}"
-        yield "offset", f"{found}; {format_duration(offset % length)} gives the same windows"
+        lengths = f"{format_duration(offset)} is not shorter than the {period}, {format_duration(length)}"
+        yield "offset", f"{lengths}; {format_duration(offset % length)} gives the same windows"
+
+
+def period_key(kind: object) -> str:
+    """Return the key of the distance at which windows of this kind start."""
+    return "slide" if kind is WindowKind.SLIDING else "size"
 
 
 def result_names_differ(facts: Facts) -> Contradictions:
-    """Tell every key and aggregate column from the others, in any case of letters."""
-    seen: dict[str, str] = {name.lower(): f"the key column '{name}'" for name in facts.names("key")}
+    """Require different names for key and aggregate columns, in any case of letters."""
+    owners: dict[str, str] = {name.lower(): f"the key column '{name}'" for name in facts.names("key")}
     for name in facts.names("aggregates"):
-        if first := seen.get(name.lower()):
+        if first := owners.get(name.lower()):
             yield f"aggregates.{name}", f"found the name '{name}', which is also {first}, whatever the letter case"
-        seen.setdefault(name.lower(), f"the aggregate '{name}'")
+        owners.setdefault(name.lower(), f"the aggregate '{name}'")
 
 
 def aggregates_are_not_empty(facts: Facts) -> Contradictions:

@@ -1,7 +1,7 @@
 """A schedule is when a pipeline runs: five cron fields (minute, hour, day of month, month, day of week), or a preset.
 
-`{cron, start, catchup, slices}` says more: where the first interval begins, whether those before today have runs too,
-and in how many tasks a run is computed. `{assets: [...], slices}` runs whenever Airflow's assets of these names or URIs
+`{cron, start, catchup, slices}` adds where the first interval begins, whether intervals before today have runs too, and
+in how many tasks a run is computed. `{assets: [...], slices}` runs whenever Airflow's assets of these names or URIs
 have been updated, all of them.
 """
 
@@ -55,10 +55,10 @@ def _asset(name: str) -> str:
     return name
 
 
-def _moment(written: str) -> datetime:
+def _moment(text: str) -> datetime:
     try:
-        found = datetime.fromisoformat(written)
-        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+        moment = datetime.fromisoformat(text)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         raise RefusedError from None
 
@@ -87,12 +87,12 @@ def _intervals_are_of_cron(facts: Facts) -> Contradictions:
 
 
 def catchup_is_of_runs_that_go_on(facts: Facts) -> Contradictions:
-    """Catch up intervals where a run tells what came in its own."""
+    """Catch up intervals only if a run reads the rows of its interval alone."""
     if facts.value("schedule.catchup") is not True:
         return
     by_event_time = facts.value("replay.order") in (Order.EVENT_TIME, Order.OFFSET)
     if by_event_time or facts.value("replay.end_of_input", EndOfInput.CLOSE) is EndOfInput.CLOSE:
-        each = "each of these runs would tell all that has arrived, and the first is enough"
+        each = "each of these runs would read all that has arrived, and the first is enough"
         goes_on = "replay.end_of_input keep_open and replay.order arrival or commit have one go on from another"
         yield "schedule.catchup", f"{each}; {goes_on}, or take catchup away"
 
@@ -106,7 +106,12 @@ SCHEDULE = Either(
     block=Record(
         Schedule,
         fields=(
-            Field("cron", "cron", text(_EXPECTED).then(cron)),
+            Field(
+                "cron",
+                "cron",
+                text(_EXPECTED).then(cron),
+                meaning="Times, in UTC, at which data intervals end and runs start.",
+            ),
             Field(
                 "assets",
                 "assets",
@@ -115,11 +120,27 @@ SCHEDULE = Either(
                     "a list of names or URIs of assets of Airflow",
                     identity=str,
                 ),
+                meaning="Names or URIs of Airflow assets: a run starts when all of them have been updated.",
             ),
-            Field("start", "start", text("a time such as 2026-01-01 or 2026-01-01T06:00:00Z").then(_moment)),
-            Field("catchup", "catchup", flag("true, for a run of each interval since start, or false")),
             Field(
-                "slices", "slices", whole_number(f"a number of tasks from 1 to {MOST_SLICES}", least=1).then(_slices)
+                "start",
+                "start",
+                text("a time such as 2026-01-01 or 2026-01-01T06:00:00Z").then(_moment),
+                meaning="Start of the first data interval, UTC unless it has an offset; without this key, the "
+                "next time of `cron`.",
+            ),
+            Field(
+                "catchup",
+                "catchup",
+                flag("true, for a run of each interval since start, or false"),
+                meaning="Whether each data interval since `start` has a run, the oldest first; otherwise only "
+                "the newest has a run.",
+            ),
+            Field(
+                "slices",
+                "slices",
+                whole_number(f"a number of tasks from 1 to {MOST_SLICES}", least=1).then(_slices),
+                meaning="Number of Airflow tasks that compute the windows of a run.",
             ),
         ),
         rules=(_by_time_or_by_assets, _intervals_are_of_cron),

@@ -51,8 +51,20 @@ SOURCE_PARTITION = Either(
     block=Record(
         SourcePartition,
         fields=(
-            Field("columns", "columns", COLUMNS, required=True),
-            Field("declared", "declared", ListOf(_DECLARED, "a list such as [EWR, JFK]", identity=repr)),
+            Field(
+                "columns",
+                "columns",
+                COLUMNS,
+                required=True,
+                meaning="Columns that name the source partition of a row.",
+            ),
+            Field(
+                "declared",
+                "declared",
+                ListOf(_DECLARED, "a list such as [EWR, JFK]", identity=repr),
+                meaning="Source partitions that exist from the beginning and hold the watermark back until "
+                "their first row.",
+            ),
         ),
         rules=(_fits_columns,),
     ),

@@ -4,8 +4,8 @@
     watermark   each source has its own, over its partitions; theirs are merged by the minimum, as Flink's union does
     columns     those of all sources by name, null where a source lacks one, and `source`, the source's name
 
-One clock is what the sources of a united stream share: one that lags holds all windows back, and the rows of
-others wait for it; a watermark over all rows, as if of one source, would call the rows of the slower one late.
+The sources share one clock. A source that lags holds all windows back, and the rows of the others wait for it. One
+watermark over all rows, as for a single source, would judge the rows of the slower source late.
 """
 
 from __future__ import annotations

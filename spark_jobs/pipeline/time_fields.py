@@ -45,10 +45,31 @@ TIME_FIELD = Either(
     block=Record(
         TimeField,
         fields=(
-            Field("column", "expression", text("a column or SQL expression"), required=True),
-            Field("unit", "unit", choice(TimeUnit, hints=_UNIT_WORDS)),
-            Field("format", "format", text("a Spark datetime pattern such as yyyy-MM-dd HH:mm:ss").then(_format)),
-            Field("timezone", "timezone", text("a time zone such as Europe/Berlin or +02:00").then(_timezone)),
+            Field(
+                "column",
+                "expression",
+                text("a column or SQL expression"),
+                required=True,
+                meaning="Column or SQL expression that contains the time.",
+            ),
+            Field(
+                "unit",
+                "unit",
+                choice(TimeUnit, hints=_UNIT_WORDS),
+                meaning="Unit of a number that counts from 1970-01-01T00:00Z.",
+            ),
+            Field(
+                "format",
+                "format",
+                text("a Spark datetime pattern such as yyyy-MM-dd HH:mm:ss").then(_format),
+                meaning="Pattern of a time that is text.",
+            ),
+            Field(
+                "timezone",
+                "timezone",
+                text("a time zone such as Europe/Berlin or +02:00").then(_timezone),
+                meaning="Time zone of text without an offset. Only with `format`.",
+            ),
         ),
         rules=(_read_in_one_way,),
     ),

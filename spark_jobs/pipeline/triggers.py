@@ -29,9 +29,9 @@ def _word(word: str) -> Trigger:
     if word in _LATER:
         raise RefusedError("it is not supported by this version")
     if word == TriggerKind.CONTINUOUS.value:
-        raise RefusedError("say how often, as in {continuous: 5 minutes}")
+        raise RefusedError("write how often, as in {continuous: 5 minutes}")
     if word == TriggerKind.COUNT.value:
-        raise RefusedError("say how many rows, as in {count: 1000}")
+        raise RefusedError("write how many rows, as in {count: 1000}")
     raise RefusedError(hint(word, _WORDS, _LATER))
 
 
@@ -51,8 +51,18 @@ TRIGGER = Either(
     block=Record(
         _trigger,
         fields=(
-            Field("continuous", "continuous", duration("a duration longer than 0, such as '5 minutes'", least_ms=1)),
-            Field("count", "count", whole_number("a number of rows, at least 1", least=1)),
+            Field(
+                "continuous",
+                "continuous",
+                duration("a duration longer than 0, such as '5 minutes'", least_ms=1),
+                meaning="Interval in event time: a window also fires at each multiple of it.",
+            ),
+            Field(
+                "count",
+                "count",
+                whole_number("a number of rows, at least 1", least=1),
+                meaning="Number of rows of a key and window after which the window fires.",
+            ),
         ),
         rules=(_one_way,),
         later=_LATER,

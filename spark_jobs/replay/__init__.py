@@ -1,4 +1,4 @@
-"""The meaning compiled to Spark: `replay` says what a streaming job would have said, as lazy DataFrames."""
+"""The semantics compiled to Spark: `replay` returns the event-time results of a streaming job as lazy DataFrames."""
 
 from spark_jobs.replay.engine import Replay, SessionReplay, replay
 from spark_jobs.replay.rows.event_time import TimeFieldError

@@ -9,19 +9,18 @@ from collections.abc import Sequence
 
 from spark_jobs.pipeline.joining import JoiningPipeline
 from spark_jobs.pipeline.model import (
+    WINDOW_KINDS,
     Accumulation,
     LatePanes,
     Order,
     Pipeline,
     TriggerKind,
     Watermark,
-    WindowKind,
     Windows,
 )
 from spark_jobs.replay.panes import pane_columns
 from spark_jobs.semantics.watermark.custom import new_generator
 
-WINDOW_KINDS = (WindowKind.TUMBLING, WindowKind.SLIDING, WindowKind.SESSION)
 TRIGGERS = tuple(TriggerKind)
 WINDOW_JOIN_ACCUMULATIONS = (Accumulation.ACCUMULATING, Accumulation.DISCARDING)
 WINDOW_JOIN_LATE_PANES = (LatePanes.PER_ROW,)

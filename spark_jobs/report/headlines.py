@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from spark_jobs.job_protocol import RunState
 from spark_jobs.report.data import ReportData
 from spark_jobs.report.text import duration, number, share
 
@@ -19,15 +20,15 @@ _PARTS = (
     ("filtered", "filtered", "filtered"),
 )
 _WITHOUT = ("unassigned", "without window", "unassigned")
-_STATES = {
-    "planned": ("Planned", "warn", "nothing has been computed yet"),
-    "staged": ("Staged", "warn", "computed, but not yet checked"),
-    "audited": ("Checked", "warn", "checked, but not yet published"),
-    "blocked": ("Blocked", "bad", "checks failed, and nothing was published"),
-    "accepted": ("Accepted", "warn", "checks failed, a person has accepted that, and it is not yet published"),
-    "published": ("Published", "good", "readers see these results"),
-    "discarded": ("Discarded", "warn", "maintenance has removed what had been computed and never published"),
-    "failed": ("Failed", "bad", "a step failed, and nothing was published"),
+_STATES: dict[str, tuple[str, str, str]] = {
+    RunState.PLANNED: ("Planned", "warn", "nothing has been computed yet"),
+    RunState.STAGED: ("Staged", "warn", "computed, but not yet checked"),
+    RunState.AUDITED: ("Checked", "warn", "checked, but not yet published"),
+    RunState.BLOCKED: ("Blocked", "bad", "checks failed, and nothing was published"),
+    RunState.ACCEPTED: ("Accepted", "warn", "checks failed, a person has accepted that, and it is not yet published"),
+    RunState.PUBLISHED: ("Published", "good", "readers see these results"),
+    RunState.DISCARDED: ("Discarded", "warn", "maintenance has removed what had been computed and never published"),
+    RunState.FAILED: ("Failed", "bad", "a step failed, and nothing was published"),
 }
 
 

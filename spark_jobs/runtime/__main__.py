@@ -8,20 +8,19 @@ from __future__ import annotations
 import os
 import sys
 
+from spark_jobs.job_protocol import ExitCode
 from spark_jobs.runtime import jars, wheel_java
 from spark_jobs.runtime.environment import process_environment
 from spark_jobs.runtime.errors import RuntimeSetupError
 from spark_jobs.runtime.installed import jars_dir, s3_jars_dir
 from spark_jobs.runtime.java import JavaHome, search
 
-DONE, FAILED, WRONG_INPUT = 0, 1, 2
-
 
 def main(arguments: list[str]) -> int:
     """Run the command `setup`; returns the exit code."""
     if arguments not in (["setup"], ["setup", "s3"]):
         sys.stderr.write(f"unknown arguments '{' '.join(arguments)}'. Usage: python -m spark_jobs.runtime setup [s3]\n")
-        return WRONG_INPUT
+        return ExitCode.WRONG_INPUT
     try:
         _print_java(_bring_java())
         jars.fetch(jars_dir(), process_environment(os.environ), _print)
@@ -29,8 +28,8 @@ def main(arguments: list[str]) -> int:
             jars.fetch(s3_jars_dir(), process_environment(os.environ), _print, jars.S3)
     except RuntimeSetupError as error:
         sys.stderr.write(f"error: {error}\n")
-        return FAILED
-    return DONE
+        return ExitCode.FAILED
+    return ExitCode.DONE
 
 
 def _bring_java() -> JavaHome:

@@ -5,7 +5,7 @@ It runs the streaming job row by row and records the results; `spark_jobs.replay
     rows_read = invalid + filtered + on_time + late + too_late + unassigned
 
 A row with several windows counts once, by the best verdict. Unassigned rows lie between two sliding windows and ahead
-of the watermark: Flink drops them without a trace (rule 53), and no published table contains them.
+of the watermark. Flink drops them without a trace (rule 53), and no published table contains them.
 
 Sessions have no window calendar, so `watermarks` is empty for them. `window_results` contains the latest pane of each
 session; sessions that were merged into another one are removed. A too late row is counted for the window
@@ -20,7 +20,7 @@ such a name takes precedence.
 
 In the mode complete, `complete_results` contains the results of all rows of each window (`panes.complete_results`): the
 aggregates, `row_count`, `missed_rows`, `is_shown` and `faithful`. `faithful` is the aggregates and `row_count` of the
-window in `window_results`; for sessions it is a list of the sessions inside, with their bounds; None if there is none.
+window in `window_results`, or None. For sessions it is a list of the sessions inside, with their bounds, or None.
 The `watermark` of an aggregate of all rows is the end of the input.
 
 Timestamps in the result are aware, UTC; the watermark MIN is None and MAX is `instants.END_OF_INPUT`. Columns are those
@@ -155,7 +155,7 @@ class _Tables:
         return rows
 
     def _pane(self, fired: FiredPane, by: FiredPane) -> TableRow:
-        """Return a pane with the clock and watermark of its own firing, or of the firing that withdraws it."""
+        """Return a pane with the clock and watermark of its firing, or of the firing that withdraws it."""
         pane = fired.pane
         return {
             **self._window(fired),
@@ -168,16 +168,16 @@ class _Tables:
         }
 
     def window_results(self, fired: list[FiredPane], too_late: list[JudgedRow]) -> list[TableRow]:
-        missed: Counter[tuple[Comparable, TimeWindow]] = Counter()
+        missed_rows: Counter[tuple[Comparable, TimeWindow]] = Counter()
         for judged in too_late:
-            missed.update((verdict.key, verdict.window) for verdict in judged.verdicts)
+            missed_rows.update((verdict.key, verdict.window) for verdict in judged.verdicts)
         return [
             {
                 **self._window(f),
                 **self._values(f.pane.rows, f.pane.window, f.pane.watermark),
                 "pane_count": f.pane.index + 1,
                 "row_count": len(f.pane.rows),
-                "too_late_count": missed[group],
+                "too_late_count": missed_rows[group],
                 "last_fired_at": table_time_us(f.clock_us),
             }
             for group, f in _Latest.of(fired).panes.items()
@@ -191,23 +191,23 @@ class _Tables:
                 **self._group(complete.rows[0], complete.window),
                 **self._values(complete.rows, complete.window, MAX),
                 "row_count": len(complete.rows),
-                "missed_rows": complete.missed(panes[complete.key]),
-                **self._faithful(complete.shown(results[complete.key])),
+                "missed_rows": complete.missed_rows(panes[complete.key]),
+                **self._faithful(complete.panes_inside(results[complete.key])),
             }
             for complete in complete_windows(rows, self._windows, job.watermark)
         ]
 
-    def _faithful(self, shown: list[Pane[Comparable, Event]]) -> TableRow:
+    def _faithful(self, panes: list[Pane[Comparable, Event]]) -> TableRow:
         results = [
             {
                 **(_bounds(pane.window) if self._has_sessions else {}),
                 **self._values(pane.rows, pane.window, pane.watermark),
                 "row_count": len(pane.rows),
             }
-            for pane in shown
+            for pane in panes
         ]
         return {
-            "is_shown": bool(shown),
+            "is_shown": bool(panes),
             "faithful": (results or None) if self._has_sessions else next(iter(results), None),
         }
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 from spark_jobs.semantics.panes.triggers import trigger
 from spark_jobs.semantics.panes.window_operator import Pane, Verdict, WindowOperator
@@ -34,7 +35,8 @@ from spark_jobs.semantics.watermark.valve import Valve
 from spark_jobs.semantics.windows.calendar import Advance, WindowCalendar
 from spark_jobs.semantics.windows.window_assigners import assigner
 
-Operator = WindowOperator[Comparable, Event] | SessionOperator[Comparable, Event]
+K = TypeVar("K")
+E = TypeVar("E")
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class StreamingJob:
         self.judged: list[JudgedRow] = []
         self.calendar = WindowCalendar()
         self._key = windows.key
-        self._operator = operator(windows)
+        self._operator: WindowOperator[Comparable, Event] | SessionOperator[Comparable, Event] = operator(windows)
         self._clock = ArrivalClock()
         self._sources = _sources(spec, self._clock, self)
         self._is_united = spec.is_united
@@ -166,7 +168,7 @@ def group_key(row: Row, names: Iterable[str]) -> Comparable:
     return tuple(comparable(column(row, name)) for name in names)
 
 
-def operator(declared: Windows) -> Operator:
+def operator(declared: Windows) -> WindowOperator[K, E] | SessionOperator[K, E]:
     """Return the operator of the windows that a pipeline declares. Raises ValueError for what there is none of."""
     lateness_ms, discarding = declared.lateness_ms, declared.discards
     if declared.per_epoch and not declared.trigger.is_default:

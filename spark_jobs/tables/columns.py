@@ -1,7 +1,7 @@
-"""Columns of two tables of one name, of which the later one has some more, some less, or some of another type.
+"""Columns of two versions of a table: which columns have clashing types, and the schema with the columns of both.
 
-Law: a table that takes up rows with other columns has those of both, and null where a row's table had none. What has
-one name has one type: nothing is cast, for a reader of old rows must find in them what was written.
+Law: a table that takes rows with other columns has the columns of both, and null where a row's table lacked a column. A
+column has one type. Nothing is cast, because a reader of old rows must read the values that were written.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TYPES: dict[str, T.DataType] = {
 
 @dataclass(frozen=True)
 class Clash:
-    """A column that two tables have with different types, `a.b` for a field of a struct."""
+    """A column with different types in two tables; `a.b` for a field of a struct."""
 
     name: str
     before: str
@@ -40,29 +40,29 @@ def schema(table: Table) -> T.StructType:
 
 
 def clashes(before: T.StructType, after: T.StructType) -> list[Clash]:
-    """The columns that both have with types that do not go together; names are the same in any case of letters."""
-    found, known = [], {field.name.lower(): field for field in before}
+    """Return the columns that both schemas have with different types. Names are compared without case."""
+    different, fields_before = [], {field.name.lower(): field for field in before}
     for field in after:
-        old = known.get(field.name.lower())
+        old = fields_before.get(field.name.lower())
         if old is None or old.dataType.simpleString() == field.dataType.simpleString():
             continue
         if isinstance(old.dataType, T.StructType) and isinstance(field.dataType, T.StructType):
-            within = clashes(old.dataType, field.dataType)
-            found += [Clash(f"{field.name}.{one.name}", one.before, one.after) for one in within]
+            inner = clashes(old.dataType, field.dataType)
+            different += [Clash(f"{field.name}.{clash.name}", clash.before, clash.after) for clash in inner]
         else:
-            found.append(Clash(field.name, old.dataType.simpleString(), field.dataType.simpleString()))
-    return found
+            different.append(Clash(field.name, old.dataType.simpleString(), field.dataType.simpleString()))
+    return different
 
 
-def united(before: T.StructType, after: T.StructType) -> T.StructType:
-    """The columns of both: those of `after` in its order, then the others of `before`. There must be no clashes."""
-    known = {field.name.lower(): field for field in before}
+def merged_schema(before: T.StructType, after: T.StructType) -> T.StructType:
+    """Return the columns of both schemas, which must not clash: those of `after`, then the others of `before`."""
+    other_fields = {field.name.lower(): field for field in before}
     fields = []
     for field in after:
-        old = known.pop(field.name.lower(), None)
+        old = other_fields.pop(field.name.lower(), None)
         kind = field.dataType
         if old is not None and isinstance(old.dataType, T.StructType) and isinstance(kind, T.StructType):
-            kind = united(old.dataType, kind)
-        # As the table has called it: Delta finds a column in files by its letters.
+            kind = merged_schema(old.dataType, kind)
+        # Keep the spelling of the table: Delta looks a column up in files by its exact name.
         fields.append(T.StructField(field.name if old is None else old.name, kind, True, field.metadata))
-    return T.StructType([*fields, *known.values()])
+    return T.StructType([*fields, *other_fields.values()])

@@ -1,9 +1,11 @@
-"""A table's rows with the commits that brought them: `_commit_version`, `_commit_timestamp`, as in a change data feed.
+"""Rows of a table with their commits: `_commit_version` and `_commit_timestamp`, as in a change data feed.
 
-From the table's change data feed since it is on: inserted rows, and of an updated row what it became; a deleted row was
-there once, and stays. Before that from the table's history: each row is of the commit that added its file. Files that
-a compaction has written anew are read as they were before it; a commit that has changed rows in files leaves no trace
-of which, and is refused.
+- Since the table's change data feed is on, rows come from the feed: inserted rows, and the new values of updated rows.
+  A deleted row arrived once, so it stays.
+- Before that, rows come from the table's history: a row belongs to the commit that added its file. Files that a
+  compaction rewrote are read as they were before it.
+
+A commit that changed rows in files while no feed was on is refused: the log does not contain which rows it changed.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VER
 from spark_jobs.tables.errors import SourceError
 
 _FEED = "delta.enableChangeDataFeed"
-_ADDED, _ARRIVED = "__tm_added_file", ("insert", "update_postimage")
+_ADDED, _ARRIVAL_CHANGES = "__tm_added_file", ("insert", "update_postimage")
 _LOG = (
     "add struct<path: string, dataChange: boolean>, remove struct<path: string, dataChange: boolean>, "
     "metaData struct<configuration: map<string, string>>"
@@ -31,7 +33,7 @@ _LOG = (
 
 @dataclass(frozen=True)
 class _Commit:
-    """What a commit did to the table's files: `feed` is whether it turned the change data feed on or off, if it did."""
+    """The effect of a commit on the table's files; `feed` is set if it turned the change data feed on or off."""
 
     version: int
     added: tuple[str, ...]
@@ -41,9 +43,10 @@ class _Commit:
 
 
 def read(spark: SparkSession, name: str, location: str, version: int) -> DataFrame:
-    """The rows that the commits up to `version` brought; `name` is the table's in messages, `location` its folder.
+    """Return the rows that the commits up to `version` added.
 
-    Raises SourceError where the log no longer tells, or where rows were changed while no change data feed was on.
+    `name` is the table's name for messages, `location` its folder. Raises SourceError if the log of a commit is
+    deleted, or if rows were changed while no change data feed was on.
     """
     commits = _commits(spark, name, location, version)
     since = _feed_since(commits)
@@ -60,14 +63,14 @@ def read(spark: SparkSession, name: str, location: str, version: int) -> DataFra
 
 
 def _commits(spark: SparkSession, name: str, location: str, version: int) -> list[_Commit]:
-    """Every commit from the first to `version`, as the log tells them."""
-    # A glob would also take checkpoints and checksums, whose names go on behind the version.
+    """Return every commit from the first to `version`, from the log."""
+    # The pattern excludes checkpoints and checksums, whose names have more characters after the version.
     logged = spark.read.schema(_LOG).json(f"{location}/_delta_log/{'[0-9]' * 20}.json")
-    told = logged.select(
+    actions = logged.select(
         F.regexp_extract("_metadata.file_name", r"^(\d+)\.json$", 1).cast("long").alias("version"), "*"
     )
     rows = (
-        told.where(F.col("version") <= version)
+        actions.where(F.col("version") <= version)
         .groupBy("version")
         .agg(
             F.collect_list(F.when(F.col("add.dataChange"), F.col("add.path"))).alias("added"),
@@ -79,12 +82,12 @@ def _commits(spark: SparkSession, name: str, location: str, version: int) -> lis
         .orderBy("version")
         .collect()
     )
-    found = [row.version for row in rows]
-    if found != list(range(version + 1)):
-        gone = next(v for v in range(version + 1) if v not in set(found))
+    versions = [row.version for row in rows]
+    if versions != list(range(version + 1)):
+        missing = next(v for v in range(version + 1) if v not in set(versions))
         raise SourceError(
-            f"replay.order: asked for the commits of '{name}' up to version {version}, found none of version {gone}: "
-            "the log no longer holds it. Order by arrival, with a column that tells when a row was stored."
+            f"replay.order: the log of '{name}' no longer contains version {missing}, of the versions up to {version}. "
+            "Order by arrival, with a column that contains when a row was stored."
         )
     return [
         _Commit(
@@ -99,7 +102,7 @@ def _commits(spark: SparkSession, name: str, location: str, version: int) -> lis
 
 
 def _feed_since(commits: Sequence[_Commit]) -> int | None:
-    """The version from which the change data feed has been on ever since; None if it is off."""
+    """Return the version since which the change data feed has been on; None if it is off."""
     since: int | None = None
     for commit in commits:
         if commit.feed is False:
@@ -115,45 +118,47 @@ def _of_feed(spark: SparkSession, name: str, location: str, since: int, version:
         changes = reader.option("startingVersion", since).option("endingVersion", version).load(location)
     except AnalysisException as problem:
         raise SourceError(
-            f"replay.order: asked for the change data feed of '{name}' from version {since} to {version}, found "
+            f"replay.order: cannot read the change data feed of '{name}' from version {since} to {version}: "
             f"{str(problem).splitlines()[0]}"
         ) from problem
-    return changes.where(F.col("_change_type").isin(*_ARRIVED)).drop("_change_type")
+    return changes.where(F.col("_change_type").isin(*_ARRIVAL_CHANGES)).drop("_change_type")
 
 
 def _of_history(spark: SparkSession, name: str, location: str, commits: Sequence[_Commit]) -> list[DataFrame]:
-    """The rows of each commit by the files that it added."""
+    """Return the rows of each commit, read from the files that it added."""
     for commit in commits:
         if commit.changed_rows:
             raise SourceError(
-                f"replay.order: asked for the commits of '{name}', found that version {commit.version} changed or "
-                f"removed rows while no change data feed was on ({_FEED}): which rows it brought is not known. "
-                "Order by arrival, with a column that tells when a row was stored."
+                f"replay.order: in '{name}', version {commit.version} changed or removed rows while no change data "
+                f"feed was on ({_FEED}), so the rows of this commit are not known. "
+                "Order by arrival, with a column that contains when a row was stored."
             )
     if not any(commit.added for commit in commits):
         return []
-    # A compaction takes the files away that tell the commit: what came before it is read as of then.
+    # A compaction replaces the files of earlier commits. These commits are read as of the version before it.
     ends = [c.version - 1 for c in commits if c.compacted and c.version > 0]
     edges = sorted({-1, *ends, commits[-1].version})
-    moments = DeltaTable.forPath(spark, location).history().select("version", "timestamp")
-    when = {
+    history = DeltaTable.forPath(spark, location).history().select("version", "timestamp")
+    commit_us = {
         row.version: row.micros
-        for row in moments.select("version", F.unix_micros("timestamp").alias("micros")).collect()
+        for row in history.select("version", F.unix_micros("timestamp").alias("micros")).collect()
     }
     parts = []
     for before, end in pairwise(edges):
-        files = [(path, c.version, when[c.version]) for c in commits if before < c.version <= end for path in c.added]
+        files = [
+            (path, c.version, commit_us[c.version]) for c in commits if before < c.version <= end for path in c.added
+        ]
         if files:
             parts.append(_added(spark, _snapshot(spark, location, end), files))
     return parts
 
 
 def _added(spark: SparkSession, rows: DataFrame, files: Sequence[tuple[str, int, int]]) -> DataFrame:
-    """The rows of `files` (path in the log, version, microseconds)."""
-    told = spark.createDataFrame(list(files), f"path string, {COMMIT_VERSION} long, micros long")
+    """Return the rows of `files`, each a path in the log, a version and a commit time in microseconds."""
+    commits = spark.createDataFrame(list(files), f"path string, {COMMIT_VERSION} long, micros long")
     file = F.url_decode(F.element_at(F.split("path", "/"), -1))
-    brought = told.select(file.alias(_ADDED), COMMIT_VERSION, F.timestamp_micros("micros").alias(COMMIT_TIMESTAMP))
-    return rows.withColumn(_ADDED, F.col("_metadata.file_name")).join(F.broadcast(brought), _ADDED).drop(_ADDED)
+    added = commits.select(file.alias(_ADDED), COMMIT_VERSION, F.timestamp_micros("micros").alias(COMMIT_TIMESTAMP))
+    return rows.withColumn(_ADDED, F.col("_metadata.file_name")).join(F.broadcast(added), _ADDED).drop(_ADDED)
 
 
 def _snapshot(spark: SparkSession, location: str, version: int) -> DataFrame:

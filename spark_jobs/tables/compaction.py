@@ -1,7 +1,7 @@
-"""Compaction: the small files of a published table become fewer, with the same rows.
+"""Compaction: rewrite the small files of a published table into fewer files with the same rows.
 
-Law: a commit of compaction changes no row, so the versions before and after it are read alike. Files that follow each
-other in time go together, so that a run over later arrivals goes on finding its windows in few of them.
+Law: a compaction commit changes no row, so the versions before and after it have the same rows. Files that are adjacent
+in time are put together, so that a run over later arrivals still finds its windows in few files.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from pyspark.sql import SparkSession
 from spark_jobs.tables import delta_log, table_metadata
 from spark_jobs.tables.lake import Lake, compacted_folder, staged_folder
 
-#: Files below this many bytes are small, and those that are made of them have at most twice as many.
+#: A file with fewer bytes is small. A compacted file has at most twice as many.
 SMALL = 64 * 2**20
 _TARGET = 2 * SMALL
-_AT_ONCE = 4
-# By the first of these that a table has, its files lie in time.
+_PARALLEL_WRITES = 4
+# The files of a table are sorted by the first of these columns that it has.
 _TIMES = ("window_start", "event_time", "emitted_at")
 
 
 @dataclass(frozen=True)
 class Compaction:
-    """What compaction makes of a table: `before` small files, `size` bytes in all, become `after`."""
+    """The compaction of a table: `before` small files with `size` bytes become `after` files."""
 
     table: str
     before: int
@@ -37,40 +37,42 @@ class Compaction:
     size: int
 
 
-def foreseen(spark: SparkSession, lake: Lake, table: str) -> Compaction | None:
-    """What `compact` would do; None for nothing."""
+def planned_compaction(spark: SparkSession, lake: Lake, table: str) -> Compaction | None:
+    """Return what `compact` would do; None if it would do nothing."""
     path = lake.path(table)
     newest = delta_log.version(spark, path)
     added = [] if newest is None else delta_log.state_at(spark, path, newest)[0]
-    return _told(table, _packed(action["add"] for action in added))
+    return _compaction(table, _packed(action["add"] for action in added))
 
 
 def compact(spark: SparkSession, lake: Lake, table: str) -> tuple[int, Compaction | None]:
-    """Put the table's small files together, if there are several.
+    """Compact the table's small files, if it has several, and set the retention settings.
 
-    Returns the newest version, with all rows that there were, and what was done. Also sees to it that Delta keeps what
-    the ledger names. Raises CommitConflictError when another writer came in between.
+    Returns the newest version, which has the same rows, and the compaction. Raises CommitConflictError if another
+    writer committed in between.
     """
     transaction = delta_log.Transaction(spark, lake.path(table))
-    held = {file.path(): file for file in transaction.files()}
-    packed = _packed(json.loads(file.json())["add"] for file in held.values())
-    described = transaction.described()
-    lasts = table_metadata.lasts(described)
-    if not packed and lasts:
+    live_files = {file.path(): file for file in transaction.files()}
+    packed = _packed(json.loads(file.json())["add"] for file in live_files.values())
+    metadata = transaction.metadata_action()
+    has_settings = table_metadata.has_retention_settings(metadata)
+    if not packed and has_settings:
         return transaction.read_version, None
     name = uuid4().hex
     folders = [compacted_folder(f"{name}-{number}") for number in range(len(packed))]
-    with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-        written = list(pool.map(lambda files, folder: _write(spark, lake, table, files, folder), packed, folders))
-    added = [action for actions in written for action in actions]
-    removed = [held[file["path"]] for files in packed for file in files]
-    settings = [] if lasts else [table_metadata.lasting(described)]
+    with ThreadPoolExecutor(max_workers=_PARALLEL_WRITES) as pool:
+        actions_by_group = list(
+            pool.map(lambda files, folder: _write(spark, lake, table, files, folder), packed, folders)
+        )
+    added = [action for actions in actions_by_group for action in actions]
+    removed = [live_files[file["path"]] for files in packed for file in files]
+    settings = [] if has_settings else [table_metadata.with_retention_settings(metadata)]
     version = transaction.commit(removed, [*settings, *added], compacted_folder(name), data_change=False)
-    return version, _told(table, packed)
+    return version, _compaction(table, packed)
 
 
 def _packed(added: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Groups of small files that become one each, none of them alone."""
+    """Return groups of at least two small files. Each group becomes one file."""
     groups: list[list[dict[str, Any]]] = [[]]
     size = 0
     for file in sorted((file for file in added if file["size"] < SMALL), key=_place):
@@ -83,7 +85,7 @@ def _packed(added: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:
 
 
 def _place(file: dict[str, Any]) -> tuple[str, str]:
-    """Where in time a file begins; its name decides between equals."""
+    """Return the sort key of a file: its least time, then its name."""
     least = json.loads(file.get("stats") or "{}").get("minValues", {})
     return next((str(least[name]) for name in _TIMES if name in least), ""), file["path"]
 
@@ -91,18 +93,16 @@ def _place(file: dict[str, Any]) -> tuple[str, str]:
 def _write(
     spark: SparkSession, lake: Lake, table: str, group: Sequence[dict[str, Any]], folder: str
 ) -> list[dict[str, Any]]:
-    """Write one file of several; gives the action that adds it to the published table."""
+    """Write the rows of several files into one; return the actions that add it to the published table."""
     path, target = lake.path(table), lake.staged(table, folder)
     names = [f"{path}/{unquote(file['path'])}" for file in group]
     rows = spark.read.schema(delta_log.schema(spark, path)).parquet(*names)
     rows.coalesce(1).write.format("delta").mode("append").save(target)
-    written = delta_log.live_files(delta_log.actions(spark, target))
-    return [
-        {"add": {**file, "path": f"{staged_folder(folder)}/{file['path']}", "dataChange": False}} for file in written
-    ]
+    added = delta_log.live_files(delta_log.actions(spark, target))
+    return [{"add": {**file, "path": f"{staged_folder(folder)}/{file['path']}", "dataChange": False}} for file in added]
 
 
-def _told(table: str, packed: Sequence[Sequence[dict[str, Any]]]) -> Compaction | None:
+def _compaction(table: str, packed: Sequence[Sequence[dict[str, Any]]]) -> Compaction | None:
     if not packed:
         return None
     files = [file for group in packed for file in group]

@@ -1,4 +1,4 @@
-"""Files of a source that were deleted after a run had pinned their version, by a vacuum or by hand."""
+"""Source files that were deleted after a run had pinned their version, by a vacuum or by hand."""
 
 from __future__ import annotations
 
@@ -11,34 +11,36 @@ from pyspark.sql import SparkSession
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.tables import delta_log, error_causes, source
 
-# How Spark, Delta and Hadoop say that a file is not there.
+# Parts of the messages of Spark, Delta and Hadoop about a missing file.
 _MISSING = ("FILE_NOT_EXIST", "DELTA_FILE_NOT_FOUND", "FileNotFoundException", "does not exist")
 
 
-def told(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int], problem: BaseException) -> str | None:
-    """What to say of a `problem` that a deleted file of a source has made; None if it comes of something else.
+def explanation(
+    spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int], problem: BaseException
+) -> str | None:
+    """Return the message for a `problem` that a deleted source file caused; None if it has another cause.
 
-    `versions` are those that were planned, by the names of the sources. Costs a Spark job if there is something to say.
+    `versions` are the planned versions by the names of the sources. A message costs a Spark job.
     """
-    said = [text for text in error_causes.causes(problem) if any(word in text for word in _MISSING)]
+    messages = [text for text in error_causes.causes(problem) if any(word in text for word in _MISSING)]
     for name, table in source.tables_of(pipeline).items():
         location = source.location(spark, table)
-        file = _below(location, said)
+        file = _named_file(location, messages)
         if file is None:
             continue
-        asked = f"source.table: version {versions[name]} of '{table}' was planned, found its file {file} deleted"
+        message = f"source.table: version {versions[name]} of '{table}' was planned, found its file {file} deleted"
         newest = {unquote(path) for path in delta_log.sizes(spark, location, source.pinned_version(spark, table))}
         if file in newest:
-            return f"{asked}, which its newest version has too: restore the file, or take its rows out of the table"
-        return f"{asked} by a vacuum: plan again to take the newest version"
+            return f"{message}, which its newest version has too: restore the file, or take its rows out of the table"
+        return f"{message} by a vacuum: plan again to take the newest version"
     return None
 
 
-def _below(location: str, said: Iterable[str]) -> str | None:
-    """The file of the table at `location` that is named, as the table calls it."""
+def _named_file(location: str, messages: Iterable[str]) -> str | None:
+    """Return the file of the table at `location` that a message names, relative to the table."""
     folder = urlsplit(location).path.rstrip("/")
-    for text in said:
-        for written in {folder, quote(folder)}:
-            if named := re.search(re.escape(written) + r"/([^\s'\"]+)", text):
-                return unquote(named[1]).rstrip(".,;:)")
+    for message in messages:
+        for spelling in {folder, quote(folder)}:
+            if match := re.search(re.escape(spelling) + r"/([^\s'\"]+)", message):
+                return unquote(match[1]).rstrip(".,;:)")
     return None

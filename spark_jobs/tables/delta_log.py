@@ -1,7 +1,7 @@
-"""Delta's transaction log: what Delta's public Python API cannot say.
+"""Delta's transaction log: the operations that Delta's public Python API does not have.
 
-Publishing adds files that are already written, and removes others, in one commit with an idempotent transaction id.
-The public API only writes rows. This module is the one place that speaks to Delta's own classes, of the pinned version.
+Publishing adds files that are already written and removes others, in one commit with an idempotent transaction id. The
+public API can only write rows. Only this module calls Delta's internal classes, of the pinned version.
 """
 
 # ruff: noqa: SLF001  PySpark has no public way to its JVM
@@ -19,26 +19,26 @@ from pyspark.sql.types import StructType
 from spark_jobs.tables import files
 
 _PACKAGE = "org.apache.spark.sql.delta"
-_ATTEMPTS = 10
+_MAX_ATTEMPTS = 10
 _CONFLICTS = ("CONCURRENT", "METADATA_CHANGED", "PROTOCOL_CHANGED")
 
 
 class CommitConflictError(RuntimeError):
-    """Another writer committed to the table between this transaction's reading and its commit."""
+    """Another writer committed to the table between the read and the commit of this transaction."""
 
 
 def is_conflict(problem: Exception) -> bool:
-    """Whether a write failed because another writer came first, so that nothing was written and it can be tried again.
+    """Return whether a write failed because another writer committed first. Nothing was written: it can be retried.
 
-    Two writers of a new table each find its protocol and metadata changed by the other.
+    If two writers create a table at once, the second one fails with changed metadata or a changed protocol.
     """
-    kind, told = type(getattr(problem, "java_exception", problem)).__name__, str(problem)
-    return "Concurrent" in kind or any(f"DELTA_{name}" in told for name in _CONFLICTS)
+    kind, message = type(getattr(problem, "java_exception", problem)).__name__, str(problem)
+    return "Concurrent" in kind or any(f"DELTA_{name}" in message for name in _CONFLICTS)
 
 
-def tried_again(write: Callable[[], None]) -> None:
-    """Call `write` again as long as another writer came first; raises its conflict when that has been so too often."""
-    for attempt in reversed(range(_ATTEMPTS)):
+def retry_on_conflict(write: Callable[[], None]) -> None:
+    """Call `write`, and retry while another writer commits first. Raises the conflict of the last attempt."""
+    for attempt in reversed(range(_MAX_ATTEMPTS)):
         try:
             write()
             break
@@ -48,23 +48,23 @@ def tried_again(write: Callable[[], None]) -> None:
 
 
 def exists(spark: SparkSession, path: str) -> bool:
-    """Whether there is a Delta table at `path`."""
+    """Return whether `path` is a Delta table."""
     from delta.tables import DeltaTable
 
     return DeltaTable.isDeltaTable(spark, path)
 
 
 def version(spark: SparkSession, path: str) -> int | None:
-    """The newest version of the Delta table at `path`, None if there is no table; read without a Spark job."""
+    """Return the newest version of the Delta table at `path`, without a Spark job; None if there is no table."""
     log = _log(spark, path)
     newest = int(_updated(log).version())
     return newest if newest >= 0 else None
 
 
 def state(spark: SparkSession, path: str) -> tuple[str, int, int] | None:
-    """What tells one state of the Delta table at `path` from others: its id, newest version and when that was written.
+    """Return what identifies the state of the Delta table at `path`: its id, newest version and commit time.
 
-    None if there is no table. Read without a Spark job.
+    The commit time is in milliseconds. Returns None if there is no table. Costs no Spark job.
     """
     newest = _updated(_log(spark, path))
     if int(newest.version()) < 0:
@@ -73,35 +73,35 @@ def state(spark: SparkSession, path: str) -> tuple[str, int, int] | None:
 
 
 def actions(spark: SparkSession, path: str) -> list[dict[str, Any]]:
-    """Every action of the table at `path`, oldest first: for tables of a few commits, read without a Spark job."""
+    """Return every action of the table at `path`, oldest first, without a Spark job. For tables with few commits."""
     return [action for commit in reversed([*commits(spark, path)]) for action in commit]
 
 
 def commits(spark: SparkSession, path: str) -> Iterator[list[dict[str, Any]]]:
-    """The actions of each commit to the table at `path`, the newest first, each read when it is asked for."""
+    """Yield the actions of each commit to the table at `path`, the newest first. Each commit is read when needed."""
     log = _log(spark, path)
     for version in range(int(log.unsafeVolatileSnapshot().version()), -1, -1):
         yield _read(spark, log, version)
 
 
 def applications(spark: SparkSession, path: str, after: int, newest: int) -> dict[int, list[str]]:
-    """Give the transaction ids of each version in `(after, newest]` of the table at `path`, oldest first.
+    """Return the transaction ids of each version in `(after, newest]` of the table at `path`, oldest first.
 
-    Versions whose log file Delta has cleaned away are left out.
+    Versions whose log file Delta has deleted are left out.
     """
     log = _log(spark, path)
-    found: dict[int, list[str]] = {}
+    ids: dict[int, list[str]] = {}
     for version in range(after + 1, newest + 1):
         if files.exists(spark, _commit_file(spark, log, version).toString()):
             actions = _read(spark, log, version)
-            found[version] = [action["txn"]["appId"] for action in actions if "txn" in action]
-    return found
+            ids[version] = [action["txn"]["appId"] for action in actions if "txn" in action]
+    return ids
 
 
 def changes(spark: SparkSession, path: str, after: int, newest: int) -> dict[int, list[dict[str, Any]]] | None:
-    """The actions of each version in `(after, newest]` of the table at `path`, by version, oldest first.
+    """Return the actions of each version in `(after, newest]` of the table at `path`, oldest first.
 
-    None if the log of one of them has been cleaned away.
+    Returns None if Delta has deleted the log of one of these versions.
     """
     log = _log(spark, path)
     versions = range(after + 1, newest + 1)
@@ -111,53 +111,53 @@ def changes(spark: SparkSession, path: str, after: int, newest: int) -> dict[int
 
 
 def state_at(spark: SparkSession, path: str, version: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The table at `version`: the actions that add its files, and that which describes it. Costs a Spark job."""
+    """Return the `add` actions of the table at `version`, and its `metaData` action in a list. Costs a Spark job."""
     snapshot = _snapshot(spark, path, version)
-    found = snapshot.allFiles().collectAsList()
-    added = [json.loads(found.get(i).json()) for i in range(found.size())]
+    files_at = snapshot.allFiles().collectAsList()
+    added = [json.loads(files_at.get(i).json()) for i in range(files_at.size())]
     return added, [json.loads(snapshot.metadata().json())]
 
 
 def sizes(spark: SparkSession, path: str, version: int) -> dict[str, int]:
-    """The bytes of each file of the table at `version`. Costs a Spark job."""
+    """Return the size in bytes of each file of the table at `version`. Costs a Spark job."""
     snapshot = _snapshot(spark, path, version)
-    found = DataFrame(snapshot.allFiles().toDF(), spark).select("path", "size").collect()
-    return {row.path: row.size for row in found}
+    rows = DataFrame(snapshot.allFiles().toDF(), spark).select("path", "size").collect()
+    return {row.path: row.size for row in rows}
 
 
-def held(spark: SparkSession, path: str, versions: Collection[int]) -> set[str] | None:
-    """The files (as the log writes their names) of the newest version of the table at `path` and of all `versions`.
+def referenced_files(spark: SparkSession, path: str, versions: Collection[int]) -> set[str] | None:
+    """Return the files, named as in the log, of the newest version of the table at `path` and of all `versions`.
 
-    None if the log no longer tells one of these versions. Costs a Spark job, whatever the number of versions.
+    Returns None if Delta has deleted the log of one of these versions. Costs one Spark job for all versions.
     """
     newest = int(_updated(_log(spark, path)).version())
     oldest = min(versions, default=newest)
-    told = changes(spark, path, oldest - 1, newest)
-    if told is None:
+    actions_by_version = changes(spark, path, oldest - 1, newest)
+    if actions_by_version is None:
         return None
     live = set(sizes(spark, path, oldest))
-    found = set(live)
-    for version, actions in list(told.items())[1:]:
+    referenced = set(live)
+    for version, actions in list(actions_by_version.items())[1:]:
         live -= {action["remove"]["path"] for action in actions if "remove" in action}
         live |= {action["add"]["path"] for action in actions if "add" in action}
         if version in versions or version == newest:
-            found |= live
-    return found
+            referenced |= live
+    return referenced
 
 
-def rearranged(actions: Iterable[dict[str, Any]]) -> bool:
-    """Whether commits of these actions have left the rows as they were."""
+def keeps_rows(actions: Iterable[dict[str, Any]]) -> bool:
+    """Return whether commits with these actions changed no row."""
     return not any(action[kind]["dataChange"] for action in actions for kind in ("add", "remove") if kind in action)
 
 
 def schema(spark: SparkSession, path: str) -> StructType:
-    """The columns of the table at `path`, read without a Spark job."""
-    told = _log(spark, path).unsafeVolatileSnapshot().metadata().schemaString()
-    return StructType.fromJson(json.loads(told))
+    """Return the schema of the table at `path`, without a Spark job."""
+    schema_string = _log(spark, path).unsafeVolatileSnapshot().metadata().schemaString()
+    return StructType.fromJson(json.loads(schema_string))
 
 
 def live_files(actions: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The files that a table of these actions holds, as they were added."""
+    """Return the `add` entries of the live files of a table with these actions."""
     live: dict[str, dict[str, Any]] = {}
     for action in actions:
         if "remove" in action:
@@ -168,9 +168,9 @@ def live_files(actions: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def optimize(spark: SparkSession, path: str, retain: timedelta) -> None:
-    """Compact the table at `path`, and delete what its newest version has not named for `retain`, by Delta's own means.
+    """Compact the table at `path`, and delete the files that its newest version has not referenced for `retain`.
 
-    For tables that are read at their newest version alone.
+    This calls Delta's `optimize` and `vacuum`. For tables of which only the newest version is read.
     """
     from delta.tables import DeltaTable
 
@@ -180,7 +180,7 @@ def optimize(spark: SparkSession, path: str, retain: timedelta) -> None:
 
 
 class Transaction:
-    """One commit to the table at `path`, which need not exist yet."""
+    """One commit to the table at `path`, which may not exist yet."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._spark = spark
@@ -191,48 +191,48 @@ class Transaction:
 
     @property
     def read_version(self) -> int:
-        """The version that this transaction sees; -1 where there is no table yet."""
+        """The version that this transaction reads; -1 if there is no table yet."""
         return int(self._transaction.readVersion())
 
     def applied(self, application: str) -> bool:
-        """Whether a transaction of this id has been committed before."""
+        """Return whether a transaction with this id has been committed."""
         return int(self._transaction.txnVersion(application)) >= 0
 
     def files(self, condition: str | None = None) -> list[Any]:
-        """All files of the table, or those whose `path` and `stats` meet a condition in SQL. Costs a Spark job.
+        """Return the files of the table that satisfy a SQL condition over `path` and `stats`. Costs a Spark job.
 
-        The transaction then conflicts with every concurrent change of any file.
+        Without a condition, it returns all files. The transaction then conflicts with every concurrent change.
         """
         self._transaction.readWholeTable()
-        held = self._transaction.snapshot().allFiles()
-        found = (held if condition is None else held.filter(condition)).collectAsList()
-        return [found.get(i) for i in range(found.size())]
+        all_files = self._transaction.snapshot().allFiles()
+        selected = (all_files if condition is None else all_files.filter(condition)).collectAsList()
+        return [selected.get(i) for i in range(selected.size())]
 
-    def described(self) -> dict[str, Any]:
-        """The action that describes the table, which must be there."""
-        told: dict[str, Any] = json.loads(self._transaction.metadata().json())
-        return told
+    def metadata_action(self) -> dict[str, Any]:
+        """Return the `metaData` action of the table, which must exist."""
+        action: dict[str, Any] = json.loads(self._transaction.metadata().json())
+        return action
 
     def commit(
         self, removed: Iterable[Any], added: Iterable[dict[str, Any]], application: str, *, data_change: bool = True
     ) -> int:
-        """Remove `removed` (of `files`) and take up `added` (actions as read by `actions`); returns the new version.
+        """Remove the files `removed` (from `files`), apply the actions `added`, and return the new version.
 
-        `added` may hold protocol and metaData actions, which a new table needs; a table that is there stays the same
-        one, whatever describes it. Without `data_change` the rows stay the same, and so say the actions in `added`.
-        Raises CommitConflictError.
+        A new table needs `protocol` and `metaData` actions in `added`. An existing table keeps its id. Without
+        `data_change` the commit changes no row; the actions in `added` must have `dataChange` false. Raises
+        CommitConflictError.
         """
         now = int(time.time() * 1000)
-        listed = self._jvm.java.util.ArrayList()
+        commit_actions = self._jvm.java.util.ArrayList()
         for file in removed:
-            listed.add(file.removeWithTimestamp(now, data_change))
+            commit_actions.add(file.removeWithTimestamp(now, data_change))
         marker = {"txn": {"appId": application, "version": 0, "lastUpdated": now}}
         for action in [*added, marker]:
             if "metaData" in action:
-                self._transaction.updateMetadata(self._action(self._same_table(action)), False)
+                self._transaction.updateMetadata(self._action(self._with_table_id(action)), False)
             elif "protocol" not in action:
-                listed.add(self._action(action))
-        sequence = self._jvm.scala.jdk.javaapi.CollectionConverters.asScala(listed).toSeq()
+                commit_actions.add(self._action(action))
+        sequence = self._jvm.scala.jdk.javaapi.CollectionConverters.asScala(commit_actions).toSeq()
         try:
             return int(self._transaction.commit(sequence, self._manual_update()))
         except Exception as problem:
@@ -240,8 +240,8 @@ class Transaction:
                 raise CommitConflictError(str(problem)) from problem
             raise
 
-    def _same_table(self, action: dict[str, Any]) -> dict[str, Any]:
-        """With the id that the table has, by which its readers know it."""
+    def _with_table_id(self, action: dict[str, Any]) -> dict[str, Any]:
+        """Return the `metaData` action with the id of the existing table: readers refuse another id."""
         if self.read_version < 0:
             return action
         return {"metaData": {**action["metaData"], "id": self._transaction.metadata().id()}}
@@ -274,7 +274,7 @@ def _snapshot(spark: SparkSession, path: str, version: int) -> Any:
 
 
 def _updated(log: Any) -> Any:
-    """The newest snapshot; a log is cached for a session and may be behind."""
+    """Return the newest snapshot. The session caches the log, which may be outdated."""
     return log.update(*(getattr(log, f"update$default${i}")() for i in (1, 2, 3)))
 
 

@@ -1,4 +1,4 @@
-"""What stands: of the runs that have been published those whose results the tables hold, also after rollbacks."""
+"""Effective runs: the published runs whose results are currently in the tables, with rollbacks applied."""
 
 from __future__ import annotations
 
@@ -8,48 +8,51 @@ from dataclasses import dataclass
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.ledger import ARRIVALS, FULL, REPAIR, ROLLBACK, Run
 
-# Kinds of runs that leave no result of earlier ones but what would be theirs.
-_WHOLE = (ARRIVALS, FULL)
+# The kinds of runs after which no results of earlier runs remain.
+_BASE_KINDS = (ARRIVALS, FULL)
 
 
 @dataclass(frozen=True)
-class Standing:
-    """`shown`: the run published last, after a rollback the one that was gone back to.
+class EffectiveRuns:
+    """The runs with results in the tables.
 
-    `whole`: the last one up to it that left no result of others; those of `parts` replaced a part of time behind it.
+    - `latest`: the run published last; after a rollback, the run that was restored;
+    - `base`: the last run, up to `latest`, that replaced all results;
+    - `partial`: the runs after `base` that replaced a part of time, oldest first.
     """
 
-    shown: Run | None = None
-    whole: Run | None = None
-    parts: tuple[Run, ...] = ()
+    latest: Run | None = None
+    base: Run | None = None
+    partial: tuple[Run, ...] = ()
 
-    def holds(self, run: Run) -> bool:
-        """Whether the tables hold what `run`, which was published some time, gives for its windows.
+    def contains(self, run: Run) -> bool:
+        """Return whether the tables contain the results of a published `run` for all of its windows.
 
-        What other runs have published of the same rows by the same settings is the same.
+        Results that another run computed from the same rows with the same settings are equal, so they count.
         """
-        stood = [*([] if self.whole is None else [self.whole]), *self.parts]
-        behind = next((i + 1 for i, there in enumerate(stood) if there.run_id == run.run_id), 0)
-        return not any(_replaces(later, run) for later in stood[behind:])
+        runs = [*([] if self.base is None else [self.base]), *self.partial]
+        next_index = next((i + 1 for i, effective in enumerate(runs) if effective.run_id == run.run_id), 0)
+        return not any(_replaces(later, run) for later in runs[next_index:])
 
 
-def standing_of(published: Iterable[Run]) -> Standing:
-    """What stands after the published runs, which are given oldest first."""
-    now, then = Standing(), dict[frozenset[tuple[str, int]], Standing]()
+def effective_runs(published: Iterable[Run]) -> EffectiveRuns:
+    """Return the effective runs after all `published` runs, which are ordered from the oldest to the newest."""
+    effective, by_versions = EffectiveRuns(), dict[frozenset[tuple[str, int]], EffectiveRuns]()
     for run in published:
         if run.kind == ROLLBACK:
-            now = then[frozenset(run.source_versions.items())]
-        elif run.kind in _WHOLE:
-            now = Standing(run, run)
+            effective = by_versions[frozenset(run.source_versions.items())]
+        elif run.kind in _BASE_KINDS:
+            effective = EffectiveRuns(run, run)
         else:
-            now = Standing(run, now.whole, (*now.parts, run))
-        # Maintenance gives a run other versions with the same rows.
-        then |= dict.fromkeys((frozenset(step.versions.items()) for step in run.named), now)
-    return now
+            effective = EffectiveRuns(run, effective.base, (*effective.partial, run))
+        # Maintenance adds further versions of a run's tables, with the same rows.
+        for step in run.version_steps:
+            by_versions[frozenset(step.versions.items())] = effective
+    return effective
 
 
 def _replaces(later: Run, run: Run) -> bool:
-    """Whether a later run has put other results in place of some of the run's."""
-    intervals = (Interval(one.interval_start, one.interval_end) for one in (later, run))
-    told, own = ((one.fingerprint, one.kind == REPAIR, one.pinned, one.arrived_to) for one in (later, run))
-    return told != own and next(intervals).overlaps(next(intervals))
+    """Return whether a later run replaced some results of the run by others."""
+    later_interval, interval = (Interval(r.interval_start, r.interval_end) for r in (later, run))
+    later_inputs, inputs = ((r.fingerprint, r.kind == REPAIR, r.pinned, r.arrived_to) for r in (later, run))
+    return later_inputs != inputs and later_interval.overlaps(interval)

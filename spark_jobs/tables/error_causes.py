@@ -1,7 +1,7 @@
-"""What an exception says down its chain of causes, in Python and behind it in Java.
+"""The messages of an exception and of its chain of causes, in Python and in Java.
 
-Spark wraps what went wrong in a task several times, and Py4J once more: the first line tells who called whom, the last
-cause what happened.
+Spark wraps the error of a task several times, and Py4J wraps it once more. The first message names the callers, the
+last one the cause.
 """
 
 from __future__ import annotations
@@ -11,79 +11,80 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-# As many as no chain of ours has: a chain in Java may end in itself.
-_DEEPEST = 50
+# A limit for the length of a chain: a Java exception may be its own cause.
+_MAX_CAUSES = 50
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _TRACEBACK = "Traceback (most recent call last)"
 _FULL_WORDS = ("No space left on device", "Disk quota exceeded", *(os.strerror(code) for code in _FULL))
 
 
 def causes(problem: BaseException) -> list[str]:
-    """What each exception of the chain says, the outermost first; Java's with their class, as Java tells them."""
-    found: list[str] = []
-    for one in _chain(problem):
-        found.append(str(one) or type(one).__name__)
-        found.extend(_in_java(one))
-    return found
+    """Return the message of each exception of the chain, the outermost first. Java's messages include the class."""
+    messages: list[str] = []
+    for exception in _chain(problem):
+        messages.append(str(exception) or type(exception).__name__)
+        messages.extend(_java_messages(exception))
+    return messages
 
 
 def first_line(problem: BaseException) -> str:
-    """One line of what went wrong: of an exception that Py4J has brought from Java the innermost cause's.
+    """Return the cause in one line.
 
-    Of one in a worker's Python that which was raised there, behind its traceback.
+    For an exception from Java, this is the innermost cause. For an error in a Python worker, it is the exception after
+    the worker's traceback.
     """
     from_java = hasattr(problem, "java_exception")
-    told = [*_in_java(problem)][-1] if from_java else str(problem).strip() or repr(problem)
-    lines = [line for line in told.splitlines() if line.strip()]
+    message = [*_java_messages(problem)][-1] if from_java else str(problem).strip() or repr(problem)
+    lines = [line for line in message.splitlines() if line.strip()]
     if raised := _raised(lines):
         return raised
     if not from_java:
         return lines[0]
-    name, colon, message = lines[0].partition(": ")
-    return f"{name.rsplit('.', 1)[-1]}{colon}{message}"
+    name, colon, rest = lines[0].partition(": ")
+    return f"{name.rsplit('.', 1)[-1]}{colon}{rest}"
 
 
 def _raised(lines: list[str]) -> str | None:
-    """What the last traceback among the lines ends with, if there is one."""
-    found, inside = None, False
+    """Return the exception line of the last traceback in the lines; None without a traceback."""
+    last, inside = None, False
     for line in lines:
         if _TRACEBACK in line:
             inside = True
         elif inside and not line.startswith(" "):
-            found, inside = line.strip(), False
-    return found
+            last, inside = line.strip(), False
+    return last
 
 
-def says(problem: BaseException, *words: str) -> bool:
-    """Whether some exception of the chain says one of `words`."""
-    return any(word in told for told in causes(problem) for word in words)
+def mentions(problem: BaseException, *words: str) -> bool:
+    """Return whether a message of the chain contains one of `words`."""
+    return any(word in message for message in causes(problem) for word in words)
 
 
 def is_full_disk(problem: BaseException) -> bool:
-    """Whether something could not be written for want of room, on a disk or in a quota, whoever wrote it."""
-    return any(isinstance(one, OSError) and one.errno in _FULL for one in _chain(problem)) or says(
-        problem, *_FULL_WORDS
-    )
+    """Return whether a process could not write because a disk or a quota was full."""
+    return any(
+        isinstance(exception, OSError) and exception.errno in _FULL for exception in _chain(problem)
+    ) or mentions(problem, *_FULL_WORDS)
 
 
 def _chain(problem: BaseException) -> Iterator[BaseException]:
-    one: BaseException | None = problem
-    for _ in range(_DEEPEST):
-        if one is None:
+    exception: BaseException | None = problem
+    for _ in range(_MAX_CAUSES):
+        if exception is None:
             return
-        yield one
-        one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
+        yield exception
+        exception = exception.__cause__ or (None if exception.__suppress_context__ else exception.__context__)
 
 
-def _behind(problem: BaseException) -> Any:
-    """The exception in Java that this one stands for: Py4J has it under one name, PySpark under another."""
+def _java_exception(problem: BaseException) -> Any:
+    """Return the Java exception behind a Python exception. Py4J and PySpark use different attributes."""
     return getattr(problem, "java_exception", None) or getattr(problem, "_origin", None)
 
 
-def _in_java(problem: BaseException) -> Iterator[str]:
-    one = _behind(problem)
-    for _ in range(_DEEPEST):
-        if one is None:
+def _java_messages(problem: BaseException) -> Iterator[str]:
+    exception = _java_exception(problem)
+    for _ in range(_MAX_CAUSES):
+        if exception is None:
             return
-        yield str(one.toString())
-        one = one.getCause()
+        yield str(exception.toString())
+        exception = exception.getCause()

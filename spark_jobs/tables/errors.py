@@ -1,7 +1,7 @@
-"""What goes wrong with tables and is the user's to mend."""
+"""Errors of tables that the user can repair."""
 
 from __future__ import annotations
 
 
 class SourceError(ValueError):
-    """The source cannot be read: what was asked, what was found, what to do."""
+    """The source cannot be read. The message states the cause, the value found and what to do."""

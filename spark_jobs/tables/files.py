@@ -1,7 +1,7 @@
-"""Files and folders of a lake, in whatever file system its path names.
+"""Files and folders of a lake, in any file system that Hadoop supports.
 
-What a killed process may have left half removed would look whole to nobody and to some: a folder is first moved out of
-sight, in one step, and then deleted.
+A folder is removed in two steps: it is renamed to a hidden name, then deleted. So a killed process cannot leave a
+folder that looks complete but lacks files.
 """
 
 # ruff: noqa: SLF001  PySpark has no public way to its JVM
@@ -15,13 +15,13 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
-#: What folders that are being deleted are called, before a name of their own.
+#: The prefix of the names of folders that are being deleted.
 REMOVED = ".removed-"
 
 
 @dataclass(frozen=True)
 class File:
-    """A file: its place below the folder that was listed, its bytes, and when it was written."""
+    """A file: its path relative to the listed folder, its size in bytes, and its modification time."""
 
     path: str
     size: int
@@ -29,52 +29,52 @@ class File:
 
 
 def exists(spark: SparkSession, path: str) -> bool:
-    """Whether there is a file or folder at `path`."""
+    """Return whether a file or folder exists at `path`."""
     system, place = _opened(spark, path)
     return bool(system.exists(place))
 
 
 def subfolders(spark: SparkSession, folder: str) -> list[str]:
-    """The names of the folders directly below `folder`, in order; none if it is not there."""
+    """Return the sorted names of the folders directly below `folder`; none if it does not exist."""
     system, place = _opened(spark, folder)
     if not system.exists(place):
         return []
     return sorted(entry.getPath().getName() for entry in system.listStatus(place) if entry.isDirectory())
 
 
-def below(spark: SparkSession, folder: str) -> list[File]:
-    """All files below `folder`, at any depth; none if it is not there."""
+def files_below(spark: SparkSession, folder: str) -> list[File]:
+    """Return all files below `folder`, at any depth, sorted by path; none if it does not exist."""
     system, place = _opened(spark, folder)
     if not system.exists(place):
         return []
     home = f"{system.makeQualified(place).toUri().getPath().rstrip('/')}/"
-    entries, found = system.listFiles(place, True), []
+    entries, listed = system.listFiles(place, True), []
     while entries.hasNext():
         entry = entries.next()
-        written = datetime.fromtimestamp(entry.getModificationTime() / 1000, UTC)
+        modified = datetime.fromtimestamp(entry.getModificationTime() / 1000, UTC)
         path = entry.getPath().toUri().getPath().removeprefix(home)
-        found.append(File(path, int(entry.getLen()), written))
-    return sorted(found, key=lambda file: file.path)
+        listed.append(File(path, int(entry.getLen()), modified))
+    return sorted(listed, key=lambda file: file.path)
 
 
-def kept(spark: SparkSession, path: str, text: str) -> str:
-    """What the file at `path` holds: `text`, if there was none until now. It is there as a whole or not at all."""
+def write_once(spark: SparkSession, path: str, text: str) -> str:
+    """Write `text` to `path`, unless the file exists, and return the content of the file. The write is atomic."""
     system, place = _opened(spark, path)
     if not system.exists(place):
         partial = _jvm(spark).org.apache.hadoop.fs.Path(place.getParent(), f".{place.getName()}-{uuid4().hex}")
-        _written(system.create(partial), text)
-        # Another process may just have made it, and has then decided.
+        _write(system.create(partial), text)
+        # If another process has written the file in between, the rename fails and that content is returned.
         system.rename(partial, place)
     return _read(system.open(place))
 
 
-def text(spark: SparkSession, path: str) -> str | None:
-    """What the file at `path` holds, None if it is not there."""
+def read_text(spark: SparkSession, path: str) -> str | None:
+    """Return the content of the file at `path`; None if it does not exist."""
     system, place = _opened(spark, path)
     return _read(system.open(place)) if system.exists(place) else None
 
 
-def _written(stream: Any, text: str) -> None:
+def _write(stream: Any, text: str) -> None:
     try:
         stream.write(bytearray(text.encode()))
     finally:
@@ -89,14 +89,14 @@ def _read(stream: Any) -> str:
 
 
 def delete(spark: SparkSession, paths: Iterable[str]) -> None:
-    """Delete files; those that are not there are none less."""
+    """Delete files. Files that do not exist are ignored."""
     for path in paths:
         system, place = _opened(spark, path)
         system.delete(place, False)
 
 
 def remove(spark: SparkSession, folder: str) -> None:
-    """Remove a folder with all that is in it, if it is there."""
+    """Remove a folder with all of its files, if it exists."""
     system, place = _opened(spark, folder)
     if not system.exists(place):
         return

@@ -1,4 +1,4 @@
-"""A part of time, by the start of its windows: what a run replays and replaces."""
+"""A part of time, by the start of its windows: a run replays and replaces these windows."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from pyspark.sql import functions as F
 
 @dataclass(frozen=True)
 class Interval:
-    """Windows whose start is in `[start, end)`; None is without bound. Both None is the whole of time."""
+    """The windows whose start is in `[start, end)`. A bound that is None is open: without bounds, all windows."""
 
     start: datetime | None = None
     end: datetime | None = None
 
     @property
     def whole(self) -> bool:
-        """Whether every window is meant."""
+        """True if the interval contains every window."""
         return self.start is None and self.end is None
 
     def overlaps(self, other: Interval) -> bool:
-        """Whether some window is meant by both."""
+        """Return whether some window may be in both intervals."""
         begins = other.end is None or self.start is None or self.start < other.end
         return begins and (self.end is None or other.start is None or other.start < self.end)
 
     def contains(self, other: Interval) -> bool:
-        """Whether every window of the other is meant."""
+        """Return whether every window of the other interval is in this one."""
         begins = self.start is None or (other.start is not None and self.start <= other.start)
         return begins and (self.end is None or (other.end is not None and other.end <= self.end))
 
     def holds(self, window_start: Column) -> Column:
-        """Whether a window is meant."""
-        held = F.lit(True)
+        """Return the condition that the interval contains the window that starts at `window_start`."""
+        is_inside = F.lit(True)
         if self.start is not None:
-            held = held & (window_start >= F.lit(self.start))
+            is_inside = is_inside & (window_start >= F.lit(self.start))
         if self.end is not None:
-            held = held & (window_start < F.lit(self.end))
-        return held
+            is_inside = is_inside & (window_start < F.lit(self.end))
+        return is_inside

@@ -1,11 +1,11 @@
-"""The lake of a pipeline: one folder, in it one folder a table.
+"""The lake of a pipeline: one folder, with one folder for each table.
 
     <root>/<pipeline>/<table>                  a published table
-    <root>/<pipeline>/<table>/staged/<run>     what a run would publish into it, a Delta table of its own
-    <root>/<pipeline>/_work/<run>/<name>       what a run keeps between two of its steps
+    <root>/<pipeline>/<table>/staged/<run>     the staged rows of a run for this table, as a separate Delta table
+    <root>/<pipeline>/_work/<run>/<name>       rows that a run stores for its later steps
     <root>/<pipeline>/reports/<run>.html, and <run>.data-docs.html
 
-Staged files lie below their published table, so that publishing names them in one commit and copies nothing.
+Staged files lie below their published table. So publishing refers to them in one commit and copies nothing.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from urllib.parse import unquote, urlsplit
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.published_tables import COMPLETE_TABLE, JOIN_TABLES, LATE_EVENTS, RESULT_TABLES
 
-#: The folder of what runs keep for their own steps.
+#: The folder of the rows that runs store for their later steps.
 WORK = "_work"
-#: The table that every run publishes into, before all other tables.
+#: Every run publishes into this table, and before all other tables.
 GATE_TABLE = LATE_EVENTS.name
 
 
 def result_tables(pipeline: Pipeline) -> tuple[str, ...]:
-    """The tables that a run of the pipeline publishes."""
+    """Return the names of the tables that a run of the pipeline publishes."""
     if pipeline.join is not None:
         return JOIN_TABLES
     return (*RESULT_TABLES, COMPLETE_TABLE) if pipeline.is_complete else RESULT_TABLES
@@ -33,14 +33,14 @@ def result_tables(pipeline: Pipeline) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Lake:
-    """Where a pipeline's tables are; `root` is a path or URI that Spark can write to."""
+    """The location of a pipeline's tables; `root` is a path or URI that Spark can write to."""
 
     root: str
     pipeline: str
 
     @classmethod
     def of(cls, pipeline: str) -> Lake:
-        """The lake named by `TIDEMARK_LAKE`, or the folder `lake` here."""
+        """Return the lake at `TIDEMARK_LAKE`, or in the folder `lake` of the working directory."""
         return cls(os.environ.get("TIDEMARK_LAKE") or str(Path.cwd() / "lake"), pipeline)
 
     @property
@@ -50,53 +50,53 @@ class Lake:
 
     @property
     def folder(self) -> Path | None:
-        """The pipeline's folder as one of this machine; None where the lake is elsewhere."""
+        """The pipeline's folder as a local path; None if the lake is in a remote file system."""
         place = urlsplit(self.home)
         if place.scheme not in ("", "file"):
             return None
         return Path(unquote(place.path) if place.scheme else self.home)
 
     def path(self, table: str) -> str:
-        """A published table."""
+        """Return the path of a published table."""
         return f"{self.home}/{table}"
 
     def staged(self, table: str, run_id: str) -> str:
-        """What a run would publish into a table."""
+        """Return the path of a run's staged table."""
         return f"{self.path(table)}/{staged_folder(run_id)}"
 
     def work(self, run_id: str, name: str) -> str:
-        """Something a run keeps for its own later steps."""
+        """Return the path of rows that a run stores for its later steps."""
         return f"{self.home}/{WORK}/{run_id}/{name}"
 
     def report_file(self, run_id: str) -> Path:
-        """The report of a run: in the lake, or for a lake that is no folder of this machine in `reports` here."""
+        """Return the report of a run, in the lake. For a remote lake, in `reports` of the working directory."""
         folder = self.folder
-        return (self._here if folder is None else folder / "reports") / f"{run_id}.html"
+        return (self._local_reports if folder is None else folder / "reports") / f"{run_id}.html"
 
     def data_docs_file(self, run_id: str) -> Path:
-        """The Data Docs of a run, beside its report; there only if the pipeline asks for them."""
+        """Return the Data Docs file of a run, beside its report. It exists only with `quality.data_docs`."""
         return self.report_file(run_id).with_suffix(".data-docs.html")
 
     @property
     def handover_file(self) -> Path:
-        """Where it is written from where a live job takes over: in the lake, or where reports are."""
-        return (self.folder or self._here) / "handover.json"
+        """The file with the start point of a live job: in the lake, or beside the reports of a remote lake."""
+        return (self.folder or self._local_reports) / "handover.json"
 
     @property
-    def _here(self) -> Path:
+    def _local_reports(self) -> Path:
         return Path.cwd() / "reports" / self.pipeline
 
 
 def behind_folder(run_id: str) -> str:
-    """Where a run that goes on stages what it adds to windows that were closed before it, in place of its id."""
+    """Return the staging folder of the rows that a run adds to windows that closed before it."""
     return f"{run_id}-behind"
 
 
 def compacted_folder(name: str) -> str:
-    """Where a compaction called `name` writes, in place of a run's id."""
+    """Return the staging folder of a compaction."""
     return f"compacted-{name}"
 
 
 def staged_folder(run_id: str) -> str:
-    """The staging folder of a run, relative to its table."""
+    """Return the staging folder of a run, relative to its table."""
     return f"staged/{run_id}"

@@ -1,8 +1,7 @@
-"""The ledger: the table `runs`, a row a finished step of a run, only ever added to.
+"""The ledger: the table `runs`, with one row for each finished step of a run. Rows are only ever added.
 
-The row of the step `publish` makes a run visible as a whole: it names the version of every table at that point.
-Versions only grow, so that of the table which every run publishes into tells which of two came later, whatever clocks
-say.
+The row of the step `publish` makes all results of a run visible: it has the version of every table. Versions only grow.
+Every run publishes into one of the tables, so its versions order the runs, independent of clocks.
 """
 
 from __future__ import annotations
@@ -61,12 +60,12 @@ SCHEMA = columns.schema(RUNS)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TIMES = ("interval_start", "interval_end", "arrived_from", "arrived_to", "started_at", "finished_at")
 
-# By path: what the ledger said when it was read last, and in which state of its table.
-_READ: dict[str, tuple[tuple[str, int, int], list[Run]]] = {}
+# By path: the state of the ledger when it was last read, and its runs.
+_CACHE: dict[str, tuple[tuple[str, int, int], list[Run]]] = {}
 
 
 def record(spark: SparkSession, lake: Lake, run: Run, step: Step) -> Run:
-    """Add the end of a step to the ledger; returns the run with it."""
+    """Add a finished step to the ledger, and return the run with this step."""
     values: dict[str, object] = {
         "run_id": run.run_id,
         "pipeline": run.pipeline,
@@ -86,11 +85,11 @@ def record(spark: SparkSession, lake: Lake, run: Run, step: Step) -> Run:
         "started_at": step.started_at,
         "finished_at": step.finished_at,
     }
-    # Written down as literals: a row from Python would start Python workers for it.
+    # The values are literals: a row from Python would start Python workers.
     row = spark.range(1).coalesce(1).select(*(_literal(values[f.name]).cast(f.dataType).alias(f.name) for f in SCHEMA))
     entry = row.write.format("delta").mode("append").option("mergeSchema", True)
-    # Several runs enter steps at once; a ledger that is new is theirs to make at once too.
-    delta_log.tried_again(lambda: entry.save(lake.path(TABLE)))
+    # Several runs may add steps at once, and may even create the ledger at once.
+    delta_log.retry_on_conflict(lambda: entry.save(lake.path(TABLE)))
     return run.after(step)
 
 
@@ -103,39 +102,39 @@ def _literal(value: object) -> Column:
 
 
 def runs(spark: SparkSession, lake: Lake) -> list[Run]:
-    """All runs of the pipeline, in the order in which they were last worked on.
+    """Return all runs of the pipeline, ordered by when they were published or else last worked on.
 
-    A step asks several times; what a version of the ledger says is read once.
+    A version of the ledger is read once and then cached.
     """
     path = lake.path(TABLE)
     state = delta_log.state(spark, path)
     if state is None:
         return []
-    known = _READ.get(path)
-    if known is None or known[0] != state:
-        known = state, _read(spark, path, state[1])
-        _READ[path] = known
-    return list(known[1])
+    cached = _CACHE.get(path)
+    if cached is None or cached[0] != state:
+        cached = state, _read(spark, path, state[1])
+        _CACHE[path] = cached
+    return list(cached[1])
 
 
 def _read(spark: SparkSession, path: str, version: int) -> list[Run]:
     table = interpreting(spark).read.format("delta").option("versionAsOf", version).load(path)
-    # As numbers: PySpark hands out timestamps as naive local times, which an hour of the year makes ambiguous.
-    there = {name: F.col(name) if name in table.columns else F.lit(None).cast("timestamp") for name in _TIMES}
-    times = {name: F.unix_micros(column) for name, column in there.items()}
-    # Columns that earlier versions did not write.
+    # Read as microseconds: PySpark returns naive local times, which are ambiguous at the end of summer time.
+    columns_or_null = {name: F.col(name) if name in table.columns else F.lit(None).cast("timestamp") for name in _TIMES}
+    times = {name: F.unix_micros(column) for name, column in columns_or_null.items()}
+    # A ledger of an earlier version lacks this column.
     texts = {"note": F.lit(None).cast("string")} if "note" not in table.columns else {}
     rows = table.withColumns({**times, **texts}).collect()
     return runs_of({**row.asDict(), **{name: _moment(row[name]) for name in _TIMES}} for row in rows)
 
 
 def published(spark: SparkSession, lake: Lake) -> list[Run]:
-    """Give the runs that have been published, in the order in which they were."""
+    """Return the published runs in the order of their publishing."""
     return in_order(runs(spark, lake))
 
 
 def find(spark: SparkSession, lake: Lake, run_id: str) -> Run | None:
-    """The run, if the ledger knows it."""
+    """Return the run; None if it is not in the ledger."""
     return next((run for run in runs(spark, lake) if run.run_id == run_id), None)
 
 

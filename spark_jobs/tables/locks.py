@@ -1,10 +1,10 @@
-"""A hold keeps two processes from working on the same windows of a pipeline at once.
+"""Locks of windows: two processes never work on the same windows of a pipeline at once.
 
-    <lake>/<pipeline>/_work/holds/<run>     who works on what; locked by its process as long as that lives
+    <lake>/<pipeline>/_work/holds/<run>     the holder and its windows; the holder's process locks the file
 
-The system lets a lock go when its process ends, however that ends, so a file that nobody locks is held by nobody and is
-taken over. Locks are those of one machine. In a lake that is no folder of it nobody is held up: there, too, publishing
-lets no two runs mix (`jobs.publish.publish`), but both do the work.
+The operating system releases a lock when its process ends, for any reason. A file that no process locks is stale and is
+replaced. Locks work on one machine. A remote lake has no locks: publishing still keeps two runs from
+mixing (`jobs.publish.publish`), but both compute their results.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from spark_jobs.tables.lake import WORK, Lake
 _POLL_S = 0.2
 
 
-class HeldError(RuntimeError):
-    """Another process works on windows that were asked for."""
+class LockedError(RuntimeError):
+    """Another process works on some of the requested windows."""
 
 
 @dataclass(frozen=True)
 class Holder:
-    """Who works on which windows, since when."""
+    """The process that works on some windows, and since when."""
 
     run_id: str
     interval: Interval
@@ -46,68 +46,61 @@ class Holder:
 
 
 @contextmanager
-def hold(lake: Lake, run_id: str, interval: Interval, *, wait_s: float = 0) -> Iterator[bool]:
-    """Hold the windows of `interval`, for the length of a `with`; gives whether it had to wait.
+def acquire(lake: Lake, run_id: str, interval: Interval, *, wait_s: float = 0) -> Iterator[bool]:
+    """Lock the windows of `interval` for the length of a `with` block. The value is true if it had to wait.
 
-    Another process holds some of them: waits for it for up to `wait_s` seconds, then raises HeldError, which names it.
+    Waits up to `wait_s` seconds while another process has locked some of the windows. Then raises LockedError, which
+    names this process.
     """
     folder = _folder(lake)
     if folder is None:
         yield False
         return
     folder.mkdir(parents=True, exist_ok=True)
-    mine, end, waited = folder / run_id, time.monotonic() + wait_s, False
+    path, deadline, waited = folder / run_id, time.monotonic() + wait_s, False
     while True:
-        taken = _taken(folder, mine, Holder(run_id, interval, socket.gethostname(), os.getpid(), datetime.now(UTC)))
-        if not isinstance(taken, Holder):
+        holder = Holder(run_id, interval, socket.gethostname(), os.getpid(), datetime.now(UTC))
+        lock = _lock_or_conflict(folder, path, holder)
+        if not isinstance(lock, Holder):
             break
-        if time.monotonic() >= end:
-            raise HeldError(
-                f"asked to work on the windows {_span(interval)}, found {taken} "
-                f"at work on those {_span(taken.interval)}: let it end, or give --wait"
+        if time.monotonic() >= deadline:
+            raise LockedError(
+                f"cannot work on the windows {_span(interval)}: found {lock} "
+                f"at work on the windows {_span(lock.interval)}. Let it end, or give --wait"
             )
         waited = True
         time.sleep(_POLL_S)
     try:
         yield waited
     finally:
-        mine.unlink(missing_ok=True)
-        taken.close()
+        path.unlink(missing_ok=True)
+        lock.close()
 
 
-def holders(lake: Lake) -> list[Holder]:
-    """Who is at work on the pipeline."""
-    folder = _folder(lake)
-    if folder is None or not folder.is_dir():
-        return []
+def _lock_or_conflict(folder: Path, path: Path, holder: Holder) -> Holder | IO[str]:
+    """Return the locked file for a new holder, or the holder of overlapping windows."""
     with _registry(folder):
-        return _living(folder)
-
-
-def _taken(folder: Path, mine: Path, wanted: Holder) -> Holder | IO[str]:
-    """Give the locked file of a new hold, or who is in its way."""
-    with _registry(folder):
-        for other in _living(folder):
-            if other.interval.overlaps(wanted.interval):
+        for other in _live_holders(folder):
+            if other.interval.overlaps(holder.interval):
                 return other
-        file = mine.open("w", encoding="utf-8")
+        file = path.open("w", encoding="utf-8")
         fcntl.flock(file, fcntl.LOCK_EX)
-        json.dump(_told(wanted), file)
+        json.dump(_as_json(holder), file)
         file.flush()
         return file
 
 
 @contextmanager
 def _registry(folder: Path) -> Iterator[None]:
-    """One process at a time looks at the holds and changes them."""
+    """Let one process at a time read and change the lock files."""
     with (folder / ".registry").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
-def _living(folder: Path) -> list[Holder]:
-    """The holds of processes that live; those of dead ones are removed."""
-    found = []
+def _live_holders(folder: Path) -> list[Holder]:
+    """Return the holders whose processes live, and delete the files of other processes."""
+    holders = []
     for path in sorted(folder.iterdir()):
         if path.name.startswith("."):
             continue
@@ -116,15 +109,15 @@ def _living(folder: Path) -> list[Holder]:
                 try:
                     fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
                 except BlockingIOError:
-                    found.append(_holder(json.load(file)))
+                    holders.append(_holder(json.load(file)))
                 else:
                     path.unlink(missing_ok=True)
         except FileNotFoundError:
-            continue  # its process has just ended
-    return found
+            continue  # The process has just ended.
+    return holders
 
 
-def _told(holder: Holder) -> dict[str, object]:
+def _as_json(holder: Holder) -> dict[str, object]:
     edges = (holder.interval.start, holder.interval.end)
     start, end = (None if edge is None else edge.isoformat() for edge in edges)
     return {
@@ -137,10 +130,10 @@ def _told(holder: Holder) -> dict[str, object]:
     }
 
 
-def _holder(told: dict[str, str]) -> Holder:
-    start, end = (None if told[edge] is None else datetime.fromisoformat(told[edge]) for edge in ("from", "to"))
-    since = datetime.fromisoformat(told["since"])
-    return Holder(told["run_id"], Interval(start, end), told["host"], int(told["pid"]), since)
+def _holder(entry: dict[str, str]) -> Holder:
+    start, end = (None if entry[edge] is None else datetime.fromisoformat(entry[edge]) for edge in ("from", "to"))
+    since = datetime.fromisoformat(entry["since"])
+    return Holder(entry["run_id"], Interval(start, end), entry["host"], int(entry["pid"]), since)
 
 
 def _folder(lake: Lake) -> Path | None:

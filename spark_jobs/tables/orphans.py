@@ -1,11 +1,11 @@
-"""Leftovers: what lies in a pipeline's folder and nothing that is kept needs.
+"""Orphans: files and folders of a pipeline that nothing kept refers to.
 
-    staged folders of dead runs, and what these have kept for their own steps    as a whole
-    files below a published table that no kept version of it names               one by one, once they are old
-    what published runs have kept for their own steps                            once they are old
+- staged folders of dead runs, and their rows for later steps: removed as a whole;
+- files below a published table that no kept version refers to: removed one by one, once they are old;
+- rows of published runs for their later steps: removed as a whole, once they are old.
 
-Publishing takes up staged files where they lie: those of a published run are live for as long as a version names them.
-A folder that holds one such file is never removed as a whole, whatever the ledger says of its run.
+Publishing refers to staged files in place. So the staged files of a published run are live while a version refers to
+them. A folder with a live file is never removed as a whole, whatever the state of its run in the ledger.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from urllib.parse import unquote
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.job_protocol import StepName
 from spark_jobs.pipeline.published_tables import PUBLISHABLE
 from spark_jobs.tables import delta_log, files, retention
 from spark_jobs.tables.files import File
@@ -26,17 +27,17 @@ from spark_jobs.tables.lake import WORK, Lake
 from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.retention import Retention, State
 
-_AT_ONCE = 4
+_PARALLEL_READS = 4
 _UNNAMED = "no kept version names it"
-_STAGED, _HOLDS, _LOG = "staged", "holds", "_delta_log"
+_STAGED, _LOCKS, _LOG = "staged", "holds", "_delta_log"
 
 
 @dataclass(frozen=True)
 class Removal:
-    """Something that nothing needs: `paths` in the pipeline's folder, of a run or of none, and why.
+    """Files or folders to remove, with the reason `why`.
 
-    Folders if `whole`, with everything in them; otherwise single files of the table that `table` names. `files` and
-    `size` (bytes) count what can be counted as data, without the logs of staged tables.
+    `paths` are relative to the pipeline's folder. If `whole`, they are folders, otherwise single files of `table`.
+    `run_id` is empty if they belong to no run. `files` and `size` (bytes) count data files, without logs.
     """
 
     paths: tuple[str, ...]
@@ -50,26 +51,28 @@ class Removal:
 
 @dataclass(frozen=True)
 class _Folder:
-    """A folder that steps of a run have written: its place in the pipeline's folder, and the files in it."""
+    """A folder that steps of a run have written: its path in the pipeline's folder, and its files."""
 
     path: str
     owner: str
     table: str
-    found: tuple[File, ...]
+    files: tuple[File, ...]
 
     @property
     def data(self) -> list[File]:
-        return [file for file in self.found if not _is_log(file.path)]
+        return [file for file in self.files if not _is_log(file.path)]
 
     @property
     def worked_on(self) -> datetime | None:
-        return max((file.modified for file in self.found), default=None)
+        return max((file.modified for file in self.files), default=None)
 
 
-class Leftovers:
-    """What of a pipeline's folder goes, as it lies there now.
+class Orphans:
+    """The orphans of a pipeline's folder.
 
-    `runs` are all of the ledger's; the one called `busy` has begun to publish and is not touched.
+    - `runs`: all runs of the ledger;
+    - `states`: the published states that are kept;
+    - `busy`: the id of a run that has begun to publish. Its files are no orphans.
     """
 
     def __init__(
@@ -78,11 +81,11 @@ class Leftovers:
         lake: Lake,
         runs: Sequence[Run],
         states: Sequence[State],
-        kept: Retention,
+        retention_rule: Retention,
         *,
         busy: str | None = None,
     ) -> None:
-        self._spark, self._lake, self._kept = spark, lake, kept
+        self._spark, self._lake, self._retention = spark, lake, retention_rule
         self._runs = {run.run_id: run for run in runs}
         self._published = [run for run in runs if run.versions]
         self._states, self._busy = states, busy
@@ -90,125 +93,134 @@ class Leftovers:
 
     @cached_property
     def dead(self) -> list[Removal]:
-        """The folders of dead runs, a removal a run."""
-        found: dict[str, list[_Folder]] = {}
+        """The folders of dead runs, one removal for each run."""
+        by_owner: dict[str, list[_Folder]] = {}
         for folder in self._folders:
             if folder.owner != self._busy and not self._is_published(folder.owner) and not self._is_live(folder):
-                found.setdefault(folder.owner, []).append(folder)
-        told = []
-        for owner, folders in found.items():
+                by_owner.setdefault(folder.owner, []).append(folder)
+        removals = []
+        for owner, folders in by_owner.items():
             run = self._runs.get(owner)
-            entered = None if run is None else run.finished_at
-            moments = [moment for moment in (entered, *(f.worked_on for f in folders)) if moment is not None]
-            why = retention.death(run, max(moments, default=self._kept.now), self._published, self._kept)
+            finished_at = None if run is None else run.finished_at
+            moments = [moment for moment in (finished_at, *(f.worked_on for f in folders)) if moment is not None]
+            why = retention.reason_dead(
+                run, max(moments, default=self._retention.now), self._published, self._retention
+            )
             if why is not None:
-                told.append(_removal(folders, why, owner))
-        return told
+                removals.append(_removal(folders, why, owner))
+        return removals
 
     @cached_property
     def unneeded(self) -> list[Removal]:
-        """What no kept version names: a removal a table; and what published runs kept for steps that are done."""
+        """Files that no kept version refers to, and rows that published runs stored for finished steps."""
         single: dict[str, list[tuple[str, int]]] = {}
         whole: dict[str, list[_Folder]] = {}
         for folder in self._folders:
-            going = self._going(folder)
-            everything = folder.path != folder.table and len(going) == len(folder.data)
-            if self._is_over(folder) or (going and everything):
+            unreferenced = self._unreferenced(folder)
+            all_unreferenced = folder.path != folder.table and len(unreferenced) == len(folder.data)
+            if self._is_finished(folder) or (unreferenced and all_unreferenced):
                 whole.setdefault(folder.table, []).append(folder)
-            elif going:
-                single.setdefault(folder.table, []).extend((f"{folder.path}/{file.path}", file.size) for file in going)
-        files_of = [
+            elif unreferenced:
+                sizes = ((f"{folder.path}/{file.path}", file.size) for file in unreferenced)
+                single.setdefault(folder.table, []).extend(sizes)
+        single_files = [
             Removal(
-                tuple(path for path, _ in of), len(of), sum(size for _, size in of), _UNNAMED, "", table, whole=False
+                tuple(path for path, _ in files_of),
+                len(files_of),
+                sum(size for _, size in files_of),
+                _UNNAMED,
+                "",
+                table,
+                whole=False,
             )
-            for table, of in single.items()
+            for table, files_of in single.items()
         ]
-        of_whole = [
+        whole_folders = [
             _removal(folders, _UNNAMED if table in PUBLISHABLE else "kept for steps that are done", table=table)
             for table, folders in whole.items()
         ]
-        return [*files_of, *of_whole]
+        return [*single_files, *whole_folders]
 
     @cached_property
     def hidden(self) -> list[Removal]:
-        """Folders that a killed maintenance had moved out of sight and not deleted."""
+        """Folders that a killed maintenance renamed to a hidden name but did not delete."""
         homes = [WORK, *(f"{table}/{_STAGED}" for table in self._tables)]
         paths = [f"{home}/{name}" for home in homes for name in self._subfolders(home) if _is_removed(name)]
         return [Removal(tuple(paths), 0, 0, "left by a maintenance that was killed")] if paths else []
 
     def _is_published(self, owner: str) -> bool:
-        """Whether files of this owner may be live: of a published run, or of nobody, as compaction writes them."""
+        """Return whether files of this owner may be live: the owner is a published run or a compaction."""
         run = self._runs.get(owner)
         return not owner.startswith("r") or (run is not None and bool(run.versions))
 
     def _is_live(self, folder: _Folder) -> bool:
-        needed = self._needed.get(folder.table, frozenset())
-        return folder.table in self.unknown or any(_in_table(folder, file) in needed for file in folder.data)
+        referenced_files = self._referenced_files.get(folder.table, frozenset())
+        return folder.table in self.unknown or any(_in_table(folder, file) in referenced_files for file in folder.data)
 
-    def _is_over(self, folder: _Folder) -> bool:
-        """Whether this is what a published run has kept for its own steps, and that is long ago."""
+    def _is_finished(self, folder: _Folder) -> bool:
+        """Return whether the folder has rows for later steps of a run that was published before the retention."""
         run = self._runs.get(folder.owner)
-        published = None if folder.table in PUBLISHABLE or run is None else run.done("publish")
-        return published is not None and published.finished_at < self._kept.since
+        published = None if folder.table in PUBLISHABLE or run is None else run.finished_step(StepName.PUBLISH)
+        return published is not None and published.finished_at < self._retention.since
 
-    def _going(self, folder: _Folder) -> list[File]:
-        """Old data of a published run, or of nobody, that no version names."""
-        needed = self._needed.get(folder.table)
-        if needed is None or not self._is_published(folder.owner):
+    def _unreferenced(self, folder: _Folder) -> list[File]:
+        """Return the old data files of a published run or a compaction that no kept version refers to."""
+        referenced_files = self._referenced_files.get(folder.table)
+        if referenced_files is None or not self._is_published(folder.owner):
             return []
-        old = (file for file in folder.data if file.path.endswith(".parquet") and file.modified < self._kept.since)
-        return [file for file in old if _in_table(folder, file) not in needed]
+        old = (file for file in folder.data if file.path.endswith(".parquet") and file.modified < self._retention.since)
+        return [file for file in old if _in_table(folder, file) not in referenced_files]
 
     @cached_property
-    def _needed(self) -> Mapping[str, Collection[str]]:
-        """Of each published table the files, as seen from it, that a kept version or the newest names."""
+    def _referenced_files(self) -> Mapping[str, Collection[str]]:
+        """By published table, the files that a kept version or the newest version refers to, relative to the table."""
         paths = {table: self._lake.path(table) for table in PUBLISHABLE}
-        there = [table for table, path in paths.items() if delta_log.version(self._spark, path) is not None]
+        existing = [table for table, path in paths.items() if delta_log.version(self._spark, path) is not None]
 
-        def held(table: str) -> set[str] | None:
+        def referenced(table: str) -> set[str] | None:
             versions = {state.versions[table] for state in self._states if table in state.versions}
-            return delta_log.held(self._spark, paths[table], versions)
+            return delta_log.referenced_files(self._spark, paths[table], versions)
 
-        with ThreadPoolExecutor(max_workers=_AT_ONCE) as pool:
-            found = dict(zip(there, pool.map(held, there), strict=True))
-        self.unknown += [table for table, names in found.items() if names is None]
-        return {table: frozenset(map(unquote, names)) for table, names in found.items() if names is not None}
+        with ThreadPoolExecutor(max_workers=_PARALLEL_READS) as pool:
+            by_table = dict(zip(existing, pool.map(referenced, existing), strict=True))
+        self.unknown += [table for table, names in by_table.items() if names is None]
+        return {table: frozenset(map(unquote, names)) for table, names in by_table.items() if names is not None}
 
     @cached_property
     def _tables(self) -> list[str]:
-        """The folders that runs stage into, whatever is published of them."""
+        """The table folders that have staged folders, whether or not the table is published."""
         return [name for name in self._subfolders("") if _STAGED in self._subfolders(name)]
 
     @cached_property
     def _folders(self) -> list[_Folder]:
-        return list(self._found())
+        return list(self._all_folders())
 
-    def _found(self) -> Iterator[_Folder]:
+    def _all_folders(self) -> Iterator[_Folder]:
         for name in self._subfolders(WORK):
-            if name != _HOLDS and not _is_removed(name):
+            if name != _LOCKS and not _is_removed(name):
                 yield _Folder(f"{WORK}/{name}", name, WORK, self._below(f"{WORK}/{name}"))
         for table in self._tables:
-            of: dict[str, list[File]] = {"": []}
+            by_name: dict[str, list[File]] = {"": []}
             for file in self._below(table):
                 first, _, rest = file.path.partition("/")
                 name, _, inside = rest.partition("/")
                 if not rest:
-                    of[""].append(file)
+                    by_name[""].append(file)
                 elif first == _STAGED and inside and not _is_removed(name):
-                    of.setdefault(name, []).append(replace(file, path=inside))
-            for name, found in of.items():
+                    by_name.setdefault(name, []).append(replace(file, path=inside))
+            for name, files_of in by_name.items():
                 path = f"{table}/{_STAGED}/{name}" if name else table
-                yield _Folder(path, name.split("-")[0], table, tuple(found))
+                yield _Folder(path, name.split("-")[0], table, tuple(files_of))
 
     def _subfolders(self, folder: str) -> list[str]:
         return files.subfolders(self._spark, f"{self._lake.home}/{folder}".rstrip("/"))
 
     def _below(self, folder: str) -> tuple[File, ...]:
-        return tuple(files.below(self._spark, f"{self._lake.home}/{folder}"))
+        return tuple(files.files_below(self._spark, f"{self._lake.home}/{folder}"))
 
 
 def remove(spark: SparkSession, lake: Lake, removal: Removal) -> None:
-    """Do it. A staged table that loses some of its files is none any more: its log goes first."""
+    """Remove files or folders. If a staged table loses single files, its log is removed first."""
     paths = [f"{lake.home}/{path}" for path in removal.paths]
     if removal.whole:
         for path in paths:
@@ -227,7 +239,7 @@ def _removal(folders: Sequence[_Folder], why: str, run_id: str = "", table: str 
 
 
 def _in_table(folder: _Folder, file: File) -> str:
-    """A file as seen from its table."""
+    """Return the path of a file relative to its table."""
     return f"{folder.path}/{file.path}".removeprefix(f"{folder.table}/")
 
 

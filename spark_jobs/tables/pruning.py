@@ -1,7 +1,7 @@
-"""Pruning: conditions that Delta can look through, so that files without a row that is meant are not read.
+"""Pruning: conditions that let Delta skip files without a matching row.
 
-What it knows of a file it holds against plain comparisons of a column with constants. A join tells it nothing, nor does
-a function around a comparison.
+Delta compares the statistics of a file with plain comparisons of a column and constants. It cannot use a join, or a
+function around a comparison.
 """
 
 from __future__ import annotations
@@ -14,37 +14,38 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-# A longer list costs more to plan than the files that it may leave out.
-_MOST = 1_000
+# A longer list costs more to plan than it saves by skipping files.
+_MAX_CONSTANTS = 1_000
 
 
-def among(name: str, found: DataFrame) -> Column | None:
-    """Whether the TIMESTAMP column `name` is one of those of `found`; None if they are too many for a condition."""
-    moments = found.select(F.unix_micros(name).alias("us")).distinct().limit(_MOST + 1).collect()
-    if len(moments) > _MOST:
+def is_among(name: str, values: DataFrame) -> Column | None:
+    """Return the condition that the TIMESTAMP column `name` has a value of `values`; None if they are too many."""
+    moments = values.select(F.unix_micros(name).alias("us")).distinct().limit(_MAX_CONSTANTS + 1).collect()
+    if len(moments) > _MAX_CONSTANTS:
         return None
-    # As numbers: PySpark hands out timestamps as naive local times.
+    # Read as microseconds: PySpark returns timestamps as naive local times.
     return F.col(name).isin(*(F.timestamp_micros(F.lit(row.us)) for row in moments)) if moments else F.lit(False)
 
 
-def matching(rows: DataFrame, name: str, found: DataFrame) -> DataFrame:
-    """The rows whose TIMESTAMP column `name` is one of those of `found`, which are few beside them."""
-    condition = among(name, found)
+def matching(rows: DataFrame, name: str, values: DataFrame) -> DataFrame:
+    """Return the rows whose TIMESTAMP column `name` has a value of `values`, which has few rows."""
+    condition = is_among(name, values)
     if condition is not None:
         return rows.where(condition)
-    return rows.join(F.broadcast(found.select(name).distinct()), name, "left_semi")
+    return rows.join(F.broadcast(values.select(name).distinct()), name, "left_semi")
 
 
-def reaching(names: Iterable[str], start: datetime | None, end: datetime | None) -> str:
-    """Whether a file of a Delta table may hold a moment of `[start, end)`, by the `stats` of its action: in SQL.
+def overlap_condition(names: Iterable[str], start: datetime | None, end: datetime | None) -> str:
+    """Return the SQL condition that a file of a Delta table may have a time in `[start, end)`, by its `stats`.
 
-    `names` are the TIMESTAMP columns that tell moments; null is without bound. True of files that tell too little.
+    `names` are the TIMESTAMP columns with the times. A bound that is None is open. The condition is true for a file
+    with missing statistics.
     """
     mins, maxs, unknown = [], [], []
     for name in names:
         lowest = f"cast(get_json_object(stats, '$.minValues.{name}') as timestamp)"
         mins.append(lowest)
-        # Delta cuts off what is finer than a millisecond.
+        # Delta truncates statistics to milliseconds.
         maxs.append(f"cast(get_json_object(stats, '$.maxValues.{name}') as timestamp) + interval 1 millisecond")
         nulls, rows = (f"cast(get_json_object(stats, '$.{n}') as long)" for n in (f"nullCount.{name}", "numRecords"))
         unknown.append(f"({lowest} is null and not coalesce({nulls} = {rows}, false))")
@@ -57,19 +58,19 @@ def reaching(names: Iterable[str], start: datetime | None, end: datetime | None)
 
 
 def spans(name: str, actions: Iterable[dict[str, Any]]) -> list[tuple[datetime | None, datetime | None]]:
-    """The spans `[start, end)` of the TIMESTAMP column `name` in the files that these actions add, as their stats tell.
+    """Return the span `[start, end)` of the TIMESTAMP column `name` in each file that these actions add.
 
-    One of a file that tells nothing is without bounds; a file without rows has none.
+    A file without statistics has open bounds. A file without rows has no span.
     """
-    found: list[tuple[datetime | None, datetime | None]] = []
-    for told in (json.loads(action["add"].get("stats") or "{}") for action in actions if "add" in action):
-        lowest, highest = (told.get(bound, {}).get(name) for bound in ("minValues", "maxValues"))
+    file_spans: list[tuple[datetime | None, datetime | None]] = []
+    for stats in (json.loads(action["add"].get("stats") or "{}") for action in actions if "add" in action):
+        lowest, highest = (stats.get(bound, {}).get(name) for bound in ("minValues", "maxValues"))
         if lowest is not None and highest is not None:
             end = datetime.fromisoformat(highest) + timedelta(milliseconds=2)
-            found.append((datetime.fromisoformat(lowest), end))
-        elif told.get("numRecords") != 0:
-            found.append((None, None))
-    return found
+            file_spans.append((datetime.fromisoformat(lowest), end))
+        elif stats.get("numRecords") != 0:
+            file_spans.append((None, None))
+    return file_spans
 
 
 def _of(values: list[str], function: str) -> str:

@@ -1,4 +1,4 @@
-"""Published tables, read at one point: the versions that the newest published run names."""
+"""Read published tables at one point: at the versions of the newest published run."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from spark_jobs.tables.ledger import Run
 
 
 class NothingPublishedError(LookupError):
-    """No run has published anything yet, or the files of the one that was asked for have been removed."""
+    """No run has published yet, or maintenance has removed the files of the requested run."""
 
 
 def read_published(spark: SparkSession, lake: Lake, table: str, *, run_id: str | None = None) -> DataFrame:
-    """The rows of `table` as of the newest published run, or of the published run `run_id`.
+    """Return the rows of `table` as of the newest published run, or of the published run `run_id`.
 
-    All tables read this way belong to one point, also while another run is publishing. Raises NothingPublishedError
-    where no such run is kept, and ValueError for a table that is not there.
+    All tables that are read as of one run are consistent, even while another run publishes. Raises
+    NothingPublishedError if no such run is kept, and ValueError for an unknown table.
     """
     if table not in PUBLISHABLE:
-        raise ValueError(f"asked for the published table '{table}', there are {', '.join(PUBLISHABLE)}")
+        raise ValueError(f"no published table '{table}'; known: {', '.join(PUBLISHABLE)}")
     return read_as_of(spark, lake, _published(spark, lake, run_id), table)
 
 
 def read_as_of(spark: SparkSession, lake: Lake, run: Run, table: str) -> DataFrame:
-    """The rows of `table` as of the published `run`. Raises ValueError for a table that it does not have."""
+    """Return the rows of `table` as of the published `run`. Raises ValueError for a table that the run lacks."""
     if table not in run.versions:
-        raise ValueError(f"asked for the published table '{table}', run {run.run_id} has {', '.join(run.versions)}")
+        raise ValueError(f"run {run.run_id} has no table '{table}', only {', '.join(run.versions)}")
     return spark.read.format("delta").option("versionAsOf", run.versions[table]).load(lake.path(table))
 
 
 def create_views(spark: SparkSession, lake: Lake, *, run_id: str | None = None, prefix: str = "") -> list[str]:
     """Make a temporary SQL view of each published table, as of one published run; returns their names.
 
-    A view is named as its table behind `prefix`, and stays at its version whatever is published later; one that has
-    the name already is replaced. Raises NothingPublishedError.
+    The name of a view is `prefix` and the name of its table. An existing view of this name is replaced. The view keeps
+    its version when another run publishes later. Raises NothingPublishedError.
     """
     run = _published(spark, lake, run_id)
     for table in run.versions:
@@ -45,7 +45,7 @@ def create_views(spark: SparkSession, lake: Lake, *, run_id: str | None = None, 
 
 
 def _published(spark: SparkSession, lake: Lake, run_id: str | None) -> Run:
-    """The run of this name, or the newest. Raises NothingPublishedError."""
+    """Return the published run with this id, or the newest. Raises NothingPublishedError."""
     runs = [run for run in ledger.published(spark, lake) if run_id in (None, run.run_id)]
     if not runs:
         raise NothingPublishedError(f"{lake.home}: no published run{'' if run_id is None else ' ' + run_id}")

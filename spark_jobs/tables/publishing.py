@@ -1,10 +1,11 @@
-"""Publishing: one Delta commit a table that takes up a run's staged files and drops what they replace.
+"""Publishing: one Delta commit for each table, which adds a run's staged files and removes the rows that they replace.
 
-Nothing is copied: staged files lie below the table they go into. Rows of a file that reaches beyond the replaced range
-are carried over into new files of the same commit. A run publishes into a table at most once, whatever is killed when.
+Nothing is copied: staged files lie below the table that they are added to. If a file has rows inside and outside the
+replaced range, the rows outside are carried over into new files of the same commit. A run publishes into a table at
+most once, even if its process is killed at any time.
 
-A run publishes on what the ledger names as published, the base. What a run that the ledger does not name has committed
-behind it belongs to a publishing that has not ended: whoever finds it has to finish that one first.
+A run publishes on the base: the versions of the published runs in the ledger. A later commit of a run that is not
+published in the ledger belongs to an unfinished publishing. Another process has to finish that one first.
 """
 
 from __future__ import annotations
@@ -26,30 +27,30 @@ from spark_jobs.pipeline.published_tables import BY_NAME
 from spark_jobs.tables import columns, delta_log, files, pruning, staging, table_metadata
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake, behind_folder, staged_folder
-from spark_jobs.tables.staging import staged
+from spark_jobs.tables.staging import read_staged
 
-_ATTEMPTS = 5
+_MAX_ATTEMPTS = 5
 _APPLICATION = "tidemark/"
 _FILE, _TOUCHED = "__tm_file", "__tm_touched"
 
 
 class PublishError(ValueError):
-    """The staged table cannot go where it should."""
+    """A staged table cannot be published into the published table."""
 
 
 class OvertakenError(RuntimeError):
-    """Another run, `run_id`, has begun to publish and has not ended."""
+    """Another run, `run_id`, has begun to publish and has not finished."""
 
     def __init__(self, table: str, run_id: str) -> None:
-        super().__init__(f"{table}: found a commit of the run {run_id}, whose publishing has not ended")
+        super().__init__(f"{table}: found a commit of the run {run_id}, whose publishing has not finished")
         self.run_id = run_id
 
 
 @dataclass(frozen=True)
 class Base:
-    """What the ledger names: the runs that have been published, and the version of every table after the last of them.
+    """The state in the ledger: the published runs, and the version of every table after the last of them.
 
-    A table may be there and have no version: the last run has none of this name, but an earlier one had.
+    A table may exist without a version here: an earlier run published into it, the last run did not.
     """
 
     versions: Mapping[str, int] = field(default_factory=dict)
@@ -66,13 +67,18 @@ def publish(
     *,
     behind: bool = False,
 ) -> int:
-    """Replace the rows of `interval` in the published `table` by the run's staged ones and give its new version.
+    """Replace the rows of `interval` in the published `table` by the run's staged rows, and return the new version.
 
-    None: nothing is replaced, and only what the run has staged `behind` its windows is added (of `window_results`: is
-    put in place of all rows of its windows). A table that the base has not is replaced whole. One with the source's
-    columns has those of both, if they differ. Done already: nothing happens. Another writer's commit in between: tried
-    again. Raises OvertakenError when that writer is a run, PublishError when a part of the table would be replaced by
-    rows with columns that do not go with it.
+    - If `interval` is None, nothing is replaced;
+    - with `behind`, the rows that the run staged for windows closed before it are added. In `window_results` they
+      replace all rows of their windows;
+    - a table without a version in the base is replaced as a whole;
+    - a table with the source's columns gets the columns of both, if they differ;
+    - if the run has already published into the table, nothing happens;
+    - if another writer commits in between, it tries again.
+
+    Raises OvertakenError if that writer is a run. Raises PublishError if the staged rows have columns that clash with
+    the rest of the table.
     """
     replaced = interval if table in base.versions or interval is None else Interval()
 
@@ -83,36 +89,39 @@ def publish(
 
 
 def restore(spark: SparkSession, lake: Lake, run_id: str, table: str, version: int | None, base: Base) -> int:
-    """Make the published `table` what it was at `version`, None: empty; gives its new version.
+    """Restore the published `table` to `version`, or to an empty table for None, and return its new version.
 
-    Otherwise as `publish`. Raises PublishError when files of that version are gone.
+    Repetition and other writers are handled as in `publish`. Raises PublishError if files of that version are deleted.
     """
 
     def commit(transaction: delta_log.Transaction, application: str) -> int:
         path = lake.path(table)
-        held = {file.path(): file for file in transaction.files()}
-        wanted, described = ([], []) if version is None else delta_log.state_at(spark, path, version)
-        missing = [action for action in wanted if action["add"]["path"] not in held]
+        live_files = {file.path(): file for file in transaction.files()}
+        actions, metadata = ([], []) if version is None else delta_log.state_at(spark, path, version)
+        missing = [action for action in actions if action["add"]["path"] not in live_files]
         if deleted := _deleted(spark, path, missing):
             raise PublishError(
-                f"{table}: asked for version {version}, found {len(deleted)} of its files deleted, {deleted[0]} first"
+                f"{table}: cannot restore version {version}: {len(deleted)} of its files are deleted, "
+                f"{deleted[0]} first"
             )
-        kept = {action["add"]["path"] for action in wanted}
-        removed = [file for name, file in held.items() if name not in kept]
-        back = [{"add": {**action["add"], "dataChange": True}} for action in missing]
-        return transaction.commit(removed, [*map(table_metadata.lasting, described), *back], application)
+        restored_paths = {action["add"]["path"] for action in actions}
+        removed = [file for name, file in live_files.items() if name not in restored_paths]
+        added = [{"add": {**action["add"], "dataChange": True}} for action in missing]
+        return transaction.commit(
+            removed, [*map(table_metadata.with_retention_settings, metadata), *added], application
+        )
 
     return _once(spark, lake, run_id, table, base, commit)
 
 
-def gone(spark: SparkSession, lake: Lake, versions: Mapping[str, int]) -> dict[str, int]:
-    """How many files of these versions of published tables are deleted, of each table that lacks some."""
-    found = {}
+def deleted_file_counts(spark: SparkSession, lake: Lake, versions: Mapping[str, int]) -> dict[str, int]:
+    """Return how many files of these versions are deleted, for each published table that lacks some."""
+    counts = {}
     for table, version in versions.items():
-        wanted, _ = delta_log.state_at(spark, lake.path(table), version)
-        if deleted := _deleted(spark, lake.path(table), wanted):
-            found[table] = len(deleted)
-    return found
+        added, _ = delta_log.state_at(spark, lake.path(table), version)
+        if deleted := _deleted(spark, lake.path(table), added):
+            counts[table] = len(deleted)
+    return counts
 
 
 def _deleted(spark: SparkSession, path: str, added: list[dict[str, Any]]) -> list[str]:
@@ -120,18 +129,18 @@ def _deleted(spark: SparkSession, path: str, added: list[dict[str, Any]]) -> lis
     return [name for name in names if not files.exists(spark, f"{path}/{unquote(name)}")]
 
 
-def unended(spark: SparkSession, lake: Lake, table: str, base: Base) -> str | None:
-    """The run that has committed to a table behind what the ledger names, if there is one."""
+def unfinished_run(spark: SparkSession, lake: Lake, table: str, base: Base) -> str | None:
+    """Return a run that committed to a table after the base and is not published in the ledger; None without one."""
     newest = delta_log.version(spark, lake.path(table))
     if newest is None:
         return None
-    found = delta_log.applications(spark, lake.path(table), base.versions.get(table, -1), newest)
-    return min((run for applications in found.values() for run in _others(applications, base)), default=None)
+    ids_by_version = delta_log.applications(spark, lake.path(table), base.versions.get(table, -1), newest)
+    return min((run for ids in ids_by_version.values() for run in _unpublished_runs(ids, base)), default=None)
 
 
-def _others(applications: list[str], base: Base) -> set[str]:
-    """Of the writers of a commit the runs that the ledger does not name as published."""
-    return {name.removeprefix(_APPLICATION) for name in applications if name.startswith(_APPLICATION)} - base.runs
+def _unpublished_runs(ids: list[str], base: Base) -> set[str]:
+    """Return the runs among the transaction ids of a commit that are not published in the ledger."""
+    return {name.removeprefix(_APPLICATION) for name in ids if name.startswith(_APPLICATION)} - base.runs
 
 
 def _once(
@@ -142,17 +151,17 @@ def _once(
     base: Base,
     commit: Callable[[delta_log.Transaction, str], int],
 ) -> int:
-    """Commit, unless the run has done so, on what the ledger names."""
+    """Commit on the base, unless the run has already committed. Return the version of the run's commit."""
     application = _APPLICATION + run_id
-    for _ in range(_ATTEMPTS):
+    for _ in range(_MAX_ATTEMPTS):
         transaction = delta_log.Transaction(spark, lake.path(table))
-        behind = base.versions.get(table, -1)
-        found = delta_log.applications(spark, lake.path(table), behind, transaction.read_version)
-        for version, applications in found.items():
-            if application in applications:
+        base_version = base.versions.get(table, -1)
+        ids_by_version = delta_log.applications(spark, lake.path(table), base_version, transaction.read_version)
+        for version, ids in ids_by_version.items():
+            if application in ids:
                 return version
-            if others := _others(applications, base):
-                raise OvertakenError(table, min(others))
+            if unpublished := _unpublished_runs(ids, base):
+                raise OvertakenError(table, min(unpublished))
         try:
             return commit(transaction, application)
         except delta_log.CommitConflictError as conflict:
@@ -161,7 +170,7 @@ def _once(
 
 
 class _Publishing:
-    """One attempt to publish what a run has staged for one table."""
+    """One attempt to publish a run's staged rows into one table."""
 
     def __init__(
         self, spark: SparkSession, transaction: delta_log.Transaction, lake: Lake, run_id: str, table: str
@@ -170,38 +179,40 @@ class _Publishing:
         self._lake, self._run_id, self._table = lake, run_id, table
 
     def commit(self, interval: Interval | None, application: str, *, behind: bool) -> int:
-        """Replace the rows of `interval` and take up what is staged."""
-        added, described = self._staged(self._run_id) if interval is not None else ([], [])
+        """Replace the rows of `interval` by the staged files, and return the new version."""
+        added, metadata = self._staged(self._run_id) if interval is not None else ([], [])
         if behind:
-            more, of_these = self._staged(behind_folder(self._run_id))
-            added, described = [*added, *more], described or of_these
+            behind_files, behind_metadata = self._staged(behind_folder(self._run_id))
+            added, metadata = [*added, *behind_files], metadata or behind_metadata
         if self._transaction.read_version < 0:
-            return self._transaction.commit([], [*described, *added], application)
+            return self._transaction.commit([], [*metadata, *added], application)
         folder = self._run_id if interval is not None else behind_folder(self._run_id)
-        same = _columns(staged(self._spark, self._lake, folder, self._table).schema) == _columns(self._published.schema)
+        same_columns = _columns(read_staged(self._spark, self._lake, folder, self._table).schema) == _columns(
+            self._published.schema
+        )
         if interval is not None and interval.whole:
             replaced = self._transaction.files()
-            return self._transaction.commit(replaced, [*([] if same else described), *added], application)
-        widened = [] if same else [self._widened(described, interval or Interval())]
+            return self._transaction.commit(replaced, [*([] if same_columns else metadata), *added], application)
+        widened = [] if same_columns else [self._widened(metadata, interval or Interval())]
         removed, carried = self._replaced(interval, behind=behind)
         return self._transaction.commit(removed, [*widened, *carried, *added], application)
 
-    def _widened(self, described: list[dict[str, Any]], span: Interval) -> dict[str, Any]:
-        """What describes the table with the columns of both what is in it and what goes in, null where rows lack them.
+    def _widened(self, actions: list[dict[str, Any]], span: Interval) -> dict[str, Any]:
+        """Return the `metaData` action with the columns of the published and of the staged rows.
 
-        Only tables that have the source's columns change with these. Raises PublishError.
+        Only a table with the source's columns can be widened. Raises PublishError.
         """
-        metadata = next(action["metaData"] for action in described if "metaData" in action)
+        metadata = next(action["metaData"] for action in actions if "metaData" in action)
         before, after = self._published.schema, T.StructType.fromJson(json.loads(metadata["schemaString"]))
-        others = columns.clashes(before, after)
+        clashes = columns.clashes(before, after)
         by_window = ["window_start" in names for names in (before.names, after.names)]
-        if others or by_window[0] != by_window[1] or not BY_NAME[self._table].holds_source_columns:
-            told = "; ".join(map(str, others)) or f"found {_columns(before)}, not {_columns(after)}"
+        if clashes or by_window[0] != by_window[1] or not BY_NAME[self._table].holds_source_columns:
+            difference = "; ".join(map(str, clashes)) or f"found {_columns(before)}, not {_columns(after)}"
             raise PublishError(
-                f"{self._table}: asked to replace the windows from {span.start} to {span.end} by rows with other "
-                f"columns: {told}. Replay without --from and --to to change the columns."
+                f"{self._table}: cannot replace the windows from {span.start} to {span.end} by rows with other "
+                f"columns: {difference}. Replay without --from and --to to change the columns."
             )
-        return {"metaData": {**metadata, "schemaString": columns.united(before, after).json()}}
+        return {"metaData": {**metadata, "schemaString": columns.merged_schema(before, after).json()}}
 
     @cached_property
     def _published(self) -> DataFrame:
@@ -209,68 +220,77 @@ class _Publishing:
         return reader.load(self._lake.path(self._table))
 
     def _staged(self, folder: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """The files staged in a folder, as seen from the published table, and what describes the table."""
+        """Return the `add` actions of the files staged in a folder, and the `metaData` and `protocol` actions."""
         actions = delta_log.actions(self._spark, self._lake.staged(self._table, folder))
-        described = [table_metadata.of_staged(a) for a in actions if "metaData" in a or "protocol" in a]
-        return _relative(delta_log.live_files(actions), staged_folder(folder)), described
+        metadata = [table_metadata.published_action(a) for a in actions if "metaData" in a or "protocol" in a]
+        return _relative(delta_log.live_files(actions), staged_folder(folder)), metadata
 
     def _replaced(self, interval: Interval | None, *, behind: bool) -> tuple[list[Any], list[dict[str, Any]]]:
-        """The files that hold rows to be replaced, and new ones with what else is in them."""
-        touched, reached = None, []
+        """Return the files with replaced rows, and `add` actions of new files with the other rows of these files."""
+        touched, conditions = None, []
         if interval is not None:
-            reached.append(pruning.reaching(_begin_columns(self._table, self._published), interval.start, interval.end))
+            conditions.append(
+                pruning.overlap_condition(_time_columns(self._table, self._published), interval.start, interval.end)
+            )
         if behind and self._table == "window_results":
-            touched = staged(self._spark, self._lake, behind_folder(self._run_id), self._table)
+            touched = read_staged(self._spark, self._lake, behind_folder(self._run_id), self._table)
             actions = delta_log.actions(self._spark, self._lake.staged(self._table, behind_folder(self._run_id)))
-            reached += [pruning.reaching(["window_start"], *span) for span in pruning.spans("window_start", actions)]
-        if not reached:
+            conditions += [
+                pruning.overlap_condition(["window_start"], *span) for span in pruning.spans("window_start", actions)
+            ]
+        if not conditions:
             return [], []
-        # Delta would take several jobs to find the rows, and look through all files for those of a name.
-        held = {_file_name(file): file for file in self._transaction.files(" or ".join(reached))}
-        if not held:
+        # Delta's own search would take several jobs and read all files.
+        candidates = {_file_name(file): file for file in self._transaction.files(" or ".join(conditions))}
+        if not candidates:
             return [], []
-        among = None if touched is None else pruning.among("window_start", touched)
-        rows, goes = self._going(self._rows_of(held.values()), interval, touched, among)
-        counted = rows.groupBy(_FILE).agg(F.count_if(goes).alias("going"), F.count(F.lit(1)).alias("rows")).collect()
-        removed = [held[row[_FILE]] for row in counted if row.going]
-        partly = [held[row[_FILE]] for row in counted if 0 < row.going < row["rows"]]
+        is_touched = None if touched is None else pruning.is_among("window_start", touched)
+        rows, is_replaced = self._mark_replaced(self._rows_of(candidates.values()), interval, touched, is_touched)
+        counted = (
+            rows.groupBy(_FILE)
+            .agg(F.count_if(is_replaced).alias("replaced"), F.count(F.lit(1)).alias("rows"))
+            .collect()
+        )
+        removed = [candidates[row[_FILE]] for row in counted if row.replaced]
+        partly = [candidates[row[_FILE]] for row in counted if 0 < row.replaced < row["rows"]]
         if not partly:
             return removed, []
-        rows, goes = self._going(self._rows_of(partly), interval, touched, among)
-        left = rows.where(~F.coalesce(goes, F.lit(False))).select(self._published.columns)
-        return removed, self._carried_over(left)
+        rows, is_replaced = self._mark_replaced(self._rows_of(partly), interval, touched, is_touched)
+        remaining = rows.where(~F.coalesce(is_replaced, F.lit(False))).select(self._published.columns)
+        return removed, self._carried_over(remaining)
 
-    def _rows_of(self, held: Iterable[Any]) -> DataFrame:
-        """The rows of files of the table, each with the name of its file."""
-        paths = [f"{self._lake.path(self._table)}/{unquote(file.path())}" for file in held]
+    def _rows_of(self, live_files: Iterable[Any]) -> DataFrame:
+        """Return the rows of files of the table, each with the name of its file."""
+        paths = [f"{self._lake.path(self._table)}/{unquote(file.path())}" for file in live_files]
         rows = self._spark.read.schema(self._published.schema).parquet(*paths)
         return rows.withColumn(_FILE, F.col("_metadata.file_name"))
 
-    def _going(
-        self, rows: DataFrame, interval: Interval | None, touched: DataFrame | None, among: Column | None
+    def _mark_replaced(
+        self, rows: DataFrame, interval: Interval | None, touched: DataFrame | None, is_touched: Column | None
     ) -> tuple[DataFrame, Column]:
-        """Published rows, and which of them are replaced: those of `interval`, and all of the windows of `touched`.
+        """Return published rows, and the condition that a row is replaced.
 
-        `among` tells the latter, unless they are too many for a condition.
+        The rows of `interval` and all rows of the windows of `touched` are replaced. `is_touched` is the condition for
+        these windows; None if they are too many for a condition.
         """
-        goes = F.lit(False) if interval is None else interval.holds(_begins(self._table, rows))
+        is_replaced = F.lit(False) if interval is None else interval.holds(_replaced_by(self._table, rows))
         if touched is None:
-            return rows, goes
-        if among is not None:
-            return rows, goes | among
+            return rows, is_replaced
+        if is_touched is not None:
+            return rows, is_replaced | is_touched
         marked = touched.select("window_start").distinct().withColumn(_TOUCHED, F.lit(True))
-        return rows.join(F.broadcast(marked), "window_start", "left"), goes | F.col(_TOUCHED).isNotNull()
+        return rows.join(F.broadcast(marked), "window_start", "left"), is_replaced | F.col(_TOUCHED).isNotNull()
 
-    def _carried_over(self, left: DataFrame) -> list[dict[str, Any]]:
-        """Rows of removed files that stay, as new files.
+    def _carried_over(self, remaining: DataFrame) -> list[dict[str, Any]]:
+        """Write the remaining rows of removed files into new files, and return their `add` actions.
 
-        Several processes may publish one run: each carries over into a folder of its own, and one of these is taken up.
+        Several processes may publish one run. Each writes into a separate folder, and one commit succeeds.
         """
         folder = f"{self._run_id}-carried-{self._transaction.read_version}-{uuid4().hex[:8]}"
         target = self._lake.staged(self._table, folder)
-        looked_up = staging.looked_up(self._table, left.columns)
+        statistics = staging.statistics_option(self._table, remaining.columns)
         try:
-            left.write.format("delta").mode("append").option(*looked_up).save(target)
+            remaining.write.format("delta").mode("append").option(*statistics).save(target)
         except Exception:
             with suppress(Exception):
                 files.remove(self._spark, target)
@@ -278,27 +298,27 @@ class _Publishing:
         return _relative(delta_log.live_files(delta_log.actions(self._spark, target)), staged_folder(folder))
 
 
-def _begins(table: str, rows: DataFrame) -> Column:
-    """By what a row is replaced: its window; its event time where it has none, which no interval cuts off.
+def _replaced_by(table: str, rows: DataFrame) -> Column:
+    """Return the time that decides whether an interval replaces a row: the start of its window, or its event time.
 
-    That is a late event between two windows, and whatever a join by interval gives.
+    The event time is for rows without a window: late events between two windows, and the rows of an interval join.
     """
-    return F.coalesce(*map(F.col, _begin_columns(table, rows)))
+    return F.coalesce(*map(F.col, _time_columns(table, rows)))
 
 
-def _begin_columns(table: str, rows: DataFrame) -> list[str]:
+def _time_columns(table: str, rows: DataFrame) -> list[str]:
     if "window_start" not in rows.columns:
         return ["event_time"]
     return ["window_start", "event_time"] if table == "late_events" else ["window_start"]
 
 
 def _file_name(file: Any) -> str:
-    """As Spark names a file of the log to its rows."""
+    """Return the name of a file of the log as in Spark's `_metadata.file_name`."""
     return unquote(file.path()).rsplit("/", 1)[-1]
 
 
 def _relative(added: list[dict[str, Any]], folder: str) -> list[dict[str, Any]]:
-    """Added files as seen from the published table."""
+    """Return `add` actions with paths relative to the published table."""
     return [{"add": {**entry, "path": f"{folder}/{entry['path']}", "dataChange": True}} for entry in added]
 
 

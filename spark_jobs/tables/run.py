@@ -1,7 +1,7 @@
-"""A run as its steps tell it, and what it has come to: the ledger's meaning, without the table that it is kept in.
+"""A run with its steps, and the state that follows from them. The module `ledger` stores runs in a table.
 
-The row of the step `publish` makes a run visible as a whole. Versions only grow, so that of the table which every run
-publishes into tells which of two came later, whatever clocks say.
+The row of the step `publish` makes all results of a run visible. Versions only grow. Every run publishes into one of
+the tables, so its versions order the runs, independent of clocks.
 """
 
 from __future__ import annotations
@@ -11,36 +11,37 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from spark_jobs.job_protocol import RunState, StepName, StepState
 from spark_jobs.tables.lake import GATE_TABLE
 
-#: Kinds of runs: over everything, over what arrived before a moment, over a part of time.
+#: Kinds of runs: over all rows, over the rows that arrived before a time, over a part of time.
 FULL, ARRIVALS, BACKFILL = "full", "arrivals", "backfill"
-#: The kind of a run over a part of time that takes the rows which had come too late for its windows.
-REPAIR = "repair"
+#: The kind of a run over a part of time that includes the rows that were too late for its windows.
+REPAIR = StepName.REPAIR.value
 PARTS = (BACKFILL, REPAIR)
-#: The kind of a run that gives back what an earlier one had published; its versions of sources are those of tables.
-ROLLBACK = "rollback"
+#: The kind of a run that restores the tables of an earlier run. Its source versions are versions of these tables.
+ROLLBACK = StepName.ROLLBACK.value
 
-#: The step of a person who takes a run although checks of it have failed.
-ACCEPT = "accept"
-#: Steps that are not a run's own: its tables hold the same rows in other files; the files that only it has are removed.
+#: The step in which a person accepts a run with failed checks.
+ACCEPT = StepName.ACCEPT.value
+#: Steps of maintenance: the tables of a run get other files with the same rows, or files of the run are removed.
 MAINTAIN, DISCARD = "maintain", "discard"
 
-# What a run has come to when its last row is this step in this state.
-_STATES = {
-    ("plan", "done"): "planned",
-    ("replay", "done"): "staged",
-    ("audit", "done"): "audited",
-    ("audit", "blocked"): "blocked",
-    (ACCEPT, "done"): "accepted",
-    ("publish", "done"): "published",
-    (DISCARD, "done"): "discarded",
+# The state of a run, by its last step and the state of this step.
+_STATES: Mapping[tuple[str, str], RunState] = {
+    (StepName.PLAN, StepState.DONE): RunState.PLANNED,
+    (StepName.REPLAY, StepState.DONE): RunState.STAGED,
+    (StepName.AUDIT, StepState.DONE): RunState.AUDITED,
+    (StepName.AUDIT, StepState.BLOCKED): RunState.BLOCKED,
+    (ACCEPT, StepState.DONE): RunState.ACCEPTED,
+    (StepName.PUBLISH, StepState.DONE): RunState.PUBLISHED,
+    (DISCARD, StepState.DONE): RunState.DISCARDED,
 }
 
 
 @dataclass(frozen=True)
 class Step:
-    """One row of the ledger: a step that has ended. `state` is done, blocked or failed; `note` is a person's word."""
+    """One row of the ledger: a finished step. `state` is done, blocked or failed. A person may add a `note`."""
 
     step: str
     state: str
@@ -54,11 +55,13 @@ class Step:
 
 @dataclass(frozen=True)
 class Run:
-    """A run as the ledger tells it; `steps` oldest first.
+    """A run in the ledger.
 
-    `source_versions` are those of several sources by name, which the step `plan` has entered as its versions, and
-    `source_version` that of the first; empty where there is one source. `arrived_to` is set where only what arrived
-    before then is read, `arrived_from` where the run goes on from one that had read what arrived before that.
+    - `steps`: its finished steps, oldest first;
+    - `source_version`: the version of the source, or of the first of several sources;
+    - `source_versions`: the versions of several sources by name, from the step `plan`. Empty for one source;
+    - `arrived_to`: the run reads only rows that arrived before this time. None: all rows;
+    - `arrived_from`: the run continues a run that read the rows before this time. None: it starts at the first row.
     """
 
     run_id: str
@@ -74,102 +77,102 @@ class Run:
     arrived_to: datetime | None = None
 
     @property
-    def state(self) -> str:
-        """planned, staged, audited, blocked, accepted, published or failed; what came last.
-
-        A published run stays published.
-        """
+    def state(self) -> RunState:
+        """The state by the last step except the report. A published run stays published."""
         if self.versions:
-            return "published"
-        ended = [s for s in self.steps if s.step != "report"]
-        return _STATES.get((ended[-1].step, ended[-1].state), "failed") if ended else "planned"
+            return RunState.PUBLISHED
+        ended = [s for s in self.steps if s.step != StepName.REPORT]
+        return _STATES.get((ended[-1].step, ended[-1].state), RunState.FAILED) if ended else RunState.PLANNED
 
     @property
     def pinned(self) -> Mapping[str, int]:
-        """The versions that the run reads, as `source.events` takes them."""
+        """The source versions that the run reads, for `source.events`."""
         return self.source_versions or {"": self.source_version}
 
     @property
     def counts(self) -> dict[str, int]:
-        """All counts that its steps reported."""
+        """All counts that the steps reported."""
         return {name: n for s in self.steps for name, n in s.counts.items()}
 
     @property
-    def named(self) -> tuple[Step, ...]:
-        """The steps that name a version of every table, all with the same rows; the newest versions last."""
-        found = (s for s in self.steps if s.step in ("publish", MAINTAIN) and s.state == "done")
-        # Versions only grow, whichever process entered which of them when.
-        return tuple(sorted(found, key=lambda step: sum(step.versions.values())))
+    def version_steps(self) -> tuple[Step, ...]:
+        """The steps with a version of every table, the newest versions last. All versions have the same rows."""
+        steps = (s for s in self.steps if s.step in (StepName.PUBLISH, MAINTAIN) and s.state == StepState.DONE)
+        # Versions only grow, independent of the order in which processes recorded them.
+        return tuple(sorted(steps, key=lambda step: sum(step.versions.values())))
 
     @property
     def versions(self) -> dict[str, int]:
-        """The newest version of every table with what the run has published; empty if it was not published."""
-        return dict(self.named[-1].versions) if self.named else {}
+        """The newest version of every table with the results of the run; empty if it was not published."""
+        return dict(self.version_steps[-1].versions) if self.version_steps else {}
 
     @property
     def discarded(self) -> bool:
-        """Whether maintenance has removed what the run had staged or published."""
-        ended = [s.step for s in self.steps if s.step != "report"]
+        """True if maintenance has removed the files of the run."""
+        ended = [s.step for s in self.steps if s.step != StepName.REPORT]
         return bool(ended) and ended[-1] == DISCARD
 
     @property
     def error(self) -> str | None:
-        """Why the last step failed or was blocked."""
-        return self._own[-1].error if self._own else None
+        """The error of the last step, if it failed or was blocked."""
+        return self._own_steps[-1].error if self._own_steps else None
 
     @property
     def accepted(self) -> str | None:
-        """Who has taken the run although checks of it have failed, and why; None if nobody had to, or has."""
-        step = self.done(ACCEPT)
+        """The note of the person who accepted the run with failed checks; None if nobody did."""
+        step = self.finished_step(ACCEPT)
         return None if step is None else step.note or ""
 
     @property
     def started_at(self) -> datetime | None:
-        """When its first step began."""
+        """The time at which the first step began."""
         return min((s.started_at for s in self.steps), default=None)
 
     @property
     def finished_at(self) -> datetime | None:
-        """When its last own step ended."""
-        return max((s.finished_at for s in self._own), default=None)
+        """The time at which the last step ended, without steps of maintenance."""
+        return max((s.finished_at for s in self._own_steps), default=None)
 
     @property
-    def _own(self) -> list[Step]:
-        """Its steps, without what maintenance has done to it since."""
+    def _own_steps(self) -> list[Step]:
+        """The steps without those of maintenance."""
         return [s for s in self.steps if s.step not in (MAINTAIN, DISCARD)]
 
     def after(self, step: Step) -> Run:
-        """The run when this step has ended too."""
+        """Return the run with one more finished step."""
         return replace(self, steps=(*self.steps, step))
 
-    def done(self, step: str) -> Step | None:
-        """The step, if it has been done; of a run that was discarded unpublished, if it has been done since."""
-        for one in reversed(self.steps):
-            if one.step == step and one.state == "done":
-                return one
-            if one.step == DISCARD and not self.versions:
+    def finished_step(self, name: str) -> Step | None:
+        """Return the last step of this name that is done; None without one.
+
+        For an unpublished run that was discarded, only steps after that count.
+        """
+        for step in reversed(self.steps):
+            if step.step == name and step.state == StepState.DONE:
+                return step
+            if step.step == DISCARD and not self.versions:
                 return None
         return None
 
 
 def runs_of(rows: Iterable[Mapping[str, Any]]) -> list[Run]:
-    """The runs that rows of the table `runs` tell of, in the order in which they were last worked on.
+    """Return the runs from rows of the table `runs`, ordered by when they were published or else last worked on.
 
-    A row is a step, with datetimes that are aware; a column that it lacks is null.
+    A row is a step. Its datetimes are aware. A missing column counts as null.
     """
     steps: dict[str, list[Mapping[str, Any]]] = {}
     for row in sorted(rows, key=lambda r: (r["finished_at"], r["step"])):
         steps.setdefault(row["run_id"], []).append(row)
-    return sorted((_run(told) for told in steps.values()), key=_published_at)
+    return sorted((_run(run_rows) for run_rows in steps.values()), key=_published_at)
 
 
-def in_order(known: Iterable[Run]) -> list[Run]:
-    """Those of the runs that have been published, in the order in which they were."""
-    return sorted((run for run in known if run.versions), key=lambda run: run.versions[GATE_TABLE])
+def in_order(runs: Iterable[Run]) -> list[Run]:
+    """Return the published runs, in the order of their publishing."""
+    return sorted((run for run in runs if run.versions), key=lambda run: run.versions[GATE_TABLE])
 
 
 def _published_at(run: Run) -> datetime:
-    published = run.done("publish")
+    published = run.finished_step(StepName.PUBLISH)
     moment = published.finished_at if published else run.finished_at
     return moment or datetime.min.replace(tzinfo=UTC)
 
@@ -177,7 +180,7 @@ def _published_at(run: Run) -> datetime:
 def _run(rows: Sequence[Mapping[str, Any]]) -> Run:
     last = rows[-1]
     planned: Mapping[str, int] = next(
-        (r["versions"] for r in reversed(rows) if r["step"] == "plan" and r["versions"]), {}
+        (r["versions"] for r in reversed(rows) if r["step"] == StepName.PLAN and r["versions"]), {}
     )
     return Run(
         run_id=last["run_id"],

@@ -1,14 +1,14 @@
-"""The staging area of a run: what it would publish, as Delta tables that anyone can look at and no reader sees.
+"""The staging area of a run: the rows that it would publish, as Delta tables that no reader of published tables sees.
 
-Each part of a staged table is written once: a part that an earlier attempt has committed is left as it is, so the same
-command finishes what a killed one began.
+Each part of a staged table is written once. A part that an earlier attempt has committed is not written again. So the
+same command finishes the work of a killed process.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -19,26 +19,19 @@ from spark_jobs.pipeline import published_tables
 from spark_jobs.tables import delta_log, files
 from spark_jobs.tables.lake import Lake, behind_folder
 
-#: Computes rows once for a run and reads them from storage from then on, by the name that is given.
-Keep = Callable[[DataFrame, str], DataFrame]
-#: Adds rows to a staged table, as the part of that name.
-Stage = Callable[[DataFrame, str, str], None]
-#: Reads a part of a staged table, by the names of both.
-Part = Callable[[str, str], DataFrame]
-
 # Columns of this prefix serve the run itself: they are staged, and no published table has them.
 WORKING_PREFIX = "__tm_"
 
-# The last word of the names of parts of `panes` that hold retractions and no panes.
+# The suffix of the names of parts of `panes` that contain only retractions.
 RETRACTIONS = "retractions"
 
 _STAGED = tuple(table.name for table in published_tables.ALL if table.statistics)
 
 
 def stage(rows: DataFrame, lake: Lake, run_id: str, table: str, part: str, *, folder: str | None = None) -> None:
-    """Add `rows` (contract columns without `run_id`) to what the run stages for `table`, unless `part` is there.
+    """Add `rows` (contract columns without `run_id`) to the run's staged `table`, unless `part` is already staged.
 
-    They go into the run's own folder, or into `folder`, which is published otherwise.
+    The folder is the run's, or `folder` for rows that are published in another way.
     """
     (
         rows.withColumn("run_id", F.lit(run_id))
@@ -46,46 +39,47 @@ def stage(rows: DataFrame, lake: Lake, run_id: str, table: str, part: str, *, fo
         .mode("append")
         .option("txnAppId", part)
         .option("txnVersion", 0)
-        .option(*looked_up(table, (*rows.columns, "run_id")))
+        .option(*statistics_option(table, (*rows.columns, "run_id")))
         .save(lake.staged(table, folder or run_id))
     )
 
 
-def begin(rows: DataFrame, lake: Lake, run_id: str, table: str) -> None:
-    """Make the staged table for `rows`, unless it is there: of several processes that make it at once only one can.
+def create_staged_table(rows: DataFrame, lake: Lake, run_id: str, table: str) -> None:
+    """Create the staged table for `rows`, unless it exists.
 
-    A process that finds it there has nothing to compute again when another is quicker to add its first rows.
+    Only one of several processes can create a table. With an existing table, a process does not have to compute its
+    rows again because another process created the table first.
     """
     if not delta_log.exists(rows.sparkSession, lake.staged(table, run_id)):
-        delta_log.tried_again(lambda: stage(rows.limit(0), lake, run_id, table, "begin"))
+        delta_log.retry_on_conflict(lambda: stage(rows.limit(0), lake, run_id, table, "begin"))
 
 
-def looked_up(table: str, columns: Collection[str]) -> tuple[str, str]:
-    """The option of a new `table`, and its value: the columns whose minima and maxima Delta keeps."""
+def statistics_option(table: str, columns: Collection[str]) -> tuple[str, str]:
+    """Return the Delta option and its value for a new `table`: the columns with minimum and maximum statistics."""
     names = published_tables.BY_NAME[table].statistics
     return "delta.dataSkippingStatsColumns", ",".join(name for name in names if name in columns)
 
 
-def staged(spark: SparkSession, lake: Lake, run_id: str, table: str) -> DataFrame:
-    """The rows that the run would publish into `table`, read as in `part`."""
+def read_staged(spark: SparkSession, lake: Lake, run_id: str, table: str) -> DataFrame:
+    """Return the rows that the run would publish into `table`, read as in `read_part`."""
     home = lake.staged(table, run_id)
-    # Looked up anew, for other processes may have staged since Spark read the log.
+    # This updates the log: other processes may have staged rows since Spark read it.
     if delta_log.version(spark, home) is None:
-        return spark.read.format("delta").load(home)  # says best what is missing
+        return spark.read.format("delta").load(home)  # Spark's error names the missing path.
     rows = _read(spark, home, delta_log.live_files(delta_log.actions(spark, home)))
     return rows.select(*published_columns(rows.columns))
 
 
-def part(spark: SparkSession, lake: Lake, run_id: str, table: str, name: str) -> DataFrame:
-    """The rows that the run has staged for `table` as the part `name`, also their columns that are not published.
+def read_part(spark: SparkSession, lake: Lake, run_id: str, table: str, name: str) -> DataFrame:
+    """Return the rows that the run has staged for `table` as the part `name`, with the columns for the run itself.
 
-    Read from its files, as the log names them: Delta would take several jobs to know the table after every commit.
-    Raises LookupError for a part that has not been staged.
+    Spark reads the files that the log names: Delta would need several jobs to load the table after each commit. Raises
+    LookupError for a part that is not staged.
     """
     home = lake.staged(table, run_id)
     commit = next((c for c in delta_log.commits(spark, home) if _is_part(c, name)), None)
     if commit is None:
-        raise LookupError(f"{home}: asked for the part {name}, which no commit has added")
+        raise LookupError(f"{home}: the part {name} is not staged")
     return _read(spark, home, [action["add"] for action in commit if "add" in action])
 
 
@@ -99,39 +93,39 @@ def _is_part(commit: list[dict[str, Any]], name: str) -> bool:
     return any(action["txn"]["appId"] == name for action in commit if "txn" in action)
 
 
-def tidy(spark: SparkSession, lake: Lake, run_id: str) -> None:
-    """Delete what a failed attempt has written of parts that it has not staged: room that the next one may need."""
+def delete_unstaged_files(spark: SparkSession, lake: Lake, run_id: str) -> None:
+    """Delete the files of a failed attempt that no commit has staged: the next attempt may need the space."""
     for table in _STAGED:
         for folder in (run_id, behind_folder(run_id)):
             home = lake.staged(table, folder)
-            found = [file.path for file in files.below(spark, home)]
-            if not found:
+            paths = [file.path for file in files.files_below(spark, home)]
+            if not paths:
                 continue
-            kept = {unquote(file["path"]) for file in delta_log.live_files(delta_log.actions(spark, home))}
-            files.delete(spark, [f"{home}/{path}" for path in found if path not in kept and not _is_logged(path)])
+            live = {unquote(file["path"]) for file in delta_log.live_files(delta_log.actions(spark, home))}
+            files.delete(spark, [f"{home}/{path}" for path in paths if path not in live and not _is_logged(path)])
 
 
 def _is_logged(path: str) -> bool:
-    """Whether a file of a staged table is part of its log, and no commit that has failed."""
+    """Return whether a file belongs to the log of a staged table. The file of a failed commit ends with `.tmp`."""
     return path.startswith("_delta_log/") and not path.endswith(".tmp")
 
 
 def row_count(spark: SparkSession, lake: Lake, run_id: str, table: str) -> int:
-    """How many rows the run has staged for `table`, from what Delta wrote down of its files."""
-    return sum(told["numRecords"] for told in _statistics(spark, lake, run_id, table))
+    """Return how many rows the run has staged for `table`, from Delta's statistics."""
+    return sum(file["numRecords"] for file in _statistics(spark, lake, run_id, table))
 
 
 def panes_by_timing(spark: SparkSession, lake: Lake, run_id: str) -> Counter[str]:
-    """How many panes of each timing the run has staged, as in `row_count`: a file of panes holds one timing.
+    """Return how many panes of each timing the run has staged, from Delta's statistics.
 
-    Retractions are counted as "retractions".
+    A file of panes has panes of one timing. Retractions are counted as "retractions".
     """
     counts: Counter[str] = Counter()
     for commit in delta_log.commits(spark, lake.staged("panes", run_id)):
         retracts = any(action["txn"]["appId"].endswith(RETRACTIONS) for action in commit if "txn" in action)
-        for told in (json.loads(action["add"]["stats"]) for action in commit if "add" in action):
-            if told["numRecords"]:
-                counts[RETRACTIONS if retracts else told["minValues"]["timing"]] += told["numRecords"]
+        for stats in (json.loads(action["add"]["stats"]) for action in commit if "add" in action):
+            if stats["numRecords"]:
+                counts[RETRACTIONS if retracts else stats["minValues"]["timing"]] += stats["numRecords"]
     return counts
 
 
@@ -141,17 +135,22 @@ def _statistics(spark: SparkSession, lake: Lake, run_id: str, table: str) -> lis
 
 
 def published_columns(names: list[str]) -> list[str]:
-    """Those of a staged table's columns that are published."""
+    """Return the names of the columns of a staged table that are published."""
     return [name for name in names if not name.startswith(WORKING_PREFIX)]
 
 
-def found(spark: SparkSession, lake: Lake, run_id: str, name: str) -> DataFrame:
-    """What the run has kept under `name`."""
+def read_work(spark: SparkSession, lake: Lake, run_id: str, name: str) -> DataFrame:
+    """Return the rows that the run has stored under `name`."""
     return spark.read.parquet(lake.work(run_id, name))
 
 
-def kept(rows: DataFrame, lake: Lake, run_id: str, name: str, *, reader: SparkSession | None = None) -> DataFrame:
-    """`rows`, computed once for the run and read from storage from then on, by `reader` if it is another session."""
+def write_work_once(
+    rows: DataFrame, lake: Lake, run_id: str, name: str, *, reader: SparkSession | None = None
+) -> DataFrame:
+    """Store `rows` under `name`, unless the run has done so, and return them as read from storage.
+
+    `reader` is the session that reads them, by default the session of `rows`.
+    """
     path = lake.work(run_id, name)
     spark = reader or rows.sparkSession
     if not files.exists(spark, f"{path}/_SUCCESS"):

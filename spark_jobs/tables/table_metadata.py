@@ -1,4 +1,4 @@
-"""What describes a published table: the action of Delta's log with its schema and settings."""
+"""The `metaData` action of a published table in Delta's log: its schema and its retention settings."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ from typing import Any
 
 from spark_jobs.tables.staging import published_columns
 
-#: Delta forgets versions and their files by time, but the ledger names them for as long as maintenance keeps them.
-LASTING = {
+#: Settings that stop Delta from deleting versions by age: the ledger refers to them until maintenance removes them.
+RETENTION_SETTINGS = {
     "delta.enableExpiredLogCleanup": "false",
     "delta.logRetentionDuration": "interval 36500 days",
     "delta.deletedFileRetentionDuration": "interval 36500 days",
 }
 
 
-def of_staged(action: dict[str, Any]) -> dict[str, Any]:
-    """A staged table's action without its working columns: Delta reads by the schema and passes them over.
+def published_action(action: dict[str, Any]) -> dict[str, Any]:
+    """Return a staged table's action for the published table: without working columns, with retention settings.
 
-    Actions that describe no table stay as they are.
+    Delta reads files by the schema, so readers do not see the working columns. Other actions stay unchanged.
     """
     if "metaData" not in action:
         return action
     metadata = action["metaData"]
     schema = json.loads(metadata["schemaString"])
     schema["fields"] = [f for f in schema["fields"] if published_columns([f["name"]])]
-    return lasting({"metaData": {**metadata, "schemaString": json.dumps(schema)}})
+    return with_retention_settings({"metaData": {**metadata, "schemaString": json.dumps(schema)}})
 
 
-def lasting(action: dict[str, Any]) -> dict[str, Any]:
-    """The table's action with `LASTING` among its settings."""
+def with_retention_settings(action: dict[str, Any]) -> dict[str, Any]:
+    """Return a `metaData` action with the retention settings."""
     metadata = action["metaData"]
-    return {"metaData": {**metadata, "configuration": {**metadata.get("configuration", {}), **LASTING}}}
+    return {"metaData": {**metadata, "configuration": {**metadata.get("configuration", {}), **RETENTION_SETTINGS}}}
 
 
-def lasts(action: dict[str, Any]) -> bool:
-    """Whether a table that is described so has `LASTING` among its settings."""
+def has_retention_settings(action: dict[str, Any]) -> bool:
+    """Return whether a `metaData` action has the retention settings."""
     settings: dict[str, str] = action["metaData"].get("configuration", {})
-    return LASTING.items() <= settings.items()
+    return RETENTION_SETTINGS.items() <= settings.items()

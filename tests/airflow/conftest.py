@@ -1,4 +1,4 @@
-"""What Airflow's tests share: a home of their own for the Airflow in this process, clones, and jobs that are played."""
+"""What Airflow's tests share: a separate home for the Airflow in this process, clones, and jobs that are played."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _clone(tmp_path: Path) -> Clone:
 
 @pytest.fixture(name="job")
 def _job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
-    """Makes a script that ends as it is told, and a spark-submit to run it."""
+    """Makes a script that ends as the test wants, and a spark-submit to run it."""
     folder = tmp_path / "bin"
     folder.mkdir()
     submit = folder / "spark-submit"
@@ -60,10 +60,12 @@ def _job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     monkeypatch.setattr(spark_job, "spark_conf", lambda: {"spark.sql.session.timeZone": "UTC"})
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", '{"conn_type": "spark", "host": "local[1]"}')
 
-    def make(code: int, said: Mapping[str, Any] | str | None, then: str = "") -> str:
-        result = said if isinstance(said, str) else json.dumps(said) if said else ""
+    def make(code: int, result_of_job: Mapping[str, Any] | str | None, then: str = "") -> str:
+        text_of_result = (
+            result_of_job if isinstance(result_of_job, str) else json.dumps(result_of_job) if result_of_job else ""
+        )
         script = tmp_path / "job.py"
-        text = _JOB.format(arguments=str(tmp_path / "arguments.json"), result=result, then=then, code=code)
+        text = _JOB.format(arguments=str(tmp_path / "arguments.json"), result=text_of_result, then=then, code=code)
         script.write_text(text, encoding="utf-8")
         return str(script)
 
@@ -72,12 +74,12 @@ def _job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
 
 @pytest.fixture(name="arguments")
 def _arguments(tmp_path: Path) -> Callable[[], list[str]]:
-    """What the script was given, but for the result file."""
+    """Return the arguments of the script, but for the result file."""
 
     def read() -> list[str]:
-        given: list[str] = json.loads((tmp_path / "arguments.json").read_text(encoding="utf-8"))
-        assert given[-2] == "--result"
-        return given[:-2]
+        arguments: list[str] = json.loads((tmp_path / "arguments.json").read_text(encoding="utf-8"))
+        assert arguments[-2] == "--result"
+        return arguments[:-2]
 
     return read
 

@@ -121,12 +121,14 @@ def _dag_run(server: FastAPI) -> Iterator[Enter]:
     from airflow.models.taskinstance import TaskInstance
     from airflow.models.xcom import XComModel
     from airflow.utils.session import create_session
+    from airflow.utils.state import DagRunState
     from sqlalchemy import delete, insert
 
     def enter(dag: str, name: str, pushed: dict[tuple[str, str], Any], state: str = "success") -> None:
         at = datetime.now(UTC)
         with create_session() as session:
-            run = DagRun(dag_id=dag, run_id=name, run_type="manual", state=state, run_after=at, start_date=at)
+            run_state = DagRunState(state)
+            run = DagRun(dag_id=dag, run_id=name, run_type="manual", state=run_state, run_after=at, start_date=at)
             session.add(run)
             session.flush()
             for task in {task for task, _ in pushed}:

@@ -1,4 +1,4 @@
-"""Tasks outside of Airflow's runner, whose job is a script: what they return, push to others and tell of assets."""
+"""Tasks outside of Airflow's runner, whose job is a script: what they return, push to others and add to assets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 from airflow.sdk import Asset, AssetAlias
 
 from tidemark_airflow.jobs.assets import PUBLISHED
-from tidemark_airflow.tasks.spark_job import PublishOperator, SparkJobOperator, StepOperator
+from tidemark_airflow.tasks.run_steps import PublishOperator, StepOperator
+from tidemark_airflow.tasks.spark_job import SparkJobOperator
 
 RUN = "r0123456789abcde"
 RESULT = {
@@ -25,22 +26,22 @@ RESULT = {
     "seconds": 1.5,
 }
 REQUEST = {"pipeline_file": "/p/sales.yaml", "start": None, "end": None, "overrides": {"windows.size": "2 hours"}}
-PLAN = {"run_id": RUN, "request": REQUEST, "counts": {}, "versions": {}, "report": None}
+PLAN = {**RESULT, "step": "plan", "message": f"run {RUN}", "counts": {}, "request": REQUEST}
 STALE = {**RESULT, "state": "stale", "error": "plan again", "message": "plan again"}
 
 
 class Task:
     """The task instance that a task pushes its results to and pulls the plan from."""
 
-    def __init__(self, plan: Mapping[str, Any], **said: Mapping[str, Any]) -> None:
+    def __init__(self, plan: Mapping[str, Any], **returned: Mapping[str, Any]) -> None:
         self.pushed: dict[str, Any] = {}
-        self._said = {"plan": plan, **said}
+        self._returned = {"plan": plan, **returned}
 
     def xcom_push(self, key: str, value: Any) -> None:
         self.pushed[key] = value
 
     def xcom_pull(self, *, task_ids: str, key: str = "return_value") -> Mapping[str, Any] | None:
-        return self._said.get(task_ids if key == "return_value" else f"{task_ids}_{key}")
+        return self._returned.get(task_ids if key == "return_value" else f"{task_ids}_{key}")
 
 
 def run(operator: SparkJobOperator, plan: Mapping[str, Any] = PLAN) -> tuple[Any, Task]:
@@ -54,23 +55,23 @@ def replay(application: str) -> StepOperator:
 
 
 class Events(dict[Any, Any]):
-    """Takes the events that a task tells of its outlets."""
+    """Takes the events that a task adds to its outlets."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.told: list[tuple[str, Any]] = []
+        self.added: list[tuple[str, Any]] = []
 
     def __missing__(self, outlet: AssetAlias) -> Events:
         assert outlet == PUBLISHED
         return self
 
     def add(self, asset: Asset, extra: Any) -> None:
-        self.told.append((asset.uri, extra))
+        self.added.append((asset.uri, extra))
 
 
-def published(plan: Mapping[str, Any], application: str, **said: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """What publishing tells of assets, behind a plan and what the steps between have said."""
+def published(plan: Mapping[str, Any], application: str, **returned: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return the events that publishing adds to assets, behind a plan and the results of the steps between."""
     events = Events()
-    context: Any = {"ti": Task(plan, **said), "outlet_events": events}
+    context: Any = {"ti": Task(plan, **returned), "outlet_events": events}
     PublishOperator(application=application).execute(context)
-    return events.told
+    return events.added

@@ -1,4 +1,4 @@
-"""Who is told of failures: once a task has failed for good, and of checks that do not fail their task."""
+"""Alerts: called once a task has failed for good, and for failed checks that do not fail their task."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ class Audit:
 
     task_id = "audit"
 
-    def __init__(self, said: dict[str, Any] | None) -> None:
-        self._said = said
+    def __init__(self, returned: dict[str, Any] | None) -> None:
+        self._returned = returned
 
     def xcom_pull(self, *, task_ids: str) -> dict[str, Any] | None:
         assert task_ids == "audit"
-        return self._said
+        return self._returned
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("returned", "called"),
     [
         ({"state": "done", "counts": {"checks_passed": 40, "checks_failed": 0}}, False),
         ({"state": "done", "counts": {"checks_passed": 39, "checks_failed": 1}}, True),
@@ -37,22 +37,25 @@ class Audit:
         (None, False),
     ],
 )
-def test_checks_that_fail_where_the_run_goes_on_are_told(said: dict[str, Any] | None, told: bool) -> None:
-    found: list[Any] = []
-    (callback,) = of_checks([found.append])["on_success_callback"]
-    context = {"ti": Audit(said)}
+def test_an_alert_is_called_for_checks_that_fail_where_the_run_goes_on(
+    returned: dict[str, Any] | None, called: bool
+) -> None:
+    contexts: list[Any] = []
+    (callback,) = of_checks([contexts.append])["on_success_callback"]
+    context = {"ti": Audit(returned)}
     callback(context)
-    assert found == [context] * told
+    assert contexts == [context] * called
 
 
-def test_every_task_tells_that_it_has_failed(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_task_calls_the_alerts_when_it_has_failed(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDEMARK_LAKE", str(clone.lake))
     pipeline = load(clone.add("sales", more="repair: {max_too_late_rows: 3}\n"))
-    found: list[Any] = []
-    alerts = [found.append]
+    contexts: list[Any] = []
+    alerts = [contexts.append]
     of_all = [make(clone.root / "dags/pipelines", alerts=alerts) for make in (backfill_dag, accept_dag)]
     for dag in (pipeline_dag(pipeline, alerts=alerts), repair_dag(pipeline, alerts=alerts), *of_all):
         assert dag is not None
-        assert all(list(task.on_failure_callback) == alerts for task in dag.tasks)
+        tasks: list[Any] = dag.tasks
+        assert all(list(task.on_failure_callback) == alerts for task in tasks)
     silent = pipeline_dag(pipeline)
     assert not any(task.on_failure_callback or task.on_success_callback for task in silent.tasks)

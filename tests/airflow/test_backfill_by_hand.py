@@ -149,7 +149,7 @@ def test_after_a_no_nothing_is_published(airflow: Whole, spark: SparkSession, la
     assert published(spark, lake) == before
     staged = ledger.find(spark, lake, airflow.said(BACKFILL, run, "plan")["run_id"])
     assert staged is not None
-    assert staged.done("audit") is not None
+    assert staged.finished_step("audit") is not None
 
 
 def test_a_cancelled_run_leaves_no_spark_and_is_finished_after_clearing(

@@ -1,4 +1,4 @@
-"""The form of a backfill: what its fields take, and what the first task says of a form that cannot be."""
+"""The form of a backfill: what its fields take, and the errors of the first task for a form that cannot be."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _pipelines(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> dict[str, Pipel
 
 
 def filled(pipelines: dict[str, Pipeline], **fields: Any) -> dict[str, Any]:
-    """A form as it is before anyone touches it, but for these fields."""
+    """Return a form as it is before anyone touches it, but for these fields."""
     return {**{name: param.value for name, param in form(pipelines).items()}, **fields}
 
 
@@ -70,23 +70,23 @@ def test_only_what_must_be_filled_is_marked_so(pipelines: dict[str, Pipeline]) -
     assert marked == ["pipeline", "slices"]
 
 
-def test_a_refusal_says_what_the_field_takes(pipelines: dict[str, Pipeline]) -> None:
-    for field, taken in (("allowed_lateness", "2 hours"), ("emit", "per_event"), ("to", "End of the last window")):
-        with pytest.raises(ParamValidationError, match=taken):
+def test_a_refusal_contains_what_the_field_takes(pipelines: dict[str, Pipeline]) -> None:
+    for field, text in (("allowed_lateness", "2 hours"), ("emit", "per_event"), ("to", "End of the last window")):
+        with pytest.raises(ParamValidationError, match=text):
             form(pipelines)[field].resolve("soon")
 
 
-def test_an_untouched_form_is_the_whole_of_a_pipeline_as_its_file_says(pipelines: dict[str, Pipeline]) -> None:
+def test_an_untouched_form_is_the_whole_of_a_pipeline_as_in_its_file(pipelines: dict[str, Pipeline]) -> None:
     request = request_of(filled(pipelines), pipelines)
     assert request == {"pipeline_file": pipelines["sales"].path, "start": None, "end": None, "overrides": {}}
 
 
-def test_restating_is_asked_for_only_where_the_form_says_so(pipelines: dict[str, Pipeline]) -> None:
+def test_restating_is_requested_only_by_its_field(pipelines: dict[str, Pipeline]) -> None:
     assert request_of(filled(pipelines, restate=True), pipelines)["restate"] is True
     assert "restate" not in request_of(filled(pipelines, restate=False), pipelines)
 
 
-def test_how_a_run_is_done_is_asked_for_only_where_the_form_says_so(pipelines: dict[str, Pipeline]) -> None:
+def test_how_a_run_is_done_is_requested_only_by_its_fields(pipelines: dict[str, Pipeline]) -> None:
     request = request_of(filled(pipelines, dry_run=True, approve=True, slices=4), pipelines)
     assert (request["dry_run"], request["approve"], request["slices"]) == (True, True, 4)
     assert "apart" not in request
@@ -126,9 +126,9 @@ def test_a_filled_form_becomes_utc_times_and_overrides_of_the_file(pipelines: di
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
-        ({"pipeline": "departures"}, "pipeline: asked for 'departures'; there are: sales, visits"),
+        ({"pipeline": "departures"}, "pipeline: there is no 'departures'; there are: sales, visits"),
         ({"from": "2013-02-30"}, "from: found '2013-02-30', expected a time such as 2013-07-01"),
         ({"from": "2013-07-02", "to": "2013-07-02"}, "holds no window"),
         ({"out_of_orderness": "6 fortnights"}, "override 'watermark.out_of_orderness': found '6 fortnights'"),
@@ -140,15 +140,15 @@ def test_a_filled_form_becomes_utc_times_and_overrides_of_the_file(pipelines: di
         ),
     ],
 )
-def test_the_first_task_says_what_is_wrong_with_a_form(
-    pipelines: dict[str, Pipeline], fields: dict[str, Any], said: str
+def test_the_first_task_refuses_a_form_with_what_is_wrong(
+    pipelines: dict[str, Pipeline], fields: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(FormError) as refused:
         request_of(filled(pipelines, **fields), pipelines)
-    assert said in str(refused.value)
+    assert message in str(refused.value)
 
 
-def test_everything_that_is_wrong_is_said_at_once(pipelines: dict[str, Pipeline]) -> None:
+def test_everything_that_is_wrong_is_in_one_error(pipelines: dict[str, Pipeline]) -> None:
     with pytest.raises(FormError) as refused:
         request_of(filled(pipelines, to="2013-13-01", allowed_lateness="3 parsecs"), pipelines)
     assert "to: found" in str(refused.value)

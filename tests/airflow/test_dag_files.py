@@ -1,4 +1,4 @@
-"""The DAG files of the project, and what becomes of them when pipeline files are good, broken, or not there."""
+"""The DAG files of the project, with pipeline files that are good, broken, or absent."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ OF_ALL = {"tidemark_backfill", "tidemark_accept"}
 
 
 def chain(*tasks: str) -> list[list[str]]:
-    """The tasks one after the other; behind checks that fail comes their report."""
+    """Return the edges of tasks one after the other; behind checks that fail comes their report."""
     explained = [["audit", "explain"]] if "audit" in tasks else []
     return sorted([*([a, b] for a, b in pairwise(tasks)), *explained])
 
 
 def test_the_projects_dag_files_parse_without_errors_and_without_spark(clone: Clone) -> None:
-    found = parse(PROJECT / "dags", clone.environment())
-    assert found["errors"] == {}
-    assert {"tidemark_departures_by_carrier", "tidemark_backfill"} <= set(found["dags"])
-    assert not {"pyspark", "py4j", "delta", "great_expectations", "pandas"} & set(found["modules"])
-    flights = found["dags"]["tidemark_departures_by_carrier"]
+    parsed = parse(PROJECT / "dags", clone.environment())
+    assert parsed["errors"] == {}
+    assert {"tidemark_departures_by_carrier", "tidemark_backfill"} <= set(parsed["dags"])
+    assert not {"pyspark", "py4j", "delta", "great_expectations", "pandas"} & set(parsed["modules"])
+    flights = parsed["dags"]["tidemark_departures_by_carrier"]
     assert flights["edges"] == chain("land", *STEPS)
     apart = ["check", "plan", "watermarks", "slice", *ASKING[1:]]
-    assert found["dags"]["tidemark_backfill"]["edges"] == chain(*apart)
-    assert found["dags"]["tidemark_backfill"]["mapped"] == ["slice"]
-    assert found["dags"]["tidemark_accept"]["edges"] == chain("plan", "publish", "report")
+    assert parsed["dags"]["tidemark_backfill"]["edges"] == chain(*apart)
+    assert parsed["dags"]["tidemark_backfill"]["mapped"] == ["slice"]
+    assert parsed["dags"]["tidemark_accept"]["edges"] == chain("plan", "publish", "report")
 
 
 def test_every_pipeline_file_is_a_dag_of_repeatable_steps_one_run_at_a_time(clone: Clone) -> None:
@@ -53,7 +53,7 @@ def test_every_pipeline_file_is_a_dag_of_repeatable_steps_one_run_at_a_time(clon
     assert dags["tidemark_backfill"]["retries"]["check"] == dags["tidemark_accept"]["retries"]["plan"] == 0
 
 
-def test_a_pipeline_that_asks_a_person_has_a_task_for_it(clone: Clone) -> None:
+def test_a_pipeline_whose_failed_checks_a_person_decides_has_a_task_for_it(clone: Clone) -> None:
     clone.add("sales", more="quality: {on_failure: ask}\n")
     assert clone.parse()["dags"]["tidemark_sales"]["edges"] == chain(*ASKING)
 
@@ -82,7 +82,7 @@ def test_a_schedule_is_data_intervals_in_utc_and_none_is_by_hand(clone: Clone) -
     assert dags["tidemark_visits"]["timetable"] == "NullTimetable"
 
 
-def test_a_schedule_over_open_windows_asks_for_arrivals_up_to_the_end_of_the_interval(clone: Clone) -> None:
+def test_a_schedule_over_open_windows_requests_arrivals_up_to_the_end_of_the_interval(clone: Clone) -> None:
     still = "replay: {end_of_input: keep_open}\n"
     clone.add("hourly", more='schedule: "@hourly"\n' + still)
     clone.add("closing", more='schedule: "@hourly"\n')
@@ -117,10 +117,10 @@ def test_a_schedule_may_catch_up_and_have_slices_as_tasks(clone: Clone) -> None:
 
 
 def test_assets_start_a_pipeline_when_all_of_them_have_been_updated(clone: Clone) -> None:
-    both = "schedule: {assets: [s3://events/clicks, tidemark://sales/results]}\n"
+    assets = "schedule: {assets: [s3://events/clicks, tidemark://sales/results]}\n"
     clone.add("sales")
-    clone.add("clicks", more=both)
-    clone.add("still", more="replay: {end_of_input: keep_open}\n" + both)
+    clone.add("clicks", more=assets)
+    clone.add("still", more="replay: {end_of_input: keep_open}\n" + assets)
     dags = clone.parse()["dags"]
     assert dags["tidemark_clicks"]["timetable"] == "AssetTriggeredTimetable"
     assert dags["tidemark_clicks"]["assets"] == ["s3://events/clicks", "tidemark://sales/results"]
@@ -133,7 +133,7 @@ def test_assets_start_a_pipeline_when_all_of_them_have_been_updated(clone: Clone
     assert template.render(dag_run=triggered) == "2024-03-30T05:00:01.123+00:00"
 
 
-def test_only_publishing_tells_of_an_asset(clone: Clone) -> None:
+def test_only_publishing_has_an_asset_as_outlet(clone: Clone) -> None:
     clone.add("sales", more='schedule: "@hourly"\n')
     clone.add("visits", more="repair: {max_too_late_rows: 10}\n")
     dags = clone.parse()["dags"]
@@ -146,12 +146,12 @@ def test_a_broken_pipeline_file_is_an_import_error_that_names_it_and_takes_no_da
     clone.add("sales")
     broken = clone.write("visits.yaml", "name: visits\nsource: {tabel: x}\n")
     torn = clone.write("torn.yml", "name: [\n")
-    found = clone.parse()
-    assert set(found["dags"]) == {"tidemark_sales", *OF_ALL}
+    parsed = clone.parse()
+    assert set(parsed["dags"]) == {"tidemark_sales", *OF_ALL}
     # An error of the file that the good DAGs come from would take them out of service.
-    (file, text), *others = found["errors"].items()
+    (file, text), *more = parsed["errors"].items()
     assert file.endswith("broken_pipelines.py")
-    assert not others
+    assert not more
     assert f"{broken}:2:10: source.tabel: unknown key; did you mean 'table'?" in text
     assert str(torn) in text
     assert str(clone.root / "dags/pipelines/sales.yaml") not in text
@@ -160,13 +160,13 @@ def test_a_broken_pipeline_file_is_an_import_error_that_names_it_and_takes_no_da
 def test_of_two_files_with_one_name_the_first_runs_and_the_other_is_the_error(clone: Clone) -> None:
     first = clone.add("sales")
     second = clone.write("sales_again.yaml", first.read_text(encoding="utf-8"))
-    found = clone.parse()
-    assert set(found["dags"]) == {"tidemark_sales", *OF_ALL}
-    (text,) = found["errors"].values()
+    parsed = clone.parse()
+    assert set(parsed["dags"]) == {"tidemark_sales", *OF_ALL}
+    (text,) = parsed["errors"].values()
     assert f"{second}: name: 'sales' is the name of {first}" in text
 
 
-def test_without_a_pipeline_there_is_nothing_to_backfill(clone: Clone) -> None:
-    found = clone.parse()
-    assert found["dags"] == {}
-    assert found["errors"] == {}
+def test_without_a_pipeline_no_dag_is_made(clone: Clone) -> None:
+    parsed = clone.parse()
+    assert parsed["dags"] == {}
+    assert parsed["errors"] == {}

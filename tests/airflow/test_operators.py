@@ -1,4 +1,4 @@
-"""A task is as its job says: done, failed, wrong input, blocked, or gone without a word. A script plays Spark."""
+"""A task ends as its job: done, failed, on wrong input, blocked, or without a result. A script plays Spark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.airflow.scripted import PLAN, REQUEST, RESULT, RUN, Task, replay, run
 from tests.airflow.waiting import until
 from tidemark_airflow.jobs.outcome import WIDE
 from tidemark_airflow.tasks import spark_job
-from tidemark_airflow.tasks.spark_job import LandOperator, PlanOperator
+from tidemark_airflow.tasks.run_steps import LandOperator, PlanOperator
 
 pytestmark = pytest.mark.airflow
 
@@ -40,7 +40,7 @@ def test_the_counts_stand_in_the_log_as_a_block(job: Callable[..., str], logged:
     assert "[tidemark] replay: working" in lines
 
 
-def test_what_a_job_says_is_read_in_a_page_of_the_log_without_scrolling(
+def test_the_message_of_a_job_is_read_in_a_page_of_the_log_without_scrolling(
     job: Callable[..., str], logged: list[str]
 ) -> None:
     message = "would read 3,000 rows in 7 files (0.1 MiB) and replace windows from 2024-03-30 16:30 to 2024-03-31 02:00"
@@ -51,7 +51,7 @@ def test_what_a_job_says_is_read_in_a_page_of_the_log_without_scrolling(
     assert max(map(len, logged[first : first + 2])) <= WIDE
 
 
-def test_a_step_is_asked_for_by_argument(job: Callable[..., str], arguments: Callable[[], list[str]]) -> None:
+def test_a_step_is_requested_by_argument(job: Callable[..., str], arguments: Callable[[], list[str]]) -> None:
     run(replay(job(0, RESULT)))
     assert arguments() == [
         "replay",
@@ -65,24 +65,24 @@ def test_a_step_is_asked_for_by_argument(job: Callable[..., str], arguments: Cal
     ]
 
 
-def test_a_plan_hands_on_what_was_asked(job: Callable[..., str], arguments: Callable[[], list[str]]) -> None:
+def test_a_plan_hands_on_its_request(job: Callable[..., str], arguments: Callable[[], list[str]]) -> None:
     request = {**REQUEST, "start": "2013-07-01T00:00:00+00:00", "end": "2013-07-02T00:00:00+00:00"}
     returned, _ = run(PlanOperator(request=request, application=job(0, {**RESULT, "step": "plan"})))
-    wanted = ["--from", request["start"], "--to", request["end"], "--set", "windows.size=2 hours"]
-    assert arguments() == ["plan", "/p/sales.yaml", *wanted]
+    options = ["--from", request["start"], "--to", request["end"], "--set", "windows.size=2 hours"]
+    assert arguments() == ["plan", "/p/sales.yaml", *options]
     assert returned["request"] == request
 
 
-def test_a_plan_is_told_how_far_arrivals_go_and_that_results_are_restated(
+def test_a_plan_has_options_for_arrivals_and_for_restated_results(
     job: Callable[..., str], arguments: Callable[[], list[str]]
 ) -> None:
     request = {**REQUEST, "arrived_to": "2013-07-02T00:00:00+00:00", "restate": True}
     run(PlanOperator(request=request, application=job(0, {**RESULT, "step": "plan"})))
-    wanted = ["--arrived-to", request["arrived_to"], "--restate", "--set", "windows.size=2 hours"]
-    assert arguments() == ["plan", "/p/sales.yaml", *wanted]
+    options = ["--arrived-to", request["arrived_to"], "--restate", "--set", "windows.size=2 hours"]
+    assert arguments() == ["plan", "/p/sales.yaml", *options]
 
 
-def test_landing_is_told_the_lake(
+def test_landing_has_the_lake_as_option(
     job: Callable[..., str], arguments: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TIDEMARK_LAKE", "/the/lake")
@@ -94,24 +94,24 @@ def test_landing_is_told_the_lake(
 
 
 @pytest.mark.parametrize(
-    ("code", "kind", "said"),
+    ("code", "kind", "message"),
     [
         (1, AirflowException, "replay failed (exit code 1): the disk is full"),
-        (2, AirflowFailException, "replay was given wrong input: the disk is full"),
+        (2, AirflowFailException, "replay failed on wrong input: the disk is full"),
         (3, AirflowFailException, "replay is blocked by quality: the disk is full"),
         (7, AirflowException, "replay failed (exit code 7): the disk is full"),
     ],
 )
 def test_a_job_that_failed_fails_its_task_with_the_reason_and_without_retry_where_none_helps(
-    job: Callable[..., str], code: int, kind: type[Exception], said: str
+    job: Callable[..., str], code: int, kind: type[Exception], message: str
 ) -> None:
     failed = {**RESULT, "state": "failed", "error": "the disk is full"}
     operator, task = replay(job(code, failed)), Task(PLAN)
     with pytest.raises(AirflowException) as raised:
         operator.execute({"ti": task})  # type: ignore[typeddict-item]
     assert type(raised.value) is kind
-    assert str(raised.value) == said
-    assert task.pushed["failure"] == {"exit_code": code, "reason": said}
+    assert str(raised.value) == message
+    assert task.pushed["failure"] == {"exit_code": code, "reason": message}
     assert task.pushed["run_id"] == RUN
 
 
@@ -127,29 +127,29 @@ def test_a_closed_gate_names_the_checks_that_failed(job: Callable[..., str]) -> 
     assert rest[-1] == "  and 2 more"
 
 
-@pytest.mark.parametrize("said", [None, "{", "[1]"])
-def test_a_job_that_left_no_result_is_no_success(job: Callable[..., str], said: str | None) -> None:
+@pytest.mark.parametrize("content", [None, "{", "[1]"])
+def test_a_job_that_left_no_result_is_no_success(job: Callable[..., str], content: str | None) -> None:
     with pytest.raises(AirflowException) as raised:
-        run(replay(job(0, said, then="print('half way')")))
+        run(replay(job(0, content, then="print('half way')")))
     assert not isinstance(raised.value, AirflowFailException)
-    assert str(raised.value).startswith("replay ended without saying how; it left no result")
+    assert str(raised.value).startswith("replay ended without a result")
     assert str(raised.value).endswith("half way")
 
 
-def test_a_job_that_was_killed_may_be_tried_again_and_says_what_it_was_doing(job: Callable[..., str]) -> None:
+def test_a_job_that_was_killed_may_be_tried_again_and_its_last_output_is_shown(job: Callable[..., str]) -> None:
     then = "print('in the middle', flush=True); import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
     with pytest.raises(AirflowException) as raised:
         run(replay(job(0, None, then=then)))
     assert not isinstance(raised.value, AirflowFailException)
-    assert str(raised.value).startswith("replay was killed by signal 9")
+    assert str(raised.value).startswith("replay was killed by signal 9 without a result")
     assert str(raised.value).endswith("in the middle")
 
 
 def test_killing_a_task_ends_spark_and_all_that_it_started(job: Callable[..., str], tmp_path: Path) -> None:
     pids = tmp_path / "pids.json"
     child = "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])"
-    told = f"pathlib.Path({str(pids)!r} + '.new').write_text(json.dumps([os.getpid(), p.pid]))"
-    then = f"import os, subprocess\n{child}\n{told}\nos.rename({str(pids)!r} + '.new', {str(pids)!r})\np.wait()"
+    write = f"pathlib.Path({str(pids)!r} + '.new').write_text(json.dumps([os.getpid(), p.pid]))"
+    then = f"import os, subprocess\n{child}\n{write}\nos.rename({str(pids)!r} + '.new', {str(pids)!r})\np.wait()"
     operator = replay(job(0, None, then=then))
     ended: list[BaseException] = []
 
@@ -177,7 +177,9 @@ def test_what_a_job_leaves_running_ends_with_it(job: Callable[..., str], tmp_pat
     until(lambda: not psutil.pid_exists(int(pid.read_text())) or _is_zombie(int(pid.read_text())))
 
 
-def test_a_machine_without_java_is_told_so_at_once(job: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_java_fails_the_task_at_once(
+    job: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse() -> dict[str, str]:
         raise RuntimeSetupError.no_java([])
 
@@ -191,7 +193,7 @@ def test_a_cluster_that_would_keep_the_result_is_refused(
 ) -> None:
     connection = {"conn_type": "spark", "host": "spark://10.0.0.1", "port": 7077, "extra": {"deploy-mode": "cluster"}}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(connection))
-    with pytest.raises(AirflowFailException, match=r"deploy-mode cluster; .* set it to client"):
+    with pytest.raises(AirflowFailException, match=r"deploy-mode cluster, .* set it to client"):
         run(replay(job(0, RESULT)))
 
 

@@ -1,4 +1,4 @@
-"""What publishing tells of assets, and what becomes of a run that another has overtaken. A script plays Spark."""
+"""The events of publishing, and a run that another run has overtaken. A script plays Spark."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from tests.airflow.scripted import PLAN, REQUEST, RESULT, RUN, STALE, published, replay, run
 from tidemark_airflow.jobs.assets import results_of
-from tidemark_airflow.tasks.spark_job import PlanOperator, Request, SliceOperator, StepOperator, WatermarksOperator
+from tidemark_airflow.jobs.request import Request
+from tidemark_airflow.tasks.run_steps import PlanOperator, SliceOperator, StepOperator, WatermarksOperator
 
 pytestmark = pytest.mark.airflow
 
 
-def test_publishing_tells_which_results_are_new(job: Callable[..., str]) -> None:
+def test_publishing_adds_an_event_for_results_that_are_new(job: Callable[..., str]) -> None:
     plan = {**PLAN, "pipeline": "sales", "request": {**REQUEST, "start": "2024-03-04T00:00:00+00:00"}}
-    said = {"replay": {"counts": {"rows_read": 9, "windows": 3}}, "audit": {"counts": {"checks_passed": 7}}}
+    counts = {"replay": {"rows_read": 9, "windows": 3}, "audit": {"checks_passed": 7}}
+    results = {step: {**RESULT, "step": step, "counts": of_step} for step, of_step in counts.items()}
     script = job(0, {**RESULT, "step": "publish", "counts": {}, "versions": {"panes": 4}})
-    ((asset, extra),) = published(plan, script, **said)
+    ((asset, extra),) = published(plan, script, **results)
     assert asset == results_of("sales").uri == "tidemark://sales/results"
     assert extra == {
         "pipeline": "sales",
@@ -34,12 +36,12 @@ def test_publishing_tells_which_results_are_new(job: Callable[..., str]) -> None
     }
 
 
-def test_what_an_attempt_before_has_published_is_told_by_the_next(job: Callable[..., str]) -> None:
+def test_the_attempt_after_one_that_has_published_adds_its_event(job: Callable[..., str]) -> None:
     plan, unchanged = {**PLAN, "pipeline": "sales"}, {**RESULT, "step": "publish", "state": "unchanged"}
     assert len(published(plan, job(0, unchanged))) == 1
 
 
-# Says so of each step, and takes a whole run.
+# Ends as stale for each step, and takes a whole run.
 _STALE_BUT_RUN = """
 if sys.argv[1] == "run":
     pathlib.Path(sys.argv[-1]).write_text({result!r})
@@ -64,16 +66,16 @@ def test_a_run_over_arrivals_that_cannot_go_on_from_its_plan_is_taken_anew(
 
 
 def test_any_other_run_that_cannot_go_on_from_its_plan_is_for_a_person_to_plan_again(job: Callable[..., str]) -> None:
-    with pytest.raises(AirflowFailException, match="replay was given wrong input: plan again"):
+    with pytest.raises(AirflowFailException, match="replay failed on wrong input: plan again"):
         run(replay(job(2, STALE)))
 
 
-def test_what_another_run_has_published_is_told_by_that_one(job: Callable[..., str]) -> None:
+def test_results_that_another_run_has_published_are_no_event(job: Callable[..., str]) -> None:
     other = {**RESULT, "step": "publish", "state": "unchanged", "run_id": "r00000000000000f"}
     assert published({**PLAN, "pipeline": "sales"}, job(0, other)) == []
 
 
-def test_what_was_published_before_the_plan_is_not_told_again() -> None:
+def test_results_that_were_published_before_the_plan_are_no_event() -> None:
     assert published({**PLAN, "pipeline": "sales", "versions": {"panes": 3}}, "/nowhere/step.py") == []
 
 
@@ -97,8 +99,8 @@ def test_a_published_run_without_its_report_gets_it_made(
 
 def test_a_dry_run_is_planned_and_nothing_else(job: Callable[..., str], arguments: Callable[[], list[str]]) -> None:
     request = {**REQUEST, "dry_run": True}
-    said = {**RESULT, "step": "plan", "message": "would read 3 rows"}
-    returned, _ = run(PlanOperator(request=request, application=job(0, said)))
+    result = {**RESULT, "step": "plan", "message": "would read 3 rows"}
+    returned, _ = run(PlanOperator(request=request, application=job(0, result)))
     assert arguments() == ["plan", "/p/sales.yaml", "--dry-run", "--set", "windows.size=2 hours"]
     for step in ("replay", "audit", "publish", "report"):
         with pytest.raises(AirflowSkipException, match="a dry run: would read 3 rows"):
@@ -106,7 +108,7 @@ def test_a_dry_run_is_planned_and_nothing_else(job: Callable[..., str], argument
 
 
 def test_slices_are_the_replays(job: Callable[..., str], arguments: Callable[[], list[str]]) -> None:
-    for step, told in (("replay", ["--slices", "4"]), ("audit", [])):
+    for step, options in (("replay", ["--slices", "4"]), ("audit", [])):
         plan = {**PLAN, "request": {**REQUEST, "slices": 4}}
         run(StepOperator(step=step, application=job(0, RESULT)), plan)
         assert arguments() == [
@@ -116,7 +118,7 @@ def test_slices_are_the_replays(job: Callable[..., str], arguments: Callable[[],
             RUN,
             "--wait",
             "1 hour",
-            *told,
+            *options,
             "--set",
             "windows.size=2 hours",
         ]
@@ -129,15 +131,15 @@ def test_slices_apart_are_a_task_each(job: Callable[..., str], arguments: Callab
     names = [f"slice-{i}-of-3" for i in range(3)]
     returned, _ = run(WatermarksOperator(application=job(0, {**RESULT, "step": "watermarks", "slices": names})), APART)
     assert returned == names
-    wanted = ["--run-id", RUN, "--wait", "1 hour"]
+    options = ["--run-id", RUN, "--wait", "1 hour"]
     settings = ["--set", "windows.size=2 hours"]
-    assert arguments() == ["watermarks", "/p/sales.yaml", *wanted, "--slices", "3", *settings]
+    assert arguments() == ["watermarks", "/p/sales.yaml", *options, "--slices", "3", *settings]
     run(SliceOperator(part=names[1], application=job(0, {**RESULT, "step": "slice"})), APART)
-    assert arguments() == ["slice", "/p/sales.yaml", *wanted, *settings, "--slice", names[1]]
+    assert arguments() == ["slice", "/p/sales.yaml", *options, *settings, "--slice", names[1]]
 
 
 @pytest.mark.parametrize("request_", [REQUEST, {**REQUEST, "slices": 3}, {**REQUEST, "apart": True}])
-def test_where_slices_are_not_wanted_apart_there_are_none_and_spark_is_not_started(request_: Request) -> None:
+def test_a_run_in_one_piece_has_no_slices_and_does_not_start_spark(request_: Request) -> None:
     returned, _ = run(WatermarksOperator(application="/nowhere/step.py"), {**PLAN, "request": request_})
     assert returned == []
 

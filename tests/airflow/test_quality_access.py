@@ -62,7 +62,7 @@ def test_a_dag_of_several_pipelines_tells_of_those_that_the_user_may_see(
 ) -> None:
     tell(sales, "visits", steps(1, pipeline="visits"))
     monkeypatch.setattr(some_dags, "OF_CLERK", "tidemark_backfill")
-    pushed = {("plan", "return_value"): {"run_id": run_id(1), "pipeline": "visits", "counts": {}}}
+    pushed = {("plan", "return_value"): {"run_id": run_id(1), "pipeline": "visits", "state": "done"}}
     dag_run("tidemark_backfill", "manual__1", pushed)
     page = f"{QUALITY}/tidemark_backfill/dag_runs/manual__1"
     assert run_id(1) in client("viewer").get(page).text

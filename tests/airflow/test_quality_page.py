@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -13,13 +12,14 @@ from airflow.models.errors import ParseImportError
 from airflow.utils.session import create_session
 from fastapi import FastAPI
 
+from spark_jobs.job_protocol import StepResult, StepState
 from tests.airflow.quality_server import PAGES, QUALITY, Clients, Enter, told
 from tests.airflow.told_lake import check, run_id, steps, tell
 from tests.told_runs import HOSTILE
 from tidemark_airflow.jobs.links import QualityLink
 from tidemark_airflow.jobs.outcome import Outcome
 from tidemark_airflow.pages.plugin import TidemarkPlugin
-from tidemark_airflow.quality import overview
+from tidemark_airflow.quality import ledger, overview
 
 pytestmark = pytest.mark.airflow
 
@@ -79,7 +79,7 @@ def test_a_lake_that_does_not_answer_holds_no_page_for_long(
     client: Clients, sales: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(overview, "WITHIN_S", 0.2)
-    monkeypatch.setattr(overview.ledger, "newest", lambda lake, steps: time.sleep(1))
+    monkeypatch.setattr(ledger, "newest", lambda lake, steps: time.sleep(1))
     began = time.monotonic()
     assert told(client().get(f"{QUALITY}/").text).count("was not read within") == 2
     assert time.monotonic() - began < 1
@@ -117,9 +117,9 @@ def test_a_runs_page_has_all_checks_and_why_it_was_blocked(client: Clients, sale
 
 
 def test_a_dag_run_tells_of_the_runs_that_its_tasks_have_named(client: Clients, sales: Path, dag_run: Enter) -> None:
-    said = {"run_id": run_id(1), "pipeline": "sales", "counts": {}, "versions": {}}
+    returned = StepResult("plan", run_id(1), "sales", StepState.DONE, "").to_json()
     # The audit has failed: it has pushed the id alone.
-    pushed = {("plan", "return_value"): said, ("plan", "run_id"): run_id(1), ("audit", "run_id"): run_id(2)}
+    pushed = {("plan", "return_value"): returned, ("plan", "run_id"): run_id(1), ("audit", "run_id"): run_id(2)}
     dag_run("tidemark_sales", "manual__2026-01-05T07:00:00+00:00", pushed, state="failed")
     answer = client().get(f"{QUALITY}/tidemark_sales/dag_runs/manual__2026-01-05T07:00:00%2B00:00")
     words = told(answer.text)
@@ -139,8 +139,8 @@ def test_a_dag_run_without_a_run_says_so(client: Clients, sales: Path, dag_run: 
 
 
 def test_a_dag_of_others_is_told_that_it_has_no_pipeline(client: Clients, sales: Path, dag_run: Enter) -> None:
-    assert "The DAG another is of no pipeline of its own" in told(client().get(f"{QUALITY}/another").text)
-    dag_run("another", "manual__1", {("t", "return_value"): {"run_id": 7, "pipeline": ["x"]}})
+    assert "The DAG another does not run one pipeline" in told(client().get(f"{QUALITY}/another").text)
+    dag_run("another", "manual__1", {("t", "return_value"): {"run_id": 7, "pipeline": ["x"], "state": "done"}})
     assert "No run of a pipeline yet" in client().get(f"{QUALITY}/another/dag_runs/manual__1").text
     assert client().get(f"{QUALITY}/another/runs/{run_id(1)}").status_code == httpx.codes.NOT_FOUND
 
@@ -206,12 +206,14 @@ def test_a_task_links_to_the_page_of_its_pipeline() -> None:
     class Key:
         dag_id = "tidemark_sales.repair"
 
-    def link(dag: str, said: dict[str, Any] | None) -> str:
+    def link(dag: str, pipeline: str | None) -> str:
         operator, key = Operator(), Key()
-        key.dag_id, operator.outcome = dag, None if said is None else Outcome("plan", 0, said)
+        key.dag_id = dag
+        if pipeline is not None:
+            operator.outcome = Outcome("plan", 0, StepResult("plan", "", pipeline, StepState.DONE, ""))
         return QualityLink().get_link(operator, ti_key=key)  # type: ignore[arg-type]
 
     assert link("tidemark_sales", None) == "/tidemark/quality/tidemark_sales"
-    assert link("tidemark_sales.repair", {}) == "/tidemark/quality/tidemark_sales"
-    assert link("tidemark_backfill", {"pipeline": "visits"}) == "/tidemark/quality/tidemark_visits"
+    assert link("tidemark_sales.repair", "") == "/tidemark/quality/tidemark_sales"
+    assert link("tidemark_backfill", "visits") == "/tidemark/quality/tidemark_visits"
     assert link("tidemark_backfill", None) == ""

@@ -54,8 +54,8 @@ def ids(history: ledger.History) -> list[str]:
 def test_what_spark_has_written_is_read_as_spark_reads_it(session: SparkSession, lake: Lake) -> None:
     at = datetime(2026, 3, 29, 0, 59, 59, 123_456, tzinfo=UTC)
     for number in range(4):
-        bounds = (None, None) if number else (at, at + timedelta(hours=2))
-        run = Run(run_id(number), "sales", "f", "full", number, *bounds, arrived_to=at)
+        start, end = (None, None) if number else (at, at + timedelta(hours=2))
+        run = Run(run_id(number), "sales", "f", "full", number, start, end, arrived_to=at)
         steps = (
             Step("plan", "done", at, at + timedelta(seconds=1)),
             Step("replay", "done", at, at + timedelta(seconds=2), counts=dict(COUNTS)),
@@ -232,13 +232,13 @@ def test_ratios_are_shares_of_the_rows_that_belong_to_a_window() -> None:
 
 def test_not_more_is_kept_than_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lake_tables, "MOST_TABLES", 2)
-    monkeypatch.setattr(lake_tables, "MOST_ANSWERS", 1)
+    monkeypatch.setattr(lake_tables, "MOST_READINGS", 1)
     for name in ("a", "b", "c"):
         tell(tmp_path, name, steps(1, pipeline=name))
         for count in (5, 6):
             assert len(ledger.newest(Lake(str(tmp_path), name), count).runs) == 1
-    assert len(lake_tables._known) == 2
-    assert all(len(known.answers) == 1 for known in lake_tables._known.values())
+    assert len(lake_tables._cache) == 2
+    assert all(len(cached.readings) == 1 for cached in lake_tables._cache.values())
 
 
 def test_a_ledger_without_later_columns_is_read(lake: Lake, tmp_path: Path) -> None:

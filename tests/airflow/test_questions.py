@@ -1,4 +1,4 @@
-"""What a person is asked before results are published, and what failed checks say. A script plays Spark."""
+"""The question to a person before results are published, and the report of failed checks. A script plays Spark."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ import pytest
 from airflow.sdk.exceptions import AirflowSkipException
 
 from tests.airflow.scripted import PLAN, REQUEST, RESULT, RUN, Task, published, run
-from tidemark_airflow.tasks.approval import ApproveOperator, asked
-from tidemark_airflow.tasks.spark_job import ExplainOperator, StepOperator
+from tidemark_airflow.jobs.request import Request
+from tidemark_airflow.tasks.approval import ApproveOperator, question_body
+from tidemark_airflow.tasks.run_steps import ExplainOperator, StepOperator
 
 pytestmark = pytest.mark.airflow
 
 
 @pytest.mark.parametrize("plan", [PLAN, {**PLAN, "request": {**REQUEST, "approve": True}, "versions": {"panes": 3}}])
-def test_nobody_is_asked_where_nobody_has_to_be(plan: Mapping[str, Any]) -> None:
+def test_no_question_where_no_person_has_to_decide(plan: Mapping[str, Any]) -> None:
     ApproveOperator().execute({"ti": Task(plan)})  # type: ignore[typeddict-item]
 
 
 @pytest.mark.parametrize(
-    ("bounds", "said"),
+    ("bounds", "windows"),
     [
         ({}, "all"),
         ({"start": None, "end": "2013-07-02T00:00:10+00:00"}, "to 2013-07-02 00:00:10 UTC"),
@@ -31,11 +32,11 @@ def test_nobody_is_asked_where_nobody_has_to_be(plan: Mapping[str, Any]) -> None
         ),
     ],
 )
-def test_a_person_is_asked_with_what_would_be_published(bounds: dict[str, str | None], said: str) -> None:
-    request = {"pipeline_file": "/p/sales.yaml", **bounds}
-    text = asked({**PLAN, "request": request}, {"rows_read": 12_000, "too_late": 1, "checks_failed": 0})
+def test_a_question_has_what_would_be_published(bounds: dict[str, str | None], windows: str) -> None:
+    request: Any = {"pipeline_file": "/p/sales.yaml", **bounds}
+    text = question_body(request, {"rows_read": 12_000, "too_late": 1, "checks_failed": 0})
     assert text.splitlines() == [
-        f"Windows: {said}. All of its checks have passed.",
+        f"Windows: {windows}. All of its checks have passed.",
         "",
         "| | |",
         "|---|---:|",
@@ -44,11 +45,11 @@ def test_a_person_is_asked_with_what_would_be_published(bounds: dict[str, str | 
     ]
 
 
-def test_a_person_is_told_the_settings_that_are_not_the_files_as_they_are() -> None:
-    request = {**REQUEST, "overrides": {"windows.size": "2 hours", "source.where": "a = '|'\n# b"}}
-    told = asked({**PLAN, "request": request}, {}).splitlines()
-    assert told[2:7] == [
-        "Settings that are not the file's:",
+def test_a_question_has_the_settings_that_differ_from_the_file_as_they_are() -> None:
+    overrides = {"windows.size": "2 hours", "source.where": "a = '|'\n# b"}
+    lines = question_body(Request(pipeline_file="/p/sales.yaml", overrides=overrides), {}).splitlines()
+    assert lines[2:7] == [
+        "Settings that differ from the file:",
         "",
         "    windows.size = 2 hours",
         "    source.where = a = '|'",
@@ -57,14 +58,14 @@ def test_a_person_is_told_the_settings_that_are_not_the_files_as_they_are() -> N
 
 
 FAILED = "1 of 34 checks failed\n  run: too late ratio\n    such as:  <b>4</b> | 5"
-ASKED = {**RESULT, "step": "audit", "state": "asks", "message": "1 of 34 checks failed", "error": FAILED}
+NEEDS_APPROVAL = {**RESULT, "step": "audit", "state": "asks", "message": "1 of 34 checks failed", "error": FAILED}
 YES = {"chosen_options": ["Approve"], "params_input": {}, "responded_by_user": {"id": "7", "name": "ada"}}
 
 
 def test_where_a_person_decides_failed_checks_are_a_question(
     job: Callable[..., str], arguments: Callable[[], list[str]], logged: list[str]
 ) -> None:
-    returned, _ = run(StepOperator(step="audit", application=job(3, ASKED)))
+    returned, _ = run(StepOperator(step="audit", application=job(3, NEEDS_APPROVAL)))
     assert returned["state"] == "asks"
     assert FAILED in "\n".join(logged)
     question = ApproveOperator().question({"ti": Task({**PLAN, "pipeline": "sales"}, audit=returned)})  # type: ignore[typeddict-item]
@@ -75,14 +76,14 @@ def test_where_a_person_decides_failed_checks_are_a_question(
     accepted = ["--because", "approved in Airflow by ada"]
     published(plan, job(0, RESULT), audit=returned, approve=YES)
     assert arguments()[-2:] == accepted
-    # Nobody has said yes, or nothing has failed.
-    for said in ({"audit": returned}, {"audit": RESULT, "approve": YES}):
-        published(plan, job(0, RESULT), **said)
+    # No person has approved, or nothing has failed.
+    for results in ({"audit": returned}, {"audit": RESULT, "approve": YES}):
+        published(plan, job(0, RESULT), **results)
         assert "--because" not in arguments()
 
 
 def explained(application: str, **failure: Any) -> Any:
-    """What the task behind an audit returns that has failed so."""
+    """Return the result of the task behind an audit that has failed so."""
     task = Task(PLAN, audit_failure=failure) if failure else Task(PLAN)
     return ExplainOperator(application=application).execute({"ti": task})  # type: ignore[typeddict-item]
 

@@ -1,4 +1,4 @@
-"""A repair looks, asks, and computes what is due. A script plays Spark."""
+"""A repair finds what is due, waits for a person, and recomputes it. A script plays Spark."""
 
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ NONE_DUE = {
 
 
 class Event:
-    """An asset event, with what a publishing has told."""
+    """An asset event, with the counts of a publishing."""
 
     def __init__(self, **counts: int) -> None:
         self.extra = {"counts": counts}
 
 
 def looked(script: str, *events: Event) -> Any:
-    """What the task that looks returns, started by these events, or by hand where there are none."""
+    """Return the result of the task `look`, started by these events, or by hand without any."""
     operator = LookOperator(pipeline_file="/p/sales.yaml", application=script)
     started = {"triggering_asset_events": {results_of("sales"): events}} if events else {}
     return operator.execute({"ti": Task(PLAN), **started})  # type: ignore[typeddict-item]
 
 
-def repaired(said: Mapping[str, Any], script: str) -> tuple[Any, list[tuple[str, Any]]]:
-    """What a repair behind a look that has said so returns, and the events of assets that it tells."""
+def repaired(look: Mapping[str, Any], script: str) -> tuple[Any, list[tuple[str, Any]]]:
+    """Return the result of a repair behind this result of `look`, and the events that it adds."""
     events = Events()
     operator = RepairOperator(pipeline_file="/p/sales.yaml", application=script)
-    context: Any = {"ti": Task(PLAN, look=said), "outlet_events": events}
-    return operator.execute(context), events.told
+    context: Any = {"ti": Task(PLAN, look=look), "outlet_events": events}
+    return operator.execute(context), events.added
 
 
 def test_a_look_changes_nothing_and_is_not_taken_at_repairs_alone(
@@ -67,9 +67,9 @@ def test_a_look_changes_nothing_and_is_not_taken_at_repairs_alone(
         looked("/nowhere/step.py", Event(repaired_windows=2), Event(repaired_windows=1, windows=3))
 
 
-def test_a_repair_is_told_as_an_event_of_the_asset(job: Callable[..., str], arguments: Callable[[], list[str]]) -> None:
-    done = {**DUE, "state": "done", "run_id": RUN, "versions": {"panes": 4}}
-    returned, ((asset, extra),) = repaired(DUE, job(0, done))
+def test_a_repair_is_an_event_of_the_asset(job: Callable[..., str], arguments: Callable[[], list[str]]) -> None:
+    repaired_result = {**DUE, "state": "done", "run_id": RUN, "versions": {"panes": 4}}
+    returned, ((asset, extra),) = repaired(DUE, job(0, repaired_result))
     assert arguments() == ["repair", "/p/sales.yaml", "--wait", "1 hour"]
     assert returned["run_id"] == RUN
     assert asset == results_of("sales").uri
@@ -77,7 +77,7 @@ def test_a_repair_is_told_as_an_event_of_the_asset(job: Callable[..., str], argu
     assert (extra["run_id"], extra["versions"], extra["from"]) == (RUN, {"panes": 4}, None)
 
 
-def test_where_nothing_is_due_nothing_is_repaired_and_nobody_is_asked(job: Callable[..., str]) -> None:
+def test_nothing_due_is_nothing_repaired_and_no_question(job: Callable[..., str]) -> None:
     with pytest.raises(AirflowSkipException, match="no window has"):
         repaired(NONE_DUE, "/nowhere/step.py")
     with pytest.raises(AirflowSkipException, match="no window has"):
@@ -86,14 +86,14 @@ def test_where_nothing_is_due_nothing_is_repaired_and_nobody_is_asked(job: Calla
     assert repaired(DUE, job(0, NONE_DUE))[1] == []
 
 
-def test_a_person_is_asked_which_windows_are_repaired() -> None:
+def test_a_question_has_which_windows_are_repaired() -> None:
     question = ApproveRepairOperator().question({"ti": Task(PLAN, look=DUE)})  # type: ignore[typeddict-item]
     assert question.subject == "Repair 2 windows with 9 rows in sales?"
     assert question.body.startswith("2 windows have missed 9 rows. They")
 
 
 def test_a_repair_that_another_run_has_overtaken_looks_again(job: Callable[..., str]) -> None:
-    done = {**DUE, "state": "done", "run_id": RUN, "versions": {"panes": 4}}
+    repaired_result = {**DUE, "state": "done", "run_id": RUN, "versions": {"panes": 4}}
     once = """
 tried = pathlib.Path({tried!r})
 if tried.exists():
@@ -103,5 +103,5 @@ tried.touch()
 """
     script = job(2, STALE)
     tried = str(Path(script).with_suffix(".tried"))
-    script = job(2, STALE, then=once.format(tried=tried, result=json.dumps(done)))
+    script = job(2, STALE, then=once.format(tried=tried, result=json.dumps(repaired_result)))
     assert repaired(DUE, script)[0]["state"] == "done"

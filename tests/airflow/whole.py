@@ -27,9 +27,9 @@ _ENDED = ("success", "failed")
 _COMMAND = """
 import os, sys
 from pathlib import Path
-from tidemark_airflow import embedded
-from tidemark_airflow.installation import DATABASE, Installation
-there = Installation(Path("{root}"), Path("{home}"), {port}, os.environ[DATABASE])
+from tidemark_airflow.embedded import airflow
+from tidemark_airflow.embedded.installation import DATABASE, Installation
+installation = Installation(Path("{root}"), Path("{home}"), {port}, os.environ[DATABASE])
 {what}
 """
 
@@ -113,7 +113,7 @@ class Whole:
             with suppress(psutil.Error):
                 if process.environ().get(processes.PART) == part:
                     process.kill()
-        self.command(f"embedded.start(there, {part!r}, there.variables(os.environ))")
+        self.command(f"airflow.start(installation, {part!r}, installation.variables(os.environ))")
 
     def command(self, what: str) -> None:
         """Do something with the embedded Airflow that is `there`, in a process of its own, as `make up` does."""
@@ -140,7 +140,7 @@ def whole(clone: Clone, **more: str) -> Iterator[Whole]:
     with postgresql() as url:
         airflow = Whole(replace(clone.installation(), database=url), more)
         try:
-            airflow.command("sys.exit(embedded.up(there))")
+            airflow.command("sys.exit(airflow.up(installation))")
             yield airflow
             airflow._admin.close()
         finally:

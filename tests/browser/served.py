@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
+from typing import get_args
 
 import pytest
 import uvicorn
@@ -95,7 +96,7 @@ def served(lake: Path) -> Iterator[str]:
         patch.setattr(airflow_metadata, "newest_runs", lambda dags: {dags[0]: DagRunState("manual__1", "running")})
         patch.setattr(airflow_metadata, "dag_run", lambda dag, run: DagRunState(run, "success"))
         patch.setattr(airflow_metadata, "made_by", lambda dag, run: made if dag == "tidemark_backfill" else [])
-        asked = [get_user, *(one.__metadata__[0].dependency for one in (routes.MayRead, routes.MayReadRun))]
+        asked = [get_user, *(get_args(one)[1].dependency for one in (routes.MayRead, routes.MayReadRun))]
         patch.setattr(routes.app, "dependency_overrides", dict.fromkeys(asked, _anybody))
         root = FastAPI()
         root.mount(QUALITY, routes.app)

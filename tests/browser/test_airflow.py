@@ -153,7 +153,7 @@ def test_a_form_that_holds_no_window_fails_in_its_first_task_which_says_why(some
     run.awaits("report", "Upstream Failed")
     admin.keeps("wrong-run")
     run.opens_task("check")
-    admin.sees("from and to: asked for [2024-03-30T23:30:00+00:00, 2024-03-30T22:30:00+00:00), which holds no window")
+    admin.sees("from and to: [2024-03-30T23:30:00+00:00, 2024-03-30T22:30:00+00:00) holds no window")
     admin.keeps("wrong-run-log")
 
 

@@ -34,9 +34,9 @@ Witness = Callable[[str, Path, Callable[[], Any]], Any]
 @contextmanager
 def witnessed(witness: Witness) -> Iterator[None]:
     """Let `witness` do every work that writes into a lake."""
-    patched = [
+    patched: list[tuple[Any, str, Callable[..., tuple[str, str]]]] = [
         (staging, "stage", _staged),
-        (staging, "kept", _kept),
+        (staging, "write_work_once", _kept),
         (ledger, "record", _entered),
         (audit, "record", _judged),
         (report, "report", _reported),

@@ -50,9 +50,9 @@ def test_the_same_run_goes_on_when_there_is_room(
                 outcomes = Runner(spark, pipeline, lake).run(Interval())
                 break
             except (OSError, PySparkException, Py4JError) as problem:
-                told = failures.told(problem, lake)
+                told = failures.describe(problem, lake)
             assert told.startswith(f"the disk of {disk.folder} is full ("), (kib, told)
-            assert "make room, then the same command goes on" in told
+            assert "Make room, then run the same command: it continues" in told
             if ledger.published(spark, lake):
                 assert_published(spark, lake, expected, kib)
             failed, kib = failed + 1, kib + more_kib

@@ -62,7 +62,7 @@ def test_the_same_command_finishes_what_a_killed_driver_began(
     killed.wait()
     assert killed.returncode == -signal.SIGKILL, "the step ended before it could be killed"
     assert not any(delta_log.exists(spark, lake.path(name)) for name in RESULT_TABLES)
-    assert ledger.find(spark, lake, run_id).done("replay") is None  # type: ignore[union-attr]
+    assert ledger.find(spark, lake, run_id).finished_step("replay") is None  # type: ignore[union-attr]
 
     result = tmp_path / "result.json"
     assert started(lake, [*asked, "--result", str(result)]).wait() == 0

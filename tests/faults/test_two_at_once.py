@@ -77,7 +77,7 @@ def test_overlapping_ranges_are_published_one_after_the_other(
     told = [one.communicate()[1] for one in both]
     for one, words, again in zip(both, told, asked, strict=True):
         if one.returncode:
-            assert "at work on those from" in words, words
+            assert "at work on the windows from" in words, words
             assert started(lake, again).wait() == 0
     assert len(ledger.published(spark, lake)) == 2
     assert published(spark, lake) == in_order

@@ -50,11 +50,11 @@ BY_HAND = (
         """            if event.is_kept:
                 self._process(event)
             self._sources[event.source].on_event(event.partition, event.row, event.ts)
-            self._tell_reached()
+            self._end_emission()
             self._emit(self._emissions.after(event.clock_us))
 """,
         """            self._sources[event.source].on_event(event.partition, event.row, event.ts)
-            self._tell_reached()
+            self._end_emission()
             self._emit(self._emissions.after(event.clock_us))
             if event.is_kept:
                 self._process(event)

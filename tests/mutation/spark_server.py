@@ -31,7 +31,7 @@ def main() -> None:
 
     open_session("tidemark mutation")
     # The tests' own session is this one, and each run would stop it at its end.
-    SparkSession.stop = lambda session: None  # type: ignore[method-assign]
+    SparkSession.stop = lambda self: None  # type: ignore[method-assign]
     for line in sys.stdin:
         asked = json.loads(line)
         passed = _measure(asked["tests"], *asked["reach"]) if asked.get("reach") else _passes(asked["tests"])

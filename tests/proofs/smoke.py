@@ -22,7 +22,9 @@ SMOKE: dict[str, tuple[str, ...]] = {
         "tests/spark/test_runs.py::test_published_tables_are_what_the_reference_gives",
         "tests/spark/test_step.py",
     ),
+    "spark_jobs/job_protocol": ("tests/unit/test_job_protocol.py",),
     "spark_jobs/cli": (
+        "tests/unit/cli",
         "tests/spark/test_cli.py::test_check_names_the_version_that_the_file_fits",
         "tests/spark/test_cli.py::test_plan_tells_what_would_be_read_and_writes_nothing",
     ),
@@ -32,7 +34,7 @@ SMOKE: dict[str, tuple[str, ...]] = {
     "spark_jobs/session": ("tests/spark/test_session.py",),
     "expectations": (
         "tests/unit/expectations/test_suites.py",
-        "tests/spark/test_expectations.py::test_correct_tables_pass_every_law",
+        "tests/spark/test_expectations.py::test_correct_tables_pass_every_invariant",
     ),
     "plugins/tidemark_airflow": ("tests/airflow/test_installation.py", "tests/airflow/test_operators.py"),
     "dags": ("tests/airflow/test_dag_files.py::test_the_projects_dag_files_parse_without_errors_and_without_spark",),

@@ -130,8 +130,8 @@ def interpreted(spark: SparkSession) -> Iterator[None]:
     for name, value in settings.items():
         spark.conf.set(name, value)
     yield
-    for name, value in before.items():
-        spark.conf.unset(name) if value is None else spark.conf.set(name, value)
+    for name, former in before.items():
+        spark.conf.unset(name) if former is None else spark.conf.set(name, former)
 
 
 def frames(
@@ -173,9 +173,9 @@ def both(*faults: Fault) -> Fault:
 
 
 def broken(spark: SparkSession, rows: Rows, pipeline: Pipeline, counts: Mapping[str, int]) -> set[str]:
-    """The laws that a run with a text column `key` breaks, counted in plain Spark."""
+    """The invariants that a run with a text column `key` breaks, counted in plain Spark."""
     names = [a.name for a in pipeline.windows.aggregates]
-    # Whatever they are, laws see only whether they are equal.
+    # Whatever they are, invariants see only whether they are equal.
     told = {
         table: [{**row, **{name: str(row[name]) for name in names if name in row}} for row in there]
         for table, there in rows.items()
@@ -186,9 +186,9 @@ def broken(spark: SparkSession, rows: Rows, pipeline: Pipeline, counts: Mapping[
 
 
 def failed_of(staged: Staged) -> set[str]:
-    """The laws that what is staged breaks."""
+    """The invariants that what is staged breaks."""
     try:
         with measuring(SUITES, staged) as measured:
-            return {f"{m.suite.name}.{m.law.name}" for m in measured.result() if m.breaking}
+            return {f"{m.suite.name}.{m.invariant.name}" for m in measured.result() if m.violations}
     finally:
         staged.release()

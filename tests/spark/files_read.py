@@ -12,7 +12,7 @@ _LENGTH = "spark.sql.maxMetadataStringLength"
 
 def most_files_read(spark: SparkSession, path: str, work: Callable[[], object]) -> int:
     """The greatest number of files that a single scan of the table at `path` reads while `work` is done."""
-    store = spark._jsparkSession.sharedState().statusStore()  # type: ignore[attr-defined]
+    store = spark._jsparkSession.sharedState().statusStore()
     before = _last(store)
     # Paths are told whole.
     spark.conf.set(_LENGTH, "10000")

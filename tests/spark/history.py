@@ -29,7 +29,7 @@ SCHEMA = pa.schema(
 def events(count: int = 3000, seed: int = 7) -> list[dict[str, Any]]:
     """Rows in arrival order over some hours: mostly seconds late, some minutes, some hours; device may be null."""
     draw = random.Random(seed)
-    rows = []
+    rows: list[dict[str, Any]] = []
     for i in range(count):
         stored = START + timedelta(seconds=5 * i, microseconds=draw.randrange(1_000_000))
         delay = draw.choice([1, 2, 3, 5, 8, 13, 200, 900] if draw.random() < 0.97 else [4000, 9000, 20000])

@@ -167,7 +167,7 @@ class JoinedTables:
         return max(assigner(windows).assign(ts), default=None)
 
     def _fates(self) -> None:
-        told = ("rows_read", "invalid", "filtered", "too_late")
+        told: tuple[str, ...] = ("rows_read", "invalid", "filtered", "too_late")
         if not self._join.by_interval:
             told += ("on_time", "late", "unassigned")
         for name, fate in product(self._join.names, told):

@@ -28,6 +28,7 @@ from spark_jobs.pipeline.model import EmitKind, Pipeline, SourcePartition, Strat
 from spark_jobs.semantics import reference
 from spark_jobs.semantics.rows.events import Event, event_reader
 from spark_jobs.semantics.rows.instants import MAX, floor_to_ms
+from spark_jobs.semantics.spec import WindowKind
 from spark_jobs.semantics.streaming_job import StreamingJob
 from spark_jobs.semantics.windows.lateness import Lateness
 from tests.spark import history
@@ -42,8 +43,8 @@ BOUNDED = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS)
 GRIDS = (
     Windows(size_ms=10, offset_ms=-2),
     Windows(size_ms=3),
-    Windows(kind="sliding", size_ms=10, slide_ms=4, offset_ms=1),
-    Windows(kind="sliding", size_ms=12, slide_ms=3),
+    Windows(kind=WindowKind.SLIDING, size_ms=10, slide_ms=4, offset_ms=1),
+    Windows(kind=WindowKind.SLIDING, size_ms=12, slide_ms=3),
 )
 WAYS = [(strategy, kind, idle) for strategy in BOUNDED for kind in EmitKind for idle in (True, False)]
 #: Rows that are epochs.
@@ -165,6 +166,7 @@ def measures(rows: Rows, pipeline: Pipeline) -> dict[str | None, dict[str, list[
     events = [event for row in rows if isinstance(event := reader.read(row), Event)]
     for event in sorted((e for e in events if e.is_kept or moves_all), key=lambda e: e.position):
         name = event.partition
+        assert event.arrival_us is not None
         told = {
             "out_of_order": max(0, top.get(name, event.ts) - event.ts),
             "delay": floor_to_ms(event.arrival_us - event.event_us),

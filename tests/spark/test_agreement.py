@@ -34,7 +34,7 @@ def staged(spark: SparkSession, fault: Fault = lambda rows: None) -> Staged:
 
 def test_only_windows_that_fired_again_or_missed_a_row_are_looked_at_one_by_one(spark: SparkSession) -> None:
     told = staged(spark)
-    found = window_results.glance(told)
+    found = window_results.bulk_check(told)
     assert found is not None
     once, others = found
     # AA fired late panes in the first window, the key null missed a row there, and BB has nothing but that.
@@ -47,7 +47,7 @@ def test_only_windows_that_fired_again_or_missed_a_row_are_looked_at_one_by_one(
 
 def test_only_panes_of_these_windows_are_looked_at_one_by_one(spark: SparkSession) -> None:
     told = staged(spark)
-    found = panes.glance(told)
+    found = panes.bulk_check(told)
     assert found is not None
     once, others = found
     assert once == 2
@@ -58,10 +58,10 @@ def test_only_panes_of_these_windows_are_looked_at_one_by_one(spark: SparkSessio
 @pytest.mark.parametrize(
     "fault",
     [repeat("panes", 4), change("panes", 4, row_count=0), change("panes", 4, fired_at=None)],
-    ids=["twice", "against a law", "null"],
+    ids=["twice", "against an invariant", "null"],
 )
 def test_panes_are_all_looked_at_where_a_first_one_is_not_right(spark: SparkSession, fault: Fault) -> None:
-    assert panes.glance(staged(spark, fault)) is None
+    assert panes.bulk_check(staged(spark, fault)) is None
 
 
 def test_of_several_threads_one_looks_and_the_others_wait_for_what_it_finds(spark: SparkSession) -> None:
@@ -119,10 +119,10 @@ def test_of_several_threads_one_looks_and_the_others_wait_for_what_it_finds(spar
 )
 def test_what_does_not_agree_is_told_by_its_own_law(spark: SparkSession, fault: Fault, broken: set[str]) -> None:
     told = staged(spark, fault)
-    assert window_results.glance(told) is None
+    assert window_results.bulk_check(told) is None
     assert broken <= failed_of(told)
 
 
 def test_windows_that_may_fire_at_any_time_are_all_looked_at(spark: SparkSession) -> None:
     counting = replace(PIPELINE, windows=replace(PIPELINE.windows, trigger=Trigger(TriggerKind.COUNT, n=3)))
-    assert window_results.glance(Staged(frames(spark, CORRECT), counting, COUNTS)) is None
+    assert window_results.bulk_check(Staged(frames(spark, CORRECT), counting, COUNTS)) is None

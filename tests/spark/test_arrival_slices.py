@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,7 +18,7 @@ from spark_jobs.jobs.plan.estimate import extent
 from spark_jobs.jobs.plan.plan import plan
 from spark_jobs.jobs.publish.publish import publish
 from spark_jobs.jobs.runs.runner import Runner
-from spark_jobs.jobs.stage import slice_staging
+from spark_jobs.jobs.stage import lake_store
 from spark_jobs.jobs.stage import stage as replaying
 from spark_jobs.pipeline import EndOfInput, Pipeline
 from spark_jobs.semantics import reference
@@ -63,7 +64,7 @@ def assert_slices_follow(
     return ledger.published(spark, lake)
 
 
-KINDS = {
+KINDS: dict[str, Callable[[str], Pipeline]] = {
     "sliding": lambda table: sliding(table, **SHAPES["overlapping"]),
     "with gaps": lambda table: sliding(table, **SHAPES["with gaps"]),
     "sessions": sessions,
@@ -123,7 +124,7 @@ def test_a_run_reads_and_writes_its_own_day_and_the_windows_still_open(
     spark: SparkSession, tmp_path: Path, lake: Lake, monkeypatch: pytest.MonkeyPatch, *, is_compared: bool
 ) -> None:
     monkeypatch.setattr(replaying, "WORTH_A_SLICE", 1000)
-    monkeypatch.setattr(slice_staging, "RESULTS_OF_A_FILE", 20)
+    monkeypatch.setattr(lake_store, "RESULTS_OF_A_FILE", 20)
     path = a_row_a_minute(spark, tmp_path / "days")
     pipeline = history.pipeline(path, windows__size="1 hour", windows__allowed_lateness="2 hours")
     end = history.START.replace(hour=0) + timedelta(days=DAYS)

@@ -34,6 +34,7 @@ from spark_jobs.replay import replay
 from spark_jobs.replay.panes import complete_results
 from spark_jobs.replay.sessions.complete_sessions import by_start
 from spark_jobs.semantics import reference
+from spark_jobs.semantics.spec import WindowKind
 from tests.spark.engine import frame_of, in_order, rows_of
 from tests.spark.test_silence import SCHEMA, drawn_pipeline, drawn_rows, until_of
 
@@ -42,9 +43,9 @@ pytestmark = pytest.mark.spark
 EVENTS = pa.schema([*SCHEMA, pa.field("key", pa.string())])
 GRIDS = {
     "tumbling": Windows(size_ms=10, offset_ms=1),
-    "overlapping": Windows(kind="sliding", size_ms=10, slide_ms=4, offset_ms=1),
-    "with gaps": Windows(kind="sliding", size_ms=3, slide_ms=5),
-    "session": Windows(kind="session", gap_ms=4),
+    "overlapping": Windows(kind=WindowKind.SLIDING, size_ms=10, slide_ms=4, offset_ms=1),
+    "with gaps": Windows(kind=WindowKind.SLIDING, size_ms=3, slide_ms=5),
+    "session": Windows(kind=WindowKind.SESSION, gap_ms=4),
 }
 FIRINGS: dict[str, dict[str, Any]] = {
     "accumulating": {},
@@ -117,7 +118,7 @@ def test_a_complete_session_is_told_from_its_last_millisecond_on(
         pipeline,
         source=replace(pipeline.source, source_partition=SourcePartition(), where=None),
         watermark=Watermark(out_of_orderness_ms=0, emit=Emit(EmitKind.PER_EVENT)),
-        windows=Windows(kind="session", gap_ms=14, key=("key",), aggregates=CONTINUED),
+        windows=Windows(kind=WindowKind.SESSION, gap_ms=14, key=("key",), aggregates=CONTINUED),
         replay=replace(pipeline.replay, end_of_input=EndOfInput.KEEP_OPEN),
     )
     told = [{**dict.fromkeys(EVENTS.names), **row} for row in rows]

@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.pipeline.model import EmitKind, Order, Pipeline, ReplayOrder, Strategy, Windows
 from spark_jobs.replay import replay
 from spark_jobs.semantics import reference
+from spark_jobs.semantics.spec import WindowKind
 from spark_jobs.semantics.watermark.custom import GeneratorError
 from tests.spark.engine import assert_same_tables, frame_of, spark_replay
 from tests.spark.test_silence import SCHEMA, drawn_pipeline, drawn_rows, until_of
@@ -55,10 +56,10 @@ def drawn(way: tuple[EmitKind, str], seed: int) -> tuple[list[dict[str, Any]], P
 
 def _windows(windows: Windows, kind: str, draw: random.Random) -> Windows:
     if kind == "session":
-        return replace(windows, kind=kind, size_ms=0, offset_ms=0, gap_ms=draw.choice([2, 8, 30]))
+        return replace(windows, kind=WindowKind(kind), size_ms=0, offset_ms=0, gap_ms=draw.choice([2, 8, 30]))
     slide = draw.choice([1, 3, 7, 12]) if kind == "sliding" else 0
     period = slide or windows.size_ms
-    return replace(windows, kind=kind, slide_ms=slide, offset_ms=draw.randrange(period))
+    return replace(windows, kind=WindowKind(kind), slide_ms=slide, offset_ms=draw.randrange(period))
 
 
 @pytest.mark.parametrize(("way", "seed"), SEEDS)

@@ -69,7 +69,7 @@ def failing(
     return {c.expectation: c for c in check(frames(spark, rows), pipeline, counts) if not c.success}
 
 
-def test_correct_tables_pass_every_law(spark: SparkSession) -> None:
+def test_correct_tables_pass_every_invariant(spark: SparkSession) -> None:
     found = check(frames(spark, CORRECT), PIPELINE, ALL_COUNTS)
     assert [c for c in found if not c.success] == []
     assert {c.suite for c in found} == {"source", "watermarks", "panes", "window_results", "late_events", "run"}
@@ -82,7 +82,7 @@ def test_correct_tables_pass_every_law(spark: SparkSession) -> None:
     assert observed["no_pane_is_empty"] == "0 of 6 rows"
 
 
-def test_a_run_without_rows_passes_every_law(spark: SparkSession) -> None:
+def test_a_run_without_rows_passes_every_invariant(spark: SparkSession) -> None:
     nothing = frames(spark, {table: [] for table in SCHEMAS})
     assert [c for c in check(nothing, PIPELINE, {"rows_read": 0, "filtered": 0}) if not c.success] == []
 
@@ -244,7 +244,7 @@ def test_a_table_without_the_contracts_columns_is_told_before_anything_is_comput
     tables = frames(spark, CORRECT)
     with pytest.raises(AuditError, match="the staged table panes has no column carrier, fired_at; stage the run again"):
         check({**tables, "panes": tables["panes"].drop("carrier", "fired_at")}, PIPELINE, COUNTS)
-    with pytest.raises(AuditError, match="asked for the staged table panes, found only late_events"):
+    with pytest.raises(AuditError, match="the staged table panes is missing, found late_events"):
         check({"late_events": tables["late_events"], "watermarks": tables["watermarks"]}, PIPELINE, COUNTS)
     with pytest.raises(AuditError, match="the replay reported no filtered; run the replay step again"):
         check(tables, PIPELINE, {"rows_read": 18})

@@ -65,8 +65,8 @@ def test_answers_stand_once_a_run_in_the_table_quality(spark: SparkSession, lake
         ("r2", len(wrong)),
     }
     failed = [tuple(row)[:6] for row in told.where("not success").collect()]
-    law = "results_count_their_panes"
-    assert failed == [("r2", "window_results", law, False, "1 of 5 rows", 1)]
+    invariant = "results_count_their_panes"
+    assert failed == [("r2", "window_results", invariant, False, "1 of 5 rows", 1)]
     assert not audit.blocks(right, PIPELINE)
     assert audit.blocks(wrong, PIPELINE)
 

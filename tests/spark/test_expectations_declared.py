@@ -161,7 +161,7 @@ FIRST = "quality.expectations[0]: "
         ),
         (
             expectation("expect_table_row_count_to_equal", "result", value=1),
-            "asked for the table 'result', only watermarks, panes, ",
+            "no staged table 'result', only watermarks, panes, ",
             "; did you mean 'window_results'?",
         ),
     ],

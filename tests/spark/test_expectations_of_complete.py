@@ -1,4 +1,4 @@
-"""Laws of complete results: a right run breaks none, and each fault of one breaks those that are about it."""
+"""Invariants of complete results: a right run breaks none, and each fault of one breaks those that are about it."""
 
 from __future__ import annotations
 
@@ -108,20 +108,22 @@ def test_a_fault_breaks_the_laws_about_it(spark: SparkSession, fault: str) -> No
     spoil, expected = FAULTS[fault]
     rows = copy.deepcopy(RIGHT)
     spoil(rows)
-    run, laws = staged(spark, rows), suite.laws(COMPLETE)
+    run, invariants = staged(spark, rows), suite.invariants(COMPLETE)
     with interpreted(spark):
-        counts = [F.count_if(~F.coalesce(F.expr(law.holds), F.lit(False))) for law in laws]
+        counts = [F.count_if(~F.coalesce(F.expr(invariant.condition), F.lit(False))) for invariant in invariants]
         found = suite.rows(run).agg(*counts).collect()[0]
     run.release()
-    assert {law.name for law, count in zip(laws, found, strict=True) if count} == expected
+    assert {invariant.name for invariant, count in zip(invariants, found, strict=True) if count} == expected
 
 
 def test_every_law_has_a_fault() -> None:
     never_broken = {"windows_are_as_long_as_declared"}
-    assert {law.name for law in suite.laws(COMPLETE)} - never_broken == set().union(*(b for _, b in FAULTS.values()))
-    assert suite.laws(PIPELINE) == ()
+    assert {invariant.name for invariant in suite.invariants(COMPLETE)} - never_broken == set().union(
+        *(b for _, b in FAULTS.values())
+    )
+    assert suite.invariants(PIPELINE) == ()
 
 
 def test_a_run_in_the_mode_complete_has_the_table(spark: SparkSession) -> None:
-    with pytest.raises(AuditError, match="asked for the staged table complete_results"):
+    with pytest.raises(AuditError, match="the staged table complete_results is missing"):
         Staged(frames(spark, CORRECT), COMPLETE, COUNTS)

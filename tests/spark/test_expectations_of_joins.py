@@ -18,6 +18,7 @@ from expectations.staged_join import StagedJoin
 from expectations.suites import JOIN_SUITES
 from spark_jobs.pipeline import Pipeline, from_mapping
 from spark_jobs.pipeline.model import Accumulation, LateData, Quality
+from spark_jobs.semantics.spec import WindowKind
 from tests.spark.drawn_run import Rows, add, at, both, change, frame, interpreted, remove, repeat
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
@@ -49,7 +50,7 @@ WINDOW = from_mapping(
         "windows": {"size": "10s", "allowed_lateness": "5s"},
     }
 )
-SESSION = replace(WINDOW, windows=replace(WINDOW.windows, kind="session", size_ms=0, gap_ms=10_000))
+SESSION = replace(WINDOW, windows=replace(WINDOW.windows, kind=WindowKind.SESSION, size_ms=0, gap_ms=10_000))
 SPLIT = from_mapping(
     {
         "name": "paid_orders",
@@ -110,7 +111,7 @@ def fired(
     return {**pair(first, second, at(0), at(moment)), **window, **told}
 
 
-def of_session(orders: list[tuple[Any, ...]], end: float, *told: Any) -> Rows:
+def of_session(orders: list[tuple[Any, ...]], end: float, *told: Any) -> list[dict[str, Any]]:
     """The pairs of a firing of the session that begins at 11, whose one payment happened at 14."""
     window = {"window_start": at(11), "window_end": at(end)}
     return [{**fired(one, order("a", 14, 15), *told), **window} for one in orders]
@@ -191,7 +192,7 @@ def broken(
     pipeline: Pipeline | None = None,
     counts: Mapping[str, int] | None = None,
 ) -> set[str]:
-    """The laws that staged tables break, counted in plain Spark."""
+    """The invariants that staged tables break, counted in plain Spark."""
     judged = pipeline or PIPELINES[kind]
     staged = StagedJoin(tables(spark, kind, rows), judged, counts or counts_of(kind))
     with interpreted(spark):
@@ -199,12 +200,14 @@ def broken(
         counted = [
             suite.rows(staged).agg(
                 *(
-                    F.count_if(~F.coalesce(F.expr(law.holds), F.lit(False))).alias(f"{suite.name}.{law.name}")
-                    for law in laws
+                    F.count_if(~F.coalesce(F.expr(invariant.condition), F.lit(False))).alias(
+                        f"{suite.name}.{invariant.name}"
+                    )
+                    for invariant in invariants
                 )
             )
             for suite in JOIN_SUITES
-            if (laws := suite.laws(judged))
+            if (invariants := suite.invariants(judged))
         ]
         found = reduce(DataFrame.crossJoin, counted).collect()[0].asDict()
     staged.release()
@@ -330,15 +333,15 @@ FAULTS: list[tuple[str, Callable[[Rows], Any], set[str]]] = [
 
 
 @pytest.mark.parametrize(
-    ("kind", "fault", "laws"),
+    ("kind", "fault", "invariants"),
     [pytest.param(*fault, marks=[] if number % 6 == 0 else pytest.mark.soak) for number, fault in enumerate(FAULTS)],
 )
 def test_a_fault_breaks_the_laws_about_it(
-    spark: SparkSession, kind: str, fault: Callable[[Rows], Any], laws: set[str]
+    spark: SparkSession, kind: str, fault: Callable[[Rows], Any], invariants: set[str]
 ) -> None:
     rows = copy.deepcopy(CORRECT[kind])
     fault(rows)
-    assert broken(spark, kind, rows) == laws
+    assert broken(spark, kind, rows) == invariants
 
 
 def test_a_count_that_does_not_add_up_is_told_for_its_input(spark: SparkSession) -> None:
@@ -347,7 +350,7 @@ def test_a_count_that_does_not_add_up_is_told_for_its_input(spark: SparkSession)
 
 
 def test_rows_between_two_windows_are_accounted_for(spark: SparkSession) -> None:
-    spec = replace(WINDOW.windows, kind="sliding", slide_ms=20_000, offset_ms=10_000)
+    spec = replace(WINDOW.windows, kind=WindowKind.SLIDING, slide_ms=20_000, offset_ms=10_000)
     rows = copy.deepcopy(CORRECT["window"])
     rows["pairs"].pop()
     for one in rows["late_events"]:
@@ -392,7 +395,7 @@ def test_checks_name_their_input_and_hide_columns_of_the_source(spark: SparkSess
 
 def test_a_table_that_is_not_there_is_told(spark: SparkSession) -> None:
     there = tables(spark, "interval", CORRECT["interval"])
-    with pytest.raises(AuditError, match="asked for the staged table pairs, found only late_events"):
+    with pytest.raises(AuditError, match="the staged table pairs is missing, found late_events"):
         StagedJoin({"late_events": there["late_events"]}, INTERVAL, counts_of("interval"))
     with pytest.raises(AuditError, match="the staged table pairs has no column fired_at"):
         StagedJoin({**there, "pairs": there["pairs"].drop("fired_at")}, INTERVAL, counts_of("interval"))

@@ -68,7 +68,7 @@ def test_runs_that_go_on_tell_of_a_partition_that_has_fallen_silent(
         outcomes = taken(spark, pipeline, lake, arrived_to=until)
         assert [outcome.state for outcome in outcomes] == ["done"] * 4
         run_id = outcomes[0].run_id
-        spoke = rows_of(staging.staged(spark, lake, run_id, silence.TABLE).drop("run_id"))
+        spoke = rows_of(staging.read_staged(spark, lake, run_id, silence.TABLE).drop("run_id"))
         assert {row["source_partition"]: row["last_event_time"] for row in spoke} == newest(until)
         assert {row["read_until"] for row in spoke} == {until}
         failed = silent(spark, pipeline, lake, run_id)

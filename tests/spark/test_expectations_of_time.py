@@ -1,7 +1,7 @@
-"""Each fault of a staged run fails the laws that are about it, and no other.
+"""Each fault of a staged run fails the invariants that are about it, and no other.
 
 One audit looks at all faults: each has a copy of the drawn run to itself, a hundred seconds after the copy before, and
-the rows that a law shows tell whose fault it has found.
+the rows that an invariant shows tell whose fault it has found.
 """
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ def later(value: Any, by: timedelta) -> Any:
 
 @pytest.fixture(scope="module")
 def found(spark: SparkSession) -> dict[str, set[str]]:
-    """The laws that found each fault."""
+    """The invariants that found each fault."""
     from expectations import validation
 
     everything: Rows = {table: [] for table in CORRECT}
@@ -258,13 +258,13 @@ def found(spark: SparkSession) -> dict[str, set[str]]:
     with interpreted(spark), pytest.MonkeyPatch.context() as patch:
         patch.setattr(validation, "EXAMPLES", 100)
         checks = check(frames(spark, everything), PIPELINE, COUNTS)
-    names, laws = list(FAULTS), defaultdict(set)
+    names, invariants = list(FAULTS), defaultdict(set)
     for one in checks:
         # The run's sums cannot be right with so many faults; they have tests of their own.
         for line in one.details.splitlines() if one.suite != "run" else ():
             start = datetime.fromisoformat(json.loads(line)["window_start"])
-            laws[names[(start - at(0)) // APART]].add(f"{one.suite}.{one.expectation}")
-    return laws
+            invariants[names[(start - at(0)) // APART]].add(f"{one.suite}.{one.expectation}")
+    return invariants
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -298,14 +298,23 @@ def test_where_partitions_fall_idle_windows_fire_at_the_watermark_of_one(
     rows = copy.deepcopy(CORRECT)
     change("watermarks", 1, partition_watermarks=partitions)(rows)
     staged = Staged(frames(spark, rows), pipeline, COUNTS)
-    law = next(law for law in watermarks.laws(pipeline) if law.name == "the_watermark_is_that_of_a_partition")
+    invariant = next(
+        invariant
+        for invariant in watermarks.invariants(pipeline)
+        if invariant.name == "the_watermark_is_that_of_a_partition"
+    )
     with interpreted(spark):
-        assert watermarks.rows(staged).where(~F.expr(law.holds)).count() == broken
+        assert watermarks.rows(staged).where(~F.expr(invariant.condition)).count() == broken
     staged.release()
 
 
 def test_every_law_about_rows_has_a_fault() -> None:
-    laws = {f"{s.name}.{law.name}" for s in SUITES if s.name not in {"source", "run"} for law in s.laws(PIPELINE)}
+    invariants = {
+        f"{s.name}.{invariant.name}"
+        for s in SUITES
+        if s.name not in {"source", "run"}
+        for invariant in s.invariants(PIPELINE)
+    }
     # The drawn late events have no columns of their source: the catalogue of corruptions has some that do.
-    laws -= {"late_events.late_events_are_as_their_columns_say"}
-    assert laws == set().union(*(broken for _, broken in FAULTS.values()))
+    invariants -= {"late_events.late_events_are_as_their_columns_say"}
+    assert invariants == set().union(*(broken for _, broken in FAULTS.values()))

@@ -1,4 +1,4 @@
-"""The laws of firings that do not wait for the end of their window: Flink breaks none, each fault breaks its own."""
+"""Invariants of triggers other than the default: Flink's output violates none, each fault violates its own."""
 
 from __future__ import annotations
 
@@ -159,13 +159,13 @@ FAULTS: dict[str, tuple[Trigger, Fault, str]] = {
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_breaks_its_law(spark: SparkSession, name: str) -> None:
-    trigger, fault, law = FAULTS[name]
+    trigger, fault, invariant = FAULTS[name]
     events, pipeline = stream(trigger)
     correct, counts = told(events, pipeline)
     assert len(of(correct, "late")) > 0
     spoilt = copy.deepcopy(correct)
     fault(spoilt)
-    assert law in broken(spark, spoilt, pipeline, counts)
+    assert invariant in broken(spark, spoilt, pipeline, counts)
 
 
 @pytest.mark.parametrize("trigger", [CONTINUOUS, COUNT], ids=["continuous", "count"])

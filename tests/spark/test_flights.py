@@ -37,7 +37,7 @@ def rows(flights: DataFrame) -> list[dict[str, Any]]:
     return rows_of(flights)
 
 
-@pytest.fixture(scope="module", params=WAYS.values(), ids=WAYS)
+@pytest.fixture(scope="module", params=WAYS.values(), ids=list(WAYS))
 def pipeline(request: pytest.FixtureRequest) -> Pipeline:
     found = load(PIPELINE, environ={"TIDEMARK_LAKE": "lake"})
     return replace(found, watermark=replace(found.watermark, emit=request.param))

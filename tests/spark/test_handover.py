@@ -176,6 +176,7 @@ def test_reading_begins_with_the_commit_of_the_first_row_that_matters(
     )
     [versions] = found.versions.values()
     assert (versions.read, versions.next, versions.starting) == (8, 9, first // 100)
+    assert versions.starting is not None
     assert versions.starting > 0
     told = json.loads(Path(write(lake, found)).read_text())
     assert told["covered_until"] == cut.isoformat()

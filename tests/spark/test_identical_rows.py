@@ -11,13 +11,18 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.pipeline.model import Aggregate, EmitKind, Pipeline, Strategy, Windows
 from spark_jobs.semantics import reference
+from spark_jobs.semantics.spec import WindowKind
 from tests.spark.engine import assert_same_tables, spark_replay
 from tests.spark.test_late_data import late_rows
 from tests.spark.test_silence import SCHEMA, drawn_pipeline
 
 pytestmark = pytest.mark.spark
 
-GRIDS = (Windows(size_ms=10), Windows(kind="sliding", size_ms=10, slide_ms=4), Windows(kind="session", gap_ms=4))
+GRIDS = (
+    Windows(size_ms=10),
+    Windows(kind=WindowKind.SLIDING, size_ms=10, slide_ms=4),
+    Windows(kind=WindowKind.SESSION, gap_ms=4),
+)
 WAYS = [(Strategy.PUNCTUATED, EmitKind.EVERY), (Strategy.BOUNDED_OUT_OF_ORDERNESS, EmitKind.EVERY_N)]
 SEEDS = [
     pytest.param(

@@ -194,7 +194,7 @@ def check_window_join(session: SparkSession, stream: Stream, windows: Windows) -
     def indices(rows: Any) -> tuple[int, ...]:
         return tuple(row["index"] for row in rows)
 
-    told = sorted(
+    told: list[tuple[Any, ...]] = sorted(
         (
             str(g.key),
             g.window.start,
@@ -227,7 +227,9 @@ def check_window_join(session: SparkSession, stream: Stream, windows: Windows) -
 
 
 distances = st.tuples(st.integers(-6, 6), st.integers(-6, 6)).map(sorted)
-bounds_drawn = st.builds(lambda ends, low, high: JoinBounds(*ends, low, high), distances, st.booleans(), st.booleans())
+bounds_drawn = st.builds(
+    lambda ends, low, high: JoinBounds(ends[0], ends[1], low, high), distances, st.booleans(), st.booleans()
+)
 windows_drawn = st.builds(
     lambda size, offset, lateness, kept: Windows(
         size_ms=size, offset_ms=offset % size, allowed_lateness_ms=lateness, accumulation=kept

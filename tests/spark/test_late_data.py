@@ -34,6 +34,7 @@ from spark_jobs.pipeline.model import (
 from spark_jobs.replay import replay
 from spark_jobs.replay.windows import late_events
 from spark_jobs.semantics import reference
+from spark_jobs.semantics.spec import WindowKind
 from tests.spark.engine import assert_same_tables, frame_of, spark_replay
 from tests.spark.test_silence import SCHEMA, START_MS, drawn_pipeline
 
@@ -41,9 +42,9 @@ pytestmark = pytest.mark.spark
 
 GRIDS = {
     "tumbling": Windows(size_ms=10),
-    "sliding": Windows(kind="sliding", size_ms=10, slide_ms=4, offset_ms=1),
-    "apart": Windows(kind="sliding", size_ms=3, slide_ms=5),
-    "session": Windows(kind="session", gap_ms=4),
+    "sliding": Windows(kind=WindowKind.SLIDING, size_ms=10, slide_ms=4, offset_ms=1),
+    "apart": Windows(kind=WindowKind.SLIDING, size_ms=3, slide_ms=5),
+    "session": Windows(kind=WindowKind.SESSION, gap_ms=4),
 }
 CONTINUED = (Aggregate("rows", "count(*)"), Aggregate("mean", "avg(id)"))
 ASKING = (
@@ -161,7 +162,7 @@ NAMED = {
 @pytest.mark.parametrize("name", NAMED)
 def test_late_events_keep_what_the_source_calls_as_they_do(session: SparkSession, name: str) -> None:
     event_time, schema, kept = NAMED[name]
-    rows = [
+    rows: list[tuple[Any, ...]] = [
         (moment, datetime.fromtimestamp(moment, UTC), landed, mark) for moment, landed, mark in ((95, 1, 7), (5, 2, 8))
     ]
     if "bigint" not in schema:

@@ -20,7 +20,7 @@ from spark_jobs.tables import delta_log, ledger
 from spark_jobs.tables import publishing as tables
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.locks import HeldError, hold
+from spark_jobs.tables.locks import LockedError, acquire
 from spark_jobs.tables.published import NothingPublishedError, read_published
 from tests.spark import history
 from tests.spark.test_arrival_slices import seen
@@ -108,7 +108,7 @@ def test_a_dead_run_is_forgotten_and_may_begin_anew(spark: SparkSession, lakes: 
     assert not any(worn.dead in path for path in again_at(worn).files)
     run = ledger.find(spark, worn.lake, worn.dead)
     assert run is not None
-    assert (run.state, run.discarded, run.done("replay")) == ("discarded", True, None)
+    assert (run.state, run.discarded, run.finished_step("replay")) == ("discarded", True, None)
     with pytest.raises(InputError, match="is discarded; take its step replay"):
         Runner(spark, worn.pipeline, worn.lake).step("audit", run)
     before = now_shown(worn)
@@ -150,7 +150,7 @@ def test_what_is_lost_is_refused_by_name_and_runs_go_on(spark: SparkSession, lak
 @pytest.mark.soak
 def test_it_waits_for_others_and_finishes_what_they_have_begun(spark: SparkSession, lakes: WornLakes) -> None:
     worn = lakes.copy("others")
-    with hold(worn.lake, worn.dead, Interval(END)), pytest.raises(HeldError, match=f"found run {worn.dead}"):
+    with acquire(worn.lake, worn.dead, Interval(END)), pytest.raises(LockedError, match=f"found run {worn.dead}"):
         maintain(spark, worn.lake, strictly())
     hour = Interval(history.START, history.START + HOUR)
     tables.publish(spark, worn.lake, worn.dead, "late_events", hour, named(spark, worn.lake))

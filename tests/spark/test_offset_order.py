@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.pipeline.model import Alignment, EmitKind, Order, Pipeline, ReplayOrder, Strategy, TimeField, TimeUnit
 from spark_jobs.replay import UnsupportedPipelineError, replay
 from spark_jobs.semantics import reference
+from spark_jobs.semantics.spec import WindowKind
 from tests.spark.engine import assert_same_tables, frame_of, in_order, rows_of, spark_replay
 from tests.spark.test_silence import SCHEMA, drawn_pipeline, drawn_rows
 
@@ -61,8 +62,8 @@ def drawn(way: tuple[Strategy, EmitKind], seed: int) -> tuple[list[dict[str, Any
     windows = draw.choice(
         [
             pipeline.windows,
-            replace(pipeline.windows, kind="sliding", slide_ms=draw.choice([2, 7]), offset_ms=0),
-            replace(pipeline.windows, kind="session", size_ms=0, offset_ms=0, gap_ms=draw.choice([2, 8])),
+            replace(pipeline.windows, kind=WindowKind.SLIDING, slide_ms=draw.choice([2, 7]), offset_ms=0),
+            replace(pipeline.windows, kind=WindowKind.SESSION, size_ms=0, offset_ms=0, gap_ms=draw.choice([2, 8])),
         ]
     )
     pipeline = replace(

@@ -41,7 +41,7 @@ def test_slices_publish_what_the_reference_gives(
 ) -> None:
     pipeline = by_offset(table, **overrides)
     run, expected = assert_publishes_the_references(spark, pipeline, lake, slices=slices)
-    drift = rows_of(staging.staged(spark, lake, run.run_id, "drift").drop("run_id"))
+    drift = rows_of(staging.read_staged(spark, lake, run.run_id, "drift").drop("run_id"))
     assert in_order(drift) == in_order(expected.drift)
     assert bool(sum(row["paused_rounds"] for row in drift)) == (pipeline.watermark.alignment is not None)
     assert min(run.counts["late"], run.counts["too_late"]) > 0

@@ -85,7 +85,7 @@ def arrow_rows(frame: DataFrame) -> Rows:
 def machine(spark: SparkSession, layout: Layout) -> Iterator[None]:
     """The machine in another time zone, Python's part and Java's, and Spark with other numbers of pieces."""
     zones = spark._jvm.java.util.TimeZone  # type: ignore[union-attr]
-    before, pieces = zones.getDefault(), spark.conf.get("spark.sql.shuffle.partitions")
+    before, pieces = zones.getDefault(), str(spark.conf.get("spark.sql.shuffle.partitions"))
     try:
         os.environ["TZ"] = layout.zone
         time.tzset()

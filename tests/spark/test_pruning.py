@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.tables.pruning import reaching, spans
+from spark_jobs.tables.pruning import overlap_condition, spans
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
@@ -61,10 +61,10 @@ def found(spark: SparkSession, files: dict[str, Any], condition: str) -> set[str
 
 def test_a_file_is_left_out_only_where_it_says_that_it_holds_none(spark: SparkSession) -> None:
     start, end = hour(0, 2)
-    assert found(spark, FILES, reaching(["window_start"], start, end)) == KEPT
-    assert found(spark, FILES, reaching(["window_start"], start, None)) == {*KEPT, "from the end on"}
-    assert found(spark, FILES, reaching(["window_start"], None, end)) == {*KEPT, "before"}
-    assert found(spark, FILES, reaching(["window_start"], None, None)) == {*FILES}
+    assert found(spark, FILES, overlap_condition(["window_start"], start, end)) == KEPT
+    assert found(spark, FILES, overlap_condition(["window_start"], start, None)) == {*KEPT, "from the end on"}
+    assert found(spark, FILES, overlap_condition(["window_start"], None, end)) == {*KEPT, "before"}
+    assert found(spark, FILES, overlap_condition(["window_start"], None, None)) == {*FILES}
 
 
 def test_each_of_several_columns_may_tell(spark: SparkSession) -> None:
@@ -76,7 +76,7 @@ def test_each_of_several_columns_may_tell(spark: SparkSession) -> None:
         "of one column nothing": stats(event_time=hour(9)),
         "of one column none": stats(nulls=9, event_time=hour(9)),
     }
-    kept = found(spark, files, reaching(["window_start", "event_time"], *hour(0, 2)))
+    kept = found(spark, files, overlap_condition(["window_start", "event_time"], *hour(0, 2)))
     assert kept == {*files} - {"by neither", "of one column none"}
 
 

@@ -29,8 +29,7 @@ def windows(table: str) -> Pipeline:
 
 def retracting_sessions(table: str) -> Pipeline:
     spec: dict[str, object] = {"kind": "session", "gap": "3 minutes", "key": ["device"]}
-    spec |= {"allowed_lateness": "5 minutes"}
-    spec |= {"accumulation": "retracting", "aggregates": {"n": "count(*)"}}
+    spec |= {"allowed_lateness": "5 minutes", "accumulation": "retracting", "aggregates": {"n": "count(*)"}}
     return from_mapping({**join_source(table), "name": "sessions", "windows": spec})
 
 

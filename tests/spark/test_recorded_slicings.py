@@ -21,7 +21,7 @@ from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
 from tests.spark.engine import frame_of, rows_of
-from tests.spark.test_scenarios import ALL, chosen, schema_of
+from tests.spark.test_scenarios import ALL, chosen, combinations, schema_of
 from tests.spark.test_triggers import ALL as TRIGGERS
 from tests.spark.test_triggers import combinations as of_triggers
 from tests.spark.whole_run import taken
@@ -53,7 +53,7 @@ def telling(scenario: Scenario) -> bool:
 
 
 TOLD, TOLD_TRIGGERS = [s for s in ALL if telling(s)], [s for s in TRIGGERS if telling(s)]
-BY_ARRIVAL = chosen(TOLD, EACH) + chosen(TOLD_TRIGGERS, EACH // 4, of_triggers)
+BY_ARRIVAL = chosen(TOLD, EACH, combinations) + chosen(TOLD_TRIGGERS, EACH // 4, of_triggers)
 
 
 def cuts(draw: random.Random, scenario: Scenario) -> list[int]:
@@ -70,7 +70,7 @@ SESSIONS = [scenario for scenario in BY_ARRIVAL if scenario.pipeline.windows.kin
 QUICK = min(SESSIONS, key=lambda scenario: len(cuts(random.Random(scenario.id), scenario)))
 # A run that closes its input does so at the last arrival, not where a recorded clock goes on.
 ENDED, ENDED_TRIGGERS = [[s for s in told[::-1] if s.until is None] for told in (TOLD, TOLD_TRIGGERS)]
-BY_EVENT_TIME = chosen(ENDED, EACH) + chosen(ENDED_TRIGGERS, EACH // 4, of_triggers)
+BY_EVENT_TIME = chosen(ENDED, EACH, combinations) + chosen(ENDED_TRIGGERS, EACH // 4, of_triggers)
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.job_protocol import StepResult
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.operate.repair import find, repair
-from spark_jobs.jobs.runs.outcome import Outcome
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import LateData, Pipeline
 from spark_jobs.semantics import reference
@@ -49,7 +49,7 @@ def missed(late_events: Iterable[Mapping[str, Any]]) -> Counter[datetime]:
     return Counter(row["window_start"] for row in late_events)
 
 
-def taken_in(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> Outcome:
+def taken_in(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> StepResult:
     """A repair of whatever is due."""
     return repair(Runner(spark, pipeline, lake), find(spark, pipeline, lake), pipeline)
 
@@ -191,8 +191,8 @@ def test_windows_of_other_settings_are_left_as_they_are(spark: SparkSession, tab
     found = published(spark, lake)
     for name in TABLES:
         wanted = []
-        for replay, meant in ((of_other, lambda start: start in inside), (full, lambda start: start in missing)):
-            wanted += [row for row in getattr(replay, name) if meant(row["window_start"])]
+        for replay, starts in ((of_other, inside), (full, missing)):
+            wanted += [row for row in getattr(replay, name) if row["window_start"] in starts]
         wanted += [row for row in getattr(faithful, name) if row["window_start"] not in {*inside, *missing}]
         assert found[name] == in_order(wanted), name
 

@@ -93,7 +93,7 @@ def test_what_one_cut_began_another_finishes(
     planned, _ = runner.plan(Interval())
     for step in ("replay", "audit", "publish"):
         assert runner.step(step, runner.find(planned.run.run_id)).state == "done"
-    assert f"in {first} slices as an earlier attempt has begun, asked for {then}" in said
+    assert f"in {first} slices as an earlier attempt has begun, not in {then}" in said
     assert_published(spark, lake, reference.replay(history.events(), pipeline))
 
 
@@ -160,12 +160,12 @@ def test_a_failed_check_blocks_publishing_and_says_why(spark: SparkSession, tabl
     runner = Runner(spark, pipeline, lake)
     with pytest.raises(BlockedError, match=r"too.late") as blocked:
         runner.run(Interval())
-    assert not blocked.value.asks
+    assert not blocked.value.needs_approval
     assert not delta_log.exists(spark, lake.path("panes"))
     run = ledger.runs(spark, lake)[-1]
     assert run.state == "blocked"
     assert "checks failed" in str(run.error)
-    with pytest.raises(InputError, match="only what has passed"):
+    with pytest.raises(InputError, match="only a run that passed its audit"):
         runner.step("publish", run)
     assert spark.read.format("delta").load(lake.path("quality")).where("not success").count() == 1
 
@@ -182,7 +182,7 @@ def test_what_was_blocked_is_published_without_computing_it_again_when_a_person_
     runner = Runner(spark, pipeline, lake)
     with pytest.raises(BlockedError) as blocked:
         runner.run(Interval())
-    assert blocked.value.asks
+    assert blocked.value.needs_approval
     (run,) = ledger.runs(spark, lake)
     with pytest.raises(InputError, match="no reason"):
         runner.accept(run, " ")
@@ -197,7 +197,7 @@ def test_what_was_blocked_is_published_without_computing_it_again_when_a_person_
     # Once is enough, and what is not blocked needs nobody.
     assert runner.accept(runner.find(run.run_id), "again").accepted == "ada: the outage of May"
     planned, _ = runner.plan(Interval(history.START, history.START + timedelta(hours=1)))
-    with pytest.raises(InputError, match="found it planned: only a blocked one"):
+    with pytest.raises(InputError, match="is planned; only a blocked run can be accepted"):
         runner.accept(planned.run, "ada: why not")
 
 

@@ -29,6 +29,7 @@ from spark_jobs.pipeline.model import (
 from spark_jobs.replay import SessionReplay
 from spark_jobs.replay.sessions.session_components import UNCLEAN
 from spark_jobs.semantics import reference
+from spark_jobs.semantics.spec import WindowKind
 from tests.spark.engine import EVENTS, Collected, assert_same_tables, spark_replay
 
 pytestmark = pytest.mark.spark
@@ -55,7 +56,7 @@ def pipeline_of(
         ),
         watermark=Watermark(out_of_orderness_ms=bound, emit=emit or Emit()),
         windows=Windows(
-            kind="session",
+            kind=WindowKind.SESSION,
             gap_ms=gap,
             key=("key",),
             allowed_lateness_ms=lateness,

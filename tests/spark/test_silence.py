@@ -94,7 +94,7 @@ def drawn_rows(draw: random.Random) -> list[dict[str, Any]]:
 
 def drawn_pipeline(draw: random.Random, strategy: Strategy, kind: EmitKind, *, idle: bool) -> Pipeline:
     interval = draw.choice([1, 2, 5, 12])
-    custom = {"generator": "tests.custom_watermarks:Moody"} if strategy is Strategy.CUSTOM else {}
+    custom: dict[str, Any] = {"generator": "tests.custom_watermarks:Moody"} if strategy is Strategy.CUSTOM else {}
     return Pipeline(
         name="silence",
         source=Source(
@@ -224,7 +224,7 @@ def timeline(
     turns = combined.turning_points(groups, moves, pipeline, until_us=until_us)
     reached = combined.combined(combined.points_after(turns, pipeline), groups, moves, pipeline)
     clocked = emission.clocked(reached, {"epoch": "clock_us"}, groups, pipeline)
-    found = []
+    found: list[tuple[int, int, dict[str, int]]] = []
     for point in sorted(clocked.collect(), key=lambda point: (point.watermark_ms or MIN, point.clock_us)):
         if point.watermark_ms is not None and (not found or point.watermark_ms > found[-1][1]):
             partitions = {p.source_partition: p.watermark_ms for p in point.partition_watermarks}

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from spark_jobs.job_protocol import StepName
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.runs.runner import SLICE, WATERMARKS, Runner
+from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger, locks
@@ -48,7 +49,7 @@ def cut(spark: SparkSession, pipeline: Pipeline, lake: Lake, interval: Interval)
     """Plan a run and cut it; gives its id and the names of its slices."""
     runner = Runner(spark, pipeline, lake, slices=SLICES)
     run_id = runner.plan(interval)[0].run.run_id
-    outcome = runner.step(WATERMARKS, runner.find(run_id))
+    outcome = runner.step(StepName.WATERMARKS, runner.find(run_id))
     assert outcome.state == "done"
     return run_id, list(outcome.slices)
 
@@ -102,7 +103,7 @@ def test_slices_of_a_part_of_time_apart_change_nothing(spark: SparkSession, tabl
 def test_what_is_one_piece_is_not_cut(spark: SparkSession, table: str, lake: Lake) -> None:
     assert cut(spark, history.pipeline(table, **SESSION), lake, Interval())[1] == []
     runner = Runner(spark, history.pipeline(table), lake, slices=1)
-    assert runner.step(WATERMARKS, runner.plan(Interval())[0].run).slices == []
+    assert runner.step(StepName.WATERMARKS, runner.plan(Interval())[0].run).slices == []
 
 
 def test_a_slice_that_there_is_not_is_refused(spark: SparkSession, table: str, lake: Lake) -> None:
@@ -121,8 +122,8 @@ def test_a_slice_holds_its_own_windows(spark: SparkSession, table: str, lake: La
     run_id, slices = cut(spark, pipeline, lake, Interval())
     runner = Runner(spark, pipeline, lake)
     run = runner.find(run_id)
-    with locks.hold(lake, "r000000000000001", Interval(None, history.START + timedelta(minutes=1))):
-        with pytest.raises(locks.HeldError, match="r000000000000001"):
+    with locks.acquire(lake, "r000000000000001", Interval(None, history.START + timedelta(minutes=1))):
+        with pytest.raises(locks.LockedError, match="r000000000000001"):
             runner.stage_slice(run, slices[0])
         assert runner.stage_slice(run, slices[-1]).state == "done"
 
@@ -135,7 +136,7 @@ def test_processes_stage_slices_side_by_side(spark: SparkSession, table: str, tm
     run_id, slices = cut(spark, pipeline, lake, Interval())
     results = [tmp_path / f"{name}.json" for name in slices]
     asked = [
-        command(SLICE, file, "--run-id", run_id, "--slice", name, "--result", str(result))
+        command(StepName.SLICE, file, "--run-id", run_id, "--slice", name, "--result", str(result))
         for name, result in zip(slices, results, strict=True)
     ]
     assert [process.wait() for process in [started(lake, one) for one in asked]] == [0] * SLICES

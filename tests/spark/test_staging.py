@@ -28,9 +28,9 @@ def test_what_no_commit_names_is_tidied_away_and_nothing_else(spark: SparkSessio
     never.parent.mkdir(parents=True)
     for stray in (home / "part-1.parquet", home.with_name("r1-behind") / "part-1.parquet", log, never, of_others):
         stray.touch()
-    staging.tidy(spark, lake, "r1")
+    staging.delete_unstaged_files(spark, lake, "r1")
     assert {file for file in Path(lake.home).rglob("*") if file.is_file()} == {*before, of_others}
-    assert staging.part(spark, lake, "r1", "panes", "a part").count() == 3
+    assert staging.read_part(spark, lake, "r1", "panes", "a part").count() == 3
 
 
 def test_what_another_process_has_staged_since_is_read_too(spark: SparkSession, lake: Lake) -> None:
@@ -40,11 +40,11 @@ def test_what_another_process_has_staged_since_is_read_too(spark: SparkSession, 
         .select(F.timestamp_seconds("id").alias("window_start"), F.lit("late").alias("timing"))
     )
     staging.stage(rows, lake, "r1", "panes", "a part")
-    assert staging.staged(spark, lake, "r1", "panes").count() == 3
+    assert staging.read_staged(spark, lake, "r1", "panes").count() == 3
     # A commit that Spark has not made: the first one's file under another name.
     home = Path(lake.staged("panes", "r1"))
     (added,) = delta_log.live_files(delta_log.actions(spark, str(home)))
     shutil.copy(home / added["path"], home / "another.parquet")
     commit = json.dumps({"add": {**added, "path": "another.parquet"}})
     (home / "_delta_log" / f"{1:020}.json").write_text(commit, encoding="utf-8")
-    assert staging.staged(spark, lake, "r1", "panes").count() == 6
+    assert staging.read_staged(spark, lake, "r1", "panes").count() == 6

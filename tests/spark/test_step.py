@@ -1,4 +1,4 @@
-"""A step as a program: what its JSON says of how it has ended."""
+"""A step as a program: its exit code and its JSON result."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from spark_jobs.job_protocol import ExitCode
 from spark_jobs.jobs import step
 from tests.faults.drivers import PIPELINE
 
@@ -15,7 +16,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 
 def ended(folder: Path, name: str, file: Path) -> tuple[int, dict[str, Any]]:
-    """The exit code of a step, and its JSON."""
+    """Return the exit code of a step, and its JSON."""
     result = folder / "result.json"
     code = step.main([name, str(file), "--result", str(result)])
     return code, json.loads(result.read_text(encoding="utf-8"))
@@ -26,13 +27,13 @@ def test_a_step_that_fails_names_its_pipeline(tmp_path: Path, monkeypatch: pytes
     file = tmp_path / "of_the_north.yaml"
     file.write_text(PIPELINE.format(table=tmp_path / "events"), encoding="utf-8")
     code, result = ended(tmp_path, "audit", file)
-    assert code == step.WRONG_INPUT
+    assert code == ExitCode.WRONG_INPUT
     assert (result["step"], result["pipeline"], result["state"]) == ("audit", "readings", "failed")
     assert "needs --run-id" in result["error"]
 
 
 def test_of_a_file_that_cannot_be_read_no_name_is_known(tmp_path: Path) -> None:
     code, result = ended(tmp_path, "plan", tmp_path / "nowhere.yaml")
-    assert code == step.WRONG_INPUT
+    assert code == ExitCode.WRONG_INPUT
     assert (result["pipeline"], result["run_id"]) == ("", "")
     assert "nowhere.yaml" in result["error"]

@@ -20,6 +20,7 @@ from spark_jobs.pipeline.model import (
     Windows,
 )
 from spark_jobs.semantics import reference
+from spark_jobs.semantics.spec import WindowKind
 from tests.spark.engine import assert_same_tables, in_order, spark_replay
 from tests.spark.test_properties import AGGREGATES
 from tests.spark.test_scenarios import assert_restated_says_the_same, chosen, schema_of
@@ -80,7 +81,7 @@ def drawn_windows(draw: random.Random, kind: str, trigger: str) -> Windows:
     """Windows some intervals long, and such as are shorter than one."""
     interval, n = draw.choice([1, 2, 3, 7]), draw.choice([1, 2, 3, 5])
     return Windows(
-        kind=kind,
+        kind=WindowKind(kind),
         size_ms=0 if kind == "session" else draw.choice([3, 10, 25]),
         offset_ms=0 if kind == "session" else draw.choice([0, 1]),
         slide_ms=draw.choice([2, 4, 13]) if kind == "sliding" else 0,

@@ -29,6 +29,7 @@ from spark_jobs.pipeline.model import (
 from spark_jobs.pipeline.sources import together
 from spark_jobs.semantics import reference
 from spark_jobs.semantics.rows.instants import END_OF_INPUT
+from spark_jobs.semantics.spec import WindowKind
 from tests.spark.engine import assert_same_tables, spark_replay
 from tests.spark.test_silence import SCHEMA, START_MS, drawn_pipeline, until_of
 
@@ -37,8 +38,8 @@ pytestmark = pytest.mark.spark
 UNITED = SCHEMA.append(pa.field("source", pa.string())).append(pa.field("seconds", pa.float64()))
 GRIDS = (
     Windows(size_ms=10),
-    Windows(kind="sliding", size_ms=10, slide_ms=4, offset_ms=1),
-    Windows(kind="session", gap_ms=4),
+    Windows(kind=WindowKind.SLIDING, size_ms=10, slide_ms=4, offset_ms=1),
+    Windows(kind=WindowKind.SESSION, gap_ms=4),
 )
 # Strategies that go together: all emit at ticks, or all at their rows.
 AT_TICKS = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS, Strategy.NONE)
@@ -100,7 +101,7 @@ def drawn_hard(kind: EmitKind, grid: int, seed: int) -> tuple[list[dict[str, Any
 def drawn_watermark(draw: random.Random) -> Watermark:
     strategy = draw.choices(HARD, [3 if strategy is not Strategy.NONE else 1 for strategy in HARD])[0]
     made = draw.choice([("Bounded", {"bound_ms": 3}), ("Marked", {}), ("Moody", {"mood": 2})])
-    custom = {"generator": f"tests.custom_watermarks:{made[0]}", "arguments": made[1]}
+    custom: dict[str, Any] = {"generator": f"tests.custom_watermarks:{made[0]}", "arguments": made[1]}
     return Watermark(
         strategy,
         out_of_orderness_ms=draw.choice([0, 2, 10]),

@@ -14,7 +14,7 @@ from spark_jobs.semantics.joins.interval_join import Side
 from spark_jobs.semantics.rows.instants import END_OF_INPUT, MAX, micros, table_time
 from tests.spark.engine import rows_of
 from tests.spark.joining import inputs_of
-from tests.spark.test_scenarios import ALL, chosen
+from tests.spark.test_scenarios import ALL, chosen, combinations
 from tests.vectors.cogroups import CoGroupScenario, CoGroupTuple, load_cogroups
 from tests.vectors.groups import GroupTuple, groups_of, load_of_two, sides_of, sources_of
 from tests.vectors.outcomes import millis
@@ -48,10 +48,10 @@ def in_one_calendar(scenario: Recorded) -> bool:
 SILENT_STRETCH = [scenario for scenario in ALL if scenario.id == "s101-174"]
 OF_ONE = [s for s in ALL if s not in SILENT_STRETCH]
 NEVER_IDLE = [s for s in OF_ONE if "idle_timeout_ms" not in s.declared]
-SAMPLE = SILENT_STRETCH + chosen([s for s in NEVER_IDLE if in_one_calendar(s)], 60)
-SAMPLE += chosen([s for s in NEVER_IDLE if not in_one_calendar(s)], 60)
+SAMPLE = SILENT_STRETCH + chosen([s for s in NEVER_IDLE if in_one_calendar(s)], 60, combinations)
+SAMPLE += chosen([s for s in NEVER_IDLE if not in_one_calendar(s)], 60, combinations)
 FEW = SAMPLE[:2] + [s for s in SAMPLE if s.declared["strategy"]["kind"] == "punctuated"][:1]
-SAMPLE += chosen([s for s in OF_ONE if s not in NEVER_IDLE], 30)
+SAMPLE += chosen([s for s in OF_ONE if s not in NEVER_IDLE], 30, combinations)
 OF_TWO = load_of_two()
 FALLS_IDLE = sorted(OF_TWO, key=lambda s: -sum(isinstance(what, str) for _, what in s.sent))
 FEW += [next(s for s in FALLS_IDLE if s.pipeline.windows.kind == kind) for kind in ("tumbling", "sliding", "session")]
@@ -138,7 +138,8 @@ def arrived_by(rows: list[dict[str, Any]], group: dict[str, Any], scenario: CoGr
     if group["watermark"] == END_OF_INPUT:
         return len(rows) - 1
     if group["timing"] == "late":
-        return next(row["index"] for row in rows if row["arrival_us"] == clock_us)
+        index: int = next(row["index"] for row in rows if row["arrival_us"] == clock_us)
+        return index
     reached = millis(group["watermark"])
     last = next(after for after, watermark in scenario.watermarks if watermark == reached)
     assert rows[last]["arrival_us"] <= clock_us

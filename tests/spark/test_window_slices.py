@@ -14,7 +14,9 @@ from spark_jobs.pipeline.model import Aggregate, Windows
 from spark_jobs.replay import replay
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import window_assigners
+from spark_jobs.replay.stages.pane_stages import PaneStages
 from spark_jobs.replay.windows import window_slices
+from spark_jobs.semantics.spec import WindowKind
 from spark_jobs.semantics.windows.window_assigners import assigner
 from tests.spark import history
 from tests.spark.engine import frame_of
@@ -22,7 +24,7 @@ from tests.spark.engine import frame_of
 pytestmark = pytest.mark.spark
 
 SHAPES = [
-    Windows(kind="sliding", size_ms=size, slide_ms=slide, offset_ms=offset)
+    Windows(kind=WindowKind.SLIDING, size_ms=size, slide_ms=slide, offset_ms=offset)
     for size, slide, offset in product((1, 5, 6, 7, 12), (1, 3, 4, 6, 9), (-2, 0, 2))
     if abs(offset) < slide
 ]
@@ -77,13 +79,15 @@ def test_rows_are_aggregated_before_they_are_given_to_windows(
     aggregates = (Aggregate("readings", "count(*)"), Aggregate("value", expression))
     pipeline = replace(pipeline, windows=replace(pipeline.windows, aggregates=aggregates))
     replayed = replay(frame_of(session, history.events(200), history.SCHEMA), pipeline)
-    plan = replayed._on_time_panes._jdf.queryExecution().optimizedPlan()
+    stages = replayed.stages
+    assert isinstance(stages, PaneStages)
+    plan = stages.on_time_panes()._jdf.queryExecution().optimizedPlan()
     assert multiplies_rows(plan) is expected
     assert "Generate" in plan.toString()
 
 
 def test_a_late_row_is_given_to_the_windows_that_have_dropped_it(session: SparkSession) -> None:
-    shape = Windows(kind="sliding", size_ms=25, slide_ms=10, allowed_lateness_ms=2)
+    shape = Windows(kind=WindowKind.SLIDING, size_ms=25, slide_ms=10, allowed_lateness_ms=2)
     pipeline = replace(history.pipeline("nowhere"), windows=shape)
     # The windows of 37 are [20, 45) and [30, 55); they close at 46 and 56.
     rows = [(37, 30, at, at >= 56, f"at {at}") for at in (44, 45, 46, 55, 56, 70)]
@@ -99,7 +103,7 @@ def test_pairs_have_the_columns_of_the_source_and_the_window(
     session: SparkSession, kind: str, starts: list[int]
 ) -> None:
     slide = 10 if kind == "sliding" else 0
-    pipeline = replace(history.pipeline("nowhere"), windows=Windows(kind=kind, size_ms=25, slide_ms=slide))
+    pipeline = replace(history.pipeline("nowhere"), windows=Windows(kind=WindowKind(kind), size_ms=25, slide_ms=slide))
     rows = session.createDataFrame(
         [(37, 30, 5, "a", 1.5)], f"{c.TS_MS} long, {c.WINDOW_MS} long, {c.CLOCK_US} long, device string, reading double"
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.jobs.runs.outcome import Outcome
+from spark_jobs.job_protocol import StepName, StepResult
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.pipeline.published_tables import COMPLETE_TABLE, RESULT_TABLES
@@ -47,11 +47,11 @@ def taken(
     *,
     slices: int = 1,
     restate: bool = False,
-) -> list[Outcome]:
+) -> list[StepResult]:
     """The steps of a run but its report."""
     runner = Runner(spark, pipeline, lake, slices=slices)
     planned, outcome = runner.begin(interval or Interval(), arrived_to, restate=restate)
-    steps = ("replay", "audit", "publish")
+    steps = (StepName.REPLAY, StepName.AUDIT, StepName.PUBLISH)
     return [outcome, *(runner.step(step, runner.find(planned.run.run_id)) for step in steps)]
 
 

@@ -60,6 +60,6 @@ def test_a_chain_that_ends_in_itself_ends() -> None:
 
 
 def test_a_full_disk_that_is_not_here_is_one_of_the_workers() -> None:
-    told = failures.told(OSError(errno.ENOSPC, "x"), Lake("s3a://bucket/lake", "readings"))
+    told = failures.describe(OSError(errno.ENOSPC, "x"), Lake("s3a://bucket/lake", "readings"))
     assert told.startswith(("a disk that Spark's workers write to is full", "the disk of /"))
-    assert "the same command goes on" in told
+    assert "run the same command" in told

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import types as T
 
-from spark_jobs.tables.columns import clashes, united
+from spark_jobs.tables.columns import clashes, merged_schema
 
 INT, LONG, TEXT, DAY = T.IntegerType(), T.LongType(), T.StringType(), T.DateType()
 
@@ -34,4 +34,4 @@ def test_columns_of_one_name_must_be_of_one_type(after: T.StructType, told: list
 def test_no_column_is_lost_and_the_later_order_counts() -> None:
     after = T.StructType([T.StructField("more", DAY, False), *struct(ID=LONG, row=struct(c=INT, a=INT))])
     expected = struct(more=DAY, id=LONG, row=struct(c=INT, a=INT, b=INT), unit=TEXT, tags=T.ArrayType(INT))
-    assert united(BEFORE, after) == expected
+    assert merged_schema(BEFORE, after) == expected

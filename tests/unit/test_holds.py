@@ -1,4 +1,4 @@
-"""A hold keeps other processes off, for as long as its process lives."""
+"""A lock keeps other processes from its windows, as long as its process lives."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from spark_jobs.tables.interval import Interval
-from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.locks import HeldError, hold, holders
+from spark_jobs.tables.lake import WORK, Lake
+from spark_jobs.tables.locks import LockedError, acquire
 
 FORK = multiprocessing.get_context("fork")
 
@@ -27,15 +27,21 @@ def _lake(tmp_path: Path) -> Lake:
     return Lake(str(tmp_path), "readings")
 
 
+def lock_files(lake: Lake) -> list[str]:
+    """The names of the lock files, without the registry."""
+    assert lake.folder is not None
+    return sorted(path.name for path in (lake.folder / WORK / "holds").iterdir() if not path.name.startswith("."))
+
+
 def holding(lake: Lake, run_id: str, interval: Interval, told: Connection) -> None:
-    """Hold until told otherwise."""
-    with hold(lake, run_id, interval):
+    """Lock the windows until the other end of the pipe sends something."""
+    with acquire(lake, run_id, interval):
         told.send("held")
         told.recv()
 
 
 class Other:
-    """Another process that holds an interval."""
+    """Another process that has locked an interval."""
 
     def __init__(self, lake: Lake, interval: Interval) -> None:
         self._told, theirs = FORK.Pipe()
@@ -73,24 +79,24 @@ def test_who_asks_for_held_windows_is_refused_by_name(
 ) -> None:
     other = Other(lake, theirs)
     try:
-        assert [(h.run_id, h.interval, h.pid) for h in holders(lake)] == [("first", theirs, other.process.pid)]
+        assert lock_files(lake) == ["first"]
         if is_free:
-            with hold(lake, "second", ours):
-                assert {h.run_id for h in holders(lake)} == {"first", "second"}
+            with acquire(lake, "second", ours):
+                assert lock_files(lake) == ["first", "second"]
         else:
-            refused = pytest.raises(HeldError, match=rf"run first \(process {other.process.pid} on ")
-            with refused, hold(lake, "second", ours):
+            refused = pytest.raises(LockedError, match=rf"run first \(process {other.process.pid} on ")
+            with refused, acquire(lake, "second", ours):
                 pytest.fail("held twice")
     finally:
         other.end()
-    assert holders(lake) == []
-    with hold(lake, "second", ours):
-        assert [h.run_id for h in holders(lake)] == ["second"]
+    assert lock_files(lake) == []
+    with acquire(lake, "second", ours):
+        assert lock_files(lake) == ["second"]
 
 
 def test_a_run_does_not_hold_what_it_holds_in_another_process(lake: Lake) -> None:
     other = Other(lake, days(1, 2))
-    with pytest.raises(HeldError, match="run first"), hold(lake, "first", days(1, 2)):
+    with pytest.raises(LockedError, match="run first"), acquire(lake, "first", days(1, 2)):
         pytest.fail("held twice")
     other.end()
 
@@ -98,9 +104,9 @@ def test_a_run_does_not_hold_what_it_holds_in_another_process(lake: Lake) -> Non
 def test_what_a_dead_process_held_is_taken_over(lake: Lake) -> None:
     other = Other(lake, days(1, 2))
     other.kill()
-    assert holders(lake) == []
-    with hold(lake, "second", days(1, 2)):
-        assert [h.run_id for h in holders(lake)] == ["second"]
+    assert lock_files(lake) == ["first"]
+    with acquire(lake, "second", days(1, 2)):
+        assert lock_files(lake) == ["second"]
 
 
 def test_who_waits_goes_on_when_the_other_ends(lake: Lake) -> None:
@@ -116,11 +122,11 @@ def test_who_waits_goes_on_when_the_other_ends(lake: Lake) -> None:
 
 def waits(lake: Lake, told: Connection) -> None:
     told.send("waiting")
-    with hold(lake, "second", days(1, 3), wait_s=60):
+    with acquire(lake, "second", days(1, 3), wait_s=60):
         told.send("held")
 
 
 def test_a_lake_elsewhere_has_no_locks() -> None:
     elsewhere = Lake("s3a://bucket/lake", "readings")
-    with hold(elsewhere, "first", days(1, 2)), hold(elsewhere, "second", days(1, 2)):
-        assert holders(elsewhere) == []
+    with acquire(elsewhere, "first", days(1, 2)), acquire(elsewhere, "second", days(1, 2)):
+        assert elsewhere.folder is None

@@ -1,4 +1,4 @@
-"""What is kept of published states, and which runs are dead: told from the ledger alone."""
+"""Which published states are kept, and which runs are dead, from the ledger alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from spark_jobs.tables.ledger import ARRIVALS, BACKFILL, DISCARD, FULL, MAINTAIN, ROLLBACK, Run, Step
-from spark_jobs.tables.retention import Retention, death, kept, lost
+from spark_jobs.tables.retention import Retention, kept_states, lost_runs, reason_dead
 
 NOW = datetime(2024, 5, 31, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -24,8 +24,8 @@ def step(name: str, ago: float, version: int | None = None, state: str = "done")
 
 
 def run(name: str, *steps: Step, kind: str = FULL, start: float | None = None, end: float | None = None) -> Run:
-    bounds = (None if at is None else days_ago(at) for at in (start, end))
-    return Run(name, "p", "f", kind, 0, *bounds, steps)
+    interval_start, interval_end = (None if at is None else days_ago(at) for at in (start, end))
+    return Run(name, "p", "f", kind, 0, interval_start, interval_end, steps)
 
 
 def published(name: str, ago: float, version: int, *more: Step, kind: str = FULL) -> Run:
@@ -61,16 +61,16 @@ RUNS = [
 def test_what_readers_saw_within_the_retention_is_kept(
     days: float, runs: int, versions: list[int], gone: list[str]
 ) -> None:
-    states = kept(RUNS, retention(days, runs))
+    states = kept_states(RUNS, retention(days, runs))
     assert [state.versions["panes"] for state in states] == versions
-    assert [one.run_id for one in lost(RUNS, states)] == gone
+    assert [one.run_id for one in lost_runs(RUNS, states)] == gone
 
 
 def test_what_is_gone_is_neither_kept_nor_lost_again() -> None:
     first = published("r1", 90, 0, step(DISCARD, 1))
-    states = kept([first, *RUNS[1:]], retention(100))
+    states = kept_states([first, *RUNS[1:]], retention(100))
     assert [state.run.run_id for state in states] == ["r2", "r2", "r3", "r4"]
-    assert lost([first, *RUNS[1:]], states) == []
+    assert lost_runs([first, *RUNS[1:]], states) == []
 
 
 def test_a_run_has_the_newest_versions_that_name_it() -> None:
@@ -83,14 +83,14 @@ def test_a_run_has_the_newest_versions_that_name_it() -> None:
 
 def test_a_discarded_run_begins_anew_unless_it_was_published() -> None:
     staged = run("r9", step("plan", 9), step("replay", 9), step(DISCARD, 8))
-    assert (staged.state, staged.discarded, staged.done("plan"), staged.done("replay")) == (
+    assert (staged.state, staged.discarded, staged.finished_step("plan"), staged.finished_step("replay")) == (
         "discarded", True, None, None,
     )  # fmt: skip
     again = staged.after(step("replay", 7))
     assert (again.state, again.discarded) == ("staged", False)
-    assert again.done("replay") == step("replay", 7)
+    assert again.finished_step("replay") == step("replay", 7)
     gone = published("r1", 90, 0, step(DISCARD, 1))
-    assert (gone.state, gone.discarded, gone.done("plan")) == ("published", True, step("plan", 90))
+    assert (gone.state, gone.discarded, gone.finished_step("plan")) == ("published", True, step("plan", 90))
 
 
 STAGED = run("r9", step("plan", 12), step("replay", 12), kind=BACKFILL, start=50, end=40)
@@ -119,5 +119,5 @@ BLOCKED = run("r9", step("plan", 12), step("audit", 12, state="blocked"))
 def test_a_run_that_was_not_published_dies_of_age_or_of_a_later_one(
     staged: Run | None, worked_on: float, later: list[Run], days: float, why: str | None
 ) -> None:
-    found = death(staged, days_ago(worked_on), later, retention(days))
+    found = reason_dead(staged, days_ago(worked_on), later, retention(days))
     assert found is None if why is None else found is not None and found.startswith(why)

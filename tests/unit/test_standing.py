@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from spark_jobs.tables.effective_runs import Standing, standing_of
+from spark_jobs.tables.effective_runs import EffectiveRuns, effective_runs
 from spark_jobs.tables.ledger import ARRIVALS, BACKFILL, FULL, ROLLBACK, Run, Step
 
 AT = datetime(2024, 3, 4, tzinfo=UTC)
@@ -20,21 +20,21 @@ FIRST, PART, ANEW = run("first", FULL, 0), run("part", BACKFILL, 1), run("anew",
 
 
 def test_nothing_stands_before_the_first() -> None:
-    assert standing_of([]) == Standing()
+    assert effective_runs([]) == EffectiveRuns()
 
 
 def test_a_part_of_time_stands_on_the_last_that_was_whole() -> None:
-    assert standing_of([FIRST, PART]) == Standing(PART, FIRST, (PART,))
-    assert standing_of([FIRST, PART, ANEW]) == Standing(ANEW, ANEW)
+    assert effective_runs([FIRST, PART]) == EffectiveRuns(PART, FIRST, (PART,))
+    assert effective_runs([FIRST, PART, ANEW]) == EffectiveRuns(ANEW, ANEW)
 
 
 def test_a_rollback_gives_back_what_stood() -> None:
     back = run("back", ROLLBACK, 3, PART)
-    assert standing_of([FIRST, PART, ANEW, back]) == Standing(PART, FIRST, (PART,))
+    assert effective_runs([FIRST, PART, ANEW, back]) == EffectiveRuns(PART, FIRST, (PART,))
     more = run("more", BACKFILL, 4)
-    assert standing_of([FIRST, PART, ANEW, back, more]) == Standing(more, FIRST, (PART, more))
+    assert effective_runs([FIRST, PART, ANEW, back, more]) == EffectiveRuns(more, FIRST, (PART, more))
     further = run("further", ROLLBACK, 5, back)
-    assert standing_of([FIRST, PART, ANEW, back, more, further]) == Standing(PART, FIRST, (PART,))
+    assert effective_runs([FIRST, PART, ANEW, back, more, further]) == EffectiveRuns(PART, FIRST, (PART,))
 
 
 HOUR = timedelta(hours=1)
@@ -49,13 +49,13 @@ OTHERS = [
 
 
 def test_what_was_published_is_held_until_others_take_its_place() -> None:
-    assert standing_of([FIRST, MORNING]).holds(MORNING)
-    assert standing_of([FIRST, MORNING]).holds(FIRST), "the same rows by the same settings"
-    assert standing_of([FIRST, MORNING, replace(NOON, fingerprint="g")]).holds(MORNING), "other windows"
-    assert standing_of([MORNING, FIRST]).holds(MORNING)
-    assert [standing_of([FIRST, MORNING, other]).holds(MORNING) for other in OTHERS] == [False] * 4
-    assert [standing_of([FIRST, other]).holds(FIRST) for other in OTHERS] == [False] * 4
+    assert effective_runs([FIRST, MORNING]).contains(MORNING)
+    assert effective_runs([FIRST, MORNING]).contains(FIRST), "the same rows by the same settings"
+    assert effective_runs([FIRST, MORNING, replace(NOON, fingerprint="g")]).contains(MORNING), "other windows"
+    assert effective_runs([MORNING, FIRST]).contains(MORNING)
+    assert [effective_runs([FIRST, MORNING, other]).contains(MORNING) for other in OTHERS] == [False] * 4
+    assert [effective_runs([FIRST, other]).contains(FIRST) for other in OTHERS] == [False] * 4
     back = run("back", ROLLBACK, 5, MORNING)
-    assert standing_of([FIRST, MORNING, OTHERS[0], back]).holds(MORNING)
-    assert standing_of([FIRST, replace(ANEW, fingerprint="g"), run("back", ROLLBACK, 3, FIRST)]).holds(FIRST)
-    assert not standing_of([FIRST, ANEW, run("back", ROLLBACK, 3, FIRST)]).holds(replace(ANEW, fingerprint="g"))
+    assert effective_runs([FIRST, MORNING, OTHERS[0], back]).contains(MORNING)
+    assert effective_runs([FIRST, replace(ANEW, fingerprint="g"), run("back", ROLLBACK, 3, FIRST)]).contains(FIRST)
+    assert not effective_runs([FIRST, ANEW, run("back", ROLLBACK, 3, FIRST)]).contains(replace(ANEW, fingerprint="g"))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from spark_jobs.pipeline.model import Accumulation, Windows
 from spark_jobs.semantics.joins.joining_job import Gathered, gather
 from spark_jobs.semantics.joins.window_join import CoGroup
+from spark_jobs.semantics.rows.events import Row
 from spark_jobs.semantics.streaming_job import operator
 from tests.vectors.joins import JoinScenario
 from tests.vectors.recorded import paired
@@ -52,9 +53,7 @@ class CoGroupScenario(JoinScenario):
 
     def gathered(self) -> Gathered:
         """What the reference makes of it."""
-        made: CoGroup[str, object] = CoGroup(
-            operator(self.windows), allowed_lateness_ms=self.windows.allowed_lateness_ms
-        )
+        made: CoGroup[str, Row] = CoGroup(operator(self.windows), allowed_lateness_ms=self.windows.allowed_lateness_ms)
         return gather(self.arrivals, made, self.emit, *self.sources, until_us=self.until_us)
 
 

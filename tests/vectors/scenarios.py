@@ -224,7 +224,8 @@ class Scenario(Recorded):
 
     @cached_property
     def _is_punctuated(self) -> bool:
-        return self.declared["strategy"]["kind"] == "punctuated"
+        kind: str = self.declared["strategy"]["kind"]
+        return kind == "punctuated"
 
     def _clock_us(self, after_event: int, watermark: int, *, is_emission: bool = True) -> int:
         """The clock of what Flink did after a row: at a tick, or with the row itself."""

@@ -13,7 +13,7 @@ from tests.vectors.joins import JoinScenario
 
 def joining(left: JoinSource, right: JoinSource | None, emit: Emit) -> JoiningPipeline:
     """The pipeline of two sources, or of one that is split, over rows as `rows_of` gives them."""
-    inputs = [
+    first, second = (
         JoinInput(
             source=Source(
                 table="scenario",
@@ -27,9 +27,9 @@ def joining(left: JoinSource, right: JoinSource | None, emit: Emit) -> JoiningPi
             key=("key",),
         )
         for source in (left, right or left)
-    ]
+    )
     right_when = "side = 'right'" if right is None else None
-    return JoiningPipeline("scenario", *inputs, emit=emit, right_when=right_when)
+    return JoiningPipeline("scenario", first, second, emit=emit, right_when=right_when)
 
 
 def rows_of(scenario: JoinScenario) -> list[dict[str, Any]]:

@@ -28,7 +28,7 @@ class Inputs:
             elif "watermark" in step:
                 self.merge.immediate(step["watermark"]["side"]).emit_watermark(step["watermark"]["value"])
             else:
-                kept = {f"{side.value}_ts": self.join.kept(side) for side in Side}
+                kept = {f"{side.value}_ts": self.join.open_rows(side) for side in Side}
                 assert kept == step["check_buffers"]
 
     def element(self, row: Case) -> None:
@@ -50,7 +50,7 @@ class Inputs:
 @of_schema("interval_join")
 def test_interval_join(case: Case, steps: str) -> None:
     inputs = Inputs(case)
-    inputs.run(case.get(steps, case["steps"]))
+    inputs.run(case[steps if steps in case else "steps"])
     expected = [(pair["left_ts"], pair["right_ts"], pair["output_ts"]) for pair in case["expected_pairs"]]
     assert sorted(inputs.pairs) == sorted(expected)
     late = [(row["side"], row["ts"]) for row in inputs.late]

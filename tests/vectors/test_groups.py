@@ -6,11 +6,12 @@ import pytest
 
 from spark_jobs.semantics.joins.interval_join import Side
 from spark_jobs.semantics.joins.window_join import Group
+from spark_jobs.semantics.rows.events import Row
 from tests.vectors.groups import GroupTuple, gathered, groups_of, load_of_two, sides_of
 from tests.vectors.scenarios import Scenario, load_for_reference
 
 
-def indices(group: Group[str, dict[str, int]], side: Side) -> tuple[int, ...]:
+def indices(group: Group[str, Row], side: Side) -> tuple[int, ...]:
     rows = group.left if side is Side.LEFT else group.right
     return tuple(sorted(row["index"] for row in rows))
 

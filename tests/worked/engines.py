@@ -127,7 +127,7 @@ def _last_witness(arrivals: Sequence[Arrival]) -> Arrival:
 
 def _reference_groups(drawing: Drawing, pipeline: Pipeline) -> tuple[Step, ...]:
     inputs, story, windows = joining(pipeline), _ReplayStory(drawing), pipeline.windows
-    taken: CoGroup[Any, Any] = CoGroup(operator(windows), allowed_lateness_ms=windows.allowed_lateness_ms)  # type: ignore[arg-type]  # keys are text, rows are sided
+    taken: CoGroup[Any, Any] = CoGroup(operator(windows), allowed_lateness_ms=windows.allowed_lateness_ms)
     until_us = None if drawing.until is None else drawing.until * 1000
     gathered = gather(_arrivals(drawing), taken, inputs.emit, *_sources(inputs), until_us=until_us)
     for arrived, watermark in gathered.watermarks:

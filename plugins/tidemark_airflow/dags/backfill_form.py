@@ -1,7 +1,7 @@
-"""The form of a backfill by hand: which pipeline, which windows, which of its settings to replace this time.
+"""The form of a backfill by hand: the pipeline, the windows, the settings to replace in this run.
 
-Each field is checked twice: by its schema before a run begins, so that the form can say so, and as a whole by the run's
-first task, which knows the pipeline.
+Each field is checked twice. Its schema is checked before a run begins, so that the form shows the error. The run's
+first task checks all fields together with the pipeline file.
 """
 
 from __future__ import annotations
@@ -15,39 +15,39 @@ from airflow.sdk import Param
 
 from spark_jobs.pipeline import Mode, Pipeline, PipelineError, load
 from spark_jobs.pipeline.schedules import MOST_SLICES
-from tidemark_airflow.tasks.spark_job import Request
+from tidemark_airflow.jobs.request import Request
 
 _TIME = r"^$|^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})?)?$"
 _DURATION = r"^$|^\s*(\d+(\.\d+)?\s*[A-Za-z]+\s*)+$|^P[0-9.WDTHMS]+$"
 _EMIT = r"^$|^\s*(per_event|\{\s*(every|every_n)\s*:.+\})\s*$"
 _KEY = r"^[a-z_]+(\.[A-Za-z_][A-Za-z0-9_]*)+$"
 
-# Airflow's picker sends an instant; the zone that it reads a time in is the browser's, unless another is chosen.
+# Airflow's picker sends an instant; its time zone is the browser's, unless the user chooses another.
 _TIMES = "in the time zone that the picker names."
-_FROM = f"Start of the first window to replace, {_TIMES} Empty: from the first on."
-_TO = f"End of the last window to replace, {_TIMES} Empty: to the last."
-_DRY_RUN = "Only show what would be read and replaced, in the log of the task plan, and stop. Nothing is computed."
-_APPROVE = "Wait for a person's yes between the checks and publishing, under Required Actions of the run."
+_FROM = f"Start of the first window to replace, {_TIMES} Empty: from the first window on."
+_TO = f"End of the last window to replace, {_TIMES} Empty: to the last window."
+_DRY_RUN = "Show what would be read and replaced, in the log of the task plan, and stop. Nothing is computed."
+_APPROVE = "Wait for a person's approval between the checks and publishing, under Required Actions of the run."
 _SLICES = (
     "Into how many stretches of time the windows are cut, each written before the next begins. The log of the task "
-    "replay tells how many are done, and about how long the others will take."
+    "replay shows how many are done, and about how long the others will take."
 )
 _APART = (
-    "Stage each slice in a task and a Spark application of its own, as many side by side as Airflow's pool has room "
-    "for. Without this, one application stages them one after the other."
+    "Run each slice as a separate Airflow task and Spark application, as many at once as the pool has slots. "
+    "Without this, one application stages the slices one after the other."
 )
 _RESTATE = (
-    "Replace a part of time although the results around it were computed with other settings. Those are left as they "
-    "are. Without this, such a run is refused."
+    "Replace a part of time although the results around it were computed with other settings. The results around it "
+    "stay. Without this, such a run is refused."
 )
 _COMPLETE = (
-    "Also publish complete_results: what each window says with all of its rows, as if none had come too late, and how "
-    "many of them its result lacks."
+    "Also publish complete_results: the result of each window with all of its rows, as if no row had been too late, "
+    "and how many rows its published result lacks."
 )
-_AS_FILE = "Empty: as the file says."
-_SETTINGS = """By dotted key, written as in the file: `{"windows.size": "2 hours"}`. `null` takes a key away."""
+_AS_FILE = "Empty: as in the file."
+_SETTINGS = """By dotted key, written as in the file: `{"windows.size": "2 hours"}`. `null` removes a key."""
 
-#: A part of the form that is folded in until somebody opens it.
+#: A part of the form that is folded until the user opens it.
 _FOLDED = "Settings of the pipeline file, replaced in this run"
 
 #: A field of the form -> the key of the pipeline file that it replaces.
@@ -62,13 +62,13 @@ _MODE = "replay.mode"
 
 
 class FormError(ValueError):
-    """A form that asks for what cannot be; the message names every field and what to do."""
+    """A form that cannot be fulfilled; the message names every wrong field and what to do."""
 
 
 def form(pipelines: Mapping[str, Pipeline]) -> dict[str, Param]:
-    """The fields, in the order of the form."""
+    """Return the fields, in the order of the form."""
     return {
-        "pipeline": of_pipelines(pipelines, "Whose windows to compute again."),
+        "pipeline": of_pipelines(pipelines, "The pipeline whose windows to recompute."),
         "from": _text("From", _TIME, _FROM, format="date-time"),
         "to": _text("To", _TIME, _TO, format="date-time"),
         "dry_run": _switch("Dry run", _DRY_RUN),
@@ -85,12 +85,12 @@ def form(pipelines: Mapping[str, Pipeline]) -> dict[str, Param]:
 
 
 def request_of(filled: Mapping[str, Any], pipelines: Mapping[str, Pipeline]) -> Request:
-    """What a filled form asks for. Raises FormError with everything that is wrong with it."""
+    """Return the request of a filled form. Raises FormError with everything that is wrong with the form."""
     _, path = pipeline_of(filled, pipelines)
     problems: list[str] = []
     start, end = (_moment(name, filled.get(name), problems) for name in ("from", "to"))
     if start and end and start >= end:
-        problems.append(f"from and to: asked for [{start.isoformat()}, {end.isoformat()}), which holds no window")
+        problems.append(f"from and to: [{start.isoformat()}, {end.isoformat()}) holds no window")
     overrides = overrides_of(filled, path, problems)
     if problems:
         raise FormError("\n".join(problems))
@@ -114,28 +114,28 @@ def request_of(filled: Mapping[str, Any], pipelines: Mapping[str, Pipeline]) -> 
 
 
 def of_pipelines(pipelines: Mapping[str, Pipeline], description: str) -> Param:
-    """The field that names a pipeline, a list of all there are."""
+    """Return the field that names a pipeline, a list of all pipelines."""
     names = sorted(pipelines)
     return Param(names[0], type="string", enum=names, title="Pipeline", description_md=description)
 
 
 def settings(description: str, **more: Any) -> Param:
-    """The field of settings to replace."""
+    """Return the field of settings to replace."""
     keys = {"pattern": _KEY}
     more = {"title": "Other settings", "description_md": description, "propertyNames": keys, **more}
     return Param({}, type=["object", "null"], **more)
 
 
 def pipeline_of(filled: Mapping[str, Any], pipelines: Mapping[str, Pipeline]) -> tuple[Pipeline, str]:
-    """The pipeline that a form asks for, and its file. Raises FormError where there is none."""
+    """Return the pipeline that a form names, and its file. Raises FormError if there is none."""
     pipeline = pipelines.get(str(filled.get("pipeline")))
     if pipeline is None or pipeline.path is None:
-        raise FormError(f"pipeline: asked for '{filled.get('pipeline')}'; there are: {', '.join(sorted(pipelines))}")
+        raise FormError(f"pipeline: there is no '{filled.get('pipeline')}'; there are: {', '.join(sorted(pipelines))}")
     return pipeline, pipeline.path
 
 
 def overrides_of(filled: Mapping[str, Any], path: str, problems: list[str]) -> dict[str, str]:
-    """The settings that a form replaces, by key; what is wrong with them is added to `problems`."""
+    """Return the settings that a form replaces, by key; adds what is wrong with them to `problems`."""
     overrides = _overrides(filled, problems)
     try:
         load(path, overrides=overrides)
@@ -144,8 +144,8 @@ def overrides_of(filled: Mapping[str, Any], path: str, problems: list[str]) -> d
     return overrides
 
 
-# What is said of a field is part of its schema, which is all that Airflow shows of a field whose value it refuses. A
-# field that may be null is not marked as one that must be filled.
+# Of a field whose value it refuses, Airflow shows the schema alone, so the description is part of the schema. Airflow
+# marks a field as required unless it may be null.
 def _text(title: str, pattern: str, description: str, **more: Any) -> Param:
     return Param(None, type=["null", "string"], pattern=pattern, title=title, description_md=description, **more)
 
@@ -170,7 +170,7 @@ def _moment(name: str, text: str | None, problems: list[str]) -> datetime | None
 
 
 def _overrides(filled: Mapping[str, Any], problems: list[str]) -> dict[str, str]:
-    overrides = {key: _written(value) for key, value in (filled.get("settings") or {}).items()}
+    overrides = {key: _as_yaml(value) for key, value in (filled.get("settings") or {}).items()}
     for name, key in SETTINGS.items():
         value = filled.get(name)
         if not value or not value.strip():
@@ -185,6 +185,6 @@ def _overrides(filled: Mapping[str, Any], problems: list[str]) -> dict[str, str]
     return overrides
 
 
-def _written(value: Any) -> str:
-    """A value as the text of a pipeline file; JSON is YAML."""
+def _as_yaml(value: Any) -> str:
+    """Return a value as the text of a pipeline file; JSON is YAML."""
     return value if isinstance(value, str) else json.dumps(value)

@@ -1,8 +1,7 @@
 """An Airflow for one person, from the clone: `python -m tidemark_airflow.embedded up` starts it, `down` ends all of it.
 
-It is Airflow's own four parts with SQLite, or a PostgreSQL given by environment, each with a log file of its own, and
-listens on this machine alone. `up` says it is up when every part says so of itself; `down` says it is down when no
-process carries its mark.
+It runs Airflow's four parts with SQLite, or with a PostgreSQL named by environment, each with a log file. It listens on
+this machine alone. `up` ends when every part is healthy; `down` ends when no process carries its mark.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from pathlib import Path
 
 import psutil
 
+from spark_jobs.job_protocol import ExitCode
 from tidemark_airflow.embedded import processes
 from tidemark_airflow.embedded.health import unhealthy
 from tidemark_airflow.embedded.installation import PORT, Installation, InstallationError
@@ -31,8 +31,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "triggerer": ("triggerer", "--skip-serve-logs"),
 }
 UP_WITHIN_S = 240.0
-ASK_EVERY_S = 0.5
-DONE, FAILED, WRONG_INPUT = 0, 1, 2
+POLL_EVERY_S = 0.5
 
 
 def up(installation: Installation) -> int:
@@ -41,17 +40,17 @@ def up(installation: Installation) -> int:
     if running:
         return _already(installation, running)
     if not _is_free(installation.port):
-        found = f"port {installation.port}, where Airflow was to listen, is taken by another program"
-        raise InstallationError(f"{found}; name a free one: {PORT}=8081 make up")
+        problem = f"port {installation.port}, where Airflow would listen, is taken by another program"
+        raise InstallationError(f"{problem}; name a free one: {PORT}=8081 make up")
     installation.make()
     variables = installation.variables(os.environ)
-    _say("preparing its database")
+    _print("preparing its database")
     prepared = _run(
         installation, "database", (sys.executable, "-m", "tidemark_airflow.embedded.metadata"), variables
     ).wait()
     if prepared:
         return _gave_up(installation, f"its database could not be prepared (exit code {prepared})", ["database"])
-    _say("starting " + ", ".join(PARTS))
+    _print("starting " + ", ".join(PARTS))
     started = {name: start(installation, name, variables) for name in PARTS}
     try:
         return _await(installation, started)
@@ -67,47 +66,47 @@ def start(installation: Installation, part: str, variables: Mapping[str, str]) -
 def down(installation: Installation) -> int:
     """End all of it. Returns the exit code."""
     if not processes.carrying(installation.home):
-        _say("is not running")
-        return DONE
-    _say("stopping")
+        _print("is not running")
+        return ExitCode.DONE
+    _print("stopping")
     left = processes.end(installation.home)
     if left:
         _complain("these processes did not end: " + ", ".join(f"{p.pid}" for p in left))
-        return FAILED
-    _say("is down, no process is left")
-    return DONE
+        return ExitCode.FAILED
+    _print("is down, no process is left")
+    return ExitCode.DONE
 
 
 def _already(installation: Installation, running: list[psutil.Process]) -> int:
-    there = replace(installation, port=processes.port_of(running) or installation.port)
-    missing = unhealthy(there.health)
+    served = replace(installation, port=processes.port_of(running) or installation.port)
+    missing = unhealthy(served.health)
     if missing:
         _complain(
             f"{len(running)} of its processes are running, but these parts are not healthy: {', '.join(missing)}. "
-            f"It may still be starting; if not, see {there.logs}, then make down and make up"
+            f"It may still be starting; if not, see {served.logs}, then make down and make up"
         )
-        return FAILED
-    _say("is running already")
-    _introduce(there)
-    return DONE
+        return ExitCode.FAILED
+    _print("is running already")
+    _introduce(served)
+    return ExitCode.DONE
 
 
 def _await(installation: Installation, started: Mapping[str, subprocess.Popen[bytes]]) -> int:
     deadline = time.monotonic() + UP_WITHIN_S
     missing: list[str] = []
     while time.monotonic() < deadline:
-        found = unhealthy(installation.health)
-        if not found:
-            _say("is up")
+        now_missing = unhealthy(installation.health)
+        if not now_missing:
+            _print("is up")
             _introduce(installation)
-            return DONE
-        if found != missing:
-            _say("waiting for " + ", ".join(found))
-            missing = found
+            return ExitCode.DONE
+        if now_missing != missing:
+            _print("waiting for " + ", ".join(now_missing))
+            missing = now_missing
         dead = [name for name, process in started.items() if process.poll() is not None]
         if dead:
             return _gave_up(installation, f"these parts ended: {', '.join(dead)}", dead)
-        time.sleep(ASK_EVERY_S)
+        time.sleep(POLL_EVERY_S)
     reason = f"not up within {UP_WITHIN_S:.0f} s, still waiting for {', '.join(missing)}"
     return _gave_up(installation, reason, list(PARTS))
 
@@ -119,7 +118,7 @@ def _gave_up(installation: Installation, reason: str, parts: list[str]) -> int:
         log = _log(installation, part)
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-15:]
         sys.stderr.write(f"--- the end of {log}\n" + "".join(f"{line}\n" for line in lines))
-    return FAILED
+    return ExitCode.FAILED
 
 
 def _introduce(installation: Installation) -> None:
@@ -160,8 +159,8 @@ def _is_free(port: int) -> bool:
     return True
 
 
-def _say(what: str) -> None:
-    _line(f"==> Airflow: {what}")
+def _print(text: str) -> None:
+    _line(f"==> Airflow: {text}")
 
 
 def _line(text: str) -> None:
@@ -169,18 +168,18 @@ def _line(text: str) -> None:
     sys.stdout.flush()
 
 
-def _complain(what: str) -> None:
-    sys.stderr.write(f"error: Airflow: {what}\n")
+def _complain(text: str) -> None:
+    sys.stderr.write(f"error: Airflow: {text}\n")
 
 
 def main(arguments: list[str]) -> int:
-    """Run the one command that is named and give its exit code."""
+    """Run the command that is named; returns its exit code."""
     commands = {"up": up, "down": down}
     if len(arguments) != 1 or arguments[0] not in commands:
-        sys.stderr.write(f"asked for '{' '.join(arguments)}'; there are: up, down\n")
-        return WRONG_INPUT
+        sys.stderr.write(f"error: found '{' '.join(arguments)}', expected one of: up, down\n")
+        return ExitCode.WRONG_INPUT
     try:
         return commands[arguments[0]](Installation.of(os.environ))
     except InstallationError as error:
         sys.stderr.write(f"error: {error}\n")
-        return WRONG_INPUT
+        return ExitCode.WRONG_INPUT

@@ -1,6 +1,6 @@
-"""The main job on real flights: one run of the DAG `tidemark_departures_by_carrier`, told as it goes, then summed up.
+"""The main job on real flights: one run of the DAG `tidemark_departures_by_carrier`, with its progress and a summary.
 
-It has an Airflow of its own (`.tidemark/demo`), so that it neither needs nor disturbs one that `make up` has started.
+It uses a separate Airflow (`.tidemark/demo`), so that it neither needs nor disturbs one that `make up` has started.
 No process is left behind, however it ends.
 """
 
@@ -15,21 +15,23 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import IO, Any, NoReturn
+from typing import IO, NoReturn
 
 from rich.console import Console
 
+from spark_jobs.job_protocol import ExitCode
 from tidemark_airflow.embedded import processes
 from tidemark_airflow.embedded.installation import Installation, InstallationError
+from tidemark_airflow.embedded.run_end import RunEnd
 from tidemark_airflow.embedded.summary import Summary, location
-from tidemark_airflow.jobs.progress import Progress, found_in
+from tidemark_airflow.jobs.progress import Progress, parse_progress
 
 DAG_ID = "tidemark_departures_by_carrier"
-DONE, FAILED, WRONG_INPUT = 0, 1, 2
+_INTERRUPTED = 130
 
 
 def demo(installation: Installation, console: Console, dag_id: str = DAG_ID) -> int:
-    """Run the DAG, tell what happens, sum it up. Returns the exit code."""
+    """Run the DAG, show its progress and the summary. Returns the exit code."""
     running = processes.carrying(installation.home)
     if running:
         pids = ", ".join(str(process.pid) for process in running)
@@ -47,7 +49,8 @@ def demo(installation: Installation, console: Console, dag_id: str = DAG_ID) -> 
         processes.end(installation.home, patience_s=2)
     if code or not result.is_file():
         return _complain(console, f"Airflow ended with exit code {code}. The end of {log}:\n{_tail(log)}")
-    return _sum_up(json.loads(result.read_text(encoding="utf-8")), time.monotonic() - began, console)
+    ended = RunEnd.from_json(json.loads(result.read_text(encoding="utf-8")))
+    return _sum_up(ended, time.monotonic() - began, console)
 
 
 def _run(
@@ -74,31 +77,31 @@ def _run(
             start_new_session=True,
         ) as child,
     ):
-        _tell(child.stdout or (), file, console, began)
+        _show(child.stdout or (), file, console, began)
         return child.wait()
 
 
-def _tell(output: Iterable[str], log: IO[str], console: Console, began: float) -> None:
+def _show(output: Iterable[str], log: IO[str], console: Console, began: float) -> None:
     last: Progress | None = None
     for line in output:
         log.write(line)
-        progress = found_in(line)
+        progress = parse_progress(line)
         if progress and progress != last:
             _line(console, f"    {time.monotonic() - began:6.1f} s  {progress.step:<8} {progress.text}")
             last = progress
 
 
-def _sum_up(ended: dict[str, Any], seconds: float, console: Console) -> int:
-    if ended["problem"]:
-        return _complain(console, ended["problem"], code=WRONG_INPUT)
-    summary = Summary(ended["tasks"], seconds)
+def _sum_up(ended: RunEnd, seconds: float, console: Console) -> int:
+    if ended.problem:
+        return _complain(console, ended.problem, code=ExitCode.WRONG_INPUT)
+    summary = Summary(ended.tasks, seconds)
     _line(console, "")
     console.print(summary.render())
     if summary.report:
         _line(console, f"\nreport: {location(summary.report)}")
     for task in summary.failed:
-        reason = (task["failure"] or {}).get("reason") or "see the log for the reason"
-        _complain(console, f"{task['task']} failed, nothing is published that was not before: {reason}")
+        reason = (task.failure or {}).get("reason") or "see the log for the reason"
+        _complain(console, f"{task.task} failed, nothing is published that was not before: {reason}")
     return summary.exit_code
 
 
@@ -107,11 +110,11 @@ def _tail(log: Path) -> str:
 
 
 def _line(console: Console, text: str) -> None:
-    # Paths are not to be broken, and brackets in them are no markup.
+    # A path is printed in one piece, and brackets in it are no markup.
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def _complain(console: Console, reason: str, code: int = FAILED) -> int:
+def _complain(console: Console, reason: str, code: int = ExitCode.FAILED) -> int:
     _line(console, f"\nerror: {reason}")
     return code
 
@@ -121,16 +124,16 @@ def _interrupted(_signal: int, _frame: FrameType | None) -> NoReturn:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the demo and give its exit code."""
+    """Run the demo; returns its exit code."""
     if arguments:
-        sys.stderr.write(f"asked for '{' '.join(arguments)}'; the demo takes no arguments\n")
-        return WRONG_INPUT
+        sys.stderr.write(f"error: found '{' '.join(arguments)}'; the demo takes no arguments\n")
+        return ExitCode.WRONG_INPUT
     signal.signal(signal.SIGTERM, _interrupted)
     try:
         return demo(Installation.of(os.environ, "demo"), Console())
     except InstallationError as error:
         sys.stderr.write(f"error: {error}\n")
-        return WRONG_INPUT
+        return ExitCode.WRONG_INPUT
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted; the next demo goes on from where this one was\n")
-        return 130
+        sys.stderr.write("interrupted; the next demo continues from here\n")
+        return _INTERRUPTED

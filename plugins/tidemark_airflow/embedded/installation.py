@@ -1,9 +1,9 @@
-"""The embedded Airflow is one folder of the clone: database, passwords, logs. This says where, and with which settings.
+"""The embedded Airflow: the folder of the clone with its database, passwords and logs, and its settings.
 
 Its database is SQLite in that folder, or the PostgreSQL that TIDEMARK_AIRFLOW_DATABASE names by URL.
 
-Every setting is an environment variable, so nothing of another Airflow on the machine is read or changed. Standard
-library only: the variables must be set before Airflow is imported.
+Every setting is an environment variable, so another Airflow on the machine is neither read nor changed. It imports the
+standard library only: the variables must be set before Airflow is imported.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LOCAL_SPARK = '{"conn_type": "spark", "host": "local[2]"}'
 
 
 class InstallationError(Exception):
-    """The embedded Airflow cannot be as it was asked for; the message says what was asked, found, and what to do."""
+    """The embedded Airflow cannot be set up; the message has the value found and what to do."""
 
 
 @dataclass(frozen=True)
@@ -49,25 +49,25 @@ class Installation:
 
     @classmethod
     def of(cls, environ: Mapping[str, str], name: str = "airflow") -> Installation:
-        """The clone's Airflow called `name`. Raises InstallationError for a port or a database that is none."""
+        """Return the clone's Airflow called `name`. Raises InstallationError for a port or a database that is none."""
         text = environ.get(PORT) or "8080"
         port = int(text) if text.isascii() and text.isdigit() else 0
         if not 0 < port < 65_536:
             raise InstallationError(f"{PORT} is '{text}'; a port is a whole number from 1 to 65535")
         database = environ.get(DATABASE) or None
         if database and not database.startswith(_POSTGRESQL):
-            found = f"{DATABASE} begins with '{database.partition('://')[0][:20]}'"
-            raise InstallationError(f"{found}; give a URL such as postgresql://user:password@host:5432/airflow")
+            problem = f"{DATABASE} begins with '{database.partition('://')[0][:20]}'"
+            raise InstallationError(f"{problem}; give a URL such as postgresql://user:password@host:5432/airflow")
         return cls(_ROOT, _ROOT / ".tidemark" / name, port, database)
 
     @property
     def url(self) -> str:
-        """Where a browser finds it."""
+        """The address for a browser."""
         return f"http://localhost:{self.port}"
 
     @property
     def health(self) -> str:
-        """Where it says how its parts are."""
+        """The address of the health of its parts."""
         return f"http://127.0.0.1:{self.port}/api/v2/monitor/health"
 
     @property
@@ -85,7 +85,7 @@ class Installation:
         self.home.mkdir(parents=True, exist_ok=True)
         self.home.chmod(0o700)
         self.logs.mkdir(exist_ok=True)
-        # Airflow writes all its defaults into a configuration file that is not there; an empty one says nothing.
+        # Airflow writes all its defaults into a configuration file that does not exist; an empty file sets nothing.
         (self.home / "airflow.cfg").touch()
         for file, count in _KEY_BYTES.items():
             if not self._key(file).is_file():
@@ -96,7 +96,7 @@ class Installation:
             self._key(_DATABASE_URL).write_text(url, encoding="utf-8")
 
     def variables(self, base: Mapping[str, str]) -> dict[str, str]:
-        """The variables that its processes are started with, from those of this one."""
+        """Return the variables that its processes are started with, from those of this process."""
         files = {**_KEYS, "DATABASE__SQL_ALCHEMY_CONN": _DATABASE_URL} if self.database else _KEYS
         return {
             **{name: value for name, value in base.items() if name not in (DATABASE, _SQL_ALCHEMY_CONN)},
@@ -107,7 +107,7 @@ class Installation:
             "PYTHONPATH": _joined(str(self.root), str(self.root / "plugins"), base.get("PYTHONPATH", "")),
             MARK: str(self.home),
             PORT: str(self.port),
-            # Airflow writes titles over a process's variables unless told not to, and the mark is among them.
+            # By default Airflow writes titles over a process's variables, and the mark is among them.
             "SPT_NOENV": "1",
             "AIRFLOW_HOME": str(self.home),
             "AIRFLOW_CONFIG": str(self.home / "airflow.cfg"),

@@ -1,7 +1,7 @@
-"""The processes of an embedded Airflow are those that carry its mark: its folder, in their environment.
+"""The processes of an embedded Airflow: those that carry its mark, the folder of the Airflow, in their environment.
 
-Children inherit the mark, so it finds what left the process group, lost its parent, or is Spark's: whatever was started
-from Airflow. A process of another user cannot be read and is not ours.
+Children inherit the mark. So a process that left the process group, lost its parent, or is Spark's is found too. A
+process of another user cannot be read, and does not belong to the Airflow.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tidemark_airflow.embedded.installation import MARK, PORT
 
 #: Which part of Airflow a process belongs to, in its environment.
 PART = "TIDEMARK_AIRFLOW_PART"
-#: Tasks that are told to end report it here, so it is told after all others.
+#: Tasks report their end to this part, so it is ended after all others.
 LAST = "api-server"
 
 ENDS_WITHIN_S = 5.0
@@ -26,35 +26,36 @@ DIES_WITHIN_S = 10.0
 
 
 def carrying(home: Path) -> list[psutil.Process]:
-    """All live processes of the Airflow in `home`, but not this one."""
+    """Return all live processes of the Airflow in `home`, but not this one."""
     own = psutil.Process().pid
     return [p for p in psutil.process_iter() if p.pid != own and _variable(p, MARK) == str(home)]
 
 
 def port_of(processes: Sequence[psutil.Process]) -> int | None:
-    """The port that these processes were told to serve."""
+    """Return the port that these processes serve."""
     ports = (_variable(process, PORT) for process in processes)
     return next((int(port) for port in ports if port), None)
 
 
 def end(home: Path, patience_s: float = ENDS_WITHIN_S) -> list[psutil.Process]:
-    """Ask all processes of the Airflow in `home` to end, then make them; returns those that did not go."""
+    """Terminate all processes of the Airflow in `home`, then kill them; returns those that are left."""
     _end(lambda: [process for process in carrying(home) if _variable(process, PART) != LAST], patience_s)
     return _end(lambda: carrying(home), patience_s)
 
 
 def _end(find: Callable[[], list[psutil.Process]], patience_s: float) -> list[psutil.Process]:
-    asked = find()
-    for process in asked:
-        # Who leads a group ends the others in it: an executor waits for its workers, and for a lock one has died with.
+    running = find()
+    for process in running:
+        # The leader of a group ends the others in it: an executor waits for its workers, and for a lock that one of
+        # them has died with.
         if _leads(process):
-            _tell(process.terminate)
-    psutil.wait_procs(asked, timeout=patience_s)
+            _send(process.terminate)
+    psutil.wait_procs(running, timeout=patience_s)
     deadline = time.monotonic() + DIES_WITHIN_S
-    # One that was about to start another when it was killed leaves that other: look again until there is none.
+    # A process that was killed while it started another leaves the other one: look again until none is left.
     while (left := find()) and time.monotonic() < deadline:
         for process in left:
-            _tell(process.kill)
+            _send(process.kill)
         psutil.wait_procs(left, timeout=1)
     return left
 
@@ -65,7 +66,7 @@ def _leads(process: psutil.Process) -> bool:
     return False
 
 
-def _tell(signal: Callable[[], None]) -> None:
+def _send(signal: Callable[[], None]) -> None:
     with contextlib.suppress(psutil.NoSuchProcess):
         signal()
 

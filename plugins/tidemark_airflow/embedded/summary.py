@@ -1,6 +1,6 @@
-"""The summary of a run on a terminal: what came in, what became of it, what was checked, how long it took.
+"""The summary of a DAG run on a terminal: rows that came in, what became of them, checks, seconds.
 
-Everything in it is what the tasks' jobs said of themselves; a count that no job gave is shown as a dash.
+All of it is in the results of the tasks' jobs; a count that no job has is shown as a dash.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from spark_jobs.job_protocol import ExitCode, StepResult, add_counts
+from tidemark_airflow.embedded.run_end import TaskEnd
+
 _ROWS = (
     ("rows in", "rows_read"),
     ("on time", "on_time"),
@@ -24,50 +27,49 @@ _ROWS = (
 )
 _OF_WINDOWS = (("windows", "windows"), ("panes", "panes"))
 _OF_A_JOIN = (("pairs", "pairs"),)
+# Airflow's words for how a task ended.
+_SUCCESS, _SKIPPED, _FAILED, _UPSTREAM_FAILED = "success", "skipped", "failed", "upstream_failed"
+_NOT_BEGUN = "not begun"
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A run's tasks as `TaskEnd` writes them, in order, and the seconds from its first moment to its last."""
+    """A DAG run's tasks, in order, and the seconds from its start to its end."""
 
-    tasks: Sequence[Mapping[str, Any]]
+    tasks: Sequence[TaskEnd]
     seconds: float
 
     @property
-    def failed(self) -> list[Mapping[str, Any]]:
-        """The tasks that failed; those behind them never began."""
-        return [task for task in self.tasks if task["state"] == "failed"]
+    def failed(self) -> list[TaskEnd]:
+        """The tasks that failed; the tasks behind them never began."""
+        return [task for task in self.tasks if task.state == _FAILED]
 
     @property
-    def exit_code(self) -> int:
-        """0 done, 1 failed, 2 wrong input, 3 blocked by quality."""
-        if all(task["state"] in ("success", "skipped") for task in self.tasks):
-            return 0
-        codes = [(task["failure"] or {}).get("exit_code", 1) for task in self.failed]
-        return codes[0] if codes and codes[0] in (1, 2, 3) else 1
+    def exit_code(self) -> ExitCode:
+        """The exit code of the first job that failed; `FAILED` for a job with any other code."""
+        if all(task.state in (_SUCCESS, _SKIPPED) for task in self.tasks):
+            return ExitCode.DONE
+        codes = ((task.failure or {}).get("exit_code", ExitCode.FAILED) for task in self.failed)
+        first = next(codes, ExitCode.FAILED)
+        return ExitCode(first) if first in list(ExitCode) and first != ExitCode.DONE else ExitCode.FAILED
 
     @property
     def counts(self) -> dict[str, int]:
         """All counts of the run itself; landing its source is not part of it."""
-        return {
-            name: n for said in self._said() if said.get("run_id") for name, n in (said.get("counts") or {}).items()
-        }
+        return add_counts([result for result in self._results if result.run_id])
 
     @property
     def report(self) -> str | None:
-        """Where the report is."""
-        return next((said["report"] for said in reversed(self._said()) if said.get("report")), None)
+        """The path or URL of the report."""
+        return next((result.report for result in reversed(self._results) if result.report), None)
 
     def render(self) -> RenderableType:
-        """The summary for a rich console."""
-        parts: list[RenderableType] = [self._run(), Text(), self._steps()]
-        for said in self._said():
-            if said.get("choices"):
-                parts += [Text(), _choices(said["choices"])]
-        return Group(*parts)
+        """Return the summary for a rich console."""
+        return Group(self._run(), Text(), self._steps())
 
-    def _said(self) -> list[Mapping[str, Any]]:
-        return [task["said"] for task in self.tasks if task["said"]]
+    @property
+    def _results(self) -> list[StepResult]:
+        return [task.result for task in self.tasks if task.result is not None]
 
     def _run(self) -> Table:
         table = Table(title="The run", title_justify="left", show_header=False)
@@ -88,44 +90,39 @@ class Summary:
         return table
 
     def _checks(self) -> tuple[int | None, int | None]:
-        checks: Mapping[str, Any] = next((s["checks"] for s in reversed(self._said()) if s.get("checks")), {})
+        checks: Mapping[str, Any] = next((result.checks for result in reversed(self._results) if result.checks), {})
         counts = self.counts
         return checks.get("passed", counts.get("checks_passed")), checks.get("failed", counts.get("checks_failed"))
 
     def _steps(self) -> Table:
         table = Table(title="Its steps", title_justify="left")
-        for name, options in (("step", {}), ("", {}), ("seconds", {"justify": "right"}), ("what it says", {})):
-            table.add_column(name, **options)  # type: ignore[arg-type]
+        for name in ("step", "state"):
+            table.add_column(name)
+        table.add_column("seconds", justify="right")
+        table.add_column("message")
         for task in self.tasks:
-            if task["state"] == "skipped":
-                continue
-            said = task["said"] or {}
-            state = said.get("state") or (task["state"] or "not begun").replace("upstream_failed", "not begun")
-            seconds = "" if task["seconds"] is None else f"{task['seconds']:.1f}"
-            reason = (task["failure"] or {}).get("reason", "").splitlines()
-            message = said.get("message") or (reason[0] if reason else "")
-            table.add_row(task["task"], Text(state), seconds, Text(message))
+            if task.state != _SKIPPED:
+                seconds = "" if task.seconds is None else f"{task.seconds:.1f}"
+                table.add_row(task.task, Text(_state(task)), seconds, Text(_message(task)))
         return table
 
 
-def _choices(choices: Sequence[Mapping[str, Any]]) -> Table:
-    """What other settings would have given; a choice is a row, its keys are the columns."""
-    table = Table(title="Other choices", title_justify="left")
-    names = list(dict.fromkeys(name for choice in choices for name in choice))
-    for name in names:
-        number = any(isinstance(choice.get(name), int | float) for choice in choices)
-        table.add_column(name.replace("_", " "), justify="right" if number else "left")
-    for choice in choices:
-        table.add_row(*(_number(choice.get(name)) for name in names))
-    return table
+def _state(task: TaskEnd) -> str:
+    if task.result is not None:
+        return str(task.result.state)
+    return _NOT_BEGUN if task.state in (None, _UPSTREAM_FAILED) else str(task.state)
 
 
-def _number(value: Any) -> str:
-    if value is None:
-        return "-"
-    return f"{value:,}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+def _message(task: TaskEnd) -> str:
+    if task.result is not None and task.result.message:
+        return task.result.message
+    return next(iter((task.failure or {}).get("reason", "").splitlines()), "")
+
+
+def _number(count: int | None) -> str:
+    return "-" if count is None else f"{count:,}"
 
 
 def location(report: str) -> str:
-    """A report's path as one that can be opened from anywhere."""
+    """Return a report's path as an absolute one; a URL stays."""
     return report if "://" in report else str(Path(report).resolve())

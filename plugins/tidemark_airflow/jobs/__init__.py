@@ -1,1 +1,1 @@
-"""Jobs as Airflow sees them: pipeline files, outcomes, progress lines, links and assets."""
+"""What DAGs and tasks know of jobs: requests, arguments, results, progress, links, assets, pipeline files."""

@@ -1,9 +1,9 @@
 """A pipeline's published results as an asset of Airflow, for DAGs that wait for them.
 
     DAG(..., schedule=[results_of("departures_by_carrier")])
-    schedule: {assets: ["tidemark://departures_by_carrier/results"]}         the same in the file of another pipeline
+    schedule: {assets: ["tidemark://departures_by_carrier/results"]}         the same in another pipeline's file
 
-An event of it means that a run has published something, and says what: see `event_extra`.
+An event of the asset means that a run has published; `event_extra` lists what the event contains.
 """
 
 from __future__ import annotations
@@ -13,37 +13,41 @@ from typing import Any
 
 from airflow.sdk import Asset, AssetAlias
 
-#: What publishing tasks have as their outlet: only one that has published something tells of its pipeline's asset.
-PUBLISHED = AssetAlias("tidemark")
+from spark_jobs.job_protocol import StepResult
+from tidemark_airflow.jobs.request import Request
 
-_BOUNDS = {"from": "start", "to": "end", "arrived_to": "arrived_to"}
+#: The outlet of publishing tasks; an event goes to a pipeline's asset only if something was published.
+PUBLISHED = AssetAlias("tidemark")
 
 
 def results_of(pipeline: str) -> Asset:
-    """The asset of what a pipeline has published."""
+    """Return the asset of a pipeline's published results."""
     return Asset(f"tidemark://{pipeline}/results")
 
 
 def is_repair(extra: Mapping[str, Any]) -> bool:
-    """Whether an event tells of windows that were repaired, and of nothing else."""
+    """True if the event is about repaired windows, and nothing else."""
     return bool((extra.get("counts") or {}).get("repaired_windows"))
 
 
-def event_extra(plan: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
-    """What an event tells of the run: its id, the windows and arrivals that were asked for, counts, checks, versions.
+def event_extra(
+    result: StepResult, request: Request | None = None, counts: Mapping[str, int] | None = None
+) -> dict[str, Any]:
+    """Return the content of an event: run, requested windows and arrivals, counts, checks, versions of tables.
 
-    `plan` is what the task `plan` has returned, `said` what publishing has, with the counts of the steps before it.
-    Moments are ISO 8601, None is without bound.
+    `result` is that of publishing; `counts` are those of all steps, by default its own. Moments are ISO 8601, None is
+    without bound.
     """
-    request = plan["request"]
-    asked = {name: request.get(key) or None for name, key in _BOUNDS.items()}
-    counts = dict(said.get("counts") or {})
-    checks = {name: counts.pop(f"checks_{name}", None) for name in ("passed", "failed")}
+    rows = dict(result.counts if counts is None else counts)
+    checks = {name: rows.pop(f"checks_{name}", None) for name in ("passed", "failed")}
+    bounds: Mapping[str, Any] = request or {}
     return {
-        "pipeline": plan["pipeline"],
-        "run_id": said["run_id"],
-        **asked,
-        "counts": counts,
+        "pipeline": result.pipeline,
+        "run_id": result.run_id,
+        "from": bounds.get("start") or None,
+        "to": bounds.get("end") or None,
+        "arrived_to": bounds.get("arrived_to") or None,
+        "counts": rows,
         "checks": checks,
-        "versions": dict(said.get("versions") or {}),
+        "versions": dict(result.versions),
     }

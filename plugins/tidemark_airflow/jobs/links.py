@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from airflow.sdk import BaseOperatorLink, conf
 
+from spark_jobs.job_protocol import StepResult
+from tidemark_airflow.jobs.outcome import Outcome
 from tidemark_airflow.jobs.pipeline_files import ACCEPT, BACKFILL
 
 if TYPE_CHECKING:
@@ -23,70 +24,71 @@ _DAG = re.compile(r"tidemark_(?P<pipeline>[a-z][a-z0-9_]*)(\.repair)?")
 
 
 class ReportLink(BaseOperatorLink):
-    """Shown on a task that has a report; asked once, by the process that ran the task."""
+    """Shown on a task that has a report. Airflow calls it once, in the process that ran the task."""
 
     name = "Report"
 
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
-        """The page of the report, empty if there is none."""
-        outcome = getattr(operator, "outcome", None)
-        return report_page(outcome.said) if outcome is not None else ""
+        """Return the page of the report, empty if there is none."""
+        result = _result(operator)
+        return report_page(result) if result is not None else ""
 
 
 class QualityLink(BaseOperatorLink):
-    """Shown on a task that works for a pipeline; asked once, by the process that ran the task."""
+    """Shown on a task that works for a pipeline. Airflow calls it once, in the process that ran the task."""
 
     name = "Data quality"
 
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
-        """The page of the pipeline's checks and ratios, empty if nobody knows which pipeline it was."""
-        outcome = getattr(operator, "outcome", None)
-        said = outcome.said if outcome is not None else {}
-        pipeline = said.get("pipeline") or pipeline_of(ti_key.dag_id)
+        """Return the page of the pipeline's checks and ratios, empty if the pipeline is not known."""
+        result = _result(operator)
+        pipeline = (result.pipeline if result is not None else "") or pipeline_of(ti_key.dag_id)
         return quality_page(pipeline) if pipeline else ""
 
 
-def report_page(said: Mapping[str, Any]) -> str:
-    """Where a browser finds the report that a job's result names: a path of Airflow's own address, or its URL."""
-    report = said.get("report")
-    if not report:
+def _result(operator: BaseOperator) -> StepResult | None:
+    outcome: Outcome | None = getattr(operator, "outcome", None)
+    return None if outcome is None else outcome.result
+
+
+def report_page(result: StepResult) -> str:
+    """Return the address of a result's report: a path of Airflow's own address, or the report's URL."""
+    if not result.report:
         return ""
-    if "://" in report:
-        return str(report)
-    return report_of(said["pipeline"], said["run_id"])
+    return result.report if "://" in result.report else report_of(result.pipeline, result.run_id)
 
 
 def report_of(pipeline: str, run_id: str) -> str:
-    """Where a browser finds the report of a run, which may not be there."""
+    """Return the address of the report of a run, which may not exist."""
     return f"{base_path()}{PREFIX}/{quote(dag_id(pipeline))}/{quote(run_id)}"
 
 
 def data_docs_of(pipeline: str, run_id: str) -> str:
-    """Where a browser finds Great Expectations' page about a run, which may not be there."""
+    """Return the address of Great Expectations' page about a run, which may not exist."""
     return f"{report_of(pipeline, run_id)}/data-docs"
 
 
 def quality_page(pipeline: str) -> str:
-    """Where a browser finds what the runs of a pipeline have come to."""
+    """Return the address of the page about the runs of a pipeline."""
     return f"{base_path()}{QUALITY}/{quote(dag_id(pipeline))}"
 
 
 def base_path() -> str:
-    """The path under which a browser finds Airflow, without a slash at its end; empty where it has an address alone."""
+    """Return the path of Airflow's address, without a slash at its end; empty if the address has no path."""
     return urlsplit(conf.get("api", "base_url", fallback="") or "").path.rstrip("/")
 
 
 def dag_id(pipeline: str) -> str:
-    """The DAG of a pipeline."""
+    """Return the id of the DAG of a pipeline."""
     return f"tidemark_{pipeline}"
 
 
 def repair_dag_id(pipeline: str) -> str:
-    """The DAG that repairs a pipeline's windows; no name of a pipeline has a dot."""
+    """Return the id of the DAG that repairs a pipeline's windows; no pipeline's name has a dot."""
     return f"{dag_id(pipeline)}.repair"
 
 
 def pipeline_of(dag: str) -> str | None:
-    """The pipeline that a DAG runs or repairs; None where it is of all pipelines, or none of Tidemark's."""
-    found = _DAG.fullmatch(dag)
-    return None if found is None or found["pipeline"] in (BACKFILL, ACCEPT) else found["pipeline"]
+    """Return the pipeline that a DAG runs or repairs; None for a DAG of all pipelines, or one of others."""
+    match = _DAG.fullmatch(dag)
+    return None if match is None or match["pipeline"] in (BACKFILL, ACCEPT) else match["pipeline"]

@@ -1,7 +1,7 @@
-"""The pipeline files of a folder, sorted into those that can be used and what is wrong with the others.
+"""The pipeline files of a folder: the pipelines of good files, and the problem of each broken file.
 
-Law: a broken file takes nothing from the good ones. Of two files with one name the first in the order of file names is
-good, since one of them must keep running.
+Law: a broken file does not affect good files. Of two files for one name of a pipeline, the first in the order of file
+names is good, so that the pipeline keeps running.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _RESERVED = {BACKFILL: "the DAG of backfills", ACCEPT: "the DAG that publishes b
 
 
 class BrokenPipelinesError(Exception):
-    """Pipeline files that cannot be used, and why, one below the other."""
+    """Pipeline files that cannot be used, with a problem a line."""
 
     def __init__(self, problems: Mapping[Path, str]) -> None:
         several = "file" if len(problems) == 1 else "files"
@@ -28,19 +28,19 @@ class BrokenPipelinesError(Exception):
 
 @dataclass(frozen=True)
 class PipelineFiles:
-    """What a folder holds: pipelines by name, and the problems of the files that are none."""
+    """The pipelines of a folder by name, and the problems of its broken files."""
 
     good: Mapping[str, Pipeline]
     broken: Mapping[Path, str]
 
     def require_all(self) -> None:
-        """Raise BrokenPipelinesError if there is a broken one."""
+        """Raise BrokenPipelinesError if a file is broken."""
         if self.broken:
             raise BrokenPipelinesError(self.broken)
 
 
 def read_folder(folder: Path) -> PipelineFiles:
-    """Read every `*.yaml` and `*.yml` of a folder; a folder that is not there has none."""
+    """Read every `*.yaml` and `*.yml` of a folder; a folder that does not exist has none."""
     good: dict[str, Pipeline] = {}
     broken: dict[Path, str] = {}
     for path in sorted(p for p in folder.glob("*.y*ml") if p.suffix in (".yaml", ".yml")):

@@ -6,27 +6,29 @@ import re
 import sys
 from dataclasses import dataclass
 
-MARK = "[tidemark]"
+from spark_jobs.job_protocol import PROGRESS_MARK, progress_line
 
-# Airflow's log puts time and level before a line, and behind it who logged it and where.
-_LINE = re.compile(rf"{re.escape(MARK)} (?P<step>[\w-]+): (?P<text>.*?)\s*(?:\[airflow[.\w]*\](?: \w+=\S*)*)?$")
+# Airflow's log puts time and level before a line, and the logger and its place behind it.
+_LINE = re.compile(
+    rf"{re.escape(PROGRESS_MARK)} (?P<step>[\w-]+): (?P<text>.*?)\s*(?:\[airflow[.\w]*\](?: \w+=\S*)*)?$"
+)
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What a step says that it is doing."""
+    """What a step is doing."""
 
     step: str
     text: str
 
 
-def found_in(line: str) -> Progress | None:
-    """The progress that a line of a log tells, if it tells any."""
+def parse_progress(line: str) -> Progress | None:
+    """Return the progress that a line of a log has; None for any other line."""
     match = _LINE.search(line.rstrip())
     return Progress(match["step"], match["text"]) if match else None
 
 
-def say(step: str, text: str) -> None:
-    """Write a line of progress to standard output."""
-    sys.stdout.write(f"{MARK} {step}: {text}\n")
+def print_progress(step: str, text: str) -> None:
+    """Print a line of progress to standard output."""
+    sys.stdout.write(f"{progress_line(step, text)}\n")
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""What Tidemark adds to Airflow beside its DAGs: the pages of data quality and of a run's report, behind its login."""
+"""The plugin that adds pages to Airflow, behind its login: data quality, and the report of a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class TidemarkPlugin(AirflowPlugin):
 
     @property
     def fastapi_apps(self) -> list[dict[str, Any]]:  # type: ignore[override]  # read only, and only once
-        """The pages, imported by whoever asks for them and not before."""
+        """The pages; their modules are imported when Airflow reads this property."""
         from tidemark_airflow.pages.reports import app as reports
         from tidemark_airflow.quality.routes import app as quality
 

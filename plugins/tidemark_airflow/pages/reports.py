@@ -1,6 +1,6 @@
-"""Serves the report and the Data Docs of a run to whoever may see the DAG of its pipeline; to nobody else.
+"""Serve the report and the Data Docs of a run to users who may read the DAG of its pipeline.
 
-A page carries values of the source, and runs as a page of no origin: it cannot act as the user who looks at it.
+A page contains values of the source. It runs without an origin, so it cannot act as the user who reads it.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ MayRead = Annotated[None, Depends(requires_access_dag(method="GET"))]
 
 @app.get("/{dag_id}/{run_id}")
 def report(dag_id: str, run_id: str, _: MayRead) -> FileResponse:
-    """Give the report of a run of the pipeline that this DAG runs."""
+    """Return the report of a run of the pipeline that this DAG runs."""
     return _page(_lake(dag_id, run_id).report_file(run_id), "report", _POLICY)
 
 
 @app.get("/{dag_id}/{run_id}/data-docs")
 def data_docs(dag_id: str, run_id: str, _: MayRead) -> FileResponse:
-    """Give Great Expectations' page about a run of the pipeline that this DAG runs."""
+    """Return Great Expectations' page about a run of the pipeline that this DAG runs."""
     return _page(_lake(dag_id, run_id).data_docs_file(run_id), "Data Docs", _STILL)
 
 
 def _lake(dag_id: str, run_id: str) -> Lake:
-    """The lake of the DAG's pipeline, where both are names of ours."""
+    """Return the lake of the DAG's pipeline. Raises HTTPException unless both ids have the form of Tidemark's."""
     name, run = _DAG.fullmatch(dag_id), RUN_ID.fullmatch(run_id)
     if name is None or run is None:
         raise HTTPException(404, f"there is no run '{run_id}' of a DAG '{dag_id}'")
     return Lake.of(name["pipeline"])
 
 
-def _page(path: Path, what: str, policy: str) -> FileResponse:
+def _page(path: Path, kind: str, policy: str) -> FileResponse:
     if not path.is_file():
-        raise HTTPException(404, f"the run has no {what} at {path}")
+        raise HTTPException(404, f"the run has no {kind} at {path}")
     return FileResponse(path, media_type="text/html", headers={"Content-Security-Policy": policy})

@@ -1,1 +1,1 @@
-"""The pages 'Data quality' of Airflow: what the checks of every pipeline and run have said, read from the lake."""
+"""The pages 'Data quality' of Airflow: what the results of the checks of every pipeline and run, read from the lake."""

@@ -1,4 +1,4 @@
-"""The checks of a run as the table `quality` has them: what was asked, whether it holds, what was found."""
+"""The checks of a run as the table `quality` has them: the expectation, whether it holds, the value observed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from spark_jobs.tables.lake import Lake
 from tidemark_airflow.jobs.links import RUN_ID
-from tidemark_airflow.quality.lake_tables import Table, ask
+from tidemark_airflow.quality.lake_tables import Table, read_table
 
 _TABLE = "quality"
 #: The most checks of one run that a page lists.
@@ -16,7 +16,7 @@ MOST = 500
 
 @dataclass(frozen=True)
 class Check:
-    """One answer; `examples` are some of what breaks it, a line each, none for a success."""
+    """The result of an expectation; `examples` are rows that violate it, a line each, none for a success."""
 
     run_id: str
     suite: str
@@ -28,25 +28,25 @@ class Check:
 
 
 def of_runs(lake: Lake, run_ids: Sequence[str], *, failed_only: bool = False) -> dict[str, tuple[Check, ...]]:
-    """The checks of these runs by run, failed ones first; a run that was not checked is left out. Raises LakeError."""
-    ids = tuple(sorted(one for one in set(run_ids) if RUN_ID.fullmatch(one)))
+    """Return the checks of the runs that were checked, by run, failed ones first. Raises LakeError."""
+    ids = tuple(sorted(run_id for run_id in set(run_ids) if RUN_ID.fullmatch(run_id)))
     if not ids:
         return {}
-    asked = ("checks", ids, failed_only)
-    return ask(lake, _TABLE, asked, lambda table: _read(table, ids, failed_only=failed_only)) or {}
+    key = ("checks", ids, failed_only)
+    return read_table(lake, _TABLE, key, lambda table: _read(table, ids, failed_only=failed_only)) or {}
 
 
 def _read(table: Table, ids: Sequence[str], *, failed_only: bool) -> dict[str, tuple[Check, ...]]:
-    # One comparison a run: of a list, statistics would leave every file in.
-    of_these = " OR ".join(f"run_id = '{one}'" for one in ids)
+    # One comparison a run: with a list, the statistics of files would exclude none.
+    of_these = " OR ".join(f"run_id = '{run_id}'" for run_id in ids)
     condition = f"({of_these}){' AND NOT success' if failed_only else ''}"
     columns = "run_id, suite, expectation, success, observed, unexpected_count, details"
     rows = table.select(
         f"SELECT {columns} FROM t WHERE {condition} ORDER BY run_id, success, suite, expectation "  # noqa: S608
         f"LIMIT {MOST * len(ids)}"
     )
-    found: dict[str, tuple[Check, ...]] = {}
+    checks: dict[str, tuple[Check, ...]] = {}
     for row in rows:
         examples = tuple((row.pop("details") or "").splitlines())
-        found[row["run_id"]] = (*found.get(row["run_id"], ()), Check(**row, examples=examples))
-    return found
+        checks[row["run_id"]] = (*checks.get(row["run_id"], ()), Check(**row, examples=examples))
+    return checks

@@ -1,7 +1,7 @@
-"""Delta tables of the lake, read by delta-rs and without Spark; what a version has answered is kept.
+"""Delta tables of the lake, read by delta-rs and without Spark; what was read of a version is kept.
 
-Law: an answer is of the newest version when it was asked for. Files are looked into only where the statistics in the
-table's log leave a chance that they hold a row that is asked for.
+Law: a reader sees the table's newest version at the time of the call. A file is opened only if the statistics in the
+table's log allow that it has a row of the query.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from spark_jobs.tables.lake import Lake
 if TYPE_CHECKING:
     from deltalake import DeltaTable
 
-_Answer = TypeVar("_Answer")
+_Rows = TypeVar("_Rows")
 
-#: Tables kept open, and answers kept of each; the ones asked for longest ago go first.
-MOST_TABLES, MOST_ANSWERS = 512, 16
-# So long a table that was removed and made anew may be taken for the one before.
+#: Tables that are kept open, and readings that are kept of each; the least recently used go first.
+MOST_TABLES, MOST_READINGS = 512, 16
+# For so long a table that was removed and made anew may be taken for the old one.
 _KEPT_OPEN_S = 60.0
-# A lake that is elsewhere and does not answer must not hold a page for minutes, as it would by default.
+# A remote lake that does not answer must not hold a page for minutes, as it would by default.
 _REMOTE = {"connect_timeout": "2s", "timeout": "5s", "max_retries": "1", "retry_timeout": "5s"}
 
 _COLOUR, _BRANCH = re.compile(r"\x1b\[[\d;]*m"), re.compile(r"↳|->")
 
 
 class LakeError(Exception):
-    """The lake cannot be read; the message is one line that says what was asked, and what was found."""
+    """The lake cannot be read; the message is one line with the path and the problem."""
 
 
 @dataclass(frozen=True)
@@ -48,115 +48,117 @@ class Table:
         return frozenset(column.name for column in self.delta.schema().fields)
 
     def files(self, *names: str) -> list[dict[str, Any]]:
-        """What its log says of each of its files under these names, such as `num_records` and `max.finished_at`.
+        """Return these entries of the log for each of its files, such as `num_records` and `max.finished_at`.
 
-        A name that the log does not have is None.
+        An entry that the log does not have is None.
         """
-        told = self.delta.get_add_actions(flatten=True)
-        there = {name: told[name].to_pylist() for name in names if name in told.column_names}
-        return [{name: there[name][i] if name in there else None for name in names} for i in range(told.num_rows)]
+        actions = self.delta.get_add_actions(flatten=True)
+        columns = {name: actions[name].to_pylist() for name in names if name in actions.column_names}
+        return [
+            {name: columns[name][i] if name in columns else None for name in names} for i in range(actions.num_rows)
+        ]
 
     def select(self, query: str) -> list[dict[str, Any]]:
-        """The rows that SQL gives over the table `t`, as plain values; a map is a list of pairs."""
+        """Return the rows of a SQL query over the table `t`, as plain values; a map is a list of pairs."""
         from deltalake import QueryBuilder
 
-        found = QueryBuilder().register("t", self.delta).execute(query).read_all()
-        columns = {name: found[name].to_pylist() for name in found.column_names}
+        batch = QueryBuilder().register("t", self.delta).execute(query).read_all()
+        columns = {name: batch[name].to_pylist() for name in batch.column_names}
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 @dataclass
-class _Known:
-    """A table that was asked before, and what it said at which version; `lock` holds while it is being asked."""
+class _CachedTable:
+    """A table that was read before, and what was read of which version; `lock` is held while it is read."""
 
     lock: Lock = field(default_factory=Lock)
     delta: DeltaTable | None = None
     opened_s: float = 0.0
-    answers: OrderedDict[Hashable, tuple[int, Any]] = field(default_factory=OrderedDict)
+    readings: OrderedDict[Hashable, tuple[int, Any]] = field(default_factory=OrderedDict)
 
 
-_known: OrderedDict[str, _Known] = OrderedDict()
+_cache: OrderedDict[str, _CachedTable] = OrderedDict()
 _lock = Lock()
 
 
-def ask(lake: Lake, name: str, question: Hashable, answer: Callable[[Table], _Answer]) -> _Answer | None:
-    """What `answer` finds in the table `name` of a pipeline; None if there is no such table.
+def read_table(lake: Lake, name: str, key: Hashable, read: Callable[[Table], _Rows]) -> _Rows | None:
+    """Return what `read` returns for the table `name` of a pipeline; None if there is no such table.
 
-    `question` names what is asked, so that it is asked once a version. Raises LakeError.
+    `key` names what is read, so that it is read once a version. Raises LakeError.
     """
     path = lake.path(name)
-    known = _of(path)
-    with known.lock:
+    cached = _of(path)
+    with cached.lock:
         try:
-            return _asked(known, path, question, answer)
+            return _read(cached, path, key, read)
         except _missing():
-            _forget(known)
+            _forget(cached)
             _require(lake)
             return None
         except Exception as problem:
-            _forget(known)
+            _forget(cached)
             raise LakeError(f"{path} cannot be read: {_one_line(problem)}") from problem
 
 
-def _asked(known: _Known, path: str, question: Hashable, answer: Callable[[Table], _Answer]) -> _Answer:
-    delta, is_new = _opened(known, path)
+def _read(cached: _CachedTable, path: str, key: Hashable, read: Callable[[Table], _Rows]) -> _Rows:
+    delta, is_new = _opened(cached, path)
     version = delta.version()
-    told = known.answers.get(question)
-    if told is None or told[0] != version:
+    reading = cached.readings.get(key)
+    if reading is None or reading[0] != version:
         try:
-            told = version, answer(Table(delta))
+            reading = version, read(Table(delta))
         except Exception:
             if is_new:
                 raise
-            # It may have been removed and made anew since it was opened: then it is another.
-            _forget(known)
-            return _asked(known, path, question, answer)
-        known.answers[question] = told
-    known.answers.move_to_end(question)
-    while len(known.answers) > MOST_ANSWERS:
-        known.answers.popitem(last=False)
-    found: _Answer = told[1]
-    return found
+            # The table may have been removed and made anew since it was opened.
+            _forget(cached)
+            return _read(cached, path, key, read)
+        cached.readings[key] = reading
+    cached.readings.move_to_end(key)
+    while len(cached.readings) > MOST_READINGS:
+        cached.readings.popitem(last=False)
+    rows: _Rows = reading[1]
+    return rows
 
 
-def _opened(known: _Known, path: str) -> tuple[DeltaTable, bool]:
-    """The table at its newest version, and whether it was opened for that."""
+def _opened(cached: _CachedTable, path: str) -> tuple[DeltaTable, bool]:
+    """Return the table at its newest version, and whether it was opened for that."""
     from deltalake import DeltaTable
 
     now = time.monotonic()
-    if known.delta is not None and now - known.opened_s < _KEPT_OPEN_S:
-        known.delta.update_incremental()
-        return known.delta, False
-    before = known.delta
-    known.delta, known.opened_s = DeltaTable(path, storage_options=_options(path)), now
-    if before is not None and before.metadata().id != known.delta.metadata().id:
-        known.answers.clear()
-    return known.delta, True
+    if cached.delta is not None and now - cached.opened_s < _KEPT_OPEN_S:
+        cached.delta.update_incremental()
+        return cached.delta, False
+    before = cached.delta
+    cached.delta, cached.opened_s = DeltaTable(path, storage_options=_options(path)), now
+    if before is not None and before.metadata().id != cached.delta.metadata().id:
+        cached.readings.clear()
+    return cached.delta, True
 
 
-def _of(path: str) -> _Known:
+def _of(path: str) -> _CachedTable:
     with _lock:
-        known = _known.setdefault(path, _Known())
-        _known.move_to_end(path)
-        while len(_known) > MOST_TABLES:
-            _known.popitem(last=False)
-        return known
+        cached = _cache.setdefault(path, _CachedTable())
+        _cache.move_to_end(path)
+        while len(_cache) > MOST_TABLES:
+            _cache.popitem(last=False)
+        return cached
 
 
-def _forget(known: _Known) -> None:
-    known.delta = None
-    known.answers.clear()
+def _forget(cached: _CachedTable) -> None:
+    cached.delta = None
+    cached.readings.clear()
 
 
 def _require(lake: Lake) -> None:
-    """Raise LakeError if it is the lake itself that is not there."""
+    """Raise LakeError if the lake itself does not exist."""
     folder = lake.folder
     if folder is not None and not folder.parent.is_dir():
         raise LakeError(f"there is no lake at {lake.root}; TIDEMARK_LAKE names its folder")
 
 
 def _options(path: str) -> dict[str, str] | None:
-    """What a store is asked with; whose it is and the key to it come from its own variables, as `AWS_ENDPOINT_URL`."""
+    """Return the options of a remote store; its address and key come from its variables, such as `AWS_ENDPOINT_URL`."""
     return None if urlsplit(path).scheme in ("", "file") else _REMOTE
 
 
@@ -168,6 +170,6 @@ def _missing() -> type[Exception]:
 
 
 def _one_line(problem: Exception) -> str:
-    """What delta-rs says as a tree in colours, one cause below the other."""
+    """Return an error of delta-rs, a tree in colours with one cause below the other, as one line."""
     causes = _BRANCH.split(_COLOUR.sub("", str(problem)))
     return ": ".join(" ".join(cause.split()) for cause in causes).strip(": ") or type(problem).__name__

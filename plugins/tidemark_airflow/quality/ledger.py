@@ -1,7 +1,7 @@
 """The ledger of a pipeline as the pages need it: its newest runs, or one of them.
 
-A ledger grows by a file a step until maintenance puts them together. So what is read is bounded by steps: the log tells
-from which moment on there are that many, and only files with later ones are opened.
+A ledger grows by a file a step until maintenance compacts it. So what is read is bounded by steps. The table's log
+shows from which moment on there are that many steps, and only files with later steps are opened.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from spark_jobs.job_protocol import StepName
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import DISCARD, MAINTAIN, Run, runs_of
 from tidemark_airflow.jobs.links import RUN_ID
-from tidemark_airflow.quality.lake_tables import Table, ask
+from tidemark_airflow.quality.lake_tables import Table, read_table
 
 _TABLE = "runs"
 _COLUMNS = (
@@ -23,8 +24,8 @@ _COLUMNS = (
     *("counts", "versions", "error", "note", "arrived_from", "arrived_to", "started_at", "finished_at"),
 )
 _MAPS = ("counts", "versions")
-# What the log says of a file.
-_TOLD = ("min.step", "max.step", "num_records", "min.finished_at", "max.finished_at")
+# Entries of the log for a file.
+_STATISTICS = ("min.step", "max.step", "num_records", "min.finished_at", "max.finished_at")
 _NOT_ITS_OWN = f"('{MAINTAIN}', '{DISCARD}')"
 
 
@@ -37,20 +38,20 @@ class History:
 
 
 def newest(lake: Lake, steps: int) -> History:
-    """The runs of the newest `steps` steps; none where nothing was run yet. Raises LakeError."""
-    return ask(lake, _TABLE, ("newest", steps), lambda table: _newest(table, steps)) or History()
+    """Return the runs of the newest `steps` steps; none if no step was taken yet. Raises LakeError."""
+    return read_table(lake, _TABLE, ("newest", steps), lambda table: _newest(table, steps)) or History()
 
 
 def find(lake: Lake, run_id: str) -> Run | None:
-    """The run of this id, if the ledger has it. Raises LakeError."""
+    """Return the run of this id, None if the ledger does not have it. Raises LakeError."""
     if not RUN_ID.fullmatch(run_id):
         return None
-    found = ask(lake, _TABLE, ("run", run_id), lambda table: _runs(_select(table, f"run_id = '{run_id}'")))
-    return next(iter(found or ()), None)
+    runs = read_table(lake, _TABLE, ("run", run_id), lambda table: _runs(_select(table, f"run_id = '{run_id}'")))
+    return next(iter(runs or ()), None)
 
 
-def is_there(page: Path) -> bool:
-    """Whether a page about a run is where it would be."""
+def exists(page: Path) -> bool:
+    """True if a page about a run exists."""
     try:
         return page.is_file()
     except OSError:
@@ -58,7 +59,7 @@ def is_there(page: Path) -> bool:
 
 
 def _newest(table: Table, steps: int) -> History:
-    files = table.files(*_TOLD)
+    files = table.files(*_STATISTICS)
     since = _since(files, steps)
     own = f"step NOT IN {_NOT_ITS_OWN}{f' AND finished_at >= {_sql(since)}' if since else ''}"
     rows = _select(table, own, f"ORDER BY finished_at DESC LIMIT {steps}")
@@ -68,26 +69,26 @@ def _newest(table: Table, steps: int) -> History:
     first = min(row["finished_at"] for row in rows)
     if any(_may_have(file, DISCARD) for file in files):
         rows += _select(table, f"step = '{DISCARD}' AND finished_at >= {_sql(first)}")
-    begun = {row["run_id"] for row in rows if row["step"] == "plan"}
-    known = {
+    begun = {row["run_id"] for row in rows if row["step"] == StepName.PLAN}
+    run_ids = {
         row["run_id"] for row in rows if row["step"] not in (MAINTAIN, DISCARD) and RUN_ID.fullmatch(row["run_id"])
     }
-    if open_ended := sorted(known - begun):
-        # Of a run that was worked on again much later, and of the oldest one, the first steps lie before.
+    if open_ended := sorted(run_ids - begun):
+        # The first steps of the oldest run, and of a run that was worked on again much later, are older.
         ids = " OR ".join(f"run_id = '{run_id}'" for run_id in open_ended)
         rows += _select(table, f"({ids}) AND finished_at < {_sql(first)}")
-    found = _runs(row for row in rows if row["run_id"] in known)
-    return History(tuple(reversed(found)), is_cut=is_cut)
+    runs = _runs(row for row in rows if row["run_id"] in run_ids)
+    return History(tuple(reversed(runs)), is_cut=is_cut)
 
 
 def _since(files: Iterable[Mapping[str, Any]], steps: int) -> datetime | None:
-    """The moment from which on the table has `steps` steps at least, as far as the log can tell."""
+    """Return the moment from which on the table has at least `steps` steps, None if the log does not show it."""
     own = [file for file in files if not _of_maintenance(file)]
-    if any(file[name] is None for file in own for name in _TOLD[2:]):
+    if any(file[name] is None for file in own for name in _STATISTICS[2:]):
         return None
     since: datetime | None = None
     rows = 0
-    for file in sorted(own, key=lambda one: one["max.finished_at"], reverse=True):
+    for file in sorted(own, key=lambda entry: entry["max.finished_at"], reverse=True):
         since = min(file["min.finished_at"], since or file["min.finished_at"])
         rows += file["num_records"]
         if rows >= steps:
@@ -105,9 +106,9 @@ def _may_have(file: Mapping[str, Any], step: str) -> bool:
 
 
 def _select(table: Table, condition: str, then: str = "") -> list[dict[str, Any]]:
-    there = table.columns
+    existing = table.columns
     # A ledger that an earlier version has written lacks some.
-    columns = ", ".join(name for name in _COLUMNS if name in there)
+    columns = ", ".join(name for name in _COLUMNS if name in existing)
     return table.select(f"SELECT {columns} FROM t WHERE {condition} {then}")  # noqa: S608  made here, of checked ids
 
 

@@ -1,7 +1,7 @@
-"""The overview: what the newest run of each pipeline came to, and the ratios of the runs before it.
+"""The overview: the newest run of each pipeline, and the ratios of the runs before it.
 
-Pipelines are read side by side. What one of them cannot tell is said in its row, and takes nothing from the others; a
-page is answered within `WITHIN_S`, whatever a lake that is elsewhere does.
+Pipelines are read side by side. A pipeline that cannot be read has the problem in its row, and the others are complete.
+A page is answered within `WITHIN_S`, even if a remote lake is slow.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class Row:
 
 
 def rows(pipelines: Sequence[str], dag_runs: Mapping[str, DagRunState]) -> list[Row]:
-    """A row a pipeline, in their order; `dag_runs` are the newest ones by DAG."""
+    """Return a row a pipeline, in their order; `dag_runs` are the newest ones by DAG."""
     until = time.monotonic() + WITHIN_S
-    asked = [(name, _pool().submit(_row, name, dag_runs.get(dag_id(name)))) for name in pipelines]
-    return [_answer(name, future, until) for name, future in asked]
+    reading = [(name, _pool().submit(_row, name, dag_runs.get(dag_id(name)))) for name in pipelines]
+    return [_answer(name, future, until) for name, future in reading]
 
 
 def _answer(pipeline: str, future: Future[Row], until: float) -> Row:
@@ -66,8 +66,8 @@ def _row(pipeline: str, dag_run: DagRunState | None) -> Row:
     if not history.runs:
         return Row(pipeline, dag_run=dag_run)
     run, *_ = history.runs
-    trend = tuple(Ratios.of(one.counts) for one in reversed(history.runs[:TREND]))
-    return Row(pipeline, run, trend, ledger.is_there(lake.report_file(run.run_id)), dag_run=dag_run)
+    trend = tuple(Ratios.of(past.counts) for past in reversed(history.runs[:TREND]))
+    return Row(pipeline, run, trend, ledger.exists(lake.report_file(run.run_id)), dag_run=dag_run)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The pages as HTML: whole in themselves but for the scripts that Airflow serves, and safe whatever the data says."""
+"""The pages as HTML: complete but for the scripts that Airflow serves, and safe for any values in the data."""
 
 # ruff: noqa: S704  what is marked as safe is this project's own text
 from __future__ import annotations
@@ -49,24 +49,24 @@ class Part:
 
     @classmethod
     def of(cls, page: int, items: int, size: int) -> Part:
-        """The asked page, or the last where there are fewer."""
+        """Return the requested page, or the last if there are fewer."""
         pages = max(1, -(-items // size))
         return cls(min(page, pages), pages)
 
     def cut(self, size: int) -> slice:
-        """Its items among all."""
+        """Return the range of its items among all."""
         return slice((self.page - 1) * size, self.page * size)
 
 
 def overview(rows: Sequence[Row], part: Part, nonce: str, *, pipelines: int, broken: Sequence[str] = ()) -> str:
-    """The pipelines of one page of the overview, of `pipelines` in all; `broken` files, a line each."""
+    """Return a page of the overview, of `pipelines` in all; `broken` files, a line each."""
     return _render("overview.html", nonce, rows=rows, part=part, pipelines=pipelines, broken=broken, size=PIPELINES)
 
 
 def pipeline(
-    name: str, history: History, shown: Sequence[Shown], part: Part, nonce: str, dag_run: DagRunState | None = None
+    name: str, history: History, rows: Sequence[Shown], part: Part, nonce: str, dag_run: DagRunState | None = None
 ) -> str:
-    """The page of a pipeline: its charts, and the runs of one part of its table."""
+    """Return the page of a pipeline: its charts, and the runs of one part of its table."""
     runs = list(reversed(history.runs[: trend.MOST]))
     charts = trend.drawn(runs)
     return _render(
@@ -75,37 +75,37 @@ def pipeline(
         charts,
         name=name,
         history=history,
-        shown=shown,
+        shown=rows,
         part=part,
         dag_run=dag_run,
         pictures=trend.pictures(runs),
     )
 
 
-def run(name: str, shown: Shown, nonce: str) -> str:
-    """The page of a run, with all of its checks."""
-    return _render("run.html", nonce, name=name, shown=shown)
+def run(name: str, page: Shown, nonce: str) -> str:
+    """Return the page of a run, with all of its checks."""
+    return _render("run.html", nonce, name=name, shown=page)
 
 
 def dag_run(
-    dag: str, state: DagRunState, found: Sequence[tuple[str, Shown]], nonce: str, problems: Sequence[str]
+    dag: str, state: DagRunState, worked_on: Sequence[tuple[str, Shown]], nonce: str, problems: Sequence[str]
 ) -> str:
-    """The page of a DAG run: the runs that it has worked on, by pipeline; `problems` in reading them, a line each."""
-    return _render("dag_run.html", nonce, dag=dag, state=state, found=found, problems=problems)
+    """Return the page of a DAG run: the runs it has worked on, with their pipelines; `problems` are a line each."""
+    return _render("dag_run.html", nonce, dag=dag, state=state, worked_on=worked_on, problems=problems)
 
 
 def message(title: str, words: str, nonce: str) -> str:
-    """A page that says one thing."""
+    """Return a page with a message."""
     return _render("message.html", nonce, title=title, words=words)
 
 
-def _render(template: str, nonce: str, charts: Mapping[str, Any] | None = None, **told: Any) -> str:
+def _render(template: str, nonce: str, charts: Mapping[str, Any] | None = None, **values: Any) -> str:
     files = [*scripts.of_frames(), *(scripts.of_charts() if charts else [])]
     return (
         environment(_PACKAGE)
         .get_template(template)
         .render(
-            **told,
+            **values,
             nonce=nonce,
             style=Markup(template_text("style.css") + template_text("quality.css", _PACKAGE)),
             light=Markup(palette.variables(dark=False)),
@@ -124,7 +124,7 @@ def _render(template: str, nonce: str, charts: Mapping[str, Any] | None = None, 
 
 
 def covers(run: Run) -> str:
-    """What a run is about, in words."""
+    """Return what a run covers, in words."""
     if run.kind == ARRIVALS and run.arrived_to is not None:
         since = f"from {text.moment(run.arrived_from)} on, " if run.arrived_from else ""
         return f"what arrived {since}before {text.moment(run.arrived_to)}"

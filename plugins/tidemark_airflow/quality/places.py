@@ -1,4 +1,4 @@
-"""Where a browser finds the pages, and what they link to, under the address of this Airflow."""
+"""The addresses of the pages, and of what they link to, under the address of this Airflow."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from tidemark_airflow.jobs.links import QUALITY, base_path, dag_id, data_docs_of
 
 
 def overview(page: int = 1) -> str:
-    """The overview, or one of its later pages."""
+    """Return the overview, or one of its later pages."""
     return f"{base_path()}{QUALITY}/{_page(page)}"
 
 
 def pipeline(name: str, page: int = 1) -> str:
-    """The page of a pipeline, or an earlier part of its runs."""
+    """Return the page of a pipeline, or an earlier part of its runs."""
     return f"{quality_page(name)}{_page(page)}"
 
 
 def run(name: str, run_id: str) -> str:
-    """The page of a run with all of its checks."""
+    """Return the page of a run with all of its checks."""
     return f"{quality_page(name)}/runs/{quote(run_id, safe='')}"
 
 
 def report(name: str, run_id: str) -> str:
-    """The report of a run."""
+    """Return the report of a run."""
     return report_of(name, run_id)
 
 
@@ -43,7 +43,7 @@ def dag_run(name: str, run_id: str) -> str:
 
 
 def static(file: str) -> str:
-    """A script that the pages run."""
+    """Return a script that the pages run."""
     return f"{base_path()}{QUALITY}/static/{quote(file)}"
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Ratios:
-    """Rows by what became of them."""
+    """The rows of a run that belong to a window, by fate."""
 
     on_time: int
     late: int
@@ -23,20 +23,20 @@ class Ratios:
 
     @classmethod
     def of(cls, counts: Mapping[str, int]) -> Ratios | None:
-        """The ratios of a run's counts; None where its rows were not counted, or none belongs to a window."""
+        """Return the ratios of a run's counts; None if its rows were not counted, or none belongs to a window."""
         if "on_time" not in counts:
             return None
-        missed = counts.get("too_late", 0) + counts.get("too_late_behind", 0)
-        ratios = cls(counts["on_time"], counts.get("late", 0), missed)
+        too_late = counts.get("too_late", 0) + counts.get("too_late_behind", 0)
+        ratios = cls(counts["on_time"], counts.get("late", 0), too_late)
         return ratios if ratios.in_windows else None
 
     @property
     def in_windows(self) -> int:
         """Rows that belong to a window."""
-        return self.taken + self.too_late
+        return self.in_results + self.too_late
 
     @property
-    def taken(self) -> int:
+    def in_results(self) -> int:
         """Rows that a window took."""
         return self.on_time + self.late
 
@@ -53,4 +53,4 @@ class Ratios:
     @property
     def completeness(self) -> float:
         """In [0, 1]."""
-        return self.taken / self.in_windows
+        return self.in_results / self.in_windows

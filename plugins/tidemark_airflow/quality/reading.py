@@ -1,4 +1,4 @@
-"""What the pages of a pipeline and of a run show, read from the lake; what cannot be read is said in one line."""
+"""The contents of the pages of a pipeline and of a run, read from the lake; a problem in reading is one line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STEPS = 500
 
 
 @dataclass(frozen=True)
-class Found:
+class PipelineRuns:
     """A pipeline's runs, and those of one part of its table with their failed checks; or the `problem` in reading."""
 
     history: History = field(default_factory=History)
@@ -27,52 +27,52 @@ class Found:
     problem: str | None = None
 
 
-def pipeline(name: str, page: int) -> Found:
-    """The runs of a pipeline and one page of them, from 1."""
+def pipeline(name: str, page: int) -> PipelineRuns:
+    """Return the runs of a pipeline and one page of them, from 1."""
     lake = Lake.of(name)
     try:
         history = ledger.newest(lake, STEPS)
     except LakeError as problem:
-        return Found(problem=str(problem))
+        return PipelineRuns(problem=str(problem))
     part = Part.of(page, len(history.runs), RUNS)
-    return Found(history, tuple(_shown(lake, history.runs[part.cut(RUNS)], failed_only=True)), part)
+    return PipelineRuns(history, tuple(_with_checks(lake, history.runs[part.cut(RUNS)], failed_only=True)), part)
 
 
 def run(name: str, run_id: str) -> Shown | str | None:
-    """A run with all of its checks; None if the ledger does not have it, or why it cannot be read."""
+    """Return a run with all of its checks; None if the ledger does not have it, a line if it cannot be read."""
     lake = Lake.of(name)
     try:
-        found = ledger.find(lake, run_id)
+        entry = ledger.find(lake, run_id)
     except LakeError as problem:
         return str(problem)
-    return None if found is None else _shown(lake, [found])[0]
+    return None if entry is None else _with_checks(lake, [entry])[0]
 
 
-def made(by: Sequence[Made]) -> tuple[list[tuple[str, Shown]], list[str]]:
-    """The runs that are in the ledgers of their pipelines, each with its pipeline; and why others cannot be read."""
-    found: list[tuple[str, Shown]] = []
+def of_dag_run(named_runs: Sequence[Made]) -> tuple[list[tuple[str, Shown]], list[str]]:
+    """Return the runs that the ledgers have, each with its pipeline, and a line for each that cannot be read."""
+    runs: list[tuple[str, Shown]] = []
     problems: list[str] = []
-    for one in by:
-        shown = run(one.pipeline, one.run_id)
-        if isinstance(shown, Shown):
-            found.append((one.pipeline, shown))
-        elif shown is not None:
-            problems.append(shown)
-    return found, list(dict.fromkeys(problems))
+    for named in named_runs:
+        page = run(named.pipeline, named.run_id)
+        if isinstance(page, Shown):
+            runs.append((named.pipeline, page))
+        elif page is not None:
+            problems.append(page)
+    return runs, list(dict.fromkeys(problems))
 
 
-def _shown(lake: Lake, runs: Sequence[Run], *, failed_only: bool = False) -> list[Shown]:
+def _with_checks(lake: Lake, runs: Sequence[Run], *, failed_only: bool = False) -> list[Shown]:
     try:
-        told, problem = check_rows.of_runs(lake, [one.run_id for one in runs], failed_only=failed_only), None
+        checks, problem = check_rows.of_runs(lake, [run.run_id for run in runs], failed_only=failed_only), None
     except LakeError as error:
-        told, problem = {}, str(error)
+        checks, problem = {}, str(error)
     return [
         Shown(
-            one,
-            told.get(one.run_id, ()),
-            ledger.is_there(lake.report_file(one.run_id)),
+            run,
+            checks.get(run.run_id, ()),
+            ledger.exists(lake.report_file(run.run_id)),
             problem,
-            ledger.is_there(lake.data_docs_file(one.run_id)),
+            ledger.exists(lake.data_docs_file(run.run_id)),
         )
-        for one in runs
+        for run in runs
     ]

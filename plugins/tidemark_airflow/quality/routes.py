@@ -1,8 +1,9 @@
-"""The routes of the pages 'Data quality': each asks Airflow whether its user may see what it shows.
+"""The routes of the pages 'Data quality'; each checks with Airflow that its user may see what it shows.
 
-Law: no page without a user; of a pipeline nothing but to whoever may read its DAG. A page cannot run a script but those
-that Airflow serves for it, nor ask anybody else for anything, and no other site can show it. What it reads is read by
-a thread, so that the server goes on answering; the modules that draw are imported at the first request.
+Law: no page without a user, and nothing of a pipeline unless the user may read its DAG.
+
+- A page runs only scripts that Airflow serves for it, and loads nothing from elsewhere. No other site can frame it.
+- A thread reads the lake, so that the server goes on answering. Modules that draw are imported at the first request.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _YEAR_S = 31_536_000
 
 @app.get("/")
 def overview(user: GetUserDep, page: Page = 1) -> HTMLResponse:
-    """Give the pipelines that the user may see, each with its newest run."""
+    """Return the pipelines that the user may see, each with its newest run."""
     from tidemark_airflow.quality import access, airflow_metadata, pages
     from tidemark_airflow.quality import overview as reading
 
@@ -44,71 +45,70 @@ def overview(user: GetUserDep, page: Page = 1) -> HTMLResponse:
 
 @app.get("/static/{file}")
 def static(file: str, _: GetUserDep) -> Response:
-    """Give a script of the pages."""
+    """Return a script of the pages."""
     from tidemark_airflow.quality import scripts
 
-    found = scripts.by_name().get(file)
-    if found is None:
+    script = scripts.by_name().get(file)
+    if script is None:
         raise HTTPException(404, f"there is no script '{file}'")
     headers = {"Cache-Control": f"private, max-age={_YEAR_S}, immutable", "X-Content-Type-Options": "nosniff"}
-    return Response(found, media_type="text/javascript", headers=headers)
+    return Response(script, media_type="text/javascript", headers=headers)
 
 
 @app.get("/{dag_id}")
 def pipeline(dag_id: str, user: GetUserDep, _: MayRead, page: Page = 1) -> HTMLResponse:
-    """Give the runs of the pipeline that this DAG runs or repairs."""
+    """Return the runs of the pipeline that this DAG runs or repairs."""
     from tidemark_airflow.quality import airflow_metadata, pages, reading
 
     name = pipeline_of(dag_id)
     if name is None:
-        words = f"The DAG {dag_id} is of no pipeline of its own. The overview lists all pipelines that you may see."
+        words = f"The DAG {dag_id} does not run one pipeline. The overview lists all pipelines that you may see."
         return _html(lambda nonce: pages.message("No pipeline", words, nonce))
     _require(user, name, dag_id)
-    found = reading.pipeline(name, page)
+    runs = reading.pipeline(name, page)
     dag_run = airflow_metadata.newest_runs([dag_of(name)]).get(dag_of(name))
-    if found.problem:
-        problem = found.problem
+    if runs.problem:
+        problem = runs.problem
         return _html(lambda nonce: pages.message(name, problem, nonce))
-    return _html(lambda nonce: pages.pipeline(name, found.history, found.shown, found.part, nonce, dag_run))
+    return _html(lambda nonce: pages.pipeline(name, runs.history, runs.shown, runs.part, nonce, dag_run))
 
 
 @app.get("/{dag_id}/runs/{run_id}")
 def run(dag_id: str, run_id: str, user: GetUserDep, _: MayRead) -> HTMLResponse:
-    """Give a run of the pipeline with all of its checks."""
+    """Return a run of the pipeline with all of its checks."""
     from tidemark_airflow.quality import pages, reading
 
     name = pipeline_of(dag_id)
     if name is None:
-        raise HTTPException(404, f"the DAG '{dag_id}' is of no pipeline")
+        raise HTTPException(404, f"the DAG '{dag_id}' does not run one pipeline")
     _require(user, name, dag_id)
-    shown = reading.run(name, run_id)
-    if shown is None:
+    content = reading.run(name, run_id)
+    if content is None:
         raise HTTPException(404, f"the ledger of {name} has no run '{run_id}'")
-    if isinstance(shown, str):
-        words = shown
+    if isinstance(content, str):
+        words = content
         return _html(lambda nonce: pages.message(name, words, nonce))
-    return _html(lambda nonce: pages.run(name, shown, nonce))
+    return _html(lambda nonce: pages.run(name, content, nonce))
 
 
 @app.get("/{dag_id}/dag_runs/{dag_run_id}")
 def dag_run(dag_id: str, dag_run_id: str, user: GetUserDep, _: MayReadRun) -> HTMLResponse:
-    """Give what the runs that a DAG run has worked on came to."""
+    """Return the runs that a DAG run has worked on."""
     from tidemark_airflow.quality import access, airflow_metadata, pages, reading
 
     state = airflow_metadata.dag_run(dag_id, dag_run_id)
     if state is None:
         raise HTTPException(404, f"the DAG '{dag_id}' has no run '{dag_run_id}'")
-    made = airflow_metadata.made_by(dag_id, dag_run_id)
-    seen = {name: access.may_see(user, name) for name in {one.pipeline for one in made}}
-    found, problems = reading.made([one for one in made if seen[one.pipeline]])
-    hidden = sum(not may for may in seen.values())
-    if hidden:
+    named_runs = airflow_metadata.made_by(dag_id, dag_run_id)
+    may_see = {name: access.may_see(user, name) for name in {run.pipeline for run in named_runs}}
+    runs, problems = reading.of_dag_run([run for run in named_runs if may_see[run.pipeline]])
+    if not all(may_see.values()):
         problems = [*problems, "It has worked for a pipeline whose DAG you may not read."]
-    return _html(lambda nonce: pages.dag_run(dag_id, state, found, nonce, problems))
+    return _html(lambda nonce: pages.dag_run(dag_id, state, runs, nonce, problems))
 
 
 def _require(user: GetUserDep, pipeline: str, dag_id: str) -> None:
-    """Ask for the pipeline's own DAG too, where the page was reached by way of another."""
+    """Check the access to the pipeline's DAG too, if the page was reached by another DAG."""
     from tidemark_airflow.quality import access
 
     if dag_id != dag_of(pipeline) and not access.may_see(user, pipeline):
@@ -118,7 +118,7 @@ def _require(user: GetUserDep, pipeline: str, dag_id: str) -> None:
 def _html(render: Callable[[str], str]) -> HTMLResponse:
     nonce = secrets.token_urlsafe(18)
     policy = (
-        # Bokeh styles what it draws by itself, and its icons are data.
+        # Bokeh sets styles inline, and its icons are data.
         f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'unsafe-inline'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
     )

@@ -1,4 +1,4 @@
-"""The scripts that the pages run, by names that change with what is in them, so that a browser may keep them."""
+"""The scripts that the pages run; their names contain a hash of the content, so that a browser may keep them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ _PACKAGE = __package__ or ""
 
 
 def of_charts() -> list[str]:
-    """The scripts that draw charts, in the order in which they are run."""
+    """Return the names of the scripts that draw charts, in the order in which they run."""
     return [_named("bokeh", bokeh_script()), _named("charts", template_text("charts.js"))]
 
 
 def of_frames() -> list[str]:
-    """The scripts of every page."""
+    """Return the names of the scripts of every page."""
     return [_named("frame", template_text("frame.js", _PACKAGE))]
 
 
 @cache
 def by_name() -> dict[str, bytes]:
-    """Each script by its name."""
+    """Return each script by its name."""
     texts = (bokeh_script(), template_text("charts.js"), template_text("frame.js", _PACKAGE))
     return {name: text.encode() for name, text in zip([*of_charts(), *of_frames()], texts, strict=True)}
 

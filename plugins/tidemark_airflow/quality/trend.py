@@ -1,7 +1,7 @@
-"""How a pipeline's runs have gone, run by run: charts, what they say in words, and their numbers as tables.
+"""The trend of a pipeline's runs: charts, a summary of each in words, and their numbers as tables.
 
-Runs are drawn one beside the other, the oldest first, whatever time lies between them; point i is run i of the table
-below the chart. A run whose rows were not counted, or were none, leaves a gap.
+Runs are drawn one beside the other, the oldest first, without regard to the time between them. Point i is run i of the
+table below the chart. A run without counted rows leaves a gap.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ _MARGIN = 2.0
 
 @dataclass(frozen=True)
 class Spark:
-    """A small line of at most `TREND` values: its points in a box of 100 by 24, and what it says in words."""
+    """A small line of at most `TREND` values: its points in a box of 100 by 24, and its values in words."""
 
     points: str
     words: str
 
 
 def spark(ratios: Sequence[Ratios | None]) -> Spark | None:
-    """The too late ratios of runs, the oldest first; None where fewer than two are known."""
-    known = [one for one in ratios if one is not None]
-    if len(known) < 2:
+    """Return the too late ratios of runs, the oldest first; None for fewer than two values."""
+    values = [ratio for ratio in ratios if ratio is not None]
+    if len(values) < 2:
         return None
-    top = max(one.too_late_ratio for one in known) or 1.0
-    step = (100 - 2 * _MARGIN) / (len(known) - 1)
+    top = max(ratio.too_late_ratio for ratio in values) or 1.0
+    step = (100 - 2 * _MARGIN) / (len(values) - 1)
     points = [
-        f"{_MARGIN + i * step:.1f},{24 - _MARGIN - (24 - 2 * _MARGIN) * one.too_late_ratio / top:.1f}"
-        for i, one in enumerate(known)
+        f"{_MARGIN + i * step:.1f},{24 - _MARGIN - (24 - 2 * _MARGIN) * ratio.too_late_ratio / top:.1f}"
+        for i, ratio in enumerate(values)
     ]
-    told = ", ".join(share(one.too_late, one.in_windows) for one in known)
-    return Spark(" ".join(points), f"Too late ratio of {len(known)} runs, the oldest first: {told}")
+    shares = ", ".join(share(ratio.too_late, ratio.in_windows) for ratio in values)
+    return Spark(" ".join(points), f"Too late ratio of {len(values)} runs, the oldest first: {shares}")
 
 
 @dataclass(frozen=True)
 class _Part:
-    """A share of the rows in windows that has a chart: how it is called and drawn, and what it is."""
+    """A share of the rows in windows that has a chart: its title, its role in the chart, and its meaning."""
 
     chart: str
     part: str
@@ -62,68 +62,68 @@ class _Part:
 _PARTS = (
     _Part(LATE, "late", "Late ratio", "late", "Rows that came late and were taken"),
     _Part(TOO_LATE, "too_late", "Too late ratio", "too-late", "Rows that no window took any more"),
-    _Part(COMPLETENESS, "taken", "Completeness", "on-time", "Rows that a window took, on time or late"),
+    _Part(COMPLETENESS, "in_results", "Completeness", "on-time", "Rows that a window took, on time or late"),
 )
 
 
 def drawn(runs: Sequence[Run]) -> dict[str, figure]:
-    """The charts of runs, oldest first, by the id of their place; none where there is nothing to draw."""
+    """Return the charts of runs, oldest first, by the id of their place; none without values."""
     ratios = [Ratios.of(run.counts) for run in runs]
-    found: dict[str, figure] = {}
+    charts: dict[str, figure] = {}
     if any(ratios):
-        for one in _PARTS:
-            values = [None if ratio is None else 100 * getattr(ratio, one.part) / ratio.in_windows for ratio in ratios]
-            found[one.chart] = _line(values, one)
+        for part in _PARTS:
+            values = [None if ratio is None else 100 * getattr(ratio, part.part) / ratio.in_windows for ratio in ratios]
+            charts[part.chart] = _line(values, part)
     if any("checks_failed" in run.counts for run in runs):
-        found[FAILED] = _bars([run.counts.get("checks_failed") for run in runs])
-    return found
+        charts[FAILED] = _bars([run.counts.get("checks_failed") for run in runs])
+    return charts
 
 
 def pictures(runs: Sequence[Run]) -> list[Picture]:
-    """What the charts of runs, oldest first, say; `name` is the heading of one."""
-    told = [(i, run, Ratios.of(run.counts)) for i, run in enumerate(runs, 1)]
-    return [*(_of_part(one, told) for one in _PARTS), _of_checks(runs)]
+    """Return the charts of runs, oldest first, in words and as tables; `name` is the heading of a chart."""
+    rated = [(i, run, Ratios.of(run.counts)) for i, run in enumerate(runs, 1)]
+    return [*(_of_part(part, rated) for part in _PARTS), _of_checks(runs)]
 
 
-def _of_part(one: _Part, told: Sequence[tuple[int, Run, Ratios | None]]) -> Picture:
-    known = [ratios for _, _, ratios in told if ratios is not None]
-    if known:
-        by_share = sorted(known, key=lambda ratios: getattr(ratios, one.part) / ratios.in_windows)
-        least, most = (_share(ratios, one.part) for ratios in (by_share[0], by_share[-1]))
-        said = (f"{one.meaning}, of those that belong to a window: from {least} to {most}.",)
+def _of_part(part: _Part, rated: Sequence[tuple[int, Run, Ratios | None]]) -> Picture:
+    counted = [ratios for _, _, ratios in rated if ratios is not None]
+    if counted:
+        by_share = sorted(counted, key=lambda ratios: getattr(ratios, part.part) / ratios.in_windows)
+        least, most = (_share(ratios, part.part) for ratios in (by_share[0], by_share[-1]))
+        words = (f"{part.meaning}, of those that belong to a window: from {least} to {most}.",)
     else:
-        said = ("No run has counted rows that belong to a window.",)
+        words = ("No run has counted rows that belong to a window.",)
     return Picture(
-        one.chart,
+        part.chart,
         (),
-        said,
-        f"{one.title}, the newest run first",
-        ("run", "started", one.title.lower(), "rows", "rows in windows"),
+        words,
+        f"{part.title}, the newest run first",
+        ("run", "started", part.title.lower(), "rows", "rows in windows"),
         tuple(
             (
                 *_of(i, run),
-                _share(ratios, one.part),
-                number(None if ratios is None else getattr(ratios, one.part)),
+                _share(ratios, part.part),
+                number(None if ratios is None else getattr(ratios, part.part)),
                 number(None if ratios is None else ratios.in_windows),
             )
-            for i, run, ratios in reversed(told)
+            for i, run, ratios in reversed(rated)
         ),
-        one.title,
+        part.title,
     )
 
 
 def _of_checks(runs: Sequence[Run]) -> Picture:
     failed = [run.counts["checks_failed"] for run in runs if "checks_failed" in run.counts]
     if failed:
-        some = sum(bool(one) for one in failed)
+        some = sum(bool(count) for count in failed)
         checked = "1 run was" if len(failed) == 1 else f"{number(len(failed))} runs were"
-        said = (f"{checked} checked; in {number(some)} of them checks failed, at most {number(max(failed))}.",)
+        words = (f"{checked} checked; in {number(some)} of them checks failed, at most {number(max(failed))}.",)
     else:
-        said = ("No run has been checked yet.",)
+        words = ("No run has been checked yet.",)
     return Picture(
         FAILED,
         (),
-        said,
+        words,
         "Checks, the newest run first",
         ("run", "started", "failed checks", "passed checks"),
         tuple(
@@ -142,13 +142,13 @@ def _share(ratios: Ratios | None, part: str) -> str:
     return NOTHING if ratios is None else share(getattr(ratios, part), ratios.in_windows)
 
 
-def _line(values: Sequence[float | None], one: _Part) -> figure:
-    y_range = DataRange1d() if one.chart == COMPLETENESS else DataRange1d(start=0)
+def _line(values: Sequence[float | None], part: _Part) -> figure:
+    y_range = DataRange1d() if part.chart == COMPLETENESS else DataRange1d(start=0)
     fig = _figure("% of rows in windows", y_range, len(values))
     source = _source(values)
-    give_role(fig.line("run", "value", source=source, line_width=1.5).glyph, one.role)
+    give_role(fig.line("run", "value", source=source, line_width=1.5).glyph, part.role)
     marks = fig.scatter("run", "value", source=source, size=5 if len(values) <= FEW / 2 else 3)
-    give_role(marks.glyph, one.role)
+    give_role(marks.glyph, part.role)
     add_hover(fig, [marks], [("run", "@run"), ("%", "@value{0.[000]}")])
     return fig
 
@@ -173,5 +173,5 @@ def _figure(y_label: str, y_range: DataRange1d, runs: int) -> figure:
 
 
 def _source(values: Sequence[float | None]) -> ColumnDataSource:
-    heights = np.array([np.nan if one is None else one for one in values], dtype=np.float64)
+    heights = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     return ColumnDataSource({"run": np.arange(1, len(values) + 1), "value": heights})

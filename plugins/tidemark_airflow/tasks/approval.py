@@ -1,4 +1,4 @@
-"""The tasks that ask a person: before a run is published, if that was wanted or checks failed, and before a repair.
+"""The tasks that ask a person: before a run is published, if requested or if checks failed, and before a repair.
 
 APPROVE    publish what is staged, or repair what is due; after a no, nothing is changed
 """
@@ -13,23 +13,26 @@ from typing import Any
 
 from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import Context
-from airflow.sdk.exceptions import AirflowSkipException
 
-from tidemark_airflow.tasks.spark_job import APPROVE, ASKS, LOOK, NOTHING, PLAN
+from spark_jobs.job_protocol import StepState, add_counts
+from tidemark_airflow.jobs.request import Request
+from tidemark_airflow.jobs.task_ids import APPROVE, AUDIT, LOOK, REPLAY
+from tidemark_airflow.tasks.repair import require_due
+from tidemark_airflow.tasks.returned import planned_run, result_of, results_of
 
 _NUMBERS = ("rows_read", "on_time", "late", "too_late", "invalid", "pairs", "windows", "panes", "checks_passed")
 
 
 @dataclass(frozen=True)
 class Question:
-    """What a person is asked; `body` is Markdown."""
+    """A question to a person; `body` is Markdown."""
 
     subject: str
     body: str
 
 
 class AskingOperator(ApprovalOperator):
-    """Waits for a yes of a person; after a no the tasks behind it are skipped. Passes where there is no question."""
+    """Waits for a person's yes; after a no the tasks behind it are skipped. Passes at once without a question."""
 
     template_fields: Sequence[str] = ()
 
@@ -38,10 +41,10 @@ class AskingOperator(ApprovalOperator):
 
     @abstractmethod
     def question(self, context: Context) -> Question | None:
-        """What is asked; None where nobody has to be."""
+        """Return the question; None if no person has to decide."""
 
     def execute(self, context: Context) -> Any:
-        """Ask, if there is something to ask."""
+        """Ask the question, if there is one."""
         question = self.question(context)
         if question is None:
             return None
@@ -50,56 +53,53 @@ class AskingOperator(ApprovalOperator):
 
 
 class ApproveOperator(AskingOperator):
-    """Asks whether a run is published; if not, what is staged stays there.
+    """Asks a person whether to publish a run; after a no, the staged tables stay.
 
-    Passes at once where nobody has to be asked: the request does not want it and no check has failed, or the run is
-    published already.
+    Passes at once if the request does not want the question and no check failed, or if the run is published already.
     """
 
     def question(self, context: Context) -> Question | None:
-        """What the run would publish, or what of it has failed."""
-        plan = context["ti"].xcom_pull(task_ids=PLAN)
-        replay, audit = (context["ti"].xcom_pull(task_ids=step) or {} for step in ("replay", "audit"))
-        failed = audit["error"] if audit.get("state") == ASKS else ""
-        if plan.get("versions") or not (failed or plan["request"].get("approve")):
+        """Return what the run would publish, or which of its checks failed."""
+        planned, audit = planned_run(context), result_of(context, AUDIT)
+        is_failed = audit is not None and audit.state is StepState.NEEDS_APPROVAL
+        failures = (audit.error or audit.message) if audit is not None and is_failed else ""
+        if planned.is_published or not (is_failed or planned.request.get("approve")):
             return None
-        counts = {name: n for said in (replay, audit) for name, n in (said.get("counts") or {}).items()}
-        although = " although checks have failed" if failed else ""
-        subject = f"Publish run {plan['run_id']} of {plan['pipeline']}{although}?"
-        return Question(subject, asked(plan, counts, failed))
+        counts = add_counts(results_of(context, REPLAY, AUDIT))
+        although = " although checks have failed" if is_failed else ""
+        subject = f"Publish run {planned.run_id} of {planned.pipeline}{although}?"
+        return Question(subject, question_body(planned.request, counts, failures))
 
 
 class ApproveRepairOperator(AskingOperator):
-    """Asks whether the windows that are due are repaired; skips itself where none is."""
+    """Asks a person whether to repair the windows that are due; skipped if there are none."""
 
     def question(self, context: Context) -> Question:
-        """Which windows are due. Raises AirflowSkipException."""
-        said = context["ti"].xcom_pull(task_ids=LOOK)
-        if said["state"] == NOTHING:
-            raise AirflowSkipException(said["message"])
-        counts = said["counts"]
-        due = " with ".join(
-            f"{n:,} {one}" if n == 1 else f"{n:,} {one}s"
-            for one, n in (("window", counts["repaired_windows"]), ("row", counts["repaired_rows"]))
-        )
-        body = f"{said['message']}. They would be computed again with these rows, and nothing else would change."
-        return Question(f"Repair {due} in {said['pipeline']}?", body)
+        """Return which windows are due. Raises AirflowSkipException."""
+        look = require_due(result_of(context, LOOK))
+        windows, rows = look.counts["repaired_windows"], look.counts["repaired_rows"]
+        subject = f"Repair {_amount(windows, 'window')} with {_amount(rows, 'row')} in {look.pipeline}?"
+        body = f"{look.message}. They would be recomputed with these rows, and nothing else would change."
+        return Question(subject, body)
 
 
-def asked(plan: Mapping[str, Any], counts: Mapping[str, int], failed: str = "") -> str:
-    """What a person is told who is asked, in Markdown; `failed` says which checks have, with examples."""
-    request = plan["request"]
-    checks = "Checks of it have failed." if failed else "All of its checks have passed."
+def question_body(request: Request, counts: Mapping[str, int], failures: str = "") -> str:
+    """Return the text of the question about a run, in Markdown; `failures` lists failed checks, with examples."""
+    checks = "Some of its checks have failed." if failures else "All of its checks have passed."
     lines = [f"Windows: {_between(request.get('start'), request.get('end'))}. {checks}", ""]
-    if failed:
-        lines += [*_verbatim(failed.splitlines()), ""]
+    if failures:
+        lines += [*_verbatim(failures.splitlines()), ""]
     overrides = request.get("overrides")
     if overrides:
-        lines += ["Settings that are not the file's:", "", *_verbatim(f"{k} = {v}" for k, v in overrides.items()), ""]
+        lines += ["Settings that differ from the file:", "", *_verbatim(f"{k} = {v}" for k, v in overrides.items()), ""]
     lines += ["| | |", "|---|---:|"]
     return "\n".join(
         lines + [f"| {name.replace('_', ' ')} | {counts[name]:,} |" for name in _NUMBERS if name in counts]
     )
+
+
+def _amount(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _verbatim(lines: Iterable[str]) -> Iterator[str]:

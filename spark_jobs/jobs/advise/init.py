@@ -218,7 +218,7 @@ def _rising(spark: SparkSession, table: str, names: Sequence[str]) -> dict[str, 
     if not source.is_path(table):
         return {}
     ranges: dict[str, list[tuple[int, int]]] = {name: [] for name in names}
-    for actions in delta_log.commits(spark, source.located(table)):
+    for actions in delta_log.commits(spark, source.absolute_path(table)):
         added = [json.loads(a["add"]["stats"]) for a in actions if "add" in a and a["add"].get("stats")]
         for name in names:
             least, most = (

@@ -49,7 +49,7 @@ def audit(
     - an incomplete set of staged tables.
     """
     names = [*result_tables(pipeline), *([silence.TABLE] if pipeline.quality.max_silence_ms is not None else [])]
-    tables = {table: staging.staged(spark, lake, run_id, table) for table in names}
+    tables = {table: staging.read_staged(spark, lake, run_id, table) for table in names}
     try:
         if pipeline.quality.compare_with is not None:
             tables[LIVE] = _live(spark, pipeline.quality.compare_with.table, interval)

@@ -26,7 +26,7 @@ from spark_jobs.replay.continuation.handover import LiveStart, live_start, state
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.prepare import prepare
 from spark_jobs.tables import ledger, source
-from spark_jobs.tables.effective_runs import standing_of
+from spark_jobs.tables.effective_runs import effective_runs
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
@@ -94,8 +94,8 @@ class Handover:
 
 def handover(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> Handover:
     """Return the handover to a live job. Raises InputError if no published results can be continued."""
-    standing = standing_of(ledger.published(spark, lake))
-    latest, whole = standing.shown, standing.whole
+    standing = effective_runs(ledger.published(spark, lake))
+    latest, whole = standing.latest, standing.base
     if latest is None or whole is None:
         raise InputError(f"handover: nothing is published in {lake.home}. Replay the pipeline first")
     if latest.fingerprint != pipeline.fingerprint:
@@ -189,7 +189,7 @@ class _Handing:
         starting: int | None = 0
         if read_from is not None:
             rows = source.read(self._spark, table, version)
-            starting = source.first_to_bring(
+            starting = source.first_version_with(
                 self._spark, table, version, arrival_slices.arrived_from(rows, self._pipeline, read_from)
             )
         return {"": Versions(version, version + 1, starting)}

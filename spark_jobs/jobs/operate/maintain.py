@@ -20,6 +20,7 @@ from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.job_protocol import StepState
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.progress import Progress, silent
 from spark_jobs.jobs.publish.publish import settle, unended
@@ -29,7 +30,7 @@ from spark_jobs.tables.compaction import Compaction
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import DISCARD, MAINTAIN, Run, Step
-from spark_jobs.tables.orphans import Leftovers, Removal
+from spark_jobs.tables.orphans import Orphans, Removal
 from spark_jobs.tables.retention import Retention
 
 T = TypeVar("T")
@@ -80,7 +81,7 @@ def maintain(
 ) -> Maintenance:
     """Maintain a pipeline's folder; `kept` defines what is kept.
 
-    Raises HeldError while another process works on any windows. Raises InputError if another program has changed a
+    Raises LockedError while another process works on any windows. Raises InputError if another program has changed a
     published table, or if the retention is too short to spare the files of running processes.
     """
     if lake.folder is None and kept.retain < _LEAST_UNHELD:
@@ -88,7 +89,7 @@ def maintain(
             f"--retain {kept.retain}: too short for a lake that is no folder of this machine, where running processes "
             f"are unknown. Give {_LEAST_UNHELD.days} day at least"
         )
-    lock = nullcontext() if dry_run else locks.hold(lake, HOLDER, Interval(), wait_s=wait_s)
+    lock = nullcontext() if dry_run else locks.acquire(lake, HOLDER, Interval(), wait_s=wait_s)
     with lock:
         work = _Maintaining(spark, lake, kept, progress)
         return work.foreseen() if dry_run else work.done()
@@ -104,7 +105,7 @@ class _Maintaining:
         """Return the planned work for the present files."""
         runs = ledger.runs(self._spark, self._lake)
         published = ledger.in_order(runs)
-        compacted = self._side_by_side(compaction.foreseen, published[-1].versions if published else {})
+        compacted = self._side_by_side(compaction.planned_compaction, published[-1].versions if published else {})
         busy = unended(self._spark, self._lake, published)
         planned = self._maintenance(
             self._leftovers(runs, busy), [*compacted, *map(self._many, _OWN_TABLES)], runs, dry_run=True
@@ -139,7 +140,7 @@ class _Maintaining:
 
     def _maintenance(
         self,
-        leftovers: Leftovers,
+        leftovers: Orphans,
         compacted: Sequence[Compaction | None],
         runs: Sequence[Run],
         *,
@@ -161,13 +162,13 @@ class _Maintaining:
             ],
         )
 
-    def _leftovers(self, runs: Sequence[Run], busy: str | None = None) -> Leftovers:
-        states = retention.kept(ledger.in_order(runs), self._retention)
-        return Leftovers(self._spark, self._lake, runs, states, self._retention, busy=busy)
+    def _leftovers(self, runs: Sequence[Run], busy: str | None = None) -> Orphans:
+        states = retention.kept_states(ledger.in_order(runs), self._retention)
+        return Orphans(self._spark, self._lake, runs, states, self._retention, busy=busy)
 
     def _lost(self, runs: Sequence[Run]) -> list[Run]:
         published = ledger.in_order(runs)
-        return retention.lost(published, retention.kept(published, self._retention))
+        return retention.lost_runs(published, retention.kept_states(published, self._retention))
 
     def _compacted(self, published: Sequence[Run]) -> list[Compaction | None]:
         """Compact the published tables, and record their new versions for the run published last."""
@@ -190,7 +191,7 @@ class _Maintaining:
     def _require_same_rows(self, table: str, version: int, newest: int) -> None:
         changes = delta_log.changes(self._spark, self._lake.path(table), version, newest) or {}
         for changed, actions in changes.items():
-            if not delta_log.rearranged(actions):
+            if not delta_log.keeps_rows(actions):
                 raise InputError(
                     f"{self._lake.path(table)}: version {changed} has changed rows, and is of no run in the ledger. "
                     "Readers still read the ledger's version. Publish again to replace it"
@@ -211,7 +212,7 @@ class _Maintaining:
 
     def _enter(self, run: Run, step: str, versions: dict[str, int] | None = None) -> None:
         moment = datetime.now(UTC)
-        ledger.record(self._spark, self._lake, run, Step(step, "done", moment, moment, versions=versions or {}))
+        ledger.record(self._spark, self._lake, run, Step(step, StepState.DONE, moment, moment, versions=versions or {}))
 
     def _report(self, text: str) -> None:
         self._progress("maintain", text)

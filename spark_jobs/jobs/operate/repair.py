@@ -10,24 +10,22 @@ windows: another run costs more than a few rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from time import monotonic
-from typing import Any
+from typing import Any, Protocol
 
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
+from spark_jobs.job_protocol import StepName, StepResult, StepState
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.runs.outcome import Outcome
-from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline.model import Pipeline, Repair
 from spark_jobs.tables import ledger
-from spark_jobs.tables.effective_runs import standing_of
+from spark_jobs.tables.effective_runs import effective_runs
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.ledger import REPAIR
 from spark_jobs.tables.published import read_as_of
 
 #: Another run costs as much as reading this number of rows between two due windows.
@@ -109,16 +107,16 @@ def find(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> Due:
             f"repair: {pipeline.path or pipeline.name} has no limit of missed rows. "
             "Set repair.max_too_late_rows or repair.max_too_late_ratio"
         )
-    standing = standing_of(ledger.published(spark, lake))
-    if standing.shown is None:
+    standing = effective_runs(ledger.published(spark, lake))
+    if standing.latest is None:
         raise InputError(f"repair: nothing is published in {lake.home}. Replay the pipeline first")
     tables = {
-        name: read_as_of(spark, lake, standing.shown, name) for name in ("late_events", "window_results", "panes")
+        name: read_as_of(spark, lake, standing.latest, name) for name in ("late_events", "window_results", "panes")
     }
     due = _apart(_of_each_window(tables, pipeline).withColumn("due", _exceeds(pipeline.repair)), pipeline).collect()
     restated = [
         Interval(part.interval_start, part.interval_end)
-        for part in standing.parts
+        for part in standing.partial
         if part.fingerprint not in pipeline.same_results
     ]
     period = timedelta(milliseconds=pipeline.windows.period_ms)
@@ -131,20 +129,28 @@ def find(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> Due:
     return Due(tuple(_joined(own, restated)), len(stretches) - len(own))
 
 
-def foreseen(due: Due, pipeline: Pipeline) -> Outcome:
-    """Return the outcome of a dry run: `foreseen`, or `unchanged` if no window is due."""
-    state = "foreseen" if due.stretches else "unchanged"
-    return Outcome(REPAIR, "", pipeline.name, state, due.in_words(), due.counts)
+class TakesRuns(Protocol):
+    """Takes all steps of a run; the Runner does."""
+
+    def run(self, interval: Interval, *, repair: Mapping[str, int] | None = None) -> list[StepResult]:
+        """Plan the run over an interval of windows and take its steps; `repair` counts what it takes in."""
 
 
-def repair(runner: Runner, due: Due, pipeline: Pipeline) -> Outcome:
-    """Run each stretch, one after the other; returns the outcome of the last. Raises as `Runner.run`."""
+def preview(due: Due, pipeline: Pipeline) -> StepResult:
+    """Return what a repair would do, and change nothing: a dry run, or unchanged where no window is due."""
+    state = StepState.DRY_RUN if due.stretches else StepState.UNCHANGED
+    return StepResult(StepName.REPAIR, "", pipeline.name, state, due.in_words(), due.counts)
+
+
+def repair(runner: TakesRuns, due: Due, pipeline: Pipeline) -> StepResult:
+    """Take the run of every stretch, one after the other; returns the last of them. Raises as `Runner.run`."""
     began = monotonic()
-    outcome = foreseen(due, pipeline)
+    result = preview(due, pipeline)
     for stretch in due.stretches:
         *_, publish, report = runner.run(Interval(stretch.start, stretch.end), repair=stretch.counts)
-        outcome = replace(outcome, state="done", run_id=publish.run_id, versions=publish.versions, report=report.report)
-    return replace(outcome, seconds=round(monotonic() - began, 3))
+        result = replace(result, state=StepState.DONE, run_id=publish.run_id, versions=publish.versions)
+        result = replace(result, report=report.report)
+    return replace(result, seconds=round(monotonic() - began, 3))
 
 
 def _of_each_window(tables: dict[str, DataFrame], pipeline: Pipeline) -> DataFrame:

@@ -170,7 +170,7 @@ def rewritten(spark: SparkSession, pipeline: Pipeline, since: int, until: int, c
     Returns None if nothing has changed: all new rows arrived later or have no arrival time, and have the same columns.
     """
     table, arrival = pipeline.source.table, pipeline.source.arrival_time
-    changed = source.changed(spark, table, since, until)
+    changed = source.row_changes(spark, table, since, until)
     if changed is None:
         return f"the log of the versions {since} to {until} is gone"
     if changed.removed:
@@ -180,7 +180,7 @@ def rewritten(spark: SparkSession, pipeline: Pipeline, since: int, until: int, c
             return f"its columns are others than at version {since}"
         early = 0
         for version, files in changed.added.items():
-            came = source.of_files(spark, table, version, files)
+            came = source.rows_of_files(spark, table, version, files)
             if arrival is not None:
                 early += came.where(~_is_from(came, arrival, timestamps.literal_millis(covered) * 1000)).count()
     except (SourceError, PySparkException):

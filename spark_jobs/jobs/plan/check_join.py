@@ -72,6 +72,6 @@ def _keys(left: DataFrame, right: DataFrame, join: Join, inputs: JoiningPipeline
 
 def _columns(left: DataFrame, right: DataFrame) -> Iterator[str]:
     try:
-        source.together([left, right])
+        source.union_rows([left, right])
     except SourceError as problem:
         yield str(problem)

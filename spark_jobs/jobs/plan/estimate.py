@@ -69,7 +69,7 @@ def _read(spark: SparkSession, pipeline: Pipeline, lake: Lake, planned: Plan) ->
 
 def _files(spark: SparkSession, pipeline: Pipeline, planned: Plan, frames: list[DataFrame]) -> tuple[int, int]:
     if pipeline.replay.by_commit:
-        return source.extent(spark, planned.table)
+        return source.table_size(spark, planned.table)
     named = {file for rows in frames for file in rows.inputFiles()}
     versions = zip(planned.tables.values(), planned.run.pinned.values(), strict=True)
     return len(named), sum(source.size_of(spark, table, version, named) for table, version in versions)

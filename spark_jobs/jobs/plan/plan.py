@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.job_protocol import Option
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import source_changes
 from spark_jobs.jobs.plan.arrival_slices import require_slices, rewritten
@@ -24,7 +25,7 @@ from spark_jobs.replay.supported import UnsupportedPipelineError, require_suppor
 from spark_jobs.semantics.watermark.custom import GeneratorError
 from spark_jobs.session import interpreting
 from spark_jobs.tables import ledger, source
-from spark_jobs.tables.effective_runs import Standing, standing_of
+from spark_jobs.tables.effective_runs import EffectiveRuns, effective_runs
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
@@ -83,8 +84,8 @@ def plan(
     """
     _require(pipeline, interval, arrived_to)
     published = ledger.published(spark, lake)
-    standing = standing_of(published)
-    latest = standing.shown
+    standing = effective_runs(published)
+    latest = standing.latest
     if not interval.whole:
         _require_kind(standing, pipeline)
         if not restate:
@@ -99,9 +100,9 @@ def plan(
     goes_on, note = None, ""
     if arrived_to is not None and interval.whole:
         goes_on, note = _going_on(spark, pipeline, lake, standing, versions)
-    elif kind in PARTS and standing.shown is not None:
-        source_changes.require_types(spark, pipeline, lake, standing.shown, versions)
-        note = source_changes.note(spark, pipeline, standing.whole, versions)
+    elif kind in PARTS and standing.latest is not None:
+        source_changes.require_types(spark, pipeline, lake, standing.latest, versions)
+        note = source_changes.note(spark, pipeline, standing.base, versions)
     if goes_on is not None:
         interval = Interval(_EPOCH + timedelta(milliseconds=goes_on.oldest_ms), None)
     run_id = _run_id(pipeline, versions, interval, arrived_to, latest if kind == ARRIVALS else None, kind)
@@ -150,9 +151,9 @@ def _require(pipeline: Pipeline, interval: Interval, arrived_to: datetime | None
         raise InputError("--arrived-to: cannot be combined with --from or --to. Give either")
 
 
-def _require_kind(standing: Standing, pipeline: Pipeline) -> None:
+def _require_kind(standing: EffectiveRuns, pipeline: Pipeline) -> None:
     """Raise InputError if the published results are of a join and the pipeline's of windows, or the reverse."""
-    whole = standing.whole
+    whole = standing.base
     if whole is not None and ("pairs" in whole.versions) != (pipeline.join is not None):
         kind, other = ("windows", "a join") if pipeline.join is None else ("a join", "windows")
         raise InputError(
@@ -161,8 +162,8 @@ def _require_kind(standing: Standing, pipeline: Pipeline) -> None:
         )
 
 
-def _require_likeness(standing: Standing, pipeline: Pipeline) -> None:
-    whole = standing.whole
+def _require_likeness(standing: EffectiveRuns, pipeline: Pipeline) -> None:
+    whole = standing.base
     # Complete results do not change the other results: a part of time may have them or not.
     if whole is not None and whole.fingerprint not in pipeline.same_results:
         raise InputError(
@@ -173,10 +174,10 @@ def _require_likeness(standing: Standing, pipeline: Pipeline) -> None:
 
 
 def _going_on(
-    spark: SparkSession, pipeline: Pipeline, lake: Lake, standing: Standing, versions: Mapping[str, int]
+    spark: SparkSession, pipeline: Pipeline, lake: Lake, standing: EffectiveRuns, versions: Mapping[str, int]
 ) -> tuple[Resumption | None, str]:
     """Return the state from which a run over later arrivals resumes, or None and the obstacle, if there is one."""
-    latest, whole = standing.shown, standing.whole
+    latest, whole = standing.latest, standing.base
     if latest is None or whole is None or latest.arrived_to is None or not can_resume(pipeline):
         return None, ""
     if pipeline.is_complete:
@@ -198,9 +199,9 @@ def covers(run: Run, pipeline: Pipeline, arrived_to: datetime) -> bool:
 
 
 def checked(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:
-    """Return the newest version of each source, as `source.pinned`. Raises InputError if one does not fit."""
+    """Return the newest version of each source, as `source.newest_versions`. Raises InputError if one does not fit."""
     try:
-        versions = source.pinned(spark, pipeline)
+        versions = source.newest_versions(spark, pipeline)
         if pipeline.join is None:
             check_source(source.events(spark, pipeline, versions), pipeline)
         else:
@@ -220,7 +221,7 @@ def _aligned(interval: Interval, pipeline: Pipeline) -> None:
     # Without windows, times are whole milliseconds.
     period, offset = pipeline.windows.period_ms or 1, pipeline.windows.offset_ms
     cut = "window in two; windows" if pipeline.windows.period_ms else "millisecond in two; milliseconds"
-    for option, moment in (("--from", interval.start), ("--to", interval.end)):
+    for option, moment in ((Option.FROM, interval.start), (Option.TO, interval.end)):
         if moment is None:
             continue
         into = (moment - _EPOCH - timedelta(milliseconds=offset)) % timedelta(milliseconds=period)
@@ -247,10 +248,10 @@ def _run_id(
     return _hashed("\n".join(map(str, inputs)))
 
 
-def _gone_since(run: Run, published: Sequence[Run], standing: Standing) -> str | None:
+def _gone_since(run: Run, published: Sequence[Run], standing: EffectiveRuns) -> str | None:
     """Return the run or moment since which a published run's results are replaced; None if they are in force."""
     names = [earlier.run_id for earlier in published]
-    if run.run_id not in names or (not run.discarded and standing.holds(run)):
+    if run.run_id not in names or (not run.discarded and standing.contains(run)):
         return None
     return f"{run.steps[-1].finished_at}" if run.discarded else names[names.index(run.run_id) + 1]
 

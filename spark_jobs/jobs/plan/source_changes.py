@@ -32,7 +32,7 @@ def note(spark: SparkSession, pipeline: Pipeline, whole: Run | None, versions: M
         since = whole.pinned.get(name)
         if since is None or since == versions[name]:
             continue
-        changed = source.changed(spark, table, since, versions[name])
+        changed = source.row_changes(spark, table, since, versions[name])
         if changed is None:
             changes = "the changed files are no longer known"
         elif not (changed.added or changed.removed):

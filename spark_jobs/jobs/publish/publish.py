@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.job_protocol import StepName, StepState
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import arrival_slices
 from spark_jobs.pipeline.published_tables import BY_NAME, PUBLISHABLE
@@ -68,7 +69,7 @@ def settle(spark: SparkSession, lake: Lake) -> list[Run]:
 
 def unended(spark: SparkSession, lake: Lake, published: Sequence[Run]) -> str | None:
     """Return the run that has begun to publish after the published runs and has not ended, if there is one."""
-    return publishing.unended(spark, lake, GATE_TABLE, _base(published))
+    return publishing.unfinished_run(spark, lake, GATE_TABLE, _base(published))
 
 
 def _base(published: Sequence[Run]) -> Base:
@@ -91,14 +92,18 @@ def rollback(spark: SparkSession, lake: Lake, run_id: str) -> Run:
     _require_files(spark, lake, target, published)
     run = going_back(target, published[-1])
     if ledger.find(spark, lake, run.run_id) is None:
-        ledger.record(spark, lake, run, Step("plan", "done", began, datetime.now(UTC), versions=target.versions))
+        ledger.record(
+            spark, lake, run, Step(StepName.PLAN, StepState.DONE, began, datetime.now(UTC), versions=target.versions)
+        )
     versions = publish(spark, lake, run)
-    return ledger.record(spark, lake, run, Step("publish", "done", began, datetime.now(UTC), versions=versions))
+    return ledger.record(
+        spark, lake, run, Step(StepName.PUBLISH, StepState.DONE, began, datetime.now(UTC), versions=versions)
+    )
 
 
 def _require_files(spark: SparkSession, lake: Lake, target: Run, published: Sequence[Run]) -> None:
     """Raise InputError unless every table can be restored, before the first is restored."""
-    deleted = {} if target.discarded else publishing.gone(spark, lake, target.versions)
+    deleted = {} if target.discarded else publishing.deleted_file_counts(spark, lake, target.versions)
     if not deleted and not target.discarded:
         return
     reason = "maintenance has removed its files"
@@ -174,4 +179,6 @@ def _finish(spark: SparkSession, lake: Lake, run_id: str, base: Base) -> None:
         raise publishing.PublishError(f"{lake.home}: tables have commits of run {run_id}, which is not in the ledger")
     if not other.versions:
         versions = _committed(spark, lake, other, base)
-        ledger.record(spark, lake, other, Step("publish", "done", began, datetime.now(UTC), versions=versions))
+        ledger.record(
+            spark, lake, other, Step(StepName.PUBLISH, StepState.DONE, began, datetime.now(UTC), versions=versions)
+        )

@@ -27,7 +27,7 @@ def alternatives(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) 
     """
     if delays.unweighable(pipeline) is not None or axis(pipeline) is not Axis.TICKS:
         return []
-    groups = gathered(staging.found(spark, lake, run.run_id, "census"))
+    groups = gathered(staging.read_work(spark, lake, run.run_id, "census"))
     settings = _settings_around(pipeline)
     weighed = sorted({delay for bound, allowed in settings for delay in (bound, bound + allowed)})
     passed = F.broadcast(delays.passed(groups, pipeline, weighed))

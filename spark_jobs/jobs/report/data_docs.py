@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.job_protocol import StepName, StepState
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.report import report
 from spark_jobs.jobs.report.write_page import write_page
@@ -26,12 +27,14 @@ def data_docs(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> 
         raise InputError(f"data docs: run {run.run_id} is {run.state}; take its step audit before its Data Docs")
     # Imported late: Great Expectations is slow to import, and other pages do not need it.
     from expectations.data_docs import page
-    from expectations.descriptions import sentences
+    from expectations.descriptions import descriptions
 
     answers = report.checks_of(spark, lake, run)
-    text = page(pipeline.name, lake.home, run.run_id, audits[-1].finished_at, answers, sentences(pipeline))
+    text = page(pipeline.name, lake.home, run.run_id, audits[-1].finished_at, answers, descriptions(pipeline))
     return write_page(text, lake.data_docs_file(run.run_id))
 
 
 def _audits(run: Run) -> list[Step]:
-    return [step for step in run.steps if step.step == "audit" and step.state in ("done", "blocked")]
+    return [
+        step for step in run.steps if step.step == StepName.AUDIT and step.state in (StepState.DONE, StepState.BLOCKED)
+    ]

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.model import Join
-from spark_jobs.replay.engine import no_watermarks
+from spark_jobs.replay.windows import watermarks_table
 from spark_jobs.report import data as d
 
 _POINTS = 500
@@ -39,7 +39,7 @@ def as_windows(spark: SparkSession, join: Join, tables: Mapping[str, DataFrame])
         panes = pairs.where("timing = 'late'").select(*key, *_PANES, "pane_index").distinct().select(*_PANES)
     return {
         "panes": panes,
-        "watermarks": no_watermarks(spark),
+        "watermarks": watermarks_table.empty(spark),
         "window_results": pairs.groupBy("window_start", "window_end").agg(F.count("*").alias("row_count")),
         "late_events": late,
         "invalid_events": tables["invalid_events"],

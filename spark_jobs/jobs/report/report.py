@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 
 from expectations import Answer
 from spark_jobs import __version__
+from spark_jobs.job_protocol import StepName
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.report import join_report, series
 from spark_jobs.jobs.report.write_page import write_page
@@ -48,11 +49,11 @@ def report(
 
     Raises InputError for a run that has not been replayed, or whose staged tables maintenance has removed.
     """
-    if run.done("replay") is None:
+    if run.finished_step(StepName.REPLAY) is None:
         raise InputError(f"report: run {run.run_id} is {run.state}; take its step replay before its report")
     if not can_be_made(spark, pipeline, lake, run):
         raise InputError(f"report: maintenance has removed the staged tables of run {run.run_id}")
-    tables = {table: staging.staged(spark, lake, run.run_id, table) for table in result_tables(pipeline)}
+    tables = {table: staging.read_staged(spark, lake, run.run_id, table) for table in result_tables(pipeline)}
     data = collect(spark, pipeline, lake, run, tables, checks_of(spark, lake, run), alternatives)
     return write_page(render(data), lake.report_file(run.run_id))
 
@@ -247,7 +248,7 @@ def _facts(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> d.R
     steps = tuple(
         d.StepFacts(s.step, s.state, s.started_at, (s.finished_at - s.started_at).total_seconds())
         for s in run.steps
-        if s.step != "report"
+        if s.step != StepName.REPORT
     )
     software = {"Tidemark": __version__, "Spark": spark.version, "Delta": version("delta-spark")}
     return d.RunFacts(
@@ -261,9 +262,9 @@ def _facts(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> d.R
         interval_start=run.interval_start,
         interval_end=run.interval_end,
         started_at=run.started_at,
-        finished_at=max((s.finished_at for s in run.steps if s.step != "report"), default=None),
+        finished_at=max((s.finished_at for s in run.steps if s.step != StepName.REPORT), default=None),
         seconds=sum(step.seconds for step in steps),
-        error=next((s.error for s in reversed(run.steps) if s.step != "report"), None),
+        error=next((s.error for s in reversed(run.steps) if s.step != StepName.REPORT), None),
         accepted=run.accepted,
         steps=steps,
         versions=run.versions,

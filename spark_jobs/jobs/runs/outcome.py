@@ -1,4 +1,4 @@
-"""How a step of a run has ended: for whoever asked for it (`Outcome`), and for the ledger (`Clock.step`)."""
+"""What a step returns when it ends (`Outcome`), and the entry and result that are made of it (`Clock`)."""
 
 from __future__ import annotations
 
@@ -6,48 +6,59 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from time import monotonic
-from typing import Any
 
-from spark_jobs.tables.ledger import Step
+from spark_jobs.job_protocol import StepResult, StepState
+from spark_jobs.tables.ledger import Run, Step
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a step ended. `state`: done, unchanged (it had been done before), blocked or failed.
+    """How a step ended, without the run and the time. `lines` are shown as progress once the ledger has the step."""
 
-    `pipeline` is its name, empty where its file could not be read. `slices` are the names of those that can be staged
-    apart, which the step watermarks gives.
-    """
-
-    step: str
-    run_id: str
-    pipeline: str
-    state: str
     message: str
+    state: StepState = StepState.DONE
     counts: Mapping[str, int] = field(default_factory=dict)
-    checks: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, int] = field(default_factory=dict)
     report: str | None = None
-    error: str | None = None
-    seconds: float = 0.0
     slices: Sequence[str] = ()
+    lines: Sequence[str] = ()
 
 
 class Clock:
-    """When a step began."""
+    """Measures a step from its construction on."""
 
     def __init__(self) -> None:
         self.at = datetime.now(UTC)
-        self.monotonic = monotonic()
+        self._monotonic = monotonic()
 
-    def step(
+    @property
+    def seconds(self) -> float:
+        """The seconds since then."""
+        return round(monotonic() - self._monotonic, 3)
+
+    def entry(
         self,
-        name: str,
-        state: str,
+        step: str,
+        state: StepState,
         counts: Mapping[str, int] | None = None,
         versions: Mapping[str, int] | None = None,
         error: str | None = None,
         note: str | None = None,
     ) -> Step:
-        """The ledger's entry for a step that ends now."""
-        return Step(name, state, self.at, datetime.now(UTC), counts or {}, versions or {}, error, note)
+        """Return the ledger's entry for a step that ends now."""
+        return Step(step, state, self.at, datetime.now(UTC), counts or {}, versions or {}, error, note)
+
+    def result(self, step: str, run: Run, outcome: Outcome) -> StepResult:
+        """Return the result of a step of `run` that ends now."""
+        return StepResult(
+            step,
+            run.run_id,
+            run.pipeline,
+            outcome.state,
+            outcome.message,
+            counts=outcome.counts,
+            versions=outcome.versions,
+            report=outcome.report,
+            seconds=self.seconds,
+            slices=outcome.slices,
+        )

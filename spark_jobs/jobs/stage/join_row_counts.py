@@ -1,8 +1,8 @@
 """Counting a join: how many rows of each of its two inputs met which fate.
 
 Law, for each source and for both together: rows read = invalid + filtered + on time + late + too late, and + unassigned
-where windows leave gaps. Rows that a join by interval calls late join nothing and count as too late; it has no others.
-Late rows of a join by window are those that revise a window which has fired. A name such as `too_late` counts both
+where windows leave gaps. The late rows of an interval join pair with nothing and count as too late; it has no others.
+Late rows of a window join are the rows that revise a window which has fired. A name such as `too_late` counts both
 inputs, `too_late_of_orders` one of them.
 """
 
@@ -26,7 +26,7 @@ Counts = dict[str, int]
 
 
 def read(prepared: Sequence[DataFrame], alone: Sequence[Pipeline], interval: Interval, at_ms: Column) -> list[Counts]:
-    """Rows of each input by what becomes of them before any window or watermark.
+    """Count the rows of each input by their fate before any window or watermark.
 
     `prepared` are the rows of each, made ready, `alone` the pipelines that read them, `at_ms` the instant by which a
     row is in the interval. Raises InputError for event times in the wrong unit.
@@ -49,32 +49,32 @@ def _read(prepared: DataFrame, pipeline: Pipeline, interval: Interval, at_ms: Co
         "timed": valid | implausible,
     }
     row = prepared.agg(*(F.count_if(condition).alias(name) for name, condition in holds.items())).collect()[0]
-    found = {name: int(row[name]) for name in holds}
-    refuse_wrong_unit(prepared, pipeline, found.pop("implausible"), found.pop("timed"))
-    return found
+    counts = {name: int(row[name]) for name in holds}
+    refuse_wrong_unit(prepared, pipeline, counts.pop("implausible"), counts.pop("timed"))
+    return counts
 
 
 def taken(rows: DataFrame, interval: Interval) -> list[Counts]:
-    """The rows of each input that were not too late; `rows` is what the join has `taken`."""
+    """Count the rows of each input that were not too late; `rows` is `taken` of the join."""
     inside = rows.where(whole(interval).holds(F.col("at_ms")))
     counted = inside.groupBy("side", "is_late").agg(F.sum("row_count").alias("n")).collect()
-    found = {(row.side, row.is_late): int(row.n) for row in counted}
-    return [{"on_time": found.get((side, False), 0), "late": found.get((side, True), 0)} for side in (0, 1)]
+    counts = {(row.side, row.is_late): int(row.n) for row in counted}
+    return [{"on_time": counts.get((side, False), 0), "late": counts.get((side, True), 0)} for side in (0, 1)]
 
 
 def too_late(late_events: DataFrame, names: Sequence[str]) -> list[Counts]:
-    """The rows of each input that joined nothing for being too late; `reported` are those of them without a window."""
-    told = late_events.columns
-    alone = F.count_if(F.col("window_start").isNull()) if "window_start" in told else F.lit(0)
+    """Count the rows of each input that came too late to join; `reported` counts those without a window."""
+    has_windows = "window_start" in late_events.columns
+    alone = F.count_if(F.col("window_start").isNull()) if has_windows else F.lit(0)
     counted = late_events.groupBy(SOURCE).agg(F.count("*").alias("too_late"), alone.alias("reported")).collect()
     by_name = {row[SOURCE]: {"too_late": int(row.too_late), "reported": int(row.reported)} for row in counted}
     return [by_name.get(name, {"too_late": 0, "reported": 0}) for name in names]
 
 
 def accounted(read: Mapping[str, int], taken: Mapping[str, int], missed: Mapping[str, int], *, by_fate: bool) -> Counts:
-    """All counts of one input, from what `read`, `taken` and `too_late` found.
+    """Return all counts of one input, from the results of `read`, `taken` and `too_late`.
 
-    `by_fate`: which rows belong to the part of time is told by what became of them, and by nothing before.
+    `by_fate`: the fate of the rows decides which belong to the part of time.
     """
     too_late = {"too_late": missed["too_late"]}
     unassigned = {"unassigned": read["unassigned"] - missed["reported"]}
@@ -85,7 +85,7 @@ def accounted(read: Mapping[str, int], taken: Mapping[str, int], missed: Mapping
 
 
 def together(by_input: Sequence[Mapping[str, int]], names: Sequence[str]) -> Counts:
-    """The counts of both inputs, and then those of each under its name."""
+    """Return the counts of both inputs, and then the counts of each input under its name."""
     sums = {name: sum(counts[name] for counts in by_input) for name in by_input[0]}
     each = {
         f"{count}_of_{name}": n for name, counts in zip(names, by_input, strict=True) for count, n in counts.items()

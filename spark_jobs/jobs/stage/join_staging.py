@@ -15,9 +15,11 @@ from functools import cached_property
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.job_protocol import StepName
 from spark_jobs.jobs.plan.arrival_slices import arrived_inputs
 from spark_jobs.jobs.progress import Progress
 from spark_jobs.jobs.stage import join_row_counts
+from spark_jobs.jobs.stage.lake_store import LakeStore
 from spark_jobs.pipeline.joining import bounds, joining
 from spark_jobs.pipeline.model import Join, LateData, Pipeline, Windows
 from spark_jobs.pipeline.sources import SOURCE
@@ -25,16 +27,14 @@ from spark_jobs.replay.joins.inputs import inputs
 from spark_jobs.replay.joins.interval_join import IntervalJoined, interval_join
 from spark_jobs.replay.joins.window_join import WindowJoined, window_join
 from spark_jobs.replay.rows import columns as c
-from spark_jobs.replay.rows.window_assigners import SESSION
-from spark_jobs.replay.windows.late_events import drops
 from spark_jobs.session import shuffling
 from spark_jobs.tables import source, staging
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
 
-#: What the tables tell of a row besides its source's columns; it stands behind them.
-_TOLD = ("event_time", "arrival_time", "watermark", "late_by_ms", "window_start", "window_end", "reason")
+#: The columns that the tables add to the source's columns; they stand last.
+_ADDED = ("event_time", "arrival_time", "watermark", "late_by_ms", "window_start", "window_end", "reason")
 
 
 class JoinStaging:
@@ -42,46 +42,47 @@ class JoinStaging:
 
     def __init__(self, spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run, progress: Progress) -> None:
         if pipeline.join is None:
-            raise ValueError(f"{pipeline.name}: asked to stage a join, found a pipeline without one")
+            raise ValueError(f"{pipeline.name}: cannot stage a join: the pipeline has none")
         self._spark, self._pipeline, self._lake, self._run = spark, pipeline, lake, run
         self._progress = progress
         self._join: Join = pipeline.join
         self._interval = Interval(run.interval_start, run.interval_end)
         self._joining = joining(pipeline)
+        self._store = LakeStore(spark, lake, run.run_id)
         self._left, self._right = arrived_inputs(*source.inputs(spark, pipeline, run.pinned), pipeline, run)
 
     def write(self) -> dict[str, int]:
         """Stage everything; returns the run's counts.
 
-        Raises InputError when most event times of an input cannot be, which is a wrong unit and not bad rows.
+        Raises InputError when most event times of an input are impossible, which means a wrong unit and not bad rows.
         """
         pinned = ", ".join(map(str, self._run.pinned.values()))
-        self._progress("replay", f"counting version {pinned} of {self._pipeline.source.table}")
+        self._progress(StepName.REPLAY, f"counting version {pinned} of {self._pipeline.source.table}")
         read = self._read()
         rows = sum(counts["rows_read"] for counts in read)
         invalid = sum(counts["invalid"] for counts in read)
-        self._progress("replay", f"{rows:,} rows, {invalid:,} of them without a usable time")
+        self._progress(StepName.REPLAY, f"{rows:,} rows, {invalid:,} of them without a usable time")
         with shuffling(self._spark, rows):
             late, joined = self._late, self._joined
-            dropped = staging.kept(late, self._lake, self._run.run_id, "too_late") if self._drops else None
-            told = self._both(joined.invalid_left, joined.invalid_right)
+            dropped = self._store.keep("too_late", late) if self._drops else None
+            without_time = self._both(joined.invalid_left, joined.invalid_right)
             with ThreadPoolExecutor(max_workers=3) as pool:
                 beside = [
                     pool.submit(self._stage, self._pairs, "pairs"),
                     pool.submit(self._stage, late.limit(0) if self._drops else late, "late_events"),
-                    pool.submit(self._stage, told if invalid else told.limit(0), "invalid_events"),
+                    pool.submit(self._stage, without_time if invalid else without_time.limit(0), "invalid_events"),
                 ]
                 taken = join_row_counts.taken(joined.taken, self._interval)
                 for future in beside:
                     future.result()
-        self._progress("replay", "pairs staged")
+        self._progress(StepName.REPLAY, "pairs staged")
         where = (self._spark, self._lake, self._run.run_id)
-        missed = staging.staged(*where, "late_events") if dropped is None else dropped
+        missed = staging.read_staged(*where, "late_events") if dropped is None else dropped
         too_late = join_row_counts.too_late(missed, self._join.names)
-        # Which rows belong to a part of time's sessions is told by the sessions.
-        by_fate = self._pipeline.windows.kind == SESSION and not self._interval.whole
+        # The sessions decide which rows belong to a part of time.
+        by_fate = self._pipeline.windows.is_session and not self._interval.whole
         fates = zip(read, taken, too_late, strict=True)
-        by_input = [join_row_counts.accounted(*found, by_fate=by_fate) for found in fates]
+        by_input = [join_row_counts.accounted(*counts, by_fate=by_fate) for counts in fates]
         counts = join_row_counts.together(by_input, self._join.names)
         return {**counts, "pairs": staging.row_count(*where, "pairs")}
 
@@ -94,21 +95,21 @@ class JoinStaging:
     def _joined(self) -> IntervalJoined | WindowJoined:
         if self._join.by_interval:
             return interval_join(self._left, self._right, self._joining, bounds(self._pipeline))
-        # What is dropped is counted, by source, and for that it has to be known.
+        # Dropped rows are counted by source, so they must be computed.
         kept = LateData.SIDE_OUTPUT if self._drops else self._pipeline.windows.late_data
         windows = replace(self._pipeline.windows, late_data=kept)
         return window_join(self._left, self._right, self._joining, windows, until=self._run.arrived_to)
 
     @property
     def _drops(self) -> bool:
-        return drops(self._pipeline)
+        return self._pipeline.windows.drops_late
 
     @property
     def _pairs(self) -> DataFrame:
         named = dict(zip(("left", "right"), self._join.names, strict=True))
-        found = self._joined.pairs
-        return self._inside(found, "window_start").select(
-            *(F.col(f"`{name}`").alias(named.get(name, name)) for name in found.columns)
+        pairs = self._joined.pairs
+        return self._inside(pairs, "window_start").select(
+            *(F.col(f"`{name}`").alias(named.get(name, name)) for name in pairs.columns)
         )
 
     @cached_property
@@ -116,11 +117,11 @@ class JoinStaging:
         return self._inside(self._both(self._joined.late_left, self._joined.late_right), "window_start", "event_time")
 
     def _both(self, left: DataFrame, right: DataFrame) -> DataFrame:
-        """Rows of both inputs, each with the name of its own."""
+        """Rows of both inputs, each with the name of its input."""
         sides = zip((left, right), self._join.names, strict=True)
-        rows = source.together([rows.withColumn(SOURCE, F.lit(name)) for rows, name in sides])
-        own = [name for name in rows.columns if name not in (*_TOLD, SOURCE)]
-        return rows.select(SOURCE, *(f"`{name}`" for name in own), *(name for name in _TOLD if name in rows.columns))
+        rows = source.union_rows([rows.withColumn(SOURCE, F.lit(name)) for rows, name in sides])
+        own = [name for name in rows.columns if name not in (*_ADDED, SOURCE)]
+        return rows.select(SOURCE, *(f"`{name}`" for name in own), *(name for name in _ADDED if name in rows.columns))
 
     def _inside(self, rows: DataFrame, *at: str) -> DataFrame:
         """The rows that belong to the part of time by the first of these columns that is not null."""
@@ -128,4 +129,4 @@ class JoinStaging:
         return rows.where(self._interval.holds(F.coalesce(*moment)))
 
     def _stage(self, rows: DataFrame, table: str) -> None:
-        staging.stage(rows, self._lake, self._run.run_id, table, "all")
+        self._store.write(table, "all", rows)

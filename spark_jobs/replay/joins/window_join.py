@@ -1,15 +1,10 @@
 """The window join and the co-group of two inputs: windows over the rows of both sides together.
 
 Law (rules 95, 96): a group is a pane of the union of both inputs, its rows parted by side; pairs are every left row of
-a group with every right one. A window fires at the first emission at which every source has passed it,
+a group with every right one. Pairs of on-time groups are an equi-join by key and window; only late groups are put
+together row by row. Null is a key like any other.
 
-    F(T) = max over the sources s of F_s(T)
-
-with F_s the first passage of the calendar. Pairs of on-time groups are an equi-join by key and window; only late groups
-are put together row by row. Null is a key like any other.
-
-Where no such passage tells it (`fires_panes`), both sides are replayed as united sources are (`grouped`), and pairs are
-made of their groups.
+The engine computes the groups (`co_group`). Where sources are united (`fires_panes`), all pairs are made of groups.
 """
 
 from __future__ import annotations
@@ -23,24 +18,20 @@ from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.joining import JoiningPipeline
 from spark_jobs.pipeline.model import Aggregate, Pipeline, Windows
-from spark_jobs.replay.joins import join_watermark
-from spark_jobs.replay.joins.co_group import Grouped, fires_panes, grouped, taken
+from spark_jobs.replay.joins.co_group import Grouped, fires_panes, grouped
 from spark_jobs.replay.joins.inputs import LEFT, RIGHT, ROW, inputs, is_side, key_columns
-from spark_jobs.replay.panes import late_panes, on_time_panes
 from spark_jobs.replay.rows import columns as c
-from spark_jobs.replay.rows import emission, timestamps
+from spark_jobs.replay.rows import timestamps
 from spark_jobs.replay.rows.prepare import quoted
 from spark_jobs.replay.supported import require_window_join
-from spark_jobs.replay.watermark.census import CLOSE_CELL, FIRE_CELL, census, gathered
-from spark_jobs.replay.windows import calendar as by_window
-from spark_jobs.replay.windows import late_events, lateness, window_slices
+from spark_jobs.replay.windows import late_events
 
 _SIDES = ("left", "right")
 _FIRING = ("pane_index", "timing", "fired_at", "watermark")
 
 
 class WindowJoined:
-    """The result: lazy DataFrames; what several of them ask for is computed once and kept in Spark's storage."""
+    """The result: lazy DataFrames; rows that several of them need are computed once and kept in Spark's storage."""
 
     def __init__(
         self,
@@ -54,30 +45,27 @@ class WindowJoined:
         self._windows = windows
         self._until_us = until_us
         self._inputs = inputs(left, right, joining, windows, united=fires_panes(joining, windows))
-        self._filling = self._inputs.rows.where(c.KEPT)
 
     @cached_property
     def groups(self) -> DataFrame:
-        """Every group: what the co-group gives.
+        """Every group: the result of the co-group.
 
         Key columns by their names on the left, `window_start`, `window_end`, `pane_index`, `timing`, `fired_at`,
         `watermark`, `left` and `right` (arrays of the sources' rows as structs, in arrival order, maybe empty),
         `row_count`. The group's event time is the last millisecond of its window.
         """
-        if self._inputs.are_united:
-            return self._named(self._replay.panes)
-        return self._named(self._on_time_panes.select(self._late_panes.columns).unionByName(self._late_panes))
+        return self._named(self._grouped.panes)
 
     @cached_property
     def pairs(self) -> DataFrame:
-        """Every pair of every group: what the window join gives.
+        """Every pair of every group: the result of the window join.
 
         Key columns by their names on the left, `window_start`, `window_end`, `pane_index`, `timing`, `fired_at`,
         `watermark`, `left`, `right` (the sources' rows as structs).
         """
         if self._inputs.are_united:
             return _paired(self.groups)
-        late = _paired(self._named(self._late_panes))
+        late = _paired(self._named(self._grouped.late_panes))
         return self._on_time_pairs.select(late.columns).union(late)
 
     @cached_property
@@ -106,12 +94,10 @@ class WindowJoined:
 
         Their number is `row_count`. A row is counted once, at the newest of its windows.
         """
-        if self._inputs.are_united:
-            return self._replay.taken
-        return taken(self._on_time, self._late_rows, self._windows)
+        return self._grouped.taken
 
     @cached_property
-    def _replay(self) -> Grouped:
+    def _grouped(self) -> Grouped:
         """The groups as panes."""
         rows = self._gathering(self._inputs.rows).drop(*key_columns(self._joining))
         return grouped(self._inputs, rows, self._pipeline, self._until_us)
@@ -123,69 +109,15 @@ class WindowJoined:
         windows = replace(self._windows, key=tuple(self._joining.left.key), aggregates=gathered)
         return replace(self._inputs.together, windows=windows)
 
-    @cached_property
-    def _census(self) -> DataFrame:
-        """The census of each source, with its index as `source`."""
-        alone = [
-            census(self._inputs.rows.where(source.of), source.pipeline).withColumn("source", F.lit(number))
-            for number, source in enumerate(self._inputs.sources)
-        ]
-        both = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), alone)
-        return gathered(both.localCheckpoint())
-
-    @cached_property
-    def _calendar(self) -> DataFrame:
-        """When each window fires and closes, as `calendar.calendar` has it, without the partitions' watermarks."""
-        asked = by_window.asked_windows(self._census, self._pipeline)
-        cells = {"fires_epoch": F.col(FIRE_CELL), "closes_epoch": F.col(CLOSE_CELL)}
-        alone = [
-            by_window.first_passages(
-                join_watermark.of_source(self._census, number), asked, source.pipeline, cells
-            ).withColumnsRenamed({name: f"{name}_{number}" for name in cells})
-            for number, source in enumerate(self._inputs.sources)
-        ]
-        beside = reduce(lambda frame, other: frame.join(other, "window_ms", "left"), alone, asked)
-        slowest = {name: _latest([F.col(f"{name}_{number}") for number in range(len(alone))]) for name in cells}
-        together = beside.select("window_ms", *(epoch.alias(name) for name, epoch in slowest.items()))
-        passed = emission.happened(
-            together, list(cells), self._census, self._pipeline, until_us=self._until_us
-        ).localCheckpoint()
-        emissions = passed.where("fires_epoch is not null").select(F.col("fires_epoch").alias("epoch")).distinct()
-        reached = join_watermark.after(emissions, self._census, self._inputs).withColumnRenamed("epoch", "fires_epoch")
-        clocks = {"fires_epoch": "fires_us", "closes_epoch": "closes_us"}
-        joined = passed.join(reached, "fires_epoch", "left")
-        return self._ended(emission.clocked(joined, clocks, self._census, self._pipeline)).localCheckpoint()
-
-    @cached_property
-    def _late_rows(self) -> DataFrame:
-        """The rows behind their window's firing, with `TOO_LATE` and `WATERMARK_MS`."""
-        behind = lateness.behind(self._filling, self._calendar, self._windows).localCheckpoint()
-        missed = join_watermark.before(late_events.epochs_of(behind), self._census, self._inputs)
-        told = missed.select(F.col("epoch").alias(c.EPOCH), F.col("watermark_ms").alias(c.WATERMARK_MS))
-        return late_events.late_rows(behind, told, self._pipeline).localCheckpoint()
-
-    @cached_property
-    def _on_time(self) -> DataFrame:
-        return lateness.on_time(self._filling, self._calendar, self._windows)
-
-    @cached_property
-    def _on_time_panes(self) -> DataFrame:
-        return on_time_panes.on_time_panes(self._gathering(self._on_time), None, self._calendar, self._pipeline)
-
-    @cached_property
-    def _late_panes(self) -> DataFrame:
-        late = window_slices.late_pairs(self._gathering(self._late_rows), self._pipeline)
-        pairs = window_slices.on_time_pairs(self._gathering(self._on_time), None, self._pipeline)
-        return late_panes.late_panes(late, pairs, self._on_time_panes, self._pipeline)
-
     @property
     def _on_time_pairs(self) -> DataFrame:
-        key = key_columns(self._joining)
-        sides = [self._on_time.where(is_side(side)).select(*key, c.WINDOW_MS, ROW[side]) for side in (LEFT, RIGHT)]
+        rows, key = self._grouped.on_time, key_columns(self._joining)
+        own = [F.col(quoted(name)).alias(to) for name, to in zip(self._joining.left.key, key, strict=True)]
+        sides = [rows.where(is_side(side)).select(*own, c.WINDOW_MS, ROW[side]) for side in (LEFT, RIGHT)]
         names = [*key, c.WINDOW_MS]
         right = sides[RIGHT].withColumnsRenamed({name: name + "_of_right" for name in names})
         meets = reduce(Column.__and__, [F.col(name).eqNullSafe(F.col(name + "_of_right")) for name in names])
-        firing = self._calendar.where("fires_us is not null").withColumnRenamed("window_ms", c.WINDOW_MS)
+        firing = self._grouped.calendar.where("fires_us is not null").withColumnRenamed("window_ms", c.WINDOW_MS)
         fired = sides[LEFT].join(right, meets).join(F.broadcast(firing), c.WINDOW_MS)
         reached = timestamps.from_millis(F.col("watermark_ms"))
         start = F.col(c.WINDOW_MS)
@@ -215,17 +147,8 @@ class WindowJoined:
         sides = [_in_order(F.col(side)).alias(side) for side in _SIDES]
         return fired.select(*key, "window_start", "window_end", *_FIRING, *sides, "row_count")
 
-    def _ended(self, dated: DataFrame) -> DataFrame:
-        """Windows that no emission passes fire and close when the input ends, if it does."""
-        if not self._joining.replay.closes:
-            return dated
-        end = self._census.agg(F.coalesce(F.lit(self._until_us).cast("long"), F.max("last_clock_us")).alias("end_us"))
-        closing = {name: F.coalesce(name, "end_us") for name in ("fires_us", "closes_us")}
-        return dated.crossJoin(F.broadcast(end)).withColumns(closing).drop("end_us")
-
     def _too_late(self, side: int) -> DataFrame:
-        late = self._replay.late_rows if self._inputs.are_united else self._late_rows
-        rows = late.where(is_side(side)).select(
+        rows = self._grouped.late_rows.where(is_side(side)).select(
             f"{ROW[side]}.*", c.EVENT_US, c.ARRIVAL_US, c.CLOCK_US, c.TS_MS, c.WINDOW_MS, c.WATERMARK_MS, c.TOO_LATE
         )
         return late_events.late_events(rows, self._inputs.pipelines[side])
@@ -256,13 +179,6 @@ def window_join(
 def _paired(groups: DataFrame) -> DataFrame:
     """Every left row of a group with every right one."""
     return groups.withColumn("left", F.explode("left")).withColumn("right", F.explode("right")).drop("row_count")
-
-
-def _latest(epochs: list[Column]) -> Column:
-    """The latest of the epochs, null if one of them is."""
-    if len(epochs) == 1:
-        return epochs[0]
-    return F.when(reduce(Column.__and__, [epoch.isNotNull() for epoch in epochs]), F.greatest(*epochs))
 
 
 def _in_order(gathered: Column) -> Column:

@@ -30,11 +30,6 @@ _OF = c.PREFIX + "of_"
 _LATEST = c.PREFIX + "latest"
 
 
-def discards(pipeline: Pipeline) -> bool:
-    """Return `pipeline.windows.discards`."""
-    return pipeline.windows.discards
-
-
 def of_slots(slotted: DataFrame, pipeline: Pipeline) -> DataFrame:
     """Return the pane of each slot: key columns, `WINDOW_MS`, `SLOT`, aggregates and `ROW_COUNT`.
 

@@ -25,11 +25,6 @@ IS_RETRACTION = "is_retraction"
 _NEXT = c.PREFIX + "next"
 
 
-def retracts(pipeline: Pipeline) -> bool:
-    """Return `pipeline.windows.retracts`."""
-    return pipeline.windows.retracts
-
-
 def kept(panes: DataFrame) -> DataFrame:
     """Return panes with the columns of `panes` for a pipeline that retracts."""
     return panes.withColumn(IS_RETRACTION, F.lit(False))

@@ -36,11 +36,6 @@ _FIRST, _NEXT = c.PREFIX + "first_row", c.PREFIX + "next_slot"
 Fire = Callable[[DataFrame, Column], DataFrame]
 
 
-def is_default(pipeline: Pipeline) -> bool:
-    """Return `pipeline.windows.trigger.is_default`."""
-    return pipeline.windows.trigger.is_default
-
-
 def late_rows_fire(pipeline: Pipeline) -> bool:
     """Return whether after the window's end every late row fires its window, and only late rows do."""
     trigger = pipeline.windows.trigger

@@ -19,24 +19,23 @@ For sessions a row adds the window `[ts, ts + gap)` (rule 44), which `replay.ses
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import FOREVER_MS, WindowKind, Windows
 
-SESSION = WindowKind.SESSION
-
-
-def overlap(windows: Windows) -> bool:
-    """Return `windows.is_sliding`."""
-    return windows.is_sliding
-
 
 def start_ms(ts_ms: Column, windows: Windows) -> Column:
     """Start of the newest window that starts at `ts_ms` or before; `ts_ms` for sessions; null for null."""
-    if windows.is_session:
-        return ts_ms
-    return ts_ms - F.pmod(ts_ms - F.lit(windows.offset_ms), F.lit(windows.period_ms))
+    match windows.kind:
+        case WindowKind.SESSION:
+            return ts_ms
+        case WindowKind.TUMBLING | WindowKind.SLIDING | WindowKind.NONE:
+            return ts_ms - F.pmod(ts_ms - F.lit(windows.offset_ms), F.lit(windows.period_ms))
+        case _:
+            assert_never(windows.kind)
 
 
 def oldest_ms(ts_ms: Column, windows: Windows) -> Column:

@@ -188,8 +188,3 @@ def _contract(panes: DataFrame, pipeline: Pipeline, *more: str) -> DataFrame:
         F.col(ROW_COUNT).alias("row_count"),
         *more,
     )
-
-
-def discards(pipeline: Pipeline) -> bool:
-    """Return `pipeline.windows.discards`."""
-    return pipeline.windows.discards

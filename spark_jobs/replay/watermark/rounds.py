@@ -38,11 +38,6 @@ _ROUNDS = f"{c.PARTITION} string, {_CHUNK} long, {_ROUND} long"
 _DRIFT = "source_partition string, max_drift_ms long, paused_rounds long, rounds long"
 
 
-def are_made(pipeline: Pipeline) -> bool:
-    """Return whether rows are read in rounds."""
-    return pipeline.replay.in_rounds
-
-
 def rounds(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
     """Return the round of each chunk of each partition, a row a chunk, for `placed`; to be stored."""
     return _from_rounds(prepared, pipeline, _read, _ROUNDS)

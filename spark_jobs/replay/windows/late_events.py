@@ -108,11 +108,6 @@ def late_events(late: DataFrame, pipeline: Pipeline) -> DataFrame:
     return late.where(c.TOO_LATE).select(*beside(late, added, pipeline))
 
 
-def drops(pipeline: Pipeline) -> bool:
-    """Return `pipeline.windows.drops_late`."""
-    return pipeline.windows.drops_late
-
-
 def missed(pipeline: Pipeline) -> dict[str, Column]:
     """Return the columns of a late row: its event time and arrival time, the watermark it missed, and by how much."""
     # The clock of rounds is artificial: it is the time of emissions, not of rows.

@@ -6,9 +6,9 @@ With a the event time of a left row, b of a right one, W the watermark before th
     late          ts < W before the row, strictly: it joins nothing and is returned as late
     kept          left until W advances to a + max(upper, 0) or beyond, right until b + max(-lower, 0)
 
-W is the minimum over the two inputs, even where a row's own input is further. A pair appears with the later of its
+W is the minimum over the two inputs, even if the input of the row is further. A pair appears with the later of its
 rows to arrive, and its event time is the greater of the two. A row at exactly W is not late, but its partner may have
-gone: rows are dropped at their last instant, and at an advance only. Rules 39, 90-93.
+gone. Rows are dropped at their last instant, and at an advance only. Rules 39, 90-93.
 """
 
 from __future__ import annotations
@@ -96,26 +96,26 @@ class IntervalJoin(Generic[K, E]):
     def __init__(self, bounds: JoinBounds) -> None:
         self._bounds = bounds
         self._watermark = MIN
-        self._kept: dict[Side, dict[K, list[tuple[int, E]]]] = {side: {} for side in Side}
+        self._rows: dict[Side, dict[K, list[tuple[int, E]]]] = {side: {} for side in Side}
 
     def on_row(self, side: Side, key: K, ts: int, row: E) -> JoinOutcome[E]:
         """Join a row with the kept rows of the other input, and keep it for later rows."""
         if is_behind_strictly(ts, self._watermark):
             return JoinOutcome(is_late=True)
-        self._kept[side].setdefault(key, []).append((ts, row))
+        self._rows[side].setdefault(key, []).append((ts, row))
         if side is Side.LEFT:
-            pairs = [Pair(row, other, ts, other_ts) for other_ts, other in self._kept[Side.RIGHT].get(key, ())]
+            pairs = [Pair(row, other, ts, other_ts) for other_ts, other in self._rows[Side.RIGHT].get(key, ())]
         else:
-            pairs = [Pair(other, row, other_ts, ts) for other_ts, other in self._kept[Side.LEFT].get(key, ())]
+            pairs = [Pair(other, row, other_ts, ts) for other_ts, other in self._rows[Side.LEFT].get(key, ())]
         return JoinOutcome(tuple(pair for pair in pairs if self._bounds.joins(pair.left_ts, pair.right_ts)))
 
     def on_watermark(self, watermark: int) -> None:
         """Take a larger combined watermark; drop the rows that have reached their last instant."""
         self._watermark = watermark
-        for side, keys in self._kept.items():
+        for side, keys in self._rows.items():
             for key, rows in keys.items():
                 keys[key] = [row for row in rows if not is_due(self._bounds.expiry(side, row[0]), watermark)]
 
-    def kept(self, side: Side) -> list[int]:
-        """The event times of an input's rows that may still join, sorted."""
-        return sorted(ts for rows in self._kept[side].values() for ts, _ in rows)
+    def open_rows(self, side: Side) -> list[int]:
+        """Return the event times of an input's rows that may still join, sorted."""
+        return sorted(ts for rows in self._rows[side].values() for ts, _ in rows)

@@ -6,9 +6,10 @@
 
 A join by interval merges two sources as a source merges partitions. A co-group is one input behind a union of both
 sources, whose channels are merged by a valve (rules 35-38). Rows of both inputs come in one arrival order. Emissions
-have one clock, left before right. The end of the input is the watermark MAX of every source. For a join it is the left
-one first, so that for a moment the join has the watermark of the right one; for a co-group it is both at once. Rules 5,
-17, 29, 35-39.
+have one clock, left before right.
+
+At the end of the input every source emits the watermark MAX. For a join the left source does so first, and for a moment
+the join has the watermark of the right one. For a co-group both do at once. Rules 5, 17, 29, 35-39.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class Fired(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A row of a co-group, the watermark before it, and its fate; None if no window was there for it (rule 53)."""
+    """A row of a co-group, the watermark before it, and its fate; None if it has no window (rule 53)."""
 
     arrival: Arrival
     watermark: int
@@ -87,7 +88,7 @@ class Gathered:
     @property
     def late(self) -> list[Judged]:
         """The rows that no window took."""
-        return [one for one in self.judged if one.fate is Lateness.TOO_LATE]
+        return [judged for judged in self.judged if judged.fate is Lateness.TOO_LATE]
 
 
 def join(
@@ -160,9 +161,9 @@ class _Gathering:
 
     def on_row(self, arrived: int, arrival: Arrival) -> None:
         watermark = self._operator.watermark
-        seen = self._operator.on_row(arrival.side, arrival.key, arrival.ts, arrival.row)
-        self._fired(arrived, seen.groups)
-        self.gathered.judged.append(Judged(arrival, watermark, seen.fate))
+        outcome = self._operator.on_row(arrival.side, arrival.key, arrival.ts, arrival.row)
+        self._fired(arrived, outcome.groups)
+        self.gathered.judged.append(Judged(arrival, watermark, outcome.fate))
 
     def on_watermark(self, arrived: int, watermark: int) -> None:
         self.gathered.watermarks.append((arrived, watermark))
@@ -239,13 +240,13 @@ class _BothInputs:
     inputs: Sequence[WatermarkOutput]
 
     def emit_watermark(self, watermark: int) -> None:
-        for one in self.inputs:
-            one.emit_watermark(watermark)
+        for channel in self.inputs:
+            channel.emit_watermark(watermark)
 
     def mark_idle(self) -> None:
-        for one in self.inputs:
-            one.mark_idle()
+        for channel in self.inputs:
+            channel.mark_idle()
 
     def mark_active(self) -> None:
-        for one in self.inputs:
-            one.mark_active()
+        for channel in self.inputs:
+            channel.mark_active()

@@ -34,9 +34,9 @@ def aggregation(sql: str) -> Aggregation:
     call = _CALL.fullmatch(sql)
     name = call["name"].lower() if call else ""
     if call is None or name not in _FUNCTIONS or (call["distinct"] and name != "count"):
-        known = ", ".join(sorted(_FUNCTIONS))
+        functions = ", ".join(sorted(_FUNCTIONS))
         raise UnreadableAggregateError(
-            f"found the aggregate '{sql}', the reference knows {known} of one expression, and count(distinct ...); "
+            f"found the aggregate '{sql}', the reference has {functions} of one expression, and count(distinct ...); "
             "pass a Python function for it to reference.replay"
         )
     if name == "count" and call["argument"].strip() in ("*", "1"):

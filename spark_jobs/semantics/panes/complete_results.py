@@ -35,16 +35,16 @@ class CompleteWindow(Generic[K, E]):
     window: TimeWindow
     rows: tuple[E, ...]
 
-    def shown(self, panes: Iterable[Pane[K, E]]) -> list[Pane[K, E]]:
+    def panes_inside(self, panes: Iterable[Pane[K, E]]) -> list[Pane[K, E]]:
         """Return the panes, of the same key, whose window lies in this one, by start."""
         inside = (p for p in panes if self.window.start <= p.window.start and p.window.end <= self.window.end)
         return sorted(inside, key=lambda pane: pane.window)
 
-    def missed(self, panes: Iterable[Pane[K, E]]) -> int:
+    def missed_rows(self, panes: Iterable[Pane[K, E]]) -> int:
         """Return how many of the rows no pane of the same key contains in this window."""
         # Two rows may be equal: they are compared by identity.
-        shown = {id(row) for pane in self.shown(panes) for row in pane.rows}
-        return sum(id(row) not in shown for row in self.rows)
+        in_panes = {id(row) for pane in self.panes_inside(panes) for row in pane.rows}
+        return sum(id(row) not in in_panes for row in self.rows)
 
 
 def complete_windows(rows: Iterable[tuple[K, int, E]], declared: Windows, watermark: int) -> list[CompleteWindow[K, E]]:
@@ -56,9 +56,9 @@ def complete_windows(rows: Iterable[tuple[K, int, E]], declared: Windows, waterm
     for key, ts, row in rows:
         by_key[key].append((ts, row))
     windows = (
-        CompleteWindow(key, window, tuple(held))
+        CompleteWindow(key, window, tuple(members))
         for key, timed in by_key.items()
-        for window, held in _windows(timed, declared).items()
+        for window, members in _windows(timed, declared).items()
     )
     return sorted((w for w in windows if is_complete(w.window, watermark)), key=lambda w: w.window)
 
@@ -67,11 +67,11 @@ def _windows(timed: Sequence[tuple[int, E]], declared: Windows) -> dict[TimeWind
     """Return the windows of one key, each with its rows."""
     of_sessions = declared.is_session
     assign = _sessions((ts for ts, _ in timed), declared.gap_ms) if of_sessions else assigner(declared).assign
-    held: dict[TimeWindow, list[E]] = defaultdict(list)
+    rows_of: dict[TimeWindow, list[E]] = defaultdict(list)
     for ts, row in timed:
         for window in assign(ts):
-            held[window].append(row)
-    return held
+            rows_of[window].append(row)
+    return rows_of
 
 
 def _sessions(instants: Iterable[int], gap_ms: int) -> Callable[[int], tuple[TimeWindow, ...]]:

@@ -2,8 +2,8 @@
 
     at a new watermark W: every timer with instant <= W runs once, in order of their instants
 
-Timers are a set: the same (instant, key, window) registered twice runs once. The order of timers with equal instants is
-free in Flink; here it is the order of registration, so that a replay gives the same list every time. Rules 60-62.
+Timers are a set: the same (instant, key, window) registered twice runs once. Flink does not define the order of timers
+with equal instants. Here it is the order of registration, so that every replay has the same order. Rules 60-62.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 
 Clocks are in microseconds and do not fall from row to row. A tick follows the last row only if the clock is known to
 have reached it. A last group of fewer than n rows has no emission. With `every_tick`, epochs without rows have
-emissions too; without it they are left out, because a generator that follows rows alone emits the same again there.
+emissions too. Without it they are left out, because a generator that follows rows alone repeats its watermark.
 Semantics B3.
 """
 

@@ -1,7 +1,7 @@
 """Event time is when a row happened, arrival time is when it became known, in microseconds since 1970, UTC.
 
-A datetime (naive: UTC), a date (its midnight UTC), a number with a unit (floor to the microsecond) or a text with a
-pattern becomes microseconds; a value that cannot be read is None. A row is invalid, tested in this order, if
+A time is a datetime (naive: UTC), a date (its midnight UTC), a number with a unit or a text with a pattern. Numbers are
+floored to microseconds. A value that cannot be read is None. A row is invalid, tested in this order, if
 
     event_time_missing        event is None
     arrival_time_missing      arrival is declared and None

@@ -62,7 +62,7 @@ class EventReader:
         self._offset = None if source.offset is None else Expression(source.offset)
         if where is None and source.where is not None:
             where = Expression(source.where).evaluate
-        self._where = where
+        self._condition = where
         if self._arrival_time is None and self._order_by is Order.ARRIVAL:
             raise ValueError(
                 "replay.order arrival: found no source.arrival_time; "
@@ -132,7 +132,7 @@ class EventReader:
         return label(column(row, name) for name in self._source.source_partition.columns)
 
     def _is_kept(self, row: Row) -> bool:
-        return self._where is None or bool(self._where(row))
+        return self._condition is None or bool(self._condition(row))
 
 
 class UnitedReader:
@@ -152,8 +152,8 @@ class UnitedReader:
         """Return the row as an event, or the reason why it is invalid."""
         name = column(row, "source")
         if name not in self._readers:
-            known = ", ".join(self._readers)
-            raise ValueError(f"found a row of the source {name!r}, the pipeline has {known}")
+            names = ", ".join(self._readers)
+            raise ValueError(f"found a row of the source {name!r}, the pipeline has {names}")
         number, reader, columns = self._readers[name]
         event = reader.read(row)
         if isinstance(event, str):

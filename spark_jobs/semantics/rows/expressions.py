@@ -1,8 +1,11 @@
 """An expression is a condition or value on one row's columns, in the part of SQL that SQLite and Spark read alike.
 
 A column's name alone gives the column's value, whatever its type. Everything else is evaluated by the standard
-library's sqlite3, and only if it consists of: columns, numbers and strings, `= == <> != < <= > >= + - * ||`,
-`and or not`, `is [not] null`, `in`, `between`, `like`, `case`, and the functions abs, coalesce, lower, nullif, upper.
+library's sqlite3. It may contain
+
+    columns, numbers and strings, = == <> != < <= > >= + - * ||, and or not, is [not] null, in, between, like, case,
+    and the functions abs, coalesce, lower, nullif, upper
+
 Comparisons with null are null. Division, casts, regular expressions and dates differ between SQLite and Spark, so an
 expression with one of them is refused. Text is compared with text and numbers with numbers;
 decimals become doubles.
@@ -94,7 +97,7 @@ def column(row: Mapping[str, Any], name: str) -> Any:
 
 
 def _tokens(sql: str) -> tuple[tuple[str, str], ...]:
-    found: list[tuple[str, str]] = []
+    tokens: list[tuple[str, str]] = []
     depth = at = 0
     while at < len(sql):
         match = _TOKEN.match(sql, at)
@@ -106,10 +109,10 @@ def _tokens(sql: str) -> tuple[tuple[str, str], ...]:
         if depth < 0:
             raise _unreadable(sql, "found ) without (")
         if kind is not None:
-            found.append(_token(kind, value, is_call=sql[at:].lstrip().startswith("("), sql=sql))
-    if not found or depth:
-        raise _unreadable(sql, "found nothing" if not found else "found ( without )")
-    return tuple(found)
+            tokens.append(_token(kind, value, is_call=sql[at:].lstrip().startswith("("), sql=sql))
+    if not tokens or depth:
+        raise _unreadable(sql, "found nothing" if not tokens else "found ( without )")
+    return tuple(tokens)
 
 
 def _token(kind: str, value: str, *, is_call: bool, sql: str) -> tuple[str, str]:
@@ -127,9 +130,9 @@ def _token(kind: str, value: str, *, is_call: bool, sql: str) -> tuple[str, str]
     return "function", value
 
 
-def _unreadable(sql: str, found: str) -> UnreadableExpressionError:
+def _unreadable(sql: str, reason: str) -> UnreadableExpressionError:
     return UnreadableExpressionError(
-        f"the reference does not read '{sql}': {found}; pass a Python function for it to reference.replay"
+        f"the reference does not read '{sql}': {reason}; pass a Python function for it to reference.replay"
     )
 
 

@@ -31,7 +31,7 @@ def floor_to_ms(us: int) -> int:
 
 
 def clamped_add(instant: int, duration_ms: int) -> int:
-    """Add a duration (>= 0) to an instant; what would pass MAX stays there (rule 50)."""
+    """Add a duration (>= 0) to an instant; a sum beyond MAX is MAX (rule 50)."""
     return min(instant + duration_ms, MAX)
 
 

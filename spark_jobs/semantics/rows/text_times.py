@@ -4,8 +4,8 @@
     S..SSSSSS fraction, at most as many digits   VV zone   X XX XXX offset or Z   Z offset   'text' and marks as such
 
 One letter reads one or two digits, two letters exactly two. What the pattern leaves out is 1970-01-01 00:00:00. A text
-without a zone is local time in the declared zone: the earlier instant if the clock showed that time twice, and moved
-forward by the gap if it never did. A text that does not fit is None.
+without a zone is local time in the declared zone. If the clock showed that time twice, the earlier instant is meant. If
+the clock skipped it, it is moved forward by the gap. A text that does not fit is None.
 """
 
 from __future__ import annotations

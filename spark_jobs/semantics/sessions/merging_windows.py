@@ -52,6 +52,6 @@ class MergingWindows:
         self._in_flight.remove(window)
 
 
-def touches(one: TimeWindow, other: TimeWindow) -> bool:
+def touches(window: TimeWindow, other: TimeWindow) -> bool:
     """Return True if two windows overlap, or one ends where the other starts."""
-    return one.start <= other.end and one.end >= other.start
+    return window.start <= other.end and window.end >= other.start

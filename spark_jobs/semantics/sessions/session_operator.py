@@ -1,7 +1,7 @@
-"""A session is a stretch of a key's rows in which none is more than the gap G from the next; it ends G after its last.
+"""A session is a stretch of a key's rows, each at most the gap G behind the row before; it ends G after the last.
 
-A row at ts brings the window [ts, ts + G). It merges with the sessions of its key in flight that it touches, and
-lateness is judged on the merged window: a row far behind the watermark is on time if it bridges to an open session.
+A row at ts brings the window [ts, ts + G). It merges with the sessions of its key in flight that it touches. Lateness
+is judged on the merged window: a row far behind the watermark is on time if it bridges to an open session.
 
     too late       the merged window is closed: the row stands alone, goes, and leaves no session behind
     late pane      last <= W before the row: the merged session fires at once, with all its rows

@@ -10,10 +10,19 @@ from spark_jobs.semantics.spec.source import Source, SourcePartition
 from spark_jobs.semantics.spec.times import FOREVER_MS, TimeField, TimeUnit
 from spark_jobs.semantics.spec.triggers import Trigger, TriggerKind
 from spark_jobs.semantics.spec.watermark import Alignment, Emit, EmitKind, Placement, Strategy, Watermark
-from spark_jobs.semantics.spec.windows import Accumulation, Aggregate, LateData, LatePanes, WindowKind, Windows
+from spark_jobs.semantics.spec.windows import (
+    WINDOW_KINDS,
+    Accumulation,
+    Aggregate,
+    LateData,
+    LatePanes,
+    WindowKind,
+    Windows,
+)
 
 __all__ = [
     "FOREVER_MS",
+    "WINDOW_KINDS",
     "Accumulation",
     "Aggregate",
     "Alignment",

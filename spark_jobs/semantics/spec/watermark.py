@@ -1,13 +1,13 @@
 """A watermark spec declares what a source partition's watermark is made of, and when it is emitted.
 
-    strategy        made of                                     emitted
-    bounded, monotonous   the highest event time less a bound   at emissions
-    punctuated      a value in marked rows                      at the row
-    time_lag        the arrival clock less a lag                at emissions
-    custom          a user's class                              at rows and at emissions
-    none            nothing                                     at the end of the input alone
+    strategy                               made of                                emitted
+    bounded_out_of_orderness, monotonous   the highest event time less a bound    at emissions
+    punctuated                             the values in marked rows              at rows
+    time_lag                               the arrival clock less a lag           at emissions
+    custom                                 a user's class                         at rows and at emissions
+    none                                   nothing                                at the end of the input
 
-A new strategy is classified here, in `follows_rows` and `emits_at_rows`.
+A new strategy is classified here, by `Strategy.follows_rows` and `Strategy.emits_at_rows`.
 """
 
 from __future__ import annotations
@@ -36,6 +36,28 @@ class Strategy(StrEnum):
     TIME_LAG = "time_lag"
     CUSTOM = "custom"
     NONE = "none"
+
+    @property
+    def follows_rows(self) -> bool:
+        """True if a partition's watermark is the highest candidate of its rows, each row taken alone."""
+        match self:
+            case Strategy.BOUNDED_OUT_OF_ORDERNESS | Strategy.MONOTONOUS | Strategy.PUNCTUATED:
+                return True
+            case Strategy.TIME_LAG | Strategy.CUSTOM | Strategy.NONE:
+                return False
+            case _:
+                assert_never(self)
+
+    @property
+    def emits_at_rows(self) -> bool:
+        """True if a row may emit, so that each row is an epoch (semantics B3)."""
+        match self:
+            case Strategy.PUNCTUATED | Strategy.CUSTOM:
+                return True
+            case Strategy.BOUNDED_OUT_OF_ORDERNESS | Strategy.MONOTONOUS | Strategy.TIME_LAG | Strategy.NONE:
+                return False
+            case _:
+                assert_never(self)
 
 
 class EmitKind(StrEnum):
@@ -90,24 +112,12 @@ class Watermark:
     @property
     def follows_rows(self) -> bool:
         """True if a partition's watermark is the highest candidate of its rows, each row taken alone."""
-        match self.strategy:
-            case Strategy.BOUNDED_OUT_OF_ORDERNESS | Strategy.MONOTONOUS | Strategy.PUNCTUATED:
-                return True
-            case Strategy.TIME_LAG | Strategy.CUSTOM | Strategy.NONE:
-                return False
-            case _:
-                assert_never(self.strategy)
+        return self.strategy.follows_rows
 
     @property
     def emits_at_rows(self) -> bool:
         """True if a row may emit, so that each row is an epoch (semantics B3)."""
-        match self.strategy:
-            case Strategy.PUNCTUATED | Strategy.CUSTOM:
-                return True
-            case Strategy.BOUNDED_OUT_OF_ORDERNESS | Strategy.MONOTONOUS | Strategy.TIME_LAG | Strategy.NONE:
-                return False
-            case _:
-                assert_never(self.strategy)
+        return self.strategy.emits_at_rows
 
     @property
     def is_bounded(self) -> bool:

@@ -24,8 +24,22 @@ class WindowKind(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> WindowKind:
-        known = ", ".join(sorted(kind for kind in cls if kind is not cls.NONE))
-        raise ValueError(f"found window kind '{value}', known: {known}")
+        raise ValueError(f"found window kind '{value}', known: {', '.join(sorted(WINDOW_KINDS))}")
+
+    @property
+    def has_grid(self) -> bool:
+        """True if windows start at a fixed distance from each other, the same windows for all keys."""
+        match self:
+            case WindowKind.TUMBLING | WindowKind.SLIDING:
+                return True
+            case WindowKind.SESSION | WindowKind.NONE:
+                return False
+            case _:
+                assert_never(self)
+
+
+#: The kinds that fill windows.
+WINDOW_KINDS = tuple(kind for kind in WindowKind if kind is not WindowKind.NONE)
 
 
 class Accumulation(StrEnum):

@@ -22,8 +22,8 @@ from spark_jobs.semantics.watermark.comparisons import is_ahead
 class Drift:
     """How far a partition ran ahead.
 
-    `rounds` began while it had rows left, and in `paused_rounds` of them it waited; `max_drift_ms` is None if it had no
-    watermark at the beginning of any.
+    `rounds` began while it had rows left, and in `paused_rounds` of them it waited. `max_drift_ms` is None if it had no
+    watermark at the beginning of any round.
     """
 
     source_partition: str

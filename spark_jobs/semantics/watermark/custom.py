@@ -34,9 +34,9 @@ def new_generator(name: str | None, arguments: Mapping[str, Any]) -> WatermarkGe
     """Return a generator of the named class. Raises GeneratorError if it cannot be imported or made."""
     if name is None:
         raise GeneratorError("watermark.strategy custom: found no class; declare package.module:Class")
-    made = _class(name)
+    generator_class = _class(name)
     try:
-        return _Custom(name, made(**arguments))
+        return _Custom(name, generator_class(**arguments))
     except Exception as problem:
         names = ", ".join(arguments) or "none"
         raise GeneratorError(

@@ -24,7 +24,7 @@ class DetectedBound:
         if rows < 1:
             raise ValueError(f"found a bound detected over {rows} rows; it must be at least 1")
         self._rows, self._warm_up, self._at_least_ms = rows, warm_up, at_least_ms
-        self._seen = 0
+        self._count = 0
         self._newest: int | None = None
         # (number, delay) of the rows that no later row exceeds: the first one is the longest delay of the newest rows.
         self._longest: deque[tuple[int, int]] = deque()
@@ -35,13 +35,13 @@ class DetectedBound:
         delay = self._newest - ts
         while self._longest and self._longest[-1][1] <= delay:
             self._longest.pop()
-        self._longest.append((self._seen, delay))
-        if self._longest[0][0] <= self._seen - self._rows:
+        self._longest.append((self._count, delay))
+        if self._longest[0][0] <= self._count - self._rows:
             self._longest.popleft()
-        self._seen += 1
+        self._count += 1
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
         """Emit the newest event time less the bound less 1 ms."""
-        if self._newest is not None and self._seen >= self._warm_up:
+        if self._newest is not None and self._count >= self._warm_up:
             bound = max(self._at_least_ms, self._longest[0][1])
             output.emit_watermark(self._newest - bound - 1)

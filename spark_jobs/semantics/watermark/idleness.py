@@ -8,7 +8,7 @@ With the timeout T > 0, in milliseconds of the arrival clock, checked only at em
 
 The first emission after the last row sees activity, and the second starts the timer. At an active emission the wrapped
 generator emits. The first idle emission marks the output idle, once. A row resets the timer but does not make the
-partition active: only its next watermark does, and a punctuated generator may not emit for long. Rules 30-34.
+partition active. Only its next watermark does, and a punctuated generator may not emit for long. Rules 30-34.
 """
 
 from __future__ import annotations

@@ -32,10 +32,10 @@ class _Partial:
     def emit(self, watermark: int) -> bool:
         """Take a watermark; return True if it is the partition's highest."""
         self.is_idle = False
-        is_higher = advances(watermark, self.watermark)
-        if is_higher:
+        is_news = advances(watermark, self.watermark)
+        if is_news:
             self.watermark = watermark
-        return is_higher
+        return is_news
 
 
 class WatermarkMerge:

@@ -105,15 +105,15 @@ def simulated(chunks: Mapping[str, Sequence[int]], max_drift_ms: int | None) -> 
     `chunks` has for each partition the highest watermark of each of its chunks, in order, MIN for none.
     """
     group, reads = AlignmentGroup(max_drift_ms), list[tuple[str, int, int]]()
-    reached, done = dict.fromkeys(chunks, MIN), dict.fromkeys(chunks, 0)
+    reached, chunks_read = dict.fromkeys(chunks, MIN), dict.fromkeys(chunks, 0)
     left = {partition for partition, watermarks in chunks.items() if watermarks}
     number = 0
     while left:
         number += 1
         for partition in group.reading({p: reached[p] for p in left}):
-            at = done[partition]
+            at = chunks_read[partition]
             reads.append((partition, at, number))
             reached[partition] = max(reached[partition], chunks[partition][at])
-            done[partition] += 1
-        left = {partition for partition in left if done[partition] < len(chunks[partition])}
+            chunks_read[partition] += 1
+        left = {partition for partition in left if chunks_read[partition] < len(chunks[partition])}
     return RoundSequence(reads, group.drift)

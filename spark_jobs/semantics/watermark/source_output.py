@@ -6,8 +6,8 @@ A side is silent until it emits a watermark, and again when it is marked idle.
     watermark   sent if it is higher than all before, from either side; if the source was idle, active is sent first
     idle        sent once, when a side is marked idle and the other side is silent
 
-A source whose partitions have emitted nothing is therefore idle as soon as its main output is, and a source that
-follows the clock emits without partitions. An idle source stays idle until a higher watermark. Rules 4, 29.
+A source whose partitions have emitted nothing is therefore idle as soon as its main output is. A source that follows
+the clock emits without partitions. An idle source stays idle until a higher watermark. Rules 4, 29.
 """
 
 from __future__ import annotations

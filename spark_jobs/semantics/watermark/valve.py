@@ -6,9 +6,11 @@
 
 A channel that falls idle with w_c = C releases what it held back: the minimum over the other channels. If it was the
 last active one, the maximum over all is sent before the valve itself is idle. A channel that falls idle with another
-w_c changes no watermark. An active channel that is not aligned yet does not count: without an aligned channel nothing
-is sent. A partition that becomes active behind the others stops a source (`multiplexer`); a channel does not stop a
-valve. Rules 35-38, as in Flink 2.3.0 (rules 36 and 37 before semantics V4).
+w_c changes no watermark.
+
+An active channel that is not aligned yet does not count: without an aligned channel nothing is sent. A partition that
+becomes active behind the others stops a source (`multiplexer`); a channel does not stop a valve. Rules 35-38, as in
+Flink 2.3.0 (rules 36 and 37 before semantics V4).
 """
 
 from __future__ import annotations

@@ -8,8 +8,10 @@ Sliding: windows of one size start a slide apart; an instant lies in all that st
 
     start = s0, s0 - slide, ... while start > ts - size,   s0 = ts - floorMod(ts - offset, slide),   |offset| < slide
 
-The size need not be a multiple of the slide, so that the number of an instant's windows varies by one; with a slide
-longer than the size an instant between two windows has none. floorMod is never negative, so windows before 1970 or
+The size need not be a multiple of the slide: the number of an instant's windows then varies by one. With a slide longer
+than the size, an instant between two windows has none.
+
+floorMod is never negative, so windows before 1970 or
 before the offset are as regular as all others. Rules 3, 40-42.
 """
 

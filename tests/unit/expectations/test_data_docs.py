@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 from expectations import data_docs
-from expectations.descriptions import sentences
+from expectations.descriptions import descriptions
 from spark_jobs.pipeline.model import Expectation, Learned, Quality
 from tests.spark.drawn_run import PIPELINE
 
@@ -87,7 +87,7 @@ def test_nothing_is_asked_of_others() -> None:
 def test_each_expectation_of_a_pipeline_has_its_sentence() -> None:
     declared = Expectation("expect_column_values_to_be_between", "panes", {"column": "row_count", "min_value": 1})
     asked = replace(PIPELINE, quality=Quality(max_late_ratio=Learned.LEARNED, expectations=(declared,)))
-    found = sentences(asked)
+    found = descriptions(asked)
     assert found["pipeline", "expect_column_values_to_be_between(panes.row_count)"] == "column='row_count', min_value=1"
     assert "quality.max_late_ratio" in found["run", "not_too_many_rows_are_late"]
     assert all(sentence for sentence in found.values())

@@ -39,15 +39,15 @@ def test_source_columns_of_rows_set_aside_are_not_shown(table: str, columns: tup
     ],
 )
 def test_a_value_is_one_line(found: Any, text: str) -> None:
-    assert redaction.value(found, shown=True) == text
+    assert redaction.value(found, visible=True) == text
 
 
 @pytest.mark.parametrize(
     ("found", "kept"), [(3, True), (0.5, True), ("N14228", False), (["N14228"], False), (True, False)]
 )
 def test_a_number_about_a_hidden_column_is_kept_and_nothing_else(found: Any, kept: bool) -> None:
-    assert (redaction.value(found, shown=False) == str(found)) is kept
+    assert (redaction.value(found, visible=False) == str(found)) is kept
 
 
 def test_a_long_value_is_cut() -> None:
-    assert len(redaction.value("x" * 1000, shown=True)) == 300
+    assert len(redaction.value("x" * 1000, visible=True)) == 300

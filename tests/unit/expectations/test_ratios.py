@@ -50,13 +50,15 @@ def test_a_run_without_rows_tells_nothing() -> None:
 
 def test_a_learned_limit_warns_and_one_that_is_set_blocks() -> None:
     asked = (
-        *ratios.counted("late", "too_late", "all_rows", "belong to a window", ""),
-        ratios.invalid("bad", "rows_read"),
+        *ratios.late_ratios("late", "too_late", "all_rows", "belong to a window", ""),
+        ratios.invalid_ratio("bad", "rows_read"),
     )
-    laws = ratios.laws(Quality(max_late_ratio=Learned.LEARNED, max_too_late_ratio=0.1, max_invalid_ratio=0.0), asked)
-    assert [(law.name, law.blocks) for law in laws] == [
+    invariants = ratios.invariants(
+        Quality(max_late_ratio=Learned.LEARNED, max_too_late_ratio=0.1, max_invalid_ratio=0.0), asked
+    )
+    assert [(invariant.name, invariant.blocks) for invariant in invariants] == [
         ("not_too_many_rows_are_late", False),
         ("not_too_many_rows_are_too_late", True),
         ("not_too_many_rows_are_invalid", True),
     ]
-    assert ratios.laws(Quality(), asked) == ()
+    assert ratios.invariants(Quality(), asked) == ()

@@ -31,7 +31,7 @@ PIPELINE = Pipeline(
 )
 
 
-#: The laws of panes that wait for the end of their window.
+#: The invariants of panes that wait for the end of their window.
 WAITING = {
     "panes.no_pane_fires_before_its_watermark",
     "panes.panes_are_on_time_or_late",
@@ -40,8 +40,8 @@ WAITING = {
 }
 
 
-def laws(pipeline: Pipeline) -> set[str]:
-    return {f"{suite.name}.{law.name}" for suite in SUITES for law in suite.laws(pipeline)}
+def invariants(pipeline: Pipeline) -> set[str]:
+    return {f"{suite.name}.{invariant.name}" for suite in SUITES for invariant in suite.invariants(pipeline)}
 
 
 def test_importing_expectations_and_the_audit_does_not_import_great_expectations() -> None:
@@ -50,14 +50,16 @@ def test_importing_expectations_and_the_audit_does_not_import_great_expectations
 
 
 def test_names_tell_laws_apart() -> None:
-    named = [f"{suite.name}.{law.name}" for suite in SUITES for law in suite.laws(PIPELINE)]
+    named = [f"{suite.name}.{invariant.name}" for suite in SUITES for invariant in suite.invariants(PIPELINE)]
     assert len(named) == len(set(named))
 
 
 def test_every_law_says_in_a_sentence_what_it_expects() -> None:
     triggers = (Trigger(), Trigger(TriggerKind.CONTINUOUS, interval_ms=1), Trigger(TriggerKind.COUNT, n=3))
     pipelines = [replace(PIPELINE, windows=replace(PIPELINE.windows, trigger=trigger)) for trigger in triggers]
-    described = [law.description for pipeline in pipelines for suite in SUITES for law in suite.laws(pipeline)]
+    described = [
+        invariant.description for pipeline in pipelines for suite in SUITES for invariant in suite.invariants(pipeline)
+    ]
     assert all(text[0].isupper() and text.rstrip(")").endswith(".") for text in described)
 
 
@@ -116,5 +118,5 @@ def test_every_law_says_in_a_sentence_what_it_expects() -> None:
     ids=["ratio", "discarding", "keep_open", "event_time", "no_future_guard", "continuous", "count"],
 )
 def test_laws_follow_what_the_pipeline_declares(changed: Pipeline, more: set[str], less: set[str]) -> None:
-    assert laws(changed) - laws(PIPELINE) == more
-    assert laws(PIPELINE) - laws(changed) == less
+    assert invariants(changed) - invariants(PIPELINE) == more
+    assert invariants(PIPELINE) - invariants(changed) == less

@@ -95,8 +95,11 @@ def _real() -> pd.DataFrame:
 
 def shown(instants: pd.Series, zones: pd.Series) -> pd.Series:
     """What the clock of each row's zone shows at its instant, as the data set writes clock times."""
-    by_zone = [rows.dt.tz_convert(name).dt.strftime("%H%M").astype(int) for name, rows in instants.groupby(zones)]
-    return pd.concat(by_zone).reindex(instants.index)
+    by_zone: list[pd.Series] = [
+        rows.dt.tz_convert(name).dt.strftime("%H%M").astype(int) for name, rows in instants.groupby(zones)
+    ]
+    clock_times: pd.Series = pd.concat(by_zone).reindex(instants.index)
+    return clock_times
 
 
 def test_every_flight_of_2013_is_there_and_8255_were_cancelled(real: pd.DataFrame) -> None:
@@ -128,7 +131,8 @@ def test_the_clocks_of_departure_and_arrival_show_what_the_data_set_says(real: p
 def test_the_time_between_departure_and_landing_holds_the_flight_and_a_taxi_of_5_minutes_to_4_hours(
     real: pd.DataFrame,
 ) -> None:
-    on_the_ground = (real["landed_at"] - real["departed_at"]) / pd.Timedelta(minutes=1) - real["air_time"]
+    flight_and_taxi: pd.Series[pd.Timedelta] = real["landed_at"] - real["departed_at"]
+    on_the_ground = flight_and_taxi / pd.Timedelta(minutes=1) - real["air_time"]
     arrived = on_the_ground[real["air_time"].notna()]
     assert arrived.between(5, 240).all()
     # A destination in the wrong zone would be off by an hour at every flight, if only in winter.

@@ -1,4 +1,4 @@
-"""What a step says while it works."""
+"""The progress of a step while it works."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from spark_jobs.jobs.progress import staged
 
 
 @pytest.mark.parametrize(
-    ("done", "of", "seconds", "told"),
+    ("count", "of", "seconds", "text"),
     [
         (1, 1, 30.0, "slice 1 of 1 staged"),
         (1, 4, 30.2, "slice 1 of 4 staged, about 1 minute 31 seconds left"),
@@ -17,5 +17,5 @@ from spark_jobs.jobs.progress import staged
         (3, 4, 0.3, "slice 3 of 4 staged"),
     ],
 )
-def test_slices_are_counted_with_the_time_that_is_left(done: int, of: int, seconds: float, told: str) -> None:
-    assert staged(done, of, seconds) == told
+def test_slices_are_counted_with_the_time_that_is_left(count: int, of: int, seconds: float, text: str) -> None:
+    assert staged(count, of, seconds) == text

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from spark_jobs.jobs.stage.slices import Slice, slices_of
+from spark_jobs.jobs.stage.slices import slices_of
+from spark_jobs.replay.windows.slice import Slice
 
 NO_CENSUS: Any = None
 

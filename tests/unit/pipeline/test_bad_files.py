@@ -144,7 +144,7 @@ def test_a_mapping_of_python_is_checked_in_the_same_way() -> None:
         (
             "<mapping>: watermark.emit.every: found the number 60, expected a duration longer than 0, "
             "such as '1 minute'; "
-            "say the unit of 60: '60 hours', '60 minutes', '60 s'"
+            "write the unit of 60: '60 hours', '60 minutes', '60 s'"
         ),
         (
             "<mapping>: windows.key: found 'k', expected a list of columns such as [carrier], or [] "

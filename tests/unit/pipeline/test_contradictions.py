@@ -13,10 +13,7 @@ CONTRADICTIONS = [
     (
         "quality:\n",
         "repair: {ask: true}\nquality:\n",
-        (
-            "29:1: repair: says nothing of how many rows a window may miss; set max_too_late_rows, "
-            "max_too_late_ratio or both"
-        ),
+        ("29:1: repair: has no limit of missed rows; set max_too_late_rows, max_too_late_ratio or both"),
     ),
     (
         "  kind: tumbling\n  size: 1 hour\n  offset: -15 min\n",
@@ -170,7 +167,7 @@ CONTRADICTIONS = [
         "  out_of_orderness: 6 hours\n",
         "  out_of_orderness: 6 hours\n  alignment: {max_drift: 1 hour}\n",
         (
-            "17:3: watermark.alignment: changes only when rows are read, and replay.order arrival says when they were; "
+            "17:3: watermark.alignment: changes only when rows are read, which replay.order arrival fixes; "
             "take it away, or set the order to offset"
         ),
     ),
@@ -283,7 +280,7 @@ CONTRADICTIONS = [
         '"@daily"',
         '{cron: "@daily", start: 2026-01-01, catchup: true}',
         (
-            "37:47: schedule.catchup: each of these runs would tell all that has arrived, and the first is enough; "
+            "37:47: schedule.catchup: each of these runs would read all that has arrived, and the first is enough; "
             "replay.end_of_input keep_open and replay.order arrival or commit have one go on from another, or take "
             "catchup away"
         ),

@@ -54,7 +54,7 @@ def test_a_negative_duration_is_read_only_where_it_is_allowed(text: str, ms: int
 @pytest.mark.parametrize("text", ["6", "0", "1.5", "1 day 6"])
 def test_a_bare_number_is_refused_with_its_units(text: str) -> None:
     number = text.rsplit(maxsplit=1)[-1]
-    with pytest.raises(DurationError, match=f"say the unit of {number}: '{number} hours'"):
+    with pytest.raises(DurationError, match=f"write the unit of {number}: '{number} hours'"):
         parse_duration(text)
 
 
@@ -79,12 +79,12 @@ def test_a_span_without_fixed_length_is_refused(text: str) -> None:
         ("1e3 s", "unknown unit 'e'"),
         ("6 houres", r"unknown unit 'houres'; did you mean 'hours'\? units: ms, s, min, h, days, weeks"),
         ("6 H", "unknown unit 'H'"),
-        ("1,5 hours", "say the unit of 1"),
-        ("1.5.5 h", "say the unit of 1.5"),
+        ("1,5 hours", "write the unit of 1"),
+        ("1.5.5 h", "write the unit of 1.5"),
         ("30m 1h", "from large to small"),
         ("1h 1h", "from large to small, each once"),
         ("6 hours ago", "no duration"),
-        ("1 -2 h", "say the unit of 1"),
+        ("1 -2 h", "write the unit of 1"),
         ("P", "no ISO 8601 duration"),
         ("PT", "no ISO 8601 duration"),
         ("P1DT", "no ISO 8601 duration"),

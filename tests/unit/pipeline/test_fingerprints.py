@@ -1,6 +1,6 @@
 """A fingerprint names the results of published runs, so every pipeline keeps the one that it has had.
 
-`fingerprints.json` holds pipeline files with their recorded fingerprints. A new kind of pipeline is added there; a
+`fingerprints.json` contains pipeline files with their recorded fingerprints. A new kind of pipeline is added to it. A
 recorded fingerprint never changes.
 """
 

@@ -80,7 +80,7 @@ def test_two_sources_join_by_window() -> None:
     assert pipeline.join is not None
     assert not pipeline.join.by_interval
     assert pipeline.windows.size_ms == 3_600_000
-    with pytest.raises(ValueError, match="it joins by window"):
+    with pytest.raises(ValueError, match="found a join by window"):
         bounds(pipeline)
 
 
@@ -97,7 +97,7 @@ def test_one_source_is_split() -> None:
 
 
 def test_a_pipeline_without_a_join_has_none_to_give(flights: str, environ: dict[str, str]) -> None:
-    with pytest.raises(ValueError, match="found a pipeline without one"):
+    with pytest.raises(ValueError, match="found a pipeline without a join"):
         joining(parse(flights, environ=environ))
 
 
@@ -198,7 +198,7 @@ CONTRADICTIONS = [
     ),
     (
         SOURCES + INTERVAL.replace("key:", "names: [a, b], key:"),
-        "15:8: join.names: belongs to one source that second_when splits; two sources have names of their own",
+        "15:8: join.names: belongs to one source that second_when splits; two sources have names already",
     ),
     (
         SPLIT + BY_CONDITION.replace("key:", "names: [a], key:"),
@@ -228,11 +228,11 @@ CONTRADICTIONS = [
     ),
     (
         SOURCES + INTERVAL + "windows: {kind: none, key: [a]}",
-        "16:23: windows.key: a join has a key of its own; write it as join.key",
+        "16:23: windows.key: a join declares its key itself; write it as join.key",
     ),
     (
         SOURCES + BY_WINDOW.replace("size:", "key: [a], size:"),
-        "16:11: windows.key: a join has a key of its own; write it as join.key",
+        "16:11: windows.key: a join declares its key itself; write it as join.key",
     ),
     (
         SOURCES + BY_WINDOW.replace("size:", "aggregates: {n: count(*)}, size:"),
@@ -272,7 +272,7 @@ CONTRADICTIONS = [
     ),
     (
         SOURCES + INTERVAL + "replay: {mode: complete}",
-        ("16:10: replay.mode: found complete with a join, whose pairs are told as the job told them; take it away"),
+        ("16:10: replay.mode: found complete with a join, which has faithful pairs only; take it away"),
     ),
     (
         SOURCES + "windows: {kind: none}",

@@ -63,7 +63,7 @@ def test_an_override_may_use_variables_and_plain_values(flights: str, environ: d
             "windows.allowed_lateness",
             "3",
             (
-                "found the number 3, expected a duration such as '6 hours' or '0s'; say the unit of 3: "
+                "found the number 3, expected a duration such as '6 hours' or '0s'; write the unit of 3: "
                 "'3 hours', '3 minutes', '3 s'"
             ),
         ),

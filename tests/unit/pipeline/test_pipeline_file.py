@@ -137,11 +137,11 @@ SIX = datetime(2026, 1, 1, 4, tzinfo=UTC)
         ("strategy: time_lag\n  lag: 1 h\n", "watermark.strategy: time_lag lags behind the clock of arrival"),
         (
             "strategy: custom\n  class: a:B\n  alignment: {max_drift: 1 h}\n",
-            "watermark.alignment: aligns partitions by what their rows tell, and watermark.strategy custom does",
+            "watermark.alignment: aligns partitions by their rows, and watermark.strategy custom ignores them",
         ),
         (
             "strategy: monotonous\n  idle_timeout: 1 h\n  alignment: {max_drift: 1 h}\n",
-            "watermark.alignment: contradicts idle_timeout: a partition that waits for the others is not idle",
+            "watermark.alignment: contradicts idle_timeout: a partition that waits for others is not idle",
         ),
         ("strategy: monotonous\n  alignment: {update_interval: 1 h}\n", "watermark.alignment.max_drift: missing"),
     ],

@@ -20,7 +20,7 @@ NAMES = [
         "key: [Window_Start]",
         (
             "22:9: windows.key[0]: found 'Window_Start', expected a column; the result tables have a column "
-            "window_start of their own; use another name"
+            "window_start already; use another name"
         ),
     ),
     (
@@ -99,7 +99,7 @@ def test_every_column_that_the_tables_have_anyway_is_taken(
     edit: Callable[..., str], problems_of: Callable[..., list[Problem]], name: str
 ) -> None:
     text = edit(("[carrier]", f"[{name}]"), ("    flights:", f"    {name.upper()}:"))
-    taken = f"the result tables have a column {name} of their own; use another name"
+    taken = f"the result tables have a column {name} already; use another name"
     assert [str(problem) for problem in problems_of(text)] == [
         f"flights.yaml:22:9: windows.key[0]: found '{name}', expected a column; {taken}",
         f"flights.yaml:27:5: windows.aggregates.{name.upper()}: found the name '{name.upper()}'; {taken}",

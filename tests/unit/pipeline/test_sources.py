@@ -49,7 +49,7 @@ def test_the_fingerprint_tells_a_sources_watermark() -> None:
         (
             "watermark: {emit: {every: 1 minute}, placement: after_where}",
             "watermark: {strategy: monotonous}",
-            "watermark.strategy: belongs to each of sources",
+            "watermark.strategy: belongs to the watermark of each source",
         ),
         (
             "    arrival_time: stored_at\n    where",

@@ -47,8 +47,8 @@ def test_a_trigger_changes_the_fingerprint(flights: str, edit: Callable[..., str
         ("{}", "", f"found neither continuous nor count; write {ASKED}"),
         ("purging", "", f"found 'purging', expected {ASKED}; write windows.accumulation discarding, with any trigger"),
         ("end_of_stream", "", f"found 'end_of_stream', expected {ASKED}; it is not supported by this version"),
-        ("count", "", f"found 'count', expected {ASKED}; say how many rows, as in {{count: 1000}}"),
-        ("continuous", "", f"found 'continuous', expected {ASKED}; say how often, as in {{continuous: 5 minutes}}"),
+        ("count", "", f"found 'count', expected {ASKED}; write how many rows, as in {{count: 1000}}"),
+        ("continuous", "", f"found 'continuous', expected {ASKED}; write how often, as in {{continuous: 5 minutes}}"),
         ("[count]", "", f"found a list, expected {ASKED}"),
         ("{count: 0}", ".count", "found the number 0, expected a number of rows, at least 1"),
         (

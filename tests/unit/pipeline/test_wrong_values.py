@@ -28,7 +28,7 @@ WRONG = [
         "out_of_orderness: 6",
         (
             "16:21: watermark.out_of_orderness: found the number 6, expected a duration such as '6 hours' or "
-            "'0s'; say the unit of 6: '6 hours', '6 minutes', '6 s'"
+            "'0s'; write the unit of 6: '6 hours', '6 minutes', '6 s'"
         ),
     ),
     (

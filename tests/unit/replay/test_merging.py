@@ -14,6 +14,7 @@ from spark_jobs.replay.sessions.session_scan import TIMINGS, ScannedRow, scan
 from spark_jobs.semantics.panes import triggers
 from spark_jobs.semantics.rows.instants import MAX, MIN
 from spark_jobs.semantics.sessions.session_operator import SessionOperator
+from spark_jobs.semantics.spec import WindowKind
 from spark_jobs.semantics.windows.lateness import Lateness
 
 TRIGGERS = [Trigger(), Trigger(TriggerKind.CONTINUOUS, interval_ms=4), Trigger(TriggerKind.COUNT, n=3)]
@@ -32,7 +33,7 @@ def scanned_rows(drawn: list[tuple[int, int]]) -> list[ScannedRow]:
 
 def declared(lateness: int, *, discarding: bool, trigger: Trigger) -> Windows:
     return Windows(
-        kind="session",
+        kind=WindowKind.SESSION,
         gap_ms=10,
         allowed_lateness_ms=lateness,
         accumulation=Accumulation.DISCARDING if discarding else Accumulation.ACCUMULATING,
@@ -44,7 +45,7 @@ def by_slots(
     rows: list[ScannedRow], lateness: int, *, discarding: bool, trigger: Trigger
 ) -> tuple[list[Any], dict[int, Any], list[Any]]:
     """Panes with their rows' ranks, whether a pane shows a row and it is late, the panes that no other goes on from."""
-    said = list(scan(rows, declared(lateness, discarding=discarding, trigger=trigger)))
+    said: list[tuple[Any, ...]] = list(scan(rows, declared(lateness, discarding=discarding, trigger=trigger)))
     shown = {rank: slot for _, rank, slot, *_ in said if rank is not None and slot is not None}
     panes, latest = [], []
     for _, rank, slot, first, following, start, end, index, row_us, row_watermark, timing, _, _ in said:
@@ -96,7 +97,8 @@ def by_operator(
 def test_slots_hold_the_rows_of_every_pane(
     *, discarding: bool, trigger: Trigger, drawn: list[tuple[int, int]], lateness: int
 ) -> None:
-    rows, how = scanned_rows(drawn), {"discarding": discarding, "trigger": trigger}
+    rows = scanned_rows(drawn)
+    how: dict[str, Any] = {"discarding": discarding, "trigger": trigger}
     assert by_slots(rows, lateness, **how) == by_operator(rows, lateness, **how)
 
 

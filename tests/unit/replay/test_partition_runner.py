@@ -1,4 +1,4 @@
-"""Partitions run alone, of which only the changes are kept, give the watermarks of partitions run side by side."""
+"""Changes of partitions that run apart, merged afterwards, give the watermarks of partitions that run side by side."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ NAMES, DECLARED = "abc", "ab"
 
 
 class Erratic:
-    """Says anything at rows and at ticks, drawn from a seed of its partition's."""
+    """Emits and marks at random, at rows and at ticks, by the seed of its partition."""
 
     def __init__(self, seed: str) -> None:
         self._draw = random.Random(seed)
 
     def on_event(self, row: Mapping[str, Any], ts: int, output: WatermarkOutput) -> None:
         for _ in range(self._draw.choice([0, 0, 1, 2])):
-            self._say(output)
+            self._emit(output)
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
         for _ in range(self._draw.choice([0, 1, 2])):
-            self._say(output)
+            self._emit(output)
 
-    def _say(self, output: WatermarkOutput) -> None:
-        what = self._draw.random()
-        if what < 0.6:
+    def _emit(self, output: WatermarkOutput) -> None:
+        draw = self._draw.random()
+        if draw < 0.6:
             watermark = self._draw.randrange(-15, 60)
             output.emit_watermark(MIN if watermark < 0 else watermark)
-        elif what < 0.85:
+        elif draw < 0.85:
             output.mark_idle()
         else:
             output.mark_active()
@@ -63,10 +63,10 @@ class Sent:
         self.risen.append(CombinedAdvance(watermark, dict(self.partitions.watermarks)))
 
     def mark_idle(self) -> None:
-        """Go on."""
+        """Do nothing."""
 
     def mark_active(self) -> None:
-        """Go on."""
+        """Do nothing."""
 
 
 @pytest.mark.parametrize("seed", range(200))
@@ -79,9 +79,9 @@ def test_changes_give_the_watermarks_of_partitions_side_by_side(seed: int) -> No
     for _ in range(60):
         if draw.random() < 0.4:
             sent.partitions.on_periodic_emit()
-            said = [(name, change) for name in NAMES for change in alone[name].on_periodic_emit(0)]
+            changes = [(name, change) for name in NAMES for change in alone[name].on_periodic_emit(0)]
             # An emission without changes is left out.
-            recombined += merge.at_emission(said) if said else []
+            recombined += merge.at_emission(changes) if changes else []
         else:
             sent.joining = draw.choice(NAMES)
             sent.partitions.on_event(sent.joining, {}, 0)
@@ -95,7 +95,7 @@ def alone_of(name: str, seed: int | str) -> PartitionRunner:
 
 
 class Sources:
-    """Sources side by side, and the united watermarks, each with what is reached when all have spoken."""
+    """Sources side by side, and the united watermarks, each with the partitions after the last one has emitted."""
 
     def __init__(self, seed: int, count: int, reader: Reader) -> None:
         self.risen: list[tuple[int, dict[tuple[int, str], int]]] = []
@@ -116,16 +116,16 @@ class Sources:
     def on_event(self, source: int, partition: str) -> None:
         self.joining = partition
         self.sources[source].on_event(partition, {}, 0)
-        self._tell()
+        self._finish()
 
     def on_periodic_emit(self) -> None:
         for source, (main, n) in zip(self.sources, self.mains, strict=True):
             source.on_periodic_emit()
             main.on_periodic_emit(self.outputs[n].main)
-        self._tell()
+        self._finish()
 
-    def _tell(self) -> None:
-        reached = {(n, label): w for n, one in enumerate(self.sources) for label, w in one.watermarks.items()}
+    def _finish(self) -> None:
+        reached = {(n, label): w for n, source in enumerate(self.sources) for label, w in source.watermarks.items()}
         self.risen += [(watermark, reached) for watermark in self.fresh]
         self.fresh = []
 
@@ -133,10 +133,10 @@ class Sources:
         self.fresh.append(watermark)
 
     def mark_idle(self) -> None:
-        """Go on."""
+        """Do nothing."""
 
     def mark_active(self) -> None:
-        """Go on."""
+        """Do nothing."""
 
 
 @pytest.mark.parametrize("reader", [union, inputs])
@@ -150,9 +150,11 @@ def test_changes_of_several_sources_give_the_united_watermarks(seed: int, count:
     for _ in range(80):
         if draw.random() < 0.4:
             side_by_side.on_periodic_emit()
-            said = [(n, name, change) for (n, name), one in alone.items() for change in one.on_periodic_emit(0)]
-            said += [(n, None, change) for n, main in enumerate(mains) for change in main.on_periodic_emit(0)]
-            risen += merge.at_emission(said) if said else []
+            changed: list[tuple[int, str | None, Change]] = [
+                (n, name, change) for (n, name), runner in alone.items() for change in runner.on_periodic_emit(0)
+            ]
+            changed += [(n, None, change) for n, main in enumerate(mains) for change in main.on_periodic_emit(0)]
+            risen += merge.at_emission(changed) if changed else []
         else:
             source, partition = draw.randrange(count), draw.choice(NAMES)
             side_by_side.on_event(source, partition)
@@ -161,17 +163,17 @@ def test_changes_of_several_sources_give_the_united_watermarks(seed: int, count:
     assert risen == side_by_side.risen
 
 
-class Saying:
+class EmitsEventTime:
     """Emits the row's event time as watermark."""
 
     def on_event(self, row: Mapping[str, Any], ts: int, output: WatermarkOutput) -> None:
         output.emit_watermark(ts)
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Say nothing."""
+        """Emit nothing."""
 
 
 def test_only_what_is_higher_than_all_before_is_a_change() -> None:
-    alone = PartitionRunner(lambda clock: Saying(), declared=True)
-    found = [alone.on_event({}, ts, 0) for ts in (10, 5, 7, 10, 11)]
-    assert found == [[Change(ChangeKind.WATERMARK, 10)], [], [], [], [Change(ChangeKind.WATERMARK, 11)]]
+    alone = PartitionRunner(lambda clock: EmitsEventTime(), declared=True)
+    changes = [alone.on_event({}, ts, 0) for ts in (10, 5, 7, 10, 11)]
+    assert changes == [[Change(ChangeKind.WATERMARK, 10)], [], [], [], [Change(ChangeKind.WATERMARK, 11)]]

@@ -6,8 +6,9 @@ import pytest
 
 from spark_jobs.pipeline.model import Pipeline, Source, Strategy, TimeField, Watermark, Windows
 from spark_jobs.replay.continuation.handover import state_from_ms
+from spark_jobs.semantics.spec import WindowKind
 
-APART = Windows(kind="sliding", size_ms=10, slide_ms=100)
+APART = Windows(kind=WindowKind.SLIDING, size_ms=10, slide_ms=100)
 
 
 @pytest.mark.parametrize(
@@ -16,12 +17,12 @@ APART = Windows(kind="sliding", size_ms=10, slide_ms=100)
         # The window before ends where this one begins, and closes by rows of it or later ones.
         (Windows(size_ms=10), 0, 1000),
         (Windows(size_ms=10, allowed_lateness_ms=50), 7, 1000),
-        (Windows(kind="sliding", size_ms=10, slide_ms=4), 0, 1000),
+        (Windows(kind=WindowKind.SLIDING, size_ms=10, slide_ms=4), 0, 1000),
         # The window [900, 910) is closed by a watermark of 909 and the lateness, that of a row its bound + 1 later.
         (APART, 0, 910),
         (APART, 7, 917),
-        (Windows(kind="sliding", size_ms=10, slide_ms=100, allowed_lateness_ms=50), 7, 967),
-        (Windows(kind="sliding", size_ms=10, slide_ms=100, allowed_lateness_ms=500), 7, 1000),
+        (Windows(kind=WindowKind.SLIDING, size_ms=10, slide_ms=100, allowed_lateness_ms=50), 7, 967),
+        (Windows(kind=WindowKind.SLIDING, size_ms=10, slide_ms=100, allowed_lateness_ms=500), 7, 1000),
     ],
 )
 def test_no_later_than_the_window_itself_nor_than_what_closes_the_one_before(

@@ -29,6 +29,7 @@ from spark_jobs.replay.supported import (
     require_support,
     require_window_join,
 )
+from spark_jobs.semantics.spec import WindowKind
 from spark_jobs.semantics.watermark.custom import GeneratorError
 
 DETECTED = "spark_jobs.semantics.detected_bound:DetectedBound"
@@ -109,11 +110,13 @@ def test_joins_refuse_commit_order() -> None:
 
 def test_window_joins_have_the_windows_of_a_pipeline() -> None:
     for kind in ("tumbling", "sliding", "session"):
-        require_window_join(joining(Watermark(), Watermark(Strategy.TIME_LAG)), Windows(size_ms=10, kind=kind))
+        require_window_join(
+            joining(Watermark(), Watermark(Strategy.TIME_LAG)), Windows(size_ms=10, kind=WindowKind(kind))
+        )
     with pytest.raises(
         UnsupportedPipelineError, match=r"windows\.kind 'none': not supported\. Use tumbling or sliding or session"
     ):
-        require_window_join(joining(Watermark(), Watermark()), Windows(size_ms=10, kind="none"))
+        require_window_join(joining(Watermark(), Watermark()), Windows(size_ms=10, kind=WindowKind.NONE))
 
 
 def test_window_joins_look_at_the_inputs_as_interval_joins_do() -> None:

@@ -29,6 +29,7 @@ from spark_jobs.pipeline.model import (
 from spark_jobs.semantics.panes.complete_results import complete_windows
 from spark_jobs.semantics.reference import Replay, TableRow, replay
 from spark_jobs.semantics.rows.instants import END_OF_INPUT, MAX, micros
+from spark_jobs.semantics.spec import WindowKind
 from spark_jobs.semantics.windows.window_assigners import TimeWindow
 from tests.unit.semantics.test_properties import Rows, pipelines, streams
 
@@ -43,22 +44,23 @@ def test_a_row_is_in_each_of_its_windows() -> None:
     rows = [("k", 3, "b"), ("k", 1, "a"), ("k", 11, "c")]
     tumbling = Windows(size_ms=4)
     assert held(rows, tumbling) == {TimeWindow(0, 4): "ba", TimeWindow(8, 12): "c"}
-    overlapping = Windows(kind="sliding", size_ms=4, slide_ms=2)
+    overlapping = Windows(kind=WindowKind.SLIDING, size_ms=4, slide_ms=2)
     told = {(-2, 2): "a", (0, 4): "ba", (2, 6): "b", (8, 12): "c", (10, 14): "c"}
     assert held(rows, overlapping) == {TimeWindow(*window): names for window, names in told.items()}
-    assert held(rows, Windows(kind="sliding", size_ms=2, slide_ms=4)) == {TimeWindow(0, 2): "a"}
+    assert held(rows, Windows(kind=WindowKind.SLIDING, size_ms=2, slide_ms=4)) == {TimeWindow(0, 2): "a"}
 
 
 def test_sessions_end_where_the_gap_is_exceeded() -> None:
     rows = [("k", 20, "d"), ("k", 5, "b"), ("k", 0, "a"), ("k", 11, "c")]
-    assert held(rows, Windows(kind="session", gap_ms=5)) == {
+    assert held(rows, Windows(kind=WindowKind.SESSION, gap_ms=5)) == {
         TimeWindow(0, 10): "ba",
         TimeWindow(11, 16): "c",
         TimeWindow(20, 25): "d",
     }
-    assert held(rows, Windows(kind="session", gap_ms=6)) == {TimeWindow(0, 17): "bac", TimeWindow(20, 26): "d"}
+    assert held(rows, Windows(kind=WindowKind.SESSION, gap_ms=6)) == {TimeWindow(0, 17): "bac", TimeWindow(20, 26): "d"}
     assert [
-        w.window for w in complete_windows([("x", 0, ""), ("y", 1, "")], Windows(kind="session", gap_ms=5), MAX)
+        w.window
+        for w in complete_windows([("x", 0, ""), ("y", 1, "")], Windows(kind=WindowKind.SESSION, gap_ms=5), MAX)
     ] == [
         TimeWindow(0, 5),
         TimeWindow(1, 6),
@@ -120,12 +122,12 @@ def test_rows_that_no_count_has_fired_are_missed() -> None:
 
 def test_a_complete_session_holds_the_faithful_ones_that_lie_in_it() -> None:
     # 4 comes when [0, 4) has fired and gone, and would have joined it with [7, 11).
-    [first, _] = told(arrived(0, 7, 4, 50), Windows(kind="session", gap_ms=4))
+    [first, _] = told(arrived(0, 7, 4, 50), Windows(kind=WindowKind.SESSION, gap_ms=4))
     bounds = [(micros(part["window_start"]) // 1000, micros(part["window_end"]) // 1000) for part in first["faithful"]]
     assert bounds == [(0, 4), (4, 11)]
     assert [part["ids"] for part in first["faithful"]] == [[0], [1, 2]]
     assert (first["ids"], first["missed_rows"], first["is_shown"]) == ([0, 1, 2], 0, True)
-    [alone, _] = told(arrived(50, 0), Windows(kind="session", gap_ms=4))
+    [alone, _] = told(arrived(50, 0), Windows(kind=WindowKind.SESSION, gap_ms=4))
     assert (alone["ids"], alone["missed_rows"], alone["is_shown"], alone["faithful"]) == ([1], 1, False, None)
 
 
@@ -149,7 +151,7 @@ def test_only_the_mode_complete_has_complete_results() -> None:
     assert len(plain.same_results) == 2
 
 
-kinds = st.sampled_from(
+kinds: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
     [
         {},
         {"kind": "sliding", "size_ms": 9, "slide_ms": 4, "offset_ms": 1},
@@ -218,4 +220,4 @@ def test_without_a_bound_to_exceed_nothing_is_missed(case: tuple[Rows, Pipeline]
 
 def test_a_complete_window_without_known_kind_is_refused() -> None:
     with pytest.raises(ValueError, match="found window kind 'global'"):
-        complete_windows([("k", 1, "a")], Windows(kind="global"), MAX)
+        complete_windows([("k", 1, "a")], Windows(kind="global"), MAX)  # type: ignore[arg-type]  # a kind that does not exist

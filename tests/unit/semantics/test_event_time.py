@@ -186,7 +186,7 @@ def test_an_arrival_that_is_a_counter_guards_nothing() -> None:
 
 
 def test_a_number_beyond_64_bits_of_microseconds_is_no_time() -> None:
-    assert event_time.number_micros(2**63 - 1, "us") == 2**63 - 1
-    assert event_time.number_micros(2**63, "us") is None
-    assert event_time.number_micros(-(2**63), "us") == -(2**63)
-    assert event_time.number_micros(-(2**63) - 1, "us") is None
+    assert event_time.number_micros(2**63 - 1, TimeUnit.MICROSECONDS) == 2**63 - 1
+    assert event_time.number_micros(2**63, TimeUnit.MICROSECONDS) is None
+    assert event_time.number_micros(-(2**63), TimeUnit.MICROSECONDS) == -(2**63)
+    assert event_time.number_micros(-(2**63) - 1, TimeUnit.MICROSECONDS) is None

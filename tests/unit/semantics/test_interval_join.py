@@ -37,7 +37,7 @@ def test_a_row_at_the_watermark_is_not_late() -> None:
     assert pairs(made, LEFT, 9, "late") is None
     assert pairs(made, LEFT, 10, "a") == []
     assert pairs(made, RIGHT, 10, "b") == ["ab@10"]
-    assert made.kept(LEFT) == [10]
+    assert made.open_rows(LEFT) == [10]
 
 
 @pytest.mark.parametrize(
@@ -49,9 +49,9 @@ def test_rows_are_given_up_at_their_last_instant(lower: int, upper: int, left_un
         made: IntervalJoin[str, str] = IntervalJoin(bounds)
         pairs(made, side, 10, "row")
         made.on_watermark(until - 1)
-        assert made.kept(side) == [10]
+        assert made.open_rows(side) == [10]
         made.on_watermark(until)
-        assert made.kept(side) == []
+        assert made.open_rows(side) == []
 
 
 def test_an_exclusive_bound_gives_rows_up_a_millisecond_earlier() -> None:
@@ -59,9 +59,9 @@ def test_an_exclusive_bound_gives_rows_up_a_millisecond_earlier() -> None:
     pairs(made, LEFT, 10, "left")
     pairs(made, RIGHT, 10, "right")
     made.on_watermark(12)
-    assert (made.kept(LEFT), made.kept(RIGHT)) == ([10], [])
+    assert (made.open_rows(LEFT), made.open_rows(RIGHT)) == ([10], [])
     made.on_watermark(14)
-    assert made.kept(LEFT) == []
+    assert made.open_rows(LEFT) == []
 
 
 def test_a_row_at_the_watermark_misses_a_partner_that_has_just_gone() -> None:

@@ -22,6 +22,7 @@ from spark_jobs.pipeline.model import (
     Windows,
 )
 from spark_jobs.semantics.reference import replay
+from spark_jobs.semantics.spec import WindowKind
 from tests.unit.semantics.streams import at, row
 
 # Window [0, 10) fires at row 3 (watermark 9.999), is late with 4 and 5, closes at 6 (watermark 14.999).
@@ -56,7 +57,7 @@ def test_a_pane_is_withdrawn_before_another_takes_its_place(pipeline: Pipeline) 
 
 def test_a_merged_session_withdraws_the_sessions_that_it_absorbs(pipeline: Pipeline) -> None:
     sessions = Windows(
-        kind="session",
+        kind=WindowKind.SESSION,
         gap_ms=2_000,
         allowed_lateness_ms=60_000,
         accumulation=Accumulation.RETRACTING,

@@ -7,6 +7,7 @@ from spark_jobs.semantics.joins.interval_join import Side
 from spark_jobs.semantics.joins.joining_job import Arrival, JoinSource, gather
 from spark_jobs.semantics.joins.window_join import CoGroup, Group
 from spark_jobs.semantics.panes.window_operator import WindowOperator
+from spark_jobs.semantics.rows.events import Row
 from spark_jobs.semantics.sessions.session_operator import SessionOperator
 from spark_jobs.semantics.windows.lateness import Lateness
 from spark_jobs.semantics.windows.window_assigners import SlidingWindows, TimeWindow, TumblingWindows
@@ -97,8 +98,8 @@ def test_a_source_that_falls_idle_holds_nothing_back() -> None:
     assert told == [(4, 3000, 1, 1), (4, 3000, 1, 0), (4, 3000, 1, 0)]
 
 
-def _operator() -> CoGroup[str, object]:
-    operator: WindowOperator[str, tuple[Side, object]] = WindowOperator(
+def _operator() -> CoGroup[str, Row]:
+    operator: WindowOperator[str, tuple[Side, Row]] = WindowOperator(
         TumblingWindows(10), allowed_lateness_ms=0, discarding=False
     )
     return CoGroup(operator, allowed_lateness_ms=0)

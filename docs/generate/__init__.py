@@ -1,0 +1,4 @@
+"""Generated pages: the reference part of the documentation, made from the code.
+
+A page that differs from the code fails `tests/docs/test_reference_pages.py`.
+"""

@@ -1,0 +1,148 @@
+"""The page of the settings: every environment variable that the product reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from docs.generate.environment import readers
+from docs.generate.markdown import anchor, code, table
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A variable; `readers` is for one that no module of the product reads by itself."""
+
+    meaning: str
+    default: str
+    readers: str = ""
+
+
+#: Tidemark's variables.
+TIDEMARK: Mapping[str, Setting] = {
+    "TIDEMARK_LAKE": Setting(
+        "Folder or URI of the lake. Each pipeline has its folder in it. `${TIDEMARK_LAKE}` in a pipeline file has the "
+        "same default.",
+        "`lake` in the working directory; for `make demo` and `make up`, `lake` in the checkout",
+    ),
+    "TIDEMARK_SPARK_MASTER": Setting(
+        "Spark master of `tidemark` and of Python programs. Under `spark-submit`, the submission decides.",
+        "`local[*]`",
+    ),
+    "TIDEMARK_DRIVER_MEMORY": Setting("Memory of each Spark driver, as Spark writes it.", "`4g`"),
+    "TIDEMARK_POOL": Setting(
+        "Airflow pool of the tasks that start Spark. As many of them run at once as the pool has slots.",
+        "`default_pool`; for `make demo` and `make up`, `tidemark`",
+    ),
+    "TIDEMARK_POOL_SLOTS": Setting(
+        "Slots of the pool when it is created. An existing pool keeps its slots.",
+        "half of the cores, at least 2",
+    ),
+    "TIDEMARK_AIRFLOW_PORT": Setting("Port of Airflow's pages, from 1 to 65535.", "`8080`"),
+    "TIDEMARK_AIRFLOW_DATABASE": Setting(
+        "URL of a PostgreSQL database for the metadata of `make demo` and `make up`: "
+        "`postgresql://user:password@host:5432/airflow`.",
+        "SQLite in the checkout",
+    ),
+}
+#: Variables that Tidemark sets for its processes, and reads again.
+INTERNAL: Mapping[str, Setting] = {
+    "TIDEMARK_AIRFLOW_HOME": Setting(
+        "Marks the processes of a local Airflow with its folder. Do not set it.", "set by `make up`"
+    ),
+    "TIDEMARK_AIRFLOW_PART": Setting("Names the part of Airflow that a process is. Do not set it.", "set by `make up`"),
+    "SPARK_ENV_LOADED": Setting(
+        "Spark sets it under `spark-submit`. The job then keeps the master and memory of its submission.",
+        "set by Spark",
+    ),
+}
+#: Variables of other programs that Tidemark honours.
+HONOURED: Mapping[str, Setting] = {
+    "JAVA_HOME": Setting(
+        "The first Java to try. Spark needs Java 17 or 21.", "`java` on `PATH`, then the Java of set-up"
+    ),
+    "PATH": Setting(
+        "Folders of `java`. The Python and Java of Tidemark come first for its processes.", "the default of Python"
+    ),
+    "PYTHONPATH": Setting(
+        "Folders of Python packages, such as the class of a custom watermark. The checkout comes first.", "none"
+    ),
+    "SPARK_CONF_DIR": Setting("Folder of Spark's configuration.", "Tidemark's, which limits the log of Spark"),
+    "JAVA_TOOL_OPTIONS": Setting(
+        "Options of each Java. A garbage collector in them replaces Tidemark's choice.", "none"
+    ),
+    "JDK_JAVA_OPTIONS": Setting("As `JAVA_TOOL_OPTIONS`.", "none"),
+    "_JAVA_OPTIONS": Setting("As `JAVA_TOOL_OPTIONS`.", "none"),
+    "PYSPARK_DRIVER_PYTHON": Setting(
+        "Removed for the processes of Tidemark: it would start another Python.", "ignored"
+    ),
+    "SSL_CERT_FILE": Setting("File of trusted certificates, for the downloads of set-up.", "OpenSSL's", "OpenSSL"),
+    "SSL_CERT_DIR": Setting("Folder of trusted certificates, for the downloads of set-up.", "OpenSSL's", "OpenSSL"),
+    "DEFAULT_ARTIFACT_REPOSITORY": Setting(
+        "Maven repository, or a mirror, from which set-up fetches the jars of Delta.",
+        "Maven Central",
+        "Spark's resolver",
+    ),
+    "AIRFLOW_CONN_SPARK_DEFAULT": Setting(
+        "Airflow's connection `spark_default`: the Spark of each task. For `make demo` and `make up`.",
+        "a local Spark with 2 cores",
+    ),
+    "AWS_ENDPOINT_URL": Setting(
+        "Object store of a lake that the page *Data quality* reads. The store's other variables apply too.",
+        "AWS",
+        "the library `deltalake`",
+    ),
+    "OPENLINEAGE_URL": Setting("Endpoint for the results of checks, as OpenLineage events.", "none: no events"),
+    "OPENLINEAGE_CONFIG": Setting("File with the OpenLineage configuration.", "none"),
+    "OPENLINEAGE__TRANSPORT": Setting(
+        "OpenLineage transport. Variables that begin with this name, such as `OPENLINEAGE__TRANSPORT__URL`, count too.",
+        "none",
+    ),
+    "OPENLINEAGE_DISABLED": Setting("`true` switches events off.", "`false`"),
+    "OPENLINEAGE_NAMESPACE": Setting("Namespace of the jobs and of tables in a catalog.", "`tidemark`"),
+}
+#: Parts of the product, by the beginning of a file's path.
+_PARTS: Mapping[str, str] = {
+    "spark_jobs/runtime/": "set-up, and each start of Spark",
+    "spark_jobs/": "commands and jobs",
+    "plugins/tidemark_airflow/embedded/": "`make demo`, `make up`",
+    "plugins/": "tasks of Airflow",
+    "docker/": "Docker Compose",
+}
+#: Names that the search finds although no program reads their value.
+NOT_READ: Mapping[str, str] = {
+    "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": "removed from the environment, and set to the local Airflow's database",
+    "API_AUTH__JWT_SECRET": "part of the name of an Airflow setting that `make up` sets",
+    "API__SECRET_KEY": "part of the name of an Airflow setting that `make up` sets",
+    "CORE__FERNET_KEY": "part of the name of an Airflow setting that `make up` sets",
+}
+_INTRODUCTION = """\
+Tidemark reads these environment variables. For each of them, empty means unset. A pipeline file can read
+any other variable, as `${NAME}`.
+"""
+_AIRFLOW = """\
+`make demo` and `make up` start a local Airflow. Its settings are variables that they set themselves, `AIRFLOW__...`, so
+that another Airflow on the machine has no effect. In your own Airflow, all settings of Airflow apply.
+"""
+
+
+def page() -> str:
+    """Return the page."""
+    parts = ["# Settings\n", _INTRODUCTION, "## Variables of Tidemark\n", _table(TIDEMARK)]
+    parts += ["## Variables of other programs\n", _table(HONOURED), "## Airflow\n", _AIRFLOW]
+    parts += ["## Internal variables\n", _table(INTERNAL)]
+    return "\n".join(parts)
+
+
+def _table(settings: Mapping[str, Setting]) -> str:
+    return table(("variable", "meaning", "default"), _rows(settings))
+
+
+def _rows(settings: Mapping[str, Setting]) -> Iterator[tuple[str, str, str]]:
+    for name, setting in settings.items():
+        read_by = setting.readers or ", ".join(dict.fromkeys(map(_part_of, readers()[name])))
+        yield f"{anchor(name)}{code(name)}", f"{setting.meaning} Read by: {read_by}.", setting.default
+
+
+def _part_of(file: str) -> str:
+    return next(part for begin, part in _PARTS.items() if file.startswith(begin))

@@ -1,0 +1,77 @@
+"""The request of a DAG run, as it travels between tasks, and the command lines of `step.py` that it becomes."""
+
+from __future__ import annotations
+
+from typing import NotRequired, TypedDict
+
+from spark_jobs.job_protocol import Option, StepName
+
+#: The longest time that a step waits for another run on the same windows.
+WAIT = "1 hour"
+
+
+class Request(TypedDict):
+    """What a DAG run is started for. Moments are ISO 8601; None or empty is without bound."""
+
+    pipeline_file: str
+    start: NotRequired[str | None]
+    end: NotRequired[str | None]
+    arrived_to: NotRequired[str | None]
+    overrides: NotRequired[dict[str, str]]
+    restate: NotRequired[bool]
+    slices: NotRequired[int]
+    apart: NotRequired[bool]
+    dry_run: NotRequired[bool]
+    approve: NotRequired[bool]
+    because: NotRequired[str]
+
+
+def stages_slices_apart(request: Request) -> bool:
+    """True if each slice is a separate task."""
+    return bool(request.get("apart")) and (request.get("slices") or 1) > 1
+
+
+def plan_arguments(request: Request) -> list[str]:
+    """`plan FILE [--from ISO] [--to ISO] [--arrived-to ISO] [--restate] [--dry-run] [--set key=value ...]`."""
+    dry_run = [Option.DRY_RUN.value] if request.get("dry_run") else []
+    return [StepName.PLAN.value, *_run(request), *dry_run, *_overrides(request)]
+
+
+def whole_run_arguments(request: Request) -> list[str]:
+    """`run FILE [--from ISO] [--to ISO] [--arrived-to ISO] [--restate] --wait TIME [--set key=value ...]`."""
+    return [StepName.RUN.value, *_run(request), Option.WAIT.value, WAIT, *_overrides(request)]
+
+
+def step_arguments(step: str, request: Request, run_id: str, *, because: str = "", part: str = "") -> list[str]:
+    """`STEP FILE --run-id ID --wait TIME [--slices N] [--set key=value ...] [--slice NAME] [--because TEXT]`."""
+    is_cut = step in (StepName.REPLAY, StepName.WATERMARKS) and request.get("slices")
+    slices = [Option.SLICES.value, str(request["slices"])] if is_cut else []
+    own = [*([Option.SLICE.value, part] if part else []), *([Option.BECAUSE.value, because] if because else [])]
+    run = [Option.RUN_ID.value, run_id, Option.WAIT.value, WAIT]
+    return [step, request["pipeline_file"], *run, *slices, *_overrides(request), *own]
+
+
+def repair_arguments(pipeline_file: str, *, dry_run: bool) -> list[str]:
+    """`repair FILE --dry-run`, or `repair FILE --wait TIME`."""
+    own = [Option.DRY_RUN.value] if dry_run else [Option.WAIT.value, WAIT]
+    return [StepName.REPAIR.value, pipeline_file, *own]
+
+
+def land_arguments(lake: str) -> list[str]:
+    """`--lake DIR`, for a script that brings a source table."""
+    return [Option.LAKE.value, lake]
+
+
+def _run(request: Request) -> list[str]:
+    bounds = {
+        Option.FROM: request.get("start"),
+        Option.TO: request.get("end"),
+        Option.ARRIVED_TO: request.get("arrived_to"),
+    }
+    options = [text for option, moment in bounds.items() if moment for text in (option.value, moment)]
+    return [request["pipeline_file"], *options, *([Option.RESTATE.value] if request.get("restate") else [])]
+
+
+def _overrides(request: Request) -> list[str]:
+    overrides = request.get("overrides") or {}
+    return [text for key, value in overrides.items() for text in (Option.SET.value, f"{key}={value}")]

@@ -1,0 +1,23 @@
+"""The ids of tasks and the keys of what they push to XCom. A task that takes a step of a run has the step's name."""
+
+from __future__ import annotations
+
+from spark_jobs.job_protocol import StepName
+
+LAND = StepName.LAND.value
+#: Reads a filled form.
+CHECK = "check"
+PLAN = StepName.PLAN.value
+#: Computes what all slices need, and stages one of them.
+WATERMARKS, SLICE = StepName.WATERMARKS.value, StepName.SLICE.value
+REPLAY, AUDIT = StepName.REPLAY.value, StepName.AUDIT.value
+#: Waits for a person's decision.
+APPROVE = "approve"
+PUBLISH, REPORT = StepName.PUBLISH.value, StepName.REPORT.value
+#: Reports a run that its checks have blocked.
+EXPLAIN = "explain"
+#: Finds the windows that are due for repair, and recomputes them.
+LOOK, REPAIR = "look", StepName.REPAIR.value
+
+#: Keys of XCom: the run and the counts of a job, and for a failed job its exit code and reason.
+RUN_ID, COUNTS, FAILURE = "run_id", "counts", "failure"

@@ -1,0 +1,131 @@
+"""A command of `tidemark`: the arguments that all of them share, and one way to answer and to fail.
+
+A command is a function that takes a `Request` and options, and returns an `Answer`:
+
+    @pipeline_command
+    def status(request: Request) -> Answer: ...         tidemark status FILE [--set KEY=VALUE] [--json]
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from inspect import Parameter
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from spark_jobs.cli import printing
+from spark_jobs.job_protocol import ExitCode, Option
+from spark_jobs.jobs.errors import BlockedError, InputError
+from spark_jobs.pipeline import Pipeline, PipelineError, load
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from spark_jobs.jobs.runs.runner import Runner
+    from spark_jobs.tables.lake import Lake
+
+File = Annotated[str, typer.Argument(help="The pipeline file.", metavar="FILE")]
+Override = Annotated[
+    list[str],
+    typer.Option(Option.SET, metavar="KEY=VALUE", help="Override a setting, such as replay.mode=complete."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Answer with one JSON object.")]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command prints: `content` as JSON with `--json`, otherwise what `show` prints for people."""
+
+    content: Mapping[str, Any]
+    show: Callable[[], None]
+
+    @classmethod
+    def line(cls, content: Mapping[str, Any], text: object) -> Answer:
+        """Return an answer that is one line for people."""
+        return cls(content, lambda: printing.print_line(text))
+
+
+@dataclass(frozen=True)
+class Request:
+    """A command for one pipeline file: the pipeline with its overrides, and what a command opens for it."""
+
+    file: str
+    pipeline: Pipeline
+    command: str
+
+    @property
+    def lake(self) -> Lake:
+        """The folder of the pipeline's tables."""
+        from spark_jobs.tables.lake import Lake
+
+        return Lake.of(self.pipeline.name)
+
+    def open_session(self) -> SparkSession:
+        """Open the session that the command works in."""
+        from spark_jobs.session import open_session
+
+        return open_session(f"tidemark {self.command} {self.pipeline.name}")
+
+    def open_runner(self, slices: int = 1, wait_s: float = 0) -> Runner:
+        """Open a session, and return what takes the steps of runs in it."""
+        from spark_jobs.jobs import progress
+        from spark_jobs.jobs.runs.runner import Runner
+
+        spark = self.open_session()
+        return Runner(spark, self.pipeline, self.lake, progress=progress.to_stderr, slices=slices, wait_s=wait_s)
+
+
+def pipeline_command(body: Callable[..., Answer]) -> Callable[..., None]:
+    """Make a command of `body`: it takes FILE, the options of `body`, `--set` and `--json`."""
+
+    @wraps(body)
+    def command(file: str, override: list[str], as_json: bool, **options: Any) -> None:
+        with answering(as_json) as answer:
+            answer(body(Request(file, _load(file, override), body.__name__), **options))
+
+    hints = get_type_hints(body, include_extras=True)
+    _, *own = inspect.signature(body).parameters.values()
+    parameters = [
+        Parameter("file", Parameter.POSITIONAL_OR_KEYWORD, annotation=File),
+        *(parameter.replace(annotation=hints[parameter.name]) for parameter in own),
+        Parameter("override", Parameter.POSITIONAL_OR_KEYWORD, annotation=Override, default=[]),
+        Parameter("as_json", Parameter.POSITIONAL_OR_KEYWORD, annotation=AsJson, default=False),
+    ]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return command
+
+
+@contextmanager
+def answering(as_json: bool) -> Iterator[Callable[[Answer], None]]:
+    """Yield what prints the answer; an error becomes one clear message and its exit code."""
+    try:
+        yield lambda answer: print(json.dumps(answer.content, default=str)) if as_json else answer.show()
+    except (PipelineError, InputError) as problem:
+        _fail(as_json, ExitCode.WRONG_INPUT, str(problem))
+    except BlockedError as problem:
+        _fail(as_json, ExitCode.BLOCKED, str(problem))
+    except Exception as problem:
+        from spark_jobs.jobs.runs import failures
+
+        _fail(as_json, ExitCode.FAILED, failures.describe(problem))
+
+
+def _fail(as_json: bool, code: ExitCode, message: str) -> None:
+    if as_json:
+        print(json.dumps({"error": message, "exit_code": code}))
+    printing.ERR.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
+    sys.exit(code)
+
+
+def _load(file: str, override: list[str]) -> Pipeline:
+    from spark_jobs.jobs.options import parse_overrides
+
+    return load(file, overrides=parse_overrides(override))

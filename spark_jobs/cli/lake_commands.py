@@ -1,0 +1,78 @@
+"""Commands about what is published in the lake: compare, maintain, handover, status."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from spark_jobs.cli import printing
+from spark_jobs.cli.command import Answer, Request, pipeline_command
+from spark_jobs.cli.run_commands import Wait
+from spark_jobs.job_protocol import Option
+
+_RETAIN = "Keep all that readers saw within this time, and what blocked and unfinished runs staged."
+
+
+@pipeline_command
+def compare(
+    request: Request,
+    before: Annotated[str, typer.Option(help="A published run; by default the one before the other.")] = "",
+    after: Annotated[str, typer.Option(help="A published run; by default the one published last.")] = "",
+) -> Answer:
+    """Show which windows have other results after a run than after an earlier one."""
+    from spark_jobs.jobs.operate import compare
+
+    comparison = compare.compare(request.open_session(), request.pipeline, request.lake, before, after)
+    return Answer(asdict(comparison), lambda: printing.print_comparison(comparison))
+
+
+@pipeline_command
+def maintain(
+    request: Request,
+    retain: Annotated[str, typer.Option(help=_RETAIN)] = "30 days",
+    keep_runs: Annotated[int, typer.Option(min=1, help="Keep at least so many of the last published runs.")] = 1,
+    dry_run: Annotated[bool, typer.Option(Option.DRY_RUN, help="Show what would be done, and change nothing.")] = False,
+    wait: Wait = "0s",
+) -> Answer:
+    """Compact small files of the published tables, and remove files that nothing needs any more."""
+    from datetime import UTC, datetime, timedelta
+
+    from spark_jobs.cli import print_maintenance
+    from spark_jobs.jobs import progress
+    from spark_jobs.jobs.operate import maintain
+    from spark_jobs.jobs.options import parse_seconds
+    from spark_jobs.tables.retention import Retention
+
+    retention = Retention(datetime.now(UTC), timedelta(seconds=parse_seconds("--retain", retain)), keep_runs)
+    wait_s = parse_seconds(Option.WAIT, wait)
+    maintenance = maintain.maintain(
+        request.open_session(), request.lake, retention, dry_run=dry_run, wait_s=wait_s, progress=progress.to_stderr
+    )
+    return Answer(print_maintenance.as_json(maintenance), lambda: print_maintenance.show(printing.OUT, maintenance))
+
+
+@pipeline_command
+def handover(request: Request) -> Answer:
+    """Show where a live job takes over from what is published, and write it to handover.json in the lake."""
+    from spark_jobs.cli import print_handover
+    from spark_jobs.jobs.operate import handover
+
+    lake = request.lake
+    start = handover.handover(request.open_session(), request.pipeline, lake)
+    file = handover.write(lake, start)
+    return Answer({**start.as_json(), "file": file}, lambda: print_handover.show(printing.OUT, start, file))
+
+
+@pipeline_command
+def status(request: Request) -> Answer:
+    """Show the pipeline's runs, the newest last, and what is published."""
+    from spark_jobs.tables import ledger
+
+    pipeline, lake = request.pipeline, request.lake
+    runs = ledger.runs(request.open_session(), lake)
+    published = next((run.run_id for run in reversed(runs) if run.versions), None)
+    rows = [printing.run_row(run) for run in runs]
+    content = {"pipeline": pipeline.name, "lake": lake.home, "published_run": published, "runs": rows}
+    return Answer(content, lambda: printing.print_runs(pipeline, lake, runs, published))

@@ -1,0 +1,181 @@
+"""The protocol of jobs: the names, states, exit codes, options and result file that a job shares with its caller.
+
+    caller -> job    step.py STEP PIPELINE_FILE [options] --result RESULT.json
+    job -> caller    exit code, RESULT.json (`StepResult`), lines `[tidemark] step: text` on standard error
+
+A caller is Airflow, the command `tidemark` or a user's script. Each name is spelled here and nowhere else. Standard
+library only, because Airflow reads this module without Spark.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from enum import IntEnum, StrEnum
+from pathlib import Path
+from typing import Any
+
+
+class StepName(StrEnum):
+    """What a job does for a run. `RUN` takes all steps of a run; `LAND` brings a source table and belongs to no run."""
+
+    PLAN = "plan"
+    WATERMARKS = "watermarks"
+    SLICE = "slice"
+    REPLAY = "replay"
+    AUDIT = "audit"
+    ACCEPT = "accept"
+    PUBLISH = "publish"
+    REPORT = "report"
+    ROLLBACK = "rollback"
+    REPAIR = "repair"
+    RUN = "run"
+    LAND = "land"
+
+
+class StepState(StrEnum):
+    """How a step ended; the ledger records `DONE`, `BLOCKED` and `FAILED`."""
+
+    DONE = "done"
+    #: The step had been done before, or there was nothing to do.
+    UNCHANGED = "unchanged"
+    #: Checks failed, and the pipeline leaves the decision to a person.
+    NEEDS_APPROVAL = "asks"
+    #: The run was planned on results that are no longer the published ones.
+    STALE = "stale"
+    #: Checks failed, so nothing may be published.
+    BLOCKED = "blocked"
+    #: A dry run: nothing was written.
+    DRY_RUN = "foreseen"
+    FAILED = "failed"
+
+
+class RunState(StrEnum):
+    """How far a run has come, by the last of its steps that the ledger has."""
+
+    PLANNED = "planned"
+    STAGED = "staged"
+    AUDITED = "audited"
+    BLOCKED = "blocked"
+    ACCEPTED = "accepted"
+    PUBLISHED = "published"
+    DISCARDED = "discarded"
+    FAILED = "failed"
+
+
+class ExitCode(IntEnum):
+    """How a job's process ends."""
+
+    DONE = 0
+    FAILED = 1
+    WRONG_INPUT = 2
+    BLOCKED = 3
+
+    @property
+    def is_final(self) -> bool:
+        """True if another attempt would end the same way."""
+        return self in (ExitCode.WRONG_INPUT, ExitCode.BLOCKED)
+
+
+class Option(StrEnum):
+    """An option of a job's command line that its callers also spell."""
+
+    RUN_ID = "--run-id"
+    FROM = "--from"
+    TO = "--to"
+    ARRIVED_TO = "--arrived-to"
+    RESTATE = "--restate"
+    DRY_RUN = "--dry-run"
+    SLICES = "--slices"
+    SLICE = "--slice"
+    BECAUSE = "--because"
+    WAIT = "--wait"
+    SET = "--set"
+    RESULT = "--result"
+    LAKE = "--lake"
+
+
+#: The beginning of a line of progress, wherever in a log it stands.
+PROGRESS_MARK = "[tidemark]"
+
+
+def progress_line(step: str, text: str) -> str:
+    """Return `[tidemark] step: text`."""
+    return f"{PROGRESS_MARK} {step}: {text}"
+
+
+class ProtocolError(ValueError):
+    """A result that no job writes: not an object, or without a known state."""
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """How a step ended: the content of the file that `--result` names. Its fields are the file's keys.
+
+    `pipeline` and `run_id` are empty where they are not known, such as for a pipeline file that cannot be read.
+    `checks` counts `passed` and `failed`, and lists `failures`. `versions` is the Delta version of each published
+    table. `report` is a path or URL. `slices` are the names that the step `watermarks` returns, for a job each.
+    """
+
+    step: str
+    run_id: str
+    pipeline: str
+    state: StepState
+    message: str
+    counts: Mapping[str, int] = field(default_factory=dict)
+    checks: Mapping[str, Any] = field(default_factory=dict)
+    versions: Mapping[str, int] = field(default_factory=dict)
+    report: str | None = None
+    error: str | None = None
+    seconds: float = 0.0
+    slices: Sequence[str] = ()
+
+    @classmethod
+    def failed(
+        cls, step: str, error: str, state: StepState = StepState.FAILED, *, run_id: str = "", pipeline: str = ""
+    ) -> StepResult:
+        """Return the result of a step that raised; the message is the first line of `error`."""
+        return cls(step, run_id, pipeline, state, next(iter(error.splitlines()), ""), error=error)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields by name, of plain types."""
+        maps = {name: dict(getattr(self, name)) for name in _MAPS}
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {**plain, "step": str(self.step), "state": self.state.value, **maps, "slices": list(self.slices)}
+
+    @classmethod
+    def from_json(cls, content: object) -> StepResult:
+        """Read what `to_json` returned; other keys are ignored. Raises ProtocolError without a known state."""
+        if not isinstance(content, Mapping):
+            raise ProtocolError(f"a result is an object with a state, not {type(content).__name__}")
+        state = content.get("state")
+        if state not in list(StepState):
+            raise ProtocolError(f"a result's state is one of {', '.join(StepState)}, not '{state}'")
+        present = {f.name: content[f.name] for f in fields(cls) if content.get(f.name) is not None}
+        texts = dict.fromkeys(_TEXTS, "")
+        return cls(**{**texts, **present, "state": StepState(state)})
+
+    def write(self, file: Path) -> None:
+        """Write the result file. A reader sees the whole file or none. Raises OSError."""
+        file.parent.mkdir(parents=True, exist_ok=True)
+        partial = file.with_suffix(".partial")
+        partial.write_text(json.dumps(self.to_json(), indent=1, default=str), encoding="utf-8")
+        partial.replace(file)
+
+    @classmethod
+    def read(cls, file: Path) -> StepResult | None:
+        """Return the content of a result file; None if the job left none that can be read."""
+        try:
+            return cls.from_json(json.loads(file.read_text(encoding="utf-8")))
+        except (OSError, ValueError):
+            return None
+
+
+_MAPS = ("counts", "checks", "versions")
+_TEXTS = ("step", "run_id", "pipeline", "message")
+
+
+def add_counts(results: Sequence[StepResult]) -> dict[str, int]:
+    """Return the counts of several steps by name; the last step that counts a name wins."""
+    return {name: count for result in results for name, count in result.counts.items()}

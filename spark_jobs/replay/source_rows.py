@@ -1,0 +1,93 @@
+"""The rows of a replay: prepared, placed in the order of arrival, and those that the windows of a slice need.
+
+Rows that have their place and epoch already, such as the rows of both inputs of a join, are `PlacedRows`. `SourceRows`
+prepares and places the rows of a source.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.replay.rows import arrival_order
+from spark_jobs.replay.rows.prepare import fills_windows, moves_watermark, prepare, quoted
+from spark_jobs.replay.store import Store
+from spark_jobs.replay.watermark import rounds
+from spark_jobs.replay.windows.slice import Slice
+
+
+class PlacedRows:
+    """Prepared rows with place and epoch; `prepared` and `placed` are the same rows."""
+
+    def __init__(self, prepared: DataFrame, pipeline: Pipeline) -> None:
+        self.prepared = prepared
+        self._pipeline = pipeline
+
+    @cached_property
+    def placed(self) -> DataFrame:
+        """The prepared rows with their epochs."""
+        return self.prepared
+
+    @cached_property
+    def moving(self) -> DataFrame:
+        """The placed rows that move the watermark."""
+        return self.placed.where(moves_watermark(self._pipeline))
+
+    @cached_property
+    def filling(self) -> DataFrame:
+        """The placed rows that fill windows."""
+        return self.placed.where(fills_windows())
+
+    def filling_of(self, part: Slice) -> DataFrame:
+        """Return the placed rows that fill windows of the slice."""
+        return self.filling.where(part.reaches_row(self._pipeline.windows))
+
+    def prepared_of(self, part: Slice) -> DataFrame:
+        """Return the prepared rows that fill windows of the slice; they may lack epochs."""
+        return self.prepared.where(fills_windows() & part.reaches_row(self._pipeline.windows))
+
+
+class SourceRows(PlacedRows):
+    """The rows of `events`, which have the columns of the source, in any order.
+
+    Raises TimeFieldError for a time column of another type than declared.
+    """
+
+    def __init__(self, events: DataFrame, pipeline: Pipeline, store: Store) -> None:
+        super().__init__(prepare(events, pipeline), pipeline)
+        self._events, self._store = events, store
+
+    @cached_property
+    def placed(self) -> DataFrame:
+        """The prepared rows with their epochs."""
+        rows = self.prepared
+        if self._pipeline.replay.in_rounds:
+            read = self._store.keep("rounds", rounds.rounds(rows, self._pipeline))
+            rows = rounds.placed(rows, read, self._pipeline)
+        return arrival_order.with_epoch(rows, self._pipeline)
+
+    def filling_of(self, part: Slice) -> DataFrame:
+        """Return the placed rows that fill windows of the slice; rows that are numbered must all be read for it."""
+        if arrival_order.is_numbered(self._pipeline) or self._pipeline.replay.in_rounds:
+            return super().filling_of(part)
+        return arrival_order.with_epoch(self.prepared_of(part), self._pipeline)
+
+    def prepared_of(self, part: Slice) -> DataFrame:
+        """Return the prepared rows that fill windows of the slice, without epochs.
+
+        If the event time is a plain timestamp, only files that can hold such rows are read.
+        """
+        pipeline, read = self._pipeline, self._events
+        event_time, size = pipeline.source.event_time.expression, pipeline.windows.size_ms
+        # An expression has no statistics.
+        if isinstance({f.name: f.dataType for f in read.schema}.get(event_time), T.TimestampType):
+            if part.start_ms is not None:
+                read = read.where(F.col(quoted(event_time)) >= F.timestamp_millis(F.lit(part.start_ms)))
+            if part.end_ms is not None:
+                read = read.where(F.col(quoted(event_time)) < F.timestamp_millis(F.lit(part.end_ms + size)))
+        rows = self.prepared if read is self._events else prepare(read, pipeline)
+        return rows.where(fills_windows() & part.reaches_row(pipeline.windows))

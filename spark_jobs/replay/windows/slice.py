@@ -1,0 +1,70 @@
+"""A slice is a stretch of windows that a replay computes by itself: their panes depend on no other slice (B7)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+
+from spark_jobs.pipeline.model import Windows
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows import window_assigners
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Windows whose start is in `[start_ms, end_ms)`; None is without bound.
+
+    A row that lies in several windows fills windows of several slices. It is counted, and is a late event, in the slice
+    of its newest window alone. A row without a window belongs to the slice of the window before it.
+    """
+
+    name: str
+    start_ms: int | None
+    end_ms: int | None
+
+    def holds(self, window_ms: Column) -> Column:
+        """Return whether the window that starts at `window_ms` is in the slice."""
+        inside = F.lit(True)
+        if self.start_ms is not None:
+            inside = inside & (window_ms >= F.lit(self.start_ms))
+        if self.end_ms is not None:
+            inside = inside & (window_ms < F.lit(self.end_ms))
+        return inside
+
+    def cuts_at(self, window_ms: int) -> bool:
+        """Return whether windows lie on both sides of a cut before the window that starts at `window_ms`."""
+        return (self.start_ms is None or self.start_ms < window_ms) and (self.end_ms is None or window_ms < self.end_ms)
+
+    def reaches(self, oldest_ms: Column, newest_ms: Column) -> Column:
+        """Return whether one of a row's windows is in the slice, or the window before a row that has none."""
+        reached = F.lit(True)
+        if self.start_ms is not None:
+            reached = reached & (newest_ms >= F.lit(self.start_ms))
+        if self.end_ms is not None:
+            reached = reached & (F.least(oldest_ms, newest_ms) < F.lit(self.end_ms))
+        return reached
+
+    def reaches_row(self, spec: Windows) -> Column:
+        """Return whether `reaches` holds for a prepared row."""
+        return self.reaches(oldest_window_ms(spec), F.col(c.WINDOW_MS))
+
+    def reaches_group(self, spec: Windows) -> Column:
+        """Return whether `reaches` holds for the rows of a census group."""
+        return self.reaches(window_assigners.oldest_ms(F.col("slice_ms"), spec), F.col("window_ms"))
+
+    def windows_between(self, oldest_ms: Column, newest_ms: Column, spec: Windows) -> Column:
+        """Count the windows from `oldest_ms` to `newest_ms` that are in the slice."""
+        oldest = oldest_ms if self.start_ms is None else F.greatest(oldest_ms, F.lit(self.start_ms))
+        newest = newest_ms if self.end_ms is None else F.least(newest_ms, F.lit(self.end_ms - spec.period_ms))
+        return window_assigners.count_between(oldest, newest, spec)
+
+
+#: All windows in one slice.
+EVERYTHING = Slice("all", None, None)
+
+
+def oldest_window_ms(spec: Windows) -> Column:
+    """Start of the oldest window of a prepared row; its newest is `WINDOW_MS`."""
+    return window_assigners.oldest_ms(F.col(c.TS_MS), spec)

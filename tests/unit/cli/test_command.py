@@ -1,0 +1,77 @@
+"""What all commands for a pipeline file share: their arguments, one answer, one message and exit code for an error."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from spark_jobs.cli.app import COMMANDS, app
+from spark_jobs.cli.command import Answer, Request, pipeline_command
+from spark_jobs.job_protocol import ExitCode
+from spark_jobs.jobs.errors import BlockedError, InputError
+
+FILE = """
+name: readings
+source: {table: /events, event_time: happened_at, arrival_time: stored_at}
+watermark: {out_of_orderness: 10 seconds}
+windows: {kind: tumbling, size: 10 minutes, key: [device], aggregates: {n: count(*)}}
+"""
+ERRORS = {"input": InputError("--from: wrong"), "checks": BlockedError("1 failed"), "ours": RuntimeError("no memory")}
+
+
+@pipeline_command
+def show(request: Request, error: Annotated[str, typer.Option(help="Which.")] = "") -> Answer:
+    """Show the size of windows."""
+    if error:
+        raise ERRORS[error]
+    size = request.pipeline.windows.size_ms
+    return Answer.line({"size_ms": size, "command": request.command}, f"{request.pipeline.name}: {size} ms")
+
+
+@pytest.fixture(name="file")
+def _file(tmp_path: Path) -> str:
+    file = tmp_path / "readings.yaml"
+    file.write_text(FILE, encoding="utf-8")
+    return str(file)
+
+
+def run(*arguments: str) -> Result:
+    program = typer.Typer(pretty_exceptions_enable=False)
+    program.command()(show)
+    return CliRunner().invoke(program, arguments)
+
+
+def test_an_answer_is_a_line_or_one_json_object(file: str) -> None:
+    assert run(file).stdout == "readings: 600000 ms\n"
+    assert json.loads(run(file, "--json").stdout) == {"size_ms": 600_000, "command": "show"}
+
+
+def test_settings_are_overridden_by_option(file: str) -> None:
+    assert run(file, "--set", "windows.size=1 hour").stdout == "readings: 3600000 ms\n"
+    refused = run(file, "--set", "windows.size")
+    assert (refused.exit_code, refused.stdout) == (ExitCode.WRONG_INPUT, "")
+    assert "--set: found 'windows.size'" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [("input", ExitCode.WRONG_INPUT), ("checks", ExitCode.BLOCKED), ("ours", ExitCode.FAILED)],
+)
+def test_an_error_is_one_message_and_its_exit_code(file: str, error: str, code: ExitCode) -> None:
+    failed = run(file, "--error", error, "--json")
+    assert failed.exit_code == code
+    assert json.loads(failed.stdout) == {"error": str(ERRORS[error]), "exit_code": code}
+    assert failed.stderr.strip() == str(ERRORS[error])
+
+
+def test_every_command_has_a_help_text_and_answers_in_json() -> None:
+    for command in COMMANDS:
+        page = CliRunner().invoke(app, [command.__name__, "--help"], env={"COLUMNS": "200"})
+        assert page.exit_code == 0
+        assert str(command.__doc__) in page.stdout
+        assert "--json" in page.stdout

@@ -1,0 +1,94 @@
+"""Steps of a run: what each needs, and which are taken again. Nothing is computed here."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.job_protocol import StepName, StepState
+from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.progress import silent
+from spark_jobs.jobs.runs.steps import AFTER_PLAN, STEPS, StepContext
+from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.ledger import ACCEPT, Run, Step
+
+AT = datetime(2026, 1, 5, tzinfo=UTC)
+
+
+def run_of(*steps: tuple[str, StepState]) -> Run:
+    """Return a run whose ledger has these steps."""
+    entries = tuple(Step(name, state, AT, AT) for name, state in steps)
+    return Run("r0123456789abcde", "sales", "f", "full", 3, None, None, entries)
+
+
+def context(tmp_path: Path, run: Run) -> StepContext:
+    nothing: Any = None
+    return StepContext(nothing, nothing, Lake(str(tmp_path), "sales"), run, silent, AT)
+
+
+PLANNED = (StepName.PLAN, StepState.DONE)
+STAGED = (PLANNED, (StepName.REPLAY, StepState.DONE))
+AUDITED = (*STAGED, (StepName.AUDIT, StepState.DONE))
+BLOCKED = (*STAGED, (StepName.AUDIT, StepState.BLOCKED))
+ACCEPTED = (*BLOCKED, (ACCEPT, StepState.DONE))
+
+
+@pytest.mark.parametrize(
+    ("step", "steps"),
+    [
+        (StepName.WATERMARKS, [PLANNED]),
+        (StepName.REPLAY, [PLANNED]),
+        (StepName.AUDIT, STAGED),
+        (StepName.REPORT, STAGED),
+        (StepName.REPORT, BLOCKED),
+        (StepName.PUBLISH, AUDITED),
+        (StepName.PUBLISH, ACCEPTED),
+    ],
+)
+def test_a_step_may_be_taken_once_what_it_needs_is_done(
+    tmp_path: Path, step: StepName, steps: list[tuple[str, StepState]]
+) -> None:
+    STEPS[step].require(context(tmp_path, run_of(*steps)))
+
+
+@pytest.mark.parametrize(
+    ("step", "steps", "message"),
+    [
+        (StepName.AUDIT, [PLANNED], "audit: run r0123456789abcde is planned; take its step replay before its audit"),
+        (StepName.REPORT, [PLANNED], "is planned; take its step replay before its report"),
+        (StepName.PUBLISH, STAGED, "is staged; only a run that passed its audit, or was accepted, is published"),
+        (StepName.PUBLISH, BLOCKED, "is blocked; only a run that passed its audit, or was accepted, is published"),
+    ],
+)
+def test_a_step_is_refused_before_what_it_needs(
+    tmp_path: Path, step: StepName, steps: list[tuple[str, StepState]], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        STEPS[step].require(context(tmp_path, run_of(*steps)))
+
+
+def test_a_report_that_was_written_needs_no_staged_tables(tmp_path: Path) -> None:
+    discarded = context(tmp_path, run_of(PLANNED))
+    discarded.report_file.parent.mkdir(parents=True)
+    discarded.report_file.touch()
+    STEPS[StepName.REPORT].require(discarded)
+
+
+def test_a_whole_run_takes_the_steps_behind_its_plan_in_the_order_of_their_needs() -> None:
+    earlier = {StepName.PLAN}
+    for name in AFTER_PLAN:
+        assert set(STEPS[name].needs) <= earlier
+        earlier.add(name)
+
+
+def test_steps_that_write_tables_are_recorded_and_hold_the_windows() -> None:
+    def names(attribute: str) -> set[str]:
+        return {name for name, step in STEPS.items() if getattr(step, attribute)}
+
+    assert names("recorded") == {StepName.REPLAY, StepName.AUDIT, StepName.PUBLISH}
+    assert names("repeatable") == {StepName.WATERMARKS, StepName.REPORT}
+    assert names("locked") == set(STEPS) - {StepName.REPORT}
+    assert all(step.name == name == step.entry for name, step in STEPS.items())
