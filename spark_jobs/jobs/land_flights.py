@@ -5,10 +5,11 @@
 A row is a scheduled departure. `departed_at` is event time, `landed_at` arrival time, `origin` the source partition;
 `spark_jobs.flights.times` derives them. Cancelled flights have no event time.
 
-A commit has the flights of one month of `landed_at` (UTC), sorted by it, and the months follow one another. So a
-version of the table has what was known at the end of a month. Each commit carries a transaction id, so a landing that
-was killed continues where it ended, and a complete one ends at once without Spark.
-The exit code is 0 done, 1 failed, 2 wrong input.
+A commit has the flights of one month of `landed_at` (UTC), sorted by it, in the order of months. So each version of the
+table has the flights that were known at the end of a month. Each commit has a transaction id, so a landing that was
+killed continues at its end. A complete landing is left unchanged, without starting Spark.
+
+Exit codes: 0 done, 1 failed, 2 wrong input.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def is_complete(table: str) -> bool:
-    """True if the log of the table at the path `table` shows that all flights have landed; without Spark.
+    """Return whether the log of the table at the path `table` records that all flights have landed; without Spark.
 
-    False also where that cannot be seen: no local folder, or a log whose old entries have been cleaned up.
+    False also if this is unknown: no local folder, or a log whose old entries have been removed.
     """
     # The newest first: usually no commit follows the last flight.
     for commit in sorted(Path(table, "_delta_log").glob("*.json"), reverse=True):
@@ -72,9 +73,8 @@ def land(spark: SparkSession, table: str, flights: pd.DataFrame) -> int:
     months = list(_months(flights))
     missing = [m for m in months if not Transaction(spark, table).applied(_application(m[0]))]
     if len(missing) == len(months) and Transaction(spark, table).read_version >= 0:
-        refusal = f"{table}: found a table that this job has not begun, so it cannot land the flights in it"
-        raise InputError(f"{refusal}; give another {Option.LAKE}, or remove that table")
-    # Rows travel inside their tasks, of which Spark warns beyond 1 MB: in pieces, then together into one file.
+        raise InputError(f"{table}: another program has written this table. Give another --lake, or remove the table")
+    # Rows are sent with their tasks, and Spark warns beyond 1 MB: so in pieces, then repartitioned to one file.
     spark.conf.set("spark.sql.leafNodeDefaultParallelism", _PIECES)
     for month, rows in missing:
         progress.to_stderr(_STEP, f"{month}: {rows.num_rows:,} flights")
@@ -130,8 +130,8 @@ def _months(flights: pd.DataFrame) -> Iterator[tuple[str, pa.Table]]:
 
     schema = _schema()
     rows = flights.assign(flight_id=pd.RangeIndex(1, len(flights) + 1)).sort_values(["landed_at", "flight_id"])
-    for month, flights_known in rows.groupby(rows["landed_at"].dt.strftime("%Y-%m")):
-        yield str(month), pa.Table.from_pandas(flights_known, schema, preserve_index=False)
+    for month, landed in rows.groupby(rows["landed_at"].dt.strftime("%Y-%m")):
+        yield str(month), pa.Table.from_pandas(landed, schema, preserve_index=False)
 
 
 def _schema() -> pa.Schema:

@@ -17,9 +17,9 @@ from spark_jobs.runtime.java import JavaHome, search
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command; returns its exit code."""
+    """Run the command `setup`; returns the exit code."""
     if arguments not in (["setup"], ["setup", "s3"]):
-        sys.stderr.write(f"found '{' '.join(arguments)}'; there is only: python -m spark_jobs.runtime setup [s3]\n")
+        sys.stderr.write(f"unknown arguments '{' '.join(arguments)}'. Usage: python -m spark_jobs.runtime setup [s3]\n")
         return ExitCode.WRONG_INPUT
     try:
         _print_java(_bring_java())

@@ -48,8 +48,8 @@ def audit(
     - a live job's table that cannot be compared,
     - an incomplete set of staged tables.
     """
-    looked_at = [*result_tables(pipeline), *([silence.TABLE] if pipeline.quality.max_silence_ms is not None else [])]
-    tables = {table: staging.read_staged(spark, lake, run_id, table) for table in looked_at}
+    names = [*result_tables(pipeline), *([silence.TABLE] if pipeline.quality.max_silence_ms is not None else [])]
+    tables = {table: staging.read_staged(spark, lake, run_id, table) for table in names}
     try:
         if pipeline.quality.compare_with is not None:
             tables[LIVE] = _live(spark, pipeline.quality.compare_with.table, interval)

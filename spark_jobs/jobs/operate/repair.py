@@ -109,7 +109,7 @@ def find(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> Due:
         )
     standing = effective_runs(ledger.published(spark, lake))
     if standing.latest is None:
-        raise InputError(f"repair: found nothing published in {lake.home}: replay everything first")
+        raise InputError(f"repair: nothing is published in {lake.home}. Replay the pipeline first")
     tables = {
         name: read_as_of(spark, lake, standing.latest, name) for name in ("late_events", "window_results", "panes")
     }

@@ -15,6 +15,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from spark_jobs.job_protocol import Option
 from spark_jobs.jobs.errors import InputError, StaleError
 from spark_jobs.pipeline.model import EndOfInput, LateData, Order, Pipeline, TimeField
 from spark_jobs.pipeline.sources import SOURCE
@@ -35,7 +36,7 @@ _BY_COMMIT = TimeField(COMMIT_TIMESTAMP)
 
 def require_slices(pipeline: Pipeline, arrived_to: datetime) -> None:
     """Raise InputError if rows have no arrival time, or may still arrive before `arrived_to`."""
-    order, option = pipeline.replay.order, f"--arrived-to {arrived_to.isoformat()}"
+    order, option = pipeline.replay.order, f"{Option.ARRIVED_TO} {arrived_to.isoformat()}"
     if order not in _CUT:
         raise InputError(
             f"{option}: rows have no arrival in replay.order {order}. "

@@ -28,7 +28,7 @@ from spark_jobs.pipeline.model import FOREVER_MS, WindowKind, Windows
 
 
 def start_ms(ts_ms: Column, windows: Windows) -> Column:
-    """Start of the newest window that starts at `ts_ms` or before, of a session its own; null for null."""
+    """Start of the newest window that starts at `ts_ms` or before; `ts_ms` for sessions; null for null."""
     match windows.kind:
         case WindowKind.SESSION:
             return ts_ms

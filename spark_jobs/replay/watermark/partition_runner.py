@@ -5,13 +5,13 @@
     idle         while the partition is active
     active       while the partition is idle
 
-What does not change its partition moves no combined watermark, so changes alone are kept. Law: merged changes give the
-combined watermark of partitions that run side by side. Changes at a row are merged at once, changes at one emission
-together. A partition that repeats its watermark raises no minimum.
+Only a change of a partition can move the combined watermark, so only changes are kept. Law: a change at a row is
+merged at once, the changes at one emission together. The result is the combined watermark of partitions that run side
+by side. A partition that repeats its watermark raises no minimum.
 
-Several sources are merged source after source, in the order of the list: partitions before the main output. This is
-exact too: the output of a source sends on only news, and marks a side that falls silent. The
-exception is a main output that marks itself active: it wakes a source each time, so each time is a change.
+Several sources are merged in the order of the list, in each source partitions before the main output. This is exact
+too: a source forwards only new watermarks, and its partitions and main output mark idleness themselves. The exception
+is a main output that marks itself active: it makes the source active each time, so each time is a change.
 """
 
 from __future__ import annotations

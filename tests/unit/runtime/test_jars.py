@@ -101,7 +101,7 @@ def test_a_jar_that_is_not_the_locked_one_is_refused_and_nothing_changes(tmp_pat
 
 def test_a_jar_that_the_resolver_did_not_bring_is_named(tmp_path: Path, serve: Serve) -> None:
     serve({"org.one:first:1.0": b"first jar"})
-    with pytest.raises(RuntimeSetupError, match=r"org\.two:second_2\.13:2\.0 is not among what was fetched"):
+    with pytest.raises(RuntimeSetupError, match=r"org\.two:second_2\.13:2\.0 is not among the fetched jars"):
         fetch(tmp_path / "jars")
     assert not (tmp_path / "jars").exists()
 
