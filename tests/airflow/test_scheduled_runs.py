@@ -18,8 +18,8 @@ from tests.airflow.waiting import until
 from tests.airflow.whole import Whole, whole
 from tests.faults import drivers
 from tests.spark import history
-from tests.spark.test_arrival_slices import seen
 from tests.spark.whole_run import assert_published
+from tests.support.arrivals import seen
 
 pytestmark = [pytest.mark.airflow, pytest.mark.spark, pytest.mark.soak]
 

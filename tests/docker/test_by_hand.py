@@ -16,7 +16,7 @@ import pytest
 from spark_jobs.runtime import jars, jars_dir, process_environment
 from tests.docker.by_hand import BUCKET_TABLE, LAKE_TABLE, NAME
 from tests.docker.installation import FOLDER, PROJECT, Compose
-from tests.docker.test_compose import make_secrets
+from tests.support.compose_secrets import make_secrets
 
 pytestmark = [pytest.mark.soak, pytest.mark.airflow, pytest.mark.spark]
 

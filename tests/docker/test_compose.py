@@ -18,6 +18,7 @@ import pytest
 import spark_jobs
 from tests.airflow.clone import PROJECT
 from tests.docker.installation import COMPOSE, DOCKERFILE, FOLDER, Compose, Service, image_environment
+from tests.support.compose_secrets import make_secrets
 from tidemark_airflow.embedded.airflow import PARTS
 from tidemark_airflow.embedded.installation import Installation
 
@@ -191,14 +192,6 @@ def test_others_of_the_machine_do_not_reach_them_and_the_users_of_containers_do(
 def _made(tmp_path: Path) -> Path:
     """The folder that make-secrets has filled."""
     return make_secrets(tmp_path / "docker")
-
-
-def make_secrets(folder: Path) -> Path:
-    """Let make-secrets fill the folder of an installation; gives the secrets'."""
-    folder.mkdir(exist_ok=True)
-    script = shutil.copy(FOLDER / "make-secrets", folder)
-    subprocess.run([script], check=True, stdout=subprocess.DEVNULL)
-    return folder / "secrets"
 
 
 # What is otherwise in an installation for many: addresses, folders, and secrets that are files elsewhere.

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import signal
-import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,8 +18,9 @@ from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from tests.faults.drivers import PIPELINE, command, started
 from tests.spark import history
-from tests.spark.test_runs import publish
 from tests.spark.whole_run import assert_published
+from tests.support.killed_drivers import run_until
+from tests.support.runs import publish
 
 pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.usefixtures("session")]
 
@@ -69,12 +66,3 @@ def test_the_same_command_finishes_what_a_killed_driver_began(
     assert json.loads(result.read_text())["state"] == "done"
     assert publish(spark, history.pipeline(table), lake, Interval()) == run_id
     assert_published(spark, lake, reference.replay(history.events(), history.pipeline(table)))
-
-
-def run_until(condition: Callable[[], bool], process: subprocess.Popen[str], seconds: float = 300) -> None:
-    """Let the process run until the condition holds or it ends."""
-    end = time.monotonic() + seconds
-    while not condition() and process.poll() is None:
-        assert time.monotonic() < end, f"not within {seconds} s"
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=0.02)

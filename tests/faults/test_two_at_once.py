@@ -17,7 +17,7 @@ from spark_jobs.tables.published import read_published
 from tests.faults.drivers import PIPELINE, command, started
 from tests.spark import history
 from tests.spark.engine import rows_of
-from tests.spark.test_runs import publish
+from tests.support.runs import publish
 
 pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.soak]
 

@@ -33,7 +33,8 @@ from spark_jobs.semantics.streaming_job import StreamingJob
 from spark_jobs.semantics.windows.lateness import Lateness
 from tests.spark import history
 from tests.spark.engine import frame_of
-from tests.spark.test_silence import SCHEMA, drawn_pipeline, drawn_rows
+from tests.support.advice import with_settings
+from tests.support.streams import SCHEMA, drawn_pipeline, drawn_rows
 
 pytestmark = pytest.mark.spark
 
@@ -65,17 +66,6 @@ def judged(rows: Rows, pipeline: Pipeline) -> StreamingJob:
     job = StreamingJob(pipeline)
     job.run(sorted((e for e in events if e.is_kept or moves_all), key=lambda event: event.position), None)
     return job
-
-
-def with_settings(pipeline: Pipeline, found: Candidate) -> Pipeline:
-    mark = replace(
-        pipeline.watermark,
-        strategy=Strategy.BOUNDED_OUT_OF_ORDERNESS,
-        out_of_orderness_ms=found.out_of_orderness,
-    )
-    return replace(
-        pipeline, watermark=mark, windows=replace(pipeline.windows, allowed_lateness_ms=found.allowed_lateness)
-    )
 
 
 def assert_comes_true(found: Candidate, rows: Rows, pipeline: Pipeline) -> None:

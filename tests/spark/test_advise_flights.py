@@ -13,9 +13,9 @@ from spark_jobs.jobs.land_flights import main as land_flights
 from spark_jobs.pipeline import Pipeline, load
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
-from tests.spark.test_advise import with_settings
-from tests.spark.test_flights import PIPELINE
 from tests.spark.whole_run import taken
+from tests.support.advice import with_settings
+from tests.support.flights import PIPELINE
 
 pytestmark = [
     pytest.mark.spark,

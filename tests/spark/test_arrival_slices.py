@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from delta.tables import DeltaTable
@@ -20,8 +18,7 @@ from spark_jobs.jobs.publish.publish import publish
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.jobs.stage import lake_store
 from spark_jobs.jobs.stage import stage as replaying
-from spark_jobs.pipeline import EndOfInput, Pipeline
-from spark_jobs.semantics import reference
+from spark_jobs.pipeline import Pipeline
 from spark_jobs.tables import ledger
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
@@ -29,39 +26,12 @@ from spark_jobs.tables.published import read_published
 from tests.spark import history
 from tests.spark.engine import in_order, rows_of
 from tests.spark.files_read import most_files_read
-from tests.spark.test_custom_runs import detecting
-from tests.spark.test_runs import publish as unchecked
-from tests.spark.test_session_runs import sessions
-from tests.spark.test_sliding_runs import SHAPES, sliding
 from tests.spark.whole_run import assert_published, published, taken
+from tests.support.arrivals import CUTS, assert_slices_follow, seen
+from tests.support.pipelines import SHAPES, detecting, sessions, sliding
+from tests.support.runs import publish as unchecked
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
-
-# At a tick and between two, before the first firing and behind the last row.
-CUTS = [
-    history.START + timedelta(minutes=4, seconds=3),
-    history.START + timedelta(minutes=70),
-    history.START + timedelta(minutes=131, seconds=17, milliseconds=250),
-    history.START + timedelta(hours=9),
-]
-
-
-def seen(rows: list[dict[str, Any]], pipeline: Pipeline, arrived_to: datetime) -> reference.Replay:
-    """What a job says that has seen what arrived before a moment."""
-    there = [row for row in rows if row["stored_at"] is None or row["stored_at"] < arrived_to]
-    still = replace(pipeline, replay=replace(pipeline.replay, end_of_input=EndOfInput.KEEP_OPEN))
-    return reference.replay(there, still, until=arrived_to)
-
-
-def assert_slices_follow(
-    spark: SparkSession, pipeline: Pipeline, lake: Lake, cuts: list[datetime] = CUTS
-) -> list[ledger.Run]:
-    rows = history.events()
-    for cut in cuts:
-        outcomes = taken(spark, pipeline, lake, arrived_to=cut)
-        assert [outcome.state for outcome in outcomes] == ["done"] * 4
-        assert_published(spark, lake, seen(rows, pipeline, cut), cut)
-    return ledger.published(spark, lake)
 
 
 KINDS: dict[str, Callable[[str], Pipeline]] = {

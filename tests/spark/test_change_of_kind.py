@@ -16,7 +16,7 @@ from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
 from tests.spark import history, whole_run
-from tests.spark.test_join_runs import published, readings, split
+from tests.support.join_histories import published, readings, split
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 

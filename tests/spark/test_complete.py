@@ -36,7 +36,7 @@ from spark_jobs.replay.sessions.complete_sessions import by_start
 from spark_jobs.semantics import reference
 from spark_jobs.semantics.spec import WindowKind
 from tests.spark.engine import frame_of, in_order, rows_of
-from tests.spark.test_silence import SCHEMA, drawn_pipeline, drawn_rows, until_of
+from tests.support.streams import SCHEMA, drawn_pipeline, drawn_rows, until_of
 
 pytestmark = pytest.mark.spark
 

@@ -20,11 +20,10 @@ from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import create_views, read_published
 from tests.spark import history
 from tests.spark.engine import in_order, rows_of
-from tests.spark.test_arrival_slices import CUTS, assert_slices_follow
-from tests.spark.test_runs import publish
-from tests.spark.test_session_runs import sessions
-from tests.spark.test_sliding_runs import SHAPES, sliding
 from tests.spark.whole_run import assert_publishes_the_references, published
+from tests.support.arrivals import CUTS, assert_slices_follow
+from tests.support.pipelines import SHAPES, sessions, sliding
+from tests.support.runs import publish
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 

@@ -7,30 +7,16 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.runs.runner import Runner
-from spark_jobs.pipeline import Pipeline
 from spark_jobs.tables import ledger
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
-from tests.spark import history
 from tests.spark.whole_run import assert_publishes_the_references
+from tests.support.pipelines import detecting
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 SESSIONS = {"windows__kind": "session", "windows__gap": "25 seconds", "windows__size": "null"}
 EVERY_N = {"watermark__emit": "{every_n: 50}", "windows__kind": "sliding", "windows__slide": "4 minutes"}
-
-
-def detecting(table: str, **overrides: str) -> Pipeline:
-    """Bounds that each site learns from its own rows."""
-    custom = {
-        "watermark__strategy": "custom",
-        "watermark__out_of_orderness": "null",
-        "watermark__class": "spark_jobs.semantics.detected_bound:DetectedBound",
-        "watermark__arguments": "{rows: 40, warm_up: 5}",
-        "watermark__idle_timeout": "2 minutes",
-        "quality__max_too_late_ratio": "1",
-    }
-    return history.pipeline(table, **{**custom, **overrides})
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from spark_jobs.semantics import reference
 from spark_jobs.semantics.spec import WindowKind
 from spark_jobs.semantics.watermark.custom import GeneratorError
 from tests.spark.engine import assert_same_tables, frame_of, spark_replay
-from tests.spark.test_silence import SCHEMA, drawn_pipeline, drawn_rows, until_of
+from tests.support.streams import SCHEMA, drawn_pipeline, drawn_rows, until_of
 
 pytestmark = pytest.mark.spark
 

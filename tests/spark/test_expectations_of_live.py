@@ -22,7 +22,7 @@ from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
 from tests.spark import history
 from tests.spark.drawn_run import CORRECT, COUNTS, PIPELINE, at, frame, frames, interpreted, result
-from tests.spark.test_runs import publish
+from tests.support.runs import publish
 
 pytestmark = [
     pytest.mark.spark,

@@ -17,8 +17,8 @@ from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from tests.spark import history
 from tests.spark.engine import rows_of
-from tests.spark.test_arrival_slices import seen
 from tests.spark.whole_run import assert_published, taken
+from tests.support.arrivals import seen
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 

@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 from spark_jobs.pipeline.model import Accumulation, EndOfInput, Pipeline, Trigger, TriggerKind, Windows
 from spark_jobs.semantics import reference
 from tests.spark.drawn_run import SCHEMAS, Fault, Rows, at, broken, change, remove
-from tests.spark.test_scenarios import chosen
-from tests.spark.test_triggers import combinations
+from tests.support.recorded_on_spark import chosen
+from tests.support.recorded_triggers import combinations
 from tests.vectors.scenarios import Scenario, load_triggers
 
 pytestmark = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,10 +14,10 @@ from spark_jobs.pipeline.model import Emit, EmitKind
 from spark_jobs.replay import replay
 from spark_jobs.semantics import reference
 from tests.spark.engine import in_order, rows_of
+from tests.support.flights import PIPELINE
 
 pytestmark = [pytest.mark.spark, pytest.mark.soak]
 
-PIPELINE = Path(__file__).parents[2] / "dags" / "pipelines" / "departures_by_carrier.yaml"
 WAYS = {"per_event": Emit(EmitKind.PER_EVENT), "every minute": Emit(EmitKind.EVERY, interval_ms=60_000)}
 TABLES = ("panes", "window_results", "late_events", "invalid_events", "watermarks")
 

@@ -25,9 +25,9 @@ from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
 from tests.spark import history
 from tests.spark.engine import in_order, rows_of
-from tests.spark.test_runs import publish
-from tests.spark.test_session_runs import sessions
-from tests.spark.test_slicings import drawn_pipeline, drawn_rows
+from tests.support.pipelines import sessions
+from tests.support.runs import publish
+from tests.support.slicing_streams import drawn_pipeline, drawn_rows
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 

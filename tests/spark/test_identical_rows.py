@@ -13,8 +13,8 @@ from spark_jobs.pipeline.model import Aggregate, EmitKind, Pipeline, Strategy, W
 from spark_jobs.semantics import reference
 from spark_jobs.semantics.spec import WindowKind
 from tests.spark.engine import assert_same_tables, spark_replay
-from tests.spark.test_late_data import late_rows
-from tests.spark.test_silence import SCHEMA, drawn_pipeline
+from tests.support.late_streams import late_rows
+from tests.support.streams import SCHEMA, drawn_pipeline
 
 pytestmark = pytest.mark.spark
 

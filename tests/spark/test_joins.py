@@ -13,7 +13,7 @@ from spark_jobs.replay.joins.interval_join import interval_join
 from spark_jobs.semantics.joins.interval_join import Side
 from spark_jobs.semantics.joins.joining_job import JoinSource
 from tests.spark.joining import Collected, inputs_of, spark_join
-from tests.spark.test_scenarios import chosen
+from tests.support.recorded_on_spark import chosen
 from tests.vectors.joins import JoinScenario, load_joins
 from tests.vectors.scenarios import Recorded
 from tests.vectors.spark_joins import joining, rows_of

@@ -36,7 +36,8 @@ from spark_jobs.replay.windows import late_events
 from spark_jobs.semantics import reference
 from spark_jobs.semantics.spec import WindowKind
 from tests.spark.engine import assert_same_tables, frame_of, spark_replay
-from tests.spark.test_silence import SCHEMA, START_MS, drawn_pipeline
+from tests.support.late_streams import late_rows
+from tests.support.streams import SCHEMA, START_MS, drawn_pipeline
 
 pytestmark = pytest.mark.spark
 
@@ -97,19 +98,6 @@ def drawn(way: tuple[str, Accumulation, LateData, LatePanes], seed: int) -> tupl
         aggregates=draw.choice([CONTINUED, ASKING]) if waits else CONTINUED,
     )
     return late_rows(draw), replace(pipeline, source=source, watermark=watermark, windows=windows)
-
-
-def late_rows(draw: random.Random) -> list[dict[str, Any]]:
-    """Rows of two partitions, of which every third comes behind many others."""
-    clock_us = START_MS * 1000
-    rows = []
-    for number in range(draw.choice([20, 50])):
-        clock_us += draw.choice([0, 0, 700, 1000, 3000])
-        ts = clock_us // 1000 - draw.choice([0, 0, 1, 3, 9, 14, 26])
-        marked, value = draw.choice([True, False, None]), draw.choice([ts - 1, ts - 4, None])
-        told = {"partition": draw.choice("ab"), "arrival_us": clock_us, "counts": True}
-        rows.append({"id": number, "ts": ts, "mark": marked, "value": value, **told})
-    return rows
 
 
 @pytest.mark.parametrize(("way", "seed"), DRAWN)

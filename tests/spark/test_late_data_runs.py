@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from tests.spark import history
-from tests.spark.test_session_runs import sessions
 from tests.spark.whole_run import assert_a_range_changes_nothing, assert_publishes_the_references
+from tests.support.pipelines import sessions
 
 pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.usefixtures("session")]
 

@@ -23,11 +23,10 @@ from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.locks import LockedError, acquire
 from spark_jobs.tables.published import NothingPublishedError, read_published
 from tests.spark import history
-from tests.spark.test_arrival_slices import seen
-from tests.spark.test_publishing_at_once import named
-from tests.spark.test_runs import publish
 from tests.spark.whole_run import assert_published, published
 from tests.spark.worn_lake import END, HOUR, SECOND, WornLake, WornLakes, strictly
+from tests.support.arrivals import seen
+from tests.support.runs import named, publish
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 

@@ -19,7 +19,7 @@ from spark_jobs.replay import UnsupportedPipelineError, replay
 from spark_jobs.semantics import reference
 from spark_jobs.semantics.spec import WindowKind
 from tests.spark.engine import assert_same_tables, frame_of, in_order, rows_of, spark_replay
-from tests.spark.test_silence import SCHEMA, drawn_pipeline, drawn_rows
+from tests.support.streams import SCHEMA, drawn_pipeline, drawn_rows
 
 pytestmark = pytest.mark.spark
 

@@ -29,7 +29,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.pipeline.model import (
     Accumulation,
-    Aggregate,
     EmitKind,
     EndOfInput,
     Pipeline,
@@ -42,7 +41,8 @@ from spark_jobs.pipeline.model import (
 from spark_jobs.replay import replay
 from spark_jobs.semantics import reference
 from tests.spark.engine import aware, in_order
-from tests.spark.test_silence import SCHEMA, drawn_pipeline, drawn_rows
+from tests.support.aggregates import AGGREGATES
+from tests.support.streams import SCHEMA, drawn_pipeline, drawn_rows
 
 pytestmark = pytest.mark.spark
 
@@ -60,11 +60,6 @@ FORMS = (
 )
 # Half an hour and a quarter beside the hour, and a day that one of them has never had.
 ZONES = ("UTC", "America/St_Johns", "Asia/Kathmandu", "Pacific/Apia")
-AGGREGATES = (
-    (Aggregate("rows", "count(*)"), Aggregate("total", "sum(id)"), Aggregate("mean", "avg(id)")),
-    # Cannot be continued: late panes look at their window's rows again.
-    (Aggregate("keys", "count(distinct key)"), Aggregate("most", "max(id)")),
-)
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,9 @@ from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run, Step
 from spark_jobs.tables.published import read_published
-from spark_jobs.tables.publishing import Base
 from tests.spark import history
 from tests.spark.engine import rows_of
-from tests.spark.test_runs import published
+from tests.support.runs import named, published
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
@@ -72,12 +71,6 @@ def enter(spark: SparkSession, lake: Lake, run: Run) -> None:
     now = run.finished_at
     assert now is not None
     ledger.record(spark, lake, run, Step("publish", "done", now, now, versions=versions))
-
-
-def named(spark: SparkSession, lake: Lake) -> Base:
-    """Give what the ledger names."""
-    done = ledger.published(spark, lake)
-    return Base(done[-1].versions, frozenset(run.run_id for run in done))
 
 
 @pytest.fixture(name="one_after_the_other", scope="module")

@@ -21,10 +21,11 @@ from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
 from tests.spark.engine import frame_of, rows_of
-from tests.spark.test_scenarios import ALL, chosen, combinations, schema_of
-from tests.spark.test_triggers import ALL as TRIGGERS
-from tests.spark.test_triggers import combinations as of_triggers
+from tests.spark.test_scenarios import combinations
 from tests.spark.whole_run import taken
+from tests.support.recorded_on_spark import ALL, chosen, schema_of
+from tests.support.recorded_triggers import ALL as TRIGGERS
+from tests.support.recorded_triggers import combinations as of_triggers
 from tests.vectors.outcomes import late_of, panes_of
 from tests.vectors.scenarios import Scenario
 

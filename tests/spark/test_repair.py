@@ -24,10 +24,10 @@ from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import ARRIVALS, FULL, REPAIR
 from tests.spark import history
 from tests.spark.engine import in_order
-from tests.spark.test_arrival_slices import seen
-from tests.spark.test_runs import publish
-from tests.spark.test_sliding_runs import SHAPES, sliding
 from tests.spark.whole_run import assert_published, published, taken
+from tests.support.arrivals import seen
+from tests.support.pipelines import SHAPES, sliding
+from tests.support.runs import publish
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 

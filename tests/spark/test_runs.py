@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -12,7 +11,6 @@ from pyspark.sql import SparkSession
 from spark_jobs.jobs.errors import BlockedError, InputError
 from spark_jobs.jobs.publish import publish as publishing
 from spark_jobs.jobs.runs.runner import Runner
-from spark_jobs.pipeline import Pipeline
 from spark_jobs.pipeline.published_tables import RESULT_TABLES
 from spark_jobs.semantics import reference
 from spark_jobs.tables import delta_log, ledger
@@ -20,40 +18,10 @@ from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import NothingPublishedError, read_published
 from tests.spark import history
-from tests.spark.engine import rows_of
 from tests.spark.whole_run import assert_published
+from tests.support.runs import STRATEGIES, publish, published
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
-
-
-def publish(
-    spark: SparkSession,
-    pipeline: Pipeline,
-    lake: Lake,
-    interval: Interval,
-    slices: int = 1,
-    *,
-    arrived_to: datetime | None = None,
-    restate: bool = False,
-) -> str:
-    """Everything but the checks, which have tests of their own: replay, then publish what is staged."""
-    runner = Runner(spark, pipeline, lake, slices=slices)
-    planned, _ = runner.plan(interval, arrived_to, restate=restate)
-    runner.step("replay", runner.find(planned.run.run_id))
-    run = runner.find(planned.run.run_id)
-    versions = publishing.publish(spark, lake, run)
-    now = datetime.now(UTC)
-    ledger.record(spark, lake, run, ledger.Step("publish", "done", now, now, versions=versions))
-    return run.run_id
-
-
-def published(spark: SparkSession, lake: Lake) -> dict[str, list[Any]]:
-    """The rows of all published tables, without the run that made them, in one order."""
-    tables = {}
-    for name in RESULT_TABLES:
-        rows = rows_of(read_published(spark, lake, name).drop("run_id"))
-        tables[name] = sorted((sorted(row.items()) for row in rows), key=str)
-    return tables
 
 
 def test_published_tables_are_what_the_reference_gives(spark: SparkSession, table: str, lake: Lake) -> None:
@@ -209,22 +177,6 @@ def test_a_whole_run_publishes_with_its_checks_and_report(spark: SparkSession, t
     assert quality.where("success").count() == quality.count() > 10
     again = Runner(spark, history.pipeline(table), lake).run(Interval())
     assert [o.state for o in again] == ["unchanged"] * 4 + ["done"]
-
-
-SILENT_NORTH = "site <> 'north' or id < 1000 or id > 1500"
-STRATEGIES = {
-    "silence": {
-        "watermark": "{placement: after_where, out_of_orderness: 10 s, emit: {every: 30 s}, idle_timeout: 5 minutes}",
-        "source__where": SILENT_NORTH,
-    },
-    "marks": {
-        "watermark": "{placement: after_where, strategy: punctuated, when: reading > 40, emit: {every_n: 20}, "
-        "idle_timeout: 5 minutes}",
-        "source__where": SILENT_NORTH,
-    },
-    "a time lag": {"watermark": "{strategy: time_lag, lag: 20 s, emit: {every: 1 minute}}"},
-    "no watermark": {"watermark": "{strategy: none}"},
-}
 
 
 @pytest.mark.soak

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
-import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.semantics import reference
-from tests.spark.engine import EVENTS, assert_same_tables, in_order, spark_replay
+from tests.spark.engine import in_order, spark_replay
+from tests.support.recorded_on_spark import ALL, assert_restated_says_the_same, chosen, schema_of
 from tests.vectors.outcomes import calendar_of, late_of, panes_of
-from tests.vectors.scenarios import Recorded, Scenario, load
+from tests.vectors.scenarios import Scenario
 
 pytestmark = pytest.mark.spark
 
 CHOSEN = 44
-OfKind = TypeVar("OfKind", bound=Recorded)
 
 
 def shape(scenario: Scenario) -> str:
@@ -53,19 +49,6 @@ def combinations(scenario: Scenario) -> set[tuple[Any, ...]]:
     }
 
 
-def chosen(scenarios: Sequence[OfKind], wanted: int, has: Callable[[OfKind], set[tuple[Any, ...]]]) -> list[OfKind]:
-    """`wanted` scenarios: as few as cover all combinations, then as few others as do so again."""
-    left, taken, covered = {s.id: has(s) for s in scenarios}, list[str](), set[tuple[Any, ...]]()
-    while len(taken) < wanted:
-        best = max(left, key=lambda name: len(left[name] - covered))
-        if not left[best] - covered:
-            covered.clear()
-        covered |= left.pop(best)
-        taken.append(best)
-    return [scenario for scenario in scenarios if scenario.id in taken]
-
-
-ALL = load()
 SAMPLE = chosen(ALL, CHOSEN, combinations)
 CASES = [pytest.param(s, id=s.id, marks=[] if s in SAMPLE else pytest.mark.soak) for s in ALL]
 RESTATED = [pytest.param(s, id=s.id, marks=[] if s in SAMPLE[::30] else pytest.mark.soak) for s in ALL]
@@ -92,23 +75,3 @@ def test_spark_says_what_flink_said(session: SparkSession, scenario: Scenario) -
 @pytest.mark.parametrize("scenario", RESTATED)
 def test_continued_aggregates_say_the_same_as_recomputed_ones(session: SparkSession, scenario: Scenario) -> None:
     assert_restated_says_the_same(session, scenario)
-
-
-def assert_restated_says_the_same(session: SparkSession, scenario: Scenario) -> None:
-    """With aggregates that can be continued a scenario gives what the reference gives."""
-    pipeline = continued(scenario.pipeline)
-    outcome = spark_replay(session, scenario.rows, pipeline, until=scenario.until, schema=schema_of(scenario))
-    assert_same_tables(outcome, reference.replay(scenario.rows, pipeline, until=scenario.until))
-
-
-def schema_of(scenario: Scenario) -> pa.Schema:
-    """The columns of a scenario's rows, which may be none."""
-    is_punctuated = scenario.pipeline.watermark.when is not None
-    return EVENTS.append(pa.field("marker", pa.bool_())) if is_punctuated else EVENTS
-
-
-def continued(pipeline: Pipeline) -> Pipeline:
-    """The pipeline with only such aggregates as late panes continue."""
-    kept = tuple(a for a in pipeline.windows.aggregates if a.name != "members")
-    mean = replace(kept[1], name="mean", expression="avg(value)")
-    return replace(pipeline, windows=replace(pipeline.windows, aggregates=(*kept, mean)))

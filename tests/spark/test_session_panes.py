@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.sessions import session_panes
-from tests.spark.test_session_runs import sessions
+from tests.support.pipelines import sessions
 
 pytestmark = pytest.mark.spark
 

@@ -7,18 +7,13 @@ from datetime import timedelta
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.pipeline import Pipeline
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from tests.spark import history
 from tests.spark.whole_run import assert_a_range_changes_nothing, assert_publishes_the_references
+from tests.support.pipelines import sessions
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
-
-
-def sessions(table: str, **overrides: str) -> Pipeline:
-    gap = {"windows__kind": "session", "windows__gap": "25 seconds", "windows__size": "null"}
-    return history.pipeline(table, **{**gap, **overrides})
 
 
 @pytest.mark.soak

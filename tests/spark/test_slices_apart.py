@@ -21,10 +21,10 @@ from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from tests.faults.drivers import PIPELINE, command, started
 from tests.spark import history
-from tests.spark.test_runs import STRATEGIES
-from tests.spark.test_sliding_runs import SHAPES
-from tests.spark.test_trigger_runs import CONTINUOUS, COUNT, DISCARDING, OPEN, SESSION, SLIDING
 from tests.spark.whole_run import assert_published, published
+from tests.support.pipelines import SHAPES
+from tests.support.runs import STRATEGIES
+from tests.support.trigger_pipelines import CONTINUOUS, COUNT, DISCARDING, OPEN, SESSION, SLIDING
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 

@@ -12,7 +12,6 @@ from pyspark.sql import SparkSession
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.report.alternatives import alternatives
 from spark_jobs.jobs.runs.runner import Runner
-from spark_jobs.pipeline import Pipeline
 from spark_jobs.pipeline.published_tables import RESULT_TABLES
 from spark_jobs.tables import ledger
 from spark_jobs.tables.interval import Interval
@@ -21,27 +20,9 @@ from spark_jobs.tables.published import read_published
 from tests.spark import history
 from tests.spark.engine import in_order, rows_of
 from tests.spark.whole_run import assert_publishes_the_references
+from tests.support.pipelines import SHAPES, sliding
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
-
-SHAPES = {
-    "overlapping": {
-        "windows__size": "25 minutes",
-        "windows__slide": "10 minutes",
-        "windows__offset": "3 minutes",
-        "windows__allowed_lateness": "50 minutes",
-    },
-    "with gaps": {
-        "windows__size": "10 minutes",
-        "windows__slide": "15 minutes",
-        "watermark__emit": "{every_n: 7}",
-        "windows__allowed_lateness": "2 minutes",
-    },
-}
-
-
-def sliding(table: str, **more: str) -> Pipeline:
-    return history.pipeline(table, windows__kind="sliding", **more)
 
 
 def published(spark: SparkSession, lake: Lake) -> dict[str, list[dict[str, Any]]]:

@@ -22,8 +22,8 @@ from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import NothingPublishedError, read_published
 from tests.spark import history
 from tests.spark.engine import rows_of
-from tests.spark.test_runs import publish
 from tests.spark.whole_run import assert_published
+from tests.support.runs import publish
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 

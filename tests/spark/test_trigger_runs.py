@@ -11,19 +11,10 @@ from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from tests.spark import history
 from tests.spark.whole_run import assert_a_range_changes_nothing, assert_publishes_the_references
+from tests.support.trigger_pipelines import CONTINUOUS, COUNT, DISCARDING, OPEN, SESSION, SLIDING
 
 pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.usefixtures("session")]
 
-CONTINUOUS, COUNT = {"windows__trigger": "{continuous: 3 minutes}"}, {"windows__trigger": "{count: 7}"}
-DISCARDING = {"windows__accumulation": "discarding"}
-SLIDING = {
-    "windows__kind": "sliding",
-    "windows__size": "25 minutes",
-    "windows__slide": "10 minutes",
-    "windows__allowed_lateness": "50 minutes",
-}
-SESSION = {"windows__kind": "session", "windows__gap": "25 seconds", "windows__size": "null"}
-OPEN = {"replay__end_of_input": "keep_open"}
 
 CASES = [
     pytest.param({**CONTINUOUS}, 3, id="continuous tumbling"),

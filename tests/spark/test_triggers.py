@@ -22,24 +22,14 @@ from spark_jobs.pipeline.model import (
 from spark_jobs.semantics import reference
 from spark_jobs.semantics.spec import WindowKind
 from tests.spark.engine import assert_same_tables, in_order, spark_replay
-from tests.spark.test_properties import AGGREGATES
-from tests.spark.test_scenarios import assert_restated_says_the_same, chosen, schema_of
-from tests.spark.test_silence import SCHEMA, drawn_pipeline, drawn_rows
+from tests.support.aggregates import AGGREGATES
+from tests.support.recorded_on_spark import assert_restated_says_the_same, chosen, schema_of
+from tests.support.recorded_triggers import ALL, combinations
+from tests.support.streams import SCHEMA, drawn_pipeline, drawn_rows
 from tests.vectors.outcomes import calendar_of, late_of, panes_of
-from tests.vectors.scenarios import Scenario, load_triggers
+from tests.vectors.scenarios import Scenario
 
 pytestmark = pytest.mark.spark
-
-ALL = load_triggers()
-
-
-def combinations(scenario: Scenario) -> set[tuple[object, ...]]:
-    """What a scenario has of everything that the engine treats apart."""
-    declared, windows = scenario.declared, scenario.pipeline.windows
-    kind = (windows.trigger.kind, windows.kind, declared["accumulation"])
-    timings = {(*kind, pane.timing) for pane in scenario.panes}
-    watermark = (declared["strategy"]["kind"], declared["emit"]["mode"], "idle_timeout_ms" in declared)
-    return {*timings, (windows.trigger.kind, *watermark), (*kind, bool(scenario.late))}
 
 
 SAMPLE = chosen(ALL, 4, combinations)

@@ -31,7 +31,7 @@ from spark_jobs.semantics import reference
 from spark_jobs.semantics.rows.instants import END_OF_INPUT
 from spark_jobs.semantics.spec import WindowKind
 from tests.spark.engine import assert_same_tables, spark_replay
-from tests.spark.test_silence import SCHEMA, START_MS, drawn_pipeline, until_of
+from tests.support.streams import SCHEMA, START_MS, drawn_pipeline, until_of
 
 pytestmark = pytest.mark.spark
 

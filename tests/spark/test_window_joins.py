@@ -14,7 +14,8 @@ from spark_jobs.semantics.joins.interval_join import Side
 from spark_jobs.semantics.rows.instants import END_OF_INPUT, MAX, micros, table_time
 from tests.spark.engine import rows_of
 from tests.spark.joining import inputs_of
-from tests.spark.test_scenarios import ALL, chosen, combinations
+from tests.spark.test_scenarios import combinations
+from tests.support.recorded_on_spark import ALL, chosen
 from tests.vectors.cogroups import CoGroupScenario, CoGroupTuple, load_cogroups
 from tests.vectors.groups import GroupTuple, groups_of, load_of_two, sides_of, sources_of
 from tests.vectors.outcomes import millis

@@ -27,7 +27,7 @@ from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
 from spark_jobs.tables.retention import Retention
 from tests.spark import history
-from tests.spark.test_runs import publish
+from tests.support.runs import publish
 
 HOUR = timedelta(hours=1)
 ROWS = 1500

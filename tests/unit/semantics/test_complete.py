@@ -31,7 +31,7 @@ from spark_jobs.semantics.reference import Replay, TableRow, replay
 from spark_jobs.semantics.rows.instants import END_OF_INPUT, MAX, micros
 from spark_jobs.semantics.spec import WindowKind
 from spark_jobs.semantics.windows.window_assigners import TimeWindow
-from tests.unit.semantics.test_properties import Rows, pipelines, streams
+from tests.support.drawn_streams import Rows, pipelines, streams
 
 IDS = Aggregate("ids", "collect_list(id)")
 

@@ -1,0 +1,42 @@
+"""Runs over arrivals: what arrived by a moment, and slices that follow each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.pipeline import EndOfInput, Pipeline
+from spark_jobs.semantics import reference
+from spark_jobs.tables import ledger
+from spark_jobs.tables.lake import Lake
+from tests.spark import history
+from tests.spark.whole_run import assert_published, taken
+
+# At a tick and between two, before the first firing and behind the last row.
+CUTS = [
+    history.START + timedelta(minutes=4, seconds=3),
+    history.START + timedelta(minutes=70),
+    history.START + timedelta(minutes=131, seconds=17, milliseconds=250),
+    history.START + timedelta(hours=9),
+]
+
+
+def seen(rows: list[dict[str, Any]], pipeline: Pipeline, arrived_to: datetime) -> reference.Replay:
+    """What a job says that has seen what arrived before a moment."""
+    there = [row for row in rows if row["stored_at"] is None or row["stored_at"] < arrived_to]
+    still = replace(pipeline, replay=replace(pipeline.replay, end_of_input=EndOfInput.KEEP_OPEN))
+    return reference.replay(there, still, until=arrived_to)
+
+
+def assert_slices_follow(
+    spark: SparkSession, pipeline: Pipeline, lake: Lake, cuts: list[datetime] = CUTS
+) -> list[ledger.Run]:
+    rows = history.events()
+    for cut in cuts:
+        outcomes = taken(spark, pipeline, lake, arrived_to=cut)
+        assert [outcome.state for outcome in outcomes] == ["done"] * 4
+        assert_published(spark, lake, seen(rows, pipeline, cut), cut)
+    return ledger.published(spark, lake)
