@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,13 +13,26 @@ import pytest
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from spark_jobs.tables.lake import Lake
+
 # PySpark hands out timestamps in the machine's time zone; the tests read them as UTC.
 os.environ["TZ"] = "UTC"
 time.tzset()
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def short_stretches() -> Iterator[None]:
+    """Group and number rows in many stretches of the clock, though the rows are few and lie close together."""
+    from spark_jobs.replay.rows import arrival_order
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arrival_order, "_GROUPING_STRETCH_US", 20_000)
+        patch.setattr(arrival_order, "_NUMBERING_STRETCH_US", 50_000)
+        yield
+
+
+@pytest.fixture(scope="session")
+def spark(short_stretches: None) -> Iterator[SparkSession]:
     """A local session on two cores."""
     os.environ.setdefault("TIDEMARK_SPARK_MASTER", "local[2]")
     os.environ.setdefault("TIDEMARK_DRIVER_MEMORY", "2g")
@@ -44,3 +58,19 @@ def _session(spark: SparkSession) -> Iterator[SparkSession]:
     yield spark
     for name, value in before.items():
         spark.conf.set(name, value)
+
+
+@pytest.fixture(scope="module")
+def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The source table with the small history."""
+    from tests.support import history
+
+    return history.land(spark, history.events(), tmp_path_factory.mktemp("source") / "readings")
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    """A lake for one test."""
+    from spark_jobs.tables.lake import Lake
+
+    return Lake(str(tmp_path / "lake"), "readings")

@@ -21,9 +21,9 @@ from tests.airflow.clone import Clone
 from tests.airflow.waiting import until
 from tests.airflow.whole import Whole, whole
 from tests.faults import drivers
-from tests.spark import history
-from tests.spark.engine import in_order
-from tests.spark.whole_run import assert_published, published
+from tests.support import history
+from tests.support.engine import in_order
+from tests.support.whole_run import assert_published, published
 
 pytestmark = [pytest.mark.airflow, pytest.mark.spark, pytest.mark.soak]
 

@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from spark_jobs.job_protocol import StepResult, StepState
 from tests.airflow.quality_server import PAGES, QUALITY, Clients, Enter, told
 from tests.airflow.told_lake import check, run_id, steps, tell
-from tests.told_runs import HOSTILE
+from tests.support.sample_report_runs import HOSTILE
 from tidemark_airflow.jobs.links import QualityLink
 from tidemark_airflow.jobs.outcome import Outcome
 from tidemark_airflow.pages.plugin import TidemarkPlugin

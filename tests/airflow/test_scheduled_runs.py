@@ -17,9 +17,9 @@ from tests.airflow.clone import Clone
 from tests.airflow.waiting import until
 from tests.airflow.whole import Whole, whole
 from tests.faults import drivers
-from tests.spark import history
-from tests.spark.whole_run import assert_published
+from tests.support import history
 from tests.support.arrivals import seen
+from tests.support.whole_run import assert_published
 
 pytestmark = [pytest.mark.airflow, pytest.mark.spark, pytest.mark.soak]
 

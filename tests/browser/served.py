@@ -25,7 +25,7 @@ from fastapi.responses import HTMLResponse
 
 from tests.airflow.clone import free_port
 from tests.airflow.told_lake import COUNTS, check, run_id, steps, tell
-from tests.told_runs import HOSTILE
+from tests.support.sample_report_runs import HOSTILE
 
 EVENTFUL, HOSTILE_ONE, EMPTY = "departures_by_carrier", "hostile", "never_run"
 LONG_ONE = "k" * 200

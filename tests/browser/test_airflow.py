@@ -21,7 +21,7 @@ from tests.airflow.waiting import until
 from tests.airflow.whole import Whole, whole
 from tests.browser.airflow_ui import SOON_MS, Person, Run
 from tests.faults import drivers
-from tests.spark import history
+from tests.support import history
 
 pytestmark = [pytest.mark.airflow, pytest.mark.browser, pytest.mark.spark, pytest.mark.soak]
 

@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from tests.browser.conftest import DESKTOP, PHONE, Show
-from tests.told_runs import HOSTILE
+from tests.support.sample_report_runs import HOSTILE
 
 pytestmark = [
     pytest.mark.browser,

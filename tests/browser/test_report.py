@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from spark_jobs.report import ReportData, render
 from spark_jobs.report.data import TooLateKey
 from tests.browser.conftest import DESKTOP, PHONE, Show, Shown
-from tests.told_runs import HOSTILE, eventful, hostile, published
+from tests.support.sample_report_runs import HOSTILE, eventful, hostile, published
 
 pytestmark = pytest.mark.browser
 

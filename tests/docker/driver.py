@@ -9,8 +9,8 @@ from spark_jobs.semantics import reference
 from spark_jobs.session import open_session
 from spark_jobs.tables.lake import Lake
 from tests.docker.by_hand import NAME
-from tests.spark import history
-from tests.spark.whole_run import assert_published
+from tests.support import history
+from tests.support.whole_run import assert_published
 
 
 def main(step: str, table: str) -> None:

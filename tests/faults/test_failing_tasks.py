@@ -15,8 +15,8 @@ from spark_jobs.tables import ledger
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from tests.faults.drivers import PIPELINE
-from tests.spark import history
-from tests.spark.whole_run import published
+from tests.support import history
+from tests.support.whole_run import published
 
 pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.soak, pytest.mark.usefixtures("session")]
 

@@ -22,8 +22,8 @@ from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from tests.faults.drivers import PIPELINE
 from tests.faults.small_disk import small_disk
-from tests.spark import history
-from tests.spark.whole_run import assert_published
+from tests.support import history
+from tests.support.whole_run import assert_published
 
 pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.usefixtures("session")]
 

@@ -31,8 +31,8 @@ from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
 from tests.faults.drivers import INTERPRETED, PIPELINE
 from tests.faults.dying import PHASES, killing, witnessed
-from tests.spark import history
-from tests.spark.engine import in_order, rows_of
+from tests.support import history
+from tests.support.engine import in_order, rows_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.soak, pytest.mark.usefixtures("session")]
 

@@ -17,10 +17,10 @@ from spark_jobs.tables import delta_log, ledger
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from tests.faults.drivers import PIPELINE, command, started
-from tests.spark import history
-from tests.spark.whole_run import assert_published
+from tests.support import history
 from tests.support.killed_drivers import run_until
 from tests.support.runs import publish
+from tests.support.whole_run import assert_published
 
 pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.usefixtures("session")]
 

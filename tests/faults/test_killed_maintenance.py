@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.jobs.operate.maintain import maintain
 from spark_jobs.tables import delta_log, files, ledger
 from tests.faults.drivers import PIPELINE, started
-from tests.spark.worn_lake import WornLake, WornLakes, strictly
+from tests.support.aged_lake import WornLake, WornLakes, strictly
 from tests.support.killed_drivers import run_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.soak, pytest.mark.usefixtures("session")]

@@ -15,8 +15,8 @@ from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
 from tests.faults.drivers import PIPELINE, command, started
-from tests.spark import history
-from tests.spark.engine import rows_of
+from tests.support import history
+from tests.support.engine import rows_of
 from tests.support.runs import publish
 
 pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.soak]

@@ -25,34 +25,29 @@ _RUNS = (
     "expectations/**",
 )
 _AIRFLOW = ("plugins/**", "dags/**")
-#: What tests of one folder share: all files but the tests.
-_SUPPORT = ("tests/spark/**", "!tests/spark/**/test_*.py")
+#: What tests share.
+_SUPPORT = ("tests/support/**", "tests/custom_watermarks.py")
 _VECTORS = ("tests/vectors/**", "!tests/vectors/**/test_*.py")
 
-_SLICINGS = ("tests/spark/test_slicings.py", "tests/spark/test_recorded_slicings.py")
-_SCENARIOS = ("tests/spark/test_scenarios.py",)
-_TRIGGERS = ("tests/spark/test_triggers.py", "tests/spark/test_expectations_of_triggers.py")
-_JOINS = ("tests/spark/test_joins.py", "tests/spark/test_window_joins.py")
-_COMPARISONS = tuple(
-    f"tests/spark/test_{name}.py"
-    for name in (
-        "advise",
-        "complete",
-        "custom_watermarks",
-        "identical_rows",
-        "late_data",
-        "offset_order",
-        "silence",
-        "united_sources",
-    )
+_SLICINGS = ("tests/jobs/stage/test_slicings.py", "tests/jobs/stage/test_recorded_slicings.py")
+_SCENARIOS = ("tests/replay/test_scenarios.py",)
+_TRIGGERS = ("tests/replay/panes/test_triggers.py", "tests/expectations/suites/test_panes.py")
+_JOINS = ("tests/replay/joins/test_interval_join.py", "tests/replay/joins/test_window_join.py")
+_COMPARISONS = (
+    "tests/jobs/advise/test_advise.py",
+    "tests/replay/panes/test_complete_results.py",
+    "tests/replay/panes/test_late_panes.py",
+    "tests/replay/rows/test_identical_rows.py",
+    "tests/replay/watermark/test_custom.py",
+    "tests/replay/watermark/test_idleness.py",
+    "tests/replay/watermark/test_rounds.py",
+    "tests/replay/watermark/test_union.py",
 )
-_CORRUPTIONS = (
-    "tests/spark/test_corruptions.py",
-    "tests/spark/test_expectations*.py",
-    "!tests/spark/test_expectations_of_triggers.py",
-)
-_PROPERTIES = ("tests/spark/test_properties.py", "tests/spark/test_join_properties.py")
-_ENGINE_JUDGES = ("tests/worked/**", "tests/unit/replay/**", *_VECTORS, "tests/spark/**", "tests/mutation/**")
+_DRAWINGS = ("tests/worked/test_*.py",)
+_CORRUPTIONS = ("tests/expectations/**/test_*.py", "!tests/expectations/suites/test_panes.py")
+_CATALOGUE = ("tests/expectations/corruptions/**",)
+_PROPERTIES = ("tests/replay/test_properties.py", "tests/replay/joins/test_join_properties.py")
+_ENGINE_JUDGES = ("tests/worked/**", "tests/replay/**", "tests/jobs/**", *_SUPPORT, *_VECTORS, "tests/mutation/**")
 _KILLS = ("tests/faults/test_kill_moments.py",)
 _RACES = ("tests/faults/test_two_at_once.py",)
 
@@ -62,14 +57,13 @@ def _without(*tests: tuple[str, ...]) -> tuple[str, ...]:
 
 
 _OTHER_RUNS = (
-    "tests/spark/test_*.py",
-    *_without(_SLICINGS, _SCENARIOS, _TRIGGERS, _JOINS, _COMPARISONS, _CORRUPTIONS, _PROPERTIES),
+    "tests/cli/test_*.py",
+    "tests/jobs/**/test_*.py",
+    "tests/replay/**/test_*.py",
+    "tests/tables/test_*.py",
+    "tests/test_session.py",
+    *_without(_SLICINGS, _SCENARIOS, _TRIGGERS, _JOINS, _COMPARISONS, _PROPERTIES),
 )
-#: Tests from which other tests take their cases or their steps.
-_LENT_BY_RUNS = tuple(
-    f"tests/spark/test_{name}.py" for name in ("arrival_slices", "custom_runs", "runs", "session_runs", "sliding_runs")
-)
-_LENT_BY_RULES = tuple(f"tests/spark/test_{name}.py" for name in ("properties", "scenarios", "silence", "triggers"))
 _OTHER_FAULTS = ("tests/faults/test_*.py", *_without(_KILLS, _RACES))
 
 PROOFS = (
@@ -78,7 +72,7 @@ PROOFS = (
         "A history can be cut into runs in any way and order: the published tables are those of one job.",
         "Users backfill and repair in pieces. A wrong seam between two runs shows in no single run.",
         tests=_SLICINGS,
-        depends=(*_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_LENT_BY_RUNS, *_LENT_BY_RULES, *_SLICINGS),
+        depends=(*_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_SLICINGS),
         case_s=25,
         is_whole=True,
     ),
@@ -95,7 +89,7 @@ PROOFS = (
         "Two runs at once publish the same tables as one run after the other, or one of them is refused.",
         "A scheduled run and a backfill by hand meet in one lake without a server between them.",
         tests=_RACES,
-        depends=(*_LOCKED, *_RUNS, *_SUPPORT, "tests/faults/**", "!tests/faults/**/test_*.py", *_LENT_BY_RUNS, *_RACES),
+        depends=(*_LOCKED, *_RUNS, *_SUPPORT, "tests/faults/**", "!tests/faults/**/test_*.py", *_RACES),
         case_s=60,
     ),
     Proof(
@@ -112,7 +106,7 @@ PROOFS = (
         "Spark returns what Flink returned for each recorded scenario of triggers, and the audit agrees.",
         "Early and repeated panes depend on the order of rows and ticks more than any other result.",
         tests=_TRIGGERS,
-        depends=(*_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_LENT_BY_RULES, *_TRIGGERS),
+        depends=(*_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_TRIGGERS),
         case_s=2,
     ),
     Proof(
@@ -120,7 +114,7 @@ PROOFS = (
         "Spark returns what Flink returned for each recorded interval join and window join.",
         "A join keeps rows of two inputs by the slower watermark: each input alone can be right and the join wrong.",
         tests=_JOINS,
-        depends=(*_LOCKED, *_RULES, *_SUPPORT, *_VECTORS, *_SCENARIOS, *_JOINS),
+        depends=(*_LOCKED, *_RULES, *_SUPPORT, *_VECTORS, *_JOINS),
         case_s=1.5,
     ),
     Proof(
@@ -132,11 +126,19 @@ PROOFS = (
         case_s=2,
     ),
     Proof(
+        "drawings",
+        "The reference and Spark return what each drawing shows, and Flink returned the same.",
+        "A drawing is the rule that a reader checks by eye.",
+        tests=_DRAWINGS,
+        depends=(*_LOCKED, *_RULES, *_SUPPORT, *_VECTORS, "tests/worked/**"),
+        case_s=2,
+    ),
+    Proof(
         "corruptions",
         "The audit finds each way in the catalogue to corrupt a staged run, and no fault in a whole one.",
         "The audit is the last look before results are published.",
         tests=_CORRUPTIONS,
-        depends=(*_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_SCENARIOS, *_LENT_BY_RUNS, *_CORRUPTIONS),
+        depends=(*_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_CATALOGUE, *_CORRUPTIONS),
         case_s=12,
     ),
     Proof(
@@ -144,7 +146,7 @@ PROOFS = (
         "Laws hold on Spark for thousands of drawn histories: order of storage, partitions and files change nothing.",
         "Drawn cases reach what nobody thought of.",
         tests=_PROPERTIES,
-        depends=(*_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_LENT_BY_RULES, *_PROPERTIES),
+        depends=(*_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_PROPERTIES),
         case_s=120,
     ),
     Proof(
@@ -158,8 +160,8 @@ PROOFS = (
             "expectations/**",
             "tests/faults/drivers.py",
             *_VECTORS,
-            "tests/spark/**",
-            *_without(_CORRUPTIONS),
+            *_SUPPORT,
+            *_OTHER_RUNS,
         ),
         case_s=30,
     ),
@@ -168,7 +170,7 @@ PROOFS = (
         "Failing tasks, full disks and drivers killed during maintenance lose nothing that was published.",
         "Maintenance deletes files. Nothing else in the project does.",
         tests=_OTHER_FAULTS,
-        depends=(*_LOCKED, *_RUNS, *_SUPPORT, *_LENT_BY_RUNS, "tests/faults/**", *_without(_KILLS, _RACES)),
+        depends=(*_LOCKED, *_RUNS, *_SUPPORT, "tests/faults/**", *_without(_KILLS, _RACES)),
         case_s=60,
     ),
     Proof(
@@ -186,9 +188,8 @@ PROOFS = (
             "tests/browser/test_airflow.py",
             "tests/faults/**",
             "!tests/faults/**/test_*.py",
-            "tests/told_runs.py",
+            "tests/support/sample_report_runs.py",
             *_SUPPORT,
-            *_LENT_BY_RUNS,
         ),
         case_s=120,
     ),
@@ -204,7 +205,7 @@ PROOFS = (
             "tests/browser/**",
             "tests/airflow/**",
             "!tests/airflow/test_*.py",
-            "tests/told_runs.py",
+            "tests/support/sample_report_runs.py",
             *_SUPPORT,
         ),
         case_s=6,
@@ -251,7 +252,7 @@ PROOFS = (
         depends=(
             "requirements.lock",
             "tests/conftest.py",
-            "tests/unit/semantics/**",
+            "tests/semantics/**",
             "tests/worked/**",
             *_VECTORS,
             "tests/vectors/test_*.py",

@@ -12,8 +12,8 @@ from spark_jobs.pipeline import EndOfInput, Pipeline
 from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger
 from spark_jobs.tables.lake import Lake
-from tests.spark import history
-from tests.spark.whole_run import assert_published, taken
+from tests.support import history
+from tests.support.whole_run import assert_published, taken
 
 # At a tick and between two, before the first firing and behind the last row.
 CUTS = [

@@ -13,8 +13,8 @@ from spark_jobs.pipeline import Pipeline, from_mapping
 from spark_jobs.pipeline.published_tables import JOIN_TABLES
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
-from tests.spark import history
-from tests.spark.engine import frame_of, in_order, rows_of
+from tests.support import history
+from tests.support.engine import frame_of, in_order, rows_of
 
 PAYMENTS = pa.schema(
     [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spark_jobs.pipeline import Pipeline
-from tests.spark import history
+from tests.support import history
 
 
 def sessions(table: str, **overrides: str) -> Pipeline:

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.semantics import reference
-from tests.spark.engine import EVENTS, assert_same_tables, spark_replay
+from tests.support.engine import EVENTS, assert_same_tables, spark_replay
 from tests.vectors.scenarios import Recorded, Scenario, load
 
 OfKind = TypeVar("OfKind", bound=Recorded)

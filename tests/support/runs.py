@@ -16,7 +16,7 @@ from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
 from spark_jobs.tables.publishing import Base
-from tests.spark.engine import rows_of
+from tests.support.engine import rows_of
 
 
 def publish(

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from spark_jobs.pipeline import Pipeline
-from tests.spark import history
+from tests.support import history
 
 ROWS = 260
 

@@ -25,7 +25,7 @@ from spark_jobs.semantics.windows.window_assigners import (
     WindowAssigner,
     window_start,
 )
-from tests.unit.semantics.outputs import Output
+from tests.support.outputs import Output
 from tests.vectors.flink_cases import CASES, REFUSED, Case, of_schema
 
 

@@ -170,7 +170,7 @@ def spark(session: SparkSession, drawing: Drawing) -> tuple[Step, ...]:
 
 
 def _spark_windows(session: SparkSession, drawing: Drawing, pipeline: Pipeline) -> tuple[Step, ...]:
-    from tests.spark.engine import spark_replay
+    from tests.support.engine import spark_replay
 
     rows, story = rows_of(drawing), _ReplayStory(drawing)
     witnesses = [_witness(row) for row in rows] if _has_witnesses(drawing, pipeline) else []
@@ -183,7 +183,7 @@ def _spark_windows(session: SparkSession, drawing: Drawing, pipeline: Pipeline) 
     story.panes(row for row in result.panes if row["key"] != _WITNESS)
     story.late(row for row in late if row["key"] != _WITNESS)
     if pipeline.is_complete:
-        from tests.spark.engine import rows_of as collected
+        from tests.support.engine import rows_of as collected
 
         story.complete(row for row in collected(result.lazy.complete_results) if row["key"] != _WITNESS)
     return _with_vanished(drawing, story.steps())
@@ -221,8 +221,8 @@ def _with_vanished(drawing: Drawing, steps: tuple[Step, ...]) -> tuple[Step, ...
 def _spark_join(session: SparkSession, drawing: Drawing, pipeline: Pipeline) -> tuple[Step, ...]:
     from spark_jobs.replay.joins.interval_join import interval_join
     from spark_jobs.replay.joins.window_join import window_join
-    from tests.spark.engine import frame_of
-    from tests.spark.engine import rows_of as collected
+    from tests.support.engine import frame_of
+    from tests.support.engine import rows_of as collected
 
     inputs, rows, story = joining(pipeline), rows_of(drawing), _ReplayStory(drawing)
     parts = [rows, None] if inputs.right_when else [[row for row in rows if row["side"] == side.value] for side in Side]

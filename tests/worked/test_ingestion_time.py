@@ -21,7 +21,7 @@ import pytest
 
 from spark_jobs.pipeline.model import Aggregate, Pipeline, Source, Strategy, TimeField, Watermark, Windows
 from spark_jobs.semantics import reference
-from tests.spark.engine import spark_replay
+from tests.support.engine import spark_replay
 
 Engine = Callable[..., Any]
 

@@ -1,0 +1,183 @@
+"""The `tidemark` command, each of its commands on a small history: what it answers, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from typer.testing import CliRunner, Result
+
+from spark_jobs.cli.app import app
+from spark_jobs.tables import delta_log
+from tests.support import history
+
+pytestmark = pytest.mark.spark
+
+FILE = """
+name: readings
+source:
+  table: {table}
+  event_time: happened_at
+  arrival_time: stored_at
+watermark: {{out_of_orderness: 10 seconds, emit: {{every: 30 seconds}}}}
+windows: {{kind: tumbling, size: 10 minutes, key: [device], allowed_lateness: 20 minutes, aggregates: {{n: count(*)}}}}
+quality: {{max_too_late_ratio: 0.5}}
+"""
+
+
+@pytest.fixture(name="file", scope="module")
+def _file(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A pipeline file, and beside it the table of its source."""
+    folder = tmp_path_factory.mktemp("cli")
+    table = history.land(spark, history.events(200), folder / "events")
+    file = folder / "readings.yaml"
+    file.write_text(FILE.format(table=table))
+    return file
+
+
+@pytest.fixture(name="lake", scope="module")
+def _lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("lake")
+
+
+@pytest.fixture(name="replayed", scope="module")
+def _replayed(file: Path, lake: Path) -> dict[str, Any]:
+    """What the first replay answers."""
+    return answer(run(lake, "replay", str(file)))
+
+
+def run(lake: Path, *arguments: str) -> Result:
+    return CliRunner().invoke(app, [*arguments, "--json"], env={"TIDEMARK_LAKE": str(lake)})
+
+
+def answer(result: Result, code: int = 0) -> dict[str, Any]:
+    """The one line on standard output."""
+    assert result.exit_code == code, result.output
+    (line,) = result.stdout.splitlines()
+    found: dict[str, Any] = json.loads(line)
+    return found
+
+
+def test_check_names_the_version_that_the_file_fits(file: Path, lake: Path) -> None:
+    found = answer(run(lake, "check", str(file)))
+    assert (found["pipeline"], found["source_version"], found["valid"]) == ("readings", 0, True)
+
+
+def test_advise_weighs_what_is_asked_and_writes_it(file: Path, lake: Path, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(file.read_text())
+    asked = ("--bounds", "10s,1h", "--lateness", "20m", "--target", "50%", "--write")
+    found = answer(run(lake, "advise", str(mine), *asked))
+    settings = [(one["out_of_orderness"], one["allowed_lateness"]) for one in found["candidates"]]
+    assert settings == [(10_000, 1_200_000), (3_600_000, 1_200_000)]
+    assert (found["now"], found["rows"], found["written"]) == (found["candidates"][0], 197, False)
+    assert {one["source_partition"] for one in found["spreads"]} == {None, ""}
+    assert mine.read_text() == file.read_text()
+
+
+def test_advice_fits_into_80_columns(file: Path, lake: Path) -> None:
+    asked = ["advise", str(file), "--bounds", "10s", "--lateness", "20m"]
+    shown = CliRunner().invoke(app, asked, env={"TIDEMARK_LAKE": str(lake), "COLUMNS": "80"})
+    assert shown.exit_code == 0
+    assert max(map(len, shown.stdout.splitlines())) <= 80
+    assert "too late" in shown.stdout
+
+
+def test_plan_tells_what_would_be_read_and_writes_nothing(file: Path, tmp_path: Path) -> None:
+    found = answer(run(tmp_path, "plan", str(file), "--from", "2024-03-30T22:10:00Z"))
+    assert (found["kind"], found["state"], found["source_rows"]) == ("backfill", "new", 200)
+    assert found["interval_start"] == "2024-03-30 22:10:00+00:00"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_replay_publishes_and_says_what_it_counted(spark: SparkSession, replayed: dict[str, Any], lake: Path) -> None:
+    counts = replayed["counts"]
+    assert counts["rows_read"] == 200
+    assert counts["invalid"] == 3
+    fates = ("invalid", "filtered", "on_time", "late", "too_late")
+    assert sum(counts[fate] for fate in fates) == counts["rows_read"]
+    assert counts["late"] > 0
+    assert [step["step"] for step in replayed["steps"]] == ["plan", "replay", "audit", "publish", "report"]
+    panes = spark.read.format("delta").load(str(lake / "readings" / "panes"))
+    assert panes.count() == counts["panes"]
+    assert Path(replayed["report"]).is_file()
+
+
+def test_the_same_replay_again_does_nothing_and_answers_the_same(
+    replayed: dict[str, Any], file: Path, lake: Path
+) -> None:
+    again = answer(run(lake, "replay", str(file)))
+    told = ("run_id", "counts", "versions", "report")
+    assert {name: again[name] for name in told} == {name: replayed[name] for name in told}
+    assert {step["state"] for step in again["steps"][:-1]} == {"unchanged"}
+
+
+def test_status_lists_the_run_and_what_is_published(replayed: dict[str, Any], file: Path, lake: Path) -> None:
+    found = answer(run(lake, "status", str(file)))
+    assert found["published_run"] == replayed["run_id"]
+    assert [(one["run_id"], one["state"]) for one in found["runs"]] == [(replayed["run_id"], "published")]
+
+
+def test_status_is_readable_without_json(replayed: dict[str, Any], file: Path, lake: Path) -> None:
+    shown = CliRunner().invoke(app, ["status", str(file)], env={"TIDEMARK_LAKE": str(lake)})
+    assert shown.exit_code == 0
+    assert f"{replayed['run_id']} *" in shown.stdout
+
+
+def test_report_writes_the_page_of_the_run_published_last(replayed: dict[str, Any], file: Path, lake: Path) -> None:
+    page = Path(replayed["report"])
+    page.unlink()
+    assert answer(run(lake, "report", str(file)))["report"] == str(page)
+    assert page.read_text().startswith("<!DOCTYPE html>")
+
+
+def test_a_replay_that_its_checks_refuse_exits_with_3_and_publishes_nothing(
+    spark: SparkSession, file: Path, tmp_path: Path
+) -> None:
+    found = answer(run(tmp_path, "replay", str(file), "--set", "quality.max_too_late_ratio=0"), 3)
+    assert found["exit_code"] == 3
+    assert "too late" in found["error"]
+    assert not delta_log.exists(spark, str(tmp_path / "readings" / "panes"))
+    runs = answer(run(tmp_path, "status", str(file)))
+    assert (runs["published_run"], runs["runs"][0]["state"]) == (None, "blocked")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("check", "nowhere.yaml"), "nowhere.yaml"),
+        (("plan", "{file}", "--from", "yesterday"), "yesterday"),
+        (("replay", "{file}", "--from", "2024-03-30T23:00Z", "--to", "2024-03-30T22:00Z"), "holds no window"),
+        (("replay", "{file}", "--from", "2024-03-30T22:05Z"), "cuts a window in two"),
+        (("replay", "{file}", "--set", "windows.sise=1 hour"), "sise"),
+        (("replay", "{file}", "--set", "source.table=/no/such/table"), "/no/such/table"),
+        (("advise", "{file}", "--target", "most"), "--target"),
+        (("advise", "{file}", "--set", "windows.late_data=update"), "windows.late_data: found update"),
+        (("init", "/no/such/table"), "/no/such/table"),
+        (("report", "{file}"), "found none"),
+        (("report", "{file}", "--run", "r0"), "r0"),
+    ],
+    ids=lambda value: " ".join(value[:3:2]) if isinstance(value, tuple) else None,
+)
+def test_wrong_input_exits_with_2_and_says_what_was_found(
+    file: Path, tmp_path: Path, arguments: tuple[str, ...], told: str
+) -> None:
+    result = run(tmp_path, *(argument.format(file=file) for argument in arguments))
+    assert told in answer(result, 2)["error"]
+    assert told in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_message_of_a_mistake_is_no_stack_of_calls(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["check", "nowhere.yaml"], env={"TIDEMARK_LAKE": str(tmp_path)})
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "Traceback" not in result.stderr
+
+
+def test_a_failure_of_ours_exits_with_1(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "readings").write_text("a file where the lake's folder should be")
+    found = answer(run(tmp_path, "replay", str(file)), 1)
+    assert found["exit_code"] == 1

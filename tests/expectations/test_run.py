@@ -1,0 +1,256 @@
+"""An audit: what passes, what an answer says and keeps to itself, and what a pipeline's settings change."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from expectations import AuditError, Check, check
+from spark_jobs.pipeline.model import (
+    Accumulation,
+    EndOfInput,
+    Learned,
+    Order,
+    Pipeline,
+    Quality,
+    ReplayOrder,
+    Source,
+    TimeField,
+)
+from tests.support.generated_run import (
+    CORRECT,
+    COUNTS,
+    PIPELINE,
+    SCHEMAS,
+    Fault,
+    Rows,
+    at,
+    both,
+    change,
+    firing,
+    frames,
+    interpreted,
+    invalid,
+    missed,
+    pane,
+    remove,
+    result,
+)
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.usefixtures("session"),
+    # Modules that Great Expectations imports.
+    pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"),
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick(spark: SparkSession) -> Iterator[None]:
+    with interpreted(spark):
+        yield
+
+
+ALL_COUNTS = {**COUNTS, "invalid": 3, "on_time": 9, "late": 3, "too_late": 2, "windows": 4, "panes": 6, "late_panes": 3}
+
+
+def failing(
+    spark: SparkSession, fault: Fault, pipeline: Pipeline = PIPELINE, counts: dict[str, int] = COUNTS
+) -> dict[str, Check]:
+    """What fails once `fault` has changed the correct rows, by the expectation's name."""
+    rows = copy.deepcopy(CORRECT)
+    fault(rows)
+    return {c.expectation: c for c in check(frames(spark, rows), pipeline, counts) if not c.success}
+
+
+def test_correct_tables_pass_every_invariant(spark: SparkSession) -> None:
+    found = check(frames(spark, CORRECT), PIPELINE, ALL_COUNTS)
+    assert [c for c in found if not c.success] == []
+    assert {c.suite for c in found} == {"source", "watermarks", "panes", "window_results", "late_events", "run"}
+    assert {c.details for c in found} == {""}
+    observed = {c.expectation: c.observed for c in found}
+    assert observed["every_row_is_accounted_for"] == (
+        "18 read; 3 invalid + 1 filtered + 9 on time + 3 late + 2 too late = 18"
+    )
+    assert observed["not_too_many_rows_are_too_late"] == "2 of 14 rows (14.286 %)"
+    assert observed["no_pane_is_empty"] == "0 of 6 rows"
+
+
+def test_a_run_without_rows_passes_every_invariant(spark: SparkSession) -> None:
+    nothing = frames(spark, {table: [] for table in SCHEMAS})
+    assert [c for c in check(nothing, PIPELINE, {"rows_read": 0, "filtered": 0}) if not c.success] == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "sum_found"),
+    [
+        (remove("late_events", 1), "3 invalid + 1 filtered + 9 on time + 3 late + 1 too late = 17"),
+        (remove("invalid_events", 1), "2 invalid + 1 filtered + 9 on time + 3 late + 2 too late = 17"),
+        (
+            both(change("panes", 4, row_count=1), change("window_results", 2, row_count=1)),
+            "3 invalid + 1 filtered + 8 on time + 3 late + 2 too late = 17",
+        ),
+        (
+            lambda rows: rows["invalid_events"].append(invalid("event_time_missing")),
+            "4 invalid + 1 filtered + 9 on time + 3 late + 2 too late = 19",
+        ),
+    ],
+    ids=["a lost late event", "a lost invalid row", "a lost on-time row", "an invalid row told twice"],
+)
+def test_a_row_that_is_lost_or_told_twice_breaks_conservation_alone(
+    spark: SparkSession, fault: Fault, sum_found: str
+) -> None:
+    found = failing(spark, fault)
+    assert list(found) == ["every_row_is_accounted_for"]
+    assert found["every_row_is_accounted_for"].observed == f"18 read; {sum_found}"
+
+
+def test_a_count_that_is_not_what_is_staged_is_named(spark: SparkSession) -> None:
+    counts = {**ALL_COUNTS, "panes": 7, "too_late": 0}
+    found = check(frames(spark, CORRECT), PIPELINE, counts)
+    assert {c.expectation: c.observed for c in found if not c.success} == {
+        "reported_counts_are_what_is_staged": "too_late: 0 reported, 2 staged; panes: 7 reported, 6 staged"
+    }
+
+
+def test_more_too_late_rows_than_the_pipeline_allows_fail(spark: SparkSession) -> None:
+    strict = replace(PIPELINE, quality=replace(PIPELINE.quality, max_too_late_ratio=0.142))
+    assert list(failing(spark, both(), strict)) == ["not_too_many_rows_are_too_late"]
+
+
+def test_other_shares_have_limits_of_their_own(spark: SparkSession) -> None:
+    # 14 rows belong to a window, of which 3 are late; 3 of the 18 rows read are invalid.
+    for late, invalid_, expected in (
+        (0.21, None, ["not_too_many_rows_are_late"]),
+        (0.22, 0.16, ["not_too_many_rows_are_invalid"]),
+        (None, 0.17, []),
+    ):
+        asked = replace(PIPELINE.quality, max_late_ratio=late, max_invalid_ratio=invalid_)
+        assert list(failing(spark, both(), replace(PIPELINE, quality=asked))) == expected
+
+
+def test_a_share_that_is_learned_warns_from_the_seventh_run_on(spark: SparkSession) -> None:
+    learned = replace(PIPELINE, quality=Quality(max_too_late_ratio=Learned.LEARNED))
+    tables = frames(spark, lost_rows(CORRECT, 30))
+    counts = {"rows_read": 18 + 30, "filtered": 1}
+    usual = {"on_time": 99, "late": 0, "too_late": 1, "rows_read": 100}
+    for runs, success, told in (
+        (6, True, "32 of 44 rows (72.727 %); nothing is usual before 7 earlier runs"),
+        (7, False, "32 of 44 rows (72.727 %); usual are up to 1.0 %"),
+    ):
+        found = check(tables, learned, counts, None, [usual] * runs)
+        (one,) = (c for c in found if c.expectation == "not_too_many_rows_are_too_late")
+        assert (one.success, one.observed, one.blocks) == (success, told, False)
+
+
+def lost_rows(rows: Rows, count: int) -> Rows:
+    """The run, and so many more rows that came too late."""
+    more = [missed("BB", 6, 21, 19) for _ in range(count)]
+    return {**rows, "late_events": [*rows["late_events"], *more]}
+
+
+def test_an_invalid_row_says_why_and_shows_no_more_than_that(spark: SparkSession) -> None:
+    fault = both(change("invalid_events", 0, reason="bad"), change("invalid_events", 1, reason=None))
+    found = failing(spark, fault)
+    assert list(found) == ["invalid_rows_say_why"]
+    assert found["invalid_rows_say_why"].unexpected_count == 2
+    assert set(found["invalid_rows_say_why"].details.splitlines()) == {'{"reason":"bad"}', "{}"}
+
+
+def test_reasons_about_the_arrival_time_need_one(spark: SparkSession) -> None:
+    by_event_time = replace(
+        PIPELINE, source=Source("flights", TimeField("departed_at")), replay=ReplayOrder(Order.EVENT_TIME)
+    )
+    found = failing(spark, change("invalid_events", 0, reason="arrival_time_missing"), by_event_time)
+    # The drawn run also holds a row from the future, which nothing could have told.
+    assert {name: c.unexpected_count for name, c in found.items()} == {"reasons_are_about_what_is_declared": 2}
+
+
+def test_a_failure_shows_a_few_rows_with_key_and_times_in_utc_and_no_column_of_the_source(spark: SparkSession) -> None:
+    def many_early(rows: dict[str, list[dict[str, Any]]]) -> None:
+        for _ in range(20):
+            rows["late_events"].append({**missed("BB", 6, 21, 19), "late_by_ms": 1})
+
+    found = failing(spark, both(many_early, change("panes", 3, row_count=2)), counts={**COUNTS, "rows_read": 38})
+    wrong = found["late_by_is_the_watermark_minus_the_event_time"]
+    assert wrong.unexpected_count == 20
+    assert wrong.observed == "20 of 22 rows"
+    assert len(wrong.details.splitlines()) == 5
+    assert json.loads(wrong.details.splitlines()[0]) == {
+        "event_time": "2013-01-01T00:00:06.000Z",
+        "arrival_time": "2013-01-01T00:00:21.000Z",
+        "watermark": "2013-01-01T00:00:19.000Z",
+        "late_by_ms": 1,
+        "window_start": "2013-01-01T00:00:00.000Z",
+        "window_end": "2013-01-01T00:00:10.000Z",
+    }
+    assert json.loads(found["late_panes_add_one_row"].details)["key"] == {}
+    assert "Ada" not in str(found)
+
+
+def test_discarding_panes_hold_their_own_row(spark: SparkSession) -> None:
+    discarding = replace(PIPELINE, windows=replace(PIPELINE.windows, accumulation=Accumulation.DISCARDING))
+    alone = both(
+        change("panes", 1, row_count=1),
+        change("panes", 2, row_count=1),
+        change("window_results", 0, row_count=1),
+    )
+    assert failing(spark, alone, discarding) == {}
+    assert list(failing(spark, both(alone, change("panes", 1, row_count=4)), discarding)) == [
+        "late_panes_hold_their_own_row"
+    ]
+
+
+def test_rows_in_open_windows_are_missing_only_while_a_window_is_open(spark: SparkSession) -> None:
+    keep_open = replace(PIPELINE, replay=ReplayOrder(end_of_input=EndOfInput.KEEP_OPEN))
+    still_open = both(
+        change("watermarks", 2, fires_at=None, watermark_at_fire=None, closes_at=None),
+        remove("panes", 5),
+        remove("window_results", 3),
+    )
+    assert failing(spark, still_open, keep_open, {**ALL_COUNTS, "windows": 3, "panes": 5}) == {}
+    assert list(failing(spark, both(remove("panes", 5), remove("window_results", 3)), keep_open)) == [
+        "every_row_is_accounted_for"
+    ]
+
+
+def test_one_group_for_all_is_a_key_too(spark: SparkSession) -> None:
+    windows = replace(PIPELINE.windows, key=(), offset_ms=-3_000)
+    one_group = replace(PIPELINE, windows=windows, quality=Quality())
+    tables = frames(
+        spark,
+        {
+            "watermarks": [firing(7, at(18), at(17), at(30), [])],
+            "panes": [
+                pane("AA", 7, 0, "on_time", at(18), at(17), 2),
+                pane("AA", 7, 1, "late", at(19), at(17), 3),
+            ],
+            "window_results": [result("AA", 7, 2, 3, at(19), too_late=1)],
+            "late_events": [{**missed("AA", 8, 40, 25), "window_start": at(7), "window_end": at(17)}],
+            "invalid_events": [],
+        },
+    )
+    keyless = {table: rows.drop("carrier") for table, rows in tables.items()}
+    assert [c for c in check(keyless, one_group, {"rows_read": 4, "filtered": 0}) if not c.success] == []
+
+
+def test_a_table_without_the_contracts_columns_is_told_before_anything_is_computed(spark: SparkSession) -> None:
+    tables = frames(spark, CORRECT)
+    with pytest.raises(AuditError, match="the staged table panes has no column carrier, fired_at; stage the run again"):
+        check({**tables, "panes": tables["panes"].drop("carrier", "fired_at")}, PIPELINE, COUNTS)
+    with pytest.raises(AuditError, match="the staged table panes is missing, found late_events"):
+        check({"late_events": tables["late_events"], "watermarks": tables["watermarks"]}, PIPELINE, COUNTS)
+    with pytest.raises(AuditError, match="the replay reported no filtered; run the replay step again"):
+        check(tables, PIPELINE, {"rows_read": 18})
+
+
+def test_nothing_stays_in_sparks_storage(spark: SparkSession) -> None:
+    before = spark.sparkContext._jsc.sc().getPersistentRDDs().size()
+    check(frames(spark, CORRECT), PIPELINE, COUNTS)
+    assert spark.sparkContext._jsc.sc().getPersistentRDDs().size() == before

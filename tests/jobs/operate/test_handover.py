@@ -1,0 +1,215 @@
+"""Handing over: what is published, and what a job says that is given what the handover names, are one job's answer.
+
+The reference plays the live job. It begins with nothing but partitions to wait for, and rows from a moment on.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.operate.handover import Handover, handover, write
+from spark_jobs.pipeline import EndOfInput, Pipeline
+from spark_jobs.replay.continuation.resume import can_resume
+from spark_jobs.semantics import reference
+from spark_jobs.tables.interval import Interval
+from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.published import read_published
+from tests.support import history
+from tests.support.engine import in_order, rows_of
+from tests.support.pipelines import sessions
+from tests.support.runs import publish
+from tests.support.slicing_streams import drawn_pipeline, drawn_rows
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
+
+SEEDS = [pytest.param(number, marks=[] if number == 1 else pytest.mark.soak) for number in range(24)]
+LATER = timedelta(days=3)
+Rows = list[dict[str, Any]]
+
+
+def told_after(rows: Rows, pipeline: Pipeline, until: datetime, partitions: list[str]) -> reference.Replay:
+    """What a job says of `rows` that waits for `partitions`."""
+    waiting = replace(pipeline.source.source_partition, declared=tuple((name,) for name in partitions))
+    still = replace(pipeline.replay, end_of_input=EndOfInput.KEEP_OPEN)
+    job = replace(pipeline, source=replace(pipeline.source, source_partition=waiting), replay=still)
+    return reference.replay(rows, job, until=until)
+
+
+def drawn(spark: SparkSession, table: Path, number: int) -> tuple[Rows, Pipeline, datetime]:
+    """Rows landed in several commits, a pipeline whose runs go on, and a moment between them."""
+    draw = random.Random(number)
+    rows = drawn_rows(draw)
+    pipeline = drawn_pipeline(draw, str(table))
+    while not can_resume(pipeline) or pipeline.windows.late_data.value != "side_output":
+        pipeline = drawn_pipeline(draw, str(table))
+    first = draw.randrange(20, 60)
+    for i in range(0, len(rows), first):
+        history.land(spark, rows[i : i + first], table)
+    arrived = [row["stored_at"] for row in rows if row["stored_at"] is not None]
+    cut = arrived[draw.randrange(len(arrived) // 3, len(arrived))] + timedelta(seconds=draw.choice([0, 0, 7, 300]))
+    return rows, pipeline, cut
+
+
+def split(rows: Rows, found: Handover) -> tuple[Rows, Rows]:
+    """Rows of windows that the replay owns, and of those that the live job does."""
+    start = found.live_from_window
+    before = [row for row in rows if start is not None and row["window_start"] < start]
+    return before, [row for row in rows if start is None or row["window_start"] >= start]
+
+
+def of_rows(rows: Rows) -> Rows:
+    """Results of windows, without what rows add that come after the windows were handed over."""
+    return [{name: value for name, value in row.items() if name != "too_late_count"} for row in rows]
+
+
+@pytest.mark.parametrize("number", SEEDS)
+def test_backfill_and_live_results_meet_without_gap_or_overlap(
+    spark: SparkSession, tmp_path: Path, lake: Lake, number: int
+) -> None:
+    rows, pipeline, cut = drawn(spark, tmp_path / "rows", number)
+    assert_meets(spark, lake, rows, pipeline, cut)
+
+
+@pytest.mark.soak
+def test_a_row_at_the_very_start_of_the_first_window_is_read_again(
+    spark: SparkSession, tmp_path: Path, lake: Lake
+) -> None:
+    """A row a minute, each a second late: that at a window's start lets the window before fire and close."""
+    minutes = [history.START + timedelta(minutes=i) for i in range(40)]
+    rows = [
+        {
+            "id": i,
+            "site": "north",
+            "device": "a",
+            "happened_at": minute,
+            "stored_at": minute + timedelta(seconds=1),
+            "reading": 1.0,
+        }
+        for i, minute in enumerate(minutes)
+    ]
+    table = history.land(spark, rows, tmp_path / "rows")
+    pipeline = history.pipeline(table, watermark__out_of_orderness="0s", windows__allowed_lateness="0s")
+    # Nothing is ever late: the job may read all of the last window.
+    found = assert_meets(spark, lake, rows, pipeline, minutes[25])
+    assert found.live_from_window == minutes[20]
+    assert found.read_from_arrival is not None
+    assert minutes[10] < found.read_from_arrival <= minutes[20] + timedelta(seconds=1)
+
+
+def assert_meets(spark: SparkSession, lake: Lake, rows: Rows, pipeline: Pipeline, cut: datetime) -> Handover:
+    """What is published of arrivals before `cut` and what a live job says from the handover on is one job's answer."""
+    publish(spark, pipeline, lake, Interval(), arrived_to=cut)
+    published = {
+        name: rows_of(read_published(spark, lake, name).drop("run_id"))
+        for name in ("panes", "window_results", "late_events", "watermarks")
+    }
+    found = handover(spark, pipeline, lake)
+    assert found.exact
+    assert found.covered_until == cut
+    end = max(cut, *(row["stored_at"] for row in rows if row["stored_at"] is not None)) + LATER
+    given = [
+        row
+        for row in rows
+        if row["stored_at"] is not None
+        and (found.read_from_arrival is None or row["stored_at"] >= found.read_from_arrival)
+    ]
+    live = told_after(given, pipeline, end, list(found.partitions_to_wait_for))
+    whole = told_after(rows, pipeline, end, [])
+    for name in ("panes", "window_results"):
+        backfilled, _ = split(published[name], found)
+        _, going_on = split(getattr(live, name), found)
+        before, after = split(getattr(whole, name), found)
+        assert in_order(of_rows(backfilled)) == in_order(of_rows(before)), name
+        assert in_order(going_on) == in_order(after), name
+    assert in_order(split(live.watermarks, found)[1]) == in_order(split(whole.watermarks, found)[1])
+    late = [row for row in live.late_events if row["arrival_time"] >= cut]
+    assert in_order(published["late_events"] + late) == in_order(whole.late_events)
+    assert_open(found, published["watermarks"])
+    assert_watermark(found, rows, pipeline, cut)
+    return found
+
+
+def assert_open(found: Handover, watermarks: Rows) -> None:
+    """Windows are counted as the calendar has them."""
+    _, still = split(watermarks, found)
+    waiting = sum(row["fires_at"] is None for row in still)
+    assert (found.open_windows, found.fired_windows) == (waiting, len(still) - waiting)
+    assert not any(row["closes_at"] for row in still)
+
+
+def assert_watermark(found: Handover, rows: Rows, pipeline: Pipeline, cut: datetime) -> None:
+    """A row at the moment itself is judged by the watermark that the handover tells."""
+    if found.live_from_window is None:
+        return
+    long_ago = datetime(2000, 1, 1, tzinfo=UTC)
+    before = [row for row in rows if row["stored_at"] is not None and row["stored_at"] < cut]
+    asked = {**before[-1], "id": -1, "happened_at": long_ago, "stored_at": cut, "reading": None}
+    [judged] = [row for row in told_after([*before, asked], pipeline, cut, []).late_events if row["id"] == -1]
+    assert found.watermark == judged["watermark"]
+    assert found.watermark is not None
+
+
+@pytest.mark.soak
+def test_reading_begins_with_the_commit_of_the_first_row_that_matters(
+    spark: SparkSession, tmp_path: Path, lake: Lake
+) -> None:
+    rows, table = history.events(900), tmp_path / "rows"
+    for i in range(0, 900, 100):
+        history.land(spark, rows[i : i + 100], table)
+    cut = history.START + timedelta(minutes=60)
+    pipeline = history.pipeline(str(table))
+    publish(spark, pipeline, lake, Interval(), arrived_to=cut)
+    found = handover(spark, pipeline, lake)
+    assert found.read_from_arrival is not None
+    assert history.START < found.read_from_arrival < cut
+    first = next(
+        i for i, row in enumerate(rows) if row["stored_at"] is not None and row["stored_at"] >= found.read_from_arrival
+    )
+    [versions] = found.versions.values()
+    assert (versions.read, versions.next, versions.starting) == (8, 9, first // 100)
+    assert versions.starting is not None
+    assert versions.starting > 0
+    told = json.loads(Path(write(lake, found)).read_text())
+    assert told["covered_until"] == cut.isoformat()
+    assert told["versions"][""]["starting"] == versions.starting
+    assert set(told["partition_watermarks"]) == {"north", "south", "east"}
+
+
+@pytest.mark.soak
+def test_what_is_not_known_to_the_row_is_told_with_the_reason(spark: SparkSession, table: str, lake: Lake) -> None:
+    pipeline = history.pipeline(table, replay__end_of_input="keep_open")
+    with pytest.raises(InputError, match="nothing is published in"):
+        handover(spark, pipeline, lake)
+    publish(spark, pipeline, lake, Interval())
+    found = handover(spark, pipeline, lake)
+    assert (found.exact, found.covered_until) == (False, None)
+    assert "has no moment to end at" in str(found.reason)
+    closed = history.pipeline(table)
+    with pytest.raises(InputError, match="the published results are of other settings"):
+        handover(spark, closed, lake)
+    publish(spark, closed, lake, Interval())
+    with pytest.raises(InputError, match="has closed all windows at the end of its input"):
+        handover(spark, closed, lake)
+
+
+@pytest.mark.soak
+def test_sessions_are_handed_over_by_the_moment_alone(spark: SparkSession, table: str, lake: Lake) -> None:
+    pipeline = sessions(table)
+    cut = history.START + timedelta(hours=2)
+    publish(spark, pipeline, lake, Interval(), arrived_to=cut)
+    found = handover(spark, pipeline, lake)
+    assert (found.exact, found.covered_until, found.reason) == (
+        False,
+        cut,
+        "the open windows are not known with sessions",
+    )
+    assert [one.read for one in found.versions.values()] == [0]

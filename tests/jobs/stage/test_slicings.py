@@ -1,0 +1,78 @@
+"""Random slicings of random histories: whatever is run in whatever pieces and order, one job's answer is published.
+
+Rows come into the source in several commits, a few of them after their time. Runs take arrivals up to moments in any
+order, some twice, and parts of event time between them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.pipeline import Pipeline
+from spark_jobs.tables import ledger
+from spark_jobs.tables.interval import Interval
+from spark_jobs.tables.lake import Lake
+from tests.support import history
+from tests.support.arrivals import seen
+from tests.support.slicing_streams import drawn_pipeline, drawn_rows
+from tests.support.whole_run import assert_published, taken
+
+pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.usefixtures("session")]
+
+SEEDS = range(100)
+
+
+def drawn_steps(draw: random.Random, rows: list[dict[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """What is done one after the other: `land` rows, run `arrivals` up to a moment, or replay a `part` of time."""
+    late = draw.sample(rows, 3) if draw.random() < 0.25 else []
+    waiting = [row for row in rows if row not in late]
+    end = max(row["stored_at"] for row in rows if row["stored_at"])
+    span = int((end - history.START).total_seconds())
+    cuts = sorted(history.START + timedelta(seconds=draw.randrange(span)) for _ in range(draw.randint(1, 4)))
+    for cut in cuts:
+        there = [row for row in waiting if row["stored_at"] is None or row["stored_at"] < cut + timedelta(minutes=5)]
+        waiting = [row for row in waiting if row not in there]
+        yield "land", there
+        yield "arrivals", cut
+        if draw.random() < 0.3:
+            yield "arrivals", draw.choice(cuts[: cuts.index(cut) + 1])
+        if draw.random() < 0.3:
+            start = history.START + timedelta(seconds=draw.randrange(span))
+            yield "part", (start, start + timedelta(seconds=draw.randrange(1, span)))
+    yield "land", waiting + late
+    yield "arrivals", end + timedelta(seconds=draw.choice([1, 60, 100_000]))
+
+
+def aligned(moment: datetime, pipeline: Pipeline) -> datetime:
+    period = timedelta(milliseconds=pipeline.windows.period_ms or 1)
+    return moment - (moment - datetime(1970, 1, 1, tzinfo=moment.tzinfo)) % period
+
+
+@pytest.mark.parametrize("number", SEEDS)
+def test_any_slicing_publishes_what_one_job_says(spark: SparkSession, tmp_path: Path, lake: Lake, number: int) -> None:
+    draw = random.Random(number)
+    rows, table = drawn_rows(draw), tmp_path / "rows"
+    pipeline = drawn_pipeline(draw, str(table))
+    landed: list[dict[str, Any]] = []
+    for step, what in drawn_steps(draw, rows):
+        if step == "land":
+            landed += what
+            if what or not table.exists():
+                history.land(spark, what, table)
+            continue
+        if step == "part":
+            start, end = (aligned(moment, pipeline) for moment in what)
+            if start < end:
+                taken(spark, pipeline, lake, Interval(start, end))
+        else:
+            taken(spark, pipeline, lake, arrived_to=what)
+        shown = ledger.published(spark, lake)[-1]
+        assert shown.arrived_to is not None
+        assert_published(spark, lake, seen(landed, pipeline, shown.arrived_to), (step, what))

@@ -1,0 +1,56 @@
+"""Aggregates that are put together from parts of a window, by how they are written; others take all of its rows."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.replay.panes.aggregates import continued
+from tests.support import history
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
+
+PARTS = {
+    "count(*)": 1,
+    "COUNT(*)": 1,
+    " Sum( reading ) ": 1,
+    "sum(\n  reading\n)": 1,
+    "count(coalesce(reading, 0))": 1,
+    "count(site = 'a, b)')": 1,
+    'max(if(site = "(", reading, 1))': 1,
+    "min(`reading`)": 1,
+    "avg(id)": 2,
+    "mean(reading + 1)": 2,
+}
+OF_ALL_ROWS = [
+    "count(distinct site)",
+    "COUNT(DISTINCT site)",
+    "sum(all reading)",
+    "count(site, device)",
+    "sum(reading) + sum(id)",
+    "count(reading) / count(*)",
+    "max(reading) - min(reading)",
+    "sum(cast(reading as decimal(10, 2)))",
+    "percentile(reading, 0.5)",
+    "collect_list(id)",
+    "count_if(reading > 0)",
+]
+
+
+def parts_of(spark: SparkSession, expression: str) -> list[int] | None:
+    """How many parts the state of an aggregate has, beside one that has a part always."""
+    pipeline = history.pipeline("t", windows__aggregates=json.dumps({"a": expression, "n": "count(*)"}))
+    found = continued(spark.createDataFrame([], "id long, site string, device string, reading double"), pipeline)
+    return None if found is None else [len(one.parts) for one in found]
+
+
+@pytest.mark.parametrize("expression", PARTS)
+def test_plain_calls_of_one_argument_are_put_together(spark: SparkSession, expression: str) -> None:
+    assert parts_of(spark, expression) == [PARTS[expression], 1]
+
+
+@pytest.mark.parametrize("expression", OF_ALL_ROWS)
+def test_what_parts_do_not_tell_takes_all_rows(spark: SparkSession, expression: str) -> None:
+    assert parts_of(spark, expression) is None

@@ -1,0 +1,77 @@
+"""Spark gives Flink's panes, late rows and watermarks, row for row, on scenarios chosen over all combinations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spark_jobs.semantics import reference
+from tests.support.engine import in_order, spark_replay
+from tests.support.recorded_on_spark import ALL, assert_restated_says_the_same, chosen, schema_of
+from tests.vectors.outcomes import calendar_of, late_of, panes_of
+from tests.vectors.scenarios import Scenario
+
+pytestmark = pytest.mark.spark
+
+CHOSEN = 44
+
+
+def shape(scenario: Scenario) -> str:
+    """The kind of windows; of sliding ones, how slide and size stand to each other."""
+    windows = scenario.pipeline.windows
+    if windows.kind != "sliding":
+        return windows.kind
+    if windows.slide_ms > windows.size_ms:
+        return "gaps"
+    return "uneven" if windows.size_ms % windows.slide_ms else "multiple"
+
+
+def combinations(scenario: Scenario) -> set[tuple[Any, ...]]:
+    """What a scenario has of everything that the engine treats apart: how watermarks move, what windows take."""
+    declared = scenario.declared
+    lateness, windows = declared["allowed_lateness_ms"], scenario.pipeline.windows
+    watermark = (declared["strategy"]["kind"], declared["emit"]["mode"], "idle_timeout_ms" in declared)
+    late = (bool(scenario.late), any(pane.timing == "late" for pane in scenario.panes))
+    allowed = "none" if lateness == 0 else "long" if lateness > max(windows.size_ms, windows.gap_ms) else "short"
+    strategy, mode, _ = watermark
+    return {
+        watermark,
+        (shape(scenario), strategy),
+        (shape(scenario), mode),
+        (shape(scenario), declared["accumulation"], *late),
+        (shape(scenario), allowed),
+        (shape(scenario), "unassigned", bool(scenario.unassigned), bool(scenario.recorded["unassigned"])),
+        (strategy, declared.get("register", "upfront")),
+        (mode, *late),
+        (strategy, "end_ms" in declared),
+    }
+
+
+SAMPLE = chosen(ALL, CHOSEN, combinations)
+CASES = [pytest.param(s, id=s.id, marks=[] if s in SAMPLE else pytest.mark.soak) for s in ALL]
+RESTATED = [pytest.param(s, id=s.id, marks=[] if s in SAMPLE[::30] else pytest.mark.soak) for s in ALL]
+
+
+def test_sample_covers_every_combination() -> None:
+    assert set().union(*map(combinations, SAMPLE)) == set().union(*map(combinations, ALL))
+    assert len(SAMPLE) == CHOSEN
+
+
+@pytest.mark.parametrize("scenario", CASES)
+def test_spark_says_what_flink_said(session: SparkSession, scenario: Scenario) -> None:
+    schema = schema_of(scenario)
+    outcome = spark_replay(session, scenario.rows[::-1], scenario.pipeline, until=scenario.until, schema=schema)
+    assert panes_of(outcome, scenario.shown_clock_us) == scenario.panes
+    assert late_of(outcome) == scenario.late
+    assert calendar_of(outcome, scenario.shown_clock_us) == scenario.calendar
+    # Flink's answer does not name the tick, nor the watermarks of the partitions: the reference does.
+    expected = reference.replay(scenario.rows, scenario.pipeline, until=scenario.until)
+    assert in_order(outcome.watermarks) == in_order(expected.watermarks)
+    assert in_order(outcome.late_events) == in_order(expected.late_events)
+
+
+@pytest.mark.parametrize("scenario", RESTATED)
+def test_continued_aggregates_say_the_same_as_recomputed_ones(session: SparkSession, scenario: Scenario) -> None:
+    assert_restated_says_the_same(session, scenario)

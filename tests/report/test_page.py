@@ -1,0 +1,387 @@
+"""The page: whole in itself, safe whatever the data says, small, and readable without seeing a chart."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from spark_jobs.report import ReportData, headlines, render
+from spark_jobs.report.data import (
+    Alternative,
+    CheckResult,
+    Combined,
+    Completeness,
+    Cost,
+    JoinFacts,
+    LackingWindow,
+    LateMark,
+    LateMarks,
+    Lateness,
+    PartitionLines,
+    Results,
+    RunFacts,
+    Series,
+    Setting,
+    TooLateKey,
+    WatermarkLine,
+)
+from tests.report.conftest import Element
+from tests.support.sample_report_runs import HOSTILE, hostile
+
+Parsed = Callable[[str], Element]
+
+_LOADING = {"src", "href", "srcset", "action", "formaction", "poster", "data", "xlink:href", "background"}
+
+
+def loaded(page: Element) -> list[str]:
+    """Whatever an element of the page would fetch, links within the page apart."""
+    found = []
+    for element in everything(page):
+        for name, value in element.attributes.items():
+            if name in _LOADING and value and not value.startswith(("#", "data:")):
+                found.append(f"{element.tag} {name}={value}")
+            if name == "style" and value and "url(" in value:
+                found.append(f"{element.tag} style={value}")
+    return found
+
+
+def everything(page: Element) -> list[Element]:
+    return [page, *(e for child in page.children for e in everything(child))]
+
+
+def section(page: Element, name: str) -> Element:
+    return next(s for s in page.all("section") if s.attributes.get("id") == name)
+
+
+def test_nothing_is_fetched_from_anywhere(run: ReportData, parsed: Parsed) -> None:
+    html = render(run)
+    page = parsed(html)
+    assert loaded(page) == []
+    style = page.all("style")[0].words()
+    assert "url(" not in style
+    assert "@import" not in style
+    own = html[: html.index("<script>")]
+    assert "http:" not in own
+    assert "https:" not in own
+
+
+def test_only_the_pages_own_scripts_may_run_and_none_may_ask_a_network(run: ReportData, parsed: Parsed) -> None:
+    page = parsed(render(run))
+    policy = next(m for m in page.all("meta") if m.attributes.get("http-equiv") == "Content-Security-Policy")
+    rules = dict(rule.strip().split(" ", 1) for rule in (policy.attributes["content"] or "").split(";"))
+    assert rules["default-src"] == "'none'"
+    assert "connect-src" not in rules
+    assert "unsafe" not in rules["script-src"]
+    scripts = [s for s in page.all("script") if "type" not in s.attributes]
+    hashes = [base64.b64encode(hashlib.sha256(s.words().encode()).digest()).decode() for s in scripts]
+    assert len(hashes) == 2
+    assert rules["script-src"].split() == [f"'sha256-{h}'" for h in hashes]
+
+
+def test_hostile_values_are_text_wherever_they_stand(run: ReportData, parsed: Parsed) -> None:
+    told = hostile(run)
+    html = render(told)
+    assert structure(parsed(html)) == structure(parsed(render(plain(told))))
+    assert "\u202e" not in html
+    html.encode()
+    assert "49$$" not in html
+
+
+def plain(data: ReportData) -> ReportData:
+    """The same with harmless words in place of hostile ones."""
+
+    def harmless(value: object) -> object:
+        if value == HOSTILE:
+            return "harmless words"
+        if isinstance(value, tuple):
+            return tuple(harmless(v) for v in value)
+        if isinstance(value, dict):
+            return {harmless(k): harmless(v) for k, v in value.items()}
+        if hasattr(value, "__dataclass_fields__"):
+            return replace(value, **{n: harmless(getattr(value, n)) for n in value.__dataclass_fields__})  # type: ignore[type-var]
+        return value
+
+    found = harmless(data)
+    assert isinstance(found, ReportData)
+    return found
+
+
+def structure(page: Element) -> list[tuple[str, tuple[str, ...]]]:
+    """Elements and the names of their attributes, without the notes on what was cut."""
+    elements = (e for e in everything(page) if e.tag != "#text" and e.attributes.get("class") != "cut")
+    return [(e.tag, tuple(sorted(e.attributes))) for e in elements]
+
+
+def test_nothing_of_the_data_but_numbers_comes_into_the_charts(run: ReportData, parsed: Parsed) -> None:
+    named = replace(run, results=replace(run.results, series=(Series("S3CRET", Combined.SUM, (1.0, 2.0, 3.0)),)))
+    html = render(replace(named, pipeline="S3CRET", key=("S3CRET",), too_late_keys=(TooLateKey(("S3CRET",), 1, 1),)))
+    embedded = next(s for s in parsed(html).all("script") if s.attributes.get("type") == "application/json")
+    assert "S3CRET" in html
+    assert "S3CRET" not in embedded.words()
+    assert json.loads(embedded.words())["items"][0]["roots"]
+
+
+def test_the_largest_report_is_under_3_mb_and_says_what_it_cut(
+    run: ReportData, facts: RunFacts, parsed: Parsed
+) -> None:
+    long = ("\u202e" + "<&'\"") * 20_000
+    mark = LateMark(1_400_000_000_000, 1_300_000_000_000, 1_300_000_100_000, 1_350_000_000_000, 5)
+    values = tuple(math.sin(i) for i in range(2_000))
+    times = tuple(range(0, 4_000_000, 1_000))
+    largest = replace(
+        run,
+        pipeline=long,
+        run=replace(
+            facts, error="\n".join([long] * 100), source_table=long, versions={f"{i}{long}": i for i in range(99)}
+        ),
+        settings=(Setting(long, long),) * 5_000,
+        watermark=WatermarkLine(times[:2_100], times[:2_100], 9, 1, 1),
+        late=LateMarks(10**7, 10**6, (mark,) * 2_500),
+        too_late=LateMarks(10**7, 10**6, (mark,) * 2_500),
+        lateness=Lateness(tuple(range(62)), tuple(range(61)), tuple(range(61)), 10**9, open_ended=True),
+        results=Results(
+            times[0::2][:2_000],
+            times[1::2][:2_000],
+            10**6,
+            500,
+            tuple(Series(long, Combined.MEAN, values) for _ in range(12)),
+            (long,) * 1_000,
+        ),
+        key=(long,) * 10,
+        checks=(CheckResult(long, long, True, long, 1),) * 5_000,
+        too_late_keys=(TooLateKey((long,) * 10, 1, 1),) * 10,
+        invalid_reasons={f"{i}{long}": i for i in range(100)},
+        alternatives=(Alternative(long, long, 1, 1, 1),) * 1_000,
+    )
+    html = render(largest)
+    assert len(html.encode()) < 3_000_000
+    page = parsed(html)
+    assert "4,800 more checks are not listed" in section(page, "checks").words()
+    assert "4,800 more settings are not listed" in section(page, "run").words()
+    assert "an even sample of 2,500 is drawn" in section(page, "watermark").words()
+    assert "2,000 points of 500 neighbouring windows each" in section(page, "results").words()
+
+
+@pytest.mark.parametrize("counts", [{}, {"rows_read": 0, "on_time": 0}])
+def test_an_empty_run_has_a_page_that_says_so_and_needs_no_script(
+    facts: RunFacts, counts: dict[str, int], parsed: Parsed
+) -> None:
+    html = render(ReportData("empty", facts, counts))
+    page = parsed(html)
+    assert page.all("script") == []
+    assert len(html) < 30_000
+    told = page.all("header")[0].words()
+    assert ("read no rows" if counts else "No row has been counted") in told
+    for name in ("watermark", "lateness", "results", "checks", "too-late"):
+        assert re.search(r"\b[Nn]o", section(page, name).words()), name
+
+
+def test_failed_checks_come_first_and_each_says_its_outcome_in_words(run: ReportData, parsed: Parsed) -> None:
+    table = section(parsed(render(run)), "checks").all("tbody")[0]
+    outcomes = [row.all("td")[0].words().strip() for row in table.all("tr")]
+    assert outcomes == ["✗ failed", "✓ passed"]
+    assert "19 of 20" in table.all("tr")[0].words()
+
+
+@pytest.mark.parametrize("state", ["published", "blocked", "failed", "staged", "audited", "planned"])
+def test_the_state_of_the_run_stands_at_the_top(run: ReportData, facts: RunFacts, state: str, parsed: Parsed) -> None:
+    page = parsed(render(replace(run, run=replace(facts, state=state, error="line one\nline two"))))
+    told = page.all("header")[0].words()
+    assert ("nothing was published" in told) == (state in ("blocked", "failed"))
+    assert "line two" in told
+
+
+def test_headings_landmarks_and_tables_are_there_for_those_who_do_not_see_the_page(
+    run: ReportData, parsed: Parsed
+) -> None:
+    page = parsed(render(run))
+    assert page.all("html")[0].attributes["lang"] == "en"
+    assert [len(page.all(tag)) for tag in ("h1", "main", "header", "nav")] == [1, 1, 1, 1]
+    ids = [e.attributes["id"] for e in everything(page) if e.attributes.get("id")]
+    assert len(ids) == len(set(ids))
+    named = [e.attributes["aria-labelledby"] for e in everything(page) if "aria-labelledby" in e.attributes]
+    targets = [(a.attributes["href"] or "")[1:] for a in page.all("a")]
+    assert set(named) | set(targets) <= set(ids)
+    for table in page.all("table"):
+        assert table.all("caption")[0].words().strip()
+        for row in table.all("tr"):
+            assert len(row.all("th") + row.all("td")) == len(
+                (table.all("tr")[0]).all("th") + table.all("tr")[0].all("td")
+            )
+
+
+def test_every_chart_has_a_summary_and_a_table(run: ReportData, parsed: Parsed) -> None:
+    figures = parsed(render(run)).all("figure")
+    assert len(figures) == 7
+    for figure in figures:
+        assert next(d.attributes["class"] for d in figure.all("div")) == "chart"
+        caption = figure.all("figcaption")[0]
+        assert caption.all("p")[0].words().strip()
+        assert caption.all("details")[0].all("tbody")[0].all("td")
+
+
+def test_numbers_that_do_not_add_up_are_told(run: ReportData, parsed: Parsed) -> None:
+    assert "The numbers add up" in section(parsed(render(run)), "numbers").words()
+    lost = replace(run, counts={**run.counts, "on_time": 11})
+    told = section(parsed(render(lost)), "numbers").words()
+    assert "20 rows were read, but 19 are accounted for" in told
+
+
+def test_every_headline_has_a_sentence_on_what_it_means(run: ReportData, parsed: Parsed) -> None:
+    items = section(parsed(render(run)), "numbers").all("dl")[0].all("div")
+    labels = [item.all("dt")[0].words() for item in items]
+    assert labels == [
+        *("rows read", "on time", "late", "too late", "invalid", "filtered"),
+        *("windows", "panes", "checks passed", "checks failed", "seconds"),
+    ]
+    for item in items:
+        assert item.all("dd")[1].words().endswith(".")
+
+
+def test_the_same_data_make_the_same_words(run: ReportData) -> None:
+    pages = [re.sub(r"<script.*", "", render(run), flags=re.DOTALL) for _ in range(2)]
+    assert pages[0] == pages[1]
+
+
+def test_rows_between_two_windows_are_a_headline_where_there_are_some(run: ReportData, parsed: Parsed) -> None:
+    assert "without window" not in parsed(render(run)).words()
+    gaps = replace(run, counts={**run.counts, "rows_read": 24, "unassigned": 4})
+    words = parsed(render(gaps)).words()
+    assert "The numbers add up: every row read is exactly one of" in words
+    assert "filtered and without window." in words
+
+
+def test_overlapping_windows_say_that_they_count_late_rows_each(run: ReportData, parsed: Parsed) -> None:
+    told = "Windows overlap: a row that came late for several is counted once for each that took it late."
+    assert told not in parsed(render(run)).words()
+    assert parsed(render(replace(run, overlapping=True))).words().count(told) == 2
+
+
+def test_early_firings_are_told_beside_late_ones(run: ReportData, parsed: Parsed) -> None:
+    counts = {**run.counts, "early_panes": 7}
+    assert "3 for a late row." in parsed(render(run)).words()
+    words = parsed(render(replace(run, counts=counts, waits=False))).words()
+    assert "7 before the watermark had passed them, 3 after." in words
+    assert "each fired it again" in words
+
+
+def test_where_a_late_row_may_fire_nothing_marks_are_called_firings(run: ReportData, parsed: Parsed) -> None:
+    words = parsed(render(replace(run, waits=False, late_rows_fire=False))).words()
+    assert "late firings stand for the late rows that were taken" in words
+    assert "3 late firings: 1 mark" in words
+    assert "2 too late rows: 1 mark" in words
+    assert "each fired it again" not in words
+
+
+def test_the_page_says_what_becomes_of_late_rows(run: ReportData) -> None:
+    assert "kept in late_events" in render(run)
+    dropping = render(replace(run, keeps_late=False))
+    assert "counted, and kept nowhere" in dropping
+    assert "kept in late_events" not in dropping
+    updating = render(replace(run, closes=False, allowed_lateness_ms=0))
+    assert "however late, a window takes them" in updating
+    assert "No row is too late: a window takes all that come." in updating
+    assert "The dashed line is the allowed lateness" not in updating
+
+
+@pytest.mark.parametrize(
+    ("bounds_ms", "told"),
+    [
+        ((30_000,), "is the watermark, which the bound of 30 seconds holds behind the newest rows"),
+        ((0, 60_000), "which the bound of 0s or 1 minute holds behind"),
+        ((), "The solid line at 0 is the watermark: what comes before it is on time."),
+    ],
+)
+def test_the_page_says_which_bound_the_lateness_is_counted_from(
+    run: ReportData, bounds_ms: tuple[int, ...], told: str
+) -> None:
+    assert told in render(replace(run, bounds_ms=bounds_ms))
+
+
+def joined(run: ReportData, between: str | None) -> ReportData:
+    """A run that joined orders and payments."""
+    each = {"rows_read_of_orders": 13, "too_late_of_orders": 2, "rows_read_of_payments": 7, "too_late_of_payments": 0}
+    counts = {name: n for name, n in run.counts.items() if name not in ("windows", "panes", "late_panes")}
+    return replace(
+        run,
+        counts={**counts, **each, "pairs": 31},
+        join=JoinFacts(("orders", "payments"), between),
+        watermark=WatermarkLine(),
+        too_late_windows=(),
+        results=replace(run.results, series=(Series("pairs", Combined.SUM, (9.0, 4.0, 2.0)),)),
+    )
+
+
+def test_a_join_tells_its_pairs_and_the_rows_of_each_input(run: ReportData) -> None:
+    told = {one.label: one for one in headlines.headlines(joined(run, "-5 minutes to 1 hour apart"))}
+    assert told["pairs"].value == "31"
+    assert told["pairs"].meaning == "Rows of orders and payments of one key that lie -5 minutes to 1 hour apart."
+    assert "windows" not in told
+    assert told["too late"].meaning.endswith("joined nothing; kept in late_events.")
+    by_window = {one.label: one for one in headlines.headlines(joined(run, None))}
+    assert by_window["pairs"].meaning == "Rows of orders and payments of one key that share a window."
+    assert by_window["too late"].meaning == told_of_windows(run)
+
+
+def told_of_windows(run: ReportData) -> str:
+    return next(one.meaning for one in headlines.headlines(run) if one.label == "too late")
+
+
+def test_the_page_of_a_join_has_a_table_of_its_inputs_and_says_what_is_drawn(run: ReportData) -> None:
+    page = render(joined(run, "0 s to 1 hour apart"))
+    assert "Rows by input" in page
+    assert "2 rows came late and joined nothing; how many of each input is above." in page
+    assert "a point is 1 hour." in page
+    assert "already stood past the event time of a row when the row came" in page
+    assert "No row was too late." not in page
+    nothing = replace(joined(run, None), results=Results(), too_late=LateMarks(), late=LateMarks(), lateness=Lateness())
+    empty = render(nothing)
+    assert "There are no results: no two rows have joined." in empty
+    assert "Nothing to draw: the tables of a join have the watermark of late rows only, and no row was late." in empty
+
+
+def test_the_page_says_what_the_watermark_cost_where_the_run_has_told(run: ReportData, parsed: Parsed) -> None:
+    assert "cost" not in render(run).split("<nav")[1].split("</nav>")[0]
+    worst = (LackingWindow((None,), 0, 3_600_000, 4, 4, False), LackingWindow((HOSTILE,), 0, 3_600_000, 4, 1, True))
+    told = replace(run, cost=Cost(windows=20, lacking=2, not_shown=1, missed=5, worst=worst))
+    page = parsed(render(told))
+    words = " ".join(section(page, "cost").words().split())
+    assert "Of 20 windows of a key 2 (10%) lack 5 rows" in words
+    assert "1 of them have no result at all" in words
+    first, second = section(page, "cost").all("tbody")[0].all("tr")
+    assert ("not shown" in first.words(), "25%" in second.words()) == (True, True)
+    assert not section(page, "cost").all("script")
+    assert "windows that lack rows" in section(page, "numbers").words()
+    nothing = parsed(render(replace(run, cost=Cost(windows=20))))
+    assert "Nothing: the results of all 20 windows" in section(nothing, "cost").words()
+
+
+def test_partitions_are_named_beside_their_numbers(run: ReportData, parsed: Parsed) -> None:
+    words = section(parsed(render(run)), "watermark").words()
+    assert "2 of 3 partitions are drawn, those farthest behind on average." in words
+    assert "They are drawn at 2 of the 5 emissions that fired windows." in words
+    assert re.search(r"1 ?EWR ?2013-01-01 05:00 ?11 hours ?2 of 2", words)
+    assert re.search(r"2 ?JFK ?2013-01-01 09:00 ?7 hours ?1 of 2", words)
+    alone = section(parsed(render(replace(run, partitions=PartitionLines()))), "watermark").words()
+    assert "By source partition" not in alone
+
+
+def test_completeness_tells_the_least_complete_window(run: ReportData, parsed: Parsed) -> None:
+    words = section(parsed(render(run)), "completeness").words()
+    assert "Of 17 rows that windows should hold 88.24% are in their results." in words
+    assert "Least complete is the window from 2013-01-01 05:00: 81.82%." in words
+    none = parsed(render(replace(run, completeness=Completeness())))
+    assert [s for s in none.all("section") if s.attributes.get("id") == "completeness"] == []
+
+
+def test_failed_checks_show_some_of_what_breaks_them(run: ReportData, parsed: Parsed) -> None:
+    words = section(parsed(render(run)), "checks").words()
+    assert '{"key": {"carrier": "AA"}}' in words
+    assert words.count("Such as, of") == 1

@@ -1,0 +1,99 @@
+"""A Spark process is started with this interpreter's own Spark, Java, Python and jars; nothing else changes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.runtime import (
+    RuntimeSetupError,
+    driver_conf,
+    environment,
+    jars_dir,
+    process_environment,
+    spark_conf,
+)
+from spark_jobs.runtime.installed import s3_jars_dir, spark_home
+from tests.runtime.conftest import MakeJava
+
+
+@pytest.fixture
+def shell(make_java: MakeJava) -> dict[str, str]:
+    """The variables of a shell with a fitting Java on PATH."""
+    return {"PATH": f"{make_java('jdk', '17.0.15') / 'bin'}:/usr/bin:/bin", "HOME": "/home/someone"}
+
+
+def test_the_process_finds_this_python_this_spark_and_the_java(shell: dict[str, str], tmp_path: Path) -> None:
+    variables = process_environment(shell)
+    assert variables["PYSPARK_PYTHON"] == sys.executable
+    assert variables["SPARK_HOME"] == str(spark_home())
+    assert (spark_home() / "bin" / "spark-submit").is_file()
+    assert variables["JAVA_HOME"] == str(tmp_path / "jdk")
+    assert variables["PATH"].split(":")[:2] == [str(Path(sys.executable).parent), str(tmp_path / "jdk" / "bin")]
+    assert variables["PATH"].endswith(":/usr/bin:/bin")
+
+
+def test_an_older_installation_in_the_shell_does_not_win(shell: dict[str, str]) -> None:
+    older = {"SPARK_HOME": "/opt/spark", "PYSPARK_PYTHON": "python2", "PYSPARK_DRIVER_PYTHON": "jupyter"}
+    assert process_environment({**shell, **older}) == process_environment(shell)
+
+
+def test_what_is_not_spark_s_stays(shell: dict[str, str]) -> None:
+    variables = process_environment({**shell, "TZ": "America/New_York"})
+    assert (variables["TZ"], variables["HOME"]) == ("America/New_York", "/home/someone")
+    assert "TZ" not in process_environment(shell)
+
+
+def test_a_process_started_from_such_a_process_has_the_same_variables(shell: dict[str, str]) -> None:
+    once = process_environment(shell)
+    assert process_environment(once) == once
+
+
+def test_spark_s_log_follows_our_rules_unless_the_user_has_own_ones(shell: dict[str, str]) -> None:
+    ours = Path(process_environment(shell)["SPARK_CONF_DIR"])
+    assert (ours / "log4j2.properties").is_file()
+    assert process_environment({**shell, "SPARK_CONF_DIR": "/etc/spark"})["SPARK_CONF_DIR"] == "/etc/spark"
+
+
+def test_without_pyspark_the_error_says_so(shell: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spark_jobs.runtime.installed.find_spec", lambda name: None)
+    with pytest.raises(RuntimeSetupError, match="needs the package pyspark"):
+        process_environment(shell)
+
+
+def test_driver_and_executors_read_the_jars_that_set_up_brought(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environment, "require_jars", jars_dir)
+    settings = spark_conf()
+    assert settings["spark.driver.extraClassPath"] == settings["spark.executor.extraClassPath"] == f"{jars_dir()}/*"
+    assert settings["spark.sql.session.timeZone"] == "UTC"
+
+
+def test_the_jars_of_s3_are_read_where_set_up_has_brought_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environment, "require_jars", jars_dir)
+    s3_jars_dir().mkdir(parents=True)
+    settings = spark_conf()
+    wanted = f"{jars_dir()}/*:{s3_jars_dir()}/*"
+    assert settings["spark.driver.extraClassPath"] == settings["spark.executor.extraClassPath"] == wanted
+
+
+def test_without_the_jars_there_are_no_settings() -> None:
+    with pytest.raises(RuntimeSetupError, match="Delta's jars are not all in"):
+        spark_conf()
+
+
+def test_a_driver_has_a_heap_of_full_size_from_the_start_and_collects_for_throughput() -> None:
+    for given, memory in ((None, "4g"), ("", "4g"), ("9g", "9g")):
+        settings = driver_conf({} if given is None else {"TIDEMARK_DRIVER_MEMORY": given})
+        assert settings["spark.driver.memory"] == memory
+        heap = f"-XX:NewRatio=1 -XX:FreqInlineSize=120 -Xms{memory}"
+        assert settings["spark.driver.extraJavaOptions"] == f"-XX:+UseParallelGC {heap}"
+
+
+@pytest.mark.parametrize("options", ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"])
+def test_a_collector_that_the_environment_names_stays_the_only_one(options: str) -> None:
+    named = driver_conf({options: "-Dx=y -XX:+UseSerialGC"})["spark.driver.extraJavaOptions"]
+    assert "Use" not in named
+    other = driver_conf({options: "-Dx=y -XX:+UseStringDeduplication"})["spark.driver.extraJavaOptions"]
+    assert "-XX:+UseParallelGC" in other

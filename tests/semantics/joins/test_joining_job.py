@@ -1,0 +1,90 @@
+"""A joining job: the watermark of two sources is that of the slower one, and a source is more than its partitions."""
+
+from __future__ import annotations
+
+from spark_jobs.pipeline.model import Emit, EmitKind, Strategy, Watermark
+from spark_jobs.semantics.joins.interval_join import JoinBounds, Side
+from spark_jobs.semantics.joins.joining_job import Arrival, Joined, JoinSource, join
+from spark_jobs.semantics.rows.instants import MAX
+from spark_jobs.semantics.watermark.source_output import SourceOutput
+from tests.support.outputs import Output
+
+LEFT, RIGHT = Side.LEFT, Side.RIGHT
+PER_EVENT = Emit(EmitKind.PER_EVENT)
+NEAR = JoinBounds(-5, 5)
+
+
+def arrivals(*rows: tuple[Side, int]) -> list[Arrival]:
+    """Rows of one key that arrive a millisecond apart."""
+    return [Arrival(side, "p", "k", ts, place * 1000, {"ts": ts}) for place, (side, ts) in enumerate(rows)]
+
+
+def idle(output: Output) -> bool:
+    """Return whether `output` is idle now; mypy takes an attribute, not a call, to stay as the last assert left it."""
+    return output.is_idle
+
+
+def told(joined: Joined) -> list[tuple[int, int]]:
+    return [(pair.left_ts, pair.right_ts) for _, pair in joined.pairs]
+
+
+def test_a_row_behind_its_own_source_is_not_late_while_the_other_lags() -> None:
+    rows = arrivals((LEFT, 100), (LEFT, 1), (RIGHT, 2))
+    two = join(rows, NEAR, PER_EVENT, JoinSource(Watermark()), JoinSource(Watermark()))
+    assert told(two) == [(1, 2)]
+    assert two.late == []
+    one = join(rows, NEAR, PER_EVENT, JoinSource(Watermark()))
+    assert told(one) == []
+    assert [arrival.ts for arrival in one.late] == [1, 2]
+
+
+def test_the_watermark_is_that_of_the_slower_source() -> None:
+    rows = arrivals((LEFT, 100), (RIGHT, 50), (RIGHT, 120))
+    joined = join(rows, NEAR, PER_EVENT, JoinSource(Watermark()), JoinSource(Watermark()))
+    assert joined.watermarks == [(2, 49), (3, 99), (3, 119), (3, MAX)]
+
+
+def test_a_source_without_rows_goes_idle_and_lets_the_other_go_on() -> None:
+    patient = JoinSource(Watermark(idle_timeout_ms=1))
+    rows = arrivals((LEFT, 100), (LEFT, 200), (LEFT, 300))
+    assert join(rows, NEAR, PER_EVENT, JoinSource(Watermark()), patient).watermarks == [(3, 299), (3, MAX)]
+
+
+def test_a_source_that_follows_the_clock_speaks_before_its_first_row() -> None:
+    lagging = JoinSource(Watermark(Strategy.TIME_LAG, lag_ms=1))
+    joined = join(arrivals((LEFT, 1), (LEFT, 2)), NEAR, PER_EVENT, lagging, lagging)
+    assert joined.watermarks == [(1, -1), (2, 0), (2, MAX)]
+
+
+def test_a_source_is_idle_when_its_main_output_is_and_its_partitions_never_spoke() -> None:
+    downstream = Output()
+    source = SourceOutput(downstream)
+    source.main.mark_idle()
+    assert idle(downstream)
+    source.partitions.emit_watermark(5)
+    assert not idle(downstream)
+    source.main.mark_idle()
+    assert not idle(downstream)
+    source.partitions.mark_idle()
+    assert idle(downstream)
+
+
+def test_a_source_stays_idle_until_a_higher_watermark() -> None:
+    downstream = Output()
+    source = SourceOutput(downstream)
+    source.partitions.emit_watermark(5)
+    source.partitions.mark_idle()
+    source.partitions.emit_watermark(5)
+    assert (downstream, downstream.is_idle) == ([5], True)
+    source.partitions.mark_active()
+    assert not downstream.is_idle
+
+
+def test_a_source_is_not_idle_while_its_main_output_speaks() -> None:
+    downstream = Output()
+    source = SourceOutput(downstream)
+    source.main.emit_watermark(5)
+    source.partitions.mark_idle()
+    assert not idle(downstream)
+    source.main.mark_idle()
+    assert idle(downstream)
