@@ -1,8 +1,8 @@
 """Untested: product modules without a test of their name.
 
 A module is a product file that is not `__init__` or `__main__`. A test of its name is `test_<module>.py` or
-`test_<module>_<anything>.py`. It is in the mirrored folder if its folder below a suite (`tests/`, `tests/unit/`,
-`tests/spark/`, ...) is the module's folder below its root package. For `tidemark_airflow` the suite `tests/airflow`
+`test_<module>_<anything>.py`. It is in the mirrored folder if its folder below `tests/`, or below one suite in
+`tests/`, is the module's folder below its root package. For `tidemark_airflow` the suite `tests/airflow`
 itself is a mirror. The second measure accepts a test of the name anywhere under `tests/`.
 
 The measure shows where to look, not what is covered.
@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 
 from tests.house.checkout import Checkout, Module, Place
 
-#: The folders that a module's path loses in the tests: the engine's tests are `tests/unit/replay`, not one deeper.
+#: The folders that a module's path loses in the tests: the tests of `spark_jobs/replay` are in `tests/replay`.
 _ROOTS = ("spark_jobs", "plugins/tidemark_airflow", "plugins")
 
 

@@ -2,51 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.semantics import reference
 from tests.support.engine import in_order, spark_replay
-from tests.support.recorded_on_spark import ALL, assert_restated_says_the_same, chosen, schema_of
+from tests.support.recorded_on_spark import ALL, assert_restated_says_the_same, chosen, combinations, schema_of
 from tests.vectors.outcomes import calendar_of, late_of, panes_of
 from tests.vectors.scenarios import Scenario
 
 pytestmark = pytest.mark.spark
 
 CHOSEN = 44
-
-
-def shape(scenario: Scenario) -> str:
-    """The kind of windows; of sliding ones, how slide and size stand to each other."""
-    windows = scenario.pipeline.windows
-    if windows.kind != "sliding":
-        return windows.kind
-    if windows.slide_ms > windows.size_ms:
-        return "gaps"
-    return "uneven" if windows.size_ms % windows.slide_ms else "multiple"
-
-
-def combinations(scenario: Scenario) -> set[tuple[Any, ...]]:
-    """What a scenario has of everything that the engine treats apart: how watermarks move, what windows take."""
-    declared = scenario.declared
-    lateness, windows = declared["allowed_lateness_ms"], scenario.pipeline.windows
-    watermark = (declared["strategy"]["kind"], declared["emit"]["mode"], "idle_timeout_ms" in declared)
-    late = (bool(scenario.late), any(pane.timing == "late" for pane in scenario.panes))
-    allowed = "none" if lateness == 0 else "long" if lateness > max(windows.size_ms, windows.gap_ms) else "short"
-    strategy, mode, _ = watermark
-    return {
-        watermark,
-        (shape(scenario), strategy),
-        (shape(scenario), mode),
-        (shape(scenario), declared["accumulation"], *late),
-        (shape(scenario), allowed),
-        (shape(scenario), "unassigned", bool(scenario.unassigned), bool(scenario.recorded["unassigned"])),
-        (strategy, declared.get("register", "upfront")),
-        (mode, *late),
-        (strategy, "end_ms" in declared),
-    }
 
 
 SAMPLE = chosen(ALL, CHOSEN, combinations)

@@ -20,9 +20,8 @@ from spark_jobs.semantics.rows.instants import MAX, table_time
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
-from tests.replay.test_scenarios import combinations
 from tests.support.engine import frame_of, rows_of
-from tests.support.recorded_on_spark import ALL, chosen, schema_of
+from tests.support.recorded_on_spark import ALL, chosen, combinations, schema_of
 from tests.support.recorded_triggers import ALL as TRIGGERS
 from tests.support.recorded_triggers import combinations as of_triggers
 from tests.support.whole_run import taken

@@ -12,10 +12,9 @@ from pyspark.sql import SparkSession
 from spark_jobs.replay.joins.window_join import WindowJoined, window_join
 from spark_jobs.semantics.joins.interval_join import Side
 from spark_jobs.semantics.rows.instants import END_OF_INPUT, MAX, micros, table_time
-from tests.replay.test_scenarios import combinations
 from tests.support.engine import rows_of
 from tests.support.joining import inputs_of
-from tests.support.recorded_on_spark import ALL, chosen
+from tests.support.recorded_on_spark import ALL, chosen, combinations
 from tests.vectors.cogroups import CoGroupScenario, CoGroupTuple, load_cogroups
 from tests.vectors.groups import GroupTuple, groups_of, load_of_two, sides_of, sources_of
 from tests.vectors.outcomes import millis
