@@ -83,7 +83,9 @@ def _section(name: str, command: Any) -> Iterator[str]:
     usage = f"tidemark {name} {' '.join(part.replace(' ', _NO_BREAK) for part in _usage(command))}"
     effect = wrapped(_help(command), "# ", "# ")
     yield block(
-        f"{effect}\n{wrapped(usage).replace(_NO_BREAK, ' ')}\n\n# For example:\ntidemark {EXAMPLES[name]}", "sh"
+        f"{effect}\n{wrapped(usage).replace(_NO_BREAK, ' ')}\n\n# For example:\ntidemark {EXAMPLES[name]}",
+        "bash",
+        shown="the test of this page parses the example",
     )
     rows = (_row(name, parameter) for parameter in command.params)
     yield table(("argument or option", "value", "default", "meaning"), rows)

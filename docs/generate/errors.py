@@ -150,6 +150,7 @@ ENTRIES: Mapping[str, Entry] = {
 }
 #: Errors that another error replaces before a user meets them, or that only the reference implementation raises.
 INTERNAL: Mapping[str, str] = {
+    "ProtocolError": "A result file is not the result of a job. Airflow reports that the job left no result.",
     "RefusedError": "becomes a line of `PipelineError`",
     "DurationError": "becomes a line of `PipelineError`, or an `InputError`",
     "CommitConflictError": "another writer committed first; the commit is tried again",

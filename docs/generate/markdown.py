@@ -39,9 +39,10 @@ def link(text: str, target: str) -> str:
     return f"[{text}]({target})"
 
 
-def block(text: str, language: str = "text") -> str:
-    """Return a code block."""
-    return f"```{language}\n{text.rstrip()}\n```\n"
+def block(text: str, language: str = "text", *, shown: str = "") -> str:
+    """Return a code block; `shown` is the reason why the tests of the pages do not run it."""
+    directive = f"<!-- test: shown {shown} -->\n\n" if shown else ""
+    return f"{directive}```{language}\n{text.rstrip()}\n```\n"
 
 
 def wrapped(text: str, begin: str = "", further: str = "    ") -> str:

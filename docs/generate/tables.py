@@ -38,7 +38,13 @@ removed the files of the run. The table [`runs`](#runs) lists the runs and the v
 
 def page() -> str:
     """Return the page."""
-    parts = ["# Tables\n", _INTRODUCTION, block(_READING, "python"), _READING_END, "## Overview\n"]
+    parts = [
+        "# Tables\n",
+        _INTRODUCTION,
+        block(_READING, "python", shown="it reads a lake with published tables"),
+        _READING_END,
+        "## Overview\n",
+    ]
     rows = ((link(code(spec.name), f"#{spec.name}"), spec.use.value, sentence(spec.row)) for spec in ALL)
     parts.append(table(("table", "written by", "one row is"), rows))
     for spec in ALL:

@@ -223,6 +223,7 @@ PROOFS = (
             *_RUNS,
             *_AIRFLOW,
             "tests/docker/**",
+            *_SUPPORT,
             "tests/airflow/**",
             "!tests/airflow/test_*.py",
         ),

@@ -16,6 +16,8 @@ from tests.worked.drawing import Drawing, load, pipeline_text, table
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "worked_examples.md"
 DRAWINGS = Path(__file__).parent / "drawings"
+# The settings of a drawing are part of a pipeline file; the test of the drawing reads them.
+_SHOWN = "<!-- test: shown the test of the drawing reads these settings -->"
 
 #: The groups of the page, in order, each with its first sentence.
 CONCEPTS = {
@@ -73,7 +75,7 @@ def _example(drawing: Drawing) -> str:
     parts = [f"### {drawing.title}\n", _paragraph(_rules(drawing))]
     if drawing.note:
         parts.append(_paragraph(drawing.note))
-    parts += [f"```yaml\n{pipeline_text(drawing)}```\n", f"```text\n{table(drawing)}```\n"]
+    parts += [f"{_SHOWN}\n\n```yaml\n{pipeline_text(drawing)}```\n", f"```text\n{table(drawing)}```\n"]
     return "\n".join(parts)
 
 

@@ -272,5 +272,5 @@ def test_write_puts_what_is_recommended_into_the_file_and_leaves_the_rest(
     assert not advising.write(after, best)
     windows = replace(before.windows, allowed_lateness_ms=600_000)
     assert after == replace(before, watermark=replace(before.watermark, out_of_orderness_ms=300_000), windows=windows)
-    with pytest.raises(InputError, match="no recommendation"):
+    with pytest.raises(InputError, match="no settings are recommended"):
         advising.write(after, None)

@@ -153,7 +153,7 @@ def test_a_table_of_which_no_pipeline_can_be_made_is_refused(
 
 
 def test_what_is_no_table_is_refused(session: SparkSession, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="asked for the Delta table"):
+    with pytest.raises(InputError, match="is not a Delta table"):
         draft(session, str(tmp_path))
 
 
