@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.pipeline import Pipeline, from_mapping
@@ -54,9 +54,8 @@ def payments() -> list[dict[str, Any]]:
     ]
 
 
-@pytest.fixture(scope="module")
-def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    home = tmp_path_factory.mktemp("joined")
+def land_tables(spark: SparkSession, home: Path) -> dict[str, str]:
+    """Land the source tables in `home`; return their paths by name."""
     history.land(spark, readings(), home / "readings")
     history.land(spark, orders(), home / "orders")
     frame_of(spark, payments(), PAYMENTS).coalesce(1).write.format("delta").save(str(home / "payments"))

@@ -164,7 +164,7 @@ def test_overlapping_windows_are_each_weighed_by_the_rows_that_they_missed(
 
 
 def test_what_a_repair_cannot_be_of_is_told(spark: SparkSession, table: str, lake: Lake) -> None:
-    with pytest.raises(InputError, match=r"set repair.max_too_late_rows or repair.max_too_late_ratio"):
+    with pytest.raises(InputError, match=r"Set repair.max_too_late_rows or repair.max_too_late_ratio"):
         find(spark, history.pipeline(table), lake)
     pipeline = repairing(table, repair__max_too_late_rows="0")
     with pytest.raises(InputError, match="nothing is published in"):

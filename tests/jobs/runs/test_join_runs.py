@@ -25,11 +25,16 @@ from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
 from tests.support import history
 from tests.support.engine import in_order
-from tests.support.join_histories import ROWS, orders, payments, published, readings, split
+from tests.support.join_histories import ROWS, land_tables, orders, payments, published, readings, split
 from tests.support.joined_tables import JoinedTables
 from tests.support.whole_run import taken
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
+
+
+@pytest.fixture(scope="module")
+def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return land_tables(spark, tmp_path_factory.mktemp("joined"))
 
 
 def two(tables: Mapping[str, str], **rest: Any) -> Pipeline:
