@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 from pyspark.sql import SparkSession
 
 from tests.docs.markdown import steps
@@ -17,6 +18,13 @@ from tests.docs.scenario import ROOT, Scenario
 pytestmark = pytest.mark.spark
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+TUTORIAL = ROOT / "docs" / "tutorial.md"
+
+
+def parameter(page: Path) -> ParameterSet:
+    """A page with whole runs, or that goes on from one, takes minutes."""
+    is_long = page == TUTORIAL or any(word in step.words for step in steps(page) for word in ("after", "start"))
+    return pytest.param(page, marks=[pytest.mark.soak] if is_long else [], id=str(page.relative_to(ROOT)))
 
 
 class Library:
@@ -73,6 +81,6 @@ def _library(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
     return Library(session, tmp_path_factory)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", [parameter(page) for page in PAGES])
 def test_the_commands_and_files_of_the_page_work(page: Path, library: Library) -> None:
     library.run(page)

@@ -211,6 +211,23 @@ PROOFS = (
         case_s=6,
     ),
     Proof(
+        "documentation",
+        "Each command, pipeline file and query of the documentation works and gives the output that the page shows.",
+        "Readers type what a page shows.",
+        tests=("tests/docs/test_documentation.py",),
+        depends=(
+            *_LOCKED,
+            "spark_jobs/**",
+            "expectations/**",
+            "docs/**",
+            "README.md",
+            "Makefile",
+            "tests/docs/**",
+            *_SUPPORT,
+        ),
+        case_s=60,
+    ),
+    Proof(
         "docker",
         "The image and the compose file make a whole installation that runs a pipeline.",
         "It is how the project is put into service.",
