@@ -27,7 +27,7 @@ def _tree(tmp_path: Path) -> Path:
     (tmp_path / "code").mkdir()
     (tmp_path / "code" / "module.py").write_text(MODULE, encoding="utf-8")
     (tmp_path / "code" / "names.txt").write_text("a\n", encoding="utf-8")
-    (tmp_path / ".gitignore").write_text("*.log\n", encoding="utf-8")
+    (tmp_path / ".gitignore").write_text("__pycache__/\n*.log\n", encoding="utf-8")
     return tmp_path
 
 

@@ -90,7 +90,7 @@ class Toy:
 def _toy(tmp_path: Path) -> Toy:
     subprocess.run([str(shutil.which("git")), "init", "-q"], cwd=tmp_path, check=True)
     (tmp_path / "catalogue.py").write_text(CATALOGUE, encoding="utf-8")
-    (tmp_path / ".gitignore").write_text("*.log\n.proofs/\n", encoding="utf-8")
+    (tmp_path / ".gitignore").write_text("__pycache__/\n*.log\n.proofs/\n", encoding="utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = soak\n", encoding="utf-8")
     toy = Toy(tmp_path)
     toy.write(0.01)

@@ -200,7 +200,7 @@ def test_a_whole_run_with_silence_passes_its_checks(spark: SparkSession, table: 
 
 
 BAD_INPUT = {
-    "a missing table": ({"source__table": "/nowhere/at/all"}, "source.table: .*/nowhere/at/all.*found none"),
+    "a missing table": ({"source__table": "/nowhere/at/all"}, "source.table: .*/nowhere/at/all.*is not a Delta table"),
     "a missing column": (
         {"source__event_time": "hapened_at"},
         "source.event_time: .*hapened_at.*did you mean 'happened_at'",
