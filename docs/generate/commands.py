@@ -85,7 +85,7 @@ def _section(name: str, command: Any) -> Iterator[str]:
     yield block(
         f"{effect}\n{wrapped(usage).replace(_NO_BREAK, ' ')}\n\n# For example:\ntidemark {EXAMPLES[name]}",
         "bash",
-        shown="the test of this page parses the example",
+        not_run="the test of this page parses the example",
     )
     rows = (_row(name, parameter) for parameter in command.params)
     yield table(("argument or option", "value", "default", "meaning"), rows)

@@ -39,9 +39,9 @@ def link(text: str, target: str) -> str:
     return f"[{text}]({target})"
 
 
-def block(text: str, language: str = "text", *, shown: str = "") -> str:
-    """Return a code block; `shown` is the reason why the tests of the pages do not run it."""
-    directive = f"<!-- test: shown {shown} -->\n\n" if shown else ""
+def block(text: str, language: str = "text", *, not_run: str = "") -> str:
+    """Return a code block; `not_run` is the reason why the tests of the pages do not run it."""
+    directive = f"<!-- test: shown {not_run} -->\n\n" if not_run else ""
     return f"{directive}```{language}\n{text.rstrip()}\n```\n"
 
 

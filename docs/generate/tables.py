@@ -41,7 +41,7 @@ def page() -> str:
     parts = [
         "# Tables\n",
         _INTRODUCTION,
-        block(_READING, "python", shown="it reads a lake with published tables"),
+        block(_READING, "python", not_run="it reads a lake with published tables"),
         _READING_END,
         "## Overview\n",
     ]

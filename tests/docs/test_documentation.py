@@ -22,7 +22,7 @@ TUTORIAL = ROOT / "docs" / "tutorial.md"
 
 
 def parameter(page: Path) -> ParameterSet:
-    """A page with whole runs, or that goes on from one, takes minutes."""
+    """Return the page as a parameter; a page with whole runs takes minutes, so it is `soak`."""
     is_long = page == TUTORIAL or any(word in step.words for step in steps(page) for word in ("after", "start"))
     return pytest.param(page, marks=[pytest.mark.soak] if is_long else [], id=str(page.relative_to(ROOT)))
 
@@ -37,13 +37,13 @@ class Library:
     def run(self, page: Path) -> Scenario:
         """Run the steps of a page, once."""
         if page not in self._ended:
-            found = steps(page)
-            earlier = [self.run(ROOT / "docs" / step.words["after"]) for step in found if "after" in step.words]
+            page_steps = steps(page)
+            earlier = [self.run(ROOT / "docs" / step.words["after"]) for step in page_steps if "after" in step.words]
             scenario = Scenario(self._spark, self._folders.mktemp("page"))
             for other in earlier:
                 scenario.begin_after(other)
             with inside(self._spark, scenario.folder):
-                for step in found:
+                for step in page_steps:
                     scenario.take(step)
             self._ended[page] = scenario
         return self._ended[page]
