@@ -105,7 +105,7 @@ _EVENT_TIME = Column("event_time", "timestamp", "event time of the row", _UTC)
 _ARRIVAL_TIME = Column("arrival_time", "timestamp", "arrival time of the row", _UTC, "the order is `offset`, no time")
 _MISSED_WATERMARK = Column("watermark", "timestamp", "watermark before the row, which the row missed", _UTC)
 _LATE_BY_MS = Column("late_by_ms", "bigint", "watermark less event time", _MS)
-_NO_WINDOW = "the row lies between two windows"
+_NO_WINDOW = "the row lies between two windows; a join by interval has no such column"
 _PARTITIONS = "array<struct<source_partition:string,watermark:timestamp>>"
 
 WATERMARKS = Table(
