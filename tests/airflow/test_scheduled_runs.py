@@ -18,7 +18,7 @@ from tests.airflow.waiting import until
 from tests.airflow.whole import Whole, whole
 from tests.faults import drivers
 from tests.support import history
-from tests.support.arrivals import seen
+from tests.support.arrivals import replay_until
 from tests.support.whole_run import assert_published
 
 pytestmark = [pytest.mark.airflow, pytest.mark.spark, pytest.mark.soak]
@@ -120,14 +120,14 @@ def test_intervals_forth_with_one_that_is_blocked_and_a_scheduler_that_dies(
     until(lambda: ended(airflow) == ["success"] * 5, 600, every_s=1)
     last = LAST + timedelta(hours=1)
     assert ledger.published(spark, lake)[-1].arrived_to == last
-    assert_published(spark, lake, seen(history.events(), pipeline, last))
+    assert_published(spark, lake, replay_until(history.events(), pipeline, last))
 
     # The same intervals again, from the last to the first.
     before = [run.run_id for run in ledger.published(spark, lake)]
     backfilled(airflow, run_backwards=True, reprocess_behavior="completed")
     assert ended(airflow) == ["success"] * 5
     assert [run.run_id for run in ledger.published(spark, lake)] == before
-    assert_published(spark, lake, seen(history.events(), pipeline, last))
+    assert_published(spark, lake, replay_until(history.events(), pipeline, last))
 
 
 def test_intervals_back_beside_the_scheduled_run(airflow: Whole, spark: SparkSession, lake: Lake, clone: Clone) -> None:
@@ -138,7 +138,7 @@ def test_intervals_back_beside_the_scheduled_run(airflow: Whole, spark: SparkSes
     shown = ledger.published(spark, lake)[-1]
     assert shown.arrived_to is not None
     pipeline = load(clone.root / "dags/pipelines/readings.yaml")
-    assert_published(spark, lake, seen(history.events(), pipeline, LAST + timedelta(hours=1)))
+    assert_published(spark, lake, replay_until(history.events(), pipeline, LAST + timedelta(hours=1)))
 
 
 def test_intervals_since_the_start_are_caught_up_in_slices_that_are_tasks(
@@ -157,7 +157,7 @@ def test_intervals_since_the_start_are_caught_up_in_slices_that_are_tasks(
     assert ends[:3] == [datetime(2024, 3, 31, 1, tzinfo=UTC), *(datetime(2025, 3, 31, h, tzinfo=UTC) for h in (0, 1))]
     shown = [run for run in ledger.published(spark, lake) if run.kind == ledger.ARRIVALS]
     assert [run.arrived_to for run in shown] == ends
-    assert_published(spark, lake, seen(history.events(), load(file), ends[-1]))
+    assert_published(spark, lake, replay_until(history.events(), load(file), ends[-1]))
     for run in runs[:2]:
         tasks = airflow.get(f"dags/{DAG}/dagRuns/{run['dag_run_id']}/taskInstances")["task_instances"]
         found = {(task["rendered_map_index"], task["state"]) for task in tasks if task["task_id"] == "slice"}

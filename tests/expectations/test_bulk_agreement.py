@@ -20,7 +20,7 @@ from tests.support.generated_run import (
     COUNTS,
     PIPELINE,
     Fault,
-    both,
+    all_of,
     change,
     failed_of,
     frames,
@@ -95,12 +95,12 @@ def test_of_several_threads_one_looks_and_the_others_wait_for_what_it_finds(spar
     [
         # The key null in place of AA, and AA in place of it.
         (
-            both(change("window_results", 2, carrier=None), change("window_results", 3, carrier="AA")),
+            all_of(change("window_results", 2, carrier=None), change("window_results", 3, carrier="AA")),
             {"window_results.every_fired_window_has_one_result", "window_results.every_result_has_a_pane"},
         ),
         # Staged twice, both tables alike.
         (
-            both(repeat("panes", 4), repeat("window_results", 2)),
+            all_of(repeat("panes", 4), repeat("window_results", 2)),
             {
                 "panes.every_window_has_one_pane_0",
                 "window_results.every_fired_window_has_one_result",
@@ -109,7 +109,7 @@ def test_of_several_threads_one_looks_and_the_others_wait_for_what_it_finds(spar
         ),
         # A pane three times: their exclusive or is that of one.
         (
-            both(repeat("panes", 4), repeat("panes", 4)),
+            all_of(repeat("panes", 4), repeat("panes", 4)),
             {"panes.every_window_has_one_pane_0", "window_results.results_count_their_panes"},
         ),
         (
@@ -117,7 +117,7 @@ def test_of_several_threads_one_looks_and_the_others_wait_for_what_it_finds(spar
             {"window_results.results_show_what_the_latest_pane_shows"},
         ),
         (
-            both(change("window_results", 2, row_count=None), change("panes", 4, row_count=None)),
+            all_of(change("window_results", 2, row_count=None), change("panes", 4, row_count=None)),
             {"window_results.results_hold_the_rows_of_the_latest_pane"},
         ),
         # Neither a first pane nor a later one.

@@ -30,14 +30,14 @@ from tests.support.generated_run import (
     SCHEMAS,
     Fault,
     Rows,
+    all_of,
     at,
-    both,
     change,
     firing,
     frames,
     interpreted,
     invalid,
-    missed,
+    late_event,
     pane,
     remove,
     result,
@@ -93,7 +93,7 @@ def test_a_run_without_rows_passes_every_invariant(spark: SparkSession) -> None:
         (remove("late_events", 1), "3 invalid + 1 filtered + 9 on time + 3 late + 1 too late = 17"),
         (remove("invalid_events", 1), "2 invalid + 1 filtered + 9 on time + 3 late + 2 too late = 17"),
         (
-            both(change("panes", 4, row_count=1), change("window_results", 2, row_count=1)),
+            all_of(change("panes", 4, row_count=1), change("window_results", 2, row_count=1)),
             "3 invalid + 1 filtered + 8 on time + 3 late + 2 too late = 17",
         ),
         (
@@ -121,7 +121,7 @@ def test_a_count_that_is_not_what_is_staged_is_named(spark: SparkSession) -> Non
 
 def test_more_too_late_rows_than_the_pipeline_allows_fail(spark: SparkSession) -> None:
     strict = replace(PIPELINE, quality=replace(PIPELINE.quality, max_too_late_ratio=0.142))
-    assert list(failing(spark, both(), strict)) == ["not_too_many_rows_are_too_late"]
+    assert list(failing(spark, all_of(), strict)) == ["not_too_many_rows_are_too_late"]
 
 
 def test_other_shares_have_limits_of_their_own(spark: SparkSession) -> None:
@@ -132,7 +132,7 @@ def test_other_shares_have_limits_of_their_own(spark: SparkSession) -> None:
         (None, 0.17, []),
     ):
         asked = replace(PIPELINE.quality, max_late_ratio=late, max_invalid_ratio=invalid_)
-        assert list(failing(spark, both(), replace(PIPELINE, quality=asked))) == expected
+        assert list(failing(spark, all_of(), replace(PIPELINE, quality=asked))) == expected
 
 
 def test_a_share_that_is_learned_warns_from_the_seventh_run_on(spark: SparkSession) -> None:
@@ -151,12 +151,12 @@ def test_a_share_that_is_learned_warns_from_the_seventh_run_on(spark: SparkSessi
 
 def lost_rows(rows: Rows, count: int) -> Rows:
     """The run, and so many more rows that came too late."""
-    more = [missed("BB", 6, 21, 19) for _ in range(count)]
+    more = [late_event("BB", 6, 21, 19) for _ in range(count)]
     return {**rows, "late_events": [*rows["late_events"], *more]}
 
 
 def test_an_invalid_row_says_why_and_shows_no_more_than_that(spark: SparkSession) -> None:
-    fault = both(change("invalid_events", 0, reason="bad"), change("invalid_events", 1, reason=None))
+    fault = all_of(change("invalid_events", 0, reason="bad"), change("invalid_events", 1, reason=None))
     found = failing(spark, fault)
     assert list(found) == ["invalid_rows_say_why"]
     assert found["invalid_rows_say_why"].unexpected_count == 2
@@ -175,9 +175,9 @@ def test_reasons_about_the_arrival_time_need_one(spark: SparkSession) -> None:
 def test_a_failure_shows_a_few_rows_with_key_and_times_in_utc_and_no_column_of_the_source(spark: SparkSession) -> None:
     def many_early(rows: dict[str, list[dict[str, Any]]]) -> None:
         for _ in range(20):
-            rows["late_events"].append({**missed("BB", 6, 21, 19), "late_by_ms": 1})
+            rows["late_events"].append({**late_event("BB", 6, 21, 19), "late_by_ms": 1})
 
-    found = failing(spark, both(many_early, change("panes", 3, row_count=2)), counts={**COUNTS, "rows_read": 38})
+    found = failing(spark, all_of(many_early, change("panes", 3, row_count=2)), counts={**COUNTS, "rows_read": 38})
     wrong = found["late_by_is_the_watermark_minus_the_event_time"]
     assert wrong.unexpected_count == 20
     assert wrong.observed == "20 of 22 rows"
@@ -196,26 +196,26 @@ def test_a_failure_shows_a_few_rows_with_key_and_times_in_utc_and_no_column_of_t
 
 def test_discarding_panes_hold_their_own_row(spark: SparkSession) -> None:
     discarding = replace(PIPELINE, windows=replace(PIPELINE.windows, accumulation=Accumulation.DISCARDING))
-    alone = both(
+    alone = all_of(
         change("panes", 1, row_count=1),
         change("panes", 2, row_count=1),
         change("window_results", 0, row_count=1),
     )
     assert failing(spark, alone, discarding) == {}
-    assert list(failing(spark, both(alone, change("panes", 1, row_count=4)), discarding)) == [
+    assert list(failing(spark, all_of(alone, change("panes", 1, row_count=4)), discarding)) == [
         "late_panes_hold_their_own_row"
     ]
 
 
 def test_rows_in_open_windows_are_missing_only_while_a_window_is_open(spark: SparkSession) -> None:
     keep_open = replace(PIPELINE, replay=ReplayOrder(end_of_input=EndOfInput.KEEP_OPEN))
-    still_open = both(
+    still_open = all_of(
         change("watermarks", 2, fires_at=None, watermark_at_fire=None, closes_at=None),
         remove("panes", 5),
         remove("window_results", 3),
     )
     assert failing(spark, still_open, keep_open, {**ALL_COUNTS, "windows": 3, "panes": 5}) == {}
-    assert list(failing(spark, both(remove("panes", 5), remove("window_results", 3)), keep_open)) == [
+    assert list(failing(spark, all_of(remove("panes", 5), remove("window_results", 3)), keep_open)) == [
         "every_row_is_accounted_for"
     ]
 
@@ -232,7 +232,7 @@ def test_one_group_for_all_is_a_key_too(spark: SparkSession) -> None:
                 pane("AA", 7, 1, "late", at(19), at(17), 3),
             ],
             "window_results": [result("AA", 7, 2, 3, at(19), too_late=1)],
-            "late_events": [{**missed("AA", 8, 40, 25), "window_start": at(7), "window_end": at(17)}],
+            "late_events": [{**late_event("AA", 8, 40, 25), "window_start": at(7), "window_end": at(17)}],
             "invalid_events": [],
         },
     )

@@ -15,7 +15,7 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Expectation
 from spark_jobs.tables import staging
 from spark_jobs.tables.lake import Lake
-from tests.support.generated_run import CORRECT, COUNTS, PIPELINE, Fault, both, change, frames, interpreted
+from tests.support.generated_run import CORRECT, COUNTS, PIPELINE, Fault, all_of, change, frames, interpreted
 
 pytestmark = [
     pytest.mark.spark,
@@ -44,7 +44,7 @@ def stage(spark: SparkSession, lake: Lake, run_id: str, fault: Fault) -> None:
 
 
 def test_answers_stand_once_a_run_in_the_table_quality(spark: SparkSession, lake: Lake) -> None:
-    stage(spark, lake, "r1", both())
+    stage(spark, lake, "r1", all_of())
     stage(spark, lake, "r2", change("window_results", 0, pane_count=4))
     right = audit.audit(spark, PIPELINE, lake, "r1", COUNTS)
     wrong = audit.audit(spark, PIPELINE, lake, "r2", COUNTS)
@@ -72,7 +72,7 @@ def test_answers_stand_once_a_run_in_the_table_quality(spark: SparkSession, lake
 
 
 def test_an_expectation_that_cannot_be_asked_is_wrong_input(spark: SparkSession, lake: Lake) -> None:
-    stage(spark, lake, "r1", both())
+    stage(spark, lake, "r1", all_of())
     expectations = (Expectation("expect_column_to_exists", "panes", {"column": "flights"}),)
     mistaken = replace(PIPELINE, quality=replace(PIPELINE.quality, expectations=expectations))
     with pytest.raises(InputError, match="did you mean 'expect_column_to_exist'"):

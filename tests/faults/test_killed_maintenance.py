@@ -55,7 +55,7 @@ def let_die(patch: pytest.MonkeyPatch, owner: Any, name: str, after: int) -> Non
 
 def shown(worn: WornLake) -> dict[str, list[str]]:
     """The rows of every run that is kept."""
-    return {run: worn.shown(run) for run in worn.runs[-KEPT:]}
+    return {run: worn.published_rows(run) for run in worn.runs[-KEPT:]}
 
 
 @pytest.mark.parametrize("moment", MOMENTS)

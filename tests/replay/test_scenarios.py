@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.semantics import reference
 from tests.support.engine import in_order, spark_replay
-from tests.support.recorded_on_spark import ALL, assert_restated_says_the_same, chosen, combinations, schema_of
+from tests.support.recorded_on_spark import ALL, assert_continued_matches_reference, chosen, combinations, schema_of
 from tests.vectors.outcomes import calendar_of, late_of, panes_of
 from tests.vectors.scenarios import Scenario
 
@@ -41,4 +41,4 @@ def test_spark_says_what_flink_said(session: SparkSession, scenario: Scenario) -
 
 @pytest.mark.parametrize("scenario", RESTATED)
 def test_continued_aggregates_say_the_same_as_recomputed_ones(session: SparkSession, scenario: Scenario) -> None:
-    assert_restated_says_the_same(session, scenario)
+    assert_continued_matches_reference(session, scenario)

@@ -47,13 +47,13 @@ def test_rows_are_conserved(rows: Rows, pipeline: Pipeline) -> None:
 def test_every_kept_row_is_in_a_pane_once_or_too_late(rows: Rows, pipeline: Pipeline) -> None:
     assume(pipeline.replay.end_of_input is EndOfInput.CLOSE)
     closing = replay(rows, pipeline)
-    seen = Counter(row["id"] for row in closing.late_events)
+    id_counts = Counter(row["id"] for row in closing.late_events)
     if pipeline.windows.accumulation is Accumulation.DISCARDING:
-        seen.update(number for pane in closing.panes for number in pane["ids"])
+        id_counts.update(number for pane in closing.panes for number in pane["ids"])
     else:
         latest = {group(pane): pane["ids"] for pane in closing.panes}
-        seen.update(number for ids in latest.values() for number in ids)
-    assert seen == Counter(row["id"] for row in rows if row["ts"] is not None and row["kept"])
+        id_counts.update(number for ids in latest.values() for number in ids)
+    assert id_counts == Counter(row["id"] for row in rows if row["ts"] is not None and row["kept"])
 
 
 @settings(max_examples=300, deadline=None)

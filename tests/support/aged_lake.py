@@ -52,15 +52,15 @@ class WornLake:
     runs: Sequence[str]
     dead: str
 
-    def shown(self, run_id: str | None = None) -> list[str]:
+    def published_rows(self, run_id: str | None = None) -> list[str]:
         """The rows of all tables as of a run, of the newest without a name; as JSON, in one order, and in one job."""
-        done = {run.run_id: run for run in ledger.published(self.spark, self.lake)}
-        run = done[run_id or self.runs[-1]]
-        told = []
+        runs = {run.run_id: run for run in ledger.published(self.spark, self.lake)}
+        run = runs[run_id or self.runs[-1]]
+        frames = []
         for table in run.versions:
             rows = read_published(self.spark, self.lake, table, run_id=run_id)
-            told.append(rows.select(F.lit(table).alias("table"), F.to_json(F.struct("*")).alias("row")))
-        return sorted(f"{row.table} {row.row}" for row in reduce(DataFrame.unionAll, told).collect())
+            frames.append(rows.select(F.lit(table).alias("table"), F.to_json(F.struct("*")).alias("row")))
+        return sorted(f"{row.table} {row.row}" for row in reduce(DataFrame.unionAll, frames).collect())
 
     @cached_property
     def files(self) -> dict[str, int]:

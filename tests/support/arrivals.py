@@ -13,7 +13,7 @@ from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger
 from spark_jobs.tables.lake import Lake
 from tests.support import history
-from tests.support.whole_run import assert_published, taken
+from tests.support.whole_run import assert_published, run_steps
 
 # At a tick and between two, before the first firing and behind the last row.
 CUTS = [
@@ -24,11 +24,11 @@ CUTS = [
 ]
 
 
-def seen(rows: list[dict[str, Any]], pipeline: Pipeline, arrived_to: datetime) -> reference.Replay:
+def replay_until(rows: list[dict[str, Any]], pipeline: Pipeline, arrived_to: datetime) -> reference.Replay:
     """What a job says that has seen what arrived before a moment."""
-    there = [row for row in rows if row["stored_at"] is None or row["stored_at"] < arrived_to]
+    arrived_rows = [row for row in rows if row["stored_at"] is None or row["stored_at"] < arrived_to]
     still = replace(pipeline, replay=replace(pipeline.replay, end_of_input=EndOfInput.KEEP_OPEN))
-    return reference.replay(there, still, until=arrived_to)
+    return reference.replay(arrived_rows, still, until=arrived_to)
 
 
 def assert_slices_follow(
@@ -36,7 +36,7 @@ def assert_slices_follow(
 ) -> list[ledger.Run]:
     rows = history.events()
     for cut in cuts:
-        outcomes = taken(spark, pipeline, lake, arrived_to=cut)
+        outcomes = run_steps(spark, pipeline, lake, arrived_to=cut)
         assert [outcome.state for outcome in outcomes] == ["done"] * 4
-        assert_published(spark, lake, seen(rows, pipeline, cut), cut)
+        assert_published(spark, lake, replay_until(rows, pipeline, cut), cut)
     return ledger.published(spark, lake)

@@ -81,8 +81,8 @@ def streams(draw: st.DrawFn) -> Rows:
         st.sampled_from([True, True, True, False, None]),
     )
     rows, arrival = [], 0
-    for number, (step, delay, partition, key, kept) in enumerate(draw(st.lists(fields, max_size=25))):
+    for number, (step, delay, partition, key, is_kept) in enumerate(draw(st.lists(fields, max_size=25))):
         arrival += step
         ts = None if delay is None else arrival + delay
-        rows.append({"id": number, "arrival": arrival, "ts": ts, "partition": partition, "key": key, "kept": kept})
+        rows.append({"id": number, "arrival": arrival, "ts": ts, "partition": partition, "key": key, "kept": is_kept})
     return rows

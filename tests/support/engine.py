@@ -79,10 +79,10 @@ def rows_of(frame: DataFrame) -> list[dict[str, Any]]:
     return [{name: aware(value) for name, value in row.asDict().items()} for row in frame.collect()]
 
 
-def assert_same_tables(found: Any, expected: Any, tables: Sequence[str] = TABLES) -> None:
+def assert_same_tables(actual: Any, expected: Any, tables: Sequence[str] = TABLES) -> None:
     """Two replays give the same rows, in whatever order."""
     for table in tables:
-        assert in_order(getattr(found, table)) == in_order(getattr(expected, table)), table
+        assert in_order(getattr(actual, table)) == in_order(getattr(expected, table)), table
 
 
 def in_order(rows: Sequence[Mapping[str, Any]]) -> list[Any]:

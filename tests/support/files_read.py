@@ -21,14 +21,14 @@ def most_files_read(spark: SparkSession, path: str, work: Callable[[], object]) 
     finally:
         spark.conf.unset(_LENGTH)
     spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
-    found = []
+    counts = []
     executions = store.executionsList()
     for i in range(executions.size()):
         number = executions.apply(i).executionId()
         if number > before:
-            found += _files(store, number, path)
-    assert found, f"nothing has read {path}"
-    return max(found)
+            counts += _files(store, number, path)
+    assert counts, f"nothing has read {path}"
+    return max(counts)
 
 
 def _last(store: Any) -> int:
@@ -38,7 +38,7 @@ def _last(store: Any) -> int:
 
 def _files(store: Any, execution: int, path: str) -> list[int]:
     values, nodes = store.executionMetrics(execution), store.planGraph(execution).allNodes()
-    found = []
+    counts = []
     for i in range(nodes.size()):
         node = nodes.apply(i)
         if not (node.name().startswith("Scan") and path in node.desc()):
@@ -46,6 +46,6 @@ def _files(store: Any, execution: int, path: str) -> list[int]:
         metrics = node.metrics()
         for j in range(metrics.size()):
             if metrics.apply(j).name() == "number of files read":
-                told = values.get(metrics.apply(j).accumulatorId())
-                found.append(int(told.get().replace(",", "")) if told.isDefined() else 0)
-    return found
+                metric = values.get(metrics.apply(j).accumulatorId())
+                counts.append(int(metric.get().replace(",", "")) if metric.isDefined() else 0)
+    return counts

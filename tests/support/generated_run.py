@@ -72,18 +72,18 @@ def firing(
 def pane(
     carrier: str | None, start: float, index: int, timing: str, fired: datetime, watermark: datetime, count: int
 ) -> dict[str, Any]:
-    told = {"carrier": carrier, "pane_index": index, "timing": timing, "fired_at": fired, "watermark": watermark}
-    return {**window(start), **told, "flights": count, "row_count": count}
+    columns = {"carrier": carrier, "pane_index": index, "timing": timing, "fired_at": fired, "watermark": watermark}
+    return {**window(start), **columns, "flights": count, "row_count": count}
 
 
 def result(
     carrier: str | None, start: float, panes: int, count: int, fired: datetime, too_late: int = 0
 ) -> dict[str, Any]:
-    told = {"carrier": carrier, "pane_count": panes, "last_fired_at": fired, "too_late_count": too_late}
-    return {**window(start), **told, "flights": count, "row_count": count}
+    columns = {"carrier": carrier, "pane_count": panes, "last_fired_at": fired, "too_late_count": too_late}
+    return {**window(start), **columns, "flights": count, "row_count": count}
 
 
-def missed(carrier: str | None, event: float, arrival: float, watermark: float) -> dict[str, Any]:
+def late_event(carrier: str | None, event: float, arrival: float, watermark: float) -> dict[str, Any]:
     times = {"event_time": at(event), "arrival_time": at(arrival), "watermark": at(watermark)}
     late_by = {"late_by_ms": round((watermark - event) * 1000)}
     return {**window(0), "carrier": carrier, "passenger": "Ada Lovelace", **times, **late_by}
@@ -113,7 +113,7 @@ CORRECT: Rows = {
         result("AA", 10, 1, 2, at(22)),
         result(None, 20, 1, 4, at(40)),
     ],
-    "late_events": [missed(None, 5, 20, 16), missed("BB", 6, 21, 19)],
+    "late_events": [late_event(None, 5, 20, 16), late_event("BB", 6, 21, 19)],
     "invalid_events": [
         invalid("event_time_missing"),
         invalid("event_time_out_of_range"),
@@ -142,7 +142,7 @@ def frames(
         table: schema.replace("carrier string", key).replace("flights bigint", aggregates)
         for table, schema in SCHEMAS.items()
     }
-    return {table: frame(spark, schemas[table], there) for table, there in rows.items()}
+    return {table: frame(spark, schemas[table], table_rows) for table, table_rows in rows.items()}
 
 
 def frame(spark: SparkSession, schema: str, rows: list[dict[str, Any]]) -> DataFrame:
@@ -168,7 +168,7 @@ def add(table: str, row: dict[str, Any]) -> Fault:
     return lambda rows: rows[table].append(dict(row))
 
 
-def both(*faults: Fault) -> Fault:
+def all_of(*faults: Fault) -> Fault:
     return lambda rows: [fault(rows) for fault in faults]
 
 
@@ -176,13 +176,13 @@ def broken(spark: SparkSession, rows: Rows, pipeline: Pipeline, counts: Mapping[
     """The invariants that a run with a text column `key` breaks, counted in plain Spark."""
     names = [a.name for a in pipeline.windows.aggregates]
     # Whatever they are, invariants see only whether they are equal.
-    told = {
-        table: [{**row, **{name: str(row[name]) for name in names if name in row}} for row in there]
-        for table, there in rows.items()
+    texts_of = {
+        table: [{**row, **{name: str(row[name]) for name in names if name in row}} for row in table_rows]
+        for table, table_rows in rows.items()
     }
     texts = ", ".join(f"`{name}` string" for name in names)
     with interpreted(spark):
-        return failed_of(Staged(frames(spark, told, key="key string", aggregates=texts), pipeline, counts))
+        return failed_of(Staged(frames(spark, texts_of, key="key string", aggregates=texts), pipeline, counts))
 
 
 def failed_of(staged: Staged) -> set[str]:

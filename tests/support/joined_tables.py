@@ -46,7 +46,7 @@ class JoinedTables:
         for number, rows in enumerate(frames):
             alone = [pipeline.alone(united) for united in pipeline.sources] or [pipeline]
             self._read(rows, alone[number], None if right is None else list(Side)[number])
-        sources = [JoinSource(one.watermark) for one in inputs.inputs]
+        sources = [JoinSource(source.watermark) for source in inputs.inputs]
         if right is None:
             sources = sources[:1]
         self._arrivals = [self._arrival(side, event) for side, event in self._in_order()]
@@ -82,8 +82,8 @@ class JoinedTables:
     def _in_order(self) -> list[tuple[Side, Event]]:
         """By clock; of two sources the left one first, and then each in its own order."""
 
-        def place(one: tuple[Side, Event]) -> tuple[Any, ...]:
-            side, event = one
+        def place(entry: tuple[Side, Event]) -> tuple[Any, ...]:
+            side, event = entry
             clock, *rest = event.position
             return (clock, side is Side.RIGHT if self._pipeline.sources else False, *rest)
 
@@ -109,7 +109,7 @@ class JoinedTables:
             )
         for arrival in late:
             behind = [mark for after, mark in watermarks if after < number[id(arrival.row)]]
-            self._missed(arrival, max(behind, default=MIN))
+            self._add_late_event(arrival, max(behind, default=MIN))
 
     def _pairs_of(self, group: Group[str, Any], fired_us: int) -> None:
         first, second = self._join.names
@@ -131,14 +131,14 @@ class JoinedTables:
     def _met(self, judged: Judged) -> None:
         """Count what became of a row of a window join; a late one also misses something."""
         if judged.fate is Lateness.TOO_LATE:
-            self._missed(judged.arrival, judged.watermark)
+            self._add_late_event(judged.arrival, judged.watermark)
             return
         side, event = self._events[id(judged.arrival.row)]
         if event.is_kept:
             fate = "unassigned" if judged.fate is None else judged.fate.value
             self.counts[f"{fate}_of_{self._name(side)}"] += 1
 
-    def _missed(self, arrival: Arrival, watermark: int) -> None:
+    def _add_late_event(self, arrival: Arrival, watermark: int) -> None:
         side, event = self._events[id(arrival.row)]
         if not event.is_kept:
             return
@@ -152,10 +152,10 @@ class JoinedTables:
             "late_by_ms": watermark - event.ts,
         }
         if not self._join.by_interval:
-            missed = self._newest_window(event.ts)
+            window = self._newest_window(event.ts)
             row |= {
-                "window_start": None if missed is None else table_time(missed.start),
-                "window_end": None if missed is None else table_time(missed.end),
+                "window_start": None if window is None else table_time(window.start),
+                "window_end": None if window is None else table_time(window.end),
             }
         self.late_events.append(row)
 
@@ -167,10 +167,10 @@ class JoinedTables:
         return max(assigner(windows).assign(ts), default=None)
 
     def _fates(self) -> None:
-        told: tuple[str, ...] = ("rows_read", "invalid", "filtered", "too_late")
+        fates: tuple[str, ...] = ("rows_read", "invalid", "filtered", "too_late")
         if not self._join.by_interval:
-            told += ("on_time", "late", "unassigned")
-        for name, fate in product(self._join.names, told):
+            fates += ("on_time", "late", "unassigned")
+        for name, fate in product(self._join.names, fates):
             self.counts[fate] += self.counts[f"{fate}_of_{name}"]
         self.counts["pairs"] = len(self.pairs)
 

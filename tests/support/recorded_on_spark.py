@@ -17,22 +17,22 @@ from tests.vectors.scenarios import Recorded, Scenario, load
 OfKind = TypeVar("OfKind", bound=Recorded)
 
 
-def chosen(scenarios: Sequence[OfKind], wanted: int, has: Callable[[OfKind], set[tuple[Any, ...]]]) -> list[OfKind]:
+def chosen(scenarios: Sequence[OfKind], count: int, has: Callable[[OfKind], set[tuple[Any, ...]]]) -> list[OfKind]:
     """`wanted` scenarios: as few as cover all combinations, then as few others as do so again."""
-    left, taken, covered = {s.id: has(s) for s in scenarios}, list[str](), set[tuple[Any, ...]]()
-    while len(taken) < wanted:
+    left, ids, covered = {s.id: has(s) for s in scenarios}, list[str](), set[tuple[Any, ...]]()
+    while len(ids) < count:
         best = max(left, key=lambda name: len(left[name] - covered))
         if not left[best] - covered:
             covered.clear()
         covered |= left.pop(best)
-        taken.append(best)
-    return [scenario for scenario in scenarios if scenario.id in taken]
+        ids.append(best)
+    return [scenario for scenario in scenarios if scenario.id in ids]
 
 
 ALL = load()
 
 
-def assert_restated_says_the_same(session: SparkSession, scenario: Scenario) -> None:
+def assert_continued_matches_reference(session: SparkSession, scenario: Scenario) -> None:
     """With aggregates that can be continued a scenario gives what the reference gives."""
     pipeline = continued(scenario.pipeline)
     outcome = spark_replay(session, scenario.rows, pipeline, until=scenario.until, schema=schema_of(scenario))
@@ -47,9 +47,9 @@ def schema_of(scenario: Scenario) -> pa.Schema:
 
 def continued(pipeline: Pipeline) -> Pipeline:
     """The pipeline with only such aggregates as late panes continue."""
-    kept = tuple(a for a in pipeline.windows.aggregates if a.name != "members")
-    mean = replace(kept[1], name="mean", expression="avg(value)")
-    return replace(pipeline, windows=replace(pipeline.windows, aggregates=(*kept, mean)))
+    aggregates = tuple(a for a in pipeline.windows.aggregates if a.name != "members")
+    mean = replace(aggregates[1], name="mean", expression="avg(value)")
+    return replace(pipeline, windows=replace(pipeline.windows, aggregates=(*aggregates, mean)))
 
 
 def shape(scenario: Scenario) -> str:

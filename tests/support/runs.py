@@ -69,5 +69,5 @@ STRATEGIES = {
 
 def named(spark: SparkSession, lake: Lake) -> Base:
     """Give what the ledger names."""
-    done = ledger.published(spark, lake)
-    return Base(done[-1].versions, frozenset(run.run_id for run in done))
+    runs = ledger.published(spark, lake)
+    return Base(runs[-1].versions, frozenset(run.run_id for run in runs))

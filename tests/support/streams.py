@@ -49,16 +49,16 @@ def drawn_rows(draw: random.Random) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for number in range(draw.choice([1, 8, 30, 60])):
         clock_us += draw.choice([0, 1, 700, 1000, 1000, 3000, 5000, 40_000])
-        speaking = [name for name, until in silent_until.items() if until <= clock_us] or ["a"]
-        partition = draw.choice(speaking)
+        active = [name for name, until in silent_until.items() if until <= clock_us] or ["a"]
+        partition = draw.choice(active)
         if draw.random() < 0.15:
             silent_until[partition] = clock_us + draw.choice([5_000, 30_000, 90_000])
         ts = clock_us // 1000 - draw.choice([0, 0, 1, 2, 5, 9, 30, 60])
         marked = draw.choice([True, False, False, None])
         value = draw.choice([ts - 1, ts - 4, ts - 20, None])
-        told = {"ts": None if draw.random() < 0.05 else ts, "mark": marked, "value": value}
-        kept = draw.choice([True, True, True, False, None])
-        rows.append({"id": number, "partition": partition, "arrival_us": clock_us, "counts": kept, **told})
+        times = {"ts": None if draw.random() < 0.05 else ts, "mark": marked, "value": value}
+        counts = draw.choice([True, True, True, False, None])
+        rows.append({"id": number, "partition": partition, "arrival_us": clock_us, "counts": counts, **times})
     return rows
 
 
@@ -111,7 +111,7 @@ def until_of(draw: random.Random, rows: list[dict[str, Any]]) -> datetime | None
     return draw.choice([None, later])
 
 
-def told(steps: list[tuple[str, int, int, bool]]) -> list[dict[str, Any]]:
+def numbered_rows(steps: list[tuple[str, int, int, bool]]) -> list[dict[str, Any]]:
     """Rows of (partition, arrival in ms, event time in ms, whether it is marked), numbered."""
     return [
         {"id": i, "partition": partition, "arrival_us": clock * 1000, "ts": ts}

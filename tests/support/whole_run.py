@@ -25,20 +25,20 @@ from tests.support.engine import in_order, rows_of
 
 def published(spark: SparkSession, lake: Lake) -> dict[str, list[Any]]:
     """The rows of all published tables, without the run that made them, in one order."""
-    there = ledger.published(spark, lake)[-1].versions
-    names = [*RESULT_TABLES, *(name for name in (COMPLETE_TABLE,) if name in there)]
+    versions = ledger.published(spark, lake)[-1].versions
+    names = [*RESULT_TABLES, *(name for name in (COMPLETE_TABLE,) if name in versions)]
     return {name: in_order(rows_of(read_published(spark, lake, name).drop("run_id"))) for name in names}
 
 
-def assert_published(spark: SparkSession, lake: Lake, expected: reference.Replay, told: object = "") -> None:
+def assert_published(spark: SparkSession, lake: Lake, expected: reference.Replay, label: object = "") -> None:
     """What is published is the reference's answer, row for row; `told` says of what."""
-    found = published(spark, lake)
-    assert ("complete_results" in found) or not expected.complete_results
-    for name in found:
-        assert found[name] == in_order(getattr(expected, name)), (name, told)
+    tables = published(spark, lake)
+    assert ("complete_results" in tables) or not expected.complete_results
+    for name in tables:
+        assert tables[name] == in_order(getattr(expected, name)), (name, label)
 
 
-def taken(
+def run_steps(
     spark: SparkSession,
     pipeline: Pipeline,
     lake: Lake,

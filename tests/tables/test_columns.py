@@ -18,7 +18,7 @@ BEFORE = struct(id=LONG, unit=TEXT, row=struct(a=INT, b=INT), tags=T.ArrayType(I
 
 
 @pytest.mark.parametrize(
-    ("after", "told"),
+    ("after", "expected"),
     [
         (struct(id=LONG, row=struct(b=INT), tags=T.ArrayType(INT, containsNull=False)), []),
         (struct(ID=INT), ["'ID' was BIGINT and is INT now"]),
@@ -27,8 +27,8 @@ BEFORE = struct(id=LONG, unit=TEXT, row=struct(a=INT, b=INT), tags=T.ArrayType(I
         (struct(tags=T.ArrayType(LONG)), ["'tags' was ARRAY<INT> and is ARRAY<BIGINT> now"]),
     ],
 )
-def test_columns_of_one_name_must_be_of_one_type(after: T.StructType, told: list[str]) -> None:
-    assert [str(one) for one in clashes(BEFORE, after)] == told
+def test_columns_of_one_name_must_be_of_one_type(after: T.StructType, expected: list[str]) -> None:
+    assert [str(clash) for clash in clashes(BEFORE, after)] == expected
 
 
 def test_no_column_is_lost_and_the_later_order_counts() -> None:

@@ -14,23 +14,23 @@ from spark_jobs.tables.lake import Lake
 class JavaError(Exception):
     """As Py4J brings one: a line that says nothing, and the exception behind it."""
 
-    def __init__(self, *told: str) -> None:
+    def __init__(self, *messages: str) -> None:
         super().__init__("An error occurred while calling o1.save.")
-        self.java_exception = Told(*told)
+        self.java_exception = Throwable(*messages)
 
 
-class Told:
+class Throwable:
     def __init__(self, mine: str, *causes: str) -> None:
         self._mine, self._causes = mine, causes
 
     def toString(self) -> str:  # noqa: N802  as Java has it
         return self._mine
 
-    def getCause(self) -> Told | None:  # noqa: N802
-        return Told(*self._causes) if self._causes else None
+    def getCause(self) -> Throwable | None:  # noqa: N802
+        return Throwable(*self._causes) if self._causes else None
 
 
-def test_the_innermost_cause_is_told() -> None:
+def test_first_line_is_from_the_innermost_cause() -> None:
     problem = JavaError(
         "org.apache.spark.SparkException: Job aborted", "java.io.IOException: /lake: not a folder\n at x"
     )
@@ -60,6 +60,6 @@ def test_a_chain_that_ends_in_itself_ends() -> None:
 
 
 def test_a_full_disk_that_is_not_here_is_one_of_the_workers() -> None:
-    told = failures.describe(OSError(errno.ENOSPC, "x"), Lake("s3a://bucket/lake", "readings"))
-    assert told.startswith(("a disk that Spark's workers write to is full", "the disk of /"))
-    assert "run the same command" in told
+    message = failures.describe(OSError(errno.ENOSPC, "x"), Lake("s3a://bucket/lake", "readings"))
+    assert message.startswith(("a disk that Spark's workers write to is full", "the disk of /"))
+    assert "run the same command" in message

@@ -33,24 +33,24 @@ def lock_files(lake: Lake) -> list[str]:
     return sorted(path.name for path in (lake.folder / WORK / "holds").iterdir() if not path.name.startswith("."))
 
 
-def holding(lake: Lake, run_id: str, interval: Interval, told: Connection) -> None:
+def holding(lake: Lake, run_id: str, interval: Interval, channel: Connection) -> None:
     """Lock the windows until the other end of the pipe sends something."""
     with acquire(lake, run_id, interval):
-        told.send("held")
-        told.recv()
+        channel.send("held")
+        channel.recv()
 
 
 class Other:
     """Another process that has locked an interval."""
 
     def __init__(self, lake: Lake, interval: Interval) -> None:
-        self._told, theirs = FORK.Pipe()
-        self.process = FORK.Process(target=holding, args=(lake, "first", interval, theirs))
+        self._channel, other_end = FORK.Pipe()
+        self.process = FORK.Process(target=holding, args=(lake, "first", interval, other_end))
         self.process.start()
-        assert self._told.recv() == "held"
+        assert self._channel.recv() == "held"
 
     def end(self) -> None:
-        self._told.send("end")
+        self._channel.send("end")
         self.process.join()
 
     def kill(self) -> None:
@@ -60,7 +60,7 @@ class Other:
 
 
 @pytest.mark.parametrize(
-    ("theirs", "ours", "is_free"),
+    ("first", "second", "is_free"),
     [
         (days(1, 3), days(3, 5), True),
         (days(3, 5), days(1, 3), True),
@@ -74,23 +74,23 @@ class Other:
         (days(1, 2), days(None, None), False),
     ],
 )
-def test_who_asks_for_held_windows_is_refused_by_name(
-    lake: Lake, theirs: Interval, ours: Interval, *, is_free: bool
+def test_lock_on_held_windows_is_refused_with_the_holders_name(
+    lake: Lake, first: Interval, second: Interval, *, is_free: bool
 ) -> None:
-    other = Other(lake, theirs)
+    other = Other(lake, first)
     try:
         assert lock_files(lake) == ["first"]
         if is_free:
-            with acquire(lake, "second", ours):
+            with acquire(lake, "second", second):
                 assert lock_files(lake) == ["first", "second"]
         else:
             refused = pytest.raises(LockedError, match=rf"run first \(process {other.process.pid} on ")
-            with refused, acquire(lake, "second", ours):
+            with refused, acquire(lake, "second", second):
                 pytest.fail("held twice")
     finally:
         other.end()
     assert lock_files(lake) == []
-    with acquire(lake, "second", ours):
+    with acquire(lake, "second", second):
         assert lock_files(lake) == ["second"]
 
 
@@ -110,20 +110,20 @@ def test_what_a_dead_process_held_is_taken_over(lake: Lake) -> None:
 
 
 def test_who_waits_goes_on_when_the_other_ends(lake: Lake) -> None:
-    other, (told, theirs) = Other(lake, days(1, 2)), FORK.Pipe()
-    waiting = FORK.Process(target=waits, args=(lake, theirs))
+    other, (channel, other_end) = Other(lake, days(1, 2)), FORK.Pipe()
+    waiting = FORK.Process(target=waits, args=(lake, other_end))
     waiting.start()
-    assert told.recv() == "waiting"
-    assert not told.poll(0.5), "did not wait"
+    assert channel.recv() == "waiting"
+    assert not channel.poll(0.5), "did not wait"
     other.end()
-    assert told.recv() == "held"
+    assert channel.recv() == "held"
     waiting.join()
 
 
-def waits(lake: Lake, told: Connection) -> None:
-    told.send("waiting")
+def waits(lake: Lake, channel: Connection) -> None:
+    channel.send("waiting")
     with acquire(lake, "second", days(1, 3), wait_s=60):
-        told.send("held")
+        channel.send("held")
 
 
 def test_a_lake_elsewhere_has_no_locks() -> None:

@@ -54,20 +54,20 @@ KEPT = {
 }
 
 
-def found(spark: SparkSession, files: dict[str, Any], condition: str) -> set[str]:
+def paths_where(spark: SparkSession, files: dict[str, Any], condition: str) -> set[str]:
     rows = spark.createDataFrame([*files.items()], "path string, stats string")
     return {row.path for row in rows.where(condition).collect()}
 
 
-def test_a_file_is_left_out_only_where_it_says_that_it_holds_none(spark: SparkSession) -> None:
+def test_file_is_pruned_only_if_its_statistics_exclude_the_range(spark: SparkSession) -> None:
     start, end = hour(0, 2)
-    assert found(spark, FILES, overlap_condition(["window_start"], start, end)) == KEPT
-    assert found(spark, FILES, overlap_condition(["window_start"], start, None)) == {*KEPT, "from the end on"}
-    assert found(spark, FILES, overlap_condition(["window_start"], None, end)) == {*KEPT, "before"}
-    assert found(spark, FILES, overlap_condition(["window_start"], None, None)) == {*FILES}
+    assert paths_where(spark, FILES, overlap_condition(["window_start"], start, end)) == KEPT
+    assert paths_where(spark, FILES, overlap_condition(["window_start"], start, None)) == {*KEPT, "from the end on"}
+    assert paths_where(spark, FILES, overlap_condition(["window_start"], None, end)) == {*KEPT, "before"}
+    assert paths_where(spark, FILES, overlap_condition(["window_start"], None, None)) == {*FILES}
 
 
-def test_each_of_several_columns_may_tell(spark: SparkSession) -> None:
+def test_any_of_several_columns_keeps_a_file(spark: SparkSession) -> None:
     files = {
         "by its event time": stats(window_start=hour(-3), event_time=hour(1)),
         "by its window": stats(window_start=hour(1), event_time=hour(9)),
@@ -76,15 +76,18 @@ def test_each_of_several_columns_may_tell(spark: SparkSession) -> None:
         "of one column nothing": stats(event_time=hour(9)),
         "of one column none": stats(nulls=9, event_time=hour(9)),
     }
-    kept = found(spark, files, overlap_condition(["window_start", "event_time"], *hour(0, 2)))
-    assert kept == {*files} - {"by neither", "of one column none"}
+    paths = paths_where(spark, files, overlap_condition(["window_start", "event_time"], *hour(0, 2)))
+    assert paths == {*files} - {"by neither", "of one column none"}
 
 
-def test_spans_hold_what_files_say_and_no_bound_where_they_say_nothing() -> None:
-    added = [{"add": {"path": path, **({} if told is None else {"stats": told})}} for path, told in FILES.items()]
+def test_spans_come_from_statistics_and_lack_bounds_without_them() -> None:
+    added = [
+        {"add": {"path": path, **({} if file_spans is None else {"stats": file_spans})}}
+        for path, file_spans in FILES.items()
+    ]
     empty = {"add": {"path": "empty", "stats": json.dumps({"numRecords": 0, "minValues": {}, "maxValues": {}})}}
-    told = spans("window_start", [*added[3:5], {"commitInfo": {}}, empty, added[7], added[8]])
-    starts, ends = zip(*told, strict=True)
+    file_spans = spans("window_start", [*added[3:5], {"commitInfo": {}}, empty, added[7], added[8]])
+    starts, ends = zip(*file_spans, strict=True)
     assert starts == (TEN + timedelta(hours=1), TEN - timedelta(hours=3), None, None)
     assert [end and end > bound for end, bound in zip(ends, (hour(1)[1], hour(9)[1], TEN, TEN), strict=True)] == [
         True,

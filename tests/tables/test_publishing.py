@@ -107,11 +107,11 @@ def test_a_slow_publishing_names_its_own_versions(
     base = named(spark, lake)
     tables.publish(spark, lake, first.run_id, "late_events", FIRST, base)
     enter(spark, lake, second)
-    done = ledger.published(spark, lake)[1]
+    run = ledger.published(spark, lake)[1]
     # It has not seen that it was finished and that another run followed: it goes on from where it was.
     for name in ("panes", "window_results", "watermarks"):
-        assert tables.publish(spark, lake, first.run_id, name, FIRST, base) == done.versions[name]
-        assert delta_log.version(spark, lake.path(name)) > done.versions[name]  # type: ignore[operator]
+        assert tables.publish(spark, lake, first.run_id, name, FIRST, base) == run.versions[name]
+        assert delta_log.version(spark, lake.path(name)) > run.versions[name]  # type: ignore[operator]
     enter(spark, lake, first)
     assert ledger.published(spark, lake)[-1].run_id == second.run_id, "the later row of the earlier run counts"
     assert published(spark, lake) == one_after_the_other
@@ -123,8 +123,8 @@ def test_runs_that_publish_at_once_never_mix(
 ) -> None:
     lake, *runs = lakes.staged("at once")
     with ThreadPoolExecutor(2) as pool:
-        for done in [pool.submit(enter, spark, lake, run) for run in runs]:
-            done.result()
+        for future in [pool.submit(enter, spark, lake, run) for run in runs]:
+            future.result()
     assert published(spark, lake) == one_after_the_other
     begun = ledger.published(spark, lake)
     assert {run.run_id for run in begun[1:]} == {run.run_id for run in runs}
@@ -144,12 +144,12 @@ def test_anothers_commit_in_between_is_built_upon(
     lake, *runs = lakes.staged("in between")
     commit, met = delta_log.Transaction.commit, Counter[str]()
 
-    def overtaken(transaction: delta_log.Transaction, *given: Any) -> int:
+    def overtaken(transaction: delta_log.Transaction, *arguments: Any) -> int:
         path = transaction._log.dataPath().toUri().getPath()
         met[path] += 1
         if met[path] == 1:
             DeltaTable.forPath(spark, path).update(set={"run_id": "run_id"})
-        return commit(transaction, *given)
+        return commit(transaction, *arguments)
 
     monkeypatch.setattr(delta_log.Transaction, "commit", overtaken)
     for run in runs:

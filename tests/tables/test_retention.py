@@ -45,7 +45,7 @@ RUNS = [
 
 
 @pytest.mark.parametrize(
-    ("days", "runs", "versions", "gone"),
+    ("days", "runs", "versions", "lost"),
     [
         # r2 was what readers saw until r3 came; before it was compacted nobody has seen it for 40 days.
         (30, 1, [2, 3, 4], ["r1"]),
@@ -59,11 +59,11 @@ RUNS = [
     ],
 )
 def test_what_readers_saw_within_the_retention_is_kept(
-    days: float, runs: int, versions: list[int], gone: list[str]
+    days: float, runs: int, versions: list[int], lost: list[str]
 ) -> None:
     states = kept_states(RUNS, retention(days, runs))
     assert [state.versions["panes"] for state in states] == versions
-    assert [one.run_id for one in lost_runs(RUNS, states)] == gone
+    assert [run.run_id for run in lost_runs(RUNS, states)] == lost
 
 
 def test_what_is_gone_is_neither_kept_nor_lost_again() -> None:
@@ -89,8 +89,8 @@ def test_a_discarded_run_begins_anew_unless_it_was_published() -> None:
     again = staged.after(step("replay", 7))
     assert (again.state, again.discarded) == ("staged", False)
     assert again.finished_step("replay") == step("replay", 7)
-    gone = published("r1", 90, 0, step(DISCARD, 1))
-    assert (gone.state, gone.discarded, gone.finished_step("plan")) == ("published", True, step("plan", 90))
+    entry = published("r1", 90, 0, step(DISCARD, 1))
+    assert (entry.state, entry.discarded, entry.finished_step("plan")) == ("published", True, step("plan", 90))
 
 
 STAGED = run("r9", step("plan", 12), step("replay", 12), kind=BACKFILL, start=50, end=40)
@@ -119,5 +119,5 @@ BLOCKED = run("r9", step("plan", 12), step("audit", 12, state="blocked"))
 def test_a_run_that_was_not_published_dies_of_age_or_of_a_later_one(
     staged: Run | None, worked_on: float, later: list[Run], days: float, why: str | None
 ) -> None:
-    found = reason_dead(staged, days_ago(worked_on), later, retention(days))
-    assert found is None if why is None else found is not None and found.startswith(why)
+    reason = reason_dead(staged, days_ago(worked_on), later, retention(days))
+    assert reason is None if why is None else reason is not None and reason.startswith(why)

@@ -31,8 +31,8 @@ from tests.support.generated_run import (
     Fault,
     Rows,
     add,
+    all_of,
     at,
-    both,
     broken,
     change,
     frames,
@@ -66,7 +66,7 @@ FAULTS: dict[str, tuple[Fault, set[str]]] = {
         {"watermarks.every_window_is_listed_once"},
     ),
     "a firing before the watermark": (
-        both(
+        all_of(
             change("watermarks", 0, watermark_at_fire=at(9.998), partition_watermarks=None),
             change("panes", 0, watermark=at(9.998)),
         ),
@@ -80,7 +80,7 @@ FAULTS: dict[str, tuple[Fault, set[str]]] = {
         {"watermarks.windows_close_after_they_fire"},
     ),
     "a watermark that falls": (
-        both(
+        all_of(
             change("watermarks", 0, watermark_at_fire=at(21), partition_watermarks=None),
             change("panes", 0, watermark=at(14)),
             change("panes", 1, watermark=at(14)),
@@ -97,7 +97,7 @@ FAULTS: dict[str, tuple[Fault, set[str]]] = {
         {"watermarks.the_end_of_input_closes_every_window"},
     ),
     "a pane off the grid by a microsecond": (
-        both(
+        all_of(
             change("panes", 4, window_start=at(10.000001), window_end=at(20.000001)),
             change("window_results", 2, window_start=at(10.000001), window_end=at(20.000001)),
         ),
@@ -117,7 +117,7 @@ FAULTS: dict[str, tuple[Fault, set[str]]] = {
         {"panes.no_pane_fires_before_its_watermark", "panes.panes_fire_as_the_calendar_says"},
     ),
     "two panes 0": (
-        both(change("panes", 1, pane_index=0), change("panes", 2, pane_index=1)),
+        all_of(change("panes", 1, pane_index=0), change("panes", 2, pane_index=1)),
         {"panes.every_window_has_one_pane_0", "panes.late_panes_add_one_row"},
     ),
     "no pane 0": (
@@ -144,27 +144,27 @@ FAULTS: dict[str, tuple[Fault, set[str]]] = {
         },
     ),
     "an empty pane": (
-        both(change("panes", 4, row_count=0), change("window_results", 2, row_count=0)),
+        all_of(change("panes", 4, row_count=0), change("window_results", 2, row_count=0)),
         {"panes.no_pane_is_empty"},
     ),
     "a late pane that adds two rows": (
-        both(change("panes", 2, row_count=6), change("window_results", 0, row_count=6)),
+        all_of(change("panes", 2, row_count=6), change("window_results", 0, row_count=6)),
         {"panes.late_panes_add_one_row"},
     ),
     "a late pane that forgets what came before": (
-        both(change("panes", 2, row_count=1), change("window_results", 0, row_count=1)),
+        all_of(change("panes", 2, row_count=1), change("window_results", 0, row_count=1)),
         {"panes.late_panes_add_one_row"},
     ),
     "panes that fire out of order": (
-        both(change("panes", 2, fired_at=at(12.5)), change("window_results", 0, last_fired_at=at(12.5))),
+        all_of(change("panes", 2, fired_at=at(12.5)), change("window_results", 0, last_fired_at=at(12.5))),
         {"panes.panes_fire_in_the_order_of_their_numbers"},
     ),
     "a late pane before the window fired": (
-        both(change("panes", 3, fired_at=at(11)), change("window_results", 1, last_fired_at=at(11))),
+        all_of(change("panes", 3, fired_at=at(11)), change("window_results", 1, last_fired_at=at(11))),
         {"panes.panes_fire_as_the_calendar_says"},
     ),
     "a late pane after the window closed": (
-        both(change("panes", 2, fired_at=at(17.5)), change("window_results", 0, last_fired_at=at(17.5))),
+        all_of(change("panes", 2, fired_at=at(17.5)), change("window_results", 0, last_fired_at=at(17.5))),
         {"panes.panes_fire_as_the_calendar_says"},
     ),
     "a lost result": (remove("window_results", 3), {"window_results.every_fired_window_has_one_result"}),

@@ -21,12 +21,12 @@ from tests.support.generated_run import (
     Fault,
     Rows,
     add,
-    both,
+    all_of,
     change,
     frame,
     frames,
     interpreted,
-    missed,
+    late_event,
     remove,
     repeat,
     window,
@@ -59,7 +59,7 @@ RIGHT: Rows = {
     ],
 }
 FAULTS: dict[str, tuple[Fault, set[str]]] = {
-    "nothing": (both(), set()),
+    "nothing": (all_of(), set()),
     "a window without its complete result": (remove(TABLE, 0), {"every_result_has_a_complete_one"}),
     "a complete result twice": (repeat(TABLE, 3), {"every_result_has_a_complete_one"}),
     "a result that is gone": (
@@ -76,7 +76,7 @@ FAULTS: dict[str, tuple[Fault, set[str]]] = {
         {"complete_results_miss_the_rows_that_came_too_late"},
     ),
     "a late event more": (
-        add("late_events", missed("BB", 7, 22, 19)),
+        add("late_events", late_event("BB", 7, 22, 19)),
         {"complete_results_miss_the_rows_that_came_too_late"},
     ),
     "more missed than there is": (

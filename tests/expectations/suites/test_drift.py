@@ -19,7 +19,7 @@ from spark_jobs.tables.lake import Lake
 from tests.support import history
 from tests.support.engine import rows_of
 from tests.support.generated_run import CORRECT, COUNTS, PIPELINE, SCHEMAS, at, frame, frames, interpreted, result
-from tests.support.whole_run import taken
+from tests.support.whole_run import run_steps
 
 pytestmark = [
     pytest.mark.spark,
@@ -114,13 +114,13 @@ def test_a_part_of_time_is_held_against_what_is_published_before_it(
     half = history.START + timedelta(hours=2)
     table = history.land(spark, rows, tmp_path_factory.mktemp("steady") / "events")
     settings = {"quality__drift": "{tolerance: 0.5, every: 10 minutes, seasons: 3}"}
-    outcomes = taken(spark, history.pipeline(table, **settings), lake)
+    outcomes = run_steps(spark, history.pipeline(table, **settings), lake)
     assert [outcome.state for outcome in outcomes] == ["done"] * 4
     # Of a source that has lost most of its later rows, as nobody would notice otherwise.
     kept = [r for r in rows if r["happened_at"] is None or r["happened_at"] < half or r["id"] % 5 == 0]
     thinned = history.land(spark, kept, tmp_path_factory.mktemp("thinned") / "events")
     spark.read.format("delta").load(thinned).write.format("delta").mode("overwrite").save(table)
-    part = taken(spark, history.pipeline(table, **settings), lake, Interval(half, half + timedelta(minutes=20)))
+    part = run_steps(spark, history.pipeline(table, **settings), lake, Interval(half, half + timedelta(minutes=20)))
     assert [outcome.state for outcome in part] == ["done"] * 4
     checks = spark.read.format("delta").load(lake.path("quality"))
     (told,) = rows_of(checks.where(f"suite = 'drift' AND run_id = '{part[0].run_id}'"))
@@ -137,7 +137,7 @@ def test_a_run_that_goes_on_is_held_against_what_runs_before_it_have_published(
     pipeline = history.pipeline(table, replay__end_of_input="keep_open", **settings)
     told = []
     for hours in (2, 3):
-        outcomes = taken(spark, pipeline, lake, arrived_to=history.START + timedelta(hours=hours))
+        outcomes = run_steps(spark, pipeline, lake, arrived_to=history.START + timedelta(hours=hours))
         checks = spark.read.format("delta").load(lake.path("quality"))
         told += rows_of(checks.where(f"suite = 'drift' AND run_id = '{outcomes[0].run_id}'"))
     assert all(row["success"] or row["details"] for row in told)

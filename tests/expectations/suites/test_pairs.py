@@ -19,7 +19,7 @@ from expectations.suites import JOIN_SUITES
 from spark_jobs.pipeline import Pipeline, from_mapping
 from spark_jobs.pipeline.model import Accumulation, LateData, Quality
 from spark_jobs.semantics.spec import WindowKind
-from tests.support.generated_run import Rows, add, at, both, change, frame, interpreted, remove, repeat
+from tests.support.generated_run import Rows, add, all_of, at, change, frame, interpreted, remove, repeat
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
@@ -299,12 +299,12 @@ FAULTS: list[tuple[str, Callable[[Rows], Any], set[str]]] = [
     ("window", change("pairs", 0, watermark=at(20.5)), {"pair_firings.firings_come_in_the_order_of_their_numbers"}),
     (
         "window",
-        both(change("pairs", 1, pane_index=2), change("pairs", 2, pane_index=2)),
+        all_of(change("pairs", 1, pane_index=2), change("pairs", 2, pane_index=2)),
         {"pair_firings.firings_show_all_pairs_so_far"},
     ),
     (
         "window",
-        both(repeat("pairs", 0), repeat("pairs", 0)),
+        all_of(repeat("pairs", 0), repeat("pairs", 0)),
         {"pair_firings.firings_show_all_pairs_so_far", RUN},
     ),
     (

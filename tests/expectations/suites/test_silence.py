@@ -16,9 +16,9 @@ from spark_jobs.tables import staging
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from tests.support import history
-from tests.support.arrivals import seen
+from tests.support.arrivals import replay_until
 from tests.support.engine import rows_of
-from tests.support.whole_run import assert_published, taken
+from tests.support.whole_run import assert_published, run_steps
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
@@ -65,7 +65,7 @@ def test_runs_that_go_on_tell_of_a_partition_that_has_fallen_silent(
     pipeline = history.pipeline(table, **KEEP_OPEN)
     for hours, expected in told.items():
         until = history.START + timedelta(hours=hours)
-        outcomes = taken(spark, pipeline, lake, arrived_to=until)
+        outcomes = run_steps(spark, pipeline, lake, arrived_to=until)
         assert [outcome.state for outcome in outcomes] == ["done"] * 4
         run_id = outcomes[0].run_id
         spoke = rows_of(staging.read_staged(spark, lake, run_id, silence.TABLE).drop("run_id"))
@@ -74,7 +74,7 @@ def test_runs_that_go_on_tell_of_a_partition_that_has_fallen_silent(
         failed = silent(spark, pipeline, lake, run_id)
         assert [row["source_partition"] for row in failed] == expected
         assert outcomes[2].counts["checks_failed"] == len(expected)
-    assert_published(spark, lake, seen(rows(), pipeline, until))
+    assert_published(spark, lake, replay_until(rows(), pipeline, until))
 
 
 @pytest.mark.soak
@@ -92,7 +92,7 @@ def test_what_never_spoke_is_silent_and_the_log_says_so(spark: SparkSession, tab
 @pytest.mark.soak
 def test_sessions_tell_of_silence_too(spark: SparkSession, table: str, lake: Lake) -> None:
     session = {"windows__kind": "session", "windows__gap": "25 seconds", "windows__size": "null"}
-    outcomes = taken(spark, history.pipeline(table, **session, quality__max_silence="2 hours"), lake)
+    outcomes = run_steps(spark, history.pipeline(table, **session, quality__max_silence="2 hours"), lake)
     (failed,) = silent(spark, history.pipeline(table), lake, outcomes[0].run_id)
     assert failed["source_partition"] == "south"
     assert datetime.fromisoformat(failed["last_event_time"]) == newest(datetime.max.replace(tzinfo=UTC))["south"]

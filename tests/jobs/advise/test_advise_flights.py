@@ -15,7 +15,7 @@ from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
 from tests.support.advice import with_settings
 from tests.support.flights import PIPELINE
-from tests.support.whole_run import taken
+from tests.support.whole_run import run_steps
 
 pytestmark = [
     pytest.mark.spark,
@@ -48,7 +48,7 @@ def test_a_run_counts_what_was_foretold(
     hastiest = max(advice.candidates, key=lambda one: one.too_late)
     found = {"now": advice.now, "recommended": advice.recommended, "hastiest": hastiest}[which]
     assert found is not None
-    outcomes = taken(spark, with_settings(flights, found), replace(lake, pipeline=flights.name))
+    outcomes = run_steps(spark, with_settings(flights, found), replace(lake, pipeline=flights.name))
     assert [outcome.state for outcome in outcomes] == ["done"] * 4
     counts = outcomes[1].counts
     foretold = {"on_time": found.on_time, "late": found.late, "too_late": found.too_late}

@@ -24,7 +24,7 @@ from spark_jobs.tables.locks import LockedError, acquire
 from spark_jobs.tables.published import NothingPublishedError, read_published
 from tests.support import history
 from tests.support.aged_lake import END, HOUR, SECOND, WornLake, WornLakes, strictly
-from tests.support.arrivals import seen
+from tests.support.arrivals import replay_until
 from tests.support.runs import named, publish
 from tests.support.whole_run import assert_published, published
 
@@ -62,7 +62,7 @@ def test_a_lake_is_read_as_before_from_fewer_files(spark: SparkSession, tmp_path
 def test_nothing_kept_is_lost_and_what_nobody_needs_goes(spark: SparkSession, lakes: WornLakes) -> None:
     worn = lakes.copy("kept")
     before, kept = worn.files, strictly(len(worn.runs))
-    shown = {run: worn.shown(run) for run in worn.runs}
+    shown = {run: worn.published_rows(run) for run in worn.runs}
     assert max(live_files(spark, worn).values()) > 1
     foreseen = maintain(spark, worn.lake, kept, dry_run=True)
     assert again_at(worn).files == before, "a dry run has changed something"
@@ -71,12 +71,12 @@ def test_nothing_kept_is_lost_and_what_nobody_needs_goes(spark: SparkSession, la
     assert [one.run_id for one in done.dead] == [worn.dead]
     assert {one.after for one in done.compacted} == {1}
     assert set(live_files(spark, worn).values()) <= {0, 1}
-    assert {run: worn.shown(run) for run in worn.runs} == shown
+    assert {run: worn.published_rows(run) for run in worn.runs} == shown
     again = maintain(spark, worn.lake, strictly(len(worn.runs)))
     assert not again.dead
     assert not again.compacted
     assert again.kept == worn.runs
-    assert {run: worn.shown(run) for run in worn.runs} == shown
+    assert {run: worn.published_rows(run) for run in worn.runs} == shown
     # What is gone back to is what it was.
     assert Runner(spark, worn.pipeline, worn.lake).rollback(worn.runs[2]).state == "done"
     assert now_shown(worn) == shown[worn.runs[2]] != shown[worn.runs[-1]]
@@ -89,7 +89,7 @@ def again_at(worn: WornLake) -> WornLake:
 
 def now_shown(worn: WornLake) -> list[str]:
     """The rows of what is published now."""
-    return worn.shown(ledger.published(worn.spark, worn.lake)[-1].run_id)
+    return worn.published_rows(ledger.published(worn.spark, worn.lake)[-1].run_id)
 
 
 def but_runs(rows: list[str]) -> list[str]:
@@ -122,12 +122,12 @@ def test_a_dead_run_is_forgotten_and_may_begin_anew(spark: SparkSession, lakes: 
 @pytest.mark.soak
 def test_what_is_lost_is_refused_by_name_and_runs_go_on(spark: SparkSession, lakes: WornLakes) -> None:
     worn = lakes.copy("lost")
-    shown = worn.shown()
+    shown = worn.published_rows()
     done = maintain(spark, worn.lake, strictly())
     assert done.lost == worn.runs[:-1]
     # What is lost has lost its files, but those that the newest run took up.
     assert done.unneeded
-    assert worn.shown() == shown
+    assert worn.published_rows() == shown
     runner, lost = Runner(spark, worn.pipeline, worn.lake), worn.runs[2]
     with pytest.raises(InputError, match=f"go back to {lost}: maintenance has removed its files"):
         runner.rollback(lost)
@@ -143,7 +143,7 @@ def test_what_is_lost_is_refused_by_name_and_runs_go_on(spark: SparkSession, lak
     # As if nothing had been: the next run goes on, and publishes what one job says.
     run_id = publish(spark, worn.pipeline, worn.lake, Interval(), arrived_to=END)
     assert ledger.find(spark, worn.lake, run_id).arrived_from is not None  # type: ignore[union-attr]
-    assert_published(spark, worn.lake, seen(lakes.rows, worn.pipeline, END))
+    assert_published(spark, worn.lake, replay_until(lakes.rows, worn.pipeline, END))
 
 
 @pytest.mark.soak
@@ -162,11 +162,11 @@ def test_it_waits_for_others_and_finishes_what_they_have_begun(spark: SparkSessi
 @pytest.mark.soak
 def test_what_no_run_has_published_is_not_taken_for_published(spark: SparkSession, lakes: WornLakes) -> None:
     worn = lakes.copy("foreign")
-    shown, path = worn.shown(), worn.lake.path("panes")
+    shown, path = worn.published_rows(), worn.lake.path("panes")
     spark.read.format("delta").load(path).limit(1).write.format("delta").mode("append").save(path)
     with pytest.raises(InputError, match="has changed rows, and is of no run"):
         maintain(spark, worn.lake, strictly())
-    assert worn.shown() == shown
+    assert worn.published_rows() == shown
 
 
 @pytest.mark.soak
@@ -177,4 +177,4 @@ def test_versions_that_the_ledger_names_stay_readable_whatever_their_age(spark: 
         moment = log.stat().st_mtime - age + number
         os.utime(log, (moment, moment))
     first = worn.runs[0]
-    assert worn.shown(first) != worn.shown()
+    assert worn.published_rows(first) != worn.published_rows()

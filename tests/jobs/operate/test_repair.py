@@ -23,11 +23,11 @@ from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import ARRIVALS, FULL, REPAIR
 from tests.support import history
-from tests.support.arrivals import seen
+from tests.support.arrivals import replay_until
 from tests.support.engine import in_order
 from tests.support.pipelines import SHAPES, sliding
 from tests.support.runs import publish
-from tests.support.whole_run import assert_published, published, taken
+from tests.support.whole_run import assert_published, published, run_steps
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
@@ -96,7 +96,7 @@ def test_only_windows_that_missed_too_many_rows_are_told_anew(spark: SparkSessio
     # Nothing is left to do, and a backfill of all of it gives back what the job said.
     assert taken_in(spark, pipeline, lake).state == "unchanged"
     for one in held:
-        taken(spark, pipeline, lake, one)
+        run_steps(spark, pipeline, lake, one)
     assert published(spark, lake) == before
 
 
@@ -105,17 +105,20 @@ def test_runs_over_later_arrivals_go_on_behind_a_repair(spark: SparkSession, tab
     rows = history.events()
     pipeline = repairing(table, repair__max_too_late_ratio="0")
     publish(spark, pipeline, lake, Interval(), arrived_to=FIRST)
-    due = {start: seen(rows, lenient(pipeline), FIRST) for start in missed(seen(rows, pipeline, FIRST).late_events)}
+    due = {
+        start: replay_until(rows, lenient(pipeline), FIRST)
+        for start in missed(replay_until(rows, pipeline, FIRST).late_events)
+    }
     assert find(spark, pipeline, lake).windows == len(due) > 0
     taken_in(spark, pipeline, lake)
-    assert_told(spark, lake, seen(rows, pipeline, FIRST), due)
+    assert_told(spark, lake, replay_until(rows, pipeline, FIRST), due)
     kinds = [run.kind for run in ledger.published(spark, lake)]
     assert (kinds[0], set(kinds[1:])) == (ARRIVALS, {REPAIR})
 
     publish(spark, pipeline, lake, Interval(), arrived_to=SECOND)
     assert ledger.published(spark, lake)[-1].arrived_from == FIRST
     # What has come since for windows that were repaired has come too late, and for a window without rows it is new.
-    faithful = seen(rows, pipeline, SECOND)
+    faithful = replay_until(rows, pipeline, SECOND)
     late = [row for row in faithful.late_events if row["window_start"] in due and row["arrival_time"] >= FIRST]
     since = Counter((row["device"], row["window_start"]) for row in late)
     repaired = {}
@@ -134,9 +137,9 @@ def test_windows_are_repaired_again_with_what_has_come_since(spark: SparkSession
     rows = history.events()
     pipeline = repairing(table, repair__max_too_late_ratio="0")
     for cut in (FIRST, SECOND):
-        taken(spark, pipeline, lake, arrived_to=cut)
+        run_steps(spark, pipeline, lake, arrived_to=cut)
         taken_in(spark, pipeline, lake)
-    faithful, full = (seen(rows, each, SECOND) for each in (pipeline, lenient(pipeline)))
+    faithful, full = (replay_until(rows, each, SECOND) for each in (pipeline, lenient(pipeline)))
     assert_told(spark, lake, faithful, dict.fromkeys(missed(faithful.late_events), full))
     assert {run.kind for run in ledger.published(spark, lake)} == {ARRIVALS, REPAIR}
 

@@ -24,12 +24,12 @@ from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
 from tests.support import history
-from tests.support.arrivals import CUTS, assert_slices_follow, seen
+from tests.support.arrivals import CUTS, assert_slices_follow, replay_until
 from tests.support.engine import in_order, rows_of
 from tests.support.files_read import most_files_read
 from tests.support.pipelines import SHAPES, detecting, sessions, sliding
 from tests.support.runs import publish as unchecked
-from tests.support.whole_run import assert_published, published, taken
+from tests.support.whole_run import assert_published, published, run_steps
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
@@ -57,7 +57,7 @@ def test_slices_that_follow_each_other_publish_what_one_job_says(spark: SparkSes
     assert min(runs[-1].counts["late"], runs[-1].counts["too_late"]) > 0
     # What is covered is not done again; a part of time is replayed as of what is published.
     before = published(spark, lake)
-    assert {outcome.state for outcome in taken(spark, pipeline, lake, arrived_to=CUTS[1])} == {"unchanged"}
+    assert {outcome.state for outcome in run_steps(spark, pipeline, lake, arrived_to=CUTS[1])} == {"unchanged"}
     hour = Interval(history.START, history.START + timedelta(hours=1))
     assert [outcome.state for outcome in Runner(spark, pipeline, lake).run(hour)] == ["done"] * 5
     assert published(spark, lake) == before
@@ -142,7 +142,7 @@ def rows_written_anew(spark: SparkSession, lake: Lake, table: str) -> int:
 @pytest.mark.soak
 def test_a_run_does_not_go_on_from_what_is_no_longer_published(spark: SparkSession, table: str, lake: Lake) -> None:
     pipeline = history.pipeline(table)
-    taken(spark, pipeline, lake, arrived_to=CUTS[1])
+    run_steps(spark, pipeline, lake, arrived_to=CUTS[1])
     runner = Runner(spark, pipeline, lake)
     stale, _ = runner.plan(Interval(), CUTS[2])
     staged, _ = runner.plan(Interval(), CUTS[2] + timedelta(minutes=1))
@@ -153,7 +153,7 @@ def test_a_run_does_not_go_on_from_what_is_no_longer_published(spark: SparkSessi
     anew, _ = Runner(spark, pipeline, Lake(lake.root, "other")).plan(Interval(), CUTS[1] + timedelta(minutes=1))
     for step in ("replay", "audit"):
         runner.step(step, runner.find(part.run.run_id))
-    taken(spark, pipeline, lake, arrived_to=CUTS[2] - timedelta(minutes=1))
+    run_steps(spark, pipeline, lake, arrived_to=CUTS[2] - timedelta(minutes=1))
     before = published(spark, lake)
     with pytest.raises(StaleError, match=r"which is not where the published tables of .* end any more .*: plan again"):
         runner.step("replay", runner.find(stale.run.run_id))
@@ -174,17 +174,17 @@ def test_rows_that_come_after_their_time_are_read_with_all_others(
     late, others = rows[100:110], rows[:100] + rows[110:]
     pipeline = history.pipeline(str(path))
     history.land(spark, others[:500], path)
-    taken(spark, pipeline, lake, arrived_to=CUTS[0] + timedelta(minutes=30))
+    run_steps(spark, pipeline, lake, arrived_to=CUTS[0] + timedelta(minutes=30))
     history.land(spark, others[500:], path)
-    taken(spark, pipeline, lake, arrived_to=CUTS[1])
+    run_steps(spark, pipeline, lake, arrived_to=CUTS[1])
     assert ledger.published(spark, lake)[-1].arrived_from is not None, "what came behind the cut is no change"
     history.land(spark, late, path)
     # Compaction writes them anew, among rows that were known.
     DeltaTable.forPath(spark, str(path)).optimize().executeCompaction()
     noted = plan(spark, pipeline, lake, Interval(), CUTS[2])
     assert noted.note.endswith("10 rows that arrived before 2024-03-30 23:10:00 UTC came later")
-    taken(spark, pipeline, lake, arrived_to=CUTS[2])
-    assert_published(spark, lake, seen(rows, pipeline, CUTS[2]))
+    run_steps(spark, pipeline, lake, arrived_to=CUTS[2])
+    assert_published(spark, lake, replay_until(rows, pipeline, CUTS[2]))
     DeltaTable.forPath(spark, str(path)).optimize().executeCompaction()
     assert not plan(spark, pipeline, lake, Interval(), CUTS[3]).note, "compaction is no change"
     DeltaTable.forPath(spark, str(path)).delete("id = 5")
@@ -195,11 +195,11 @@ def test_rows_that_come_after_their_time_are_read_with_all_others(
 def test_a_column_more_is_read_with_all_rows(spark: SparkSession, tmp_path: Path, lake: Lake) -> None:
     path = tmp_path / "rows"
     pipeline = history.pipeline(history.land(spark, history.events(700), path))
-    taken(spark, pipeline, lake, arrived_to=CUTS[0] + timedelta(minutes=30))
+    run_steps(spark, pipeline, lake, arrived_to=CUTS[0] + timedelta(minutes=30))
     more = spark.read.format("delta").load(str(path)).limit(0).withColumn("unit", F.lit("m"))
     more.write.format("delta").mode("append").option("mergeSchema", value=True).save(str(path))
     assert plan(spark, pipeline, lake, Interval(), CUTS[1]).note.endswith("its columns are others than at version 0")
-    taken(spark, pipeline, lake, arrived_to=CUTS[1])
+    run_steps(spark, pipeline, lake, arrived_to=CUTS[1])
     assert "unit" in read_published(spark, lake, "late_events").columns
 
 

@@ -28,7 +28,7 @@ def test_windows_may_become_a_join_and_windows_again(spark: SparkSession, tmp_pa
     first, _ = whole_run.assert_publishes_the_references(spark, strict, lake, rows=readings())
     before = whole_run.published(spark, lake)
     joined = split({"readings": table})
-    second = whole_run.taken(spark, joined, lake)
+    second = whole_run.run_steps(spark, joined, lake)
     assert [outcome.state for outcome in second] == ["done"] * 4
     pairs = published(spark, lake)
     with pytest.raises(ValueError, match="has invalid_events, late_events, pairs"):
@@ -44,7 +44,7 @@ def test_windows_may_become_a_join_and_windows_again(spark: SparkSession, tmp_pa
     with pytest.raises(
         InputError, match=r"published results \(run r.*\) are those of a join, the pipeline defines windows"
     ):
-        whole_run.taken(spark, strict, lake, hour, restate=True)
+        whole_run.run_steps(spark, strict, lake, hour, restate=True)
     whole_run.assert_publishes_the_references(spark, lenient, lake, rows=readings())
 
 
@@ -54,7 +54,7 @@ def test_a_run_is_taken_anew_where_others_have_taken_its_place(spark: SparkSessi
     strict, lenient = (history.pipeline(table, watermark__out_of_orderness=b) for b in ("10s", "1 hour"))
 
     def states(pipeline: Pipeline, interval: Interval | None = None) -> set[str]:
-        return {outcome.state for outcome in whole_run.taken(spark, pipeline, lake, interval, restate=True)}
+        return {outcome.state for outcome in whole_run.run_steps(spark, pipeline, lake, interval, restate=True)}
 
     assert states(strict) == {"done"}
     before = whole_run.published(spark, lake)

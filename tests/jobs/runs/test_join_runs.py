@@ -27,7 +27,7 @@ from tests.support import history
 from tests.support.engine import in_order
 from tests.support.join_histories import ROWS, land_tables, orders, payments, published, readings, split
 from tests.support.joined_tables import JoinedTables
-from tests.support.whole_run import taken
+from tests.support.whole_run import run_steps
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
@@ -84,7 +84,7 @@ HALF_AN_HOUR = Interval(START, START + timedelta(minutes=30))
 
 def assert_publishes(spark: SparkSession, pipeline: Pipeline, lake: Lake, expected: JoinedTables) -> ledger.Run:
     """Run a pipeline whole: what is published and counted is the reference's answer."""
-    outcomes = taken(spark, pipeline, lake, slices=3)
+    outcomes = run_steps(spark, pipeline, lake, slices=3)
     assert [outcome.state for outcome in outcomes] == ["done"] * 4
     found = published(spark, lake)
     for name, rows in expected.tables():
@@ -98,8 +98,8 @@ def assert_publishes(spark: SparkSession, pipeline: Pipeline, lake: Lake, expect
 def assert_stays(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> None:
     """Run a pipeline again, then over a part of time: what is published stays the same."""
     before = published(spark, lake)
-    assert [outcome.state for outcome in taken(spark, pipeline, lake, slices=3)] == ["unchanged"] * 4
-    part = taken(spark, pipeline, lake, HALF_AN_HOUR, slices=3)
+    assert [outcome.state for outcome in run_steps(spark, pipeline, lake, slices=3)] == ["unchanged"] * 4
+    part = run_steps(spark, pipeline, lake, HALF_AN_HOUR, slices=3)
     assert [outcome.state for outcome in part] == ["done"] * 4
     assert 0 < part[1].counts["pairs"] < len(before["pairs"])
     assert 0 < part[1].counts["too_late"] < len(before["late_events"])
@@ -252,8 +252,8 @@ def test_a_step_that_broke_off_is_finished_by_the_same_command(
     with monkeypatch.context() as broken:
         broken.setattr(staging, "stage", breaks)
         with pytest.raises(OSError, match="went away"):
-            taken(spark, pipeline, lake, slices=3)
-    outcomes = taken(spark, pipeline, lake, slices=3)
+            run_steps(spark, pipeline, lake, slices=3)
+    outcomes = run_steps(spark, pipeline, lake, slices=3)
     assert [outcome.state for outcome in outcomes] == ["unchanged", "done", "done", "done"]
     for name, rows in JoinedTables(pipeline, orders(), payments()).tables():
         assert published(spark, lake)[name] == in_order(rows), name

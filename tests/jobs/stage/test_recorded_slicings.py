@@ -24,7 +24,7 @@ from tests.support.engine import frame_of, rows_of
 from tests.support.recorded_on_spark import ALL, chosen, combinations, schema_of
 from tests.support.recorded_triggers import ALL as TRIGGERS
 from tests.support.recorded_triggers import combinations as of_triggers
-from tests.support.whole_run import taken
+from tests.support.whole_run import run_steps
 from tests.vectors.outcomes import late_of, panes_of
 from tests.vectors.scenarios import Scenario
 
@@ -121,12 +121,12 @@ def test_arrivals_one_piece_after_the_other_say_what_flink_said(
         waiting = waiting[len(there) :]
         if there or not table.exists():
             land(spark, scenario, draw.sample(there, len(there)), table)
-        taken(spark, pipeline, lake, arrived_to=table_time(cut))
+        run_steps(spark, pipeline, lake, arrived_to=table_time(cut))
         if draw.random() < 0.3:
-            taken(spark, pipeline, lake, draw.choice(list(parts(draw, scenario))))
+            run_steps(spark, pipeline, lake, draw.choice(list(parts(draw, scenario))))
     if waiting or behind:
         land(spark, scenario, waiting + behind, table)
-    taken(spark, pipeline, lake, arrived_to=table_time(end_ms))
+    run_steps(spark, pipeline, lake, arrived_to=table_time(end_ms))
     outcome = published(spark, lake)
     assert panes_of(outcome, scenario.shown_clock_us) == expected.panes, moments
     assert late_of(outcome) == expected.late, moments
@@ -146,7 +146,7 @@ def test_parts_of_event_time_in_any_order_say_what_flink_said(
     pieces = list(parts(draw, scenario))
     again = draw.choice(pieces)
     for piece in (*draw.sample(pieces, len(pieces)), Interval(again.start, pieces[-1].end)):
-        taken(spark, pipeline, lake, piece, slices=draw.randint(1, 3))
+        run_steps(spark, pipeline, lake, piece, slices=draw.randint(1, 3))
     outcome = published(spark, lake)
     assert panes_of(outcome, scenario.shown_clock_us) == scenario.panes, pieces
     assert late_of(outcome) == scenario.late, pieces

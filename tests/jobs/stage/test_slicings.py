@@ -20,9 +20,9 @@ from spark_jobs.tables import ledger
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from tests.support import history
-from tests.support.arrivals import seen
+from tests.support.arrivals import replay_until
 from tests.support.slicing_streams import drawn_pipeline, drawn_rows
-from tests.support.whole_run import assert_published, taken
+from tests.support.whole_run import assert_published, run_steps
 
 pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.usefixtures("session")]
 
@@ -70,9 +70,9 @@ def test_any_slicing_publishes_what_one_job_says(spark: SparkSession, tmp_path: 
         if step == "part":
             start, end = (aligned(moment, pipeline) for moment in what)
             if start < end:
-                taken(spark, pipeline, lake, Interval(start, end))
+                run_steps(spark, pipeline, lake, Interval(start, end))
         else:
-            taken(spark, pipeline, lake, arrived_to=what)
+            run_steps(spark, pipeline, lake, arrived_to=what)
         shown = ledger.published(spark, lake)[-1]
         assert shown.arrived_to is not None
-        assert_published(spark, lake, seen(landed, pipeline, shown.arrived_to), (step, what))
+        assert_published(spark, lake, replay_until(landed, pipeline, shown.arrived_to), (step, what))

@@ -23,7 +23,7 @@ from spark_jobs.semantics import reference
 from spark_jobs.semantics.spec import WindowKind
 from tests.support.aggregates import AGGREGATES
 from tests.support.engine import assert_same_tables, in_order, spark_replay
-from tests.support.recorded_on_spark import assert_restated_says_the_same, chosen, schema_of
+from tests.support.recorded_on_spark import assert_continued_matches_reference, chosen, schema_of
 from tests.support.recorded_triggers import ALL, combinations
 from tests.support.streams import SCHEMA, drawn_pipeline, drawn_rows
 from tests.vectors.outcomes import calendar_of, late_of, panes_of
@@ -51,7 +51,7 @@ def test_spark_fires_as_flink_does(session: SparkSession, scenario: Scenario) ->
 
 @pytest.mark.parametrize("scenario", RESTATED)
 def test_continued_aggregates_say_the_same_as_recomputed_ones(session: SparkSession, scenario: Scenario) -> None:
-    assert_restated_says_the_same(session, scenario)
+    assert_continued_matches_reference(session, scenario)
 
 
 def without_members(results: list[dict[str, object]]) -> list[object]:

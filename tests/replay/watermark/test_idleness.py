@@ -31,7 +31,7 @@ from spark_jobs.semantics.rows.events import Event, EventReader
 from spark_jobs.semantics.rows.instants import MAX, MIN, table_time
 from spark_jobs.semantics.streaming_job import StreamingJob
 from tests.support.engine import assert_same_tables, frame_of, spark_replay
-from tests.support.streams import SCHEMA, START_MS, drawn, drawn_pipeline, marked, told
+from tests.support.streams import SCHEMA, START_MS, drawn, drawn_pipeline, marked, numbered_rows
 
 pytestmark = pytest.mark.spark
 
@@ -166,7 +166,7 @@ def test_only_a_marked_row_ends_the_silence_of_a_partition_for_sessions_too(sess
     steps = [("a", 1000, 1000, True), ("b", 1001, 1010, True)]
     steps += [("b", 1000 + 100 * k, 1010 + k, True) for k in range(1, 8)]
     steps += [("a", 1801, 1015, False), ("b", 1802, 1100, True), ("b", 1803, 1050, False), ("a", 1804, 1200, True)]
-    rows, pipeline = told(steps), marked(1, {"kind": "session", "size_ms": 0, "gap_ms": 2})
+    rows, pipeline = numbered_rows(steps), marked(1, {"kind": "session", "size_ms": 0, "gap_ms": 2})
     expected = reference.replay(rows, pipeline)
     assert [row["id"] for row in expected.late_events] == [11]
     assert_same_tables(spark_replay(session, rows[::-1], pipeline, schema=SCHEMA), expected)
@@ -176,7 +176,7 @@ def test_of_marks_close_to_each_other_the_highest_counts_when_another_partition_
     """The marks of a fire the same windows and arrive in one stretch; b goes on in a later one, and a's holds it."""
     steps = [("a", 900, 1000, True), ("b", 901, 1000, True)]
     steps += [("a", 1001, 1101, True), ("a", 1002, 1105, True), ("b", 1500, 1200, True)]
-    rows, pipeline = told(steps), marked(None, {"kind": "tumbling", "size_ms": 10})
+    rows, pipeline = numbered_rows(steps), marked(None, {"kind": "tumbling", "size_ms": 10})
     expected = reference.replay(rows, pipeline)
     assert table_time(1105) in [pane["watermark"] for pane in expected.panes]
     assert_same_tables(spark_replay(session, rows[::-1], pipeline, schema=SCHEMA), expected)

@@ -24,18 +24,18 @@ def idle(output: Output) -> bool:
     return output.is_idle
 
 
-def told(joined: Joined) -> list[tuple[int, int]]:
+def times(joined: Joined) -> list[tuple[int, int]]:
     return [(pair.left_ts, pair.right_ts) for _, pair in joined.pairs]
 
 
 def test_a_row_behind_its_own_source_is_not_late_while_the_other_lags() -> None:
     rows = arrivals((LEFT, 100), (LEFT, 1), (RIGHT, 2))
     two = join(rows, NEAR, PER_EVENT, JoinSource(Watermark()), JoinSource(Watermark()))
-    assert told(two) == [(1, 2)]
+    assert times(two) == [(1, 2)]
     assert two.late == []
-    one = join(rows, NEAR, PER_EVENT, JoinSource(Watermark()))
-    assert told(one) == []
-    assert [arrival.ts for arrival in one.late] == [1, 2]
+    joined = join(rows, NEAR, PER_EVENT, JoinSource(Watermark()))
+    assert times(joined) == []
+    assert [arrival.ts for arrival in joined.late] == [1, 2]
 
 
 def test_the_watermark_is_that_of_the_slower_source() -> None:
@@ -50,13 +50,13 @@ def test_a_source_without_rows_goes_idle_and_lets_the_other_go_on() -> None:
     assert join(rows, NEAR, PER_EVENT, JoinSource(Watermark()), patient).watermarks == [(3, 299), (3, MAX)]
 
 
-def test_a_source_that_follows_the_clock_speaks_before_its_first_row() -> None:
+def test_source_that_follows_the_clock_emits_before_its_first_row() -> None:
     lagging = JoinSource(Watermark(Strategy.TIME_LAG, lag_ms=1))
     joined = join(arrivals((LEFT, 1), (LEFT, 2)), NEAR, PER_EVENT, lagging, lagging)
     assert joined.watermarks == [(1, -1), (2, 0), (2, MAX)]
 
 
-def test_a_source_is_idle_when_its_main_output_is_and_its_partitions_never_spoke() -> None:
+def test_source_is_idle_if_its_main_output_is_and_no_partition_ever_emitted() -> None:
     downstream = Output()
     source = SourceOutput(downstream)
     source.main.mark_idle()
@@ -80,7 +80,7 @@ def test_a_source_stays_idle_until_a_higher_watermark() -> None:
     assert not downstream.is_idle
 
 
-def test_a_source_is_not_idle_while_its_main_output_speaks() -> None:
+def test_source_is_not_idle_while_its_main_output_is_active() -> None:
     downstream = Output()
     source = SourceOutput(downstream)
     source.main.emit_watermark(5)

@@ -36,28 +36,31 @@ from tests.support.drawn_streams import Rows, pipelines, streams
 IDS = Aggregate("ids", "collect_list(id)")
 
 
-def held(rows: list[tuple[str, int, str]], windows: Windows, watermark: int = MAX) -> dict[TimeWindow, str]:
+def rows_by_window(rows: list[tuple[str, int, str]], windows: Windows, watermark: int = MAX) -> dict[TimeWindow, str]:
     return {w.window: "".join(w.rows) for w in complete_windows(rows, windows, watermark)}
 
 
 def test_a_row_is_in_each_of_its_windows() -> None:
     rows = [("k", 3, "b"), ("k", 1, "a"), ("k", 11, "c")]
     tumbling = Windows(size_ms=4)
-    assert held(rows, tumbling) == {TimeWindow(0, 4): "ba", TimeWindow(8, 12): "c"}
+    assert rows_by_window(rows, tumbling) == {TimeWindow(0, 4): "ba", TimeWindow(8, 12): "c"}
     overlapping = Windows(kind=WindowKind.SLIDING, size_ms=4, slide_ms=2)
-    told = {(-2, 2): "a", (0, 4): "ba", (2, 6): "b", (8, 12): "c", (10, 14): "c"}
-    assert held(rows, overlapping) == {TimeWindow(*window): names for window, names in told.items()}
-    assert held(rows, Windows(kind=WindowKind.SLIDING, size_ms=2, slide_ms=4)) == {TimeWindow(0, 2): "a"}
+    expected = {(-2, 2): "a", (0, 4): "ba", (2, 6): "b", (8, 12): "c", (10, 14): "c"}
+    assert rows_by_window(rows, overlapping) == {TimeWindow(*window): names for window, names in expected.items()}
+    assert rows_by_window(rows, Windows(kind=WindowKind.SLIDING, size_ms=2, slide_ms=4)) == {TimeWindow(0, 2): "a"}
 
 
 def test_sessions_end_where_the_gap_is_exceeded() -> None:
     rows = [("k", 20, "d"), ("k", 5, "b"), ("k", 0, "a"), ("k", 11, "c")]
-    assert held(rows, Windows(kind=WindowKind.SESSION, gap_ms=5)) == {
+    assert rows_by_window(rows, Windows(kind=WindowKind.SESSION, gap_ms=5)) == {
         TimeWindow(0, 10): "ba",
         TimeWindow(11, 16): "c",
         TimeWindow(20, 25): "d",
     }
-    assert held(rows, Windows(kind=WindowKind.SESSION, gap_ms=6)) == {TimeWindow(0, 17): "bac", TimeWindow(20, 26): "d"}
+    assert rows_by_window(rows, Windows(kind=WindowKind.SESSION, gap_ms=6)) == {
+        TimeWindow(0, 17): "bac",
+        TimeWindow(20, 26): "d",
+    }
     assert [
         w.window
         for w in complete_windows([("x", 0, ""), ("y", 1, "")], Windows(kind=WindowKind.SESSION, gap_ms=5), MAX)
@@ -69,8 +72,8 @@ def test_sessions_end_where_the_gap_is_exceeded() -> None:
 
 def test_windows_wait_for_the_watermark_to_reach_their_last_instant() -> None:
     rows = [("k", 1, "a"), ("k", 5, "b")]
-    assert held(rows, Windows(size_ms=4), watermark=3) == {TimeWindow(0, 4): "a"}
-    assert held(rows, Windows(size_ms=4), watermark=2) == {}
+    assert rows_by_window(rows, Windows(size_ms=4), watermark=3) == {TimeWindow(0, 4): "a"}
+    assert rows_by_window(rows, Windows(size_ms=4), watermark=2) == {}
 
 
 def pipeline_of(windows: Windows) -> Pipeline:
@@ -88,14 +91,14 @@ def arrived(*instants: int) -> Rows:
     return [{"id": i, "arrival": 1000 + i, "ts": ts, "key": "k"} for i, ts in enumerate(instants)]
 
 
-def told(rows: Rows, windows: Windows) -> list[TableRow]:
+def summaries(rows: Rows, windows: Windows) -> list[TableRow]:
     columns = ("ids", "row_count", "missed_rows", "is_shown", "faithful")
     return [{c: row[c] for c in columns} for row in replay(rows, pipeline_of(windows)).complete_results]
 
 
 def test_what_came_too_late_is_missed() -> None:
-    found = told(arrived(1, 25, 2, 3, 12), Windows(size_ms=10))
-    assert found == [
+    results = summaries(arrived(1, 25, 2, 3, 12), Windows(size_ms=10))
+    assert results == [
         {
             "ids": [0, 2, 3],
             "row_count": 3,
@@ -110,24 +113,24 @@ def test_what_came_too_late_is_missed() -> None:
 
 def test_discarded_rows_have_been_shown() -> None:
     windows = Windows(size_ms=10, allowed_lateness_ms=50, accumulation=Accumulation.DISCARDING)
-    [first, _] = told(arrived(1, 25, 2, 3), windows)
+    [first, _] = summaries(arrived(1, 25, 2, 3), windows)
     assert (first["ids"], first["missed_rows"]) == ([0, 2, 3], 0)
     assert first["faithful"] == {"ids": [3], "row_count": 1}
 
 
 def test_rows_that_no_count_has_fired_are_missed() -> None:
-    [row] = told(arrived(1, 2, 3, 4, 5), Windows(size_ms=10, trigger=Trigger(TriggerKind.COUNT, n=3)))
+    [row] = summaries(arrived(1, 2, 3, 4, 5), Windows(size_ms=10, trigger=Trigger(TriggerKind.COUNT, n=3)))
     assert (row["row_count"], row["missed_rows"], row["faithful"]["ids"]) == (5, 2, [0, 1, 2])
 
 
 def test_a_complete_session_holds_the_faithful_ones_that_lie_in_it() -> None:
     # 4 comes when [0, 4) has fired and gone, and would have joined it with [7, 11).
-    [first, _] = told(arrived(0, 7, 4, 50), Windows(kind=WindowKind.SESSION, gap_ms=4))
+    [first, _] = summaries(arrived(0, 7, 4, 50), Windows(kind=WindowKind.SESSION, gap_ms=4))
     bounds = [(micros(part["window_start"]) // 1000, micros(part["window_end"]) // 1000) for part in first["faithful"]]
     assert bounds == [(0, 4), (4, 11)]
     assert [part["ids"] for part in first["faithful"]] == [[0], [1, 2]]
     assert (first["ids"], first["missed_rows"], first["is_shown"]) == ([0, 1, 2], 0, True)
-    [alone, _] = told(arrived(50, 0), Windows(kind=WindowKind.SESSION, gap_ms=4))
+    [alone, _] = summaries(arrived(50, 0), Windows(kind=WindowKind.SESSION, gap_ms=4))
     assert (alone["ids"], alone["missed_rows"], alone["is_shown"], alone["faithful"]) == ([1], 1, False, None)
 
 
@@ -192,17 +195,17 @@ def test_faithful_results_stay_as_they_are_and_lie_in_complete_ones(case: tuple[
         assert 0 <= row["missed_rows"] <= row["row_count"] == len(row["ids"])
         assert row["is_shown"] == (row["faithful"] is not None)
     if pipeline.windows.kind == "session":
-        shown = [part for row in outcome.complete_results for part in row["faithful"] or []]
+        parts = [part for row in outcome.complete_results for part in row["faithful"] or []]
     else:
-        shown = [row["faithful"] for row in outcome.complete_results if row["is_shown"]]
+        parts = [row["faithful"] for row in outcome.complete_results if row["is_shown"]]
     if pipeline.replay.end_of_input is EndOfInput.CLOSE:
-        assert len(shown) == len(outcome.window_results)
+        assert len(parts) == len(outcome.window_results)
         if pipeline.windows.kind != "sliding":
-            held = Counter(number for row in outcome.complete_results for number in row["ids"])
-            assert held == Counter(row["id"] for row in filling(rows))
-            missed = sum(row["missed_rows"] for row in outcome.complete_results)
+            row_counts = Counter(number for row in outcome.complete_results for number in row["ids"])
+            assert row_counts == Counter(row["id"] for row in filling(rows))
+            missed_rows = sum(row["missed_rows"] for row in outcome.complete_results)
             by_count = pipeline.windows.trigger.kind is TriggerKind.COUNT
-            assert missed >= outcome.counts["too_late"] if by_count else missed == outcome.counts["too_late"]
+            assert missed_rows >= outcome.counts["too_late"] if by_count else missed_rows == outcome.counts["too_late"]
 
 
 @settings(max_examples=300, deadline=None)

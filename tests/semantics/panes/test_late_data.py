@@ -30,12 +30,12 @@ STREAM = [row(1, 4), row(2, 8), row(3, 12), row(4, 9), row(5, 1), row(6, 17), ro
 EVERY_FOUR = Emit(EmitKind.EVERY, interval_ms=4_000)
 
 
-def told(pane: dict[str, Any]) -> tuple[Any, ...]:
+def summary(pane: dict[str, Any]) -> tuple[Any, ...]:
     return (pane.get("is_retraction"), pane["pane_index"], pane["timing"], pane["fired_at"], pane["ids"])
 
 
 def of_first_window(panes: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    return [told(pane) for pane in panes if pane["window_start"] == at(0)]
+    return [summary(pane) for pane in panes if pane["window_start"] == at(0)]
 
 
 def with_windows(pipeline: Pipeline, **changes: Any) -> Pipeline:
@@ -76,17 +76,17 @@ def test_a_merged_session_withdraws_the_sessions_that_it_absorbs(pipeline: Pipel
 
 
 @pytest.mark.parametrize(
-    ("accumulation", "held"), [(Accumulation.ACCUMULATING, [1, 2, 4, 5]), (Accumulation.DISCARDING, [4, 5])]
+    ("accumulation", "ids"), [(Accumulation.ACCUMULATING, [1, 2, 4, 5]), (Accumulation.DISCARDING, [4, 5])]
 )
 def test_gathered_late_rows_fire_one_pane_at_the_end_of_their_epoch(
-    pipeline: Pipeline, accumulation: Accumulation, held: list[int]
+    pipeline: Pipeline, accumulation: Accumulation, ids: list[int]
 ) -> None:
     """Emissions at 4, 8, ...: row 3 has moved the watermark at 4, rows 4 and 5 are of the epoch that ends at 8."""
     every = replace(pipeline, watermark=replace(pipeline.watermark, emit=EVERY_FOUR))
     gathering = with_windows(every, late_panes=LatePanes.PER_EPOCH, accumulation=accumulation)
     rows = [*STREAM[:6], row(9, 30)]
     panes = of_first_window(replay(rows, gathering).panes)
-    assert panes == [(None, 0, "on_time", at(4), [1, 2]), (None, 1, "late", at(8), held)]
+    assert panes == [(None, 0, "on_time", at(4), [1, 2]), (None, 1, "late", at(8), ids)]
 
 
 @pytest.mark.parametrize(("end", "late"), [(EndOfInput.CLOSE, [[1, 2, 4]]), (EndOfInput.KEEP_OPEN, [])])
@@ -109,13 +109,14 @@ def test_rows_that_are_epochs_of_their_own_are_not_gathered(pipeline: Pipeline) 
 
 
 def test_dropped_rows_are_counted_and_not_kept(pipeline: Pipeline) -> None:
-    kept, dropped = (
-        replay(STREAM, with_windows(pipeline, late_data=what)) for what in (LateData.SIDE_OUTPUT, LateData.DROP)
+    side_output, dropped = (
+        replay(STREAM, with_windows(pipeline, late_data=late_data))
+        for late_data in (LateData.SIDE_OUTPUT, LateData.DROP)
     )
-    assert [late["id"] for late in kept.late_events] == [7]
+    assert [late["id"] for late in side_output.late_events] == [7]
     assert dropped.late_events == []
-    assert dropped.counts == kept.counts
-    assert dropped.window_results == kept.window_results
+    assert dropped.counts == side_output.counts
+    assert dropped.window_results == side_output.window_results
 
 
 def test_a_late_row_updates_its_result_however_late(pipeline: Pipeline) -> None:

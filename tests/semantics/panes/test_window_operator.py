@@ -15,100 +15,100 @@ def operator(*, lateness: int = 0, discarding: bool = False) -> WindowOperator[s
     return WindowOperator(TumblingWindows(10), allowed_lateness_ms=lateness, discarding=discarding)
 
 
-def on_row(made: WindowOperator[str, str], ts: int, row: str, key: str = "k") -> tuple[Lateness, list[str]]:
-    (verdict,) = made.on_row(key, ts, row)
-    return verdict.lateness, [] if verdict.pane is None else told([verdict.pane])
+def on_row(windows: WindowOperator[str, str], ts: int, row: str, key: str = "k") -> tuple[Lateness, list[str]]:
+    (verdict,) = windows.on_row(key, ts, row)
+    return verdict.lateness, [] if verdict.pane is None else lines([verdict.pane])
 
 
-def told(panes: list[Pane[str, str]]) -> list[str]:
+def lines(panes: list[Pane[str, str]]) -> list[str]:
     return [f"{p.key} {p.window.start} #{p.index} {p.timing.value} at {p.watermark}: {' '.join(p.rows)}" for p in panes]
 
 
 def test_a_window_fires_once_when_the_watermark_reaches_its_last_instant() -> None:
-    made = operator()
-    on_row(made, 9, "a")
-    on_row(made, 0, "b")
-    assert told(made.on_watermark(8)) == []
-    assert told(made.on_watermark(9)) == ["k 0 #0 on_time at 9: a b"]
-    assert told(made.on_watermark(10)) == []
+    windows = operator()
+    on_row(windows, 9, "a")
+    on_row(windows, 0, "b")
+    assert lines(windows.on_watermark(8)) == []
+    assert lines(windows.on_watermark(9)) == ["k 0 #0 on_time at 9: a b"]
+    assert lines(windows.on_watermark(10)) == []
 
 
 def test_a_row_behind_the_watermark_is_on_time_while_its_window_is_open() -> None:
-    made = operator()
-    made.on_watermark(8)
-    assert on_row(made, 2, "a") == (Lateness.ON_TIME, [])
-    assert told(made.on_watermark(9)) == ["k 0 #0 on_time at 9: a"]
+    windows = operator()
+    windows.on_watermark(8)
+    assert on_row(windows, 2, "a") == (Lateness.ON_TIME, [])
+    assert lines(windows.on_watermark(9)) == ["k 0 #0 on_time at 9: a"]
 
 
 def test_late_panes_hold_everything_so_far() -> None:
-    made = operator(lateness=5)
-    on_row(made, 1, "a")
-    made.on_watermark(9)
-    assert on_row(made, 2, "b") == (Lateness.LATE, ["k 0 #1 late at 9: a b"])
-    made.on_watermark(13)
-    assert on_row(made, 3, "c") == (Lateness.LATE, ["k 0 #2 late at 13: a b c"])
-    made.on_watermark(14)
-    assert on_row(made, 4, "d") == (Lateness.TOO_LATE, [])
+    windows = operator(lateness=5)
+    on_row(windows, 1, "a")
+    windows.on_watermark(9)
+    assert on_row(windows, 2, "b") == (Lateness.LATE, ["k 0 #1 late at 9: a b"])
+    windows.on_watermark(13)
+    assert on_row(windows, 3, "c") == (Lateness.LATE, ["k 0 #2 late at 13: a b c"])
+    windows.on_watermark(14)
+    assert on_row(windows, 4, "d") == (Lateness.TOO_LATE, [])
 
 
 def test_discarding_panes_hold_what_came_since_the_pane_before() -> None:
-    made = operator(lateness=5, discarding=True)
-    on_row(made, 1, "a")
-    on_row(made, 1, "b")
-    assert told(made.on_watermark(9)) == ["k 0 #0 on_time at 9: a b"]
-    assert on_row(made, 2, "c") == (Lateness.LATE, ["k 0 #1 late at 9: c"])
-    assert on_row(made, 2, "d") == (Lateness.LATE, ["k 0 #2 late at 9: d"])
+    windows = operator(lateness=5, discarding=True)
+    on_row(windows, 1, "a")
+    on_row(windows, 1, "b")
+    assert lines(windows.on_watermark(9)) == ["k 0 #0 on_time at 9: a b"]
+    assert on_row(windows, 2, "c") == (Lateness.LATE, ["k 0 #1 late at 9: c"])
+    assert on_row(windows, 2, "d") == (Lateness.LATE, ["k 0 #2 late at 9: d"])
 
 
 def test_a_window_without_rows_on_time_begins_with_late_pane_0() -> None:
-    made = operator(lateness=5)
-    made.on_watermark(9)
-    assert on_row(made, 1, "a") == (Lateness.LATE, ["k 0 #0 late at 9: a"])
-    assert told(made.on_watermark(20)) == []
+    windows = operator(lateness=5)
+    windows.on_watermark(9)
+    assert on_row(windows, 1, "a") == (Lateness.LATE, ["k 0 #0 late at 9: a"])
+    assert lines(windows.on_watermark(20)) == []
 
 
 def test_one_jump_over_firing_and_cleanup_fires_once_and_forgets() -> None:
-    made = operator(lateness=5)
-    on_row(made, 1, "a")
-    assert told(made.on_watermark(100)) == ["k 0 #0 on_time at 100: a"]
-    assert made.open_windows == 0
+    windows = operator(lateness=5)
+    on_row(windows, 1, "a")
+    assert lines(windows.on_watermark(100)) == ["k 0 #0 on_time at 100: a"]
+    assert windows.open_windows == 0
 
 
 def test_state_is_kept_until_cleanup_and_no_longer() -> None:
-    made = operator(lateness=5)
-    on_row(made, 1, "a")
-    made.on_watermark(13)
-    assert made.open_windows == 1
-    made.on_watermark(14)
-    assert made.open_windows == 0
+    windows = operator(lateness=5)
+    on_row(windows, 1, "a")
+    windows.on_watermark(13)
+    assert windows.open_windows == 1
+    windows.on_watermark(14)
+    assert windows.open_windows == 0
 
 
 def test_windows_that_saw_late_rows_alone_are_forgotten_too() -> None:
-    made = operator(lateness=5)
-    made.on_watermark(9)
-    on_row(made, 1, "a")
-    made.on_watermark(14)
-    assert made.open_windows == 0
+    windows = operator(lateness=5)
+    windows.on_watermark(9)
+    on_row(windows, 1, "a")
+    windows.on_watermark(14)
+    assert windows.open_windows == 0
 
 
 def test_the_end_of_the_input_fires_everything_in_time_order() -> None:
-    made = operator(lateness=5)
-    on_row(made, 35, "c")
-    on_row(made, 5, "a")
-    on_row(made, 15, "b", key="other")
-    assert told(made.on_watermark(MAX)) == [
+    windows = operator(lateness=5)
+    on_row(windows, 35, "c")
+    on_row(windows, 5, "a")
+    on_row(windows, 15, "b", key="other")
+    assert lines(windows.on_watermark(MAX)) == [
         f"k 0 #0 on_time at {MAX}: a",
         f"other 10 #0 on_time at {MAX}: b",
         f"k 30 #0 on_time at {MAX}: c",
     ]
-    assert made.open_windows == 0
+    assert windows.open_windows == 0
 
 
 def test_keys_have_windows_of_their_own_but_one_watermark() -> None:
-    made = operator()
-    on_row(made, 1, "a", key="x")
-    on_row(made, 2, "b", key="y")
-    assert sorted(told(made.on_watermark(9))) == ["x 0 #0 on_time at 9: a", "y 0 #0 on_time at 9: b"]
+    windows = operator()
+    on_row(windows, 1, "a", key="x")
+    on_row(windows, 2, "b", key="y")
+    assert sorted(lines(windows.on_watermark(9))) == ["x 0 #0 on_time at 9: a", "y 0 #0 on_time at 9: b"]
 
 
 def test_allowed_lateness_is_not_negative() -> None:

@@ -12,7 +12,7 @@ from spark_jobs.semantics.rows.emission import EmissionClock, Every, EveryN, emi
 EVERY_10 = Emit(EmitKind.EVERY, interval_ms=10)
 
 
-def told(clock: EmissionClock, *rows_ms: float, until_ms: float | None = None) -> list[str]:
+def order_of(clock: EmissionClock, *rows_ms: float, until_ms: float | None = None) -> list[str]:
     """Rows and emissions in the order in which they happen, in milliseconds."""
     story: list[str] = []
 
@@ -28,34 +28,34 @@ def told(clock: EmissionClock, *rows_ms: float, until_ms: float | None = None) -
 
 
 def test_a_tick_follows_all_rows_before_it_and_precedes_the_rows_at_it() -> None:
-    assert told(emission_clock(EVERY_10), 1, 9.999, 10, 11) == ["row 1", "row 9.999", "emit 10", "row 10", "row 11"]
+    assert order_of(emission_clock(EVERY_10), 1, 9.999, 10, 11) == ["row 1", "row 9.999", "emit 10", "row 10", "row 11"]
 
 
 def test_no_tick_follows_the_last_row() -> None:
-    assert told(emission_clock(EVERY_10), 1) == ["row 1"]
+    assert order_of(emission_clock(EVERY_10), 1) == ["row 1"]
 
 
 @pytest.mark.parametrize(("until_ms", "ticks"), [(9.999, []), (10, ["emit 10"]), (35, ["emit 10"])])
 def test_a_tick_follows_the_last_row_if_the_clock_went_on_to_it(until_ms: float, ticks: list[str]) -> None:
-    assert told(emission_clock(EVERY_10), 1, until_ms=until_ms) == ["row 1", *ticks]
+    assert order_of(emission_clock(EVERY_10), 1, until_ms=until_ms) == ["row 1", *ticks]
 
 
 def test_no_tick_without_rows() -> None:
-    assert told(emission_clock(EVERY_10), until_ms=100) == []
+    assert order_of(emission_clock(EVERY_10), until_ms=100) == []
 
 
 def test_stretches_without_rows_have_one_emission_at_the_first_tick() -> None:
-    assert told(emission_clock(EVERY_10), 1, 95) == ["row 1", "emit 10", "row 95"]
+    assert order_of(emission_clock(EVERY_10), 1, 95) == ["row 1", "emit 10", "row 95"]
 
 
-def test_every_tick_is_told_if_asked_for() -> None:
+def test_all_ticks_are_emitted_if_every_tick_is_set() -> None:
     clock = emission_clock(EVERY_10, every_tick=True)
-    assert told(clock, 1, 30, until_ms=49.999) == ["row 1", "emit 10", "emit 20", "emit 30", "row 30", "emit 40"]
+    assert order_of(clock, 1, 30, until_ms=49.999) == ["row 1", "emit 10", "emit 20", "emit 30", "row 30", "emit 40"]
 
 
 def test_the_phase_shifts_the_ticks() -> None:
     shifted = Emit(EmitKind.EVERY, interval_ms=10, phase_ms=3)
-    assert told(emission_clock(shifted), 2, 3, 12.999, 13) == [
+    assert order_of(emission_clock(shifted), 2, 3, 12.999, 13) == [
         "row 2",
         "emit 3",
         "row 3",
@@ -66,7 +66,7 @@ def test_the_phase_shifts_the_ticks() -> None:
 
 
 def test_clocks_before_1970_tick_alike() -> None:
-    assert told(emission_clock(EVERY_10), -10.001, -10, -0.001, 0) == [
+    assert order_of(emission_clock(EVERY_10), -10.001, -10, -0.001, 0) == [
         "row -10.001",
         "emit -10",
         "row -10",
@@ -78,12 +78,20 @@ def test_clocks_before_1970_tick_alike() -> None:
 
 def test_per_event_emits_at_each_rows_own_clock() -> None:
     clock = emission_clock(Emit(EmitKind.PER_EVENT))
-    assert told(clock, 1, 1.001, until_ms=50) == ["row 1", "emit 1", "row 1.001", "emit 1.001"]
+    assert order_of(clock, 1, 1.001, until_ms=50) == ["row 1", "emit 1", "row 1.001", "emit 1.001"]
 
 
 def test_every_n_emits_after_whole_groups_only() -> None:
     clock = emission_clock(Emit(EmitKind.EVERY_N, n=2))
-    assert told(clock, 1, 2, 3, 4, 5, until_ms=9) == ["row 1", "row 2", "emit 2", "row 3", "row 4", "emit 4", "row 5"]
+    assert order_of(clock, 1, 2, 3, 4, 5, until_ms=9) == [
+        "row 1",
+        "row 2",
+        "emit 2",
+        "row 3",
+        "row 4",
+        "emit 4",
+        "row 5",
+    ]
 
 
 def test_clocks_that_never_emit_are_refused() -> None:
@@ -91,5 +99,5 @@ def test_clocks_that_never_emit_are_refused() -> None:
         EveryN(0)
     with pytest.raises(ValueError, match="every 0 ms"):
         Every(0, 0)
-    assert told(EveryN(1), 1) == ["row 1", "emit 1"]
-    assert told(Every(1, 0), 1, 2) == ["row 1", "emit 2", "row 2"]
+    assert order_of(EveryN(1), 1) == ["row 1", "emit 1"]
+    assert order_of(Every(1, 0), 1, 2) == ["row 1", "emit 2", "row 2"]

@@ -21,10 +21,10 @@ def committed(version: int | None, seconds: float | None) -> dict[str, Any]:
 
 def test_a_committed_row_is_placed_by_its_commit_and_shown_without_it(changed: Change) -> None:
     reader = event_reader(changed(replay={"order": Order.COMMIT}))
-    found = reader.read(committed(7, 30))
-    assert isinstance(found, Event)
-    assert (found.row, found.clock_us) == (row(1, 2), micros(at(30)))
-    assert found.position[:3] == (micros(at(30)), 7, micros(at(2)))
+    event = reader.read(committed(7, 30))
+    assert isinstance(event, Event)
+    assert (event.row, event.clock_us) == (row(1, 2), micros(at(30)))
+    assert event.position[:3] == (micros(at(30)), 7, micros(at(2)))
     assert reader.columns(committed(7, 30)) == row(1, 2)
 
 

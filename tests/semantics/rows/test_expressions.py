@@ -104,7 +104,7 @@ def test_what_sqlite_and_spark_may_read_differently_is_refused(sql: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("sql", "found"),
+    ("sql", "message"),
     [
         ("   ", "found nothing;"),
         ("(delay", r"found \( without \)"),
@@ -112,8 +112,8 @@ def test_what_sqlite_and_spark_may_read_differently_is_refused(sql: str) -> None
         ("delay ? 1 + 2 + 3 + 4", r"found '\? 1 \+ 2 \+ 3 ';"),
     ],
 )
-def test_what_is_wrong_with_an_expression_is_said(sql: str, found: str) -> None:
-    with pytest.raises(UnreadableExpressionError, match=found):
+def test_unreadable_expression_is_refused_with_its_fault(sql: str, message: str) -> None:
+    with pytest.raises(UnreadableExpressionError, match=message):
         Expression(sql).evaluate(ROW)
 
 
@@ -138,7 +138,7 @@ def test_bad_grammar_is_refused_with_sqlites_reason() -> None:
         Expression("delay > > 1").evaluate(ROW)
 
 
-def test_a_column_that_is_not_there_is_named_with_those_that_are() -> None:
+def test_unknown_column_is_named_with_the_columns_that_exist() -> None:
     with pytest.raises(UnknownColumnError, match="'dealy'; the row has carrier, delay"):
         Expression("dealy > 1").evaluate({"carrier": "AA", "delay": 1})
 

@@ -26,7 +26,7 @@ def test_who_has_read_all_holds_up_nobody() -> None:
     assert group.reading({"fast": 50}) == ["fast"]
 
 
-def test_without_alignment_drift_is_told_and_nobody_waits() -> None:
+def test_drift_without_alignment_is_measured_and_no_partition_waits() -> None:
     group = AlignmentGroup(None)
     assert group.reading({"a": 0, "b": 1_000}) == ["a", "b"]
     assert group.drift == [Drift("a", 0, 0, 1), Drift("b", 1_000, 0, 1)]

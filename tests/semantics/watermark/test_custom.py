@@ -34,17 +34,17 @@ class Ticking:
         output.emit_watermark(round(at(self._ticks).timestamp() * 1000))
 
 
-class Saying:
+class Constant:
     """Emits what it is made with."""
 
-    def __init__(self, what: Any) -> None:
-        self._what = what
+    def __init__(self, watermark: Any) -> None:
+        self._watermark = watermark
 
     def on_event(self, row: Mapping[str, Any], ts: int, output: WatermarkOutput) -> None:
-        output.emit_watermark(self._what)
+        output.emit_watermark(self._watermark)
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        output.emit_watermark(self._what)
+        output.emit_watermark(self._watermark)
 
 
 class Half:
@@ -54,7 +54,7 @@ class Half:
         """Do nothing."""
 
 
-not_a_class = Saying(1)
+not_a_class = Constant(1)
 
 
 def ticking(changed: Change, **source: Any) -> Any:
@@ -63,7 +63,7 @@ def ticking(changed: Change, **source: Any) -> Any:
     return changed(watermark=named, windows={"allowed_lateness_ms": 0}, source=source)
 
 
-def test_every_tick_is_told_also_where_no_row_comes(changed: Change) -> None:
+def test_ticks_reach_the_generator_while_no_row_arrives(changed: Change) -> None:
     pane, _ = replay([row(0.5, 1), row(14.5, 14)], ticking(changed)).panes
     assert (pane["ids"], pane["fired_at"], pane["watermark"]) == ([0.5], at(10), at(10))
 
@@ -84,8 +84,8 @@ def test_a_partition_has_a_generator_of_its_own_from_its_first_row(changed: Chan
 
 @pytest.mark.parametrize("emitted", ["soon", 1.5, None, MAX, MIN - 1, 2**53])
 def test_what_is_no_time_of_a_table_is_refused(emitted: object) -> None:
-    generator = new_generator(f"{HERE}:Saying", {"what": emitted})
-    with pytest.raises(GeneratorError, match=r"Saying' failed in on_event: it emitted"):
+    generator = new_generator(f"{HERE}:Constant", {"watermark": emitted})
+    with pytest.raises(GeneratorError, match=r"Constant' failed in on_event: it emitted"):
         generator.on_event({}, 1, Output())
     with pytest.raises(GeneratorError, match=r"Saying' failed in on_periodic_emit: it emitted"):
         generator.on_periodic_emit(Output())
@@ -93,18 +93,18 @@ def test_what_is_no_time_of_a_table_is_refused(emitted: object) -> None:
 
 def test_the_first_and_the_last_instant_of_a_table_may_be_emitted() -> None:
     for year in (datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC)):
-        told, instant = Output(), (year - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
-        new_generator(f"{HERE}:Saying", {"what": instant}).on_event({}, 1, told)
-        assert told == [instant]
+        output, instant = Output(), (year - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+        new_generator(f"{HERE}:Constant", {"watermark": instant}).on_event({}, 1, output)
+        assert output == [instant]
         beyond = instant + (1 if instant > 0 else -1)
         with pytest.raises(GeneratorError, match="outside the years 1 to 9999"):
-            new_generator(f"{HERE}:Saying", {"what": beyond}).on_event({}, 1, told)
+            new_generator(f"{HERE}:Constant", {"watermark": beyond}).on_event({}, 1, output)
 
 
-def test_min_says_nothing_and_may_be_said() -> None:
-    told = Output()
-    new_generator(f"{HERE}:Saying", {"what": MIN}).on_periodic_emit(told)
-    assert told == [MIN]
+def test_min_may_be_emitted_and_changes_nothing() -> None:
+    output = Output()
+    new_generator(f"{HERE}:Constant", {"watermark": MIN}).on_periodic_emit(output)
+    assert output == [MIN]
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_min_says_nothing_and_may_be_said() -> None:
         (f"{HERE}:Tocking", {}, "defines .*Ticking"),
         (f"{HERE}:Half", {}, "has no method on_periodic_emit"),
         (f"{HERE}:not_a_class", {}, "is no class"),
-        (f"{HERE}:Saying", {}, "arguments none: TypeError"),
+        (f"{HERE}:Constant", {}, "arguments none: TypeError"),
         (f"{HERE}:Ticking", {"last": 1}, "arguments last: TypeError"),
     ],
 )
@@ -125,6 +125,6 @@ def test_a_class_that_cannot_be_made_is_named(name: str | None, arguments: dict[
         new_generator(name, arguments)
 
 
-def test_a_fault_in_a_generator_is_told_under_its_name(changed: Change) -> None:
+def test_error_in_a_generator_has_the_generators_name(changed: Change) -> None:
     with pytest.raises(GeneratorError, match=r"Ticking' failed in on_event: TypeError"):
         replay([row(1, 1, jump="later")], ticking(changed))

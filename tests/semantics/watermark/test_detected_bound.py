@@ -11,11 +11,11 @@ from tests.support.outputs import Output
 
 
 def emitted(detected: DetectedBound, *times: int) -> int | None:
-    told = Output()
+    output = Output()
     for ts in times:
-        detected.on_event({}, ts, told)
-    detected.on_periodic_emit(told)
-    return told[-1] if told else None
+        detected.on_event({}, ts, output)
+    detected.on_periodic_emit(output)
+    return output[-1] if output else None
 
 
 def test_a_bound_grows_and_shrinks() -> None:
@@ -33,7 +33,7 @@ def test_nothing_is_emitted_before_enough_has_been_seen() -> None:
     assert emitted(detected, 3) == 2
 
 
-def test_a_bound_is_at_least_what_is_asked() -> None:
+def test_bound_is_at_least_at_least_ms() -> None:
     assert emitted(DetectedBound(warm_up=0, at_least_ms=7), 100) == 92
 
 

@@ -16,11 +16,11 @@ from spark_jobs.semantics.watermark.time_lag import TimeLag
 from tests.support.outputs import Output
 
 
-def after(made: WatermarkGenerator, *times: int) -> list[int]:
+def after(generator: WatermarkGenerator, *times: int) -> list[int]:
     output = Output()
     for ts in times:
-        made.on_event({}, ts, output)
-    made.on_periodic_emit(output)
+        generator.on_event({}, ts, output)
+    generator.on_periodic_emit(output)
     return output
 
 
@@ -28,7 +28,7 @@ def test_the_watermark_is_the_newest_row_less_the_bound_less_one_millisecond() -
     assert after(BoundedOutOfOrderness(100), 1000, 500) == [899]
 
 
-def test_before_the_first_row_there_is_no_watermark_whatever_the_bound() -> None:
+def test_no_bound_yields_a_watermark_before_the_first_row() -> None:
     assert after(BoundedOutOfOrderness(0)) == after(BoundedOutOfOrderness(10**12)) == [MIN]
 
 
@@ -48,17 +48,17 @@ def test_a_bound_is_not_negative() -> None:
 
 
 def test_a_marked_row_emits_what_it_carries_and_the_emission_adds_nothing() -> None:
-    made, output = Punctuated("mark", TimeField("carried", unit=TimeUnit.MICROSECONDS)), Output()
+    generator, output = Punctuated("mark", TimeField("carried", unit=TimeUnit.MICROSECONDS)), Output()
     for mark, carried in ((True, 7_999), (False, 20_000), (None, 20_000), (True, None), (True, -1)):
-        made.on_event({"mark": mark, "carried": carried}, 100, output)
-    made.on_periodic_emit(output)
+        generator.on_event({"mark": mark, "carried": carried}, 100, output)
+    generator.on_periodic_emit(output)
     assert output == [7, -1]
 
 
 def test_a_marked_row_that_carries_nothing_else_emits_its_event_time() -> None:
-    made, output = Punctuated("kind = 'end'", None), Output()
-    made.on_event({"kind": "end"}, 100, output)
-    made.on_event({"kind": "row"}, 200, output)
+    generator, output = Punctuated("kind = 'end'", None), Output()
+    generator.on_event({"kind": "end"}, 100, output)
+    generator.on_event({"kind": "row"}, 200, output)
     assert output == [100]
 
 
@@ -69,11 +69,11 @@ def test_a_punctuated_watermark_needs_a_condition() -> None:
 
 def test_a_time_lag_follows_the_clock_and_no_row() -> None:
     clock, output = ArrivalClock(), Output()
-    made = TimeLag(10, clock)
+    generator = TimeLag(10, clock)
     clock.advance_to(50_999)
-    made.on_event({}, 1_000, output)
+    generator.on_event({}, 1_000, output)
     assert output == []
-    made.on_periodic_emit(output)
+    generator.on_periodic_emit(output)
     assert output == [40]
 
 

@@ -21,12 +21,12 @@ def test_a_partition_is_idle_at_the_first_emission_that_finds_the_timeout_exceed
     clock = ArrivalClock()
     timer = IdlenessTimer(10, clock)
     timer.activity()
-    found = {}
+    idle_at = {}
     for now_ms in range(5, 40, 5):
         clock.advance_to(now_ms * 1000)
-        found[now_ms] = timer.check()
+        idle_at[now_ms] = timer.check()
     # 5 sees the row, 10 starts the timer, at 20 exactly 10 ms are over: rule 31.
-    assert [now_ms for now_ms, is_idle in found.items() if is_idle] == [25, 30, 35]
+    assert [now_ms for now_ms, is_idle in idle_at.items() if is_idle] == [25, 30, 35]
 
 
 def test_a_partition_without_rows_starts_its_timer_at_the_first_emission() -> None:
@@ -41,29 +41,29 @@ def test_a_partition_without_rows_starts_its_timer_at_the_first_emission() -> No
 
 def test_an_idle_partition_is_marked_once_and_its_generator_is_silent() -> None:
     clock, output = ArrivalClock(), Output()
-    made = WithIdleness(BoundedOutOfOrderness(0), IdlenessTimer(1, clock))
-    made.on_event({}, 100, output)
+    generator = WithIdleness(BoundedOutOfOrderness(0), IdlenessTimer(1, clock))
+    generator.on_event({}, 100, output)
     for now_ms in range(5):
         clock.advance_to(now_ms * 1000)
-        made.on_periodic_emit(output)
+        generator.on_periodic_emit(output)
     assert output.is_idle
     assert output == [99, 99, 99]
     output.is_idle = False
-    made.on_periodic_emit(output)
+    generator.on_periodic_emit(output)
     assert not output.is_idle
 
 
 def test_a_row_alone_does_not_end_idleness_a_watermark_does() -> None:
     clock, output = ArrivalClock(), Output()
-    made = WithIdleness(Punctuated("mark", None), IdlenessTimer(1, clock))
+    generator = WithIdleness(Punctuated("mark", None), IdlenessTimer(1, clock))
     for now_ms in range(3):
         clock.advance_to(now_ms * 1000)
-        made.on_periodic_emit(output)
+        generator.on_periodic_emit(output)
     assert output.is_idle
-    made.on_event({"mark": False}, 100, output)
-    made.on_periodic_emit(output)
+    generator.on_event({"mark": False}, 100, output)
+    generator.on_periodic_emit(output)
     assert output.is_idle
-    made.on_event({"mark": True}, 100, output)
+    generator.on_event({"mark": True}, 100, output)
     assert not output.is_idle
 
 

@@ -84,15 +84,15 @@ def test_offsets_are_declared(changed: Change) -> None:
 def test_every_chunk_is_read_once_and_in_order(seed: int) -> None:
     draw = random.Random(seed)
     chunks = {p: [draw.choice([MIN, draw.randrange(100)]) for _ in range(draw.randrange(9))] for p in "abc"}
-    found, drift = simulated(chunks, draw.choice([None, 0, 10]))
-    for partition, told in chunks.items():
-        assert [chunk for p, chunk, _ in found if p == partition] == list(range(len(told)))
-    assert [number for *_, number in found] == sorted(number for *_, number in found)
-    waited = {one.source_partition: one.rounds - one.paused_rounds for one in drift}
-    assert waited == {partition: len(told) for partition, told in chunks.items() if told}
+    reads, drift = simulated(chunks, draw.choice([None, 0, 10]))
+    for partition, times in chunks.items():
+        assert [chunk for p, chunk, _ in reads if p == partition] == list(range(len(times)))
+    assert [number for *_, number in reads] == sorted(number for *_, number in reads)
+    waited = {entry.source_partition: entry.rounds - entry.paused_rounds for entry in drift}
+    assert waited == {partition: len(times) for partition, times in chunks.items() if times}
 
 
-def test_a_chunk_that_tells_less_does_not_take_its_partition_back() -> None:
+def test_chunk_with_a_lower_watermark_does_not_lower_its_partition() -> None:
     # Behind its second chunk the fast one is still at 5: the slow one, at 4, does not wait for it.
     read, _ = simulated({"fast": [5, 1, 9], "slow": [1, 4, 4, 6]}, 2)
     rounds = {number: {(p, chunk) for p, chunk, n in read if n == number} for *_, number in read}

@@ -32,57 +32,57 @@ def test_label(values: tuple[object, ...], text: str) -> None:
 
 def partitions(*declared: str) -> tuple[SourcePartitions, Output]:
     forwarded = Output()
-    made = SourcePartitions(lambda: BoundedOutOfOrderness(0), declared=declared, output=forwarded)
-    return made, forwarded
+    sources = SourcePartitions(lambda: BoundedOutOfOrderness(0), declared=declared, output=forwarded)
+    return sources, forwarded
 
 
-def test_a_declared_partition_that_never_speaks_holds_the_watermark_back() -> None:
-    made, forwarded = partitions("a", "silent")
-    made.on_event("a", {}, 100)
-    made.on_periodic_emit()
+def test_declared_partition_without_rows_holds_the_watermark_back() -> None:
+    sources, forwarded = partitions("a", "silent")
+    sources.on_event("a", {}, 100)
+    sources.on_periodic_emit()
     assert forwarded == []
-    assert made.watermarks == {"a": 99, "silent": MIN}
+    assert sources.watermarks == {"a": 99, "silent": MIN}
 
 
 def test_a_partition_that_joins_with_its_first_row_holds_nothing_back_before() -> None:
-    made, forwarded = partitions()
-    made.on_event("a", {}, 100)
-    made.on_periodic_emit()
+    sources, forwarded = partitions()
+    sources.on_event("a", {}, 100)
+    sources.on_periodic_emit()
     assert forwarded == [99]
-    assert made.watermarks == {"a": 99}
+    assert sources.watermarks == {"a": 99}
 
 
 def test_a_latecomer_stalls_the_watermark_until_it_has_passed_it() -> None:
-    made, forwarded = partitions()
-    made.on_event("a", {}, 100)
-    made.on_periodic_emit()
-    made.on_event("b", {}, 50)
-    made.on_event("a", {}, 200)
-    made.on_periodic_emit()
+    sources, forwarded = partitions()
+    sources.on_event("a", {}, 100)
+    sources.on_periodic_emit()
+    sources.on_event("b", {}, 50)
+    sources.on_event("a", {}, 200)
+    sources.on_periodic_emit()
     assert forwarded == [99]
-    made.on_event("b", {}, 150)
-    made.on_periodic_emit()
+    sources.on_event("b", {}, 150)
+    sources.on_periodic_emit()
     assert forwarded == [99, 149]
 
 
 def test_the_same_minimum_again_is_not_news() -> None:
-    made, forwarded = partitions()
-    made.on_event("a", {}, 100)
-    made.on_periodic_emit()
-    made.on_event("a", {}, 90)
-    made.on_periodic_emit()
+    sources, forwarded = partitions()
+    sources.on_event("a", {}, 100)
+    sources.on_periodic_emit()
+    sources.on_event("a", {}, 90)
+    sources.on_periodic_emit()
     assert forwarded == [99]
 
 
 def test_rows_alone_forward_nothing() -> None:
-    made, forwarded = partitions()
-    made.on_event("a", {}, 100)
+    sources, forwarded = partitions()
+    sources.on_event("a", {}, 100)
     assert forwarded == []
 
 
-def test_without_partitions_there_is_no_watermark() -> None:
-    made, forwarded = partitions()
-    made.on_periodic_emit()
+def test_no_watermark_without_partitions() -> None:
+    sources, forwarded = partitions()
+    sources.on_periodic_emit()
     assert forwarded == []
 
 

@@ -63,9 +63,9 @@ def test_unknown_kinds_of_windows_are_refused() -> None:
 )
 def test_an_instant_lies_in_all_sliding_windows_that_hold_it(ts: int, size: int, slide: int, shift: int) -> None:
     offset = abs(shift) % slide * (1 if shift > 0 else -1)
-    found = SlidingWindows(size, slide, offset).assign(ts)
+    windows = SlidingWindows(size, slide, offset).assign(ts)
     holding = [start for start in range(ts - size + 1, ts + 1) if (start - offset) % slide == 0]
-    assert sorted(found) == [TimeWindow(start, start + size) for start in holding]
+    assert sorted(windows) == [TimeWindow(start, start + size) for start in holding]
 
 
 def test_sliding_windows_overlap_and_begin_before_zero() -> None:
@@ -73,7 +73,7 @@ def test_sliding_windows_overlap_and_begin_before_zero() -> None:
     assert SlidingWindows(5, 2).assign(1) == (TimeWindow(0, 5), TimeWindow(-2, 3))
 
 
-def test_between_sliding_windows_there_are_none() -> None:
+def test_no_window_holds_an_instant_between_sliding_windows() -> None:
     assert SlidingWindows(2, 5).assign(1) == (TimeWindow(0, 2),)
     assert SlidingWindows(2, 5).assign(2) == ()
 
