@@ -44,9 +44,9 @@ def run(task: str, folder: Path, *, rows: int, seed: int) -> dict[str, Any]:
     paths = {"--events": path_of(folder, rows, seed), "--lake": folder / "lake", "--result": result}
     options = [str(part) for pair in {**paths, "--rows": rows, "--seed": seed}.items() for part in pair]
     began = monotonic()
-    with log.open("w", encoding="utf-8") as said:
+    with log.open("w", encoding="utf-8") as output:
         command = [sys.executable, "-m", "tests.benchmarks.alone", task, *options]
-        ended = subprocess.run(command, cwd=_ROOT, stdout=said, stderr=subprocess.STDOUT, check=False)
+        ended = subprocess.run(command, cwd=_ROOT, stdout=output, stderr=subprocess.STDOUT, check=False)
     seconds = monotonic() - began
     if ended.returncode or not result.exists():
         tail = "\n".join(log.read_text(encoding="utf-8").splitlines()[-_TAIL_LINES:])
@@ -56,32 +56,32 @@ def run(task: str, folder: Path, *, rows: int, seed: int) -> dict[str, Any]:
 
 def main() -> None:
     """Do the task that the command line names."""
-    asked = _parser().parse_args()
-    work = _work(asked)
-    opened = WAYS[asked.task].open_session if asked.task in WAYS else open_session
-    spark = opened(f"benchmark {asked.task}")
+    options = _parser().parse_args()
+    work = _work(options)
+    opened = WAYS[options.task].open_session if options.task in WAYS else open_session
+    spark = opened(f"benchmark {options.task}")
     began = monotonic()
-    said = work(spark)
+    counts = work(spark)
     result = {
         "work_seconds": monotonic() - began,
         "peak_memory_bytes": peak_memory_bytes(),
-        "said": dict(said),
+        "said": dict(counts),
     }
     spark.stop()
-    asked.result.write_text(json.dumps(result, indent=1), encoding="utf-8")
+    options.result.write_text(json.dumps(result, indent=1), encoding="utf-8")
 
 
-def _work(asked: argparse.Namespace) -> Callable[[SparkSession], Mapping[str, Any]]:
-    if asked.task in WAYS:
-        out = asked.lake / asked.task
+def _work(options: argparse.Namespace) -> Callable[[SparkSession], Mapping[str, Any]]:
+    if options.task in WAYS:
+        out = options.lake / options.task
         shutil.rmtree(out, ignore_errors=True)
-        return lambda spark: WAYS[asked.task].write(spark, asked.events, out)
+        return lambda spark: WAYS[options.task].write(spark, options.events, out)
     tasks: dict[str, Callable[[SparkSession], Mapping[str, Any]]] = {
-        "events": lambda spark: generate(spark, asked.events, asked.rows, asked.seed),
-        "audit": lambda spark: audit(spark, asked.events, asked.lake / "ours"),
-        "answers": lambda spark: answers(spark, asked.lake, asked.rows),
+        "events": lambda spark: generate(spark, options.events, options.rows, options.seed),
+        "audit": lambda spark: audit(spark, options.events, options.lake / "ours"),
+        "answers": lambda spark: answers(spark, options.lake, options.rows),
     }
-    return tasks[asked.task]
+    return tasks[options.task]
 
 
 def _parser() -> argparse.ArgumentParser:

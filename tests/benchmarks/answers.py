@@ -32,26 +32,26 @@ class Answer:
 def answers(spark: SparkSession, lake: Path, events: int) -> dict[str, dict[str, int]]:
     """Compare every way that has left its results in `lake`."""
     ours = WAYS["ours"].results(spark, lake / "ours").cache()
-    found = {}
+    answers_by_way = {}
     for name, way in WAYS.items():
         out = lake / name
         if out.exists():
             reported = way.reported(spark, out)
-            found[name] = asdict(answer(way.results(spark, out), ours, events=events, reported=reported))
-    return found
+            answers_by_way[name] = asdict(answer(way.results(spark, out), ours, events=events, reported=reported))
+    return answers_by_way
 
 
 def answer(results: DataFrame, ours: DataFrame, *, events: int, reported: int) -> Answer:
     """Compare `results` with `ours`, which came of the same number of `events`."""
-    told = ours.select("key", "window_start", F.col("events").alias("told"))
-    said = results.select("key", "window_start", F.col("events").alias("said"))
-    both = told.join(said, ["key", "window_start"], "full")
-    counts = both.agg(
+    our_rows = ours.select("key", "window_start", F.col("events").alias("told"))
+    way_rows = results.select("key", "window_start", F.col("events").alias("said"))
+    side_by_side = our_rows.join(way_rows, ["key", "window_start"], "full")
+    counts = side_by_side.agg(
         F.count("said").alias("results"),
         F.coalesce(F.sum("said"), F.lit(0)).alias("rows_counted"),
         F.count_if(F.col("said").isNull()).alias("missing"),
         F.count_if(F.col("told").isNull()).alias("extra"),
         F.count_if(F.col("said") != F.col("told")).alias("differing"),
     ).collect()[0]
-    found = counts.asDict()
-    return Answer(**found, in_no_result=events - found["rows_counted"], reported=reported)
+    totals = counts.asDict()
+    return Answer(**totals, in_no_result=events - totals["rows_counted"], reported=reported)

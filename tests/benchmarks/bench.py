@@ -27,64 +27,64 @@ LIMIT = 2.0
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the benchmark; returns the exit code."""
-    asked = _parser().parse_args(arguments)
-    asked.folder.mkdir(parents=True, exist_ok=True)
-    found = {"machine": machine.describe(), "rows": asked.rows, "seed": asked.seed, "repeat": asked.repeat}
-    print("\n".join(f"{name:<12} {value}" for name, value in found["machine"].items()), flush=True)
+    options = _parser().parse_args(arguments)
+    options.folder.mkdir(parents=True, exist_ok=True)
+    results = {"machine": machine.describe(), "rows": options.rows, "seed": options.seed, "repeat": options.repeat}
+    print("\n".join(f"{name:<12} {value}" for name, value in results["machine"].items()), flush=True)
     try:
-        found |= _measure(asked)
+        results |= _measure(options)
     except alone.TaskFailedError as failed:
         print(f"error: {failed}", file=sys.stderr)
         return 1
-    medians = figures.medians(found["measured"], asked.rows)
+    medians = figures.medians(results["measured"], options.rows)
     ratio = figures.ratio(medians, figures.OURS)
-    found |= {"medians": [asdict(f) for f in medians], "ratio": ratio}
-    if asked.json:
-        asked.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
-    print(_report(found, medians))
-    return _verdict(ratio, asked.limit)
+    results |= {"medians": [asdict(f) for f in medians], "ratio": ratio}
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
+    print(_report(results, medians))
+    return _verdict(ratio, options.limit)
 
 
-def _measure(asked: argparse.Namespace) -> dict[str, Any]:
+def _measure(options: argparse.Namespace) -> dict[str, Any]:
     """Make the events, run every way in turn, audit ours and compare the answers."""
 
     def run(task: str, note: str = "") -> dict[str, Any]:
         print(f"==> {task}{note}", file=sys.stderr, flush=True)
-        return alone.run(task, asked.folder, rows=asked.rows, seed=asked.seed)
+        return alone.run(task, options.folder, rows=options.rows, seed=options.seed)
 
-    shutil.rmtree(asked.folder / "lake", ignore_errors=True)
-    run("events", f": {asked.rows:,}, kept for the next time")
-    measured: dict[str, list[dict[str, Any]]] = {way: [] for way in asked.ways}
-    for turn in range(1, asked.repeat + 1):
-        for way in asked.ways:
-            measured[way].append(run(way, f", {turn} of {asked.repeat}"))
+    shutil.rmtree(options.folder / "lake", ignore_errors=True)
+    run("events", f": {options.rows:,}, kept for the next time")
+    measured: dict[str, list[dict[str, Any]]] = {way: [] for way in options.ways}
+    for turn in range(1, options.repeat + 1):
+        for way in options.ways:
+            measured[way].append(run(way, f", {turn} of {options.repeat}"))
             print(f"    {measured[way][-1]['work_seconds']:.1f} s of work", file=sys.stderr, flush=True)
-    if figures.OURS not in asked.ways:
+    if figures.OURS not in options.ways:
         return {"measured": measured}
     return {"measured": measured, "audit": run("audit"), "answers": run("answers")["said"]}
 
 
-def _report(found: dict[str, Any], medians: Sequence[figures.Figures]) -> str:
+def _report(results: dict[str, Any], medians: Sequence[figures.Figures]) -> str:
     titles = {name: way.title for name, way in WAYS.items()}
-    head = f"{found['rows']:,} events, medians of {found['repeat']}; 'x' is times the hand-tuned one"
+    head = f"{results['rows']:,} events, medians of {results['repeat']}; 'x' is times the hand-tuned one"
     parts = [head, figures.speed_table(medians, titles)]
-    if "audit" in found:
-        audit, counts = found["audit"], found["measured"][figures.OURS][-1]["said"]
-        told = "Auditing ours, apart: {work_seconds:.1f} s of work in {process_seconds:.1f} s".format(**audit)
+    if "audit" in results:
+        audit, counts = results["audit"], results["measured"][figures.OURS][-1]["said"]
+        audit_time = "Auditing ours, apart: {work_seconds:.1f} s of work in {process_seconds:.1f} s".format(**audit)
         replayed = next(f.work_seconds for f in medians if f.name == figures.OURS)
-        parts.append(f"{told}, {audit['work_seconds'] / replayed:.2f} times that of the replay")
+        parts.append(f"{audit_time}, {audit['work_seconds'] / replayed:.2f} times that of the replay")
         parts.append("Ours counted: " + ", ".join(f"{name} {count:,}" for name, count in counts.items()))
-        parts.append("Results against ours, and rows in no result\n" + figures.answer_table(found["answers"], titles))
+        parts.append("Results against ours, and rows in no result\n" + figures.answer_table(results["answers"], titles))
     return "\n" + "\n\n".join(parts)
 
 
 def _verdict(ratio: float | None, limit: float | None) -> int:
     if ratio is None or limit is None:
         return 0
-    kept = ratio <= limit
-    verdict = "kept" if kept else "broken"
+    is_within = ratio <= limit
+    verdict = "kept" if is_within else "broken"
     print(f"\nOurs takes {ratio:.2f} times as long as the hand-tuned one: limit {limit}, {verdict}")
-    return 0 if kept else 1
+    return 0 if is_within else 1
 
 
 def _parser() -> argparse.ArgumentParser:

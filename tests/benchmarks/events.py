@@ -49,7 +49,7 @@ def generate(spark: SparkSession, path: Path, rows: int, seed: int) -> dict[str,
     return {"written": rows}
 
 
-def _uniform(seed: int, which: int) -> Column:
+def _uniform(seed: int, index: int) -> Column:
     """A number in [0, 1) of the event, another for every `which`."""
-    hashed = F.xxhash64(F.col("id"), F.lit(seed), F.lit(which))
+    hashed = F.xxhash64(F.col("id"), F.lit(seed), F.lit(index))
     return F.pmod(hashed, F.lit(_RESOLUTION)) / F.lit(float(_RESOLUTION))

@@ -23,13 +23,13 @@ class Figures:
 
 def medians(measured: Mapping[str, Sequence[Mapping[str, Any]]], rows: int) -> list[Figures]:
     """The figures of every way, each measured once or more; rows per second are those of the work."""
-    found = []
+    figures = []
     for name, runs in measured.items():
         work = median(run["work_seconds"] for run in runs)
         peaks = [run["peak_memory_bytes"] for run in runs if run["peak_memory_bytes"] is not None]
         process = median(run["process_seconds"] for run in runs)
-        found.append(Figures(name, process, work, rows / work, round(median(peaks)) if peaks else None))
-    return found
+        figures.append(Figures(name, process, work, rows / work, round(median(peaks)) if peaks else None))
+    return figures
 
 
 def ratio(figures: Iterable[Figures], name: str) -> float | None:
@@ -56,7 +56,7 @@ def answer_table(answers: Mapping[str, Mapping[str, int]], titles: Mapping[str, 
     """A line a way: its results against ours, and the rows that are in none."""
     names = ("results", "rows_counted", "missing", "extra", "differing", "in_no_result", "reported")
     lines = [("way", *(name.replace("_", " ") for name in names))]
-    lines += [(titles[way], *(f"{said[name]:,}" for name in names)) for way, said in answers.items()]
+    lines += [(titles[way], *(f"{counts[name]:,}" for name in names)) for way, counts in answers.items()]
     return aligned(lines)
 
 

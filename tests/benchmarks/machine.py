@@ -48,7 +48,7 @@ def _family(pid: int) -> list[int]:
     children = [
         int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()
     ]
-    return [pid, *(found for child in children for found in _family(child))]
+    return [pid, *(descendant for child in children for descendant in _family(child))]
 
 
 def _peak_bytes(pid: int) -> int:
@@ -69,5 +69,5 @@ def _commit() -> str:
     git = shutil.which("git")
     if git is None:
         return ""
-    said = subprocess.run([git, "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
-    return said.stdout.strip()
+    result = subprocess.run([git, "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
+    return result.stdout.strip()

@@ -36,8 +36,8 @@ def _folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return folder
 
 
-@pytest.fixture(name="told", scope="module")
-def _told(spark: SparkSession, folder: Path) -> Mapping[str, Mapping[str, int]]:
+@pytest.fixture(name="counts_by_way", scope="module")
+def _counts_by_way(spark: SparkSession, folder: Path) -> Mapping[str, Mapping[str, int]]:
     return answers(spark, folder / "lake", ROWS)
 
 
@@ -67,15 +67,17 @@ def test_events_are_stored_in_arrival_order_over_one_day(spark: SparkSession, fo
 
 @pytest.mark.spark
 @pytest.mark.soak
-def test_the_two_plain_ways_count_every_row_and_say_the_same(told: Mapping[str, Mapping[str, int]]) -> None:
-    assert told["plain"] == told["tuned"]
-    assert told["plain"]["rows_counted"] == ROWS
+def test_plain_and_tuned_count_every_row_and_agree(counts_by_way: Mapping[str, Mapping[str, int]]) -> None:
+    assert counts_by_way["plain"] == counts_by_way["tuned"]
+    assert counts_by_way["plain"]["rows_counted"] == ROWS
 
 
 @pytest.mark.spark
 @pytest.mark.soak
-def test_ours_differs_from_plain_by_the_rows_that_it_reports_as_too_late(told: Mapping[str, Mapping[str, int]]) -> None:
-    ours, plain = told["ours"], told["plain"]
+def test_ours_differs_from_plain_by_the_rows_that_it_reports_as_too_late(
+    counts_by_way: Mapping[str, Mapping[str, int]],
+) -> None:
+    ours, plain = counts_by_way["ours"], counts_by_way["plain"]
     assert ours["in_no_result"] == ours["reported"] > 0
     assert plain["missing"] == 0
     assert 0 < plain["extra"] + plain["differing"] <= ours["reported"]
@@ -83,9 +85,11 @@ def test_ours_differs_from_plain_by_the_rows_that_it_reports_as_too_late(told: M
 
 @pytest.mark.spark
 @pytest.mark.soak
-def test_streaming_ends_without_its_last_windows_and_reports_no_row(told: Mapping[str, Mapping[str, int]]) -> None:
-    assert told["streaming"]["missing"] > 0
-    assert told["streaming"]["in_no_result"] > told["streaming"]["reported"] == 0
+def test_streaming_ends_without_its_last_windows_and_reports_no_row(
+    counts_by_way: Mapping[str, Mapping[str, int]],
+) -> None:
+    assert counts_by_way["streaming"]["missing"] > 0
+    assert counts_by_way["streaming"]["in_no_result"] > counts_by_way["streaming"]["reported"] == 0
 
 
 @pytest.mark.spark
@@ -104,10 +108,10 @@ def test_what_ours_publishes_without_waiting_for_the_audit_passes_it(spark: Spar
     assert counts["checks_failed"] == 0 < counts["checks_passed"]
 
 
-def measured(work_seconds: float, **said: Any) -> dict[str, Any]:
+def measured(work_seconds: float, **counts: Any) -> dict[str, Any]:
     """What a process of a way tells."""
     times = {"work_seconds": work_seconds, "process_seconds": work_seconds + 5}
-    return {**times, "peak_memory_bytes": 2**30, "said": said}
+    return {**times, "peak_memory_bytes": 2**30, "said": counts}
 
 
 def test_figures_are_medians_of_the_repeats() -> None:
@@ -121,11 +125,11 @@ def test_figures_are_medians_of_the_repeats() -> None:
 def test_the_benchmark_fails_when_ours_takes_more_than_the_limit(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ours_seconds: float, limit: str, code: int
 ) -> None:
-    said = dict.fromkeys(Answer.__dataclass_fields__, 1)
+    counts = dict.fromkeys(Answer.__dataclass_fields__, 1)
     results = {
         "tuned": measured(4.0),
         "ours": measured(ours_seconds, rows_read=100),
-        "answers": measured(1.0, ours=said, tuned=said),
+        "answers": measured(1.0, ours=counts, tuned=counts),
     }
     monkeypatch.setattr(alone, "run", lambda task, *_, **__: results.get(task, measured(1.0)))
     target = tmp_path / "figures.json"
@@ -134,6 +138,6 @@ def test_the_benchmark_fails_when_ours_takes_more_than_the_limit(
     assert json.loads(target.read_text(encoding="utf-8"))["ratio"] == pytest.approx((ours_seconds + 5) / 9)
 
 
-def test_a_way_that_fails_is_told_with_the_end_of_what_it_said(tmp_path: Path) -> None:
+def test_error_of_a_failed_way_has_the_end_of_its_output(tmp_path: Path) -> None:
     with pytest.raises(alone.TaskFailedError, match=r"no_such_way ended with exit code 1; the end of (?s:.*)KeyError"):
         alone.run("no_such_way", tmp_path, rows=10, seed=1)

@@ -78,6 +78,6 @@ def test_a_day_behind_a_year_takes_no_longer_than_a_day_alone(spark: SparkSessio
         took["behind"].append(behind.to(END))
     # What else the machine does adds to a time and takes nothing from it: the least is the nearest to the work itself.
     ratio = min(took["behind"]) / min(took["alone"])
-    told = f"{ratio:.2f} times a day alone: { ({name: [round(s, 1) for s in of] for name, of in took.items()}) }"
-    print(told)
-    assert ratio <= MOST, told
+    message = f"{ratio:.2f} times a day alone: { ({name: [round(s, 1) for s in of] for name, of in took.items()}) }"
+    print(message)
+    assert ratio <= MOST, message

@@ -45,7 +45,7 @@ INTERPRETED = (
 )
 
 
-def started(lake: Lake, asked: list[str], errors: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
+def started(lake: Lake, command: list[str], errors: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
     """The process of a command, the leader of a group with its JVM."""
     environment = {**os.environ, "TIDEMARK_LAKE": lake.root, "PYSPARK_SUBMIT_ARGS": INTERPRETED}
-    return subprocess.Popen(asked, env=environment, start_new_session=True, stderr=errors, text=True)
+    return subprocess.Popen(command, env=environment, start_new_session=True, stderr=errors, text=True)

@@ -36,7 +36,7 @@ def witnessed(witness: Witness) -> Iterator[None]:
     """Let `witness` do every work that writes into a lake."""
     patched: list[tuple[Any, str, Callable[..., tuple[str, str]]]] = [
         (staging, "stage", _staged),
-        (staging, "write_work_once", _kept),
+        (staging, "write_work_once", _work_table),
         (ledger, "record", _entered),
         (audit, "record", _judged),
         (report, "report", _reported),
@@ -44,8 +44,8 @@ def witnessed(witness: Witness) -> Iterator[None]:
         (delta_log.Transaction, "commit", _committed),
     ]
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in patched]
-    for (owner, name, told), (_, _, work) in zip(patched, before, strict=True):
-        setattr(owner, name, _through(witness, told, work))
+    for (owner, name, describe), (_, _, work) in zip(patched, before, strict=True):
+        setattr(owner, name, _through(witness, describe, work))
     try:
         yield
     finally:
@@ -53,20 +53,22 @@ def witnessed(witness: Witness) -> Iterator[None]:
             setattr(owner, name, work)
 
 
-def _through(witness: Witness, told: Callable[..., tuple[str, str]], work: Callable[..., Any]) -> Callable[..., Any]:
-    def taken(*given: Any, **named: Any) -> Any:
-        name, folder = told(*given, **named)
-        return witness(name, Path(folder), lambda: work(*given, **named))
+def _through(
+    witness: Witness, describe: Callable[..., tuple[str, str]], work: Callable[..., Any]
+) -> Callable[..., Any]:
+    def replacement(*arguments: Any, **options: Any) -> Any:
+        name, folder = describe(*arguments, **options)
+        return witness(name, Path(folder), lambda: work(*arguments, **options))
 
-    return taken
+    return replacement
 
 
 def _staged(rows: Any, lake: Lake, run_id: str, table: str, part: str, *, folder: str | None = None) -> tuple[str, str]:
-    where = " behind" if folder else ""
-    return f"stage {table} {part}{where}", lake.staged(table, folder or run_id)
+    suffix = " behind" if folder else ""
+    return f"stage {table} {part}{suffix}", lake.staged(table, folder or run_id)
 
 
-def _kept(rows: Any, lake: Lake, run_id: str, name: str, **_: Any) -> tuple[str, str]:
+def _work_table(rows: Any, lake: Lake, run_id: str, name: str, **_: Any) -> tuple[str, str]:
     return f"keep {name}", lake.work(run_id, name)
 
 
@@ -82,8 +84,8 @@ def _reported(spark: Any, pipeline: Any, lake: Lake, *_: Any) -> tuple[str, str]
     return "write report", f"{lake.home}/reports"
 
 
-def _carried(one: Any, _: Any) -> tuple[str, str]:
-    return f"carry {one._table}", f"{one._lake.path(one._table)}/staged"
+def _carried(carrier: Any, _: Any) -> tuple[str, str]:
+    return f"carry {carrier._table}", f"{carrier._lake.path(carrier._table)}/staged"
 
 
 def _committed(transaction: Any, *_: Any) -> tuple[str, str]:
@@ -93,10 +95,10 @@ def _committed(transaction: Any, *_: Any) -> tuple[str, str]:
 
 def killing(moment: str, kill: Callable[[], None]) -> Witness:
     """What calls `kill` at the moment."""
-    phase, _, wanted = moment.partition(" ")
+    phase, _, target = moment.partition(" ")
 
     def witness(name: str, folder: Path, work: Callable[[], Any]) -> Any:
-        if name != wanted:
+        if name != target:
             return work()
         if phase == "before":
             kill()
@@ -105,19 +107,19 @@ def killing(moment: str, kill: Callable[[], None]) -> Witness:
             over = Event()
             watcher = Thread(target=_watch, args=(folder, _files(folder), over, kill), daemon=True)
             watcher.start()
-            done = work()
+            result = work()
             over.set()
             watcher.join()
-            return done
-        done = work()
+            return result
+        result = work()
         kill()
-        return done
+        return result
 
     return witness
 
 
-def _watch(folder: Path, there: set[Path], over: Event, kill: Callable[[], None]) -> None:
-    while not over.is_set() and _files(folder) <= there:
+def _watch(folder: Path, files_before: set[Path], over: Event, kill: Callable[[], None]) -> None:
+    while not over.is_set() and _files(folder) <= files_before:
         pass
     kill()
 

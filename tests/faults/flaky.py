@@ -31,6 +31,6 @@ if __name__ == "__main__":
     from spark_jobs.jobs import step
     from spark_jobs.session import open_session
 
-    folder, wanted, *asked = sys.argv[1:]
-    open_session("flaky").udf.register("flaky", failing(Path(folder), int(wanted)), "double")
-    sys.exit(step.main(asked))
+    folder, failures, *arguments = sys.argv[1:]
+    open_session("flaky").udf.register("flaky", failing(Path(folder), int(failures)), "double")
+    sys.exit(step.main(arguments))

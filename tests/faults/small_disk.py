@@ -29,8 +29,8 @@ class SmallDisk:
 def small_disk(folder: Path, kib: int) -> Iterator[SmallDisk]:
     """A disk of `kib` KiB at `folder`. Skips the test where the system lets it mount none."""
     folder.mkdir(parents=True)
-    asked = [_MOUNT, "-t", "tmpfs", "-o", f"size={kib}k,mode=777", "tidemark", str(folder)]
-    mounted = subprocess.run(asked, check=False, capture_output=True, text=True)
+    command = [_MOUNT, "-t", "tmpfs", "-o", f"size={kib}k,mode=777", "tidemark", str(folder)]
+    mounted = subprocess.run(command, check=False, capture_output=True, text=True)
     if mounted.returncode:
         pytest.skip(f"no small disk can be had here: {mounted.stderr.strip()}")
     try:

@@ -27,10 +27,10 @@ def ended(master: str, flags: Path, times: int, file: Path, lake: Lake) -> tuple
     """How a run ends whose first `times` tasks with an aggregate fail: its exit code, and what it says last."""
     environment = {**os.environ, "TIDEMARK_LAKE": lake.root, "TIDEMARK_SPARK_MASTER": master}
     flags.mkdir(exist_ok=True)
-    asked = [sys.executable, "-m", "tests.faults.flaky", str(flags), str(times), "run", str(file)]
+    command = [sys.executable, "-m", "tests.faults.flaky", str(flags), str(times), "run", str(file)]
     here = Path(__file__).parents[2]
-    done = subprocess.run(asked, env=environment, cwd=here, check=False, capture_output=True, text=True)
-    return done.returncode, done.stderr.splitlines()[-1]
+    process = subprocess.run(command, env=environment, cwd=here, check=False, capture_output=True, text=True)
+    return process.returncode, process.stderr.splitlines()[-1]
 
 
 def test_a_task_that_fails_twice_is_taken_a_third_time(spark: SparkSession, tmp_path: Path) -> None:
@@ -40,8 +40,8 @@ def test_a_task_that_fails_twice_is_taken_a_third_time(spark: SparkSession, tmp_
     lake, undisturbed = (Lake(str(tmp_path / name), "readings") for name in ("lake", "undisturbed"))
 
     # Spark tries a local task once, unless the master says otherwise.
-    code, told = ended("local[2]", tmp_path / "flags", 1, file, lake)
-    assert (code, "failed on purpose" in told) == (1, True), told
+    code, last_line = ended("local[2]", tmp_path / "flags", 1, file, lake)
+    assert (code, "failed on purpose" in last_line) == (1, True), last_line
     assert ledger.published(spark, lake) == []
     assert ended("local[2,4]", tmp_path / "flags", 3, file, lake)[0] == 0
     assert len(list((tmp_path / "flags").iterdir())) == 3, "no task has failed"

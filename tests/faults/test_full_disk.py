@@ -37,9 +37,7 @@ def _table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str
 
 @pytest.mark.soak
 @pytest.mark.parametrize("more_kib", [pytest.param(240, id="few"), pytest.param(40, id="many")])
-def test_the_same_run_goes_on_when_there_is_room(
-    spark: SparkSession, table: str, tmp_path: Path, more_kib: int
-) -> None:
+def test_run_continues_once_the_disk_has_room(spark: SparkSession, table: str, tmp_path: Path, more_kib: int) -> None:
     """The disk fills up before the plan is written down, then further and further on, at last behind publishing."""
     pipeline, kib, failed = history.pipeline(table), 8, 0
     expected = reference.replay(history.events(), pipeline)
@@ -50,9 +48,9 @@ def test_the_same_run_goes_on_when_there_is_room(
                 outcomes = Runner(spark, pipeline, lake).run(Interval())
                 break
             except (OSError, PySparkException, Py4JError) as problem:
-                told = failures.describe(problem, lake)
-            assert told.startswith(f"the disk of {disk.folder} is full ("), (kib, told)
-            assert "Make room, then run the same command: it continues" in told
+                message = failures.describe(problem, lake)
+            assert message.startswith(f"the disk of {disk.folder} is full ("), (kib, message)
+            assert "Make room, then run the same command: it continues" in message
             if ledger.published(spark, lake):
                 assert_published(spark, lake, expected, kib)
             failed, kib = failed + 1, kib + more_kib
@@ -65,17 +63,17 @@ def test_the_same_run_goes_on_when_there_is_room(
 
 @pytest.mark.soak
 @pytest.mark.parametrize("full", ["TIDEMARK_LAKE", "SPARK_LOCAL_DIRS"])
-def test_the_command_says_which_disk_is_full(spark: SparkSession, table: str, tmp_path: Path, full: str) -> None:
+def test_error_of_the_command_names_the_full_disk(spark: SparkSession, table: str, tmp_path: Path, full: str) -> None:
     file = tmp_path / "readings.yaml"
     file.write_text(PIPELINE.format(table=table))
     with small_disk(tmp_path / "disk", 24) as disk:
         environment = {**os.environ, "TIDEMARK_LAKE": str(tmp_path / "lake"), full: str(disk.folder)}
-        asked = [sys.executable, "-m", "spark_jobs.cli", "replay", str(file), "--json"]
-        failed = subprocess.run(asked, env=environment, check=False, capture_output=True, text=True)
+        command = [sys.executable, "-m", "spark_jobs.cli", "replay", str(file), "--json"]
+        failed = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
         assert failed.returncode == 1
         assert f"the disk of {disk.folder} is full" in json.loads(failed.stdout)["error"]
         lake = Lake(environment["TIDEMARK_LAKE"], "readings")
         assert ledger.published(spark, lake) == []
         disk.resize(ROOMY_KIB)
-        assert subprocess.run(asked, env=environment, check=False, capture_output=True).returncode == 0
+        assert subprocess.run(command, env=environment, check=False, capture_output=True).returncode == 0
         assert_published(spark, lake, reference.replay(history.events(), load(file)))

@@ -57,13 +57,13 @@ class Scenario:
 
     @property
     def options(self) -> list[str]:
-        told = {"--from": self.interval.start, "--to": self.interval.end, "--arrived-to": self.arrived_to}
-        return [text for name, moment in told.items() if moment for text in (name, moment.isoformat())]
+        flags = {"--from": self.interval.start, "--to": self.interval.end, "--arrived-to": self.arrived_to}
+        return [text for name, moment in flags.items() if moment for text in (name, moment.isoformat())]
 
 
 SCENARIOS = {
-    one.name: one
-    for one in (
+    scenario.name: scenario
+    for scenario in (
         Scenario("full"),
         Scenario("part", before=lambda r: r.run(Interval()), interval=Interval(START + HOUR / 2, START + HOUR)),
         Scenario("arrivals", before=lambda r: r.run(Interval(), START + HOUR / 2), arrived_to=START + HOUR),
@@ -152,38 +152,38 @@ def prepared(spark: SparkSession, scenario: Scenario, folder: Path) -> Prepared:
 
 def published(spark: SparkSession, lake: Lake) -> Tables:
     """The rows of all published tables of the newest run, without the run; nothing where nothing is published."""
-    done = ledger.published(spark, lake)
-    return {} if not done else rows_at(spark, lake, done[-1])
+    runs = ledger.published(spark, lake)
+    return {} if not runs else rows_at(spark, lake, runs[-1])
 
 
 def rows_at(spark: SparkSession, lake: Lake, run: ledger.Run) -> Tables:
     names = [name for name in PUBLISHABLE if name in run.versions]
-    found = {name: read_published(spark, lake, name, run_id=run.run_id).drop("run_id") for name in names}
-    return {name: in_order(rows_of(rows)) for name, rows in found.items()}
+    tables = {name: read_published(spark, lake, name, run_id=run.run_id).drop("run_id") for name in names}
+    return {name: in_order(rows_of(rows)) for name, rows in tables.items()}
 
 
 def watched(spark: SparkSession, lake: Lake, over: Event) -> list[Tables]:
     """What a reader finds who asks all the time until it is over, each state once."""
-    found: dict[str, Tables] = {}
+    tables_by_run: dict[str, Tables] = {}
     while not over.wait(0.5):
-        done = ledger.published(spark, lake)
-        if done and done[-1].run_id not in found:
-            found[done[-1].run_id] = rows_at(spark, lake, done[-1])
-    return list(found.values())
+        runs = ledger.published(spark, lake)
+        if runs and runs[-1].run_id not in tables_by_run:
+            tables_by_run[runs[-1].run_id] = rows_at(spark, lake, runs[-1])
+    return list(tables_by_run.values())
 
 
 def dying(ready: Prepared, root: Path, moment: str) -> subprocess.Popen[bytes]:
     """The driver of the run, which ends at the moment."""
-    told = ["run", str(ready.file), "--slices", str(SLICES), *ready.scenario.options]
+    step = ["run", str(ready.file), "--slices", str(SLICES), *ready.scenario.options]
     environment = {
         **os.environ,
         "TIDEMARK_LAKE": str(root),
         "TIDEMARK_DRIVER_MEMORY": "1g",
         "PYSPARK_SUBMIT_ARGS": INTERPRETED,
     }
-    asked = [sys.executable, "-m", "tests.faults.dying", moment, *told]
+    command = [sys.executable, "-m", "tests.faults.dying", moment, *step]
     here = Path(__file__).parents[2]
-    return subprocess.Popen(asked, env=environment, cwd=here, start_new_session=True, stderr=subprocess.DEVNULL)
+    return subprocess.Popen(command, env=environment, cwd=here, start_new_session=True, stderr=subprocess.DEVNULL)
 
 
 @pytest.mark.parametrize(("name", "number"), CASES)
@@ -197,15 +197,15 @@ def test_a_driver_killed_at_any_moment_leaves_work_that_the_same_command_finishe
         reader = pool.submit(watched, spark, lake, over := Event())
         ended = dying(ready, root, moment).wait()
         over.set()
-        seen = [*reader.result(), published(spark, lake)]
+        states = [*reader.result(), published(spark, lake)]
     assert ended == -signal.SIGKILL, f"{moment}: it never came"
-    assert [tables for tables in seen if tables not in (ready.before, ready.after)] == [], moment
-    known = {run.run_id for run in ledger.runs(spark, lake)}
+    assert [tables for tables in states if tables not in (ready.before, ready.after)] == [], moment
+    run_ids = {run.run_id for run in ledger.runs(spark, lake)}
     ready.run(spark, root)
     assert published(spark, lake) == ready.after, moment
     runs = ledger.published(spark, lake)
     assert len(runs) == 1 + (ready.scenario.before is not None), moment
-    assert known <= {run.run_id for run in ledger.runs(spark, lake)} == {run.run_id for run in runs}, moment
+    assert run_ids <= {run.run_id for run in ledger.runs(spark, lake)} == {run.run_id for run in runs}, moment
     strays = {folder.name for folder in Path(lake.home).glob("*/staged/*") if not known_as(folder.name, runs)}
     assert strays == set(), moment
 
@@ -215,15 +215,15 @@ def known_as(folder: str, runs: list[ledger.Run]) -> bool:
 
 
 @pytest.mark.parametrize("phase", PHASES)
-def test_a_moment_comes_where_it_is_said(tmp_path: Path, phase: str) -> None:
-    told: list[str] = []
+def test_kill_comes_before_or_behind_the_named_work(tmp_path: Path, phase: str) -> None:
+    calls: list[str] = []
 
     def work() -> None:
-        told.append("work")
+        calls.append("work")
         (tmp_path / "written").touch()
 
-    with_kill = killing(f"{phase} write", lambda: told.append("kill"))
+    with_kill = killing(f"{phase} write", lambda: calls.append("kill"))
     for name in ("other", "write"):
         with_kill(name, tmp_path, work)
-    assert told[0] == "work", "another work is not the one that was meant"
-    assert told[1:] == (["kill", "work"] if phase == "before" else ["work", "kill"])
+    assert calls[0] == "work", "another work is not the one that was meant"
+    assert calls[1:] == (["kill", "work"] if phase == "before" else ["work", "kill"])

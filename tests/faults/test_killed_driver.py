@@ -50,9 +50,9 @@ def test_the_same_command_finishes_what_a_killed_driver_began(
     lake = Lake(str(tmp_path / "lake"), "readings")
     planned, _ = Runner(spark, history.pipeline(table), lake).plan(Interval())
     run_id = planned.run.run_id
-    asked = command("replay", file, "--run-id", run_id, "--slices", "2")
+    arguments = command("replay", file, "--run-id", run_id, "--slices", "2")
 
-    killed = started(lake, asked)
+    killed = started(lake, arguments)
     reached = Path(lake.home, moment.format(run=run_id))
     run_until(reached.exists, killed)
     os.killpg(killed.pid, signal.SIGKILL)
@@ -62,7 +62,7 @@ def test_the_same_command_finishes_what_a_killed_driver_began(
     assert ledger.find(spark, lake, run_id).finished_step("replay") is None  # type: ignore[union-attr]
 
     result = tmp_path / "result.json"
-    assert started(lake, [*asked, "--result", str(result)]).wait() == 0
+    assert started(lake, [*arguments, "--result", str(result)]).wait() == 0
     assert json.loads(result.read_text())["state"] == "done"
     assert publish(spark, history.pipeline(table), lake, Interval()) == run_id
     assert_published(spark, lake, reference.replay(history.events(), history.pipeline(table)))

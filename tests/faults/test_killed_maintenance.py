@@ -44,16 +44,16 @@ def let_die(patch: pytest.MonkeyPatch, owner: Any, name: str, after: int) -> Non
     """Let something happen `after` times; the process dies where it would happen once more."""
     effect, left = getattr(owner, name), [after]
 
-    def counted(*given: Any, **named: Any) -> Any:
+    def counted(*arguments: Any, **named: Any) -> Any:
         if not left[0]:
             raise DeadError
         left[0] -= 1
-        return effect(*given, **named)
+        return effect(*arguments, **named)
 
     patch.setattr(owner, name, counted)
 
 
-def shown(worn: WornLake) -> dict[str, list[str]]:
+def rows_by_run(worn: WornLake) -> dict[str, list[str]]:
     """The rows of every run that is kept."""
     return {run: worn.published_rows(run) for run in worn.runs[-KEPT:]}
 
@@ -63,33 +63,43 @@ def test_dying_loses_nothing(
     spark: SparkSession, lakes: WornLakes, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     worn = lakes.copy(moment)
-    before = shown(worn)
+    before = rows_by_run(worn)
     with monkeypatch.context() as patch:
         let_die(patch, *MOMENTS[moment])
         with pytest.raises(DeadError):
             maintain(spark, worn.lake, strictly(KEPT))
-    assert shown(worn) == before
+    assert rows_by_run(worn) == before
     maintain(spark, worn.lake, strictly(KEPT))
-    assert shown(worn) == before
+    assert rows_by_run(worn) == before
     again = maintain(spark, worn.lake, strictly(KEPT), dry_run=True)
     assert (again.dead, again.compacted, again.lost, again.kept) == ([], [], [], worn.runs[-KEPT:])
 
 
 def test_a_killed_process_is_followed_by_one_that_ends(spark: SparkSession, lakes: WornLakes, tmp_path: Path) -> None:
     worn = lakes.copy("killed")
-    before, file = shown(worn), tmp_path / "readings.yaml"
+    before, file = rows_by_run(worn), tmp_path / "readings.yaml"
     file.write_text(PIPELINE.format(table=worn.pipeline.source.table))
-    asked = [sys.executable, "-m", "spark_jobs.cli", "maintain", str(file), "--retain", "0s", "--keep-runs", str(KEPT)]
+    command = [
+        sys.executable,
+        "-m",
+        "spark_jobs.cli",
+        "maintain",
+        str(file),
+        "--retain",
+        "0s",
+        "--keep-runs",
+        str(KEPT),
+    ]
     version = versions(worn)["panes"]
     compacted = Path(worn.lake.path("panes"), "_delta_log", f"{version + 1:020d}.json")
-    killed = started(worn.lake, asked)
+    killed = started(worn.lake, command)
     run_until(compacted.exists, killed)
     os.killpg(killed.pid, signal.SIGKILL)
     assert killed.wait() == -signal.SIGKILL, "it ended before it could be killed"
     assert versions(worn)["panes"] == version, "what is half done is named"
-    assert shown(worn) == before
-    assert started(worn.lake, asked).wait() == 0
-    assert shown(worn) == before
+    assert rows_by_run(worn) == before
+    assert started(worn.lake, command).wait() == 0
+    assert rows_by_run(worn) == before
     assert versions(worn)["panes"] > version
 
 

@@ -45,7 +45,7 @@ def published(spark: SparkSession, lake: Lake) -> dict[str, list[str]]:
     """The rows of what a run over part of time publishes, without the run."""
     names = ("watermarks", "panes", "window_results", "late_events")
     rows = {name: rows_of(read_published(spark, lake, name).drop("run_id")) for name in names}
-    return {name: sorted(str(sorted(row.items())) for row in found) for name, found in rows.items()}
+    return {name: sorted(str(sorted(row.items())) for row in table_rows) for name, table_rows in rows.items()}
 
 
 @pytest.fixture(name="in_order", scope="module")
@@ -60,8 +60,8 @@ def _in_order(spark: SparkSession, file: Path, tmp_path_factory: pytest.TempPath
 @pytest.mark.parametrize("time", range(TIMES))
 def test_the_same_command_twice_publishes_once(spark: SparkSession, file: Path, tmp_path: Path, time: int) -> None:
     lake = Lake(str(tmp_path), "readings")
-    both = [started(lake, over(FIRST, file, "--wait", "10 minutes")) for _ in range(2)]
-    assert [one.wait() for one in both] == [0, 0]
+    drivers = [started(lake, over(FIRST, file, "--wait", "10 minutes")) for _ in range(2)]
+    assert [driver.wait() for driver in drivers] == [0, 0]
     [run] = ledger.published(spark, lake)
     assert (run.interval_start, run.interval_end) == (FIRST.start, FIRST.end)
     assert set(run.versions.values()) == {0}
@@ -72,12 +72,12 @@ def test_overlapping_ranges_are_published_one_after_the_other(
     spark: SparkSession, file: Path, tmp_path: Path, in_order: dict[str, Any], time: int
 ) -> None:
     lake = Lake(str(tmp_path), "readings")
-    asked = [over(interval, file) for interval in (FIRST, SECOND)[:: 1 if time % 2 else -1]]
-    both = [started(lake, one, subprocess.PIPE) for one in asked]
-    told = [one.communicate()[1] for one in both]
-    for one, words, again in zip(both, told, asked, strict=True):
-        if one.returncode:
+    commands = [over(interval, file) for interval in (FIRST, SECOND)[:: 1 if time % 2 else -1]]
+    drivers = [started(lake, command, subprocess.PIPE) for command in commands]
+    errors = [driver.communicate()[1] for driver in drivers]
+    for driver, words, command in zip(drivers, errors, commands, strict=True):
+        if driver.returncode:
             assert "at work on the windows from" in words, words
-            assert started(lake, again).wait() == 0
+            assert started(lake, command).wait() == 0
     assert len(ledger.published(spark, lake)) == 2
     assert published(spark, lake) == in_order

@@ -38,8 +38,8 @@ def rows(flights: DataFrame) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module", params=WAYS.values(), ids=list(WAYS))
 def pipeline(request: pytest.FixtureRequest) -> Pipeline:
-    found = load(PIPELINE, environ={"TIDEMARK_LAKE": "lake"})
-    return replace(found, watermark=replace(found.watermark, emit=request.param))
+    loaded_pipeline = load(PIPELINE, environ={"TIDEMARK_LAKE": "lake"})
+    return replace(loaded_pipeline, watermark=replace(loaded_pipeline.watermark, emit=request.param))
 
 
 @pytest.fixture(scope="module")

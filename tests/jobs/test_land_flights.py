@@ -42,7 +42,7 @@ def versions(spark: SparkSession, table: str) -> int:
 def test_every_row_of_the_data_set_lands_once_under_its_number(
     spark: SparkSession, table: str, flights: pd.DataFrame
 ) -> None:
-    found = read(spark, table).agg(
+    totals = read(spark, table).agg(
         F.count("*").alias("rows"),
         F.count_distinct("flight_id").alias("ids"),
         F.min("flight_id").alias("first"),
@@ -53,7 +53,7 @@ def test_every_row_of_the_data_set_lands_once_under_its_number(
         F.count("dep_delay").alias("delays"),
     )
     expected = (336_776, 336_776, 1, 336_776, 328_521, 336_776, flights["dep_delay"].sum(), 328_521)
-    assert tuple(found.collect()[0]) == expected
+    assert tuple(totals.collect()[0]) == expected
 
 
 def test_commits_follow_one_another_in_arrival_order_and_are_at_least_12(spark: SparkSession, table: str) -> None:
@@ -94,12 +94,12 @@ def test_a_killed_landing_goes_on_where_it_ended(
 ) -> None:
     table = str(tmp_path / "flights")
     few = flights[(flights["month"] <= 4) & (flights["month"] != 2)][::1000]
-    say = progress.to_stderr
+    write_progress = progress.to_stderr
 
     def killed_in_march(step: str, text: str) -> None:
         if text.startswith("2013-03"):
             raise KeyboardInterrupt
-        say(step, text)
+        write_progress(step, text)
 
     monkeypatch.setattr(progress, "to_stderr", killed_in_march)
     with pytest.raises(KeyboardInterrupt):
@@ -108,7 +108,7 @@ def test_a_killed_landing_goes_on_where_it_ended(
     landed = read(spark, table).count()
     assert 0 < landed < len(few)
 
-    monkeypatch.setattr(progress, "to_stderr", say)
+    monkeypatch.setattr(progress, "to_stderr", write_progress)
     land_flights.land(spark, table, few)
     assert land_flights.is_complete(table)
     whole = read(spark, table).agg(F.count("*"), F.count_distinct("flight_id")).collect()[0]

@@ -35,11 +35,11 @@ def run(
 ) -> None:
     """Break each place of the modules once; exits with 1 if the tests fail before anything is broken."""
     files = [file for path in paths for file in ([path] if path.is_file() else sorted(path.rglob("*.py")))]
-    asked = [mutant for file in files for mutant in mutants(file.resolve(), ROOT)][first::every]
+    sample = [mutant for file in files for mutant in mutants(file.resolve(), ROOT)][first::every]
     with tempfile.TemporaryDirectory() as folder:
         tree = copied(Path(folder))
-        survivors = [mutant for judge, of in judged_by(asked, tree, seconds) for mutant in survived(judge, of, tree)]
-    typer.echo(f"{len(asked)} mutants, {len(asked) - len(survivors)} killed, {len(survivors)} survived")
+        survivors = [mutant for judge, of in judged_by(sample, tree, seconds) for mutant in survived(judge, of, tree)]
+    typer.echo(f"{len(sample)} mutants, {len(sample) - len(survivors)} killed, {len(survivors)} survived")
     for mutant in survivors:
         typer.echo(f"  survived: {mutant}")
 
@@ -55,10 +55,10 @@ def copied(folder: Path) -> Path:
     return folder
 
 
-def judged_by(asked: Sequence[Mutant], tree: Path, seconds: float) -> Iterator[tuple[Judge, list[Mutant]]]:
+def judged_by(sample: Sequence[Mutant], tree: Path, seconds: float) -> Iterator[tuple[Judge, list[Mutant]]]:
     """Give the judges that are needed, each with its mutants."""
-    of_spark = [mutant for mutant in asked if mutant.path.startswith(REPLAY)]
-    of_reference = [mutant for mutant in asked if not mutant.path.startswith(REPLAY)]
+    of_spark = [mutant for mutant in sample if mutant.path.startswith(REPLAY)]
+    of_reference = [mutant for mutant in sample if not mutant.path.startswith(REPLAY)]
     if of_reference:
         yield Reference(tree), of_reference
     if of_spark:
@@ -77,8 +77,8 @@ def survived(judge: Judge, of: Sequence[Mutant], tree: Path) -> Iterator[Mutant]
         began = time.monotonic()
         with broken_module(tree, mutant):
             lives = judge.passes(mutant)
-        told = "SURVIVED" if lives else "killed"
-        typer.echo(f"{number}/{len(of)} {told} in {time.monotonic() - began:.0f} s: {mutant}")
+        verdict = "SURVIVED" if lives else "killed"
+        typer.echo(f"{number}/{len(of)} {verdict} in {time.monotonic() - began:.0f} s: {mutant}")
         if lives:
             yield mutant
 

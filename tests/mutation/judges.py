@@ -124,9 +124,9 @@ class SparkEngine:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if target.exists():
                 return True
-            unfinished, said = target.with_suffix(".part"), list[str]()
-            if not self._asked({"tests": [tests], "reach": (_REPLAY, str(unfinished))}, said):
-                sys.stderr.writelines(said)
+            unfinished, output = target.with_suffix(".part"), list[str]()
+            if not self._run_request({"tests": [tests], "reach": (_REPLAY, str(unfinished))}, output):
+                sys.stderr.writelines(output)
                 return False
             unfinished.replace(target)
             return True
@@ -140,7 +140,7 @@ class SparkEngine:
         spent = accumulate(self._reach.seconds[test] for test in tests)
         few = [test for test, so_far in zip(tests, spent, strict=True) if so_far <= self._seconds]
         # A module that no test uses: whatever is broken there survives.
-        return not tests or self._asked({"tests": few or tests[:1]})
+        return not tests or self._run_request({"tests": few or tests[:1]})
 
     def close(self) -> None:
         """End the process."""
@@ -149,16 +149,16 @@ class SparkEngine:
             self._process.wait()
             self._process = None
 
-    def _asked(self, what: dict[str, Any], said: list[str] | None = None) -> bool:
+    def _run_request(self, request: dict[str, Any], output: list[str] | None = None) -> bool:
         """Say whether the tests that are asked for pass; what is written meanwhile is added to `said`."""
-        lines = [] if said is None else said
+        lines = [] if output is None else output
         process = self._process or self._started()
-        watch = Timer(LONGEST_OF_SPARK_S if said is None else LONGEST_AT_FIRST_S, process.kill)
+        watch = Timer(LONGEST_OF_SPARK_S if output is None else LONGEST_AT_FIRST_S, process.kill)
         watch.start()
         try:
             assert process.stdin is not None
             assert process.stdout is not None
-            process.stdin.write(json.dumps(what) + "\n")
+            process.stdin.write(json.dumps(request) + "\n")
             process.stdin.flush()
             answer = None
             for line in process.stdout:

@@ -141,19 +141,21 @@ class Mutant:
 def mutants(path: Path, root: Path) -> Iterator[Mutant]:
     """Give every mutant of a module, in the order of its lines."""
     name, text = str(path.relative_to(root)), path.read_text(encoding="utf-8")
-    for module, old, new, what in BY_HAND:
+    for module, old, new, change in BY_HAND:
         if module == name:
             if text.count(old) != 1:
-                raise LookupError(f"{name}: asked to break {what!r}, found its text {text.count(old)} times, not once")
+                raise LookupError(
+                    f"{name}: asked to break {change!r}, found its text {text.count(old)} times, not once"
+                )
             line = text[: text.index(old)].count("\n") + 1
-            yield Mutant(name, line, line + old.rstrip("\n").count("\n"), what, text.replace(old, new))
+            yield Mutant(name, line, line + old.rstrip("\n").count("\n"), change, text.replace(old, new))
     tree = ast.parse(text)
-    for node in sorted(_expressions(tree), key=lambda found: (found.lineno, found.col_offset)):
+    for node in sorted(_expressions(tree), key=lambda node: (node.lineno, node.col_offset)):
         before = ast.unparse(node)
         for changed in _changes(node):
             after = ast.unparse(changed)
-            what = f"{before} -> {after}"
-            yield Mutant(name, node.lineno, node.end_lineno or node.lineno, what, _replaced(text, node, f"({after})"))
+            change = f"{before} -> {after}"
+            yield Mutant(name, node.lineno, node.end_lineno or node.lineno, change, _replaced(text, node, f"({after})"))
 
 
 def _expressions(tree: ast.AST) -> Iterator[ast.expr]:

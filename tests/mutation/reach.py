@@ -48,9 +48,9 @@ class Reach:
         given.
         """
         of_line = self.modules.get(module, {})
-        found = {test for line in lines for test in of_line.get(line, [])} or set(chain.from_iterable(of_line.values()))
+        names = {test for line in lines for test in of_line.get(line, [])} or set(chain.from_iterable(of_line.values()))
         files: dict[str, list[str]] = {}
-        for test in sorted(found, key=self.seconds.__getitem__):
+        for test in sorted(names, key=self.seconds.__getitem__):
             files.setdefault(test.split("::")[0], []).append(test)
         return [test for round_ in zip_longest(*files.values()) for test in round_ if test is not None]
 
@@ -91,5 +91,5 @@ class Measured:
 
 
 def _by_tests(lines: Lines) -> dict[int, list[str]]:
-    told = {line: [test for test in tests if test] for line, tests in lines.items()}
-    return {line: tests for line, tests in told.items() if tests}
+    tests_by_line = {line: [test for test in tests if test] for line, tests in lines.items()}
+    return {line: tests for line, tests in tests_by_line.items() if tests}

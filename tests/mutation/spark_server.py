@@ -23,8 +23,8 @@ def main() -> None:
     """
     os.environ.setdefault("TIDEMARK_SPARK_MASTER", "local[2]")
     os.environ.setdefault("TIDEMARK_DRIVER_MEMORY", "2g")
-    told = "--conf spark.buffer.pageSize=1m --conf spark.python.worker.reuse=false pyspark-shell"
-    os.environ["PYSPARK_SUBMIT_ARGS"] = told
+    arguments = "--conf spark.buffer.pageSize=1m --conf spark.python.worker.reuse=false pyspark-shell"
+    os.environ["PYSPARK_SUBMIT_ARGS"] = arguments
     from pyspark.sql import SparkSession
 
     from spark_jobs.session import open_session
@@ -33,8 +33,8 @@ def main() -> None:
     # The tests' own session is this one, and each run would stop it at its end.
     SparkSession.stop = lambda self: None  # type: ignore[method-assign]
     for line in sys.stdin:
-        asked = json.loads(line)
-        passed = _measure(asked["tests"], *asked["reach"]) if asked.get("reach") else _passes(asked["tests"])
+        request = json.loads(line)
+        passed = _measure(request["tests"], *request["reach"]) if request.get("reach") else _passes(request["tests"])
         sys.stdout.write(f"\nverdict {'passed' if passed else 'failed'}\n")
         sys.stdout.flush()
 

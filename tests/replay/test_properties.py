@@ -98,8 +98,8 @@ def laid_out(spark: SparkSession, rows: Rows, layout: Layout, folder: Path) -> D
     """The rows in files."""
     folder.mkdir(exist_ok=True)
     for number, file in enumerate(layout.files):
-        told = pa.Table.from_pylist([rows[i] for i in file], EVENTS)
-        pq.write_table(told, folder / f"part-{number}.parquet")
+        part = pa.Table.from_pylist([rows[i] for i in file], EVENTS)
+        pq.write_table(part, folder / f"part-{number}.parquet")
     return spark.read.parquet(str(folder))
 
 
@@ -176,25 +176,28 @@ Check = Callable[[SparkSession, Case, Path], None]
 def check_layout(session: SparkSession, case: Case, folder: Path) -> None:
     rows, pipeline, layout = case
     expected = reference.replay(rows, pipeline)
-    told = replayed(session, rows, layout, pipeline, folder)
+    tables = replayed(session, rows, layout, pipeline, folder)
     for name in TABLES:
-        found, meant = in_order(told[name]), in_order(getattr(expected, name))
-        beside = ([row for row in found if row not in meant], [row for row in meant if row not in found])
+        actual_rows, expected_rows = in_order(tables[name]), in_order(getattr(expected, name))
+        beside = (
+            [row for row in actual_rows if row not in expected_rows],
+            [row for row in expected_rows if row not in actual_rows],
+        )
         assert beside == ([], []), name
-        assert len(found) == len(meant)
+        assert len(actual_rows) == len(expected_rows)
 
 
 def check_laws(session: SparkSession, case: Case, folder: Path) -> None:
     """Conservation, watermarks, and on-time panes, of Spark's own tables alone."""
     rows, pipeline, layout = case
     pipeline = replace(pipeline, replay=ReplayOrder(end_of_input=EndOfInput.CLOSE))
-    told = replayed(session, rows, layout, pipeline, folder / "whole")
-    assert_conserved(rows, pipeline, told)
-    assert_watermarks_never_fall(told)
-    assert_fired_stays(session, (rows, pipeline, layout), told, folder / "begun")
+    tables = replayed(session, rows, layout, pipeline, folder / "whole")
+    assert_conserved(rows, pipeline, tables)
+    assert_watermarks_never_fall(tables)
+    assert_fired_stays(session, (rows, pipeline, layout), tables, folder / "begun")
 
 
-def assert_fired_stays(session: SparkSession, case: Case, told: dict[str, Rows], folder: Path) -> None:
+def assert_fired_stays(session: SparkSession, case: Case, tables: dict[str, Rows], folder: Path) -> None:
     """What had fired on time when half of the rows were there is among the panes `told` of all of them."""
     rows, pipeline, layout = case
     middle_us = rows[len(rows) // 2]["arrival_us"]
@@ -202,28 +205,28 @@ def assert_fired_stays(session: SparkSession, case: Case, told: dict[str, Rows],
     files = tuple(tuple(i for i in file if i < len(begun)) for file in layout.files)
     still_open = replace(pipeline, replay=ReplayOrder(end_of_input=EndOfInput.KEEP_OPEN))
     before = replayed(session, begun, replace(layout, files=files), still_open, folder)["panes"]
-    on_time, later = in_order([pane for pane in before if pane["timing"] == "on_time"]), in_order(told["panes"])
+    on_time, later = in_order([pane for pane in before if pane["timing"] == "on_time"]), in_order(tables["panes"])
     assert [pane for pane in on_time if pane not in later] == []
 
 
-def assert_conserved(rows: Rows, pipeline: Pipeline, told: dict[str, Rows]) -> None:
+def assert_conserved(rows: Rows, pipeline: Pipeline, tables: dict[str, Rows]) -> None:
     """A row is invalid, dropped by `where`, too late, or shown: once, where it has one window."""
     valid = [row for row in rows if row["ts"] is not None]
-    assert len(told["invalid_events"]) == len(rows) - len(valid)
-    kept = [row for row in valid if row["counts"] or pipeline.source.where is None]
+    assert len(tables["invalid_events"]) == len(rows) - len(valid)
+    rows_that_count = [row for row in valid if row["counts"] or pipeline.source.where is None]
     if pipeline.windows.kind != "sliding":
         once = "panes" if pipeline.windows.accumulation is Accumulation.DISCARDING else "window_results"
-        assert sum(row["row_count"] for row in told[once]) + len(told["late_events"]) == len(kept)
+        assert sum(row["row_count"] for row in tables[once]) + len(tables["late_events"]) == len(rows_that_count)
 
 
-def assert_watermarks_never_fall(told: dict[str, Rows]) -> None:
-    by_window = sorted(told["watermarks"], key=lambda row: row["window_start"])
+def assert_watermarks_never_fall(tables: dict[str, Rows]) -> None:
+    by_window = sorted(tables["watermarks"], key=lambda row: row["window_start"])
     for name in ("fires_at", "closes_at", "watermark_at_fire"):
         moments = [row[name] for row in by_window]
         assert moments == sorted(moments), name
-    fired = [(pane["fired_at"], pane["watermark"]) for pane in told["panes"]]
-    missed = [(row["arrival_time"], row["watermark"]) for row in told["late_events"]]
-    for (earlier, low), (later, high) in pairwise(sorted(fired + missed)):
+    fired = [(pane["fired_at"], pane["watermark"]) for pane in tables["panes"]]
+    late_moments = [(row["arrival_time"], row["watermark"]) for row in tables["late_events"]]
+    for (earlier, low), (later, high) in pairwise(sorted(fired + late_moments)):
         assert earlier == later or low <= high
 
 

@@ -27,7 +27,7 @@ def test_sample_covers_every_combination() -> None:
 
 
 @pytest.mark.parametrize("scenario", CASES)
-def test_spark_says_what_flink_said(session: SparkSession, scenario: Scenario) -> None:
+def test_spark_matches_flink(session: SparkSession, scenario: Scenario) -> None:
     schema = schema_of(scenario)
     outcome = spark_replay(session, scenario.rows[::-1], scenario.pipeline, until=scenario.until, schema=schema)
     assert panes_of(outcome, scenario.shown_clock_us) == scenario.panes
@@ -40,5 +40,5 @@ def test_spark_says_what_flink_said(session: SparkSession, scenario: Scenario) -
 
 
 @pytest.mark.parametrize("scenario", RESTATED)
-def test_continued_aggregates_say_the_same_as_recomputed_ones(session: SparkSession, scenario: Scenario) -> None:
+def test_continued_aggregates_equal_recomputed_ones(session: SparkSession, scenario: Scenario) -> None:
     assert_continued_matches_reference(session, scenario)

@@ -48,7 +48,7 @@ def test_the_engine_has_every_strategy(strategy: Strategy, idle_timeout_ms: int 
     require_support(pipeline(watermark, kind="session", gap_ms=10))
 
 
-def test_a_class_of_the_users_that_is_not_there_is_refused() -> None:
+def test_unknown_generator_class_is_refused() -> None:
     with pytest.raises(GeneratorError, match=r"defines DetectedBound"):
         require_support(pipeline(Watermark(Strategy.CUSTOM, generator=DETECTED + "s")))
 
@@ -136,7 +136,7 @@ def test_sources_may_have_any_strategies(strategy: Strategy, idle_timeout_ms: in
     require_support(united(Watermark(), Watermark(strategy, idle_timeout_ms=idle_timeout_ms, generator=DETECTED)))
 
 
-def test_sources_are_refused_the_order_of_one_table_and_classes_that_are_not_there() -> None:
+def test_several_sources_refuse_orders_of_one_table_and_unknown_classes() -> None:
     for order in (Order.COMMIT, Order.OFFSET):
         with pytest.raises(
             UnsupportedPipelineError, match=rf"replay\.order '{order}': not supported for several sources"

@@ -13,14 +13,14 @@ MakeJava = Callable[..., Path]
 
 @pytest.fixture
 def make_java(tmp_path: Path) -> MakeJava:
-    """Make `<home>/bin/java` of a version, with or without Spark's module; `says_home` is what it calls its home."""
+    """Make `<home>/bin/java` of a version, with or without Spark's module; `home_in_output` is what it calls its home."""
 
-    def make(name: str, version: str, *, module: bool = True, says_home: Path | None = None) -> Path:
+    def make(name: str, version: str, *, module: bool = True, home_in_output: Path | None = None) -> Path:
         home = tmp_path / name
         script(
             home / "bin" / "java",
             'case "$*" in *--add-modules*) ' + ("" if module else "echo 'Module not found' >&2; exit 1 ") + ";; esac",
-            f"echo '    java.home = {says_home or home}' >&2",
+            f"echo '    java.home = {home_in_output or home}' >&2",
             f"""echo 'openjdk version "{version}" 2025-04-15' >&2""",
         )
         return home

@@ -19,9 +19,7 @@ CERTIFICATES = [block + END for block in Path(certifi.where()).read_text(encodin
 DER = [ssl.PEM_cert_to_DER_cert(pem[pem.index("-----BEGIN") :]) for pem in CERTIFICATES]
 
 
-def test_certificates_come_from_the_file_and_the_folder_that_openssl_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_certificates_come_from_ssl_cert_file_and_ssl_cert_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file.crt").write_text(CERTIFICATES[0], encoding="utf-8")
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "one.pem").write_text(CERTIFICATES[1], encoding="utf-8")

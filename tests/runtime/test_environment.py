@@ -57,7 +57,7 @@ def test_spark_s_log_follows_our_rules_unless_the_user_has_own_ones(shell: dict[
     assert process_environment({**shell, "SPARK_CONF_DIR": "/etc/spark"})["SPARK_CONF_DIR"] == "/etc/spark"
 
 
-def test_without_pyspark_the_error_says_so(shell: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_without_pyspark_names_the_package(shell: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spark_jobs.runtime.installed.find_spec", lambda name: None)
     with pytest.raises(RuntimeSetupError, match="needs the package pyspark"):
         process_environment(shell)
@@ -74,18 +74,18 @@ def test_the_jars_of_s3_are_read_where_set_up_has_brought_them(monkeypatch: pyte
     monkeypatch.setattr(environment, "require_jars", jars_dir)
     s3_jars_dir().mkdir(parents=True)
     settings = spark_conf()
-    wanted = f"{jars_dir()}/*:{s3_jars_dir()}/*"
-    assert settings["spark.driver.extraClassPath"] == settings["spark.executor.extraClassPath"] == wanted
+    class_path = f"{jars_dir()}/*:{s3_jars_dir()}/*"
+    assert settings["spark.driver.extraClassPath"] == settings["spark.executor.extraClassPath"] == class_path
 
 
-def test_without_the_jars_there_are_no_settings() -> None:
+def test_settings_without_the_jars_are_refused() -> None:
     with pytest.raises(RuntimeSetupError, match="Delta's jars are not all in"):
         spark_conf()
 
 
 def test_a_driver_has_a_heap_of_full_size_from_the_start_and_collects_for_throughput() -> None:
-    for given, memory in ((None, "4g"), ("", "4g"), ("9g", "9g")):
-        settings = driver_conf({} if given is None else {"TIDEMARK_DRIVER_MEMORY": given})
+    for setting, memory in ((None, "4g"), ("", "4g"), ("9g", "9g")):
+        settings = driver_conf({} if setting is None else {"TIDEMARK_DRIVER_MEMORY": setting})
         assert settings["spark.driver.memory"] == memory
         heap = f"-XX:NewRatio=1 -XX:FreqInlineSize=120 -Xms{memory}"
         assert settings["spark.driver.extraJavaOptions"] == f"-XX:+UseParallelGC {heap}"

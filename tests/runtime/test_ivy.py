@@ -58,13 +58,13 @@ def test_where_both_attempts_fail_the_error_gives_the_cause_and_the_way_out(tmp_
         ivy.resolve(["g:a:1"], tmp_path / "work", os.environ, "h:*")
 
 
-def test_each_cause_is_told_once() -> None:
+def test_causes_have_no_duplicates() -> None:
     assert ivy.causes(UNREACHABLE * 2) == [
         "javax.net.ssl.SSLHandshakeException: PKIX path building failed",
         "io.delta#delta-storage;4.4.0: not found",
     ]
 
 
-def test_where_no_cause_is_known_the_end_of_the_output_is_told() -> None:
+def test_end_of_the_output_is_the_cause_if_no_other_is_known() -> None:
     output = "\n".join(f"line {number}" for number in range(20))
     assert ivy.causes(output) == ["line 15", "line 16", "line 17", "line 18", "line 19"]

@@ -22,10 +22,10 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
     """Let a resolver bring these contents, and give the list of what it is asked for."""
 
     def make(served: Mapping[str, bytes]) -> list[Sequence[str]]:
-        asked: list[Sequence[str]] = []
+        requests: list[Sequence[str]] = []
 
         def resolve(coordinates: Sequence[str], work: Path, environ: Mapping[str, str], needless: str) -> Path:
-            asked.append(coordinates)
+            requests.append(coordinates)
             work.mkdir()
             for coordinate, content in served.items():
                 group, artifact, version = coordinate.split(":")
@@ -33,7 +33,7 @@ def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
             return work
 
         monkeypatch.setattr(ivy, "resolve", resolve)
-        return asked
+        return requests
 
     return make
 
@@ -45,9 +45,9 @@ def _two_jars_are_locked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def fetch(into: Path) -> list[str]:
-    said: list[str] = []
-    jars.fetch(into, {}, said.append)
-    return said
+    lines: list[str] = []
+    jars.fetch(into, {}, lines.append)
+    return lines
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -58,21 +58,21 @@ WANTED = dict(zip(NAMES, LOCKED.values(), strict=True))
 
 
 def test_the_locked_jars_are_fetched_under_their_own_names(tmp_path: Path, serve: Serve) -> None:
-    asked = serve(LOCKED)
+    requests = serve(LOCKED)
     fetch(tmp_path / "share" / "jars")
     assert contents(tmp_path / "share" / "jars") == WANTED
-    assert asked == [list(LOCKED)]
+    assert requests == [list(LOCKED)]
 
 
 def test_a_second_time_nothing_is_fetched(tmp_path: Path, serve: Serve) -> None:
-    asked = serve(LOCKED)
+    requests = serve(LOCKED)
     fetch(tmp_path / "jars")
     assert fetch(tmp_path / "jars") == ["delta: the 2 jars are in place"]
-    assert len(asked) == 1
+    assert len(requests) == 1
 
 
 @pytest.mark.parametrize(
-    "there",
+    "files",
     [
         {NAMES[0]: b"first jar"},
         {NAMES[0]: b"first jar", NAMES[1]: b"cut off"},
@@ -80,10 +80,10 @@ def test_a_second_time_nothing_is_fetched(tmp_path: Path, serve: Serve) -> None:
     ],
     ids=["a jar is missing", "a jar is damaged", "a jar is too many"],
 )
-def test_a_folder_that_is_not_as_locked_is_made_again(tmp_path: Path, serve: Serve, there: dict[str, bytes]) -> None:
+def test_a_folder_that_is_not_as_locked_is_made_again(tmp_path: Path, serve: Serve, files: dict[str, bytes]) -> None:
     serve(LOCKED)
     (tmp_path / "jars").mkdir()
-    for name, content in there.items():
+    for name, content in files.items():
         (tmp_path / "jars" / name).write_bytes(content)
     fetch(tmp_path / "jars")
     assert contents(tmp_path / "jars") == WANTED
@@ -113,7 +113,7 @@ def test_jars_that_set_up_did_not_bring_are_named() -> None:
         jars.require_jars()
 
 
-def test_all_jars_there_the_folder_is_given(serve: Serve) -> None:
+def test_require_jars_returns_the_folder_if_all_jars_are_in_it(serve: Serve) -> None:
     serve(LOCKED)
     fetch(jars_dir())
     assert jars.require_jars() == jars_dir()

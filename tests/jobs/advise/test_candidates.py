@@ -33,10 +33,18 @@ ALL = pairs(sorted(DELAYS))
 
 
 def test_a_candidate_is_judged_by_its_bound_and_by_the_sum() -> None:
-    found = candidate(2 * HOUR, 4 * HOUR, DELAYS)
-    assert (found.on_time, found.late, found.too_late) == (991, 8, 1)
-    assert (found.completeness, found.windows_missing_rows, found.windows) == (0.999, 0, 600)
-    assert (found.final_after, found.windows_fired, found.max_wait) == (6 * HOUR, 500, 2 * HOUR + 9.0)
+    weighed_candidate = candidate(2 * HOUR, 4 * HOUR, DELAYS)
+    assert (weighed_candidate.on_time, weighed_candidate.late, weighed_candidate.too_late) == (991, 8, 1)
+    assert (weighed_candidate.completeness, weighed_candidate.windows_missing_rows, weighed_candidate.windows) == (
+        0.999,
+        0,
+        600,
+    )
+    assert (weighed_candidate.final_after, weighed_candidate.windows_fired, weighed_candidate.max_wait) == (
+        6 * HOUR,
+        500,
+        2 * HOUR + 9.0,
+    )
 
 
 @pytest.mark.parametrize(
@@ -44,15 +52,15 @@ def test_a_candidate_is_judged_by_its_bound_and_by_the_sum() -> None:
     [("0.3", 0, 0), ("80%", 1, 1), ("0.9915", 2, 4), ("99.9%", 2, 6), ("99.90001%", 2, 8), ("100%", 2, 8), ("0", 0, 0)],
 )
 def test_the_recommended_one_is_complete_enough_at_the_least_delay(target: str, bound: int, sum_of_both: int) -> None:
-    found = recommended(ALL, DELAYS, parse_target(target))
-    assert found is not None
-    assert (found.out_of_orderness, found.final_after) == (bound * HOUR, sum_of_both * HOUR)
+    best = recommended(ALL, DELAYS, parse_target(target))
+    assert best is not None
+    assert (best.out_of_orderness, best.final_after) == (bound * HOUR, sum_of_both * HOUR)
 
 
 def test_where_no_bound_has_most_rows_on_time_the_greatest_is_recommended() -> None:
-    found = recommended([(0, 2 * HOUR), (HOUR, HOUR)], DELAYS, Fraction(9, 10))
-    assert found is not None
-    assert found.out_of_orderness == HOUR
+    best = recommended([(0, 2 * HOUR), (HOUR, HOUR)], DELAYS, Fraction(9, 10))
+    assert best is not None
+    assert best.out_of_orderness == HOUR
 
 
 def test_none_is_recommended_where_none_is_complete_enough() -> None:
@@ -85,9 +93,9 @@ def test_steps_reach_from_the_least_to_the_most_on_the_grid() -> None:
 
 def test_what_is_shown_holds_the_file_s_own_and_the_recommended() -> None:
     best = recommended(ALL, DELAYS, Fraction(999, 1000))
-    told = [(0, 0), (0, 6), (2, 0), (2, 4), (3, 1), (8, 0)]
+    shown_hours = [(0, 0), (0, 6), (2, 0), (2, 4), (3, 1), (8, 0)]
     assert settings_to_show([0, 2 * HOUR, 8 * HOUR], (3 * HOUR, HOUR), best) == [
-        (b * HOUR, more * HOUR) for b, more in told
+        (b * HOUR, more * HOUR) for b, more in shown_hours
     ]
     assert settings_to_show([0], (1, 1), None) == [(0, 0), (1, 1)]
 
@@ -105,7 +113,7 @@ def test_durations_stand_between_commas() -> None:
         parse_durations("--bounds", "5m,soon")
 
 
-def test_a_recommendation_is_told_with_its_cost() -> None:
+def test_recommendation_text_contains_its_cost() -> None:
     assert in_words(candidate(2 * HOUR, 4 * HOUR, DELAYS), Fraction(999, 1000)) == (
         "For 99.9% of the rows: out_of_orderness 2 hours, allowed_lateness 4 hours. Of 1,000 rows 991 (99.1%) are on "
         "time, 8 revise results that have appeared, 1 is too late and missing from 0 of 600 windows. A result appears "

@@ -57,9 +57,9 @@ def test_the_later_time_is_the_arrival() -> None:
     assert arrival.why == "is not before b in 100.00% of the rows"
 
 
-@pytest.mark.parametrize(("names", "found"), [(("x", "ingested_at"), 1), (("received", "happened"), 0)])
-def test_names_decide_where_nothing_else_does(names: tuple[str, ...], found: int) -> None:
-    assert times(moments(*names))[1].column == names[found]
+@pytest.mark.parametrize(("names", "index"), [(("x", "ingested_at"), 1), (("received", "happened"), 0)])
+def test_names_decide_where_nothing_else_does(names: tuple[str, ...], index: int) -> None:
+    assert times(moments(*names))[1].column == names[index]
 
 
 def test_of_two_times_before_the_arrival_the_nearer_is_the_event_time() -> None:

@@ -43,7 +43,7 @@ def _drafted(session: SparkSession, readings: str) -> Drafted:
     return draft(session, readings)
 
 
-def test_columns_are_told_by_order_of_commits_values_and_names(drafted: Drafted) -> None:
+def test_column_roles_follow_commit_order_values_and_names(drafted: Drafted) -> None:
     source, windows = drafted.pipeline.source, drafted.pipeline.windows
     assert (source.event_time, source.arrival_time) == (TimeField("happened_at"), TimeField("stored_at"))
     assert (source.source_partition.columns, windows.key, source.tie_break) == (("site",), ("device",), ("id",))
@@ -71,7 +71,7 @@ def test_the_drafted_file_replays(session: SparkSession, drafted: Drafted, lake:
     assert [outcome.state for outcome in outcomes] == ["done"] * 5
 
 
-def test_a_file_that_is_there_stays_unless_forced(drafted: Drafted, tmp_path: Path) -> None:
+def test_existing_file_stays_without_force(drafted: Drafted, tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text("mine\n")
     with pytest.raises(InputError, match="--force"):
@@ -141,14 +141,14 @@ def test_the_command_drafts_a_table_with_one_time_in_its_order(session: SparkSes
 
 
 @pytest.mark.parametrize(
-    ("rows", "kind", "told"),
+    ("rows", "kind", "message"),
     [([{"a": "x"}], pa.string(), "no column of a time.*a string"), ([], pa.timestamp("us", tz="UTC"), "no rows")],
     ids=["no time", "no row"],
 )
 def test_a_table_of_which_no_pipeline_can_be_made_is_refused(
-    session: SparkSession, tmp_path: Path, rows: list[dict[str, Any]], kind: pa.DataType, told: str
+    session: SparkSession, tmp_path: Path, rows: list[dict[str, Any]], kind: pa.DataType, message: str
 ) -> None:
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         draft(session, landed(session, tmp_path / "table", rows, [("a", kind)]))
 
 

@@ -61,7 +61,7 @@ def _endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
     thread.join()
 
 
-def told(checks: list[Check], *, blocked: bool = False, pipeline: Pipeline = PIPELINE) -> list[str]:
+def problems_of(checks: list[Check], *, blocked: bool = False, pipeline: Pipeline = PIPELINE) -> list[str]:
     """Tell of a run with 40 rows and 7 panes; returns the problems."""
     step = Step("replay", "done", BEGAN, BEGAN, {"rows_read": 40, "panes": 7, "windows": 5, "too_late": 2})
     run = Run("r0123", "departures", "f", "full", 3, None, None, (step,))
@@ -73,7 +73,7 @@ def told(checks: list[Check], *, blocked: bool = False, pipeline: Pipeline = PIP
 
 
 def test_an_audit_begins_and_ends_with_what_its_checks_have_found(endpoint: Endpoint) -> None:
-    assert told(CHECKS) == []
+    assert problems_of(CHECKS) == []
     start, end = endpoint.events
     assert (start["eventType"], end["eventType"]) == ("START", "COMPLETE")
     assert start["run"]["runId"] == end["run"]["runId"]
@@ -81,7 +81,7 @@ def test_an_audit_begins_and_ends_with_what_its_checks_have_found(endpoint: Endp
     assert end["job"]["name"] == "departures.audit"
     assert end["run"]["facets"]["tags"]["tags"][0]["value"] == "r0123"
     assert start["eventTime"] == "2024-03-31T01:00:00+00:00"
-    inputs = {(one["namespace"], one["name"]): one["inputFacets"] for one in end["inputs"]}
+    inputs = {(entry["namespace"], entry["name"]): entry["inputFacets"] for entry in end["inputs"]}
     assert set(inputs) == {
         ("s3://raw", "flights"),
         *(
@@ -89,7 +89,9 @@ def test_an_audit_begins_and_ends_with_what_its_checks_have_found(endpoint: Endp
             for table in ("panes", "window_results", "late_events", "invalid_events", "watermarks")
         ),
     }
-    rows = {name[1].split("/")[-1]: told.get("dataQualityMetrics", {}).get("rowCount") for name, told in inputs.items()}
+    rows = {
+        name[1].split("/")[-1]: facets.get("dataQualityMetrics", {}).get("rowCount") for name, facets in inputs.items()
+    }
     assert rows == {
         "flights": 40,
         "panes": 7,
@@ -98,12 +100,12 @@ def test_an_audit_begins_and_ends_with_what_its_checks_have_found(endpoint: Endp
         "invalid_events": None,
         "watermarks": None,
     }
-    said = {
-        name[1].split("/")[-1]: [(a["assertion"], a["success"], a["severity"], a["actual"]) for a in told]
-        for name, told in ((n, f.get("dataQualityAssertions", {}).get("assertions", [])) for n, f in inputs.items())
-        if told
+    assertions = {
+        name[1].split("/")[-1]: [(a["assertion"], a["success"], a["severity"], a["actual"]) for a in facets]
+        for name, facets in ((n, f.get("dataQualityAssertions", {}).get("assertions", [])) for n, f in inputs.items())
+        if facets
     }
-    assert said == {
+    assert assertions == {
         "flights": [("silence.no_source_partition_is_silent", False, "warn", "1 of 3 rows")],
         "panes": [("panes.no_pane_is_empty", True, "error", "0 of 7 rows")],
         "late_events": [("pipeline.expect_it(late_events.a)", False, "error", "2 values")],
@@ -112,23 +114,23 @@ def test_an_audit_begins_and_ends_with_what_its_checks_have_found(endpoint: Endp
 
 
 def test_checks_that_block_end_it_as_failed(endpoint: Endpoint) -> None:
-    assert told(CHECKS, blocked=True) == []
+    assert problems_of(CHECKS, blocked=True) == []
     assert [event["eventType"] for event in endpoint.events] == ["START", "FAIL"]
 
 
 def test_an_endpoint_that_refuses_is_a_problem_and_no_more(endpoint: Endpoint) -> None:
     endpoint.status = 400
-    (problem,) = told(CHECKS)
+    (problem,) = problems_of(CHECKS)
     assert problem.startswith("OpenLineage did not receive the checks: ")
     assert "400" in problem
 
 
 def test_nothing_is_sent_where_nothing_is_set(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENLINEAGE_DISABLED", "true")
-    assert told(CHECKS) == []
+    assert problems_of(CHECKS) == []
     monkeypatch.delenv("OPENLINEAGE_DISABLED")
     monkeypatch.delenv("OPENLINEAGE_URL")
-    assert told(CHECKS) == []
+    assert problems_of(CHECKS) == []
     assert endpoint.events == []
 
 
@@ -140,13 +142,13 @@ def test_every_suite_is_about_a_table_or_about_the_source() -> None:
 
 def test_rows_that_are_dropped_are_in_no_table(endpoint: Endpoint) -> None:
     windows = replace(PIPELINE.windows, late_data=LateData.DROP)
-    assert told(CHECKS, pipeline=replace(PIPELINE, windows=windows)) == []
-    inputs = {one["name"].split("/")[-1]: one["inputFacets"] for one in endpoint.events[1]["inputs"]}
+    assert problems_of(CHECKS, pipeline=replace(PIPELINE, windows=windows)) == []
+    inputs = {entry["name"].split("/")[-1]: entry["inputFacets"] for entry in endpoint.events[1]["inputs"]}
     assert inputs["late_events"]["dataQualityMetrics"]["rowCount"] == 0
 
 
 @pytest.mark.parametrize(
-    ("environ", "asked"),
+    ("environ", "is_configured"),
     [
         ({}, False),
         ({"OPENLINEAGE_URL": ""}, False),
@@ -157,8 +159,8 @@ def test_rows_that_are_dropped_are_in_no_table(endpoint: Endpoint) -> None:
         ({"OPENLINEAGE_URL": "http://a", "OPENLINEAGE_DISABLED": " True"}, False),
     ],
 )
-def test_an_endpoint_is_asked_for_by_the_environment(environ: dict[str, str], asked: bool) -> None:
-    assert openlineage.is_configured(environ) is asked
+def test_endpoint_is_configured_by_the_environment(environ: dict[str, str], is_configured: bool) -> None:
+    assert openlineage.is_configured(environ) is is_configured
 
 
 @pytest.mark.parametrize(

@@ -41,8 +41,8 @@ RESULTS = pa.schema(
 
 def result(device: str | None, window: int, readings: int, mean: float | None, fired: int = 0) -> dict[str, Any]:
     start = START + window * WINDOW
-    told = {"device": device, "window_start": start, "readings": readings, "mean": mean, "row_count": readings}
-    return {**told, "last_fired_at": start + timedelta(minutes=fired)}
+    columns = {"device": device, "window_start": start, "readings": readings, "mean": mean, "row_count": readings}
+    return {**columns, "last_fired_at": start + timedelta(minutes=fired)}
 
 
 BEFORE = [
@@ -77,15 +77,15 @@ def _lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake
     return lake
 
 
-def test_results_are_told_apart_by_what_has_become_of_them(spark: SparkSession, lake: Lake) -> None:
-    found = compare(spark, history.pipeline("unused"), lake, FIRST, SECOND)
-    assert (found.same, found.changed, found.added, found.gone) == (2, 3, 1, 1)
-    assert found.values == {"readings": 2, "mean": 2, "row_count": 2}
-    assert (found.first_window, found.last_window) == (START, START + 3 * WINDOW)
-    gone, added, by_a_third, by_a_quarter, by_a_hundredth = found.largest
+def test_results_are_same_changed_added_or_gone(spark: SparkSession, lake: Lake) -> None:
+    comparison = compare(spark, history.pipeline("unused"), lake, FIRST, SECOND)
+    assert (comparison.same, comparison.changed, comparison.added, comparison.gone) == (2, 3, 1, 1)
+    assert comparison.values == {"readings": 2, "mean": 2, "row_count": 2}
+    assert (comparison.first_window, comparison.last_window) == (START, START + 3 * WINDOW)
+    removed, new, by_a_third, by_a_quarter, by_a_hundredth = comparison.largest
     b = {"readings": 7, "mean": 7.0, "row_count": 7}
-    assert gone == Change({"device": "b"}, START, b, None)
-    assert (added.key, added.before) == ({"device": "c"}, None)
+    assert removed == Change({"device": "b"}, START, b, None)
+    assert (new.key, new.before) == ({"device": "c"}, None)
     assert (by_a_third.key, by_a_third.window_start) == ({"device": "a"}, START + WINDOW)
     assert by_a_quarter.before == {"readings": 3, "mean": None, "row_count": 3}
     assert by_a_quarter.after == {"readings": 4, "mean": 0.0, "row_count": 4}
@@ -95,10 +95,14 @@ def test_results_are_told_apart_by_what_has_become_of_them(spark: SparkSession, 
 
 def test_without_names_the_last_two_are_compared(spark: SparkSession, lake: Lake) -> None:
     pipeline = history.pipeline("unused")
-    found = compare(spark, pipeline, lake)
-    assert (found.before, found.after, found.changed + found.added + found.gone) == (SECOND, THIRD, 0)
-    found = compare(spark, pipeline, lake, after=SECOND)
-    assert (found.before, found.after, found.changed) == (FIRST, SECOND, 3)
+    comparison = compare(spark, pipeline, lake)
+    assert (comparison.before, comparison.after, comparison.changed + comparison.added + comparison.gone) == (
+        SECOND,
+        THIRD,
+        0,
+    )
+    comparison = compare(spark, pipeline, lake, after=SECOND)
+    assert (comparison.before, comparison.after, comparison.changed) == (FIRST, SECOND, 3)
     with pytest.raises(InputError, match=f"no run was published before {FIRST}"):
         compare(spark, pipeline, lake, after=FIRST)
     with pytest.raises(InputError, match=f"--before: r0 is not published. Published runs: {FIRST}, {SECOND}"):
@@ -118,19 +122,19 @@ def test_views_show_the_tables_of_one_run(spark: SparkSession, lake: Lake) -> No
         "first_late_events",
         "first_window_results",
     ]
-    both = "SELECT sum(readings) FROM {}window_results UNION ALL SELECT count(*) FROM {}late_events"
-    assert [row[0] for row in spark.sql(both.format("", "")).collect()] == [sum(r["readings"] for r in AFTER), 3]
-    assert [row[0] for row in spark.sql(both.format(*["first_"] * 2)).collect()] == [123, 1]
+    query = "SELECT sum(readings) FROM {}window_results UNION ALL SELECT count(*) FROM {}late_events"
+    assert [row[0] for row in spark.sql(query.format("", "")).collect()] == [sum(r["readings"] for r in AFTER), 3]
+    assert [row[0] for row in spark.sql(query.format(*["first_"] * 2)).collect()] == [123, 1]
 
 
 def test_the_command_prints_what_differs(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDEMARK_LAKE", lake.root)
     file = tmp_path / "readings.yaml"
     file.write_text(PIPELINE.format(table="unused"))
-    asked = ["compare", str(file), "--before", FIRST]
-    printed = CliRunner().invoke(app, asked)
+    arguments = ["compare", str(file), "--before", FIRST]
+    printed = CliRunner().invoke(app, arguments)
     assert printed.exit_code == 0, printed.output
-    for told in ("readings: differs in 2", "device b: gone, readings 7", "device a: mean 1.0 -> 1.5"):
-        assert told in printed.output
-    found = json.loads(CliRunner().invoke(app, [*asked, "--json"]).stdout)
-    assert (found["changed"], len(found["largest"])) == (3, 5)
+    for line in ("readings: differs in 2", "device b: gone, readings 7", "device a: mean 1.0 -> 1.5"):
+        assert line in printed.output
+    comparison = json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)
+    assert (comparison["changed"], len(comparison["largest"])) == (3, 5)

@@ -36,7 +36,7 @@ LATER = timedelta(days=3)
 Rows = list[dict[str, Any]]
 
 
-def told_after(rows: Rows, pipeline: Pipeline, until: datetime, partitions: list[str]) -> reference.Replay:
+def replay_after(rows: Rows, pipeline: Pipeline, until: datetime, partitions: list[str]) -> reference.Replay:
     """What a job says of `rows` that waits for `partitions`."""
     waiting = replace(pipeline.source.source_partition, declared=tuple((name,) for name in partitions))
     still = replace(pipeline.replay, end_of_input=EndOfInput.KEEP_OPEN)
@@ -59,9 +59,9 @@ def drawn(spark: SparkSession, table: Path, number: int) -> tuple[Rows, Pipeline
     return rows, pipeline, cut
 
 
-def split(rows: Rows, found: Handover) -> tuple[Rows, Rows]:
+def split(rows: Rows, result: Handover) -> tuple[Rows, Rows]:
     """Rows of windows that the replay owns, and of those that the live job does."""
-    start = found.live_from_window
+    start = result.live_from_window
     before = [row for row in rows if start is not None and row["window_start"] < start]
     return before, [row for row in rows if start is None or row["window_start"] >= start]
 
@@ -99,10 +99,10 @@ def test_a_row_at_the_very_start_of_the_first_window_is_read_again(
     table = history.land(spark, rows, tmp_path / "rows")
     pipeline = history.pipeline(table, watermark__out_of_orderness="0s", windows__allowed_lateness="0s")
     # Nothing is ever late: the job may read all of the last window.
-    found = assert_meets(spark, lake, rows, pipeline, minutes[25])
-    assert found.live_from_window == minutes[20]
-    assert found.read_from_arrival is not None
-    assert minutes[10] < found.read_from_arrival <= minutes[20] + timedelta(seconds=1)
+    result = assert_meets(spark, lake, rows, pipeline, minutes[25])
+    assert result.live_from_window == minutes[20]
+    assert result.read_from_arrival is not None
+    assert minutes[10] < result.read_from_arrival <= minutes[20] + timedelta(seconds=1)
 
 
 def assert_meets(spark: SparkSession, lake: Lake, rows: Rows, pipeline: Pipeline, cut: datetime) -> Handover:
@@ -112,50 +112,50 @@ def assert_meets(spark: SparkSession, lake: Lake, rows: Rows, pipeline: Pipeline
         name: rows_of(read_published(spark, lake, name).drop("run_id"))
         for name in ("panes", "window_results", "late_events", "watermarks")
     }
-    found = handover(spark, pipeline, lake)
-    assert found.exact
-    assert found.covered_until == cut
+    result = handover(spark, pipeline, lake)
+    assert result.exact
+    assert result.covered_until == cut
     end = max(cut, *(row["stored_at"] for row in rows if row["stored_at"] is not None)) + LATER
-    given = [
+    rows_read = [
         row
         for row in rows
         if row["stored_at"] is not None
-        and (found.read_from_arrival is None or row["stored_at"] >= found.read_from_arrival)
+        and (result.read_from_arrival is None or row["stored_at"] >= result.read_from_arrival)
     ]
-    live = told_after(given, pipeline, end, list(found.partitions_to_wait_for))
-    whole = told_after(rows, pipeline, end, [])
+    live = replay_after(rows_read, pipeline, end, list(result.partitions_to_wait_for))
+    whole = replay_after(rows, pipeline, end, [])
     for name in ("panes", "window_results"):
-        backfilled, _ = split(published[name], found)
-        _, going_on = split(getattr(live, name), found)
-        before, after = split(getattr(whole, name), found)
+        backfilled, _ = split(published[name], result)
+        _, going_on = split(getattr(live, name), result)
+        before, after = split(getattr(whole, name), result)
         assert in_order(of_rows(backfilled)) == in_order(of_rows(before)), name
         assert in_order(going_on) == in_order(after), name
-    assert in_order(split(live.watermarks, found)[1]) == in_order(split(whole.watermarks, found)[1])
+    assert in_order(split(live.watermarks, result)[1]) == in_order(split(whole.watermarks, result)[1])
     late = [row for row in live.late_events if row["arrival_time"] >= cut]
     assert in_order(published["late_events"] + late) == in_order(whole.late_events)
-    assert_open(found, published["watermarks"])
-    assert_watermark(found, rows, pipeline, cut)
-    return found
+    assert_open(result, published["watermarks"])
+    assert_watermark(result, rows, pipeline, cut)
+    return result
 
 
-def assert_open(found: Handover, watermarks: Rows) -> None:
+def assert_open(result: Handover, watermarks: Rows) -> None:
     """Windows are counted as the calendar has them."""
-    _, still = split(watermarks, found)
+    _, still = split(watermarks, result)
     waiting = sum(row["fires_at"] is None for row in still)
-    assert (found.open_windows, found.fired_windows) == (waiting, len(still) - waiting)
+    assert (result.open_windows, result.fired_windows) == (waiting, len(still) - waiting)
     assert not any(row["closes_at"] for row in still)
 
 
-def assert_watermark(found: Handover, rows: Rows, pipeline: Pipeline, cut: datetime) -> None:
+def assert_watermark(result: Handover, rows: Rows, pipeline: Pipeline, cut: datetime) -> None:
     """A row at the moment itself is judged by the watermark that the handover tells."""
-    if found.live_from_window is None:
+    if result.live_from_window is None:
         return
     long_ago = datetime(2000, 1, 1, tzinfo=UTC)
     before = [row for row in rows if row["stored_at"] is not None and row["stored_at"] < cut]
-    asked = {**before[-1], "id": -1, "happened_at": long_ago, "stored_at": cut, "reading": None}
-    [judged] = [row for row in told_after([*before, asked], pipeline, cut, []).late_events if row["id"] == -1]
-    assert found.watermark == judged["watermark"]
-    assert found.watermark is not None
+    probe = {**before[-1], "id": -1, "happened_at": long_ago, "stored_at": cut, "reading": None}
+    [judged] = [row for row in replay_after([*before, probe], pipeline, cut, []).late_events if row["id"] == -1]
+    assert result.watermark == judged["watermark"]
+    assert result.watermark is not None
 
 
 @pytest.mark.soak
@@ -168,31 +168,31 @@ def test_reading_begins_with_the_commit_of_the_first_row_that_matters(
     cut = history.START + timedelta(minutes=60)
     pipeline = history.pipeline(str(table))
     publish(spark, pipeline, lake, Interval(), arrived_to=cut)
-    found = handover(spark, pipeline, lake)
-    assert found.read_from_arrival is not None
-    assert history.START < found.read_from_arrival < cut
+    result = handover(spark, pipeline, lake)
+    assert result.read_from_arrival is not None
+    assert history.START < result.read_from_arrival < cut
     first = next(
-        i for i, row in enumerate(rows) if row["stored_at"] is not None and row["stored_at"] >= found.read_from_arrival
+        i for i, row in enumerate(rows) if row["stored_at"] is not None and row["stored_at"] >= result.read_from_arrival
     )
-    [versions] = found.versions.values()
+    [versions] = result.versions.values()
     assert (versions.read, versions.next, versions.starting) == (8, 9, first // 100)
     assert versions.starting is not None
     assert versions.starting > 0
-    told = json.loads(Path(write(lake, found)).read_text())
-    assert told["covered_until"] == cut.isoformat()
-    assert told["versions"][""]["starting"] == versions.starting
-    assert set(told["partition_watermarks"]) == {"north", "south", "east"}
+    written_json = json.loads(Path(write(lake, result)).read_text())
+    assert written_json["covered_until"] == cut.isoformat()
+    assert written_json["versions"][""]["starting"] == versions.starting
+    assert set(written_json["partition_watermarks"]) == {"north", "south", "east"}
 
 
 @pytest.mark.soak
-def test_what_is_not_known_to_the_row_is_told_with_the_reason(spark: SparkSession, table: str, lake: Lake) -> None:
+def test_handover_that_is_not_exact_has_a_reason(spark: SparkSession, table: str, lake: Lake) -> None:
     pipeline = history.pipeline(table, replay__end_of_input="keep_open")
     with pytest.raises(InputError, match="nothing is published in"):
         handover(spark, pipeline, lake)
     publish(spark, pipeline, lake, Interval())
-    found = handover(spark, pipeline, lake)
-    assert (found.exact, found.covered_until) == (False, None)
-    assert "has no moment to end at" in str(found.reason)
+    result = handover(spark, pipeline, lake)
+    assert (result.exact, result.covered_until) == (False, None)
+    assert "has no moment to end at" in str(result.reason)
     closed = history.pipeline(table)
     with pytest.raises(InputError, match="the published results are of other settings"):
         handover(spark, closed, lake)
@@ -206,10 +206,10 @@ def test_sessions_are_handed_over_by_the_moment_alone(spark: SparkSession, table
     pipeline = sessions(table)
     cut = history.START + timedelta(hours=2)
     publish(spark, pipeline, lake, Interval(), arrived_to=cut)
-    found = handover(spark, pipeline, lake)
-    assert (found.exact, found.covered_until, found.reason) == (
+    result = handover(spark, pipeline, lake)
+    assert (result.exact, result.covered_until, result.reason) == (
         False,
         cut,
         "the open windows are not known with sessions",
     )
-    assert [one.read for one in found.versions.values()] == [0]
+    assert [version.read for version in result.versions.values()] == [0]

@@ -49,10 +49,10 @@ def test_a_lake_is_read_as_before_from_fewer_files(spark: SparkSession, tmp_path
     first = publish(spark, strict, lake, Interval())
     publish(spark, lenient, lake, Interval(history.START, history.START + HOUR / 2), restate=True)
     before = published(spark, lake)
-    done = maintain(spark, lake, strictly())
-    assert (done.lost, len(done.kept)) == ([first], 1)
-    assert {one.after for one in done.compacted} == {1}
-    assert sum(one.files for one in done.unneeded) > 0
+    outcome = maintain(spark, lake, strictly())
+    assert (outcome.lost, len(outcome.kept)) == ([first], 1)
+    assert {entry.after for entry in outcome.compacted} == {1}
+    assert sum(entry.files for entry in outcome.unneeded) > 0
     assert published(spark, lake) == before
     with pytest.raises(InputError, match=f"go back to {first}: maintenance has removed its files"):
         Runner(spark, strict, lake).rollback(first)
@@ -61,25 +61,25 @@ def test_a_lake_is_read_as_before_from_fewer_files(spark: SparkSession, tmp_path
 @pytest.mark.soak
 def test_nothing_kept_is_lost_and_what_nobody_needs_goes(spark: SparkSession, lakes: WornLakes) -> None:
     worn = lakes.copy("kept")
-    before, kept = worn.files, strictly(len(worn.runs))
-    shown = {run: worn.published_rows(run) for run in worn.runs}
+    before, policy = worn.files, strictly(len(worn.runs))
+    rows_before = {run: worn.published_rows(run) for run in worn.runs}
     assert max(live_files(spark, worn).values()) > 1
-    foreseen = maintain(spark, worn.lake, kept, dry_run=True)
+    foreseen = maintain(spark, worn.lake, policy, dry_run=True)
     assert again_at(worn).files == before, "a dry run has changed something"
-    done = maintain(spark, worn.lake, kept)
-    assert (done.dead, done.compacted, done.unneeded) == (foreseen.dead, foreseen.compacted, foreseen.unneeded)
-    assert [one.run_id for one in done.dead] == [worn.dead]
-    assert {one.after for one in done.compacted} == {1}
+    outcome = maintain(spark, worn.lake, policy)
+    assert (outcome.dead, outcome.compacted, outcome.unneeded) == (foreseen.dead, foreseen.compacted, foreseen.unneeded)
+    assert [entry.run_id for entry in outcome.dead] == [worn.dead]
+    assert {entry.after for entry in outcome.compacted} == {1}
     assert set(live_files(spark, worn).values()) <= {0, 1}
-    assert {run: worn.published_rows(run) for run in worn.runs} == shown
+    assert {run: worn.published_rows(run) for run in worn.runs} == rows_before
     again = maintain(spark, worn.lake, strictly(len(worn.runs)))
     assert not again.dead
     assert not again.compacted
     assert again.kept == worn.runs
-    assert {run: worn.published_rows(run) for run in worn.runs} == shown
+    assert {run: worn.published_rows(run) for run in worn.runs} == rows_before
     # What is gone back to is what it was.
     assert Runner(spark, worn.pipeline, worn.lake).rollback(worn.runs[2]).state == "done"
-    assert now_shown(worn) == shown[worn.runs[2]] != shown[worn.runs[-1]]
+    assert now_shown(worn) == rows_before[worn.runs[2]] != rows_before[worn.runs[-1]]
 
 
 def again_at(worn: WornLake) -> WornLake:
@@ -122,12 +122,12 @@ def test_a_dead_run_is_forgotten_and_may_begin_anew(spark: SparkSession, lakes: 
 @pytest.mark.soak
 def test_what_is_lost_is_refused_by_name_and_runs_go_on(spark: SparkSession, lakes: WornLakes) -> None:
     worn = lakes.copy("lost")
-    shown = worn.published_rows()
-    done = maintain(spark, worn.lake, strictly())
-    assert done.lost == worn.runs[:-1]
+    rows_before = worn.published_rows()
+    outcome = maintain(spark, worn.lake, strictly())
+    assert outcome.lost == worn.runs[:-1]
     # What is lost has lost its files, but those that the newest run took up.
-    assert done.unneeded
-    assert worn.published_rows() == shown
+    assert outcome.unneeded
+    assert worn.published_rows() == rows_before
     runner, lost = Runner(spark, worn.pipeline, worn.lake), worn.runs[2]
     with pytest.raises(InputError, match=f"go back to {lost}: maintenance has removed its files"):
         runner.rollback(lost)
@@ -153,20 +153,20 @@ def test_it_waits_for_others_and_finishes_what_they_have_begun(spark: SparkSessi
         maintain(spark, worn.lake, strictly())
     hour = Interval(history.START, history.START + HOUR)
     tables.publish(spark, worn.lake, worn.dead, "late_events", hour, named(spark, worn.lake))
-    done = maintain(spark, worn.lake, strictly())
+    outcome = maintain(spark, worn.lake, strictly())
     # The rollback was what readers saw when it began.
-    assert (done.dead, done.kept) == ([], [worn.runs[-1], worn.dead])
+    assert (outcome.dead, outcome.kept) == ([], [worn.runs[-1], worn.dead])
     assert ledger.published(spark, worn.lake)[-1].run_id == worn.dead
 
 
 @pytest.mark.soak
 def test_what_no_run_has_published_is_not_taken_for_published(spark: SparkSession, lakes: WornLakes) -> None:
     worn = lakes.copy("foreign")
-    shown, path = worn.published_rows(), worn.lake.path("panes")
+    rows_before, path = worn.published_rows(), worn.lake.path("panes")
     spark.read.format("delta").load(path).limit(1).write.format("delta").mode("append").save(path)
     with pytest.raises(InputError, match="has changed rows, and is of no run"):
         maintain(spark, worn.lake, strictly())
-    assert worn.published_rows() == shown
+    assert worn.published_rows() == rows_before
 
 
 @pytest.mark.soak

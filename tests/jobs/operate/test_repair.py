@@ -45,7 +45,7 @@ def lenient(pipeline: Pipeline) -> Pipeline:
     return replace(pipeline, windows=replace(pipeline.windows, late_data=LateData.UPDATE))
 
 
-def missed(late_events: Iterable[Mapping[str, Any]]) -> Counter[datetime]:
+def late_rows_by_window(late_events: Iterable[Mapping[str, Any]]) -> Counter[datetime]:
     return Counter(row["window_start"] for row in late_events)
 
 
@@ -54,24 +54,26 @@ def taken_in(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> StepResult:
     return repair(Runner(spark, pipeline, lake), find(spark, pipeline, lake), pipeline)
 
 
-def assert_told(
+def assert_published_with_repairs(
     spark: SparkSession, lake: Lake, faithful: reference.Replay, repaired: Mapping[datetime, reference.Replay]
 ) -> None:
     """Windows that start at a moment of `repaired` are told as there, all others as they were."""
-    found = published(spark, lake)
+    tables = published(spark, lake)
     for name in TABLES:
-        others = [row for row in getattr(faithful, name) if row["window_start"] not in repaired]
-        own = [row for start, told in repaired.items() for row in getattr(told, name) if row["window_start"] == start]
-        assert found[name] == in_order([*others, *own]), name
+        other_rows = [row for row in getattr(faithful, name) if row["window_start"] not in repaired]
+        own = [
+            row for start, outcome in repaired.items() for row in getattr(outcome, name) if row["window_start"] == start
+        ]
+        assert tables[name] == in_order([*other_rows, *own]), name
     for name in ("watermarks", "invalid_events"):
-        assert found[name] == in_order(getattr(faithful, name)), name
+        assert tables[name] == in_order(getattr(faithful, name)), name
 
 
 @pytest.mark.soak
-def test_only_windows_that_missed_too_many_rows_are_told_anew(spark: SparkSession, table: str, lake: Lake) -> None:
+def test_only_windows_that_lack_too_many_rows_are_repaired(spark: SparkSession, table: str, lake: Lake) -> None:
     rows = history.events()
     faithful = reference.replay(rows, history.pipeline(table))
-    missing = missed(faithful.late_events)
+    missing = late_rows_by_window(faithful.late_events)
     limit = sorted(missing.values())[-3]
     pipeline = repairing(table, repair__max_too_late_rows=str(limit))
     Runner(spark, pipeline, lake).run(Interval())
@@ -79,10 +81,12 @@ def test_only_windows_that_missed_too_many_rows_are_told_anew(spark: SparkSessio
     over = {start: n for start, n in missing.items() if n > limit}
     assert 0 < len(over) < len(missing)
     assert (due.windows, due.too_late) == (len(over), sum(over.values()))
-    held = [Interval(stretch.start, stretch.end) for stretch in due.stretches]
-    starts = {start: [one.contains(Interval(start, start + TEN_MINUTES)) for one in held] for start in missing}
-    assert {start for start, there in starts.items() if any(there)} == set(over)
-    assert {sum(there) for start, there in starts.items() if start in over} == {1}
+    intervals = [Interval(stretch.start, stretch.end) for stretch in due.stretches]
+    starts = {
+        start: [interval.contains(Interval(start, start + TEN_MINUTES)) for interval in intervals] for start in missing
+    }
+    assert {start for start, matches in starts.items() if any(matches)} == set(over)
+    assert {sum(matches) for start, matches in starts.items() if start in over} == {1}
     before = published(spark, lake)
     outcome = repair(Runner(spark, pipeline, lake), due, pipeline)
     assert (outcome.state, outcome.counts) == (
@@ -91,12 +95,12 @@ def test_only_windows_that_missed_too_many_rows_are_told_anew(spark: SparkSessio
     )
     assert "A repair: " in Path(str(outcome.report)).read_text(encoding="utf-8")
     full = reference.replay(rows, lenient(pipeline))
-    assert_told(spark, lake, faithful, dict.fromkeys(over, full))
-    assert missed(map(dict, published(spark, lake)["late_events"])) == missing - Counter(over)
+    assert_published_with_repairs(spark, lake, faithful, dict.fromkeys(over, full))
+    assert late_rows_by_window(map(dict, published(spark, lake)["late_events"])) == missing - Counter(over)
     # Nothing is left to do, and a backfill of all of it gives back what the job said.
     assert taken_in(spark, pipeline, lake).state == "unchanged"
-    for one in held:
-        run_steps(spark, pipeline, lake, one)
+    for interval in intervals:
+        run_steps(spark, pipeline, lake, interval)
     assert published(spark, lake) == before
 
 
@@ -107,11 +111,11 @@ def test_runs_over_later_arrivals_go_on_behind_a_repair(spark: SparkSession, tab
     publish(spark, pipeline, lake, Interval(), arrived_to=FIRST)
     due = {
         start: replay_until(rows, lenient(pipeline), FIRST)
-        for start in missed(replay_until(rows, pipeline, FIRST).late_events)
+        for start in late_rows_by_window(replay_until(rows, pipeline, FIRST).late_events)
     }
     assert find(spark, pipeline, lake).windows == len(due) > 0
     taken_in(spark, pipeline, lake)
-    assert_told(spark, lake, replay_until(rows, pipeline, FIRST), due)
+    assert_published_with_repairs(spark, lake, replay_until(rows, pipeline, FIRST), due)
     kinds = [run.kind for run in ledger.published(spark, lake)]
     assert (kinds[0], set(kinds[1:])) == (ARRIVALS, {REPAIR})
 
@@ -122,14 +126,14 @@ def test_runs_over_later_arrivals_go_on_behind_a_repair(spark: SparkSession, tab
     late = [row for row in faithful.late_events if row["window_start"] in due and row["arrival_time"] >= FIRST]
     since = Counter((row["device"], row["window_start"]) for row in late)
     repaired = {}
-    for start, told in due.items():
+    for start, outcome in due.items():
         results = [
             {**row, "too_late_count": row["too_late_count"] + since[row["device"], row["window_start"]]}
-            for row in told.window_results
+            for row in outcome.window_results
         ]
-        repaired[start] = replace(told, window_results=results, late_events=late)
+        repaired[start] = replace(outcome, window_results=results, late_events=late)
     assert late
-    assert_told(spark, lake, faithful, repaired)
+    assert_published_with_repairs(spark, lake, faithful, repaired)
 
 
 @pytest.mark.soak
@@ -140,7 +144,7 @@ def test_windows_are_repaired_again_with_what_has_come_since(spark: SparkSession
         run_steps(spark, pipeline, lake, arrived_to=cut)
         taken_in(spark, pipeline, lake)
     faithful, full = (replay_until(rows, each, SECOND) for each in (pipeline, lenient(pipeline)))
-    assert_told(spark, lake, faithful, dict.fromkeys(missed(faithful.late_events), full))
+    assert_published_with_repairs(spark, lake, faithful, dict.fromkeys(late_rows_by_window(faithful.late_events), full))
     assert {run.kind for run in ledger.published(spark, lake)} == {ARRIVALS, REPAIR}
 
 
@@ -153,20 +157,22 @@ def test_overlapping_windows_are_each_weighed_by_the_rows_that_they_missed(
     size, slide = (timedelta(milliseconds=ms) for ms in (pipeline.windows.size_ms, pipeline.windows.slide_ms))
     Runner(spark, pipeline, lake).run(Interval())
     faithful = reference.replay(history.events(), pipeline)
-    kept = Counter[datetime]()
+    missing_rows = Counter[datetime]()
     for row in faithful.late_events:
         start = row["window_start"]
         while start + size > row["event_time"].replace(microsecond=row["event_time"].microsecond // 1000 * 1000):
-            kept[start] += 1
+            missing_rows[start] += 1
             start -= slide
     due = find(spark, pipeline, lake)
-    assert due.too_late == sum(kept.values()) > len(faithful.late_events)
+    assert due.too_late == sum(missing_rows.values()) > len(faithful.late_events)
     assert all(stretch.windows == (stretch.end - stretch.start) // slide for stretch in due.stretches)
     taken_in(spark, pipeline, lake)
-    assert_told(spark, lake, faithful, dict.fromkeys(kept, reference.replay(history.events(), lenient(pipeline))))
+    assert_published_with_repairs(
+        spark, lake, faithful, dict.fromkeys(missing_rows, reference.replay(history.events(), lenient(pipeline)))
+    )
 
 
-def test_what_a_repair_cannot_be_of_is_told(spark: SparkSession, table: str, lake: Lake) -> None:
+def test_repair_without_limit_or_published_run_is_refused(spark: SparkSession, table: str, lake: Lake) -> None:
     with pytest.raises(InputError, match=r"Set repair.max_too_late_rows or repair.max_too_late_ratio"):
         find(spark, history.pipeline(table), lake)
     pipeline = repairing(table, repair__max_too_late_rows="0")
@@ -183,21 +189,25 @@ def test_windows_of_other_settings_are_left_as_they_are(spark: SparkSession, tab
     Runner(spark, other, lake).run(hour, restate=True)
     of_other = reference.replay(history.events(), other)
     faithful = reference.replay(history.events(), pipeline)
-    restated = {start for start in missed(of_other.late_events) if hour.contains(Interval(start, start + TEN_MINUTES))}
+    restated = {
+        start
+        for start in late_rows_by_window(of_other.late_events)
+        if hour.contains(Interval(start, start + TEN_MINUTES))
+    }
     due = find(spark, pipeline, lake)
     assert due.restated == len(restated) > 0
     assert "other settings" in due.in_words()
     taken_in(spark, pipeline, lake)
     inside = [history.START + timedelta(hours=1) + i * TEN_MINUTES for i in range(6)]
-    missing = set(missed(faithful.late_events)) - set(inside)
+    missing = set(late_rows_by_window(faithful.late_events)) - set(inside)
     full = reference.replay(history.events(), lenient(pipeline))
-    found = published(spark, lake)
+    tables = published(spark, lake)
     for name in TABLES:
-        wanted = []
+        expected_rows = []
         for replay, starts in ((of_other, inside), (full, missing)):
-            wanted += [row for row in getattr(replay, name) if row["window_start"] in starts]
-        wanted += [row for row in getattr(faithful, name) if row["window_start"] not in {*inside, *missing}]
-        assert found[name] == in_order(wanted), name
+            expected_rows += [row for row in getattr(replay, name) if row["window_start"] in starts]
+        expected_rows += [row for row in getattr(faithful, name) if row["window_start"] not in {*inside, *missing}]
+        assert tables[name] == in_order(expected_rows), name
 
 
 def test_rows_that_are_only_counted_make_a_repair_due(spark: SparkSession, table: str, lake: Lake) -> None:
@@ -213,11 +223,13 @@ def test_rows_that_are_only_counted_make_a_repair_due(spark: SparkSession, table
     over = [start for start, n in counted.items() if n / (n + rows[start]) > 0.05]
     assert find(spark, pipeline, lake).windows == len(over) > 0
     taken_in(spark, pipeline, lake)
-    assert_told(spark, lake, faithful, dict.fromkeys(over, reference.replay(history.events(), lenient(pipeline))))
+    assert_published_with_repairs(
+        spark, lake, faithful, dict.fromkeys(over, reference.replay(history.events(), lenient(pipeline)))
+    )
 
 
 @pytest.mark.soak
-def test_a_whole_run_asked_for_again_says_what_the_job_said(spark: SparkSession, table: str, lake: Lake) -> None:
+def test_second_whole_run_undoes_repairs(spark: SparkSession, table: str, lake: Lake) -> None:
     pipeline = repairing(table, repair__max_too_late_rows="0")
     first = Runner(spark, pipeline, lake).run(Interval())
     taken_in(spark, pipeline, lake)

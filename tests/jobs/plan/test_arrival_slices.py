@@ -49,7 +49,7 @@ KINDS: dict[str, Callable[[str], Pipeline]] = {
 
 
 @pytest.mark.soak
-def test_slices_that_follow_each_other_publish_what_one_job_says(spark: SparkSession, table: str, lake: Lake) -> None:
+def test_consecutive_slices_publish_the_results_of_one_job(spark: SparkSession, table: str, lake: Lake) -> None:
     pipeline = history.pipeline(table)
     runs = assert_slices_follow(spark, pipeline, lake)
     assert [run.arrived_to for run in runs] == CUTS
@@ -125,8 +125,8 @@ def test_a_run_reads_and_writes_its_own_day_and_the_windows_still_open(
     other = Lake(lake.root + "-whole", "readings")
     unchecked(spark, pipeline, other, Interval(), arrived_to=end)
     assert published(spark, lake) == published(spark, other)
-    kept = [read_published(spark, of, "advances").drop("run_id") for of in (lake, other)]
-    assert in_order(rows_of(kept[0])) == in_order(rows_of(kept[1]))
+    advances = [read_published(spark, of, "advances").drop("run_id") for of in (lake, other)]
+    assert in_order(rows_of(advances[0])) == in_order(rows_of(advances[1]))
 
 
 def rows_published(spark: SparkSession, lake: Lake, table: str) -> int:
@@ -171,11 +171,11 @@ def test_rows_that_come_after_their_time_are_read_with_all_others(
     spark: SparkSession, tmp_path: Path, lake: Lake
 ) -> None:
     rows, path = history.events(900), tmp_path / "rows"
-    late, others = rows[100:110], rows[:100] + rows[110:]
+    late, earlier = rows[100:110], rows[:100] + rows[110:]
     pipeline = history.pipeline(str(path))
-    history.land(spark, others[:500], path)
+    history.land(spark, earlier[:500], path)
     run_steps(spark, pipeline, lake, arrived_to=CUTS[0] + timedelta(minutes=30))
-    history.land(spark, others[500:], path)
+    history.land(spark, earlier[500:], path)
     run_steps(spark, pipeline, lake, arrived_to=CUTS[1])
     assert ledger.published(spark, lake)[-1].arrived_from is not None, "what came behind the cut is no change"
     history.land(spark, late, path)

@@ -44,14 +44,14 @@ def _path(spark: SparkSession, tmp_path: Path) -> Path:
 @pytest.fixture(name="unguarded")
 def _unguarded(spark: SparkSession) -> Iterator[None]:
     """Vacuums may delete what has just been replaced, and look for it in two tasks, where they would take 200."""
-    told = {
+    settings = {
         "spark.databricks.delta.retentionDurationCheck.enabled": "false",
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
     }
-    for name, value in told.items():
+    for name, value in settings.items():
         spark.conf.set(name, value)
     yield
-    for name in told:
+    for name in settings:
         spark.conf.unset(name)
 
 
@@ -136,12 +136,12 @@ def test_a_column_more_is_null_in_rows_from_before(spark: SparkSession, path: Pa
 
 def test_a_column_that_is_used_and_gone_is_named_with_the_version(spark: SparkSession, path: Path, lake: Lake) -> None:
     rewrite(now(spark, path).withColumnRenamed("device", "device_id"), path)
-    for asked in (Interval(), PART):
+    for interval in (Interval(), PART):
         with pytest.raises(
             InputError,
             match=r"(?s)windows.key: .* has no column 'device'.*did you mean 'device_id'.*version 2 of .*rows",
         ):
-            plan(spark, history.pipeline(str(path)), lake, asked)
+            plan(spark, history.pipeline(str(path)), lake, interval)
 
 
 @pytest.mark.soak
@@ -162,15 +162,13 @@ def test_columns_of_another_type_are_replayed_whole(spark: SparkSession, path: P
 
 
 @pytest.mark.soak
-def test_a_part_of_time_is_of_the_newest_version_and_says_what_has_changed(
-    spark: SparkSession, path: Path, lake: Lake
-) -> None:
+def test_partial_run_reads_the_newest_version_and_notes_changes(spark: SparkSession, path: Path, lake: Lake) -> None:
     pipeline = history.pipeline(str(path))
     publish(spark, pipeline, lake, Interval())
     assert not plan(spark, pipeline, lake, PART).note
     pinned, _ = Runner(spark, pipeline, lake).plan(Interval(PART.start, None))
-    now_there = DeltaTable.forPath(spark, str(path))
-    now_there.update("reading is not null", {"reading": F.col("reading") + 1})
+    delta_table = DeltaTable.forPath(spark, str(path))
+    delta_table.update("reading is not null", {"reading": F.col("reading") + 1})
     noted = plan(spark, pipeline, lake, PART)
     assert noted.run.source_version == 2
     assert f"are of version 1 of {path}; since then" in noted.note

@@ -63,8 +63,8 @@ def test_a_late_pane_is_a_late_row_and_rows_at_one_place_share_a_mark(drawn: Rep
 def test_a_row_that_arrived_at_no_known_time_is_counted_and_not_drawn(spark: SparkSession) -> None:
     rows = {**generated_run.CORRECT, "late_events": [dict(row) for row in generated_run.CORRECT["late_events"]]}
     rows["late_events"][0]["arrival_time"] = None
-    found = collected(spark, generated_run.frames(spark, rows)).too_late
-    assert (found.rows, [mark.arrived_ms for mark in found.sample]) == (2, [ms(21)])
+    too_late = collected(spark, generated_run.frames(spark, rows)).too_late
+    assert (too_late.rows, [mark.arrived_ms for mark in too_late.sample]) == (2, [ms(21)])
 
 
 def test_lateness_is_how_far_the_watermark_stood_past_the_last_millisecond_of_the_window(drawn: ReportData) -> None:
@@ -78,7 +78,9 @@ def test_lateness_is_how_far_the_watermark_stood_past_the_last_millisecond_of_th
 
 def test_the_report_knows_the_bounds_of_all_sources(drawn: ReportData) -> None:
     def bounds(*watermarks: Watermark) -> tuple[int, ...]:
-        sources = tuple(UnitedSource(f"s{i}", generated_run.PIPELINE.source, one) for i, one in enumerate(watermarks))
+        sources = tuple(
+            UnitedSource(f"s{i}", generated_run.PIPELINE.source, watermark) for i, watermark in enumerate(watermarks)
+        )
         return report.bounds_ms(replace(generated_run.PIPELINE, sources=sources))
 
     minute, second = Watermark(out_of_orderness_ms=60_000), Watermark(out_of_orderness_ms=1_000)
@@ -96,13 +98,13 @@ def test_results_are_taken_together_over_keys_window_by_window(drawn: ReportData
 
 
 def test_partitions_are_drawn_at_the_emissions_the_farthest_behind_first(drawn: ReportData) -> None:
-    found = drawn.partitions
-    assert (found.fires_at_ms, found.watermark_ms) == ((ms(12), ms(22)), (ms(10.999), ms(20.5)))
-    assert [(line.name, line.watermark_ms, line.idle) for line in found.lines] == [
+    partitions = drawn.partitions
+    assert (partitions.fires_at_ms, partitions.watermark_ms) == ((ms(12), ms(22)), (ms(10.999), ms(20.5)))
+    assert [(line.name, line.watermark_ms, line.idle) for line in partitions.lines] == [
         ("0", (ms(10.999), ms(21)), (False, False)),
         ("1", (ms(11.5), ms(20.5)), (False, False)),
     ]
-    assert (found.partitions, found.emissions) == (2, 2)
+    assert (partitions.partitions, partitions.emissions) == (2, 2)
 
 
 def test_a_partition_that_holds_nothing_back_while_it_stands_still_is_idle(spark: SparkSession) -> None:
@@ -110,9 +112,9 @@ def test_a_partition_that_holds_nothing_back_while_it_stands_still_is_idle(spark
     for row, times in zip(rows["watermarks"], ((5, None), (5, 20.5), ()), strict=True):
         marks = [None if time is None else generated_run.at(time) for time in times]
         row["partition_watermarks"] = [{"source_partition": str(i), "watermark": m} for i, m in enumerate(marks)]
-    found = collected(spark, generated_run.frames(spark, rows)).partitions
+    partitions = collected(spark, generated_run.frames(spark, rows)).partitions
     # One without a watermark stands behind all others.
-    assert {line.name: (line.watermark_ms, line.idle) for line in found.lines} == {
+    assert {line.name: (line.watermark_ms, line.idle) for line in partitions.lines} == {
         "0": ((ms(5), ms(5)), (True, True)),
         "1": ((None, ms(20.5)), (True, False)),
     }
@@ -122,22 +124,22 @@ def test_the_end_of_the_input_is_no_emission_even_where_one_fires_at_that_moment
     rows = {**generated_run.CORRECT, "watermarks": [dict(row) for row in generated_run.CORRECT["watermarks"]]}
     rows["watermarks"][2]["fires_at"] = generated_run.at(22)
     for ordered in (rows["watermarks"], rows["watermarks"][::-1]):
-        found = collected(spark, generated_run.frames(spark, {**rows, "watermarks": ordered})).partitions
-        assert [line.watermark_ms[1] for line in found.lines] == [ms(21), ms(20.5)]
+        partitions = collected(spark, generated_run.frames(spark, {**rows, "watermarks": ordered})).partitions
+        assert [line.watermark_ms[1] for line in partitions.lines] == [ms(21), ms(20.5)]
 
 
-def test_completeness_counts_the_rows_that_no_result_tells_of(drawn: ReportData) -> None:
-    found = drawn.completeness
-    assert (found.starts_ms, found.ends_ms) == ((ms(0), ms(10), ms(20)), (ms(10), ms(20), ms(30)))
+def test_completeness_counts_rows_that_are_in_no_result(drawn: ReportData) -> None:
+    completeness = drawn.completeness
+    assert (completeness.starts_ms, completeness.ends_ms) == ((ms(0), ms(10), ms(20)), (ms(10), ms(20), ms(30)))
     # Two rows came too late for the first window, one of them for a key that has no result there.
-    assert (found.taken, found.missed) == ((6, 2, 4), (2, 0, 0))
+    assert (completeness.taken, completeness.missed) == ((6, 2, 4), (2, 0, 0))
 
 
-def test_completeness_is_not_told_where_a_result_does_not_hold_all_rows(spark: SparkSession) -> None:
+def test_completeness_is_empty_if_results_do_not_hold_all_rows(spark: SparkSession) -> None:
     discarding = replace(generated_run.PIPELINE.windows, accumulation=Accumulation.DISCARDING)
     pipeline = replace(generated_run.PIPELINE, windows=discarding)
-    found = collected(spark, generated_run.frames(spark, generated_run.CORRECT), pipeline)
-    assert found.completeness == Completeness()
+    data = collected(spark, generated_run.frames(spark, generated_run.CORRECT), pipeline)
+    assert data.completeness == Completeness()
 
 
 def test_windows_and_keys_are_listed_by_the_rows_that_were_too_late_for_them(drawn: ReportData) -> None:
@@ -185,8 +187,8 @@ def test_result_columns_that_are_no_numbers_are_named_and_not_drawn(spark: Spark
 def test_a_key_whose_name_late_events_needs_for_itself_is_found_under_its_other_name(spark: SparkSession) -> None:
     late_events = spark.createDataFrame([("a", 5), ("a", 7), ("b", 9)], "source_late_by_ms string, late_by_ms bigint")
     pipeline = replace(generated_run.PIPELINE, windows=replace(generated_run.PIPELINE.windows, key=("late_by_ms",)))
-    found = [(row.k0, row.rows, row.late_by_ms) for row in reduced.heaviest_keys(late_events, pipeline).collect()]
-    assert found == [("a", 2, 7), ("b", 1, 9)]
+    rows = [(row.k0, row.rows, row.late_by_ms) for row in reduced.heaviest_keys(late_events, pipeline).collect()]
+    assert rows == [("a", 2, 7), ("b", 1, 9)]
 
 
 def test_many_windows_are_taken_together_and_none_is_left_out(spark: SparkSession) -> None:
@@ -258,22 +260,22 @@ def test_the_report_of_a_real_run_shows_its_counts(spark: SparkSession, tmp_path
     with pytest.raises(InputError, match="take its step replay before its report"):
         report.report(spark, pipeline, lake, planned.run)
     counts = runner.step("replay", planned.run).counts
-    found: list[ReportData] = []
+    reports: list[ReportData] = []
 
-    def kept(data: ReportData) -> str:
-        found.append(data)
+    def keep(data: ReportData) -> str:
+        reports.append(data)
         return render(data)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(report, "render", kept)
+        patch.setattr(report, "render", keep)
         path = report.report(spark, pipeline, lake, runner.find(planned.run.run_id))
-    (data,) = found
+    (data,) = reports
     assert path == lake.report_file(planned.run.run_id)
     assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert data.counts == counts
     assert data.run.state == "staged"
-    told: dict[str, Any] = {"late": sum(data.lateness.late), "too_late": sum(data.lateness.too_late)}
-    assert told == {name: counts[name] for name in ("late", "too_late")}
+    totals: dict[str, Any] = {"late": sum(data.lateness.late), "too_late": sum(data.lateness.too_late)}
+    assert totals == {name: counts[name] for name in ("late", "too_late")}
     assert (data.late.rows, data.too_late.rows) == (counts["late"], counts["too_late"])
     allowed = pipeline.windows.allowed_lateness_ms
     edges = data.lateness.edges_ms

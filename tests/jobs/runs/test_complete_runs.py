@@ -35,13 +35,13 @@ def complete(table: str, **overrides: str) -> Pipeline:
 
 
 @pytest.mark.soak
-def test_a_whole_run_tells_what_the_watermark_has_cost(spark: SparkSession, table: str, lake: Lake) -> None:
+def test_whole_run_counts_the_cost_of_the_watermark(spark: SparkSession, table: str, lake: Lake) -> None:
     pipeline = complete(table)
     run, expected = assert_publishes_the_references(spark, pipeline, lake, slices=2)
     assert run.counts["missed_rows"] == run.counts["too_late"] > 0
-    told = expected.complete_results
-    assert run.counts["windows_missing_rows"] == sum(row["missed_rows"] > 0 for row in told)
-    assert run.counts["windows_not_shown"] == sum(not row["is_shown"] for row in told) > 0
+    results = expected.complete_results
+    assert run.counts["windows_missing_rows"] == sum(row["missed_rows"] > 0 for row in results)
+    assert run.counts["windows_not_shown"] == sum(not row["is_shown"] for row in results) > 0
     page = lake.report_file(run.run_id).read_text(encoding="utf-8")
     assert "What the watermark cost" in page
     assert f"{run.counts['missed_rows']:,} rows" in page
@@ -82,7 +82,9 @@ def test_runs_of_every_kind(spark: SparkSession, table: str, lake: Lake, kind: s
 
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", ["tumbling", "sessions"])
-def test_slices_of_arrivals_read_everything_and_say_why(spark: SparkSession, table: str, lake: Lake, kind: str) -> None:
+def test_slices_of_arrivals_read_all_rows_and_note_the_reason(
+    spark: SparkSession, table: str, lake: Lake, kind: str
+) -> None:
     pipeline = complete(table) if kind == "tumbling" else KINDS[kind](table)
     runs = assert_slices_follow(spark, pipeline, lake, CUTS[1:3])
     assert [run.arrived_from for run in runs] == [None, None]
@@ -92,20 +94,18 @@ def test_slices_of_arrivals_read_everything_and_say_why(spark: SparkSession, tab
 
 
 @pytest.mark.soak
-def test_complete_results_go_with_the_run_that_has_told_them(
-    spark: SparkSession, table: str, lake: Lake, tmp_path: Path
-) -> None:
+def test_complete_results_belong_to_their_run(spark: SparkSession, table: str, lake: Lake, tmp_path: Path) -> None:
     """A part of time has them beside faithful results, a faithful run has none, and a rollback brings them back."""
     plain = history.pipeline(table, windows__allowed_lateness="0s")
     publish(spark, plain, lake, Interval())
     before = published(spark, lake)
     of_hour = publish(spark, complete(table), lake, HOUR)
     after = published(spark, lake)
-    told = after.pop("complete_results")
+    results = after.pop("complete_results")
     assert after == before
     expected = reference.replay(history.events(), complete(table)).complete_results
     inside = [row for row in expected if HOUR.start <= row["window_start"] < HOUR.end]
-    assert told == in_order(inside)
+    assert results == in_order(inside)
     assert "t_complete_results" in create_views(spark, lake, prefix="t_")
     wrong = spark.sql("select * from t_complete_results where missed_rows > 0 order by missed_rows / row_count desc")
     assert wrong.count() == sum(row["missed_rows"] > 0 for row in inside) > 0
@@ -116,5 +116,5 @@ def test_complete_results_go_with_the_run_that_has_told_them(
         read_published(spark, lake, "complete_results")
     assert Runner(spark, plain, lake).rollback(of_hour).state == "done"
     back = read_published(spark, lake, "complete_results")
-    assert in_order(rows_of(back.drop("run_id"))) == told
+    assert in_order(rows_of(back.drop("run_id"))) == results
     assert back.where(F.col("run_id") != of_hour).isEmpty()

@@ -35,13 +35,13 @@ def test_slices_publish_what_the_reference_gives(
     assert min(run.counts["late"], run.counts["too_late"]) > 0
 
 
-def test_a_plan_names_a_class_that_is_not_there(spark: SparkSession, table: str, lake: Lake) -> None:
+def test_plan_refuses_an_unknown_class(spark: SparkSession, table: str, lake: Lake) -> None:
     runner = Runner(spark, detecting(table, watermark__class="spark_jobs.semantics.detected_bound:Detected"), lake)
     with pytest.raises(InputError, match=r"watermark\.class: .* defines DetectedBound"):
         runner.plan(Interval())
 
 
-def test_a_fault_of_a_class_is_told_without_a_traceback(spark: SparkSession, table: str, lake: Lake) -> None:
+def test_error_of_a_class_has_no_traceback(spark: SparkSession, table: str, lake: Lake) -> None:
     names = {"watermark__class": "tests.custom_watermarks:Marked", "watermark__arguments": "{}"}
     runner = Runner(spark, detecting(table, **names), lake)
     planned, _ = runner.plan(Interval())

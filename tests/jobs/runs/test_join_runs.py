@@ -39,7 +39,7 @@ def tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dic
 
 def two(tables: Mapping[str, str], **rest: Any) -> Pipeline:
     """Orders of one site joined with payments, whose table calls its columns otherwise."""
-    written: dict[str, Any] = {
+    mapping: dict[str, Any] = {
         "name": "readings",
         "sources": [
             {
@@ -67,7 +67,7 @@ def two(tables: Mapping[str, str], **rest: Any) -> Pipeline:
             "expectations": [{"type": "expect_rows_to_satisfy", "condition": "orders.device <=> payments.gadget"}],
         },
     }
-    return from_mapping({**written, **rest})
+    return from_mapping({**mapping, **rest})
 
 
 KEYED = {"join": {"key": {"orders": ["device"], "payments": ["gadget"]}}}
@@ -86,9 +86,9 @@ def assert_publishes(spark: SparkSession, pipeline: Pipeline, lake: Lake, expect
     """Run a pipeline whole: what is published and counted is the reference's answer."""
     outcomes = run_steps(spark, pipeline, lake, slices=3)
     assert [outcome.state for outcome in outcomes] == ["done"] * 4
-    found = published(spark, lake)
+    tables = published(spark, lake)
     for name, rows in expected.tables():
-        assert found[name] == in_order(rows), name
+        assert tables[name] == in_order(rows), name
     run = ledger.find(spark, lake, outcomes[0].run_id)
     assert run is not None
     assert {name: run.counts.get(name) for name in expected.counts} == dict(expected.counts)
@@ -114,8 +114,8 @@ def test_two_tables_joined_by_interval(spark: SparkSession, tables: dict[str, st
     assert min(run.counts[n] for n in ("pairs", "too_late_of_orders", "too_late_of_payments", "filtered_of_orders")) > 0
     assert run.pinned == {"orders": 0, "payments": 0}
     page = Path(str(Runner(spark, pipeline, lake).step("report", run).report)).read_text()
-    for told in ("Rows of orders and payments of one key that lie -30 seconds to 1 minute apart.", "Rows by input"):
-        assert told in page
+    for text in ("Rows of orders and payments of one key that lie -30 seconds to 1 minute apart.", "Rows by input"):
+        assert text in page
     assert_stays(spark, pipeline, lake)
 
 
@@ -259,9 +259,7 @@ def test_a_step_that_broke_off_is_finished_by_the_same_command(
         assert published(spark, lake)[name] == in_order(rows), name
 
 
-def test_a_fault_of_a_class_is_told_without_a_traceback(
-    spark: SparkSession, tables: dict[str, str], lake: Lake
-) -> None:
+def test_error_of_a_class_has_no_traceback(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
     custom = {"strategy": "custom", "class": "tests.custom_watermarks:Marked"}
     runner = Runner(spark, split(tables, watermark=custom), lake)
     planned, _ = runner.plan(Interval())
@@ -291,16 +289,16 @@ def test_keys_that_cannot_be_compared_are_refused(
 
 
 def test_a_condition_that_is_none_is_refused(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
-    for written, found in (
+    for condition, message in (
         ("site", "join.second_when: 'site' is of type string, not a condition"),
         ("town = 'x'", "join.second_when: the source has no column 'town'"),
     ):
-        pipeline = split(tables, join={"key": [], "between": ["0s", "1s"], "second_when": written})
-        with pytest.raises(InputError, match=found):
+        pipeline = split(tables, join={"key": [], "between": ["0s", "1s"], "second_when": condition})
+        with pytest.raises(InputError, match=message):
             Runner(spark, pipeline, lake).plan(Interval())
 
 
-def test_a_class_that_is_not_there_is_refused(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
+def test_unknown_class_is_refused(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
     pipeline = split(tables, watermark={"strategy": "custom", "class": "tests.custom_watermarks:Nothing"})
     with pytest.raises(InputError, match=r"watermark\.class: found no .* defines Bounded, Marked, Moody"):
         Runner(spark, pipeline, lake).plan(Interval())
@@ -316,12 +314,12 @@ def test_a_bound_that_cuts_a_window_or_a_millisecond_is_refused(
         Runner(spark, two(tables), lake).plan(Interval(START + timedelta(microseconds=1)))
 
 
-def test_a_plan_tells_rows_and_windows(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
+def test_plan_counts_rows_and_windows(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
     for pipeline, first in ((two(tables), False), (by_window(tables), True)):
         planned, _ = Runner(spark, pipeline, lake).plan(Interval())
-        found = extent(spark, pipeline, lake, planned)
-        assert (found.source_rows, found.source_files) == (ROWS, 2)
-        assert (found.first_window is not None) is first
+        planned_extent = extent(spark, pipeline, lake, planned)
+        assert (planned_extent.source_rows, planned_extent.source_files) == (ROWS, 2)
+        assert (planned_extent.first_window is not None) is first
 
 
 def test_the_command_takes_a_join(tables: dict[str, str], tmp_path: Path) -> None:
@@ -329,9 +327,9 @@ def test_the_command_takes_a_join(tables: dict[str, str], tmp_path: Path) -> Non
     file.write_text(COMMAND.format(table=tables["readings"]))
 
     def answer(*arguments: str) -> str:
-        asked = CliRunner().invoke(app, [*arguments, str(file)], env={"TIDEMARK_LAKE": str(tmp_path / "lake")})
-        assert asked.exit_code == 0, asked.output
-        return " ".join(asked.stdout.split())
+        result = CliRunner().invoke(app, [*arguments, str(file)], env={"TIDEMARK_LAKE": str(tmp_path / "lake")})
+        assert result.exit_code == 0, result.output
+        return " ".join(result.stdout.split())
 
     assert "valid, and fits version 0 of" in answer("check")
     assert "source rows │ 1,500" in answer("plan")

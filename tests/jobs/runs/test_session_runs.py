@@ -23,10 +23,10 @@ def test_a_whole_run_passes_its_checks_and_publishes_what_the_reference_gives(
 ) -> None:
     pipeline = sessions(table, windows__accumulation=accumulation)
     run, expected = assert_publishes_the_references(spark, pipeline, lake)
-    swallowed = {(p["device"], p["window_start"], p["window_end"]) for p in expected.panes} - {
+    merged_sessions = {(p["device"], p["window_start"], p["window_end"]) for p in expected.panes} - {
         (r["device"], r["window_start"], r["window_end"]) for r in expected.window_results
     }
-    assert min(run.counts["late"], run.counts["too_late"], len(swallowed)) > 0
+    assert min(run.counts["late"], run.counts["too_late"], len(merged_sessions)) > 0
 
 
 @pytest.mark.soak

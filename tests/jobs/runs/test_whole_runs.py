@@ -28,10 +28,10 @@ def test_published_tables_are_what_the_reference_gives(spark: SparkSession, tabl
     pipeline = history.pipeline(table)
     run_id = publish(spark, pipeline, lake, Interval())
     expected = reference.replay(history.events(), pipeline)
-    found = published(spark, lake)
+    tables = published(spark, lake)
     for name in RESULT_TABLES:
-        wanted = sorted((sorted(row.items()) for row in getattr(expected, name)), key=str)
-        assert found[name] == wanted, name
+        expected_rows = sorted((sorted(row.items()) for row in getattr(expected, name)), key=str)
+        assert tables[name] == expected_rows, name
     counts = ledger.find(spark, lake, run_id).counts  # type: ignore[union-attr]
     assert counts["rows_read"] == 3000
     assert counts["invalid"] == 3
@@ -56,12 +56,12 @@ def test_what_one_cut_began_another_finishes(
 
     with pytest.raises(DiedError):
         Runner(spark, pipeline, lake, slices=first, progress=dying).run(Interval())
-    said: list[str] = []
-    runner = Runner(spark, pipeline, lake, slices=then, progress=lambda _, text: said.append(text))
+    messages: list[str] = []
+    runner = Runner(spark, pipeline, lake, slices=then, progress=lambda _, text: messages.append(text))
     planned, _ = runner.plan(Interval())
     for step in ("replay", "audit", "publish"):
         assert runner.step(step, runner.find(planned.run.run_id)).state == "done"
-    assert f"in {first} slices as an earlier attempt has begun, not in {then}" in said
+    assert f"in {first} slices as an earlier attempt has begun, not in {then}" in messages
     assert_published(spark, lake, reference.replay(history.events(), pipeline))
 
 
@@ -96,12 +96,14 @@ def test_a_range_replaces_only_its_windows(spark: SparkSession, table: str, lake
     after = published(spark, lake)
     for name in ("panes", "window_results", "late_events", "watermarks"):
         inside = [r for r in map(dict, after[name]) if start <= r["window_start"] < start + timedelta(hours=1)]
-        wanted = [r for r in getattr(expected, name) if start <= r["window_start"] < start + timedelta(hours=1)]
+        expected_rows = [r for r in getattr(expected, name) if start <= r["window_start"] < start + timedelta(hours=1)]
         assert sorted(map(str, (sorted(r.items()) for r in inside))) == sorted(
-            map(str, (sorted(r.items()) for r in wanted))
+            map(str, (sorted(r.items()) for r in expected_rows))
         )
-        kept = [r for r in before[name] if not start <= dict(r)["window_start"] < start + timedelta(hours=1)]
-        assert [r for r in after[name] if not start <= dict(r)["window_start"] < start + timedelta(hours=1)] == kept
+        other_rows = [r for r in before[name] if not start <= dict(r)["window_start"] < start + timedelta(hours=1)]
+        assert [
+            r for r in after[name] if not start <= dict(r)["window_start"] < start + timedelta(hours=1)
+        ] == other_rows
     assert after["invalid_events"] == before["invalid_events"]
 
 
@@ -123,7 +125,7 @@ def test_what_is_staged_is_not_visible(spark: SparkSession, table: str, lake: La
     assert not delta_log.exists(spark, lake.path("panes"))
 
 
-def test_a_failed_check_blocks_publishing_and_says_why(spark: SparkSession, table: str, lake: Lake) -> None:
+def test_failed_check_blocks_publishing_with_the_reason(spark: SparkSession, table: str, lake: Lake) -> None:
     pipeline = history.pipeline(table, quality__max_too_late_ratio="0.0001")
     runner = Runner(spark, pipeline, lake)
     with pytest.raises(BlockedError, match=r"too.late") as blocked:
@@ -138,7 +140,7 @@ def test_a_failed_check_blocks_publishing_and_says_why(spark: SparkSession, tabl
     assert spark.read.format("delta").load(lake.path("quality")).where("not success").count() == 1
 
 
-def written(lake: Lake) -> dict[str, int]:
+def write_times(lake: Lake) -> dict[str, int]:
     """When each file of rows was written."""
     return {str(path): path.stat().st_mtime_ns for path in Path(lake.home).rglob("*.parquet")}
 
@@ -154,14 +156,14 @@ def test_what_was_blocked_is_published_without_computing_it_again_when_a_person_
     (run,) = ledger.runs(spark, lake)
     with pytest.raises(InputError, match="no reason"):
         runner.accept(run, " ")
-    staged = written(lake)
+    staged = write_times(lake)
     accepted = runner.accept(run, "ada: the outage of May")
     assert (accepted.state, accepted.accepted) == ("accepted", "ada: the outage of May")
     runner.step("publish", accepted)
     assert_published(spark, lake, reference.replay(history.events(), pipeline))
-    assert staged.items() <= written(lake).items()
-    told = runner.step("report", runner.find(run.run_id)).report
-    assert "ada: the outage of May" in Path(str(told)).read_text(encoding="utf-8")
+    assert staged.items() <= write_times(lake).items()
+    report = runner.step("report", runner.find(run.run_id)).report
+    assert "ada: the outage of May" in Path(str(report)).read_text(encoding="utf-8")
     # Once is enough, and what is not blocked needs nobody.
     assert runner.accept(runner.find(run.run_id), "again").accepted == "ada: the outage of May"
     planned, _ = runner.plan(Interval(history.START, history.START + timedelta(hours=1)))
@@ -187,10 +189,10 @@ def test_slices_under_any_strategy_publish_what_the_reference_gives(
     pipeline = history.pipeline(table, **STRATEGIES[name])
     publish(spark, pipeline, lake, Interval(), slices=3)
     expected = reference.replay(history.events(), pipeline)
-    found = published(spark, lake)
+    tables = published(spark, lake)
     for result in RESULT_TABLES:
-        wanted = sorted((sorted(row.items()) for row in getattr(expected, result)), key=str)
-        assert found[result] == wanted, result
+        expected_rows = sorted((sorted(row.items()) for row in getattr(expected, result)), key=str)
+        assert tables[result] == expected_rows, result
 
 
 @pytest.mark.soak

@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 EACH = 40
 
 
-def seen(scenario: Scenario) -> tuple[Scenario, int]:
+def before_end(scenario: Scenario) -> tuple[Scenario, int]:
     """The scenario as far as its rows came before a millisecond, the input being open; and that millisecond.
 
     It is where the recorded clock has ended, or the arrival of the last rows, which are then not of it.
@@ -47,13 +47,13 @@ def seen(scenario: Scenario) -> tuple[Scenario, int]:
     return Scenario(scenario.declared, {**scenario.recorded, "panes": panes, "late": late}), end_ms
 
 
-def telling(scenario: Scenario) -> bool:
+def fires_while_open(scenario: Scenario) -> bool:
     """Whether panes fire in it while the input is open."""
-    return len(scenario.rows) > 5 and len(seen(scenario)[0].panes) > 2
+    return len(scenario.rows) > 5 and len(before_end(scenario)[0].panes) > 2
 
 
-TOLD, TOLD_TRIGGERS = [s for s in ALL if telling(s)], [s for s in TRIGGERS if telling(s)]
-BY_ARRIVAL = chosen(TOLD, EACH, combinations) + chosen(TOLD_TRIGGERS, EACH // 4, of_triggers)
+FIRING, FIRING_TRIGGERS = [s for s in ALL if fires_while_open(s)], [s for s in TRIGGERS if fires_while_open(s)]
+BY_ARRIVAL = chosen(FIRING, EACH, combinations) + chosen(FIRING_TRIGGERS, EACH // 4, of_triggers)
 
 
 def cuts(draw: random.Random, scenario: Scenario) -> list[int]:
@@ -61,7 +61,7 @@ def cuts(draw: random.Random, scenario: Scenario) -> list[int]:
 
     None is the last run's own: what was asked for is told already then, and rows stored since are left to the next.
     """
-    first_ms, end_ms = scenario.rows[0]["arrival_us"] // 1000, seen(scenario)[1]
+    first_ms, end_ms = scenario.rows[0]["arrival_us"] // 1000, before_end(scenario)[1]
     drawn = {draw.randrange(first_ms, end_ms) + 1 for _ in range(draw.randint(1, 3))}
     return sorted({min(cut, end_ms - 1) for cut in drawn})
 
@@ -69,7 +69,7 @@ def cuts(draw: random.Random, scenario: Scenario) -> list[int]:
 SESSIONS = [scenario for scenario in BY_ARRIVAL if scenario.pipeline.windows.kind == "session"]
 QUICK = min(SESSIONS, key=lambda scenario: len(cuts(random.Random(scenario.id), scenario)))
 # A run that closes its input does so at the last arrival, not where a recorded clock goes on.
-ENDED, ENDED_TRIGGERS = [[s for s in told[::-1] if s.until is None] for told in (TOLD, TOLD_TRIGGERS)]
+ENDED, ENDED_TRIGGERS = [[s for s in scenarios[::-1] if s.until is None] for scenarios in (FIRING, FIRING_TRIGGERS)]
 BY_EVENT_TIME = chosen(ENDED, EACH, combinations) + chosen(ENDED_TRIGGERS, EACH // 4, of_triggers)
 
 
@@ -89,12 +89,12 @@ def published(spark: SparkSession, lake: Lake) -> Published:
 
 def stored(scenario: Scenario, table: Path, end_of_input: EndOfInput) -> Pipeline:
     """The scenario's pipeline over a table."""
-    one = scenario.pipeline
+    pipeline = scenario.pipeline
     return replace(
-        one,
-        source=replace(one.source, table=str(table)),
-        replay=replace(one.replay, end_of_input=end_of_input),
-        quality=replace(one.quality, max_too_late_ratio=1.0),
+        pipeline,
+        source=replace(pipeline.source, table=str(table)),
+        replay=replace(pipeline.replay, end_of_input=end_of_input),
+        quality=replace(pipeline.quality, max_too_late_ratio=1.0),
     )
 
 
@@ -107,20 +107,18 @@ def land(spark: SparkSession, scenario: Scenario, rows: list[dict[str, Any]], ta
 @pytest.mark.parametrize(
     "scenario", [pytest.param(s, id=s.id, marks=[] if s is QUICK else pytest.mark.soak) for s in BY_ARRIVAL]
 )
-def test_arrivals_one_piece_after_the_other_say_what_flink_said(
-    spark: SparkSession, tmp_path: Path, lake: Lake, scenario: Scenario
-) -> None:
+def test_consecutive_arrivals_match_flink(spark: SparkSession, tmp_path: Path, lake: Lake, scenario: Scenario) -> None:
     draw, table = random.Random(scenario.id), tmp_path / "rows"
     pipeline = stored(scenario, table, EndOfInput.KEEP_OPEN)
-    expected, end_ms = seen(scenario)
+    expected, end_ms = before_end(scenario)
     moments = cuts(draw, scenario)
     behind = draw.sample(scenario.rows, 2) if draw.random() < 0.25 else []
     waiting = [row for row in scenario.rows if row not in behind]
     for cut in moments:
-        there = [row for row in waiting if row["arrival_us"] < (cut + 2) * 1000]
-        waiting = waiting[len(there) :]
-        if there or not table.exists():
-            land(spark, scenario, draw.sample(there, len(there)), table)
+        batch = [row for row in waiting if row["arrival_us"] < (cut + 2) * 1000]
+        waiting = waiting[len(batch) :]
+        if batch or not table.exists():
+            land(spark, scenario, draw.sample(batch, len(batch)), table)
         run_steps(spark, pipeline, lake, arrived_to=table_time(cut))
         if draw.random() < 0.3:
             run_steps(spark, pipeline, lake, draw.choice(list(parts(draw, scenario))))
@@ -134,7 +132,7 @@ def test_arrivals_one_piece_after_the_other_say_what_flink_said(
 
 @pytest.mark.soak
 @pytest.mark.parametrize("scenario", BY_EVENT_TIME, ids=lambda scenario: scenario.id)
-def test_parts_of_event_time_in_any_order_say_what_flink_said(
+def test_parts_of_event_time_in_any_order_match_flink(
     spark: SparkSession, tmp_path: Path, lake: Lake, scenario: Scenario
 ) -> None:
     draw, table = random.Random(scenario.id), tmp_path / "rows"

@@ -26,6 +26,6 @@ NO_CENSUS: Any = None
     ],
 )
 def test_cuts_are_inside_and_in_order(start: int, end: int, also: list[int], edges: list[tuple[int, int]]) -> None:
-    found = slices_of(NO_CENSUS, Slice("slice-0", start, end), 1, also)
-    assert [(part.start_ms, part.end_ms) for part in found] == edges
-    assert len({part.name for part in found}) == len(edges)
+    slices = slices_of(NO_CENSUS, Slice("slice-0", start, end), 1, also)
+    assert [(part.start_ms, part.end_ms) for part in slices] == edges
+    assert len({part.name for part in slices}) == len(edges)

@@ -106,7 +106,7 @@ def test_what_is_one_piece_is_not_cut(spark: SparkSession, table: str, lake: Lak
     assert runner.step(StepName.WATERMARKS, runner.plan(Interval())[0].run).slices == []
 
 
-def test_a_slice_that_there_is_not_is_refused(spark: SparkSession, table: str, lake: Lake) -> None:
+def test_unknown_slice_is_refused(spark: SparkSession, table: str, lake: Lake) -> None:
     pipeline = history.pipeline(table)
     runner = Runner(spark, pipeline, lake)
     run = runner.plan(Interval())[0].run
@@ -135,11 +135,11 @@ def test_processes_stage_slices_side_by_side(spark: SparkSession, table: str, tm
     lake, pipeline = Lake(str(tmp_path / "lake"), "readings"), history.pipeline(table)
     run_id, slices = cut(spark, pipeline, lake, Interval())
     results = [tmp_path / f"{name}.json" for name in slices]
-    asked = [
+    commands = [
         command(StepName.SLICE, file, "--run-id", run_id, "--slice", name, "--result", str(result))
         for name, result in zip(slices, results, strict=True)
     ]
-    assert [process.wait() for process in [started(lake, one) for one in asked]] == [0] * SLICES
+    assert [process.wait() for process in [started(lake, arguments) for arguments in commands]] == [0] * SLICES
     assert [json.loads(result.read_text(encoding="utf-8"))["state"] for result in results] == ["done"] * SLICES
     finished(spark, pipeline, lake, run_id)
     assert_published(spark, lake, reference.replay(history.events(), pipeline))

@@ -37,9 +37,9 @@ def drawn_steps(draw: random.Random, rows: list[dict[str, Any]]) -> Iterator[tup
     span = int((end - history.START).total_seconds())
     cuts = sorted(history.START + timedelta(seconds=draw.randrange(span)) for _ in range(draw.randint(1, 4)))
     for cut in cuts:
-        there = [row for row in waiting if row["stored_at"] is None or row["stored_at"] < cut + timedelta(minutes=5)]
-        waiting = [row for row in waiting if row not in there]
-        yield "land", there
+        batch = [row for row in waiting if row["stored_at"] is None or row["stored_at"] < cut + timedelta(minutes=5)]
+        waiting = [row for row in waiting if row not in batch]
+        yield "land", batch
         yield "arrivals", cut
         if draw.random() < 0.3:
             yield "arrivals", draw.choice(cuts[: cuts.index(cut) + 1])
@@ -56,23 +56,25 @@ def aligned(moment: datetime, pipeline: Pipeline) -> datetime:
 
 
 @pytest.mark.parametrize("number", SEEDS)
-def test_any_slicing_publishes_what_one_job_says(spark: SparkSession, tmp_path: Path, lake: Lake, number: int) -> None:
+def test_any_slicing_publishes_the_results_of_one_job(
+    spark: SparkSession, tmp_path: Path, lake: Lake, number: int
+) -> None:
     draw = random.Random(number)
     rows, table = drawn_rows(draw), tmp_path / "rows"
     pipeline = drawn_pipeline(draw, str(table))
     landed: list[dict[str, Any]] = []
-    for step, what in drawn_steps(draw, rows):
+    for step, argument in drawn_steps(draw, rows):
         if step == "land":
-            landed += what
-            if what or not table.exists():
-                history.land(spark, what, table)
+            landed += argument
+            if argument or not table.exists():
+                history.land(spark, argument, table)
             continue
         if step == "part":
-            start, end = (aligned(moment, pipeline) for moment in what)
+            start, end = (aligned(moment, pipeline) for moment in argument)
             if start < end:
                 run_steps(spark, pipeline, lake, Interval(start, end))
         else:
-            run_steps(spark, pipeline, lake, arrived_to=what)
-        shown = ledger.published(spark, lake)[-1]
-        assert shown.arrived_to is not None
-        assert_published(spark, lake, replay_until(landed, pipeline, shown.arrived_to), (step, what))
+            run_steps(spark, pipeline, lake, arrived_to=argument)
+        run = ledger.published(spark, lake)[-1]
+        assert run.arrived_to is not None
+        assert_published(spark, lake, replay_until(landed, pipeline, run.arrived_to), (step, argument))

@@ -25,7 +25,7 @@ def test_rows_by_arrival_ticks_of_the_clock_and_windows_that_close(overrides: di
 
 
 @pytest.mark.parametrize(
-    ("overrides", "told"),
+    ("overrides", "reason"),
     [
         ({"watermark__emit": "per_event"}, EVERY_N),
         ({"watermark__emit": "{every_n: 5}"}, EVERY_N),
@@ -38,5 +38,5 @@ def test_rows_by_arrival_ticks_of_the_clock_and_windows_that_close(overrides: di
         ({"windows__kind": "session", "windows__size": "null", "windows__gap": "1 minute"}, "sessions"),
     ],
 )
-def test_what_is_in_the_way_is_told(overrides: dict[str, str], told: str) -> None:
-    assert obstacle(history.pipeline("t", **overrides)) == told
+def test_obstacle_names_the_setting_that_forbids_continuation(overrides: dict[str, str], reason: str) -> None:
+    assert obstacle(history.pipeline("t", **overrides)) == reason

@@ -31,7 +31,7 @@ def pipeline() -> Pipeline:
 
 
 @pytest.fixture(scope="module")
-def kept(session: SparkSession) -> DataFrame:
+def watermark_rows(session: SparkSession) -> DataFrame:
     """Each emission takes the watermark to the last millisecond of a window, or between two."""
     emissions = [
         (at(8, 5), at(8) - MS),
@@ -40,12 +40,12 @@ def kept(session: SparkSession) -> DataFrame:
         (at(10, 40), at(10, 30)),
         (at(11, 5), at(11) - MS),  # fires 10 to 11, closes 9 to 10
     ]
-    told = [(clock, mark, [("a", mark), ("b", mark + MS), ("silent", None)]) for clock, mark in emissions]
-    return session.createDataFrame(told, KEPT)
+    rows = [(clock, mark, [("a", mark), ("b", mark + MS), ("silent", None)]) for clock, mark in emissions]
+    return session.createDataFrame(rows, KEPT)
 
 
-def goes_on(kept: DataFrame, pipeline: Pipeline, covered: datetime) -> resume.Resumption | None:
-    return resume.resumption(kept, micros(covered), pipeline)
+def goes_on(watermark_rows: DataFrame, pipeline: Pipeline, covered: datetime) -> resume.Resumption | None:
+    return resume.resumption(watermark_rows, micros(covered), pipeline)
 
 
 @pytest.mark.parametrize(
@@ -59,13 +59,13 @@ def goes_on(kept: DataFrame, pipeline: Pipeline, covered: datetime) -> resume.Re
     ],
 )
 def test_a_run_goes_on_behind_the_last_emission_that_fires_no_open_window(
-    kept: DataFrame, pipeline: Pipeline, covered: datetime, oldest: datetime, since: datetime
+    watermark_rows: DataFrame, pipeline: Pipeline, covered: datetime, oldest: datetime, since: datetime
 ) -> None:
     mark = {at(9, 5): at(9) - MS, at(10, 40): at(10, 30)}[since]
-    told = goes_on(kept, pipeline, covered)
-    assert told is not None
-    assert (told.covered_us, told.oldest_ms) == (micros(covered), micros(oldest) // 1000)
-    assert (told.since_us, dict(told.partitions)) == (
+    resumption = goes_on(watermark_rows, pipeline, covered)
+    assert resumption is not None
+    assert (resumption.covered_us, resumption.oldest_ms) == (micros(covered), micros(oldest) // 1000)
+    assert (resumption.since_us, dict(resumption.partitions)) == (
         micros(since),
         {"a": micros(mark) // 1000, "b": micros(mark + MS) // 1000},
     )
@@ -78,5 +78,7 @@ def test_a_run_goes_on_behind_the_last_emission_that_fires_no_open_window(
         pytest.param(at(8, 5), id="the only emission fires the oldest window"),
     ],
 )
-def test_there_may_be_nowhere_to_go_on(kept: DataFrame, pipeline: Pipeline, covered: datetime) -> None:
-    assert goes_on(kept, pipeline, covered) is None
+def test_no_emission_before_the_oldest_window_means_no_resumption(
+    watermark_rows: DataFrame, pipeline: Pipeline, covered: datetime
+) -> None:
+    assert goes_on(watermark_rows, pipeline, covered) is None

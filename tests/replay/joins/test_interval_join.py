@@ -33,12 +33,12 @@ def combinations(scenario: Recorded) -> set[tuple[Any, ...]]:
     return {watermark, (shared, behind_rows), (shared, declared.get("register", "upfront"), mode)}
 
 
-def told(scenario: JoinScenario) -> int:
+def fewest_rows(scenario: JoinScenario) -> int:
     """How many pairs, and late rows of either side, it has at the least."""
     return min(len(scenario.pairs), len(scenario.recorded["late_left"]))
 
 
-ALL = sorted(load_joins(), key=told, reverse=True)
+ALL = sorted(load_joins(), key=fewest_rows, reverse=True)
 SAMPLE = chosen(ALL, CHOSEN, combinations)
 REST = [scenario for scenario in ALL if scenario not in SAMPLE]
 
@@ -55,17 +55,17 @@ def test_sample_covers_every_combination() -> None:
 )
 def test_spark_joins_as_flink(session: SparkSession, scenario: JoinScenario) -> None:
     pipeline = joining(*scenario.sources, scenario.emit)
-    found = spark_join(session, rows_of(scenario)[::-1], pipeline, scenario.bounds)
-    assert found.pairs == scenario.pairs
-    assert [index for index, *_ in found.late[Side.LEFT]] == scenario.recorded["late_left"]
-    assert [index for index, *_ in found.late[Side.RIGHT]] == scenario.recorded["late_right"]
-    assert_watermarks(found, scenario)
+    joined = spark_join(session, rows_of(scenario)[::-1], pipeline, scenario.bounds)
+    assert joined.pairs == scenario.pairs
+    assert [index for index, *_ in joined.late[Side.LEFT]] == scenario.recorded["late_left"]
+    assert [index for index, *_ in joined.late[Side.RIGHT]] == scenario.recorded["late_right"]
+    assert_watermarks(joined, scenario)
 
 
-def assert_watermarks(found: Collected, scenario: JoinScenario) -> None:
+def assert_watermarks(joined: Collected, scenario: JoinScenario) -> None:
     """Each late row shows the last watermark of Flink's before it."""
     for side in Side:
-        for index, watermark, late_by_ms in found.late[side]:
+        for index, watermark, late_by_ms in joined.late[side]:
             before = [w for after, w in scenario.watermarks if after < index]
             assert watermark == before[-1]
             assert late_by_ms == watermark - scenario.declared["events"][index]["ts"]
@@ -73,8 +73,8 @@ def assert_watermarks(found: Collected, scenario: JoinScenario) -> None:
 
 def test_rows_meet_by_key_and_cell_and_not_all_with_all(session: SparkSession) -> None:
     pipeline = joining(*SAMPLE[0].sources, SAMPLE[0].emit)
-    found = spark_join(session, rows_of(SAMPLE[0]), pipeline, SAMPLE[0].bounds)
-    plan = found.lazy.pairs._jdf.queryExecution().executedPlan().toString()
+    joined = spark_join(session, rows_of(SAMPLE[0]), pipeline, SAMPLE[0].bounds)
+    plan = joined.lazy.pairs._jdf.queryExecution().executedPlan().toString()
     joins = re.findall(r"\w*(?:Join|Cartesian)\w*", plan)
     assert joins
     assert not [name for name in joins if "Cartesian" in name or "NestedLoop" in name]

@@ -126,8 +126,8 @@ def any_sources(draw: st.DrawFn, timeouts: Sequence[int | None]) -> JoinSource:
     source = draw(sources(tuple(Strategy)))
     changes: dict[str, Any] = {"idle_timeout_ms": draw(st.sampled_from(timeouts))}
     if source.watermark.strategy is Strategy.CUSTOM:
-        made = draw(st.sampled_from([("Bounded", {"bound_ms": 2}), ("Marked", {}), ("Moody", {"mood": 2})]))
-        changes |= {"generator": f"tests.custom_watermarks:{made[0]}", "arguments": made[1]}
+        generator = draw(st.sampled_from([("Bounded", {"bound_ms": 2}), ("Marked", {}), ("Moody", {"mood": 2})]))
+        changes |= {"generator": f"tests.custom_watermarks:{generator[0]}", "arguments": generator[1]}
     return replace(source, watermark=replace(source.watermark, **changes))
 
 
@@ -141,14 +141,14 @@ def any_streams(draw: st.DrawFn, timeouts: Sequence[int | None]) -> Stream:
 
 
 def with_silences(draw: random.Random, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    told, silent = [], dict[tuple[str, str], int]()
+    rows_heard, silent = [], dict[tuple[str, str], int]()
     for place, row in enumerate(sorted(rows, key=lambda row: (row["arrival_us"], row["index"]))):
-        who = draw.choice(["side", "partition"])
+        level = draw.choice(["side", "partition"])
         if draw.random() < 0.1:
-            silent[who, row[who]] = place + draw.choice([10, 30])
+            silent[level, row[level]] = place + draw.choice([10, 30])
         if all(silent.get((of, row[of]), 0) <= place for of in ("side", "partition")):
-            told.append({**row, "mark": draw.choice([True, False, None]), "value": None})
-    return told[::-1]
+            rows_heard.append({**row, "mark": draw.choice([True, False, None]), "value": None})
+    return rows_heard[::-1]
 
 
 def before(watermarks: list[tuple[int, int]], arrived: int) -> int:
@@ -162,29 +162,31 @@ def check_interval_join(session: SparkSession, stream: Stream, bounds: JoinBound
     number = {arrival.row["index"]: place + 1 for place, arrival in enumerate(arrivals)}
     expected = join(arrivals, bounds, stream.emit, stream.left, stream.right)
     pipeline = joining(stream.left, stream.right, stream.emit)
-    found = interval_join(*inputs_of(session, stream.rows, pipeline), pipeline, bounds)
+    joined = interval_join(*inputs_of(session, stream.rows, pipeline), pipeline, bounds)
     pairs = [
         (p["left"]["index"], p["right"]["index"], millis(p["event_time"]), micros(p["fired_at"]))
-        for p in rows_of(found.pairs)
+        for p in rows_of(joined.pairs)
     ]
-    told = [(p.left["index"], p.right["index"], p.ts, arrivals[after - 1].clock_us) for after, p in expected.pairs]
-    assert sorted(pairs) == sorted(told)
-    for side, table in ((Side.LEFT, found.late_left), (Side.RIGHT, found.late_right)):
+    expected_pairs = [
+        (p.left["index"], p.right["index"], p.ts, arrivals[after - 1].clock_us) for after, p in expected.pairs
+    ]
+    assert sorted(pairs) == sorted(expected_pairs)
+    for side, table in ((Side.LEFT, joined.late_left), (Side.RIGHT, joined.late_right)):
         behind = [arrival.row["index"] for arrival in expected.late if arrival.side is side]
         late = [(index, before(expected.watermarks, number[index])) for index in behind]
         assert sorted((row["index"], millis(row["watermark"])) for row in rows_of(table)) == sorted(late)
     on_time = [arrival for arrival in arrivals if arrival not in expected.late]
     sides = [[arrival for arrival in on_time if arrival.side is side] for side in Side]
     near = sum(a.key == b.key and bounds.joins(a.ts, b.ts) for a, b in product(*sides))
-    return near - len(told)
+    return near - len(expected_pairs)
 
 
 def check_window_join(session: SparkSession, stream: Stream, windows: Windows) -> None:
     arrivals = stream.arrivals
-    made: CoGroup[str, Any] = CoGroup(operator(windows), allowed_lateness_ms=windows.allowed_lateness_ms)
-    expected = gather(arrivals, made, stream.emit, stream.left, stream.right)
+    co_group: CoGroup[str, Any] = CoGroup(operator(windows), allowed_lateness_ms=windows.allowed_lateness_ms)
+    expected = gather(arrivals, co_group, stream.emit, stream.left, stream.right)
     pipeline = joining(stream.left, stream.right, stream.emit)
-    found = window_join(*inputs_of(session, stream.rows, pipeline), pipeline, windows)
+    joined = window_join(*inputs_of(session, stream.rows, pipeline), pipeline, windows)
 
     def firing(group: dict[str, Any]) -> tuple[Any, ...]:
         watermark = MAX if group["watermark"] == END_OF_INPUT else millis(group["watermark"])
@@ -194,7 +196,7 @@ def check_window_join(session: SparkSession, stream: Stream, windows: Windows) -
     def indices(rows: Any) -> tuple[int, ...]:
         return tuple(row["index"] for row in rows)
 
-    told: list[tuple[Any, ...]] = sorted(
+    expected_groups: list[tuple[Any, ...]] = sorted(
         (
             str(g.key),
             g.window.start,
@@ -206,22 +208,22 @@ def check_window_join(session: SparkSession, stream: Stream, windows: Windows) -
         )
         for _, g, _ in expected.groups
     )
-    groups = rows_of(found.groups)
-    assert sorted((*firing(g), indices(g["left"]), indices(g["right"])) for g in groups) == told
+    groups = rows_of(joined.groups)
+    assert sorted((*firing(g), indices(g["left"]), indices(g["right"])) for g in groups) == expected_groups
     late_at = [(*firing(g)[:4], micros(g["fired_at"])) for g in groups if g["timing"] == "late"]
     assert sorted(late_at) == sorted(
         (str(g.key), g.window.start, g.window.end, g.index, arrivals[after - 1].clock_us)
         for after, g, _ in expected.groups
         if g.timing.value == "late"
     )
-    pairs = sorted((*firing(p), p["left"]["index"], p["right"]["index"]) for p in rows_of(found.pairs))
-    assert pairs == sorted((*g[:6], *pair) for g in told for pair in product(*g[6:]))
-    for side, table in ((Side.LEFT, found.late_left), (Side.RIGHT, found.late_right)):
+    pairs = sorted((*firing(p), p["left"]["index"], p["right"]["index"]) for p in rows_of(joined.pairs))
+    assert pairs == sorted((*g[:6], *pair) for g in expected_groups for pair in product(*g[6:]))
+    for side, table in ((Side.LEFT, joined.late_left), (Side.RIGHT, joined.late_right)):
         late = sorted((a.row["index"], watermark) for a, watermark, _ in expected.late if a.side is side)
         assert sorted((row["index"], millis(row["watermark"])) for row in rows_of(table)) == late
     counted: Counter[tuple[str, bool]] = Counter()
-    for taken in rows_of(found.taken):
-        counted["left" if taken["side"] == 0 else "right", taken["is_late"]] += taken["row_count"]
+    for tally in rows_of(joined.taken):
+        counted["left" if tally["side"] == 0 else "right", tally["is_late"]] += tally["row_count"]
     fates = [(a.side.value, fate) for a, _, fate in expected.judged if fate not in (None, Lateness.TOO_LATE)]
     assert +counted == Counter((side, fate is Lateness.LATE) for side, fate in fates)
 
@@ -231,8 +233,8 @@ bounds_drawn = st.builds(
     lambda ends, low, high: JoinBounds(ends[0], ends[1], low, high), distances, st.booleans(), st.booleans()
 )
 windows_drawn = st.builds(
-    lambda size, offset, lateness, kept: Windows(
-        size_ms=size, offset_ms=offset % size, allowed_lateness_ms=lateness, accumulation=kept
+    lambda size, offset, lateness, accumulation: Windows(
+        size_ms=size, offset_ms=offset % size, allowed_lateness_ms=lateness, accumulation=accumulation
     ),
     st.integers(1, 12),
     st.integers(0, 11),
@@ -344,10 +346,10 @@ def test_a_partner_that_has_just_gone_is_missed(session: SparkSession, ends: tup
 
 
 def test_what_was_reached_before_a_partition_joined_in_an_earlier_stretch_is_kept(session: SparkSession) -> None:
-    told = [("left", "p0", 100, 100_000), ("left", "p1", 95, 500_000), ("right", "p1", 88, 9_000_000)]
+    moments = [("left", "p0", 100, 100_000), ("left", "p1", 95, 500_000), ("right", "p1", 88, 9_000_000)]
     rows = [
         {"index": index, "side": side, "partition": partition, "key": "a", "ts": ts, "arrival_us": arrival_us}
-        for index, (side, partition, ts, arrival_us) in enumerate(told)
+        for index, (side, partition, ts, arrival_us) in enumerate(moments)
     ]
     stream = Stream(rows, JoinSource(Watermark(out_of_orderness_ms=10)), None, EMISSIONS[0])
     assert check_interval_join(session, stream, JoinBounds(-90, 90)) == 0
@@ -360,18 +362,18 @@ def test_the_copy_of_a_marker_is_judged_by_the_marker(session: SparkSession, oth
     side = {"left": "right", "right": "left"}[other]
     ahead = TimeField("ts + 5", unit=TimeUnit.MILLISECONDS)
     source = JoinSource(Watermark(Strategy.PUNCTUATED, when="marker", value=ahead), LABELS[:1])
-    told = [(0, other, 9, 1_000, False), (1, side, 10, 3_000, True), (1, side, 10, 3_000, True)]
+    entries = [(0, other, 9, 1_000, False), (1, side, 10, 3_000, True), (1, side, 10, 3_000, True)]
     if not is_split:
         # The watermark is the lesser one of both sources.
-        told.insert(1, (2, other, 60, 2_000, True))
+        entries.insert(1, (2, other, 60, 2_000, True))
     names = ("index", "side", "ts", "arrival_us", "marker")
-    rows = [{"partition": "p0", "key": "a", **dict(zip(names, row, strict=True))} for row in told]
+    rows = [{"partition": "p0", "key": "a", **dict(zip(names, row, strict=True))} for row in entries]
     stream = Stream(rows, source, None if is_split else source, EMISSIONS[0])
     expected = join(stream.arrivals, JoinBounds(-3, 3), stream.emit, stream.left, stream.right)
     assert [late.row["index"] for late in expected.late] == [1]
     assert [{pair.left["index"], pair.right["index"]} for _, pair in expected.pairs] == [{0, 1}]
     pipeline = joining(stream.left, stream.right, stream.emit)
-    found = interval_join(*inputs_of(session, rows, pipeline), pipeline, JoinBounds(-3, 3))
-    pairs = [{pair["left"]["index"], pair["right"]["index"]} for pair in rows_of(found.pairs)]
-    late = [row["index"] for table in (found.late_left, found.late_right) for row in rows_of(table)]
+    joined = interval_join(*inputs_of(session, rows, pipeline), pipeline, JoinBounds(-3, 3))
+    pairs = [{pair["left"]["index"], pair["right"]["index"]} for pair in rows_of(joined.pairs)]
+    late = [row["index"] for table in (joined.late_left, joined.late_right) for row in rows_of(table)]
     assert (pairs, late) == ([{0, 1}], [1])

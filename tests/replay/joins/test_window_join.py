@@ -53,7 +53,7 @@ SAMPLE += chosen([s for s in NEVER_IDLE if not in_one_calendar(s)], 60, combinat
 FEW = SAMPLE[:2] + [s for s in SAMPLE if s.declared["strategy"]["kind"] == "punctuated"][:1]
 SAMPLE += chosen([s for s in OF_ONE if s not in NEVER_IDLE], 30, combinations)
 OF_TWO = load_of_two()
-FALLS_IDLE = sorted(OF_TWO, key=lambda s: -sum(isinstance(what, str) for _, what in s.sent))
+FALLS_IDLE = sorted(OF_TWO, key=lambda s: -sum(isinstance(entry, str) for _, entry in s.sent))
 FEW += [next(s for s in FALLS_IDLE if s.pipeline.windows.kind == kind) for kind in ("tumbling", "sliding", "session")]
 RECORDED = sorted(load_cogroups(), key=lambda s: -min(s.recorded["dropped"], len(s.groups)))
 IN_ONE_CALENDAR = [s for s in RECORDED if in_one_calendar(s)]
@@ -68,12 +68,12 @@ QUICK = [*ONE_A_STRATEGY, *ONE_A_KIND, *SIDES_DIFFER[:1]]
 def joined(session: SparkSession, scenario: Scenario) -> WindowJoined:
     pipeline = scenario.pipeline
     left, *right = sources_of(scenario)
-    both = joining(left, right[0] if right else None, pipeline.watermark.emit)
+    two_inputs = joining(left, right[0] if right else None, pipeline.watermark.emit)
     rows = [{**row, "side": side.value} for row, side in zip(scenario.rows, sides_of(scenario), strict=True)]
-    return window_join(*inputs_of(session, rows[::-1], both), both, pipeline.windows, until=scenario.until)
+    return window_join(*inputs_of(session, rows[::-1], two_inputs), two_inputs, pipeline.windows, until=scenario.until)
 
 
-def told(group: dict[str, Any]) -> tuple[Any, ...]:
+def firing(group: dict[str, Any]) -> tuple[Any, ...]:
     """The columns of a firing, as Flink's tuples have them."""
     return (
         group["key"],
@@ -89,7 +89,7 @@ def group_of(group: dict[str, Any]) -> GroupTuple:
     sides = [[row["index"] for row in group[side.value]] for side in Side]
     assert sides == [sorted(side) for side in sides]
     assert group["row_count"] == sum(map(len, sides))
-    return GroupTuple(*told(group), *map(tuple, sides))
+    return GroupTuple(*firing(group), *map(tuple, sides))
 
 
 @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ def test_spark_groups_as_flink(session: SparkSession, scenario: Scenario) -> Non
     groups, expected = rows_of(outcome.groups), groups_of(scenario.panes, sides_of(scenario))
     assert sorted(map(group_of, groups)) == expected
     fired = {pane[:4]: pane.fired_us for pane in scenario.panes}
-    assert {told(group)[:4]: scenario.shown_clock_us(micros(group["fired_at"])) for group in groups} == fired
-    pairs = [(*told(pair), pair["left"]["index"], pair["right"]["index"]) for pair in rows_of(outcome.pairs)]
+    assert {firing(group)[:4]: scenario.shown_clock_us(micros(group["fired_at"])) for group in groups} == fired
+    pairs = [(*firing(pair), pair["left"]["index"], pair["right"]["index"]) for pair in rows_of(outcome.pairs)]
     assert sorted(pairs) == sorted((*group[:6], *pair) for group in expected for pair in product(*group[6:]))
     late = [*rows_of(outcome.late_left), *rows_of(outcome.late_right)]
     assert sorted(row["index"] for row in late) == scenario.late

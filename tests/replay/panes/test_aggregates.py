@@ -42,8 +42,8 @@ OF_ALL_ROWS = [
 def parts_of(spark: SparkSession, expression: str) -> list[int] | None:
     """How many parts the state of an aggregate has, beside one that has a part always."""
     pipeline = history.pipeline("t", windows__aggregates=json.dumps({"a": expression, "n": "count(*)"}))
-    found = continued(spark.createDataFrame([], "id long, site string, device string, reading double"), pipeline)
-    return None if found is None else [len(one.parts) for one in found]
+    aggregates = continued(spark.createDataFrame([], "id long, site string, device string, reading double"), pipeline)
+    return None if aggregates is None else [len(aggregate.parts) for aggregate in aggregates]
 
 
 @pytest.mark.parametrize("expression", PARTS)
@@ -52,5 +52,5 @@ def test_plain_calls_of_one_argument_are_put_together(spark: SparkSession, expre
 
 
 @pytest.mark.parametrize("expression", OF_ALL_ROWS)
-def test_what_parts_do_not_tell_takes_all_rows(spark: SparkSession, expression: str) -> None:
+def test_aggregates_without_parts_need_all_rows(spark: SparkSession, expression: str) -> None:
     assert parts_of(spark, expression) is None

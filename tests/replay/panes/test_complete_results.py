@@ -92,20 +92,20 @@ def drawn(grid: str, way: str, seed: int) -> tuple[list[dict[str, Any]], Pipelin
         aggregates=aggregates,
         **FIRINGS[way],
     )
-    told = replace(pipeline.replay, mode=Mode.COMPLETE)
-    return rows, replace(pipeline, windows=windows, replay=told), until_of(draw, rows)
+    complete = replace(pipeline.replay, mode=Mode.COMPLETE)
+    return rows, replace(pipeline, windows=windows, replay=complete), until_of(draw, rows)
 
 
 @pytest.mark.parametrize(("grid", "way", "seed"), CASES)
 def test_complete_results_are_those_of_the_reference(session: SparkSession, grid: str, way: str, seed: int) -> None:
     rows, pipeline, until = drawn(grid, way, seed)
     expected = reference.replay(rows, pipeline, until=until)
-    found = replay(frame_of(session, rows, EVENTS), pipeline, until=until).complete_results
-    assert in_order(rows_of(found)) == in_order(expected.complete_results)
+    results = replay(frame_of(session, rows, EVENTS), pipeline, until=until).complete_results
+    assert in_order(rows_of(results)) == in_order(expected.complete_results)
 
 
 @pytest.mark.parametrize(("ahead", "sessions"), [(18, 0), (19, 1)])
-def test_a_complete_session_is_told_from_its_last_millisecond_on(
+def test_session_is_complete_once_the_watermark_reaches_its_last_millisecond(
     session: SparkSession, ahead: int, sessions: int
 ) -> None:
     """The session of `a` is [5, 19); the row of `b` brings the watermark 17, or 18."""
@@ -121,15 +121,15 @@ def test_a_complete_session_is_told_from_its_last_millisecond_on(
         windows=Windows(kind=WindowKind.SESSION, gap_ms=14, key=("key",), aggregates=CONTINUED),
         replay=replace(pipeline.replay, end_of_input=EndOfInput.KEEP_OPEN),
     )
-    told = [{**dict.fromkeys(EVENTS.names), **row} for row in rows]
-    found = rows_of(replay(frame_of(session, told, EVENTS), pipeline).complete_results)
-    assert len(found) == sessions
-    assert in_order(found) == in_order(reference.replay(told, pipeline).complete_results)
+    full_rows = [{**dict.fromkeys(EVENTS.names), **row} for row in rows]
+    results = rows_of(replay(frame_of(session, full_rows, EVENTS), pipeline).complete_results)
+    assert len(results) == sessions
+    assert in_order(results) == in_order(reference.replay(full_rows, pipeline).complete_results)
 
 
-def test_sessions_that_begin_together_are_told_in_the_order_of_their_ends(session: SparkSession) -> None:
-    told = "struct(timestamp_seconds({}) as window_start, timestamp_seconds({}) as window_end)"
-    results = ", ".join(told.format(*bounds) for bounds in ((7, 8), (1, 9), (1, 4), (7, 7)))
+def test_sessions_with_one_start_are_ordered_by_end(session: SparkSession) -> None:
+    template = "struct(timestamp_seconds({}) as window_start, timestamp_seconds({}) as window_end)"
+    results = ", ".join(template.format(*bounds) for bounds in ((7, 8), (1, 9), (1, 4), (7, 7)))
     ordered = session.sql(f"SELECT array({results}) AS results").select(by_start(F.col("results")).alias("results"))
     bounds = ordered.select(F.expr("transform(results, r -> unix_seconds(r.window_end))")).collect()[0][0]
     assert bounds == [4, 9, 7, 8]
@@ -145,8 +145,8 @@ def test_few_and_many_windows_that_dropped_rows_give_the_same(
     assert {row["is_shown"] for row in expected} == {True, False}
     for few in (-1, 10):
         monkeypatch.setattr(complete_results, "_FEW", few)
-        found = replay(frame_of(session, rows, EVENTS), pipeline, until=until).complete_results
-        assert in_order(rows_of(found)) == in_order(expected), few
+        results = replay(frame_of(session, rows, EVENTS), pipeline, until=until).complete_results
+        assert in_order(rows_of(results)) == in_order(expected), few
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_under_a_bound_longer_than_the_history_nothing_is_missed(session: SparkS
         frame_of(session, rows, EVENTS), replace(pipeline, watermark=waiting, windows=windows), until=until
     )
     names = [*windows.key, "window_start", "window_end", *(a.name for a in CONTINUED), "row_count"]
-    told, shown = outcome.complete_results, outcome.window_results
-    assert told.where("missed_rows > 0 or not is_shown").isEmpty()
-    assert in_order(rows_of(told.select(names))) == in_order(rows_of(shown.select(names)))
-    assert told.agg(F.count("*")).collect() == shown.agg(F.count("*")).collect()
+    complete, faithful = outcome.complete_results, outcome.window_results
+    assert complete.where("missed_rows > 0 or not is_shown").isEmpty()
+    assert in_order(rows_of(complete.select(names))) == in_order(rows_of(faithful.select(names)))
+    assert complete.agg(F.count("*")).collect() == faithful.agg(F.count("*")).collect()

@@ -84,8 +84,8 @@ def drawn(way: tuple[str, Accumulation, LateData, LatePanes], seed: int) -> tupl
     source = replace(pipeline.source, source_partition=SourcePartition(("partition",)), where=None)
     watermark = replace(pipeline.watermark, out_of_orderness_ms=draw.choice([0, 2]))
     # Firings before the end are withdrawn, too; Spark cannot tell their aggregates what they ask for.
-    others = (Trigger(TriggerKind.CONTINUOUS, interval_ms=3), Trigger(TriggerKind.COUNT, n=2))
-    trigger = draw.choice([Trigger(), Trigger(), *others]) if late_panes is LatePanes.PER_ROW else Trigger()
+    triggers = (Trigger(TriggerKind.CONTINUOUS, interval_ms=3), Trigger(TriggerKind.COUNT, n=2))
+    trigger = draw.choice([Trigger(), Trigger(), *triggers]) if late_panes is LatePanes.PER_ROW else Trigger()
     waits = kind == "session" or trigger == Trigger()
     windows = replace(
         GRIDS[kind],
@@ -106,8 +106,8 @@ def test_spark_treats_late_rows_as_the_reference_does(
 ) -> None:
     rows, pipeline = drawn(way, seed)
     expected = reference.replay(rows, pipeline, aggregates=BY_HAND)
-    found = spark_replay(session, rows[::-1], pipeline, schema=SCHEMA)
-    assert_same_tables(found, expected)
+    outcome = spark_replay(session, rows[::-1], pipeline, schema=SCHEMA)
+    assert_same_tables(outcome, expected)
 
 
 ANEW = {
@@ -116,7 +116,7 @@ ANEW = {
 }
 
 
-@pytest.mark.parametrize(("way", "seed"), ANEW.items(), ids=lambda told: "-".join(told) if told in ANEW else "")
+@pytest.mark.parametrize(("way", "seed"), ANEW.items(), ids=lambda case: "-".join(case) if case in ANEW else "")
 def test_a_column_of_the_source_is_its_own_whatever_it_is_called(
     session: SparkSession, way: tuple[str, Accumulation, LateData, LatePanes], seed: int
 ) -> None:
@@ -126,16 +126,16 @@ def test_a_column_of_the_source_is_its_own_whatever_it_is_called(
     windows = replace(pipeline.windows, aggregates=(Aggregate("kinds", "count(distinct watermark)"),))
     pipeline = replace(pipeline, windows=windows)
     expected = reference.replay(
-        named, pipeline, aggregates={"kinds": lambda held: len({row["watermark"] for row in held})}
+        named, pipeline, aggregates={"kinds": lambda rows: len({row["watermark"] for row in rows})}
     )
     assert any(pane["timing"] == "late" and pane["kinds"] > 1 for pane in expected.panes)
     schema = SCHEMA.append(pa.field("watermark", pa.int64()))
-    found = spark_replay(session, named[::-1], pipeline, schema=schema)
+    outcome = spark_replay(session, named[::-1], pipeline, schema=schema)
     # Late events have a watermark of their own, beside which Spark keeps the source's column under another name.
-    assert_same_tables(found, expected, ("panes", "window_results", "watermarks"))
+    assert_same_tables(outcome, expected, ("panes", "window_results", "watermarks"))
 
 
-TOLD = ["event_time", "arrival_time", "watermark", "late_by_ms", "window_start", "window_end"]
+LATE_COLUMNS = ["event_time", "arrival_time", "watermark", "late_by_ms", "window_start", "window_end"]
 NAMED = {
     "its own event time": ("made", "event_time timestamp, made timestamp", ["source_event_time", "made", "landed"]),
     "the event time itself": ("event_time", "event_time timestamp, made timestamp", ["made", "landed"]),
@@ -149,20 +149,20 @@ NAMED = {
 
 @pytest.mark.parametrize("name", NAMED)
 def test_late_events_keep_what_the_source_calls_as_they_do(session: SparkSession, name: str) -> None:
-    event_time, schema, kept = NAMED[name]
+    event_time, schema, columns = NAMED[name]
     rows: list[tuple[Any, ...]] = [
         (moment, datetime.fromtimestamp(moment, UTC), landed, mark) for moment, landed, mark in ((95, 1, 7), (5, 2, 8))
     ]
     if "bigint" not in schema:
-        rows = [(made, made, *rest) for _, made, *rest in rows]
+        rows = [(event, event, *rest) for _, event, *rest in rows]
     events = session.createDataFrame(rows, f"{schema}, landed bigint, WaterMark bigint")
-    told = {"table": "t", "event_time": event_time, "arrival_time": {"column": "landed", "unit": "s"}}
+    source = {"table": "t", "event_time": event_time, "arrival_time": {"column": "landed", "unit": "s"}}
     windows = {"size": "10 seconds", "key": [], "aggregates": {"n": "count(*)"}}
     pipeline = from_mapping(
-        {"name": "p", "source": told, "watermark": {"out_of_orderness": "0 seconds"}, "windows": windows}
+        {"name": "p", "source": source, "watermark": {"out_of_orderness": "0 seconds"}, "windows": windows}
     )
     late = replay(events, pipeline).late_events
-    assert late.columns == [*kept, "source_WaterMark", *TOLD]
+    assert late.columns == [*columns, "source_WaterMark", *LATE_COLUMNS]
     [row] = late.collect()
     assert (row.source_WaterMark, row.late_by_ms) == (8, 89_999)
 
@@ -178,13 +178,13 @@ def test_rows_that_are_epochs_may_be_late_from_the_stretch_on_in_which_their_win
         watermark=replace(pipeline.watermark, out_of_orderness_ms=0),
         windows=replace(pipeline.windows, size_ms=10, offset_ms=0),
     )
-    told = {"partition": "a", "mark": None, "value": None, "counts": True}
+    constants = {"partition": "a", "mark": None, "value": None, "counts": True}
     # The first row is on time and early enough, the second fires the window, the third comes behind it.
     moments = [(0, 5), (1_000, 95), *([] if second_us is None else [(second_us, 6)])]
-    rows = [{"id": i, "arrival_us": START_MS * 1000 + us, "ts": ts, **told} for i, (us, ts) in enumerate(moments)]
-    found = replay(frame_of(session, rows, SCHEMA), pipeline)
-    groups = found.census if second_us is not None else found.census.where("window_ms = 90")
-    assert late_events.may_hold_late(groups, found.calendar, pipeline) is may
+    rows = [{"id": i, "arrival_us": START_MS * 1000 + us, "ts": ts, **constants} for i, (us, ts) in enumerate(moments)]
+    outcome = replay(frame_of(session, rows, SCHEMA), pipeline)
+    groups = outcome.census if second_us is not None else outcome.census.where("window_ms = 90")
+    assert late_events.may_hold_late(groups, outcome.calendar, pipeline) is may
 
 
 def test_a_check_knows_what_an_aggregate_may_ask_for(session: SparkSession) -> None:

@@ -50,7 +50,7 @@ def test_spark_fires_as_flink_does(session: SparkSession, scenario: Scenario) ->
 
 
 @pytest.mark.parametrize("scenario", RESTATED)
-def test_continued_aggregates_say_the_same_as_recomputed_ones(session: SparkSession, scenario: Scenario) -> None:
+def test_continued_aggregates_equal_recomputed_ones(session: SparkSession, scenario: Scenario) -> None:
     assert_continued_matches_reference(session, scenario)
 
 
@@ -87,15 +87,15 @@ def drawn_windows(draw: random.Random, kind: str, trigger: str) -> Windows:
 
 
 @pytest.mark.parametrize(("kind", "trigger", "seed"), SEEDS)
-def test_spark_says_what_the_reference_says(session: SparkSession, kind: str, trigger: str, seed: int) -> None:
+def test_spark_matches_the_reference(session: SparkSession, kind: str, trigger: str, seed: int) -> None:
     draw = random.Random(f"{kind} {trigger} {seed}")
     strategy, emission = draw.choice(list(Strategy)), draw.choice(list(EmitKind))
     rows = [{**row, "key": draw.choice(["x", "y", None])} for row in drawn_rows(draw)]
     pipeline = drawn_pipeline(draw, strategy, emission, idle=strategy is not Strategy.NONE and draw.random() < 0.3)
     pipeline = replace(pipeline, windows=drawn_windows(draw, kind, trigger))
     expected = reference.replay(rows, pipeline)
-    found = spark_replay(session, rows[::-1], pipeline, schema=SCHEMA.append(pa.field("key", pa.string())))
-    assert_same_tables(found, expected)
+    outcome = spark_replay(session, rows[::-1], pipeline, schema=SCHEMA.append(pa.field("key", pa.string())))
+    assert_same_tables(outcome, expected)
 
 
 def shown_every(interval_ms: int) -> Pipeline:
@@ -111,21 +111,21 @@ def shown_every(interval_ms: int) -> Pipeline:
 
 def test_of_identical_rows_the_first_alone_comes_before_its_own_advance(session: SparkSession) -> None:
     pipeline = shown_every(2)
-    told = {"partition": "a", "mark": False, "value": None, "counts": True}
-    rows = [{"id": ts, "ts": ts, "arrival_us": ts * 1000, **told} for ts in (1, 3, 3, 3, 5, 9)]
+    constants = {"partition": "a", "mark": False, "value": None, "counts": True}
+    rows = [{"id": ts, "ts": ts, "arrival_us": ts * 1000, **constants} for ts in (1, 3, 3, 3, 5, 9)]
     expected = reference.replay(rows, pipeline)
-    found = spark_replay(session, rows, pipeline, schema=SCHEMA)
+    outcome = spark_replay(session, rows, pipeline, schema=SCHEMA)
     assert [pane["rows"] for pane in expected.panes] == [2, 5, 6, 6]
-    assert in_order(found.panes) == in_order(expected.panes)
+    assert in_order(outcome.panes) == in_order(expected.panes)
 
 
 def test_rows_may_be_shown_first_when_their_window_ends(session: SparkSession) -> None:
     """The row at 3 comes behind the instant 8: of the instants 4, 8 and 9 of its window the last alone shows it."""
     pipeline = shown_every(4)
-    told = {"partition": "a", "mark": False, "value": None, "counts": True}
-    rows = [{"id": n, "ts": ts, "arrival_us": n * 1000, **told} for n, ts in enumerate((1, 9, 3, 20))]
+    constants = {"partition": "a", "mark": False, "value": None, "counts": True}
+    rows = [{"id": n, "ts": ts, "arrival_us": n * 1000, **constants} for n, ts in enumerate((1, 9, 3, 20))]
     expected = reference.replay(rows, pipeline)
-    found = spark_replay(session, rows, pipeline, schema=SCHEMA)
+    outcome = spark_replay(session, rows, pipeline, schema=SCHEMA)
     first = expected.panes[0]["window_start"]
     assert max(pane["rows"] for pane in expected.panes if pane["window_start"] == first) == 3
-    assert in_order(found.panes) == in_order(expected.panes)
+    assert in_order(outcome.panes) == in_order(expected.panes)

@@ -58,11 +58,11 @@ def test_each_row_is_of_the_commit_that_brought_it(spark: SparkSession, tmp_path
 def test_the_feed_and_the_history_give_the_same_times(spark: SparkSession, tmp_path: Path) -> None:
     table = landed(spark, tmp_path / "events")
     version = source.pinned_version(spark, table)
-    told = {
+    feed_times = {
         r[COMMIT_VERSION]: r[COMMIT_TIMESTAMP] for r in rows_of(source.events(spark, by_commit(table), {"": version}))
     }
-    known = rows_of(DeltaTable.forPath(spark, table).history().select("version", "timestamp"))
-    assert told == {row["version"]: row["timestamp"] for row in known}
+    history_rows = rows_of(DeltaTable.forPath(spark, table).history().select("version", "timestamp"))
+    assert feed_times == {row["version"]: row["timestamp"] for row in history_rows}
 
 
 def test_a_compaction_brings_no_row_and_hides_no_commit(spark: SparkSession, tmp_path: Path) -> None:

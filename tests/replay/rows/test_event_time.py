@@ -48,13 +48,13 @@ def test_every_pair_of_times_is_judged_as_by_the_reference(
 ) -> None:
     pairs = list(product(EVENTS, ARRIVALS))
     source = Source("events", TimeField("event"), TimeField("arrival") if declared else None, future_guard_ms=guard_ms)
-    told = (F.col("event"), F.col("arrival") if declared else None, source)
+    times = (F.col("event"), F.col("arrival") if declared else None, source)
     session = spark.newSession()
     session.conf.set("spark.sql.codegen.wholeStage", str(compiled).lower())
     session.conf.set("spark.sql.codegen.factoryMode", "CODEGEN_ONLY" if compiled else "NO_CODEGEN")
     rows = session.createDataFrame([(i, *pair) for i, pair in enumerate(pairs)], "number int, event long, arrival long")
     judged = rows.select(
-        "number", event_time.is_valid(*told).alias("valid"), event_time.invalid_reason(*told).alias("reason")
+        "number", event_time.is_valid(*times).alias("valid"), event_time.invalid_reason(*times).alias("reason")
     )
     for number, valid, reason in judged.collect():
         event, arrival = pairs[number][0], pairs[number][1] if declared else None
@@ -68,7 +68,7 @@ PLAIN, ANY = "a TIMESTAMP or DATE is given by its name alone", "a time is a TIME
 
 
 @pytest.mark.parametrize(
-    ("field", "said"),
+    ("field", "message"),
     [
         (TimeField("text"), f"'text' is STRING, declared with no unit: {TEXT}"),
         (TimeField("text", unit=TimeUnit.SECONDS), f"'text' is STRING, declared with unit: s: {TEXT}"),
@@ -82,8 +82,8 @@ PLAIN, ANY = "a TIMESTAMP or DATE is given by its name alone", "a time is a TIME
     ],
 )
 def test_a_time_that_is_not_what_it_is_declared_to_be_is_refused(
-    spark: SparkSession, field: TimeField, said: str
+    spark: SparkSession, field: TimeField, message: str
 ) -> None:
     with pytest.raises(event_time.TimeFieldError) as raised:
         event_time.micros(spark.createDataFrame([], COLUMNS), field)
-    assert str(raised.value).startswith(said)
+    assert str(raised.value).startswith(message)

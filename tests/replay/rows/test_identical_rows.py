@@ -51,5 +51,5 @@ def test_spark_judges_each_copy_as_the_reference_does(
 ) -> None:
     rows, pipeline = drawn(way, grid, seed)
     expected = reference.replay(rows, pipeline)
-    found = spark_replay(session, rows[::-1], pipeline, schema=SCHEMA)
-    assert_same_tables(found, expected)
+    outcome = spark_replay(session, rows[::-1], pipeline, schema=SCHEMA)
+    assert_same_tables(outcome, expected)

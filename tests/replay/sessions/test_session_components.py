@@ -74,7 +74,7 @@ def stream(*event_times: int) -> list[dict[str, Any]]:
     ]
 
 
-def panes_told(outcome: Collected) -> list[str]:
+def pane_lines(outcome: Collected) -> list[str]:
     return sorted(
         f"[{p['window_start'].microsecond // 1000}, {p['window_end'].microsecond // 1000}) "
         f"#{p['pane_index']} {p['timing']}: {p['rows']}"
@@ -110,7 +110,7 @@ def test_sessions_that_sorting_by_time_alone_gets_wrong(
 ) -> None:
     pipeline = pipeline_of(lateness=lateness)
     outcome = spark_replay(session, rows, pipeline, schema=EVENTS)
-    assert panes_told(outcome) == panes
+    assert pane_lines(outcome) == panes
     bounds = [
         (r["window_start"].microsecond // 1000, r["window_end"].microsecond // 1000) for r in outcome.window_results
     ]
@@ -150,7 +150,7 @@ def drawn_rows(seed: int, count: int) -> list[dict[str, Any]]:
     ),
     end=st.sampled_from(list(EndOfInput)),
 )
-def test_spark_says_what_the_reference_says_of_drawn_streams(
+def test_spark_matches_the_reference_on_drawn_streams(
     session: SparkSession, seed: int, gap: int, bound: int, lateness: int, discarding: bool, emit: Emit, end: EndOfInput
 ) -> None:
     rows = drawn_rows(seed, 1200)

@@ -13,13 +13,13 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.mark.parametrize(
-    ("accumulation", "shown"),
+    ("accumulation", "names"),
     [("accumulating", ["first", "second", "second", "third"]), ("discarding", ["second", "third"])],
 )
 def test_a_pane_shows_the_rows_of_its_own_component_and_slots(
-    session: SparkSession, accumulation: str, shown: list[str]
+    session: SparkSession, accumulation: str, names: list[str]
 ) -> None:
-    told = session.createDataFrame(
+    events = session.createDataFrame(
         [(1, 0, "first"), (1, 1, "second"), (1, 5, "later"), (2, 1, "third"), (3, 1, "of another component")],
         "component long, slot long, name string",
     )
@@ -28,5 +28,5 @@ def test_a_pane_shows_the_rows_of_its_own_component_and_slots(
         f"{c.COMPONENT} long, {session_panes.FIRST_SLOT} long, {session_panes.SLOT} long",
     )
     pipeline = sessions("nowhere", windows__accumulation=accumulation)
-    found = session_panes.rows_in(panes, told, pipeline)
-    assert sorted(row["name"] for row in found.collect()) == shown
+    rows = session_panes.rows_in(panes, events, pipeline)
+    assert sorted(row["name"] for row in rows.collect()) == names

@@ -45,17 +45,17 @@ def by_slots(
     rows: list[ScannedRow], lateness: int, *, discarding: bool, trigger: Trigger
 ) -> tuple[list[Any], dict[int, Any], list[Any]]:
     """Panes with their rows' ranks, whether a pane shows a row and it is late, the panes that no other goes on from."""
-    said: list[tuple[Any, ...]] = list(scan(rows, declared(lateness, discarding=discarding, trigger=trigger)))
-    shown = {rank: slot for _, rank, slot, *_ in said if rank is not None and slot is not None}
+    scan_rows: list[tuple[Any, ...]] = list(scan(rows, declared(lateness, discarding=discarding, trigger=trigger)))
+    slot_of = {rank: slot for _, rank, slot, *_ in scan_rows if rank is not None and slot is not None}
     panes, latest = [], []
-    for _, rank, slot, first, following, start, end, index, row_us, row_watermark, timing, _, _ in said:
+    for _, rank, slot, first, following, start, end, index, row_us, row_watermark, timing, _, _ in scan_rows:
         if rank is not None:
             continue
-        held = sorted(r for r, s in shown.items() if (s == slot if discarding else first <= s <= slot))
-        panes.append((start, end, index, row_us, row_watermark, TIMINGS[timing].value, held))
+        ranks = sorted(r for r, s in slot_of.items() if (s == slot if discarding else first <= s <= slot))
+        panes.append((start, end, index, row_us, row_watermark, TIMINGS[timing].value, ranks))
         if following is None:
             latest.append((start, end, index))
-    fates = {rank: (slot is not None, is_late) for _, rank, slot, *_, is_late in said if rank is not None}
+    fates = {rank: (slot is not None, is_late) for _, rank, slot, *_, is_late in scan_rows if rank is not None}
     return sorted(panes, key=str), fates, sorted(latest)
 
 
@@ -63,32 +63,32 @@ def by_operator(
     rows: list[ScannedRow], lateness: int, *, discarding: bool, trigger: Trigger
 ) -> tuple[list[Any], dict[int, Any], list[Any]]:
     """The same from the operator, which holds the rows of every pane itself."""
-    made = SessionOperator[str, int](
+    sessions = SessionOperator[str, int](
         10, allowed_lateness_ms=lateness, discarding=discarding, trigger=triggers.trigger(trigger)
     )
-    panes, fates, shown = [], {}, set()
+    panes, fates, fired_ranks = [], {}, set()
     latest: dict[Any, Any] = {}
 
     def note(pane: Any, late: ScannedRow | None) -> None:
         fired = (None, None) if late is None else (late.clock_us, pane.watermark)
         panes.append((*pane.window, pane.index, *fired, pane.timing.value, sorted(pane.rows)))
-        shown.update(pane.rows)
+        fired_ranks.update(pane.rows)
         for window in pane.replaces:
             latest.pop(window, None)
         latest[pane.window] = (*pane.window, pane.index)
 
     for row in rows:
         watermark = MIN if row.watermark is None else row.watermark
-        for pane in made.on_watermark(watermark) if watermark > made.watermark else ():
+        for pane in sessions.on_watermark(watermark) if watermark > sessions.watermark else ():
             note(pane, None)
-        (verdict,) = made.on_row("k", row.ts, row.rank)
+        (verdict,) = sessions.on_row("k", row.ts, row.rank)
         fates[row.rank] = {Lateness.TOO_LATE: None, Lateness.ON_TIME: 0, Lateness.LATE: 1}[verdict.lateness]
         if verdict.pane is not None:
             note(verdict.pane, row)
-    for pane in made.on_watermark(MAX):
+    for pane in sessions.on_watermark(MAX):
         note(pane, None)
-    told = {rank: (rank in shown, is_late) for rank, is_late in fates.items()}
-    return sorted(panes, key=str), told, sorted(latest.values())
+    shown_and_late = {rank: (rank in fired_ranks, is_late) for rank, is_late in fates.items()}
+    return sorted(panes, key=str), shown_and_late, sorted(latest.values())
 
 
 @pytest.mark.parametrize("discarding", [False, True])
@@ -108,10 +108,10 @@ def test_a_bridge_over_two_fired_sessions_goes_on_from_both() -> None:
         ScannedRow(7, 2, 20, 5, 2),
         ScannedRow(7, 3, 10, 29, 3),
     ]
-    said = list(scan(rows, declared(50, discarding=False, trigger=Trigger())))
+    scan_rows = list(scan(rows, declared(50, discarding=False, trigger=Trigger())))
     # component, rank, slot, first_slot, next_slot, start, end, index, clock and watermark of the row, timing, fires,
     # is_late
-    assert said == [
+    assert scan_rows == [
         (7, None, 1, 1, 2, 0, 10, 0, None, None, 1, 9, None),
         (7, 1, 1, *[None] * 9, 0),
         (7, None, 0, 0, 2, 20, 30, 0, None, None, 1, 29, None),

@@ -37,14 +37,16 @@ def drawn(way: tuple[EmitKind, str], seed: int) -> tuple[list[dict[str, Any]], P
     draw = random.Random(f"custom-{way}-{seed}")
     rows = drawn_rows(draw)
     pipeline = drawn_pipeline(draw, Strategy.CUSTOM, way[0], idle=draw.random() < 0.5)
-    made = draw.choice([("Bounded", {"bound_ms": draw.choice([0, 3, 10])}), ("Marked", {}), ("Moody", {"mood": 2})])
+    generator = draw.choice(
+        [("Bounded", {"bound_ms": draw.choice([0, 3, 10])}), ("Marked", {}), ("Moody", {"mood": 2})]
+    )
     order = draw.choice([Order.ARRIVAL, Order.ARRIVAL, Order.EVENT_TIME])
     pipeline = replace(
         pipeline,
         watermark=replace(
             pipeline.watermark,
-            generator=f"tests.custom_watermarks:{made[0]}",
-            arguments=made[1],
+            generator=f"tests.custom_watermarks:{generator[0]}",
+            arguments=generator[1],
             when=None,
             value=None,
         ),
@@ -63,14 +65,14 @@ def _windows(windows: Windows, kind: str, draw: random.Random) -> Windows:
 
 
 @pytest.mark.parametrize(("way", "seed"), SEEDS)
-def test_spark_says_what_the_reference_says(session: SparkSession, way: tuple[EmitKind, str], seed: int) -> None:
+def test_spark_matches_the_reference(session: SparkSession, way: tuple[EmitKind, str], seed: int) -> None:
     rows, pipeline, until = drawn(way, seed)
     expected = reference.replay(rows, pipeline, until=until)
-    found = spark_replay(session, rows[::-1], pipeline, until=until, schema=SCHEMA)
-    assert_same_tables(found, expected)
+    outcome = spark_replay(session, rows[::-1], pipeline, until=until, schema=SCHEMA)
+    assert_same_tables(outcome, expected)
 
 
-def test_a_class_that_is_not_there_is_refused_before_anything_is_read(session: SparkSession) -> None:
+def test_unknown_generator_class_is_refused_before_the_table_is_read(session: SparkSession) -> None:
     rows, pipeline, _ = drawn((EmitKind.EVERY, "tumbling"), 0)
     wrong = replace(pipeline, watermark=replace(pipeline.watermark, generator="tests.custom_watermarks:Bonded"))
     with pytest.raises(GeneratorError, match="defines Bounded, Marked, Moody"):

@@ -56,20 +56,22 @@ SEEDS = [
 def _session(spark: SparkSession) -> SparkSession:
     """Spark without compiled code, which takes longer to make than these streams take to replay."""
     session = spark.newSession()
-    told = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-    for name, value in {**told, "spark.sql.shuffle.partitions": "2", "spark.sql.adaptive.enabled": "false"}.items():
+    without_codegen = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+    for name, value in {
+        **without_codegen,
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.adaptive.enabled": "false",
+    }.items():
         session.conf.set(name, value)
     return session
 
 
 @pytest.mark.parametrize(("way", "seed"), SEEDS)
-def test_spark_says_what_the_reference_says(
-    session: SparkSession, way: tuple[Strategy, EmitKind, bool], seed: int
-) -> None:
+def test_spark_matches_the_reference(session: SparkSession, way: tuple[Strategy, EmitKind, bool], seed: int) -> None:
     rows, pipeline, until = drawn(way, seed)
     expected = reference.replay(rows, pipeline, until=until)
-    found = spark_replay(session, rows[::-1], pipeline, until=until, schema=SCHEMA)
-    assert_same_tables(found, expected)
+    outcome = spark_replay(session, rows[::-1], pipeline, until=until, schema=SCHEMA)
+    assert_same_tables(outcome, expected)
 
 
 @pytest.mark.parametrize(("way", "seed"), SEEDS)
@@ -90,9 +92,9 @@ def test_ticks_go_on_as_far_as_the_clock(session: SparkSession, until_us: int | 
     assert [row.epoch for row in emission.all_ticks(groups, pipeline, until_us=until_us).collect()] == ticks
 
 
-def test_a_partition_that_speaks_again_takes_nothing_back(session: SparkSession) -> None:
+def test_watermark_does_not_fall_when_an_idle_partition_becomes_active(session: SparkSession) -> None:
     """The late row at 11 is behind what the others had reached while `b` was idle; `b` has spoken since."""
-    told = [(1, "a", 57), (1, "b", 12), (3, "a", 57), (5, "a", 57), (7, "a", 57), (9, "b", 52), (11, "a", 15)]
+    moments = [(1, "a", 57), (1, "b", 12), (3, "a", 57), (5, "a", 57), (7, "a", 57), (9, "b", 52), (11, "a", 15)]
     rows = [
         {
             "id": number,
@@ -103,7 +105,7 @@ def test_a_partition_that_speaks_again_takes_nothing_back(session: SparkSession)
             "value": None,
             "counts": True,
         }
-        for number, (clock, partition, ts) in enumerate(told)
+        for number, (clock, partition, ts) in enumerate(moments)
     ]
     pipeline = drawn_pipeline(random.Random(0), Strategy.BOUNDED_OUT_OF_ORDERNESS, EmitKind.EVERY, idle=True)
     mark = replace(
@@ -135,12 +137,12 @@ def timeline(
     turns = combined.turning_points(groups, moves, pipeline, until_us=until_us)
     reached = combined.combined(combined.points_after(turns, pipeline), groups, moves, pipeline)
     clocked = emission.clocked(reached, {"epoch": "clock_us"}, groups, pipeline)
-    found: list[tuple[int, int, dict[str, int]]] = []
+    advances: list[tuple[int, int, dict[str, int]]] = []
     for point in sorted(clocked.collect(), key=lambda point: (point.watermark_ms or MIN, point.clock_us)):
-        if point.watermark_ms is not None and (not found or point.watermark_ms > found[-1][1]):
+        if point.watermark_ms is not None and (not advances or point.watermark_ms > advances[-1][1]):
             partitions = {p.source_partition: p.watermark_ms for p in point.partition_watermarks}
-            found.append((point.clock_us, point.watermark_ms, partitions))
-    return found
+            advances.append((point.clock_us, point.watermark_ms, partitions))
+    return advances
 
 
 def advances(

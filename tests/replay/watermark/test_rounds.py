@@ -41,13 +41,13 @@ def with_offsets(draw: random.Random, rows: list[dict[str, Any]]) -> list[dict[s
     """Each partition numbered in the order of its rows; some offsets are left out, given twice or missing."""
     last = dict.fromkeys("abc", draw.choice([0, -70_000, 2**40]))
     ahead = {name: draw.choice([0, 0, 10, 30]) for name in "abc"}
-    found = []
+    rows_with_offsets = []
     for row in rows:
         last[row["partition"]] += draw.choice([0, 1, 1, 1, 5, 65_536])
         ts = None if row["ts"] is None else row["ts"] + ahead[row["partition"]]
         offset = None if draw.random() < 0.03 else last[row["partition"]]
-        found.append({**row, "ts": ts, "offset": offset})
-    return found
+        rows_with_offsets.append({**row, "ts": ts, "offset": offset})
+    return rows_with_offsets
 
 
 def drawn(way: tuple[Strategy, EmitKind], seed: int) -> tuple[list[dict[str, Any]], Pipeline, datetime | None]:
@@ -79,12 +79,12 @@ def drawn(way: tuple[Strategy, EmitKind], seed: int) -> tuple[list[dict[str, Any
 
 
 @pytest.mark.parametrize(("way", "seed"), SEEDS)
-def test_spark_says_what_the_reference_says(session: SparkSession, way: tuple[Strategy, EmitKind], seed: int) -> None:
+def test_spark_matches_the_reference(session: SparkSession, way: tuple[Strategy, EmitKind], seed: int) -> None:
     rows, pipeline, until = drawn(way, seed)
     expected = reference.replay(rows, pipeline, until=until)
-    found = spark_replay(session, rows[::-1], pipeline, until=until, schema=OFFSETS)
-    assert in_order(rows_of(found.lazy.drift)) == in_order(expected.drift)
-    assert_same_tables(found, expected)
+    outcome = spark_replay(session, rows[::-1], pipeline, until=until, schema=OFFSETS)
+    assert in_order(rows_of(outcome.lazy.drift)) == in_order(expected.drift)
+    assert_same_tables(outcome, expected)
 
 
 def test_another_order_has_no_drift(session: SparkSession) -> None:

@@ -58,24 +58,24 @@ SEEDS = [
 
 def drawn(kind: EmitKind, grid: int, seed: int) -> tuple[list[dict[str, Any]], Pipeline]:
     draw = random.Random(f"{kind}-{grid}-{seed}")
-    one = drawn_pipeline(draw, Strategy.BOUNDED_OUT_OF_ORDERNESS, kind, idle=False)
-    known = AT_ROWS if kind is EmitKind.PER_EVENT else AT_TICKS
-    weights = (8, 8, 8 if known is AT_ROWS else 1)
+    base = drawn_pipeline(draw, Strategy.BOUNDED_OUT_OF_ORDERNESS, kind, idle=False)
+    strategies = AT_ROWS if kind is EmitKind.PER_EVENT else AT_TICKS
+    weights = (8, 8, 8 if strategies is AT_ROWS else 1)
     sources = tuple(
         UnitedSource(
             name,
             replace(
-                one.source,
+                base.source,
                 table=name,
                 # One source tells its times in seconds, under another name.
-                event_time=TimeField("seconds", TimeUnit.SECONDS) if name == "app" else one.source.event_time,
+                event_time=TimeField("seconds", TimeUnit.SECONDS) if name == "app" else base.source.event_time,
                 source_partition=draw.choice(
                     [SourcePartition(), SourcePartition(("partition",)), SourcePartition(("partition",), (("a",),))]
                 ),
                 where=draw.choice([None, "counts"]),
             ),
             Watermark(
-                draw.choices(known, weights)[0],
+                draw.choices(strategies, weights)[0],
                 out_of_orderness_ms=draw.choice([0, 2, 10]),
                 when="mark",
                 value=draw.choice([None, TimeField("value", TimeUnit.MILLISECONDS)]),
@@ -83,10 +83,10 @@ def drawn(kind: EmitKind, grid: int, seed: int) -> tuple[list[dict[str, Any]], P
         )
         for name in draw.choice([("web", "app"), ("web", "app", "box")])
     )
-    windows = replace(one.windows, **{**vars(GRIDS[grid]), "aggregates": one.windows.aggregates})
+    windows = replace(base.windows, **{**vars(GRIDS[grid]), "aggregates": base.windows.aggregates})
     windows = replace(windows, key=draw.choice([(), ("source",)]), allowed_lateness_ms=draw.choice([0, 4, 50]))
     rows = drawn_rows(draw, [united.name for united in sources])
-    return rows, replace(one, source=together(sources), sources=sources, windows=windows)
+    return rows, replace(base, source=together(sources), sources=sources, windows=windows)
 
 
 def drawn_hard(kind: EmitKind, grid: int, seed: int) -> tuple[list[dict[str, Any]], Pipeline, datetime | None]:
@@ -100,8 +100,8 @@ def drawn_hard(kind: EmitKind, grid: int, seed: int) -> tuple[list[dict[str, Any
 
 def drawn_watermark(draw: random.Random) -> Watermark:
     strategy = draw.choices(HARD, [3 if strategy is not Strategy.NONE else 1 for strategy in HARD])[0]
-    made = draw.choice([("Bounded", {"bound_ms": 3}), ("Marked", {}), ("Moody", {"mood": 2})])
-    custom: dict[str, Any] = {"generator": f"tests.custom_watermarks:{made[0]}", "arguments": made[1]}
+    generator = draw.choice([("Bounded", {"bound_ms": 3}), ("Marked", {}), ("Moody", {"mood": 2})])
+    custom: dict[str, Any] = {"generator": f"tests.custom_watermarks:{generator[0]}", "arguments": generator[1]}
     return Watermark(
         strategy,
         out_of_orderness_ms=draw.choice([0, 2, 10]),
@@ -115,20 +115,20 @@ def drawn_watermark(draw: random.Random) -> Watermark:
 
 def with_silences(draw: random.Random, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """`rows`, with pauses of all, and of one source or partition while the others go on."""
-    later_us, told, silent = 0, [], {}
+    later_us, rows_heard, silent = 0, [], {}
     for row in rows:
         later_us += draw.choice([0, 0, 0, 0, 0, 40_000])
         clock_us = row["arrival_us"] + later_us
-        who = draw.choice(["source", "partition"])
+        level = draw.choice(["source", "partition"])
         if draw.random() < 0.15:
-            silent[who, row[who]] = clock_us + draw.choice([5_000, 30_000])
+            silent[level, row[level]] = clock_us + draw.choice([5_000, 30_000])
         if any(silent.get((of, row[of]), 0) > clock_us for of in ("source", "partition")):
             continue
         ts = row["ts"] if row["ts"] is None else row["ts"] + later_us // 1000
         seconds = row["seconds"] if row["seconds"] is None else row["seconds"] + later_us / 1_000_000
         value = row["value"] if row["value"] is None else row["value"] + later_us // 1000
-        told.append({**row, "arrival_us": clock_us, "ts": ts, "seconds": seconds, "value": value})
-    return told or rows
+        rows_heard.append({**row, "arrival_us": clock_us, "ts": ts, "seconds": seconds, "value": value})
+    return rows_heard or rows
 
 
 def drawn_rows(draw: random.Random, names: list[str]) -> list[dict[str, Any]]:
@@ -140,10 +140,10 @@ def drawn_rows(draw: random.Random, names: list[str]) -> list[dict[str, Any]]:
         ts = clock_us // 1000 - draw.choice([0, 0, 1, 3, 9, 26, 40])
         name = draw.choice(names if number > 8 else names[: draw.choice([1, 2])])
         mark, value = draw.choice([True, True, False, None]), draw.choice([ts - 1, ts - 4, None])
-        told = {"partition": draw.choice("ab"), "arrival_us": clock_us, "counts": draw.choice([True, True, False])}
+        columns = {"partition": draw.choice("ab"), "arrival_us": clock_us, "counts": draw.choice([True, True, False])}
         seconds = None if draw.random() < 0.05 else ts / 1000
         time = {"ts": ts, "seconds": None} if name != "app" else {"ts": None, "seconds": seconds}
-        rows.append({"id": number, "source": name, "mark": mark, "value": value, **told, **time})
+        rows.append({"id": number, "source": name, "mark": mark, "value": value, **columns, **time})
     return rows
 
 
@@ -153,8 +153,8 @@ def test_spark_unites_sources_as_the_reference_does(
 ) -> None:
     rows, pipeline = drawn(kind, grid, seed)
     expected = reference.replay(rows, pipeline)
-    found = spark_replay(session, rows[::-1], pipeline, schema=UNITED)
-    assert_same_tables(found, expected)
+    outcome = spark_replay(session, rows[::-1], pipeline, schema=UNITED)
+    assert_same_tables(outcome, expected)
 
 
 @pytest.mark.parametrize(("kind", "grid", "seed"), SEEDS)
@@ -163,8 +163,8 @@ def test_spark_unites_sources_that_no_closed_form_does(
 ) -> None:
     rows, pipeline, until = drawn_hard(kind, grid, seed)
     expected = reference.replay(rows, pipeline, until=until)
-    found = spark_replay(session, rows[::-1], pipeline, until=until, schema=UNITED)
-    assert_same_tables(found, expected)
+    outcome = spark_replay(session, rows[::-1], pipeline, until=until, schema=UNITED)
+    assert_same_tables(outcome, expected)
 
 
 def test_a_source_without_rows_lags_behind_the_clock_all_the_same(session: SparkSession) -> None:
@@ -178,7 +178,7 @@ def test_a_source_without_rows_lags_behind_the_clock_all_the_same(session: Spark
     assert_same_tables(spark_replay(session, rows[::-1], pipeline, schema=UNITED), expected)
 
 
-def told(steps: list[tuple[str, str, int, int]], unmarked: tuple[int, ...] = ()) -> list[dict[str, Any]]:
+def numbered_rows(steps: list[tuple[str, str, int, int]], unmarked: tuple[int, ...] = ()) -> list[dict[str, Any]]:
     """Rows of (source, partition, arrival in ms, event time in ms), numbered; those of `unmarked` bear no mark."""
     return [
         {"id": i, "source": source, "partition": partition, "arrival_us": clock * 1000, "ts": ts, "seconds": ts / 1000}
@@ -191,10 +191,10 @@ def beside_one_that_holds_nothing_back(watermark: Watermark) -> Pipeline:
     """Source web with partitions and `watermark`, source app, ticks every 100 ms, windows of 10 ms."""
     _, pipeline = drawn(EmitKind.EVERY, 0, 2)
     web, app, *_ = pipeline.sources
-    one = replace(web.source, source_partition=SourcePartition(("partition",)), where=None)
+    source = replace(web.source, source_partition=SourcePartition(("partition",)), where=None)
     return replace(
         pipeline,
-        sources=(replace(web, source=one, watermark=watermark), replace(app, watermark=Watermark())),
+        sources=(replace(web, source=source, watermark=watermark), replace(app, watermark=Watermark())),
         watermark=replace(pipeline.watermark, emit=Emit(EmitKind.EVERY, interval_ms=100)),
         windows=replace(pipeline.windows, allowed_lateness_ms=0),
     )
@@ -202,7 +202,7 @@ def beside_one_that_holds_nothing_back(watermark: Watermark) -> Pipeline:
 
 def test_a_partition_that_is_new_follows_the_clock_from_its_first_tick_on(session: SparkSession) -> None:
     """Partition b comes at 1150; at 1200 it says what a does, so that at 1210 a row of 25 ms ago is too late."""
-    rows = told(
+    rows = numbered_rows(
         [("app", "b", 1000, 9000), ("web", "a", 1001, 1000), ("web", "b", 1150, 1150), ("web", "a", 1210, 1185)]
     )
     pipeline = beside_one_that_holds_nothing_back(Watermark(Strategy.TIME_LAG, lag_ms=1))
@@ -216,7 +216,7 @@ def test_a_mark_below_an_earlier_one_ends_the_silence_of_its_partition(session: 
     steps = [("app", "b", 1000, 9000), ("web", "a", 1001, 1000), ("web", "b", 1002, 1010)]
     steps += [("web", "b", 1000 + 100 * k, 1010 + k) for k in range(1, 8)]
     steps += [("web", "a", 1801, 900), ("web", "b", 1802, 1100), ("web", "b", 1803, 1050), ("app", "b", 1950, 9001)]
-    rows = told(steps)
+    rows = numbered_rows(steps)
     pipeline = beside_one_that_holds_nothing_back(Watermark(Strategy.PUNCTUATED, when="mark", idle_timeout_ms=1))
     expected = reference.replay(rows, pipeline)
     assert 12 not in [row["id"] for row in expected.late_events]
@@ -227,7 +227,7 @@ def test_each_of_several_marks_of_one_partition_counts_from_its_own_row_on(sessi
     """Between two marks, and between two ticks, a row is judged by the first of the marks."""
     steps = [("app", "b", 1000, 9000), ("web", "a", 1150, 50), ("web", "a", 1210, 100), ("web", "a", 1220, 150)]
     steps += [("web", "a", 1230, 200), ("web", "a", 1240, 151), ("app", "b", 1950, 9001)]
-    rows = told(steps, unmarked=(0, 3, 5, 6))
+    rows = numbered_rows(steps, unmarked=(0, 3, 5, 6))
     pipeline = beside_one_that_holds_nothing_back(Watermark(Strategy.PUNCTUATED, when="mark", idle_timeout_ms=5_000))
     expected = reference.replay(rows, pipeline)
     assert [row["id"] for row in expected.late_events] == [5]

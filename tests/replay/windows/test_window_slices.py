@@ -55,18 +55,18 @@ def test_windows_of_an_instant_and_of_its_slice_are_the_references(session: Spar
 
 def multiplies_rows(plan: Any) -> bool:
     """Whether rows of a leaf are multiplied in the plan before they are aggregated."""
-    found = False
+    is_multiplied = False
 
     def single(node: Any) -> bool:
-        nonlocal found
+        nonlocal is_multiplied
         children = [node.children().apply(i) for i in range(node.children().size())]
         unaggregated = [single(child) for child in children]
         if node.nodeName() in ("Generate", "Expand") and any(unaggregated):
-            found = True
+            is_multiplied = True
         return node.nodeName() != "Aggregate" and (not children or any(unaggregated))
 
     single(plan)
-    return found
+    return is_multiplied
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ def test_a_late_row_is_given_to_the_windows_that_have_dropped_it(session: SparkS
     names = f"{c.TS_MS} long, {c.WINDOW_MS} long, {c.WATERMARK_MS} long, {c.TOO_LATE} boolean, name string"
     late = session.createDataFrame(rows, names)
     dropped = window_slices.dropped_pairs(late, pipeline)
-    found = sorted((row["name"], row[c.WINDOW_MS]) for row in dropped.collect())
-    assert found == [("at 46", 20), ("at 55", 20), ("at 56", 20), ("at 56", 30), ("at 70", 20), ("at 70", 30)]
+    windows = sorted((row["name"], row[c.WINDOW_MS]) for row in dropped.collect())
+    assert windows == [("at 46", 20), ("at 55", 20), ("at 56", 20), ("at 56", 30), ("at 70", 20), ("at 70", 30)]
 
 
 @pytest.mark.parametrize(("kind", "starts"), [("sliding", [20, 30]), ("tumbling", [30])])

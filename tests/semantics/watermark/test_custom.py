@@ -87,7 +87,7 @@ def test_what_is_no_time_of_a_table_is_refused(emitted: object) -> None:
     generator = new_generator(f"{HERE}:Constant", {"watermark": emitted})
     with pytest.raises(GeneratorError, match=r"Constant' failed in on_event: it emitted"):
         generator.on_event({}, 1, Output())
-    with pytest.raises(GeneratorError, match=r"Saying' failed in on_periodic_emit: it emitted"):
+    with pytest.raises(GeneratorError, match=r"Constant' failed in on_periodic_emit: it emitted"):
         generator.on_periodic_emit(Output())
 
 
