@@ -1,9 +1,9 @@
-"""One task of the benchmark in a process of its own, so that no task warms up or crowds another.
+"""Run one task of the benchmark in a separate process, so that no task warms up or crowds another.
 
     python -m tests.benchmarks.alone TASK --events TABLE --lake FOLDER --result FILE [--rows N --seed N]
 
-A task is a way, `events` (make them), `audit` (check what `ours` has staged) or `answers` (compare all that is there).
-The result tells the seconds of work after the session was up, the memory at its peak, and what the task said.
+A task is a way, `events` (make them), `audit` (check what `ours` has staged) or `answers` (compare all ways).
+The result has the seconds of work after the session was up, the peak of memory, and the counts of the task.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _TAIL_LINES = 20
 
 
 class TaskFailedError(RuntimeError):
-    """A task that did not end well; the message holds the end of what it said."""
+    """A task that did not end well; the message has the end of its output."""
 
 
 def run(task: str, folder: Path, *, rows: int, seed: int) -> dict[str, Any]:
-    """Run a task in a process of its own and give its result, with the seconds of the whole process.
+    """Run a task in a separate process and return its result, with the seconds of the whole process.
 
     `folder` holds the events, the lakes and the logs. Raises TaskFailedError.
     """

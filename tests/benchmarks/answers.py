@@ -18,7 +18,7 @@ from tests.benchmarks.ways import WAYS
 
 @dataclass(frozen=True)
 class Answer:
-    """What one way says, against what `ours` says."""
+    """The results of one way, compared with those of `ours`."""
 
     results: int
     rows_counted: int

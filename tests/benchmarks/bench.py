@@ -2,8 +2,8 @@
 
     python -m tests.benchmarks.bench [--rows N] [--seed N] [--repeat N] [--ways A,B] [--json OUT] [--limit X|none]
 
-Each way runs in a process of its own, all of them in turn, and again; figures are medians over the repeats. Ends with 1
-when a way failed or the process of ours took more than `--limit` times as long as the hand-tuned one's.
+Each way runs in a separate process, all of them in turn, and again; figures are medians over the repeats. Ends with 1
+if a way failed or our process took more than `--limit` times as long as the hand-tuned one's.
 """
 
 from __future__ import annotations

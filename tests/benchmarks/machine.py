@@ -1,4 +1,4 @@
-"""The machine that a benchmark ran on, and the memory that a process has taken there."""
+"""The machine that a benchmark ran on, and the memory that a process took."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def describe() -> dict[str, object]:
 
 
 def peak_memory_bytes() -> int | None:
-    """The most that this process and each process below it has held, added up; None where the system does not say.
+    """The most that this process and each process below it has held, added up; None if the system does not report it.
 
     Each has its peak at another time, so all together never held more than the sum.
     """

@@ -1,4 +1,4 @@
-"""The benchmark on few events: the ways agree where they should, and differ in what they say of late rows."""
+"""The benchmark on few events: the ways agree where they should, and differ in late rows."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_what_ours_publishes_without_waiting_for_the_audit_passes_it(spark: Spar
 
 
 def measured(work_seconds: float, **counts: Any) -> dict[str, Any]:
-    """What a process of a way tells."""
+    """The result of a way's process."""
     times = {"work_seconds": work_seconds, "process_seconds": work_seconds + 5}
     return {**times, "peak_memory_bytes": 2**30, "said": counts}
 

@@ -3,12 +3,12 @@
     ours        Tidemark with everything published: watermarks, panes, results, late rows, invalid rows, ledger
     plain       groupBy(key, window(...)), as people write it
     tuned       the same, with everything done by hand that makes it faster
-    streaming   Structured Streaming over the same table, in one micro-batch: the quickest it can be asked for
-    streaming_by_hour   the same with a micro-batch an hour, so that its watermark moves; only when asked for
+    streaming   Structured Streaming over the same table, in one micro-batch: the fastest setting
+    streaming_by_hour   the same with a micro-batch an hour, so that its watermark moves; only if it is named
 
 Only `ours` knows an arrival order, so only there can a row be late. The others are given all that they can be given to
-be fast and right: the same cores, memory and Delta settings, and no row of them is counted against them that they were
-not asked for.
+be fast and right: the same cores, memory and Delta settings, and no row of them is counted against them that they do
+not have to report.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Way:
 
 
 def pipeline_of(events: Path) -> Pipeline:
-    """The benchmark's pipeline over the table of events; `TIDEMARK_BENCH_SIZE` may say how long its windows are."""
+    """The benchmark's pipeline over the table of events; `TIDEMARK_BENCH_SIZE` may set the length of its windows."""
     size = os.environ.get("TIDEMARK_BENCH_SIZE") or f"{_SIZE_MS} ms"
     return load(PIPELINE_FILE, environ={"TIDEMARK_BENCH_EVENTS": str(events), "TIDEMARK_BENCH_SIZE": size})
 
@@ -72,7 +72,7 @@ def _ours(spark: SparkSession, events: Path, out: Path) -> Mapping[str, int]:
     runner = Runner(spark, pipeline_of(events), lake)
     planned, _ = runner.begin(Interval())
     counts = runner.step("replay", runner.find(planned.run.run_id)).counts
-    # The runner publishes after an audit only; here that is a program of its own, with its own time and memory.
+    # The runner publishes after an audit only; here the audit is a separate program, with its own time and memory.
     began = datetime.now(UTC)
     versions = publishing.publish(spark, lake, planned.run)
     published = Step("publish", "done", began, datetime.now(UTC), versions=versions)
@@ -145,7 +145,7 @@ def _stream(reader: DataStreamReader, events: Path, out: Path) -> Mapping[str, i
         .groupBy("key", F.window("event_time", "10 minutes"))
         .agg(*_aggregates())
     )
-    # Streaming does not adapt the number of reducers, and each keeps state of its own: 200, the default, is far slower.
+    # Streaming does not adapt the number of reducers, and each keeps separate state: 200, the default, is far slower.
     results.sparkSession.conf.set("spark.sql.shuffle.partitions", results.sparkSession.sparkContext.defaultParallelism)
     query = (
         results.writeStream.format("delta")

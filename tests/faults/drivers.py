@@ -1,4 +1,4 @@
-"""Drivers: steps and whole runs of one pipeline as processes of their own, as Airflow and users start them."""
+"""Drivers: steps and whole runs of one pipeline as separate processes, as Airflow and users start them."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 A moment is a phase of a work that writes into the lake, such as `during stage panes slice-0-of-2/late`:
 
     before    the work is about to begin
-    during    the first file that was not there before is seen where the work writes to
+    during    the first new file appears in the folder that the work writes to
     after     the work has returned, and nothing has followed
 
 Works are known by what they write and not by a clock, so a moment is the same one in every run.

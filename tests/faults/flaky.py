@@ -1,7 +1,7 @@
 """A driver whose tasks fail: `python -m tests.faults.flaky FLAGS TIMES STEP FILE [options]`.
 
-The pipeline may call `flaky(x)`, which is x, and fails in the first `TIMES` tasks that ask for it. Which have failed is
-told by files in the folder `FLAGS`, for a task that is taken again knows nothing of its first try.
+The pipeline may call `flaky(x)`, which is x, and fails in the first `TIMES` tasks that ask for it. Files in
+the folder `FLAGS` count the failures, for a task that runs again knows nothing of its first attempt.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ ROWS = history.events(900)
 
 
 def ended(master: str, flags: Path, times: int, file: Path, lake: Lake) -> tuple[int, str]:
-    """How a run ends whose first `times` tasks with an aggregate fail: its exit code, and what it says last."""
+    """Return the exit code and the last line of a run whose first `times` tasks with an aggregate fail."""
     environment = {**os.environ, "TIDEMARK_LAKE": lake.root, "TIDEMARK_SPARK_MASTER": master}
     flags.mkdir(exist_ok=True)
     command = [sys.executable, "-m", "tests.faults.flaky", str(flags), str(times), "run", str(file)]
@@ -39,7 +39,7 @@ def test_a_task_that_fails_twice_is_taken_a_third_time(spark: SparkSession, tmp_
     file.write_text(PIPELINE.format(table=table).replace("sum(reading)", "sum(flaky(reading))"))
     lake, undisturbed = (Lake(str(tmp_path / name), "readings") for name in ("lake", "undisturbed"))
 
-    # Spark tries a local task once, unless the master says otherwise.
+    # Spark tries a local task once, unless the master sets another number.
     code, last_line = ended("local[2]", tmp_path / "flags", 1, file, lake)
     assert (code, "failed on purpose" in last_line) == (1, True), last_line
     assert ledger.published(spark, lake) == []

@@ -1,4 +1,4 @@
-"""A disk that fills up: one line says which, nothing is half published; with more room the same command finishes."""
+"""A disk that fills up: one line names it, nothing is half published; with more room the same command finishes."""
 
 from __future__ import annotations
 

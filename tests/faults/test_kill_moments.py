@@ -1,6 +1,6 @@
 """Drivers killed at any moment of any step: readers see a whole run or none of it, and the same command finishes.
 
-Sixty moments: the first are named, the others drawn with a seed of their own, so `-k "full-17"` is the same one again.
+Sixty moments: the first are named, the others drawn with a separate seed, so `-k "full-17"` selects one moment.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Tables = dict[str, list[Any]]
 
 @dataclass(frozen=True)
 class Scenario:
-    """A run that is killed: what has been published before it, and what it is asked."""
+    """A run that is killed: the runs published before it, and its arguments."""
 
     name: str
     text: str = PIPELINE
@@ -163,7 +163,7 @@ def rows_at(spark: SparkSession, lake: Lake, run: ledger.Run) -> Tables:
 
 
 def watched(spark: SparkSession, lake: Lake, over: Event) -> list[Tables]:
-    """What a reader finds who asks all the time until it is over, each state once."""
+    """Read the published tables until the run is over; return each state once."""
     tables_by_run: dict[str, Tables] = {}
     while not over.wait(0.5):
         runs = ledger.published(spark, lake)

@@ -73,11 +73,11 @@ def test_overlapping_ranges_are_published_one_after_the_other(
 ) -> None:
     lake = Lake(str(tmp_path), "readings")
     commands = [over(interval, file) for interval in (FIRST, SECOND)[:: 1 if time % 2 else -1]]
-    drivers = [started(lake, command, subprocess.PIPE) for command in commands]
+    drivers = [started(lake, arguments, subprocess.PIPE) for arguments in commands]
     errors = [driver.communicate()[1] for driver in drivers]
-    for driver, words, command in zip(drivers, errors, commands, strict=True):
+    for driver, words, arguments in zip(drivers, errors, commands, strict=True):
         if driver.returncode:
             assert "at work on the windows from" in words, words
-            assert started(lake, command).wait() == 0
+            assert started(lake, arguments).wait() == 0
     assert len(ledger.published(spark, lake)) == 2
     assert published(spark, lake) == in_order

@@ -77,7 +77,7 @@ def test_rows_of_a_commit_lie_in_arrival_order(spark: SparkSession, table: str) 
 
 def test_times_are_instants_in_utc(spark: SparkSession, table: str) -> None:
     first = read(spark, table).where("flight_id = 1").select("scheduled_at", "departed_at", "landed_at")
-    # UA 1545 from Newark to Houston on New Year's Day: 5:15, left at 5:17, landed at 8:30 there.
+    # UA 1545 from Newark to Houston on New Year's Day: 5:15, left at 5:17, landed at 8:30 in Houston.
     texts = first.select(*(F.date_format(name, "yyyy-MM-dd HH:mm").alias(name) for name in first.columns))
     assert tuple(texts.collect()[0]) == ("2013-01-01 10:15", "2013-01-01 10:17", "2013-01-01 14:30")
 

@@ -1,4 +1,4 @@
-"""The mutation run: breaks one rule after the other in a copy of the tree, and says which no test has noticed.
+"""The mutation run: break one rule after the other in a copy of the tree, and print those that no test notices.
 
     python -m tests.mutation spark_jobs/semantics            the reference, by its own tests
     python -m tests.mutation spark_jobs/replay/windows/lateness.py   the Spark engine, by comparisons with the reference

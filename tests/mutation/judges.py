@@ -17,7 +17,7 @@ from tests.mutation.reach import Reach
 
 #: Longer than all tests of a judge take, in seconds; a mutant that takes longer does not end.
 LONGEST_OF_REFERENCE_S, LONGEST_OF_SPARK_S = 400, 1_500
-#: Before anything is broken all tests run, which is told from a hang only by much more time.
+#: Before anything is broken all tests run; only a much longer limit distinguishes them from a hang.
 LONGEST_AT_FIRST_S = 5_000
 
 _QUIET = ("-x", "-q", "--no-header", "-p", "no:cacheprovider", "-m", "not soak and not spark")
@@ -58,13 +58,13 @@ JUDGES_OF_SPARK = (
 
 
 class Judge(Protocol):
-    """Whoever says whether the tests pass on the tree as it is."""
+    """A judge: it runs the tests on the tree as it is."""
 
     def prepare(self) -> bool:
-        """Run all tests before anything is broken; say whether they pass."""
+        """Run all tests before anything is broken; return whether they pass."""
 
     def passes(self, mutant: Mutant) -> bool:
-        """Say whether all tests pass that should notice the mutant, which stands in the tree."""
+        """Return whether all tests pass that should notice the mutant, which is in the tree."""
 
 
 class Reference:
@@ -139,7 +139,7 @@ class SparkEngine:
         tests = self._reach.tests(mutant.path, range(mutant.line, mutant.last_line + 1))
         spent = accumulate(self._reach.seconds[test] for test in tests)
         few = [test for test, so_far in zip(tests, spent, strict=True) if so_far <= self._seconds]
-        # A module that no test uses: whatever is broken there survives.
+        # A module that no test uses: every mutant of it survives.
         return not tests or self._run_request({"tests": few or tests[:1]})
 
     def close(self) -> None:
@@ -150,7 +150,7 @@ class SparkEngine:
             self._process = None
 
     def _run_request(self, request: dict[str, Any], output: list[str] | None = None) -> bool:
-        """Say whether the tests that are asked for pass; what is written meanwhile is added to `said`."""
+        """Return whether the tests of the request pass; lines of their output are added to `output`."""
         lines = [] if output is None else output
         process = self._process or self._started()
         watch = Timer(LONGEST_OF_SPARK_S if output is None else LONGEST_AT_FIRST_S, process.kill)

@@ -31,7 +31,7 @@ _SUMS: dict[type[ast.operator], type[ast.operator]] = {ast.Add: ast.Sub, ast.Sub
 _BOTH: dict[type[ast.operator], type[ast.operator]] = {ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd}
 _EXTREMES = {"min": "max", "max": "min", "greatest": "least", "least": "greatest"}
 
-#: Module, what stands there, what a mutant has instead, and the rule that it breaks.
+#: Module, its text, the mutant's text instead, and the rule that the mutant breaks.
 BY_HAND = (
     (
         "spark_jobs/semantics/streaming_job.py",
@@ -126,7 +126,7 @@ BY_HAND = (
 
 @dataclass(frozen=True)
 class Mutant:
-    """A broken module: `source` is its text, `what` says what was broken, from which line to which."""
+    """A broken module: `source` is its text, `what` names the change, from which line to which."""
 
     path: str
     line: int

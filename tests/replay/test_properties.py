@@ -198,7 +198,7 @@ def check_laws(session: SparkSession, case: Case, folder: Path) -> None:
 
 
 def assert_fired_stays(session: SparkSession, case: Case, tables: dict[str, Rows], folder: Path) -> None:
-    """What had fired on time when half of the rows were there is among the panes `told` of all of them."""
+    """Assert that panes fired on time over the first half of the rows are among the panes of all rows."""
     rows, pipeline, layout = case
     middle_us = rows[len(rows) // 2]["arrival_us"]
     begun = [row for row in rows if row["arrival_us"] < middle_us]

@@ -1,4 +1,4 @@
-"""Programs that stand in for Java and Spark: what they say of themselves is the test's choice."""
+"""Programs that stand in for Java and Spark: the test sets their output."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MakeJava = Callable[..., Path]
 
 @pytest.fixture
 def make_java(tmp_path: Path) -> MakeJava:
-    """Make `<home>/bin/java` of a version, with or without Spark's module; `home_in_output` is what it calls its home."""
+    """Make `<home>/bin/java` of a version, with or without Spark's module; it prints `home_in_output` as its home."""
 
     def make(name: str, version: str, *, module: bool = True, home_in_output: Path | None = None) -> Path:
         home = tmp_path / name

@@ -1,4 +1,4 @@
-"""Spark's resolver keeps to its folder, trusts what Java or else Python trusts, and says why it failed."""
+"""Spark's resolver keeps to its folder, trusts what Java or else Python trusts, and reports why it failed."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ Serve = Callable[[Mapping[str, bytes]], list[Sequence[str]]]
 
 @pytest.fixture
 def serve(monkeypatch: pytest.MonkeyPatch) -> Serve:
-    """Let a resolver bring these contents, and give the list of what it is asked for."""
+    """Let a resolver serve these contents, and return the list of its requests."""
 
     def make(served: Mapping[str, bytes]) -> list[Sequence[str]]:
         requests: list[Sequence[str]] = []

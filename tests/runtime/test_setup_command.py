@@ -1,4 +1,4 @@
-"""`python -m spark_jobs.runtime setup` brings what is missing, says so line by line, and ends with one clear error."""
+"""`python -m spark_jobs.runtime setup` brings what is missing, logs it line by line, and ends with one clear error."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ first     arrivals up to a moment
 second    arrivals up to a later one, going on
 third     an hour with another bound
 back      a rollback to the second
-dead      another hour, staged by a process that ended there
+dead      another hour, staged by a process that ended before it published
 """
 
 from __future__ import annotations

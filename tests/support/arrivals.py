@@ -25,7 +25,7 @@ CUTS = [
 
 
 def replay_until(rows: list[dict[str, Any]], pipeline: Pipeline, arrived_to: datetime) -> reference.Replay:
-    """What a job says that has seen what arrived before a moment."""
+    """Return the results of a job over the rows that arrived before a moment."""
     arrived_rows = [row for row in rows if row["stored_at"] is None or row["stored_at"] < arrived_to]
     still = replace(pipeline, replay=replace(pipeline.replay, end_of_input=EndOfInput.KEEP_OPEN))
     return reference.replay(arrived_rows, still, until=arrived_to)

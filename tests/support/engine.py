@@ -91,7 +91,7 @@ def in_order(rows: Sequence[Mapping[str, Any]]) -> list[Any]:
 
 
 def aware(value: Any) -> Any:
-    """A collected value whose naive timestamps are said to be in UTC."""
+    """A collected value whose naive timestamps get the time zone UTC."""
     if isinstance(value, datetime):
         return value.replace(tzinfo=UTC)
     if isinstance(value, Row):

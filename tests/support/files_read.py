@@ -14,7 +14,7 @@ def most_files_read(spark: SparkSession, path: str, work: Callable[[], object]) 
     """The greatest number of files that a single scan of the table at `path` reads while `work` is done."""
     store = spark._jsparkSession.sharedState().statusStore()
     before = _last(store)
-    # Paths are told whole.
+    # Paths are not shortened.
     spark.conf.set(_LENGTH, "10000")
     try:
         work()

@@ -1,10 +1,10 @@
-"""An output that keeps what it is told."""
+"""An output that keeps what a generator emits."""
 
 from __future__ import annotations
 
 
 class Output(list[int]):
-    """The watermarks in order; `is_idle` is the last that was said of idleness, a watermark counting as activity."""
+    """The watermarks in order; `is_idle` is the last state of idleness, a watermark counting as activity."""
 
     is_idle = False
 

@@ -18,7 +18,7 @@ OfKind = TypeVar("OfKind", bound=Recorded)
 
 
 def chosen(scenarios: Sequence[OfKind], count: int, has: Callable[[OfKind], set[tuple[Any, ...]]]) -> list[OfKind]:
-    """`wanted` scenarios: as few as cover all combinations, then as few others as do so again."""
+    """`count` scenarios: as few as cover all combinations, then as few others as do so again."""
     left, ids, covered = {s.id: has(s) for s in scenarios}, list[str](), set[tuple[Any, ...]]()
     while len(ids) < count:
         best = max(left, key=lambda name: len(left[name] - covered))
@@ -33,7 +33,7 @@ ALL = load()
 
 
 def assert_continued_matches_reference(session: SparkSession, scenario: Scenario) -> None:
-    """With aggregates that can be continued a scenario gives what the reference gives."""
+    """Assert that a scenario with aggregates that can be continued gives the results of the reference."""
     pipeline = continued(scenario.pipeline)
     outcome = spark_replay(session, scenario.rows, pipeline, until=scenario.until, schema=schema_of(scenario))
     assert_same_tables(outcome, reference.replay(scenario.rows, pipeline, until=scenario.until))

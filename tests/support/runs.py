@@ -29,7 +29,7 @@ def publish(
     arrived_to: datetime | None = None,
     restate: bool = False,
 ) -> str:
-    """Everything but the checks, which have tests of their own: replay, then publish what is staged."""
+    """Take all steps but the checks, which have separate tests: replay, then publish what is staged."""
     runner = Runner(spark, pipeline, lake, slices=slices)
     planned, _ = runner.plan(interval, arrived_to, restate=restate)
     runner.step("replay", runner.find(planned.run.run_id))

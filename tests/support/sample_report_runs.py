@@ -1,4 +1,4 @@
-"""Runs told by hand, for reports to show."""
+"""Runs written by hand, for reports to show."""
 
 from __future__ import annotations
 

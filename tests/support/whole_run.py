@@ -31,7 +31,7 @@ def published(spark: SparkSession, lake: Lake) -> dict[str, list[Any]]:
 
 
 def assert_published(spark: SparkSession, lake: Lake, expected: reference.Replay, label: object = "") -> None:
-    """What is published is the reference's answer, row for row; `told` says of what."""
+    """Assert that the published tables equal the reference's, row for row; `label` names the case in an error."""
     tables = published(spark, lake)
     assert ("complete_results" in tables) or not expected.complete_results
     for name in tables:

@@ -1,4 +1,4 @@
-"""What an exception says down its causes: Py4J's first line tells who called whom, the last cause what happened."""
+"""Causes of an exception: Py4J's first line names the call, the innermost cause what happened."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spark_jobs.tables.lake import Lake
 
 
 class JavaError(Exception):
-    """As Py4J brings one: a line that says nothing, and the exception behind it."""
+    """An error as Py4J raises it: a first line without content, and the exception behind it."""
 
     def __init__(self, *messages: str) -> None:
         super().__init__("An error occurred while calling o1.save.")

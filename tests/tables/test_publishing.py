@@ -168,7 +168,7 @@ def test_a_rollback_gives_back_what_was_published(spark: SparkSession, lakes: La
     between = published(spark, lake)
     assert runner.rollback(whole.run_id).state == "done"
     assert published(spark, lake) == before != between
-    # Other runs go on from there, and what was rolled back may be gone back to.
+    # Other runs continue from that state, and a run that was rolled back may be restored.
     enter(spark, lake, second)
     assert runner.rollback(first.run_id).state == "done"
     assert published(spark, lake) == between

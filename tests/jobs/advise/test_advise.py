@@ -103,7 +103,7 @@ def test_every_candidate_comes_true(session: SparkSession, way: tuple[Strategy, 
 
 
 def test_the_first_of_several_rows_of_one_time_passes_a_window(session: SparkSession) -> None:
-    """Between two rows of the same instant, each an epoch of its own, comes one that the first makes late.
+    """Between two rows of the same instant, each a separate epoch, comes a row that the first makes late.
 
     arrival   1     2    3
     ts        25    5    25
@@ -205,7 +205,7 @@ def test_the_history_s_candidates_come_true(session: SparkSession, table: str, o
 
 @pytest.mark.soak
 def test_no_readable_delay_below_the_recommended_one_is_enough(session: SparkSession, table: str) -> None:
-    """Asked one by one, each replayed by the reference."""
+    """Compare each candidate with a replay by the reference."""
     pipeline = history.pipeline(table)
     best = advise(session, pipeline, Settings(target=Fraction(99, 100))).recommended
     assert best is not None

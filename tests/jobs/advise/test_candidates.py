@@ -1,4 +1,4 @@
-"""Candidates: which settings are weighed, which one is recommended, and how it is told."""
+"""Candidates: which settings are weighed, which are recommended, and the text of the recommendation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an OpenLineage endpoint is told of an audit: a real one, that listens on this machine."""
+"""The events of an audit that an OpenLineage endpoint receives: a real endpoint, which listens on this machine."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
 
 
 def problems_of(checks: list[Check], *, blocked: bool = False, pipeline: Pipeline = PIPELINE) -> list[str]:
-    """Tell of a run with 40 rows and 7 panes; returns the problems."""
+    """Emit the audit of a run with 40 rows and 7 panes; return the problems."""
     step = Step("replay", "done", BEGAN, BEGAN, {"rows_read": 40, "panes": 7, "windows": 5, "too_late": 2})
     run = Run("r0123", "departures", "f", "full", 3, None, None, (step,))
     problems: list[str] = []
@@ -135,7 +135,7 @@ def test_nothing_is_sent_where_nothing_is_set(endpoint: Endpoint, monkeypatch: p
 
 
 def test_every_suite_is_about_a_table_or_about_the_source() -> None:
-    # One that is not in either list would be told of the source by mistake.
+    # A check that is in neither list would be emitted for the source by mistake.
     names = {suite.name for suite in SUITES} | {suite.name for suite in JOIN_SUITES}
     assert names - set(openlineage.TABLES) == {"run", "silence"}
 

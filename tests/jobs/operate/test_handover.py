@@ -1,4 +1,4 @@
-"""Handing over: what is published, and what a job says that is given what the handover names, are one job's answer.
+"""Handover: the published results and those of a live job that starts from it are together the results of one job.
 
 The reference plays the live job. It begins with nothing but partitions to wait for, and rows from a moment on.
 """
@@ -37,7 +37,7 @@ Rows = list[dict[str, Any]]
 
 
 def replay_after(rows: Rows, pipeline: Pipeline, until: datetime, partitions: list[str]) -> reference.Replay:
-    """What a job says of `rows` that waits for `partitions`."""
+    """Return the results of a job over `rows` that waits for `partitions`."""
     waiting = replace(pipeline.source.source_partition, declared=tuple((name,) for name in partitions))
     still = replace(pipeline.replay, end_of_input=EndOfInput.KEEP_OPEN)
     job = replace(pipeline, source=replace(pipeline.source, source_partition=waiting), replay=still)
@@ -106,7 +106,7 @@ def test_a_row_at_the_very_start_of_the_first_window_is_read_again(
 
 
 def assert_meets(spark: SparkSession, lake: Lake, rows: Rows, pipeline: Pipeline, cut: datetime) -> Handover:
-    """What is published of arrivals before `cut` and what a live job says from the handover on is one job's answer."""
+    """Assert that results before `cut` and those of a live job from the handover on are the results of one job."""
     publish(spark, pipeline, lake, Interval(), arrived_to=cut)
     published = {
         name: rows_of(read_published(spark, lake, name).drop("run_id"))
@@ -147,7 +147,7 @@ def assert_open(result: Handover, watermarks: Rows) -> None:
 
 
 def assert_watermark(result: Handover, rows: Rows, pipeline: Pipeline, cut: datetime) -> None:
-    """A row at the moment itself is judged by the watermark that the handover tells."""
+    """A row at the moment itself is judged by the watermark of the handover."""
     if result.live_from_window is None:
         return
     long_ago = datetime(2000, 1, 1, tzinfo=UTC)

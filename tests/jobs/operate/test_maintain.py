@@ -136,11 +136,11 @@ def test_what_is_lost_is_refused_by_name_and_runs_go_on(spark: SparkSession, lak
     with pytest.raises(InputError, match=f"removed the files of run {lost}"):
         compare(spark, worn.pipeline, worn.lake, before=lost)
     assert [run.run_id for run in ledger.published(spark, worn.lake)] == worn.runs
-    # Who asks for it again gets a run of another name, and the same one each time.
+    # The same command again begins a run of another name, and the same name each time.
     names = {plan(spark, worn.other, worn.lake, SECOND, restate=True).run.run_id for _ in range(2)}
     assert len(names) == 1
     assert not names & set(worn.runs)
-    # As if nothing had been: the next run goes on, and publishes what one job says.
+    # As if nothing had happened: the next run continues, and publishes the results of one job.
     run_id = publish(spark, worn.pipeline, worn.lake, Interval(), arrived_to=END)
     assert ledger.find(spark, worn.lake, run_id).arrived_from is not None  # type: ignore[union-attr]
     assert_published(spark, worn.lake, replay_until(lakes.rows, worn.pipeline, END))

@@ -1,4 +1,4 @@
-"""Repair: closed windows that missed too many rows are told with them, and no other window changes."""
+"""Repair: closed windows that missed too many rows are published with them, and no other window changes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def taken_in(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> StepResult:
 def assert_published_with_repairs(
     spark: SparkSession, lake: Lake, faithful: reference.Replay, repaired: Mapping[datetime, reference.Replay]
 ) -> None:
-    """Windows that start at a moment of `repaired` are told as there, all others as they were."""
+    """Assert that windows that start at a moment of `repaired` have its results, and all others those of `faithful`."""
     tables = published(spark, lake)
     for name in TABLES:
         other_rows = [row for row in getattr(faithful, name) if row["window_start"] not in repaired]
@@ -97,7 +97,7 @@ def test_only_windows_that_lack_too_many_rows_are_repaired(spark: SparkSession, 
     full = reference.replay(rows, lenient(pipeline))
     assert_published_with_repairs(spark, lake, faithful, dict.fromkeys(over, full))
     assert late_rows_by_window(map(dict, published(spark, lake)["late_events"])) == missing - Counter(over)
-    # Nothing is left to do, and a backfill of all of it gives back what the job said.
+    # Nothing is left to do, and a backfill of all windows restores the results of the job.
     assert taken_in(spark, pipeline, lake).state == "unchanged"
     for interval in intervals:
         run_steps(spark, pipeline, lake, interval)

@@ -1,4 +1,4 @@
-"""Arrival slices: after each of them the published tables are what one job says that has seen as much."""
+"""Arrival slices: after each slice the published tables are the results of one job over the same arrivals."""
 
 from __future__ import annotations
 
@@ -114,14 +114,14 @@ def test_a_run_reads_and_writes_its_own_day_and_the_windows_still_open(
     [*_, run] = ledger.published(spark, lake)
     assert (run.arrived_from, run.interval_start) == (yesterday, yesterday - timedelta(hours=3))
     assert run.counts["too_late_behind"] > 0
-    # The windows that were open had files of their own: nothing else is written anew with them.
+    # The windows that were open had separate files: nothing else is written anew with them.
     assert rows_written_anew(spark, lake, "panes") == 0
     # Rows that came too late change results of few files.
     anew = rows_written_anew(spark, lake, "window_results")
     assert 0 < anew < rows_published(spark, lake, "window_results") / 2
     if not is_compared:
         return
-    # What came for windows of earlier days is told as by a run that reads everything.
+    # Rows for windows of earlier days get the results of a run that reads everything.
     other = Lake(lake.root + "-whole", "readings")
     unchecked(spark, pipeline, other, Interval(), arrived_to=end)
     assert published(spark, lake) == published(spark, other)

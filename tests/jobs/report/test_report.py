@@ -131,7 +131,7 @@ def test_the_end_of_the_input_is_no_emission_even_where_one_fires_at_that_moment
 def test_completeness_counts_rows_that_are_in_no_result(drawn: ReportData) -> None:
     completeness = drawn.completeness
     assert (completeness.starts_ms, completeness.ends_ms) == ((ms(0), ms(10), ms(20)), (ms(10), ms(20), ms(30)))
-    # Two rows came too late for the first window, one of them for a key that has no result there.
+    # Two rows came too late for the first window, one of them for a key that has no result in that window.
     assert (completeness.taken, completeness.missed) == ((6, 2, 4), (2, 0, 0))
 
 

@@ -1,4 +1,4 @@
-"""Runs by a watermark of the user's own: planned by name, staged with a timeline, published as the reference says."""
+"""Runs with the user's watermark generator: planned by name, staged with a timeline, published as by the reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of joins: what they check, stage, audit and publish is what the reference says, whole and over parts of time."""
+"""Runs of joins check, stage, audit and publish the results of the reference, whole and over parts of time."""
 
 from __future__ import annotations
 

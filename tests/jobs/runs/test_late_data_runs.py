@@ -1,4 +1,4 @@
-"""Runs that treat late rows otherwise: what they stage in slices, check and publish is what the reference says."""
+"""Runs with other treatments of late rows stage in slices, check and publish the results of the reference."""
 
 from __future__ import annotations
 

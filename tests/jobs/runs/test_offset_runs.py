@@ -1,4 +1,4 @@
-"""Runs in the order of offsets: staged in slices, with the drift of each partition, published as the reference says."""
+"""Runs in the order of offsets: staged in slices, with the drift of each partition, published as by the reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs with session windows: what they publish is what the reference says, whole or a part of time."""
+"""Runs with session windows publish the results of the reference, whole or for a part of time."""
 
 from __future__ import annotations
 

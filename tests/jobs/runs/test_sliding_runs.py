@@ -1,4 +1,4 @@
-"""Runs over sliding windows: staged, sliced, checked and published as the reference says, each row told once."""
+"""Runs over sliding windows: staged, sliced, checked and published as by the reference, each row counted once."""
 
 from __future__ import annotations
 

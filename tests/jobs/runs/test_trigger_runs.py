@@ -1,4 +1,4 @@
-"""Runs of windows that fire at intervals and by counts: staged, sliced, checked and published as the reference says."""
+"""Runs of windows that fire at intervals and by counts: staged, sliced, checked and published as by the reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs over several tables: what they pin, stage in slices, check and publish is what the reference says."""
+"""Runs over several tables pin, stage in slices, check and publish the results of the reference."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ BY_ARRIVAL = chosen(FIRING, EACH, combinations) + chosen(FIRING_TRIGGERS, EACH /
 def cuts(draw: random.Random, scenario: Scenario) -> list[int]:
     """Milliseconds up to which runs take arrivals, before the last one.
 
-    None is the last run's own: what was asked for is told already then, and rows stored since are left to the next.
+    None belongs to the last run: by then its results are published, and rows stored later are left to the next run.
     """
     first_ms, end_ms = scenario.rows[0]["arrival_us"] // 1000, before_end(scenario)[1]
     drawn = {draw.randrange(first_ms, end_ms) + 1 for _ in range(draw.randint(1, 3))}

@@ -37,7 +37,7 @@ def strategies(scenario: Recorded) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def in_one_calendar(scenario: Recorded) -> bool:
-    """Whether both sides are told by one calendar: tumbling windows, and watermarks that closed forms unite."""
+    """Whether one calendar serves both sides: tumbling windows, and watermarks that closed forms unite."""
     declared = scenario.declared
     kinds = {strategy["kind"] for strategy in strategies(scenario)}
     one_side_emits = "punctuated" in kinds and len(kinds) > 1 and declared["emit"]["mode"] != "per_event"

@@ -60,7 +60,7 @@ FIRINGS: dict[str, dict[str, Any]] = {
 }
 CONTINUED = (Aggregate("rows", "count(*)"), Aggregate("total", "sum(id)"), Aggregate("mean", "avg(id)"))
 OTHERS = (Aggregate("keys", "count(distinct mark)"), Aggregate("most", "max(id)"))
-# Tells of its firing: of a complete result that is the end of the input.
+# Aggregates that read the firing: a complete result fires at the end of the input.
 ASKING = (Aggregate("reached", "max(watermark)"), Aggregate("ends", "max(window_end)"), Aggregate("rows", "count(*)"))
 QUICK = {
     ("overlapping", "continuous", 0),

@@ -1,4 +1,4 @@
-"""What complete results say together, and in which order they name what is shown of them."""
+"""Totals of complete results, and the order of the faithful results in them."""
 
 from __future__ import annotations
 

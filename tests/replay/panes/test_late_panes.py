@@ -1,4 +1,4 @@
-"""What becomes of late rows, as Spark and the reference say it: taken how, withdrawing what, gathered, dropped, asked.
+"""Late rows on Spark and in the reference: accumulated, with retractions, gathered, dropped, updating.
 
 Streams are drawn by seed; every way of treating late rows meets every kind of window. What fails is kept as a case.
 """
@@ -83,7 +83,7 @@ def drawn(way: tuple[str, Accumulation, LateData, LatePanes], seed: int) -> tupl
     pipeline = drawn_pipeline(draw, strategy, emission, idle=draw.random() < 0.3)
     source = replace(pipeline.source, source_partition=SourcePartition(("partition",)), where=None)
     watermark = replace(pipeline.watermark, out_of_orderness_ms=draw.choice([0, 2]))
-    # Firings before the end are withdrawn, too; Spark cannot tell their aggregates what they ask for.
+    # Firings before the end are retracted, too; on Spark their aggregates cannot read the firing.
     triggers = (Trigger(TriggerKind.CONTINUOUS, interval_ms=3), Trigger(TriggerKind.COUNT, n=2))
     trigger = draw.choice([Trigger(), Trigger(), *triggers]) if late_panes is LatePanes.PER_ROW else Trigger()
     waits = kind == "session" or trigger == Trigger()
@@ -120,7 +120,7 @@ ANEW = {
 def test_a_column_of_the_source_is_its_own_whatever_it_is_called(
     session: SparkSession, way: tuple[str, Accumulation, LateData, LatePanes], seed: int
 ) -> None:
-    """The aggregate cannot be told beside all late rows at once, as those are that ask for their firing."""
+    """The aggregate depends on the firing, so it cannot be computed over all late rows at once."""
     rows, pipeline = drawn(way, seed)
     named = [{**row, "watermark": row["id"] % 3} for row in rows]
     windows = replace(pipeline.windows, aggregates=(Aggregate("kinds", "count(distinct watermark)"),))
@@ -131,7 +131,7 @@ def test_a_column_of_the_source_is_its_own_whatever_it_is_called(
     assert any(pane["timing"] == "late" and pane["kinds"] > 1 for pane in expected.panes)
     schema = SCHEMA.append(pa.field("watermark", pa.int64()))
     outcome = spark_replay(session, named[::-1], pipeline, schema=schema)
-    # Late events have a watermark of their own, beside which Spark keeps the source's column under another name.
+    # Late events have a column watermark, beside which Spark keeps the source's column under another name.
     assert_same_tables(outcome, expected, ("panes", "window_results", "watermarks"))
 
 

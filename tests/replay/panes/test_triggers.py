@@ -55,7 +55,7 @@ def test_continued_aggregates_equal_recomputed_ones(session: SparkSession, scena
 
 
 def without_members(results: list[dict[str, object]]) -> list[object]:
-    """Results whose lists of rows are sorted: they have no order of their own."""
+    """Results whose lists of rows are sorted: the lists have no defined order."""
     return in_order([{**row, "members": sorted(row["members"])} for row in results])  # type: ignore[call-overload]
 
 

@@ -1,4 +1,4 @@
-"""Whether a row's times are usable: Spark says what the reference says, at every edge and beyond."""
+"""Whether a row's times are usable: Spark matches the reference, at every edge and beyond."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ SEEDS = [
 def drawn(way: tuple[Strategy, EmitKind], grid: Windows, seed: int) -> tuple[list[dict[str, Any]], Pipeline]:
     draw = random.Random(f"{way}-{grid.kind}-{seed}")
     pipeline = drawn_pipeline(draw, way[0], way[1], idle=draw.random() < 0.3)
-    # A marker may be ahead of its own window's end: then its copy is late.
+    # A marker may be ahead of the end of its window: then its copy is late.
     rows = [{**row, "value": row["ts"] + draw.choice([-3, 0, 9, 30])} for row in late_rows(draw)]
     again = [row for row in rows for _ in range(draw.choice([1, 1, 2, 3]))]
     aggregates = (Aggregate("rows", "count(*)"), Aggregate("total", "sum(id)"))

@@ -1,4 +1,4 @@
-"""Sessions that are easy to get wrong, each by its name, and drawn streams: Spark says what the reference says."""
+"""Sessions that are easy to get wrong, each by its name, and drawn streams: Spark matches the reference."""
 
 from __future__ import annotations
 

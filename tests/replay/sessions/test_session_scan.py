@@ -1,4 +1,4 @@
-"""What the scan says in slots is what the session operator says in panes, for any rows and watermarks."""
+"""The slots of the scan equal the panes of the session operator, for any rows and watermarks."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Watermarks of the user's own: Spark, which runs partitions apart, says what the reference says, which runs them all.
+"""Custom watermarks: Spark, which runs partitions apart, matches the reference, which runs all of them together.
 
-Streams as those of sources that fall silent; generators that speak at rows and at ticks, count both, fall idle.
+The streams are from sources that fall silent. Generators emit at rows and at ticks, count rows and ticks, or are idle.
 """
 
 from __future__ import annotations

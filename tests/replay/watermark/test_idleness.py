@@ -1,7 +1,7 @@
-"""Sources that fall silent, under every strategy: Spark says what the reference says, and sees each advance it sees.
+"""Sources that fall silent, under every strategy: Spark matches the reference, in results and in each advance.
 
-Streams and settings are drawn from a seed: partitions that pause for longer than the idle timeout, declared ones that
-never speak, marks, rows that `where` drops, clocks that stand still, a clock that goes on behind the last row.
+Streams and settings are drawn from a seed: partitions that pause for longer than the idle timeout, declared ones
+without rows, marks, rows that `where` drops, clocks that stand still, a clock that goes on behind the last row.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.spark
 WAYS = [
     (strategy, kind, idle)
     for strategy in Strategy
-    # What a class of the user's says is drawn elsewhere.
+    # Custom generators are drawn in another test.
     if strategy is not Strategy.CUSTOM
     for kind in EmitKind
     for idle in (True, False)
@@ -93,7 +93,7 @@ def test_ticks_go_on_as_far_as_the_clock(session: SparkSession, until_us: int | 
 
 
 def test_watermark_does_not_fall_when_an_idle_partition_becomes_active(session: SparkSession) -> None:
-    """The late row at 11 is behind what the others had reached while `b` was idle; `b` has spoken since."""
+    """The late row at 11 is behind what the others had reached while `b` was idle; `b` has been active since."""
     moments = [(1, "a", 57), (1, "b", 12), (3, "a", 57), (5, "a", 57), (7, "a", 57), (9, "b", 52), (11, "a", 15)]
     rows = [
         {

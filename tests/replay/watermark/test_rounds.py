@@ -1,4 +1,4 @@
-"""The order of offsets: Spark, which gives rounds to chunks, says what the reference says, which reads row by row.
+"""The order of offsets: Spark, which gives rounds to chunks, matches the reference, which reads row by row.
 
 Partitions are of unequal length and run apart in event time; offsets have gaps, repeat, and are missing now and then.
 """

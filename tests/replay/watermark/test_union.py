@@ -1,4 +1,4 @@
-"""Several sources under one watermark, as Spark and the reference say it: each with its own strategy and partitions.
+"""Several sources under one watermark, on Spark and in the reference: each with its strategy and partitions.
 
 Streams are drawn by seed, every way of emitting meets every kind of windows. What fails is kept as a case.
 """
@@ -44,7 +44,7 @@ GRIDS = (
 # Strategies that go together: all emit at ticks, or all at their rows.
 AT_TICKS = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS, Strategy.NONE)
 AT_ROWS = (Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS, Strategy.PUNCTUATED)
-# The settings that closed forms do not unite: sources that may be idle, follow the clock, are told by the user's class.
+# The settings that closed forms do not unite: sources that may be idle, follow the clock, or have a custom generator.
 HARD = tuple(Strategy)
 SEEDS = [
     pytest.param(
@@ -67,7 +67,7 @@ def drawn(kind: EmitKind, grid: int, seed: int) -> tuple[list[dict[str, Any]], P
             replace(
                 base.source,
                 table=name,
-                # One source tells its times in seconds, under another name.
+                # One source has its times in seconds, in another column.
                 event_time=TimeField("seconds", TimeUnit.SECONDS) if name == "app" else base.source.event_time,
                 source_partition=draw.choice(
                     [SourcePartition(), SourcePartition(("partition",)), SourcePartition(("partition",), (("a",),))]
@@ -201,7 +201,7 @@ def beside_one_that_holds_nothing_back(watermark: Watermark) -> Pipeline:
 
 
 def test_a_partition_that_is_new_follows_the_clock_from_its_first_tick_on(session: SparkSession) -> None:
-    """Partition b comes at 1150; at 1200 it says what a does, so that at 1210 a row of 25 ms ago is too late."""
+    """Partition b comes at 1150; at 1200 its watermark equals that of a, so at 1210 a row of 25 ms ago is too late."""
     rows = numbered_rows(
         [("app", "b", 1000, 9000), ("web", "a", 1001, 1000), ("web", "b", 1150, 1150), ("web", "a", 1210, 1185)]
     )

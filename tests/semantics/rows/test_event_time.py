@@ -1,4 +1,4 @@
-"""Event time: every accepted form becomes microseconds; rows without a usable time say why."""
+"""Event time: every accepted form becomes microseconds; rows without a usable time have a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows become events: those of a commit without what Delta says of it, those of several sources by their own reader."""
+"""Rows become events: those of a commit without Delta's columns, those of several sources by each source's reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Alignment: who is further ahead of the slowest than allowed waits a round, and the drift reached is told."""
+"""Alignment: a partition too far ahead of the slowest waits a round, and the drift is measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A custom generator sees every row behind its judgement and every tick, and its faults are told under its name."""
+"""A custom generator sees every row behind its judgement and every tick, and its errors have its name."""
 
 from __future__ import annotations
 
