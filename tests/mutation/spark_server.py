@@ -1,4 +1,4 @@
-"""Run the tests of each request, a line of ids a run, with the whole project imported anew and one Spark for all runs."""
+"""Run the tests of each request, a line of ids a run, with the project imported anew and one Spark for all runs."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ ANEW = {
 def test_a_column_of_the_source_is_its_own_whatever_it_is_called(
     session: SparkSession, way: tuple[str, Accumulation, LateData, LatePanes], seed: int
 ) -> None:
-    """The aggregate depends on the firing, so it cannot be computed over all late rows at once."""
+    """`count(distinct ...)` has no parts to continue, so it is computed for each firing from the rows."""
     rows, pipeline = drawn(way, seed)
     named = [{**row, "watermark": row["id"] % 3} for row in rows]
     windows = replace(pipeline.windows, aggregates=(Aggregate("kinds", "count(distinct watermark)"),))
