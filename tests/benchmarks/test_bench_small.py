@@ -103,7 +103,7 @@ def test_results_are_compared_by_key_and_window(spark: SparkSession) -> None:
 
 @pytest.mark.spark
 @pytest.mark.soak
-def test_what_ours_publishes_without_waiting_for_the_audit_passes_it(spark: SparkSession, folder: Path) -> None:
+def test_results_that_ours_writes_before_the_audit_pass_it(spark: SparkSession, folder: Path) -> None:
     counts = audit(spark, folder / "events", folder / "lake" / "ours")
     assert counts["checks_failed"] == 0 < counts["checks_passed"]
 

@@ -19,7 +19,7 @@ SMOKE: dict[str, tuple[str, ...]] = {
     "spark_jobs/pipeline": ("tests/pipeline/test_pipeline_file.py", "tests/pipeline/test_unknown_keys.py"),
     "spark_jobs/tables": (
         "tests/tables/test_staging.py",
-        "tests/jobs/runs/test_whole_runs.py::test_what_is_staged_is_not_visible",
+        "tests/jobs/runs/test_whole_runs.py::test_staged_rows_are_not_visible",
     ),
     "spark_jobs/jobs": (
         "tests/jobs/stage/test_slices.py",

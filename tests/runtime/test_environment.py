@@ -40,7 +40,7 @@ def test_an_older_installation_in_the_shell_does_not_win(shell: dict[str, str]) 
     assert process_environment({**shell, **older}) == process_environment(shell)
 
 
-def test_what_is_not_spark_s_stays(shell: dict[str, str]) -> None:
+def test_settings_other_than_sparks_stay(shell: dict[str, str]) -> None:
     variables = process_environment({**shell, "TZ": "America/New_York"})
     assert (variables["TZ"], variables["HOME"]) == ("America/New_York", "/home/someone")
     assert "TZ" not in process_environment(shell)

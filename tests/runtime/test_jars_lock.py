@@ -24,7 +24,7 @@ def test_s3_is_locked_for_the_hadoop_of_this_spark() -> None:
     assert f"org.apache.hadoop:hadoop-aws:{version}" in {jar.coordinate for jar in locked(S3)}
 
 
-def test_what_aws_makes_is_locked_in_one_version() -> None:
+def test_aws_jars_are_locked_in_one_version() -> None:
     coordinates = [
         jar.coordinate.split(":") for jar in locked(S3) if jar.coordinate.startswith("software.amazon.awssdk:")
     ]

@@ -88,7 +88,7 @@ def test_no_pane_fires_before_its_watermark_and_indices_have_no_gap(rows: Rows, 
 
 @settings(max_examples=300, deadline=None)
 @given(rows=streams(), pipeline=pipelines, cut=st.integers(0, 60))
-def test_what_has_fired_is_not_changed_by_later_rows(rows: Rows, pipeline: Pipeline, cut: int) -> None:
+def test_fired_panes_do_not_change_with_later_rows(rows: Rows, pipeline: Pipeline, cut: int) -> None:
     assume(pipeline.replay.order is Order.ARRIVAL and pipeline.replay.end_of_input is EndOfInput.KEEP_OPEN)
     # Rows of one arrival are ordered by their columns: a cut between two of them would not be one in arrival order.
     earlier, everything = replay([r for r in rows if r["arrival"] < cut], pipeline), replay(rows, pipeline)

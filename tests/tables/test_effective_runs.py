@@ -48,7 +48,7 @@ OTHERS = [
 ]
 
 
-def test_what_was_published_is_held_until_others_take_its_place() -> None:
+def test_published_run_is_effective_until_others_replace_it() -> None:
     assert effective_runs([FIRST, MORNING]).contains(MORNING)
     assert effective_runs([FIRST, MORNING]).contains(FIRST), "the same rows by the same settings"
     assert effective_runs([FIRST, MORNING, replace(NOON, fingerprint="g")]).contains(MORNING), "other windows"

@@ -101,7 +101,7 @@ def test_a_run_does_not_hold_what_it_holds_in_another_process(lake: Lake) -> Non
     other.end()
 
 
-def test_what_a_dead_process_held_is_taken_over(lake: Lake) -> None:
+def test_lock_of_a_dead_process_is_released(lake: Lake) -> None:
     other = Other(lake, days(1, 2))
     other.kill()
     assert lock_files(lake) == ["first"]
@@ -109,7 +109,7 @@ def test_what_a_dead_process_held_is_taken_over(lake: Lake) -> None:
         assert lock_files(lake) == ["second"]
 
 
-def test_who_waits_goes_on_when_the_other_ends(lake: Lake) -> None:
+def test_waiting_process_continues_when_the_holder_ends(lake: Lake) -> None:
     other, (channel, other_end) = Other(lake, days(1, 2)), FORK.Pipe()
     waiting = FORK.Process(target=waits, args=(lake, other_end))
     waiting.start()

@@ -58,7 +58,7 @@ RUNS = [
         (0, 9, [0, 2, 3, 4], []),
     ],
 )
-def test_what_readers_saw_within_the_retention_is_kept(
+def test_runs_that_readers_saw_within_the_retention_are_kept(
     days: float, runs: int, versions: list[int], lost: list[str]
 ) -> None:
     states = kept_states(RUNS, retention(days, runs))
@@ -66,7 +66,7 @@ def test_what_readers_saw_within_the_retention_is_kept(
     assert [run.run_id for run in lost_runs(RUNS, states)] == lost
 
 
-def test_what_is_gone_is_neither_kept_nor_lost_again() -> None:
+def test_lost_run_is_neither_kept_nor_lost_again() -> None:
     first = published("r1", 90, 0, step(DISCARD, 1))
     states = kept_states([first, *RUNS[1:]], retention(100))
     assert [state.run.run_id for state in states] == ["r2", "r2", "r3", "r4"]

@@ -16,7 +16,7 @@ from spark_jobs.tables.lake import Lake
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 
-def test_what_no_commit_names_is_tidied_away_and_nothing_else(spark: SparkSession, lake: Lake) -> None:
+def test_only_files_that_no_commit_names_are_removed(spark: SparkSession, lake: Lake) -> None:
     rows = spark.range(3).select(F.timestamp_seconds("id").alias("window_start"), F.lit("late").alias("timing"))
     for folder in ("r1", "r1-behind", "r2"):
         staging.stage(rows, lake, "r1", "panes", "a part", folder=folder)
@@ -33,7 +33,7 @@ def test_what_no_commit_names_is_tidied_away_and_nothing_else(spark: SparkSessio
     assert staging.read_part(spark, lake, "r1", "panes", "a part").count() == 3
 
 
-def test_what_another_process_has_staged_since_is_read_too(spark: SparkSession, lake: Lake) -> None:
+def test_rows_that_another_process_staged_later_are_read(spark: SparkSession, lake: Lake) -> None:
     rows = (
         spark.range(3)
         .coalesce(1)

@@ -234,7 +234,7 @@ def test_no_readable_delay_below_the_recommended_one_is_enough(session: SparkSes
     ],
     ids=["session", "update", "gaps", "offset", "none"],
 )
-def test_what_cannot_be_weighed_exactly_is_refused_by_name(
+def test_pipelines_without_exact_candidates_are_refused_by_name(
     spark: SparkSession, overrides: dict[str, str], named: str
 ) -> None:
     with pytest.raises(InputError, match=named):

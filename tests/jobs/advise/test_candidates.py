@@ -91,7 +91,7 @@ def test_steps_reach_from_the_least_to_the_most_on_the_grid() -> None:
     assert steps(0, 0, 1) == [0]
 
 
-def test_what_is_shown_holds_the_file_s_own_and_the_recommended() -> None:
+def test_shown_candidates_contain_the_configured_and_the_recommended() -> None:
     best = recommended(ALL, DELAYS, Fraction(999, 1000))
     shown_hours = [(0, 0), (0, 6), (2, 0), (2, 4), (3, 1), (8, 0)]
     assert settings_to_show([0, 2 * HOUR, 8 * HOUR], (3 * HOUR, HOUR), best) == [

@@ -152,7 +152,7 @@ def test_a_table_of_which_no_pipeline_can_be_made_is_refused(
         draft(session, landed(session, tmp_path / "table", rows, [("a", kind)]))
 
 
-def test_what_is_no_table_is_refused(session: SparkSession, tmp_path: Path) -> None:
+def test_folder_that_is_no_table_is_refused(session: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not a Delta table"):
         draft(session, str(tmp_path))
 

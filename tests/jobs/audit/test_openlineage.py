@@ -173,5 +173,5 @@ def test_endpoint_is_configured_by_the_environment(environ: dict[str, str], is_c
         ("lake.web.clicks", ("tidemark", "lake.web.clicks")),
     ],
 )
-def test_tables_have_the_names_that_others_know_them_by(table: str, expected: tuple[str, str]) -> None:
+def test_tables_have_their_openlineage_names(table: str, expected: tuple[str, str]) -> None:
     assert openlineage.named(table) == expected

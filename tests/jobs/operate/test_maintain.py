@@ -59,7 +59,7 @@ def test_a_lake_is_read_as_before_from_fewer_files(spark: SparkSession, tmp_path
 
 
 @pytest.mark.soak
-def test_nothing_kept_is_lost_and_what_nobody_needs_goes(spark: SparkSession, lakes: WornLakes) -> None:
+def test_maintenance_keeps_retained_runs_and_removes_unneeded_files(spark: SparkSession, lakes: WornLakes) -> None:
     worn = lakes.copy("kept")
     before, policy = worn.files, strictly(len(worn.runs))
     rows_before = {run: worn.published_rows(run) for run in worn.runs}
@@ -120,7 +120,7 @@ def test_a_dead_run_is_forgotten_and_may_begin_anew(spark: SparkSession, lakes: 
 
 
 @pytest.mark.soak
-def test_what_is_lost_is_refused_by_name_and_runs_go_on(spark: SparkSession, lakes: WornLakes) -> None:
+def test_lost_runs_are_refused_by_name_and_new_runs_continue(spark: SparkSession, lakes: WornLakes) -> None:
     worn = lakes.copy("lost")
     rows_before = worn.published_rows()
     outcome = maintain(spark, worn.lake, strictly())
@@ -147,7 +147,9 @@ def test_what_is_lost_is_refused_by_name_and_runs_go_on(spark: SparkSession, lak
 
 
 @pytest.mark.soak
-def test_it_waits_for_others_and_finishes_what_they_have_begun(spark: SparkSession, lakes: WornLakes) -> None:
+def test_maintenance_waits_for_other_processes_and_finishes_their_publishing(
+    spark: SparkSession, lakes: WornLakes
+) -> None:
     worn = lakes.copy("others")
     with acquire(worn.lake, worn.dead, Interval(END)), pytest.raises(LockedError, match=f"found run {worn.dead}"):
         maintain(spark, worn.lake, strictly())
@@ -160,7 +162,7 @@ def test_it_waits_for_others_and_finishes_what_they_have_begun(spark: SparkSessi
 
 
 @pytest.mark.soak
-def test_what_no_run_has_published_is_not_taken_for_published(spark: SparkSession, lakes: WornLakes) -> None:
+def test_maintenance_refuses_tables_with_rows_that_no_run_published(spark: SparkSession, lakes: WornLakes) -> None:
     worn = lakes.copy("foreign")
     rows_before, path = worn.published_rows(), worn.lake.path("panes")
     spark.read.format("delta").load(path).limit(1).write.format("delta").mode("append").save(path)

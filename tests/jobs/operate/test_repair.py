@@ -149,9 +149,7 @@ def test_windows_are_repaired_again_with_what_has_come_since(spark: SparkSession
 
 
 @pytest.mark.soak
-def test_overlapping_windows_are_each_weighed_by_the_rows_that_they_missed(
-    spark: SparkSession, table: str, lake: Lake
-) -> None:
+def test_overlapping_windows_each_count_their_missing_rows(spark: SparkSession, table: str, lake: Lake) -> None:
     shape = {**SHAPES["overlapping"], "windows__allowed_lateness": "0s", "repair__max_too_late_rows": "0"}
     pipeline = sliding(table, quality__max_too_late_ratio="1", **shape)
     size, slide = (timedelta(milliseconds=ms) for ms in (pipeline.windows.size_ms, pipeline.windows.slide_ms))
@@ -181,7 +179,7 @@ def test_repair_without_limit_or_published_run_is_refused(spark: SparkSession, t
 
 
 @pytest.mark.soak
-def test_windows_of_other_settings_are_left_as_they_are(spark: SparkSession, table: str, lake: Lake) -> None:
+def test_repair_leaves_windows_of_other_settings_unchanged(spark: SparkSession, table: str, lake: Lake) -> None:
     pipeline = repairing(table, repair__max_too_late_rows="0")
     other = repairing(table, repair__max_too_late_rows="0", windows__allowed_lateness="10 minutes")
     hour = Interval(history.START + timedelta(hours=1), history.START + timedelta(hours=2))

@@ -203,7 +203,7 @@ def test_a_column_more_is_read_with_all_rows(spark: SparkSession, tmp_path: Path
     assert "unit" in read_published(spark, lake, "late_events").columns
 
 
-def test_what_cannot_be_cut_is_refused(spark: SparkSession, table: str, lake: Lake) -> None:
+def test_unsupported_arrival_slices_are_refused(spark: SparkSession, table: str, lake: Lake) -> None:
     by_event_time = Runner(spark, history.pipeline(table, replay__order="event_time"), lake)
     with pytest.raises(InputError, match=r"rows have no arrival in replay\.order event_time"):
         by_event_time.plan(Interval(), CUTS[0])

@@ -142,7 +142,7 @@ def test_completeness_is_empty_if_results_do_not_hold_all_rows(spark: SparkSessi
     assert data.completeness == Completeness()
 
 
-def test_windows_and_keys_are_listed_by_the_rows_that_were_too_late_for_them(drawn: ReportData) -> None:
+def test_windows_and_keys_are_listed_by_their_too_late_rows(drawn: ReportData) -> None:
     assert drawn.too_late_windows == (TooLateWindow(ms(0), ms(10), 2, 13_000),)
     assert drawn.too_late_keys == (TooLateKey((None,), 1, 11_000), TooLateKey(("BB",), 1, 13_000))
 
@@ -162,7 +162,7 @@ def test_empty_tables_make_an_empty_report(spark: SparkSession) -> None:
     assert "no window has fired" in render(data)
 
 
-def test_what_the_report_step_did_is_no_part_of_the_report(spark: SparkSession) -> None:
+def test_report_does_not_contain_its_own_step(spark: SparkSession) -> None:
     at = datetime(2026, 1, 5, tzinfo=UTC)
     replayed = replace(RUN, steps=(Step("replay", "done", at, at, {"rows_read": 18}),))
     reported = replace(replayed, steps=(*replayed.steps, Step("report", "failed", at, at.replace(hour=1), error="x")))

@@ -45,7 +45,7 @@ class DiedError(Exception):
 
 @pytest.mark.soak
 @pytest.mark.parametrize(("first", "then"), [(3, 1), (2, 3)])
-def test_what_one_cut_began_another_finishes(
+def test_second_cut_finishes_the_slices_of_the_first(
     spark: SparkSession, table: str, lake: Lake, first: int, then: int
 ) -> None:
     pipeline = history.pipeline(table)
@@ -116,7 +116,7 @@ def test_a_range_of_the_same_pipeline_changes_nothing(spark: SparkSession, table
     assert published(spark, lake) == before
 
 
-def test_what_is_staged_is_not_visible(spark: SparkSession, table: str, lake: Lake) -> None:
+def test_staged_rows_are_not_visible(spark: SparkSession, table: str, lake: Lake) -> None:
     runner = Runner(spark, history.pipeline(table), lake)
     planned, _ = runner.plan(Interval())
     runner.step("replay", planned.run)
@@ -145,9 +145,7 @@ def write_times(lake: Lake) -> dict[str, int]:
     return {str(path): path.stat().st_mtime_ns for path in Path(lake.home).rglob("*.parquet")}
 
 
-def test_what_was_blocked_is_published_without_computing_it_again_when_a_person_takes_it(
-    spark: SparkSession, table: str, lake: Lake
-) -> None:
+def test_approved_run_is_published_without_a_second_computation(spark: SparkSession, table: str, lake: Lake) -> None:
     pipeline = history.pipeline(table, quality__max_too_late_ratio="0.0001", quality__on_failure="ask")
     runner = Runner(spark, pipeline, lake)
     with pytest.raises(BlockedError) as blocked:

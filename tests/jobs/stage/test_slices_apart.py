@@ -100,7 +100,7 @@ def test_slices_of_a_part_of_time_apart_change_nothing(spark: SparkSession, tabl
     assert published(spark, lake) == before
 
 
-def test_what_is_one_piece_is_not_cut(spark: SparkSession, table: str, lake: Lake) -> None:
+def test_run_with_a_single_slice_is_not_cut(spark: SparkSession, table: str, lake: Lake) -> None:
     assert cut(spark, history.pipeline(table, **SESSION), lake, Interval())[1] == []
     runner = Runner(spark, history.pipeline(table), lake, slices=1)
     assert runner.step(StepName.WATERMARKS, runner.plan(Interval())[0].run).slices == []

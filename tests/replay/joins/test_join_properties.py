@@ -330,7 +330,7 @@ def test_window_join_of_united_sources_is_the_reference_s_on_many(
     check_window_join(session, stream, windows)
 
 
-def test_exclusive_bounds_may_leave_nothing_between_them(session: SparkSession) -> None:
+def test_exclusive_bounds_may_be_empty(session: SparkSession) -> None:
     source = JoinSource(Watermark(out_of_orderness_ms=4))
     stream = Stream(drawn_rows(random.Random(2), 4), source, source, EMISSIONS[1])
     bounds = JoinBounds(2, 2, lower_inclusive=False, upper_inclusive=False)
@@ -345,7 +345,7 @@ def test_a_partner_that_has_just_gone_is_missed(session: SparkSession, ends: tup
     assert check_interval_join(session, stream, JoinBounds(*ends)) > 0
 
 
-def test_what_was_reached_before_a_partition_joined_in_an_earlier_stretch_is_kept(session: SparkSession) -> None:
+def test_watermark_from_before_a_partition_joined_in_an_earlier_stretch_stays(session: SparkSession) -> None:
     moments = [("left", "p0", 100, 100_000), ("left", "p1", 95, 500_000), ("right", "p1", 88, 9_000_000)]
     rows = [
         {"index": index, "side": side, "partition": partition, "key": "a", "ts": ts, "arrival_us": arrival_us}

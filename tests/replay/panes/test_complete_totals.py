@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 AT = datetime(2024, 3, 4, tzinfo=UTC)
 
 
-def test_totals_count_windows_that_lack_rows_and_those_that_nobody_has_seen(spark: SparkSession) -> None:
+def test_totals_count_windows_without_all_rows_and_windows_not_shown(spark: SparkSession) -> None:
     results = spark.createDataFrame([(0, True), (2, True), (5, False), (0, True)], "missed_rows long, is_shown boolean")
     assert complete_results.totals(results).collect()[0].asDict() == {
         "windows": 4,

@@ -148,7 +148,7 @@ NAMED = {
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_late_events_keep_what_the_source_calls_as_they_do(session: SparkSession, name: str) -> None:
+def test_source_columns_named_as_late_event_columns_are_kept(session: SparkSession, name: str) -> None:
     event_time, schema, columns = NAMED[name]
     rows: list[tuple[Any, ...]] = [
         (moment, datetime.fromtimestamp(moment, UTC), landed, mark) for moment, landed, mark in ((95, 1, 7), (5, 2, 8))

@@ -72,9 +72,7 @@ def multiplies_rows(plan: Any) -> bool:
 @pytest.mark.parametrize(
     ("expression", "expected"), [("avg(reading)", False), ("collect_list(reading)", True)], ids=["continued", "not"]
 )
-def test_rows_are_aggregated_before_they_are_given_to_windows(
-    session: SparkSession, expression: str, expected: bool
-) -> None:
+def test_rows_are_aggregated_before_window_assignment(session: SparkSession, expression: str, expected: bool) -> None:
     pipeline = history.pipeline("nowhere", windows__kind="sliding", windows__slide="1 minute")
     aggregates = (Aggregate("readings", "count(*)"), Aggregate("value", expression))
     pipeline = replace(pipeline, windows=replace(pipeline.windows, aggregates=aggregates))

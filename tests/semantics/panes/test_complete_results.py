@@ -96,7 +96,7 @@ def summaries(rows: Rows, windows: Windows) -> list[TableRow]:
     return [{c: row[c] for c in columns} for row in replay(rows, pipeline_of(windows)).complete_results]
 
 
-def test_what_came_too_late_is_missed() -> None:
+def test_too_late_rows_are_missing() -> None:
     results = summaries(arrived(1, 25, 2, 3, 12), Windows(size_ms=10))
     assert results == [
         {

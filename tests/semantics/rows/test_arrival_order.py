@@ -47,7 +47,7 @@ def test_lists_compare_item_by_item() -> None:
     assert comparable([1]) < comparable([1, None])
 
 
-def test_other_types_compare_as_they_do() -> None:
+def test_other_types_compare_in_their_natural_order() -> None:
     assert comparable(Decimal("1.5")) < comparable(Decimal(2))
     assert comparable(date(2024, 1, 1)) < comparable(date(2024, 1, 2))
     assert comparable("B") < comparable("a")

@@ -98,7 +98,7 @@ def test_a_columns_name_gives_its_value_as_it_is(name: str) -> None:
         "   ",
     ],
 )
-def test_what_sqlite_and_spark_may_read_differently_is_refused(sql: str) -> None:
+def test_expressions_ambiguous_between_sqlite_and_spark_are_refused(sql: str) -> None:
     with pytest.raises(UnreadableExpressionError, match="pass a Python function for it"):
         Expression(sql).evaluate({**ROW, "a": 1, "b": 1})
 

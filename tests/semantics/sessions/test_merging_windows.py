@@ -52,7 +52,7 @@ def test_a_window_inside_another_changes_nothing() -> None:
     assert list(merger) == [TimeWindow(0, 30)]
 
 
-def test_a_retired_window_is_met_by_nobody() -> None:
+def test_retired_window_does_not_merge() -> None:
     merger = in_flight((0, 10))
     merger.retire(TimeWindow(0, 10))
     assert merger.merge(TimeWindow(5, 15)) == Merge(TimeWindow(5, 15), ())

@@ -13,14 +13,14 @@ def test_a_partition_waits_only_beyond_the_allowed_drift() -> None:
     assert group.drift == [Drift("a", 0, 0, 2), Drift("b", 11, 1, 2)]
 
 
-def test_a_partition_without_a_watermark_holds_up_nobody_and_reads() -> None:
+def test_partition_without_a_watermark_reads_and_pauses_no_other() -> None:
     group = AlignmentGroup(0)
     assert group.reading({"b": MIN, "a": 100}) == ["a", "b"]
     assert group.reading({"b": MIN}) == ["b"]
     assert group.drift == [Drift("a", 0, 0, 1), Drift("b", None, 0, 2)]
 
 
-def test_who_has_read_all_holds_up_nobody() -> None:
+def test_finished_partition_pauses_no_other() -> None:
     group = AlignmentGroup(5)
     assert group.reading({"slow": 0, "fast": 50}) == ["slow"]
     assert group.reading({"fast": 50}) == ["fast"]
@@ -32,5 +32,5 @@ def test_drift_without_alignment_is_measured_and_no_partition_waits() -> None:
     assert group.drift == [Drift("a", 0, 0, 1), Drift("b", 1_000, 0, 1)]
 
 
-def test_a_limit_beyond_all_time_keeps_nobody_waiting() -> None:
+def test_limit_beyond_all_time_pauses_no_partition() -> None:
     assert AlignmentGroup(MAX).reading({"a": 5, "b": MAX}) == ["a", "b"]

@@ -68,7 +68,7 @@ def test_ticks_reach_the_generator_while_no_row_arrives(changed: Change) -> None
     assert (pane["ids"], pane["fired_at"], pane["watermark"]) == ([0.5], at(10), at(10))
 
 
-def test_what_a_row_emits_counts_for_the_next_row_and_not_for_itself(changed: Change) -> None:
+def test_watermark_that_a_row_emits_counts_from_the_next_row_on(changed: Change) -> None:
     rows = [row(0.1, 1), row(0.2, 9, jump=9.999), row(0.3, 9)]
     outcome = replay([{"jump": None, **r} for r in rows], ticking(changed))
     assert [pane["ids"] for pane in outcome.panes] == [[0.1, 0.2]]
@@ -83,7 +83,7 @@ def test_a_partition_has_a_generator_of_its_own_from_its_first_row(changed: Chan
 
 
 @pytest.mark.parametrize("emitted", ["soon", 1.5, None, MAX, MIN - 1, 2**53])
-def test_what_is_no_time_of_a_table_is_refused(emitted: object) -> None:
+def test_emitted_value_that_is_no_time_of_a_table_is_refused(emitted: object) -> None:
     generator = new_generator(f"{HERE}:Constant", {"watermark": emitted})
     with pytest.raises(GeneratorError, match=r"Constant' failed in on_event: it emitted"):
         generator.on_event({}, 1, Output())

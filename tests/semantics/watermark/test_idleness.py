@@ -83,7 +83,7 @@ def merged(**watermarks: int) -> tuple[WatermarkMerge, Output]:
     return merge, output
 
 
-def test_an_idle_partition_holds_nobody_back() -> None:
+def test_idle_partition_does_not_hold_the_watermark_back() -> None:
     merge, output = merged(a=10, b=3)
     merge.deferred("b").mark_idle()
     assert output == [3]
