@@ -59,7 +59,7 @@ def rows_by_run(worn: WornLake) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_dying_loses_nothing(
+def test_killed_maintenance_loses_no_row(
     spark: SparkSession, lakes: WornLakes, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     worn = lakes.copy(moment)

@@ -89,7 +89,7 @@ def test_landing_again_changes_nothing(spark: SparkSession, table: str, flights:
     assert land_flights.is_complete(table)
 
 
-def test_a_killed_landing_goes_on_where_it_ended(
+def test_killed_landing_continues_where_it_stopped(
     spark: SparkSession, flights: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = str(tmp_path / "flights")

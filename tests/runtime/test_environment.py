@@ -70,7 +70,7 @@ def test_driver_and_executors_read_the_jars_that_set_up_brought(monkeypatch: pyt
     assert settings["spark.sql.session.timeZone"] == "UTC"
 
 
-def test_the_jars_of_s3_are_read_where_set_up_has_brought_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_s3_jars_are_read_from_the_folder_of_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environment, "require_jars", jars_dir)
     s3_jars_dir().mkdir(parents=True)
     settings = spark_conf()

@@ -51,7 +51,7 @@ def test_the_second_attempt_trusts_what_python_trusts(tmp_path: Path, spark: Pat
     assert (tmp_path / "work" / "trusted.jks").stat().st_size > 0
 
 
-def test_where_both_attempts_fail_the_error_gives_the_cause_and_the_way_out(tmp_path: Path, spark: Path) -> None:
+def test_error_of_two_failed_attempts_has_the_cause_and_the_remedy(tmp_path: Path, spark: Path) -> None:
     (tmp_path / "said").write_text(UNREACHABLE, encoding="utf-8")
     script(spark, f"cat '{tmp_path}/said'; exit 1")
     with pytest.raises(RuntimeSetupError, match=r"(?s)DEFAULT_ARTIFACT_REPOSITORY.*make setup.*PKIX path building"):

@@ -57,14 +57,14 @@ def contents(folder: Path) -> dict[str, bytes]:
 WANTED = dict(zip(NAMES, LOCKED.values(), strict=True))
 
 
-def test_the_locked_jars_are_fetched_under_their_own_names(tmp_path: Path, serve: Serve) -> None:
+def test_locked_jars_are_fetched_under_their_file_names(tmp_path: Path, serve: Serve) -> None:
     requests = serve(LOCKED)
     fetch(tmp_path / "share" / "jars")
     assert contents(tmp_path / "share" / "jars") == WANTED
     assert requests == [list(LOCKED)]
 
 
-def test_a_second_time_nothing_is_fetched(tmp_path: Path, serve: Serve) -> None:
+def test_second_fetch_requests_no_jar(tmp_path: Path, serve: Serve) -> None:
     requests = serve(LOCKED)
     fetch(tmp_path / "jars")
     assert fetch(tmp_path / "jars") == ["delta: the 2 jars are in place"]

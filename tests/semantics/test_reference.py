@@ -126,7 +126,7 @@ def test_an_empty_table_gives_empty_tables(pipeline: Pipeline) -> None:
     assert (outcome.invalid_events, outcome.watermarks, set(outcome.counts.values())) == ([], [], {0})
 
 
-def test_keys_keep_their_columns_and_have_panes_of_their_own(changed: Change) -> None:
+def test_keys_keep_their_columns_and_have_separate_panes(changed: Change) -> None:
     keyed = changed(windows={"key": ("carrier", "origin")})
     rows = [
         row(1, 1, carrier="AA", origin=None),
@@ -180,7 +180,7 @@ def test_until_may_not_lie_before_the_last_row(pipeline: Pipeline) -> None:
         replay(STREAM, pipeline, until=at(6) - MILLISECOND)
 
 
-def test_ticks_go_on_until_the_clock_stops(changed: Change) -> None:
+def test_ticks_continue_until_the_clock_stops(changed: Change) -> None:
     ticking = changed(watermark={"emit": EVERY_MINUTE})
     rows = [row(1, 5), row(70, 40)]
     assert [(p["window_start"], p["fired_at"]) for p in replay(rows, ticking).panes] == [
@@ -222,7 +222,7 @@ def test_ties_are_broken_by_partition_then_tie_columns_then_the_row(changed: Cha
     assert len(replay(rows, tied).late_events) == 1
 
 
-def test_event_time_order_makes_nothing_late(changed: Change) -> None:
+def test_no_row_is_late_in_event_time_order(changed: Change) -> None:
     outcome = replay(STREAM, changed(replay={"order": Order.EVENT_TIME}))
     assert [(p["timing"], p["ids"], p["fired_at"]) for p in outcome.panes] == [
         ("on_time", [6, 1, 2, 4], at(12)),

@@ -19,11 +19,11 @@ def run(name: str, kind: str, version: int, back_to: Run | None = None) -> Run:
 FIRST, PART, ANEW = run("first", FULL, 0), run("part", BACKFILL, 1), run("anew", ARRIVALS, 2)
 
 
-def test_nothing_stands_before_the_first() -> None:
+def test_no_run_is_effective_before_the_first() -> None:
     assert effective_runs([]) == EffectiveRuns()
 
 
-def test_a_part_of_time_stands_on_the_last_that_was_whole() -> None:
+def test_partial_run_builds_on_the_last_whole_run() -> None:
     assert effective_runs([FIRST, PART]) == EffectiveRuns(PART, FIRST, (PART,))
     assert effective_runs([FIRST, PART, ANEW]) == EffectiveRuns(ANEW, ANEW)
 

@@ -94,7 +94,7 @@ def test_lock_on_held_windows_is_refused_with_the_holders_name(
         assert lock_files(lake) == ["second"]
 
 
-def test_a_run_does_not_hold_what_it_holds_in_another_process(lake: Lake) -> None:
+def test_run_cannot_lock_its_windows_in_a_second_process(lake: Lake) -> None:
     other = Other(lake, days(1, 2))
     with pytest.raises(LockedError, match="run first"), acquire(lake, "first", days(1, 2)):
         pytest.fail("held twice")

@@ -100,7 +100,7 @@ def test_a_publishing_that_died_is_finished_by_the_next(
 
 
 @pytest.mark.soak
-def test_a_slow_publishing_names_its_own_versions(
+def test_slow_publishing_records_the_versions_that_it_wrote(
     spark: SparkSession, lakes: Lakes, one_after_the_other: dict[str, list[object]]
 ) -> None:
     lake, first, second = lakes.staged("slow")

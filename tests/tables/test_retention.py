@@ -81,7 +81,7 @@ def test_a_run_has_the_newest_versions_that_name_it() -> None:
     assert (late.state, late.discarded) == ("published", False)
 
 
-def test_a_discarded_run_begins_anew_unless_it_was_published() -> None:
+def test_discarded_run_begins_again_unless_it_was_published() -> None:
     staged = run("r9", step("plan", 9), step("replay", 9), step(DISCARD, 8))
     assert (staged.state, staged.discarded, staged.finished_step("plan"), staged.finished_step("replay")) == (
         "discarded", True, None, None,

@@ -57,13 +57,13 @@ def test_the_recommended_one_is_complete_enough_at_the_least_delay(target: str, 
     assert (best.out_of_orderness, best.final_after) == (bound * HOUR, sum_of_both * HOUR)
 
 
-def test_where_no_bound_has_most_rows_on_time_the_greatest_is_recommended() -> None:
+def test_greatest_bound_is_recommended_if_none_has_most_rows_on_time() -> None:
     best = recommended([(0, 2 * HOUR), (HOUR, HOUR)], DELAYS, Fraction(9, 10))
     assert best is not None
     assert best.out_of_orderness == HOUR
 
 
-def test_none_is_recommended_where_none_is_complete_enough() -> None:
+def test_no_candidate_is_recommended_if_none_is_complete_enough() -> None:
     assert recommended([(0, 0), (HOUR, 0)], DELAYS, Fraction(9, 10)) is None
 
 

@@ -58,7 +58,7 @@ def test_the_later_time_is_the_arrival() -> None:
 
 
 @pytest.mark.parametrize(("names", "index"), [(("x", "ingested_at"), 1), (("received", "happened"), 0)])
-def test_names_decide_where_nothing_else_does(names: tuple[str, ...], index: int) -> None:
+def test_names_decide_column_roles_if_no_value_does(names: tuple[str, ...], index: int) -> None:
     assert times(moments(*names))[1].column == names[index]
 
 

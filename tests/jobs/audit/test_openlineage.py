@@ -113,7 +113,7 @@ def test_an_audit_begins_and_ends_with_what_its_checks_have_found(endpoint: Endp
     assert "secret" not in json.dumps(endpoint.events)
 
 
-def test_checks_that_block_end_it_as_failed(endpoint: Endpoint) -> None:
+def test_audit_with_blocking_checks_ends_as_failed(endpoint: Endpoint) -> None:
     assert problems_of(CHECKS, blocked=True) == []
     assert [event["eventType"] for event in endpoint.events] == ["START", "FAIL"]
 
@@ -125,7 +125,7 @@ def test_an_endpoint_that_refuses_is_a_problem_and_no_more(endpoint: Endpoint) -
     assert "400" in problem
 
 
-def test_nothing_is_sent_where_nothing_is_set(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_event_is_sent_without_an_endpoint(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENLINEAGE_DISABLED", "true")
     assert problems_of(CHECKS) == []
     monkeypatch.delenv("OPENLINEAGE_DISABLED")

@@ -98,7 +98,7 @@ def but_runs(rows: list[str]) -> list[str]:
 
 
 @pytest.mark.soak
-def test_a_dead_run_is_forgotten_and_may_begin_anew(spark: SparkSession, lakes: WornLakes) -> None:
+def test_dead_run_is_discarded_and_may_begin_again(spark: SparkSession, lakes: WornLakes) -> None:
     worn = lakes.copy("dead")
     within = maintain(spark, worn.lake, strictly(retain=timedelta(days=30)), dry_run=True)
     assert (within.dead, within.unneeded, within.lost) == ([], [], [])

@@ -105,7 +105,7 @@ def test_only_windows_that_lack_too_many_rows_are_repaired(spark: SparkSession, 
 
 
 @pytest.mark.soak
-def test_runs_over_later_arrivals_go_on_behind_a_repair(spark: SparkSession, table: str, lake: Lake) -> None:
+def test_runs_over_later_arrivals_continue_after_a_repair(spark: SparkSession, table: str, lake: Lake) -> None:
     rows = history.events()
     pipeline = repairing(table, repair__max_too_late_ratio="0")
     publish(spark, pipeline, lake, Interval(), arrived_to=FIRST)

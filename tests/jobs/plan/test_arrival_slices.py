@@ -90,7 +90,7 @@ def a_row_a_minute(spark: SparkSession, path: Path) -> str:
 
 
 @pytest.mark.parametrize("is_compared", [False, pytest.param(True, marks=pytest.mark.soak)])
-def test_a_run_reads_and_writes_its_own_day_and_the_windows_still_open(
+def test_run_reads_and_writes_its_day_and_the_open_windows(
     spark: SparkSession, tmp_path: Path, lake: Lake, monkeypatch: pytest.MonkeyPatch, *, is_compared: bool
 ) -> None:
     monkeypatch.setattr(replaying, "WORTH_A_SLICE", 1000)
@@ -140,7 +140,9 @@ def rows_written_anew(spark: SparkSession, lake: Lake, table: str) -> int:
 
 
 @pytest.mark.soak
-def test_a_run_does_not_go_on_from_what_is_no_longer_published(spark: SparkSession, table: str, lake: Lake) -> None:
+def test_run_does_not_continue_from_a_run_that_is_no_longer_published(
+    spark: SparkSession, table: str, lake: Lake
+) -> None:
     pipeline = history.pipeline(table)
     run_steps(spark, pipeline, lake, arrived_to=CUTS[1])
     runner = Runner(spark, pipeline, lake)

@@ -49,7 +49,7 @@ def test_windows_may_become_a_join_and_windows_again(spark: SparkSession, tmp_pa
 
 
 @pytest.mark.soak
-def test_a_run_is_taken_anew_where_others_have_taken_its_place(spark: SparkSession, tmp_path: Path, lake: Lake) -> None:
+def test_run_is_repeated_if_others_have_replaced_it(spark: SparkSession, tmp_path: Path, lake: Lake) -> None:
     table = history.land(spark, readings(), tmp_path / "readings")
     strict, lenient = (history.pipeline(table, watermark__out_of_orderness=b) for b in ("10s", "1 hour"))
 

@@ -120,7 +120,7 @@ def test_a_partition_that_holds_nothing_back_while_it_stands_still_is_idle(spark
     }
 
 
-def test_the_end_of_the_input_is_no_emission_even_where_one_fires_at_that_moment(spark: SparkSession) -> None:
+def test_end_of_the_input_is_no_emission_even_if_one_fires_at_that_moment(spark: SparkSession) -> None:
     rows = {**generated_run.CORRECT, "watermarks": [dict(row) for row in generated_run.CORRECT["watermarks"]]}
     rows["watermarks"][2]["fires_at"] = generated_run.at(22)
     for ordered in (rows["watermarks"], rows["watermarks"][::-1]):

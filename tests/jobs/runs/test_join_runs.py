@@ -216,7 +216,7 @@ def test_all_rows_join_where_the_key_is_empty(spark: SparkSession, tables: dict[
 
 
 @pytest.mark.soak
-def test_in_the_order_of_event_time_nothing_is_late(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
+def test_no_row_is_late_in_event_time_order(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
     pipeline = two(tables, replay={"order": "event_time"})
     run = assert_publishes(spark, pipeline, lake, JoinedTables(pipeline, orders(), payments()))
     assert run.counts["too_late"] == 0 < run.counts["pairs"]

@@ -58,7 +58,7 @@ def goes_on(watermark_rows: DataFrame, pipeline: Pipeline, covered: datetime) ->
         pytest.param(at(23), at(10), at(10, 40), id="long after"),
     ],
 )
-def test_a_run_goes_on_behind_the_last_emission_that_fires_no_open_window(
+def test_run_resumes_after_the_last_emission_that_fires_no_open_window(
     watermark_rows: DataFrame, pipeline: Pipeline, covered: datetime, oldest: datetime, since: datetime
 ) -> None:
     mark = {at(9, 5): at(9) - MS, at(10, 40): at(10, 30)}[since]

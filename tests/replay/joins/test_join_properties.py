@@ -339,7 +339,9 @@ def test_exclusive_bounds_may_be_empty(session: SparkSession) -> None:
 
 @pytest.mark.parametrize("emit", [EMISSIONS[0], pytest.param(EMISSIONS[1], marks=pytest.mark.soak)])
 @pytest.mark.parametrize("ends", [(-2, 2), (0, 0), (0, 3), (-3, 0)])
-def test_a_partner_that_has_just_gone_is_missed(session: SparkSession, ends: tuple[int, int], emit: Emit) -> None:
+def test_row_misses_a_partner_that_has_just_been_dropped(
+    session: SparkSession, ends: tuple[int, int], emit: Emit
+) -> None:
     source = JoinSource(Watermark(out_of_orderness_ms=1))
     stream = Stream(drawn_rows(random.Random(9), 4, LABELS[:1]), source, None, emit)
     assert check_interval_join(session, stream, JoinBounds(*ends)) > 0

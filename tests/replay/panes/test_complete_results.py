@@ -157,7 +157,7 @@ def test_few_and_many_windows_that_dropped_rows_give_the_same(
         for way in ("accumulating", "discarding", "retracting")
     ],
 )
-def test_under_a_bound_longer_than_the_history_nothing_is_missed(session: SparkSession, grid: str, way: str) -> None:
+def test_no_row_is_missing_under_a_bound_longer_than_the_history(session: SparkSession, grid: str, way: str) -> None:
     rows, pipeline, until = drawn(grid, way, 7)
     waiting = replace(
         pipeline.watermark, strategy=Strategy.BOUNDED_OUT_OF_ORDERNESS, out_of_orderness_ms=10**7, idle_timeout_ms=None

@@ -117,7 +117,7 @@ ANEW = {
 
 
 @pytest.mark.parametrize(("way", "seed"), ANEW.items(), ids=lambda case: "-".join(case) if case in ANEW else "")
-def test_a_column_of_the_source_is_its_own_whatever_it_is_called(
+def test_source_column_named_watermark_is_not_the_firings_watermark(
     session: SparkSession, way: tuple[str, Accumulation, LateData, LatePanes], seed: int
 ) -> None:
     """`count(distinct ...)` has no parts to continue, so it is computed for each firing from the rows."""

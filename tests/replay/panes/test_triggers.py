@@ -109,7 +109,7 @@ def shown_every(interval_ms: int) -> Pipeline:
     )
 
 
-def test_of_identical_rows_the_first_alone_comes_before_its_own_advance(session: SparkSession) -> None:
+def test_only_the_first_of_identical_rows_comes_before_its_advance(session: SparkSession) -> None:
     pipeline = shown_every(2)
     constants = {"partition": "a", "mark": False, "value": None, "counts": True}
     rows = [{"id": ts, "ts": ts, "arrival_us": ts * 1000, **constants} for ts in (1, 3, 3, 3, 5, 9)]

@@ -51,7 +51,7 @@ IN_FOUR = {row["id"]: i for i, batch in enumerate(BATCHES) for row in batch}
 
 
 @pytest.mark.parametrize("feed", [True, False], ids=["change data feed", "history"])
-def test_each_row_is_of_the_commit_that_brought_it(spark: SparkSession, tmp_path: Path, feed: bool) -> None:
+def test_each_row_has_the_commit_that_added_it(spark: SparkSession, tmp_path: Path, feed: bool) -> None:
     assert brought(spark, landed(spark, tmp_path / "events", feed=feed)) == IN_FOUR
 
 

@@ -102,7 +102,7 @@ def test_slots_hold_the_rows_of_every_pane(
     assert by_slots(rows, lateness, **how) == by_operator(rows, lateness, **how)
 
 
-def test_a_bridge_over_two_fired_sessions_goes_on_from_both() -> None:
+def test_bridge_over_two_fired_sessions_continues_both() -> None:
     rows = [
         ScannedRow(7, 1, 0, None, 1),
         ScannedRow(7, 2, 20, 5, 2),

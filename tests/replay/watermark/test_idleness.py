@@ -85,7 +85,9 @@ def test_turning_points_hold_every_advance(
 @pytest.mark.parametrize(
     ("until_us", "ticks"), [(None, []), (3_999_999, []), (6_999_999, [3, 4, 5]), (7_000_000, [3, 4, 5, 6])]
 )
-def test_ticks_go_on_as_far_as_the_clock(session: SparkSession, until_us: int | None, ticks: list[int]) -> None:
+def test_ticks_continue_until_the_end_of_the_clock(
+    session: SparkSession, until_us: int | None, ticks: list[int]
+) -> None:
     pipeline = drawn_pipeline(random.Random(0), Strategy.BOUNDED_OUT_OF_ORDERNESS, EmitKind.EVERY, idle=True)
     pipeline = replace(pipeline, watermark=replace(pipeline.watermark, emit=Emit(EmitKind.EVERY, interval_ms=1000)))
     groups = session.createDataFrame([(3,)], "bucket long")
@@ -174,7 +176,7 @@ def test_only_a_marked_row_ends_the_silence_of_a_partition_for_sessions_too(sess
     assert_same_tables(spark_replay(session, rows[::-1], pipeline, schema=SCHEMA), expected)
 
 
-def test_of_marks_close_to_each_other_the_highest_counts_when_another_partition_goes_on(session: SparkSession) -> None:
+def test_highest_of_close_marks_counts_when_another_partition_continues(session: SparkSession) -> None:
     """The marks of a fire the same windows and arrive in one stretch; b goes on in a later one, and a's holds it."""
     steps = [("a", 900, 1000, True), ("b", 901, 1000, True)]
     steps += [("a", 1001, 1101, True), ("a", 1002, 1105, True), ("b", 1500, 1200, True)]

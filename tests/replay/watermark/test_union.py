@@ -223,7 +223,7 @@ def test_a_mark_below_an_earlier_one_ends_the_silence_of_its_partition(session: 
     assert_same_tables(spark_replay(session, rows[::-1], pipeline, schema=UNITED), expected)
 
 
-def test_each_of_several_marks_of_one_partition_counts_from_its_own_row_on(session: SparkSession) -> None:
+def test_each_mark_of_a_partition_counts_from_its_row_on(session: SparkSession) -> None:
     """Between two marks, and between two ticks, a row is judged by the first of the marks."""
     steps = [("app", "b", 1000, 9000), ("web", "a", 1150, 50), ("web", "a", 1210, 100), ("web", "a", 1220, 150)]
     steps += [("web", "a", 1230, 200), ("web", "a", 1240, 151), ("app", "b", 1950, 9001)]

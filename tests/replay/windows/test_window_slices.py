@@ -30,7 +30,7 @@ SHAPES = [
 ]
 
 
-def test_windows_of_an_instant_and_of_its_slice_are_the_references(session: SparkSession) -> None:
+def test_windows_of_an_instant_and_its_slice_match_the_reference(session: SparkSession) -> None:
     instants, ts = session.range(-40, 41), F.col("id")
     columns = {"ts": ts}
     for i, spec in enumerate(SHAPES):
@@ -84,7 +84,7 @@ def test_rows_are_aggregated_before_window_assignment(session: SparkSession, exp
     assert "Generate" in plan.toString()
 
 
-def test_a_late_row_is_given_to_the_windows_that_have_dropped_it(session: SparkSession) -> None:
+def test_late_row_belongs_to_the_windows_that_dropped_it(session: SparkSession) -> None:
     shape = Windows(kind=WindowKind.SLIDING, size_ms=25, slide_ms=10, allowed_lateness_ms=2)
     pipeline = replace(history.pipeline("nowhere"), windows=shape)
     # The windows of 37 are [20, 45) and [30, 55); they close at 46 and 56.

@@ -43,7 +43,7 @@ def test_a_row_at_the_watermark_is_not_late() -> None:
 @pytest.mark.parametrize(
     ("lower", "upper", "left_until", "right_until"), [(-3, 5, 15, 13), (2, 5, 15, 10), (-5, -2, 10, 15)]
 )
-def test_rows_are_given_up_at_their_last_instant(lower: int, upper: int, left_until: int, right_until: int) -> None:
+def test_rows_are_dropped_at_their_last_instant(lower: int, upper: int, left_until: int, right_until: int) -> None:
     bounds = JoinBounds(lower, upper)
     for side, until in ((LEFT, left_until), (RIGHT, right_until)):
         join: IntervalJoin[str, str] = IntervalJoin(bounds)
@@ -54,7 +54,7 @@ def test_rows_are_given_up_at_their_last_instant(lower: int, upper: int, left_un
         assert join.open_rows(side) == []
 
 
-def test_an_exclusive_bound_gives_rows_up_a_millisecond_earlier() -> None:
+def test_exclusive_bound_drops_rows_a_millisecond_earlier() -> None:
     join: IntervalJoin[str, str] = IntervalJoin(JoinBounds(-3, 5, lower_inclusive=False, upper_inclusive=False))
     pairs(join, LEFT, 10, "left")
     pairs(join, RIGHT, 10, "right")
@@ -64,7 +64,7 @@ def test_an_exclusive_bound_gives_rows_up_a_millisecond_earlier() -> None:
     assert join.open_rows(LEFT) == []
 
 
-def test_a_row_at_the_watermark_misses_a_partner_that_has_just_gone() -> None:
+def test_row_at_the_watermark_misses_a_partner_that_was_just_dropped() -> None:
     join: IntervalJoin[str, str] = IntervalJoin(JoinBounds(-1, 1))
     pairs(join, LEFT, 3, "a")
     join.on_watermark(4)

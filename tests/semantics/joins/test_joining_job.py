@@ -44,7 +44,7 @@ def test_the_watermark_is_that_of_the_slower_source() -> None:
     assert joined.watermarks == [(2, 49), (3, 99), (3, 119), (3, MAX)]
 
 
-def test_a_source_without_rows_goes_idle_and_lets_the_other_go_on() -> None:
+def test_source_without_rows_becomes_idle_and_the_other_advances() -> None:
     patient = JoinSource(Watermark(idle_timeout_ms=1))
     rows = arrivals((LEFT, 100), (LEFT, 200), (LEFT, 300))
     assert join(rows, NEAR, PER_EVENT, JoinSource(Watermark()), patient).watermarks == [(3, 299), (3, MAX)]

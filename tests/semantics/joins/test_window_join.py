@@ -56,7 +56,7 @@ def test_a_discarding_group_holds_the_late_row_alone() -> None:
     assert (firing(late), late.pairs) == ((1, "late", "", "x"), ())
 
 
-def test_a_session_is_of_both_sides_together() -> None:
+def test_session_contains_rows_of_both_sides() -> None:
     operator: SessionOperator[str, tuple[Side, str]] = SessionOperator(5, allowed_lateness_ms=0, discarding=False)
     groups = CoGroup(operator, allowed_lateness_ms=0)
     for side, ts, row in [(LEFT, 0, "a"), (LEFT, 8, "b"), (RIGHT, 4, "x")]:
@@ -90,7 +90,7 @@ def test_a_window_waits_for_the_slower_source() -> None:
     assert [(after, len(group.left), len(group.right)) for after, group, _ in shared.groups] == [(2, 1, 0), (5, 1, 1)]
 
 
-def test_a_source_that_falls_idle_holds_nothing_back() -> None:
+def test_idle_source_holds_no_window_back() -> None:
     stream = rows((RIGHT, 0), (LEFT, 1), (LEFT, 12), (LEFT, 30))
     idle = JoinSource(Watermark(idle_timeout_ms=1))
     gathered = gather(stream, _operator(), Emit(EmitKind.PER_EVENT), JoinSource(Watermark()), idle)

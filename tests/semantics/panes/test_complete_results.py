@@ -210,7 +210,7 @@ def test_faithful_results_stay_as_they_are_and_lie_in_complete_ones(case: tuple[
 
 @settings(max_examples=300, deadline=None)
 @given(case=cases())
-def test_without_a_bound_to_exceed_nothing_is_missed(case: tuple[Rows, Pipeline]) -> None:
+def test_no_row_is_missing_under_a_bound_longer_than_the_history(case: tuple[Rows, Pipeline]) -> None:
     """With a bound longer than the history the faithful result is the complete one, of every window."""
     rows, pipeline = case
     waiting = replace(pipeline.watermark, strategy=Strategy.BOUNDED_OUT_OF_ORDERNESS, out_of_orderness_ms=10**6)

@@ -101,7 +101,7 @@ def test_gathered_rows_wait_for_an_emission_or_the_end_of_time(
     assert outcome.counts["late"] == 1
 
 
-def test_rows_that_are_epochs_of_their_own_are_not_gathered(pipeline: Pipeline) -> None:
+def test_rows_that_are_separate_epochs_are_not_gathered(pipeline: Pipeline) -> None:
     marks = Watermark(Strategy.PUNCTUATED, when="id = 3", emit=EVERY_FOUR)
     gathering = with_windows(replace(pipeline, watermark=marks), late_panes=LatePanes.PER_EPOCH)
     panes = of_first_window(replay(STREAM[:5], gathering).panes)

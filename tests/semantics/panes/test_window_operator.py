@@ -104,7 +104,7 @@ def test_the_end_of_the_input_fires_everything_in_time_order() -> None:
     assert windows.open_windows == 0
 
 
-def test_keys_have_windows_of_their_own_but_one_watermark() -> None:
+def test_keys_have_separate_windows_and_a_common_watermark() -> None:
     windows = operator()
     on_row(windows, 1, "a", key="x")
     on_row(windows, 2, "b", key="y")

@@ -41,7 +41,7 @@ def _united(pipeline: Pipeline) -> Pipeline:
     return replace(pipeline, sources=sources)
 
 
-def test_rows_of_several_sources_are_read_by_their_own(united: Pipeline) -> None:
+def test_rows_of_several_sources_are_read_by_the_reader_of_their_source(united: Pipeline) -> None:
     reader = event_reader(united)
     web, phones = (reader.read(row(1, 2, site="x", source=name)) for name in ("web", "phones"))
     assert isinstance(web, Event)

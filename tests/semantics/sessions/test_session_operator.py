@@ -68,7 +68,7 @@ def test_rows_that_are_too_late_make_no_session_together() -> None:
     assert sessions.open_windows == 0
 
 
-def test_without_lateness_a_session_has_gone_when_it_fired_and_the_next_overlaps_it() -> None:
+def test_session_without_lateness_is_dropped_at_its_firing_and_the_next_overlaps_it() -> None:
     sessions = operator()
     on_row(sessions, 0, "a")
     assert lines(sessions.on_watermark(9)) == ["k [0, 10) #0 on_time at 9: a"]
@@ -152,7 +152,7 @@ def test_window_results_have_no_session_that_was_merged_into_another(changed: Ch
     assert outcome.watermarks == []
 
 
-def test_a_session_that_has_gone_stays_in_the_results_beside_the_one_that_overlaps_it(changed: Change) -> None:
+def test_dropped_session_stays_in_the_results_beside_an_overlapping_session(changed: Change) -> None:
     sessions = changed(windows={"kind": "session", "gap_ms": 10_000, "size_ms": 0, "allowed_lateness_ms": 0})
     outcome = replay([row(1, 1), row(2, 13), row(3, 8), row(4, 99), row(5, 2)], sessions)
     assert [(result["window_start"], result["ids"]) for result in outcome.window_results] == [

@@ -75,7 +75,7 @@ def test_watermark_that_a_row_emits_counts_from_the_next_row_on(changed: Change)
     assert [late["id"] for late in outcome.late_events] == [0.3]
 
 
-def test_a_partition_has_a_generator_of_its_own_from_its_first_row(changed: Change) -> None:
+def test_each_partition_has_a_generator_from_its_first_row(changed: Change) -> None:
     rows = [row(0.5, 1, p="a"), row(5.5, 2, p="b"), row(20.5, 3, p="b")]
     [first] = replay(rows, ticking(changed, **partitioned("p"))).panes
     # The ticks at 1 to 5 are those of `a` alone: at 15 `b` has seen 10.

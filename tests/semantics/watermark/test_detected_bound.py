@@ -27,7 +27,7 @@ def test_a_bound_grows_and_shrinks() -> None:
     assert emitted(detected, 130) == 129
 
 
-def test_nothing_is_emitted_before_enough_has_been_seen() -> None:
+def test_no_watermark_is_emitted_during_the_warm_up() -> None:
     detected = DetectedBound(warm_up=3)
     assert emitted(detected, 1, 2) is None
     assert emitted(detected, 3) == 2

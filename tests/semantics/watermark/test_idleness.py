@@ -39,7 +39,7 @@ def test_a_partition_without_rows_starts_its_timer_at_the_first_emission() -> No
     assert not timer.check()
 
 
-def test_an_idle_partition_is_marked_once_and_its_generator_is_silent() -> None:
+def test_idle_partition_is_marked_once_and_its_generator_emits_nothing() -> None:
     clock, output = ArrivalClock(), Output()
     generator = WithIdleness(BoundedOutOfOrderness(0), IdlenessTimer(1, clock))
     generator.on_event({}, 100, output)

@@ -30,7 +30,7 @@ def test_a_window_is_late_from_its_last_instant_and_too_late_from_its_cleanup(
 
 
 @pytest.mark.parametrize(("watermark", "verdict"), [(1998, Lateness.ON_TIME), (1999, Lateness.TOO_LATE)])
-def test_without_allowed_lateness_nothing_is_late(watermark: int, verdict: Lateness) -> None:
+def test_no_row_is_late_without_allowed_lateness(watermark: int, verdict: Lateness) -> None:
     assert judge(WINDOW, 0, watermark) is verdict
 
 
