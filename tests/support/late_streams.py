@@ -16,6 +16,6 @@ def late_rows(draw: random.Random) -> list[dict[str, Any]]:
         clock_us += draw.choice([0, 0, 700, 1000, 3000])
         ts = clock_us // 1000 - draw.choice([0, 0, 1, 3, 9, 14, 26])
         marked, value = draw.choice([True, False, None]), draw.choice([ts - 1, ts - 4, None])
-        others_of_row = {"partition": draw.choice("ab"), "arrival_us": clock_us, "counts": True}
-        rows.append({"id": number, "ts": ts, "mark": marked, "value": value, **others_of_row})
+        columns = {"partition": draw.choice("ab"), "arrival_us": clock_us, "counts": True}
+        rows.append({"id": number, "ts": ts, "mark": marked, "value": value, **columns})
     return rows

@@ -141,14 +141,14 @@ def any_streams(draw: st.DrawFn, timeouts: Sequence[int | None]) -> Stream:
 
 
 def with_silences(draw: random.Random, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    rows_heard, silent = [], dict[tuple[str, str], int]()
+    active_rows, silent = [], dict[tuple[str, str], int]()
     for place, row in enumerate(sorted(rows, key=lambda row: (row["arrival_us"], row["index"]))):
         level = draw.choice(["side", "partition"])
         if draw.random() < 0.1:
             silent[level, row[level]] = place + draw.choice([10, 30])
         if all(silent.get((of, row[of]), 0) <= place for of in ("side", "partition")):
-            rows_heard.append({**row, "mark": draw.choice([True, False, None]), "value": None})
-    return rows_heard[::-1]
+            active_rows.append({**row, "mark": draw.choice([True, False, None]), "value": None})
+    return active_rows[::-1]
 
 
 def before(watermarks: list[tuple[int, int]], arrived: int) -> int:

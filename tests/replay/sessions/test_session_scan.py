@@ -87,8 +87,8 @@ def by_operator(
             note(verdict.pane, row)
     for pane in sessions.on_watermark(MAX):
         note(pane, None)
-    shown_and_late = {rank: (rank in fired_ranks, is_late) for rank, is_late in fates.items()}
-    return sorted(panes, key=str), shown_and_late, sorted(latest.values())
+    fates_by_rank = {rank: (rank in fired_ranks, is_late) for rank, is_late in fates.items()}
+    return sorted(panes, key=str), fates_by_rank, sorted(latest.values())
 
 
 @pytest.mark.parametrize("discarding", [False, True])

@@ -115,7 +115,7 @@ def drawn_watermark(draw: random.Random) -> Watermark:
 
 def with_silences(draw: random.Random, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """`rows`, with pauses of all, and of one source or partition while the others go on."""
-    later_us, rows_heard, silent = 0, [], {}
+    later_us, active_rows, silent = 0, [], {}
     for row in rows:
         later_us += draw.choice([0, 0, 0, 0, 0, 40_000])
         clock_us = row["arrival_us"] + later_us
@@ -127,8 +127,8 @@ def with_silences(draw: random.Random, rows: list[dict[str, Any]]) -> list[dict[
         ts = row["ts"] if row["ts"] is None else row["ts"] + later_us // 1000
         seconds = row["seconds"] if row["seconds"] is None else row["seconds"] + later_us / 1_000_000
         value = row["value"] if row["value"] is None else row["value"] + later_us // 1000
-        rows_heard.append({**row, "arrival_us": clock_us, "ts": ts, "seconds": seconds, "value": value})
-    return rows_heard or rows
+        active_rows.append({**row, "arrival_us": clock_us, "ts": ts, "seconds": seconds, "value": value})
+    return active_rows or rows
 
 
 def drawn_rows(draw: random.Random, names: list[str]) -> list[dict[str, Any]]:
