@@ -220,7 +220,7 @@ def check_window_join(session: SparkSession, stream: Stream, windows: Windows) -
         late = sorted((a.row["index"], watermark) for a, watermark, _ in expected.late if a.side is side)
         assert sorted((row["index"], millis(row["watermark"])) for row in rows_of(table)) == late
     counted: Counter[tuple[str, bool]] = Counter()
-    for taken in rows_of(found.taken):
+    for taken in rows_of(found.accepted_rows):
         counted["left" if taken["side"] == 0 else "right", taken["is_late"]] += taken["row_count"]
     fates = [(a.side.value, fate) for a, _, fate in expected.judged if fate not in (None, Lateness.TOO_LATE)]
     assert +counted == Counter((side, fate is Lateness.LATE) for side, fate in fates)
