@@ -67,8 +67,8 @@ class ClosedWindowsStaging:
         prepared = self._ground.rows.prepared
         invalid, undated = self._closed.invalid_events(prepared), self._closed.undated_events(prepared)
         if not undated.isEmpty():
-            published = self._published("invalid_events").select(*map(quoted, undated.columns))
-            invalid = invalid.unionByName(undated.exceptAll(published))
+            published_events = self._published("invalid_events").select(*map(quoted, undated.columns))
+            invalid = invalid.unionByName(undated.exceptAll(published_events))
         self._store.write("invalid_events", _PART, invalid)
 
     def _write_emissions(self) -> None:

@@ -54,7 +54,7 @@ def _read(prepared: DataFrame, pipeline: Pipeline, interval: Interval, at_ms: Co
     return counts
 
 
-def accepted(rows: DataFrame, interval: Interval) -> list[Counts]:
+def count_accepted(rows: DataFrame, interval: Interval) -> list[Counts]:
     """Count the rows of each input that were not too late; `rows` is `accepted_rows` of the join."""
     inside = rows.where(whole(interval).holds(F.col("at_ms")))
     counted = inside.groupBy("side", "is_late").agg(F.sum("row_count").alias("n")).collect()
@@ -74,7 +74,7 @@ def too_late(late_events: DataFrame, names: Sequence[str]) -> list[Counts]:
 def accounted(
     read: Mapping[str, int], accepted_counts: Mapping[str, int], too_late_counts: Mapping[str, int], *, by_fate: bool
 ) -> Counts:
-    """Return all counts of one input, from the results of `read`, `accepted` and `too_late`.
+    """Return all counts of one input, from the results of `read`, `count_accepted` and `too_late`.
 
     `by_fate`: the fate of the rows decides which belong to the part of time.
     """

@@ -72,7 +72,7 @@ class JoinStaging:
                     pool.submit(self._stage, late.limit(0) if self._drops else late, "late_events"),
                     pool.submit(self._stage, without_time if invalid else without_time.limit(0), "invalid_events"),
                 ]
-                accepted = join_row_counts.accepted(joined.accepted_rows, self._interval)
+                accepted_counts = join_row_counts.count_accepted(joined.accepted_rows, self._interval)
                 for future in beside:
                     future.result()
         self._progress(StepName.REPLAY, "pairs staged")
@@ -80,7 +80,7 @@ class JoinStaging:
         too_late = join_row_counts.too_late(late_events, self._join.names)
         # The sessions decide which rows belong to a part of time.
         by_fate = self._pipeline.windows.is_session and not self._interval.whole
-        fates = zip(read, accepted, too_late, strict=True)
+        fates = zip(read, accepted_counts, too_late, strict=True)
         by_input = [join_row_counts.accounted(*counts, by_fate=by_fate) for counts in fates]
         counts = join_row_counts.together(by_input, self._join.names)
         return {**counts, "pairs": staging.row_count(self._spark, self._lake, self._run.run_id, "pairs")}
