@@ -1,6 +1,6 @@
-"""Asks a service how it is: `healthy.py URL KEY VALUE`, for the health checks of compose.yaml.
+"""Check the health of a service: `healthy.py URL KEY VALUE`, for the health checks of compose.yaml.
 
-Ends with 0 if the URL answers with JSON that says VALUE at KEY, whose parts are divided by dots; else with 1 and why.
+The exit code is 0 if the URL returns JSON with VALUE at KEY, a path with dots. Otherwise it is 1, and stderr has why.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ _DIRECT = build_opener(ProxyHandler({}))
 
 
 def main(arguments: list[str]) -> int:
-    """Ask once and give the exit code."""
+    """Read the URL once and return the exit code."""
     url, key, value = arguments
     try:
-        with _DIRECT.open(url, timeout=WITHIN_S) as answer:
-            said = json.load(answer)
+        with _DIRECT.open(url, timeout=WITHIN_S) as response:
+            status = json.load(response)
         for part in key.split("."):
-            said = said[part]
+            status = status[part]
     except (OSError, ValueError, KeyError, TypeError) as problem:
         sys.stderr.write(f"{url}: {problem!r}\n")
         return 1
-    if said != value:
-        sys.stderr.write(f"{url}: {key} is {said!r}, not '{value}'\n")
-    return int(said != value)
+    if status != value:
+        sys.stderr.write(f"{url}: {key} is {status!r}, not '{value}'\n")
+    return int(status != value)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@
     semantics B4      #b4                   a section of the replay model
     semantics V3      #v3                   a behaviour that differs between versions of Flink
 
-These are the forms of new text. `older_forms` finds the other forms in use, which mean the same.
+A sentence may begin with a reference. There is no other form: `other_forms` finds what only resembles one.
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ from mkdocs.utils import get_relative_url
 
 PAGE = "explanation/semantics.md"
 
-_NUMBER = r"\d+[a-z]?\b(?!\.\d)"
-_RULES = re.compile(rf"\b[Rr]ules?\s+{_NUMBER}(?:(?:\s*[-,]\s*|,?\s+and\s+){_NUMBER})*")
-_SECTION = re.compile(r"\bsemantics\s+[BV]\d+(?:(?:,\s*|,?\s+and\s+)[BV]\d+)*")
-_OLDER = (
-    # After "semantics page", "page section" or "page sections".
-    re.compile(r"\b(?:[Ss]emantics\s+page,?|[Pp]age\s+sections?)\s+[BV]\d+(?:\.\d+)?(?:,\s*[BV]\d+)*"),
-    # A section alone in brackets, and a version after "before" or "after".
-    re.compile(r"(?<=\()[BV]\d+(?=[);,])|(?<=\bbefore )V\d+\b|(?<=\bafter )V\d+\b"),
+_NUMBER = r"\d+\b(?!\.\d)"
+_RULES = re.compile(rf"\b[Rr]ules?\s+{_NUMBER}(?:(?:\s*[-,]\s*|,?\s+(?:and|or)\s+){_NUMBER})*")
+_SECTION = re.compile(r"\b[Ss]emantics\s+[BV]\d+(?:(?:,\s*|,?\s+(?:and|or)\s+)[BV]\d+)*(?!\.\d)")
+_OTHER = (
+    # A part of a rule or section, a range with another dash, and a range of one rule.
+    re.compile(r"\b[Rr]ules?\s+(?:\d+\s*(?:[-,]|,?\s+(?:and|or)\s)\s*)*\d+(?:[a-z]\b|\.\d+|\s?[\u2010-\u2015]\s?\d+)"),
+    re.compile(r"\b[Rr]ule\s+\d+-\d+"),
+    # A section without the word before it. A name or a path is no section.
+    re.compile(r"(?<![\w`./#-])[BV][1-9](?:\.\d+)?(?![\w`-])"),
 )
-_ONE = re.compile(r"(?P<first>\d+)[a-z]?(?:\s*-\s*(?P<last>\d+))?|(?P<section>[BV]\d+)(?:\.\d+)?")
+_ONE = re.compile(r"(?P<first>\d+)(?:\s*-\s*(?P<last>\d+))?|(?P<section>[BV]\d+)")
 _ANCHOR = re.compile(r"\{\s*#(?P<anchor>rule-\d+|[bv]\d+)\b")
 _TAG = re.compile(r"(<!--.*?-->|<[^>]+>)", re.DOTALL)
 _NO_LINKS = frozenset(("a", "code", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "script", "style", "svg"))
@@ -60,11 +61,13 @@ def references(text: str) -> Iterator[Reference]:
             yield from _numbers(match)
 
 
-def older_forms(text: str) -> Iterator[Reference]:
-    """Yield the references that are written in another form."""
-    for form in _OLDER:
+def other_forms(text: str) -> Iterator[re.Match[str]]:
+    """Yield the places of a text that name a rule or section in another form."""
+    sections = [match.span() for match in _SECTION.finditer(text)]
+    for form in _OTHER:
         for match in form.finditer(text):
-            yield from _numbers(match)
+            if not any(start <= match.start() < end for start, end in sections):
+                yield match
 
 
 def _numbers(match: re.Match[str]) -> Iterator[Reference]:

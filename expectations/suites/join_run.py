@@ -1,4 +1,4 @@
-"""Run of a join: one row with the sums of all counts. Every row of an input is counted exactly once (B8).
+"""Run of a join: one row with the sums of all counts. Every row of an input is counted exactly once (semantics B8).
 
     rows read = invalid + filtered + on time + late + too late        for each input; + unassigned with window gaps
 

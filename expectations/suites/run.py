@@ -1,4 +1,4 @@
-"""Run: one row with the sums of all counts. Every row of the source is counted exactly once (semantics page, B8).
+"""Run: one row with the sums of all counts. Every row of the source is counted exactly once (semantics B8).
 
     rows read = invalid + filtered + on time + late + too late
 

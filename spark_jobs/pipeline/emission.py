@@ -25,11 +25,11 @@ def _per_event(word: str) -> Emit:
 
 
 def _one_clock(facts: Facts) -> Iterator[tuple[str, str]]:
-    if facts.written("every") and facts.written("every_n"):
+    if facts.is_written("every") and facts.is_written("every_n"):
         yield "every_n", "contradicts every: the watermark moves by the clock or by the number of rows; keep one"
-    elif not facts.written("every") and not facts.written("every_n"):
+    elif not facts.is_written("every") and not facts.is_written("every_n"):
         yield "", "found neither every nor every_n; write {every: 1 minute}, {every_n: 1000} or per_event"
-    elif facts.written("every_n") and facts.written("phase"):
+    elif facts.is_written("every_n") and facts.is_written("phase"):
         yield "phase", "shifts the clock of every; every_n has no clock"
     every, phase = facts.value("every"), facts.value("phase")
     if isinstance(every, int) and isinstance(phase, int) and phase >= every:

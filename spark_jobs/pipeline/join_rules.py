@@ -29,18 +29,18 @@ _OWN_KEY = {
 
 def is_written(facts: Facts) -> bool:
     """Return True if the file has a join, for the facts of any mapping of it."""
-    return Facts(facts.review, "").written("join")
+    return Facts(facts.review, "").is_written("join")
 
 
 def _is_readable(facts: Facts) -> bool:
     """Return True if the join is written and a mapping, so that its keys can be checked."""
-    return facts.written("join") and not facts.review.is_closed("join")
+    return facts.is_written("join") and not facts.review.is_closed("join")
 
 
 def names(facts: Facts) -> tuple[str, ...] | None:
     """Return the names of a join's inputs; None if they cannot be read."""
     inputs: object = facts.value("join.names", NAMES)
-    if facts.written("sources"):
+    if facts.is_written("sources"):
         inputs = tuple(facts.value(f"{key}.name") for key in facts.items("sources"))
     if not isinstance(inputs, tuple) or len(inputs) != 2 or not all(isinstance(name, str) for name in inputs):
         return None
@@ -51,14 +51,14 @@ def a_join_has_two_inputs(facts: Facts) -> Contradictions:
     """Join two sources, or one that is split."""
     if not _is_readable(facts):
         return
-    split = facts.written("join.second_when")
-    if facts.written("sources"):
+    split = facts.is_written("join.second_when")
+    if facts.is_written("sources"):
         count = len(facts.items("sources"))
         if count > 2:
             yield "sources", f"found {count} sources, and a join has two; leave two, or unite them without a join"
         if split:
             yield "join.second_when", "splits one source, and sources are two; keep one of the two"
-    elif facts.written("source"):
+    elif facts.is_written("source"):
         if not split:
             condition = "the SQL condition of the second input's rows, such as \"kind = 'payment'\""
             yield "join.second_when", f"missing, expected {condition}; or write sources, a list of two"
@@ -89,22 +89,24 @@ def both_inputs_have_the_key(facts: Facts) -> Contradictions:
 
 def a_join_has_bounds_or_windows(facts: Facts) -> Contradictions:
     """Join by interval without windows, or by window."""
-    kind = facts.value("windows.kind", WindowKind.TUMBLING if facts.written("windows") else WindowKind.NONE)
-    if not facts.written("join"):
-        if kind is WindowKind.NONE and facts.written("windows.kind"):
+    kind = facts.value("windows.kind", WindowKind.TUMBLING if facts.is_written("windows") else WindowKind.NONE)
+    if not facts.is_written("join"):
+        if kind is WindowKind.NONE and facts.is_written("windows.kind"):
             yield "windows.kind", f"none belongs to a join by interval, expected {KIND}"
         return
     if not _is_readable(facts):
         return
-    if facts.written("join.between"):
+    if facts.is_written("join.between"):
         if isinstance(kind, WindowKind) and kind is not WindowKind.NONE:
-            place = "windows.kind" if facts.written("windows.kind") else "windows"
+            place = "windows.kind" if facts.is_written("windows.kind") else "windows"
             yield place, f"found {kind} windows and join.between; take between away, or write kind: none"
         return
     if kind is WindowKind.NONE:
-        place = "windows.kind" if facts.written("windows.kind") else "join.between"
+        place = "windows.kind" if facts.is_written("windows.kind") else "join.between"
         problem = (
-            "found none and no join.between" if facts.written("windows.kind") else "missing, and there are no windows"
+            "found none and no join.between"
+            if facts.is_written("windows.kind")
+            else "missing, and there are no windows"
         )
         yield place, f"{problem}; a join has bounds such as between: [-5 minutes, 1 hour], or windows"
 
@@ -114,7 +116,11 @@ def windows_of_a_join_fire_by_default(facts: Facts) -> Contradictions:
     if not _is_readable(facts) or facts.value("windows.kind") is WindowKind.NONE:
         return
     for name, instead in _OWN_KEY.items():
-        if facts.written("windows") and not facts.review.is_closed("windows") and facts.written(f"windows.{name}"):
+        if (
+            facts.is_written("windows")
+            and not facts.review.is_closed("windows")
+            and facts.is_written(f"windows.{name}")
+        ):
             yield f"windows.{name}", instead
     if facts.value("windows.accumulation") is Accumulation.RETRACTING:
         yield "windows.accumulation", "found retracting with a join, expected accumulating or discarding"
@@ -148,7 +154,7 @@ def names_of_a_join_differ(facts: Facts) -> Contradictions:
     by_window = declared.between is None
     key = declared.key.get(named[0], ()) if isinstance(declared.key, Mapping) else declared.key
     for position, name in enumerate(named):
-        place = f"sources[{position}].name" if facts.written("sources") else "join.names"
+        place = f"sources[{position}].name" if facts.is_written("sources") else "join.names"
         if name in PAIR_COLUMNS:
             yield place, f"found the name '{name}', which is a column of pairs themselves; use another name"
         if by_window and name in (column.lower() for column in key):
@@ -163,7 +169,7 @@ def names_of_a_join_differ(facts: Facts) -> Contradictions:
 
 def expectations_are_about_published_tables(facts: Facts) -> Contradictions:
     """Allow expectations about tables that the pipeline publishes."""
-    joins = facts.written("join")
+    joins = facts.is_written("join")
     if joins and not _is_readable(facts):
         return
     complete = facts.value("replay.mode") is Mode.COMPLETE

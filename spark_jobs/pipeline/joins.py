@@ -74,7 +74,7 @@ def _bounds_are_two_in_order(facts: Facts) -> Iterator[tuple[str, str]]:
 
 
 def _exclusive_needs_bounds(facts: Facts) -> Iterator[tuple[str, str]]:
-    if facts.written("exclusive") and not facts.written("between"):
+    if facts.is_written("exclusive") and not facts.is_written("between"):
         yield "exclusive", "is about the bounds of between, which is missing; take it away"
 
 
@@ -82,7 +82,7 @@ def _names_are_of_one_source(facts: Facts) -> Iterator[tuple[str, str]]:
     names = facts.value("names")
     if isinstance(names, tuple) and len(names) != 2:
         yield "names", f"found {len(names)} names, expected one for each input, such as [orders, payments]"
-    if facts.written("names") and not facts.written("second_when"):
+    if facts.is_written("names") and not facts.is_written("second_when"):
         yield "names", "belongs to one source that second_when splits; two sources have names already"
 
 

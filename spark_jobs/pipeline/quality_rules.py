@@ -10,13 +10,13 @@ from spark_jobs.pipeline.rules import period_key
 
 def repairs_are_of_windows_that_close(facts: Facts) -> Contradictions:
     """Allow a repair with a limit of missed rows, for windows that can miss rows and are replaced alone."""
-    if not facts.written("repair"):
+    if not facts.is_written("repair"):
         return
-    if not facts.written("repair.max_too_late_rows") and not facts.written("repair.max_too_late_ratio"):
+    if not facts.is_written("repair.max_too_late_rows") and not facts.is_written("repair.max_too_late_ratio"):
         yield "repair", "has no limit of missed rows; set max_too_late_rows, max_too_late_ratio or both"
     if facts.value("windows.late_data") is LateData.UPDATE:
         yield "repair", "windows.late_data update takes every row, however late: no window misses one; take it away"
-    if facts.written("join"):
+    if facts.is_written("join"):
         yield "repair", "a join has none: its pairs are replaced together; take it away"
     elif _is_without_grid(facts):
         meaning = "a row that came too late may bridge sessions that no part of time holds alone"
@@ -25,16 +25,16 @@ def repairs_are_of_windows_that_close(facts: Facts) -> Contradictions:
 
 def only_windows_are_compared_with_a_live_job(facts: Facts) -> Contradictions:
     """Compare results of windows, one by one."""
-    if facts.written("quality.compare_with") and facts.written("join"):
+    if facts.is_written("quality.compare_with") and facts.is_written("join"):
         yield "quality.compare_with", "a join has pairs, and no results of windows; take it away"
 
 
 def coverage_and_drift_are_of_a_grid(facts: Facts) -> Contradictions:
     """Miss windows, or hold them against earlier ones, only where there is a grid of them."""
     for key, purpose in (("quality.min_coverage", "could be missing"), ("quality.drift", "have earlier ones")):
-        if not facts.written(key):
+        if not facts.is_written(key):
             continue
-        if facts.written("join"):
+        if facts.is_written("join"):
             yield key, "a join has pairs, and no results of windows; take it away"
         elif _is_without_grid(facts):
             yield key, f"windows.kind session has no grid of which windows {purpose}; take it away"
@@ -42,11 +42,11 @@ def coverage_and_drift_are_of_a_grid(facts: Facts) -> Contradictions:
 
 def drift_is_measured_from_window_to_window(facts: Facts) -> Contradictions:
     """Measure something, and go back from each window to one that there is."""
-    if facts.written("quality.drift.measures") and not facts.names("quality.drift.measures"):
+    if facts.is_written("quality.drift.measures") and not facts.names("quality.drift.measures"):
         yield "quality.drift.measures", "found none, expected at least one, such as 'flights: sum(flights)'"
     every_ms = facts.value("quality.drift.every", Drift(0).every_ms)
     period_ms = facts.value(f"windows.{period_key(facts.value('windows.kind'))}")
-    if not facts.written("quality.drift") or not isinstance(every_ms, int) or not isinstance(period_ms, int):
+    if not facts.is_written("quality.drift") or not isinstance(every_ms, int) or not isinstance(period_ms, int):
         return
     if every_ms % period_ms:
         apart = f"which start {format_duration(period_ms)} apart"
@@ -55,9 +55,9 @@ def drift_is_measured_from_window_to_window(facts: Facts) -> Contradictions:
 
 def silence_is_measured_by_the_clock(facts: Facts) -> Contradictions:
     """Measure silence by the clock by which rows arrive, of the source partitions of windows."""
-    if not facts.written("quality.max_silence"):
+    if not facts.is_written("quality.max_silence"):
         return
-    if facts.written("join"):
+    if facts.is_written("join"):
         yield "quality.max_silence", "is not measured for the inputs of a join; take it away"
     elif facts.value("replay.order", Order.ARRIVAL) not in {Order.ARRIVAL, Order.COMMIT}:
         yield "quality.max_silence", "is measured by the time of arrival, which only the orders arrival and commit have"

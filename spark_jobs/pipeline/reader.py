@@ -35,8 +35,8 @@ class Reader:
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             place = self._at(mark.line + 1, mark.column + 1) if mark else self.place
-            what = ", ".join(part for part in (error.context, error.problem) if part)
-            return self._broken(place, key, f"not valid YAML: {what}; text with : # * @ % {{ or [ needs quotes")
+            reason = ", ".join(part for part in (error.context, error.problem) if part)
+            return self._broken(place, key, f"not valid YAML: {reason}; text with : # * @ % {{ or [ needs quotes")
         if root is None:
             return self._broken(self.place, key, "it is empty")
         return self._yaml_node(root, key)

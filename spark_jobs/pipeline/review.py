@@ -70,9 +70,9 @@ class Facts:
         key = join(self.key, name)
         if key in self.review.values:
             return self.review.values[key]
-        return UNREADABLE if self.written(name) else default
+        return UNREADABLE if self.is_written(name) else default
 
-    def written(self, name: str) -> bool:
+    def is_written(self, name: str) -> bool:
         """Return True if a key is in the file, or may be, because a mapping around it is wrong as a whole."""
         key = join(self.key, name)
         return key in self.review.places or self.review.is_closed(key)
@@ -103,16 +103,16 @@ def parent_of(key: str) -> str:
     return key[: max(key.rfind("."), key.rfind("["), 0)]
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Find the known name that looks most like the one found, if any does."""
-    near = difflib.get_close_matches(name.lower(), list(known), n=1, cutoff=0.6)
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """Return the one of `names` that looks most like `name`, if any does."""
+    near = difflib.get_close_matches(name.lower(), list(names), n=1, cutoff=0.6)
     return near[0] if near else None
 
 
-def hint(name: str, known: Iterable[str], later: Iterable[str] = ()) -> str:
+def hint(name: str, names: Iterable[str], later: Iterable[str] = ()) -> str:
     """Return 'did you mean ...?' if a name of this or a later version looks like the name in the file, else ''."""
-    known = tuple(known)
-    near = nearest(name, (*known, *later))
+    present = tuple(names)
+    near = nearest(name, (*present, *later))
     if near is None:
         return ""
-    return f"did you mean '{near}'?" + ("" if near in known else " it is not supported by this version")
+    return f"did you mean '{near}'?" + ("" if near in present else " it is not supported by this version")

@@ -29,11 +29,11 @@ OF_ALL_SOURCES = ("emit", "placement")
 
 def one_source_or_several(facts: Facts) -> Contradictions:
     """Allow one source, or two and more with different names."""
-    if not facts.written("sources"):
-        if not facts.written("source"):
+    if not facts.is_written("sources"):
+        if not facts.is_written("source"):
             yield "source", f"missing, expected {ONE_SOURCE}; or write sources, a list of them"
         return
-    if facts.written("source"):
+    if facts.is_written("source"):
         yield "source", "contradicts sources: a pipeline reads one source or a list of them; keep one of the two"
     names: set[str] = set()
     for key in _sources(facts):
@@ -51,7 +51,7 @@ def one_source_or_several(facts: Facts) -> Contradictions:
 
 def sources_share_emission_and_placement(facts: Facts) -> Contradictions:
     """Allow in the watermark of several sources only what is common to all of them."""
-    if not facts.written("sources"):
+    if not facts.is_written("sources"):
         return
     for name in facts.inside("watermark"):
         if name not in OF_ALL_SOURCES:
@@ -63,7 +63,7 @@ def arrival_order_needs_arrival_time(facts: Facts) -> Contradictions:
     if facts.value("replay.order", Order.ARRIVAL) is not Order.ARRIVAL:
         return
     for key in _sources(facts):
-        if not facts.written(f"{key}.arrival_time"):
+        if not facts.is_written(f"{key}.arrival_time"):
             reason = (
                 "replay.order arrival needs the time at which a row became known; without it, order by commit or "
                 "event_time"
@@ -73,14 +73,14 @@ def arrival_order_needs_arrival_time(facts: Facts) -> Contradictions:
 
 def _sources(facts: Facts) -> list[str]:
     """The keys of the sources: `source`, or `sources[0]`, `sources[1]`, ..."""
-    if facts.written("sources"):
+    if facts.is_written("sources"):
         return facts.items("sources")
-    return ["source"] if facts.written("source") else []
+    return ["source"] if facts.is_written("source") else []
 
 
 def _watermarks(facts: Facts) -> list[str]:
     """The keys of the sources' watermarks."""
-    several = facts.written("sources")
+    several = facts.is_written("sources")
     return [f"{key}.watermark" for key in _sources(facts)] if several else ["watermark"]
 
 
@@ -106,13 +106,13 @@ def _settings(facts: Facts, key: str) -> Contradictions:
     if not isinstance(strategy, Strategy):
         return
     for name, (owner, content, example) in _BELONGS.items():
-        is_written = facts.written(f"{key}.{name}")
+        is_written = facts.is_written(f"{key}.{name}")
         if strategy is owner and example and not is_written:
             yield f"{key}.{name}", f"missing; watermark.strategy {owner} needs {example}"
         if strategy is not owner and is_written:
             meaning = f"watermark.strategy {strategy} has no {content}"
             yield f"{key}.{name}", f"{meaning}; take it away, or set the strategy to {owner}"
-    if strategy is Strategy.NONE and facts.written(f"{key}.idle_timeout"):
+    if strategy is Strategy.NONE and facts.is_written(f"{key}.idle_timeout"):
         meaning = "watermark.strategy none has no watermark that a silent partition could hold back"
         yield f"{key}.idle_timeout", f"{meaning}; take it away"
 
@@ -123,7 +123,7 @@ def offsets_belong_to_their_order(facts: Facts) -> Contradictions:
     if not isinstance(order, Order):
         return
     if order is Order.OFFSET:
-        if not facts.written("source.offset"):
+        if not facts.is_written("source.offset"):
             yield (
                 "source.offset",
                 "missing; replay.order offset needs the row's place in its partition, such as 'offset'",
@@ -148,7 +148,7 @@ def alignment_belongs_to_offset_order(facts: Facts) -> Contradictions:
     strategy = facts.value("watermark.strategy", Strategy.BOUNDED_OUT_OF_ORDERNESS)
     if isinstance(strategy, Strategy) and not strategy.follows_rows:
         yield name, f"aligns partitions by their rows, and watermark.strategy {strategy} ignores them; take it away"
-    if facts.written("watermark.idle_timeout"):
+    if facts.is_written("watermark.idle_timeout"):
         meaning = "a partition that waits for others is not idle, and the clock of rounds cannot distinguish the two"
         yield name, f"contradicts idle_timeout: {meaning}; keep one"
 
@@ -168,7 +168,7 @@ def future_guard_needs_arrival_time(facts: Facts) -> Contradictions:
     """Compare event time with arrival only where arrival, or the commit in its place, is known."""
     for key in _sources(facts):
         by_commit = facts.value("replay.order", Order.ARRIVAL) is Order.COMMIT
-        is_known = facts.written(f"{key}.arrival_time") or by_commit
+        is_known = facts.is_written(f"{key}.arrival_time") or by_commit
         if isinstance(facts.value(f"{key}.future_guard"), int) and not is_known:
             yield (
                 f"{key}.future_guard",
@@ -182,7 +182,7 @@ def windows_or_a_join(expected: str) -> Callable[[Facts], Contradictions]:
     def rule(facts: Facts) -> Contradictions:
         # A file for a later version lacks keys for a reason: only the reason is worth reading.
         of_later = facts.key in facts.review.of_later_version
-        if not (of_later or facts.written("windows") or facts.written("join")):
+        if not (of_later or facts.is_written("windows") or facts.is_written("join")):
             yield "windows", f"missing, expected {expected}"
 
     return rule
@@ -194,7 +194,7 @@ def windows_have_a_key_and_aggregates(facts: Facts) -> Contradictions:
     if of_later or join_rules.is_written(facts) or facts.value("kind") is WindowKind.NONE:
         return
     for name, expected in (("key", KEY), ("aggregates", AGGREGATES)):
-        if not facts.written(name):
+        if not facts.is_written(name):
             yield name, f"missing, expected {expected}"
 
 
@@ -218,17 +218,17 @@ def lengths_belong_to_the_kind(facts: Facts) -> Contradictions:
 
 
 def _lengths_of_sessions(facts: Facts) -> Contradictions:
-    if not facts.written("gap"):
+    if not facts.is_written("gap"):
         yield "gap", f"missing, expected {GAP}"
     for name in ("size", "offset"):
-        if facts.written(name):
+        if facts.is_written(name):
             yield name, "windows.kind session has no grid: a session ends a gap after its last row; take it away"
 
 
 def _lengths_of_a_grid(facts: Facts) -> Contradictions:
-    if not facts.written("size"):
+    if not facts.is_written("size"):
         yield "size", f"missing, expected {SIZE}"
-    if facts.written("gap"):
+    if facts.is_written("gap"):
         yield "gap", "belongs to windows.kind session; take it away, or set the kind to session"
 
 
@@ -251,7 +251,7 @@ def sessions_fire_late_rows_one_by_one(facts: Facts) -> Contradictions:
 
 def slide_belongs_to_sliding_windows(facts: Facts) -> Contradictions:
     """Return a slide with sliding windows, and only with them."""
-    kind, has_slide = facts.value("kind", WindowKind.TUMBLING), facts.written("slide")
+    kind, has_slide = facts.value("kind", WindowKind.TUMBLING), facts.is_written("slide")
     if kind is WindowKind.SLIDING and not has_slide:
         yield "slide", "missing; windows.kind sliding needs how far apart windows start, such as '15 minutes'"
     if kind in {WindowKind.TUMBLING, WindowKind.SESSION} and has_slide:

@@ -70,9 +70,9 @@ def _slices(count: int) -> int:
 
 
 def _by_time_or_by_assets(facts: Facts) -> Contradictions:
-    if facts.written("cron") and facts.written("assets"):
+    if facts.is_written("cron") and facts.is_written("assets"):
         yield "assets", "contradicts cron: a pipeline runs by the time or by assets; keep one of the two"
-    elif not facts.written("cron") and not facts.written("assets"):
+    elif not facts.is_written("cron") and not facts.is_written("assets"):
         yield "", "names neither cron nor assets: name one, or take schedule away to start the pipeline by hand"
     if facts.value("assets") == ():
         yield "assets", "is empty: name an asset, or take schedule away to start the pipeline by hand"
@@ -80,9 +80,9 @@ def _by_time_or_by_assets(facts: Facts) -> Contradictions:
 
 def _intervals_are_of_cron(facts: Facts) -> Contradictions:
     for name in ("start", "catchup"):
-        if facts.written(name) and facts.written("assets") and not facts.written("cron"):
+        if facts.is_written(name) and facts.is_written("assets") and not facts.is_written("cron"):
             yield name, "belongs to cron: a run that assets start has no interval; take it away"
-    if facts.value("catchup") is True and not facts.written("start"):
+    if facts.value("catchup") is True and not facts.is_written("start"):
         yield "start", "missing, expected where the first of the intervals that catchup runs begins"
 
 

@@ -30,9 +30,9 @@ def _format(pattern: str) -> str:
 
 
 def _read_in_one_way(facts: Facts) -> Iterator[tuple[str, str]]:
-    if facts.written("unit") and facts.written("format"):
+    if facts.is_written("unit") and facts.is_written("format"):
         yield "format", "contradicts unit: a number has a unit, text has a format; keep one"
-    if facts.written("timezone") and not facts.written("format"):
+    if facts.is_written("timezone") and not facts.is_written("format"):
         yield "timezone", "belongs to text, which needs a format as well; numbers and TIMESTAMPs are in UTC"
 
 

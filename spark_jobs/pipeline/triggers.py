@@ -36,7 +36,7 @@ def _word(word: str) -> Trigger:
 
 
 def _one_way(facts: Facts) -> Iterator[tuple[str, str]]:
-    if facts.written("continuous") and facts.written("count"):
+    if facts.is_written("continuous") and facts.is_written("count"):
         yield "count", "contradicts continuous: a window fires by the watermark or by the number of rows; keep one"
     # Where another key was written, it is unknown and refused as that.
     elif not any(key.startswith(f"{facts.key}.") for key in facts.review.places):

@@ -152,10 +152,12 @@ def replay(events: DataFrame, pipeline: Pipeline, *, until: datetime | None = No
     """Replay `events` as `pipeline` declares.
 
     `events` has the source's columns, in any order and partitioning of rows. `until` (aware) is how far the arrival
-    clock is known to have gone, if further than the last row: emissions up to it happen. Raises TimeFieldError when a
-    time column has another type than declared, UnsupportedPipelineError for windows or watermarks that Spark does not
-    have, GeneratorError for a custom watermark whose class is not there, and Spark's AnalysisException for columns that
-    do not exist.
+    clock is known to have gone, if further than the last row: emissions up to it happen. Raises
+
+    - TimeFieldError when a time column has another type than declared,
+    - UnsupportedPipelineError for windows or watermarks that Spark does not have,
+    - GeneratorError for a custom watermark whose class does not exist,
+    - Spark's AnalysisException for columns that do not exist.
     """
     require_support(pipeline)
     require_firing(events.columns, pipeline)

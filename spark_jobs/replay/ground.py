@@ -94,7 +94,7 @@ class Ground:
     @property
     def advances(self) -> DataFrame | None:
         """The timeline, if the watermark is known by its advances alone."""
-        return self.timeline if timeline.tells_all(self.pipeline) else None
+        return self.timeline if timeline.defines_watermark(self.pipeline) else None
 
     @cached_property
     def calendar(self) -> DataFrame:
@@ -104,7 +104,7 @@ class Ground:
 
     def shared(self) -> list[DataFrame]:
         """Keep and return what every slice of windows reads."""
-        reads_timeline = timeline.tells_all(self.pipeline) or not self.pipeline.windows.trigger.is_default
+        reads_timeline = timeline.defines_watermark(self.pipeline) or not self.pipeline.windows.trigger.is_default
         return [*([self.timeline] if reads_timeline else []), self.calendar]
 
     def missed_watermarks(self, epochs: DataFrame) -> DataFrame:

@@ -21,7 +21,7 @@ from spark_jobs.report.data import (
     Series,
     WatermarkLine,
 )
-from spark_jobs.report.text import NOTHING, duration, instant, number, share, shown
+from spark_jobs.report.text import NOTHING, duration, excerpt, instant, number, share
 
 _Point = TypeVar("_Point")
 
@@ -157,7 +157,7 @@ def _partition(lines: PartitionLines, line: PartitionLine, index: int) -> tuple[
     newest = instant(points[-1][1]) if points else "none yet"
     farthest = duration(max(fires - mark for fires, mark in points)) if points else NOTHING
     idle = f"{number(sum(line.idle))} of {number(len(line.idle))}"
-    return number(index), shown(line.name, 80), newest, farthest, idle
+    return number(index), excerpt(line.name, 80), newest, farthest, idle
 
 
 def completeness(data: ReportData) -> Picture:

@@ -63,6 +63,6 @@ def environment(*packages: str) -> Environment:
     templates = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    filters = (text.shown, text.visible, text.number, text.share, text.instant, text.moment, text.duration)
+    filters = (text.excerpt, text.visible, text.number, text.share, text.instant, text.moment, text.duration)
     templates.filters.update({function.__name__: function for function in filters})
     return templates

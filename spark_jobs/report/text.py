@@ -23,7 +23,7 @@ LONGEST = 160
 NOTHING = "—"
 
 
-def shown(value: object, limit: int = LONGEST) -> Markup:
+def excerpt(value: object, limit: int = LONGEST) -> Markup:
     """Write a text from data, at most `limit` characters of it; None is a null."""
     if value is None:
         return Markup('<span class="null">null</span>')

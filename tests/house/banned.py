@@ -31,6 +31,7 @@ class Ban:
     pattern: str = ""
     names: Literal["", "part", "whole"] = ""
     name_pattern: str = ""
+    keywords: str = ""
     unless: str = ""
 
     @cached_property
@@ -103,4 +104,6 @@ def _is_hit(name: Name, ban: Ban) -> bool:
     if ban.names == "part":
         return any(ban.in_names.fullmatch(part) for part in name.parts)
     is_variable = name.role not in _NO_VARIABLES and not name.name.isupper()
+    if name.role == "keyword" and re.fullmatch(ban.keywords, name.name):
+        return False
     return ban.names == "whole" and is_variable and ban.in_names.fullmatch(name.name.lstrip("_")) is not None

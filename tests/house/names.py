@@ -1,14 +1,15 @@
 """Names: what a module defines, once a scope: functions, classes, parameters, variables, attributes and aliases.
 
 A field is a name in a class's body. It is a key of the pipeline file or a column, so that it may have a name that a
-variable may not. The file's own name counts as the name of a module, on line 1.
+variable may not. A keyword is a keyword-only parameter of a public function. The file's own name counts as the name of
+a module, on line 1.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ _Scope = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | as
 
 
 class Name(NamedTuple):
-    """One definition; `role` is variable, field, attribute, function, class, alias or module."""
+    """One definition; `role` is variable, keyword, field, attribute, function, class, alias or module."""
 
     line: int
     name: str
@@ -39,13 +40,21 @@ def names(module: Module) -> tuple[Name, ...]:
 
 def _names_in(scope: _Scope) -> Iterator[Name]:
     yielded: set[tuple[str, str]] = set()
+    keywords = _keywords(scope)
     for node in _own_nodes(scope):
-        for definition in _defined(node, is_class_body=isinstance(scope, ast.ClassDef)):
+        for definition in _defined(node, is_class_body=isinstance(scope, ast.ClassDef), keywords=keywords):
             if (definition.name, definition.role) not in yielded:
                 yielded.add((definition.name, definition.role))
                 yield definition
         if isinstance(node, _Scope):
             yield from _names_in(node)
+
+
+def _keywords(scope: _Scope) -> Sequence[ast.AST]:
+    """Return the parameters that a caller of a public function names."""
+    if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef) and not scope.name.startswith("_"):
+        return scope.args.kwonlyargs
+    return ()
 
 
 def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
@@ -56,12 +65,14 @@ def _own_nodes(scope: ast.AST) -> Iterator[ast.AST]:
             yield from _own_nodes(child)
 
 
-def _defined(node: ast.AST, *, is_class_body: bool) -> Iterator[Name]:
+def _defined(node: ast.AST, *, is_class_body: bool, keywords: Sequence[ast.AST]) -> Iterator[Name]:
     match node:
         case ast.ClassDef(name):
             yield Name(node.lineno, name, "class")
         case ast.FunctionDef(name) | ast.AsyncFunctionDef(name):
             yield Name(node.lineno, name, "function")
+        case ast.arg(name) if node in keywords:
+            yield Name(node.lineno, name, "keyword")
         case ast.arg(name) | ast.Name(name, ast.Store()):
             yield Name(node.lineno, name, "field" if is_class_body else "variable")
         case ast.Attribute(ast.Name("self"), name, ast.Store()):

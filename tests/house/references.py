@@ -1,8 +1,8 @@
 """References: mentions of rules and sections, links, and names of files and modules that lead nowhere.
 
-- A rule is mentioned by "rule N", "rules N-M" or a list of numbers. It resolves if the semantics page has the anchor
-  `rule-N` for each number that is written. A section is `B1` to `B9` or `V1` to `V9` in a docstring, comment or
-  document; its anchor is `b1`. One mention is one place. Without the page none resolves.
+- A rule or section is mentioned in the forms of `docs.rule_links`, such as "rule 53" or "semantics B4". It resolves if
+  the semantics page has its anchor, `rule-53` or `b4`. A mention in another form never resolves, nor does any mention
+  without the page. One number is one place.
 - A link of a document is relative. It resolves if the file exists, and its anchor if it has one.
 - A file is named in a code span of a document, docstring or comment, by a path that begins with a folder of the
   checkout. Patterns and placeholders (`*`, `<`, `{`, `...`) are left out.
@@ -17,12 +17,11 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import PurePosixPath
 
+from docs import rule_links
 from tests.house.checkout import Checkout, Module, Place
 from tests.house.texts import Text, texts_of_documents, texts_of_module
 
-SEMANTICS_PAGE = "docs/explanation/semantics.md"
-_RULES = re.compile(r"\b[Rr]ules?\s+(\d+(?:\s?[-–]\s?\d+)?(?:,?\s+(?:and\s+|or\s+)?\d+(?:\s?[-–]\s?\d+)?)*)")  # noqa: RUF001
-_SECTION = re.compile(r"(?<![\w`./-])([BV][1-9])(?![\w`-])")
+SEMANTICS_PAGE = f"docs/{rule_links.PAGE}"
 _LINK = re.compile(r"\]\(\s*<?([^)\s>]+)>?[^)]*\)")
 _SPAN = re.compile(r"`+([^`\n]+)`+")
 _PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)*/?")
@@ -38,17 +37,11 @@ def unresolved_rules(house: Checkout) -> Iterator[Place]:
     for text in _texts(house):
         if text.path == SEMANTICS_PAGE:
             continue
-        for line, mention, ids in _mentions(text):
-            if not ids <= anchors:
-                yield Place(text.path, line, mention)
-
-
-def _mentions(text: Text) -> Iterator[tuple[int, str, frozenset[str]]]:
-    for match in _RULES.finditer(text.text):
-        numbers = re.findall(r"\d+", match.group(1))
-        yield text.line_of(match.start()), " ".join(match.group().split()), frozenset(f"rule-{n}" for n in numbers)
-    for match in _SECTION.finditer(text.text):
-        yield text.line_of(match.start()), match.group(1), frozenset({match.group(1).lower()})
+        for reference in rule_links.references(text.text):
+            if reference.anchor not in anchors:
+                yield Place(text.path, text.line_of(reference.start), f"no {reference.anchor}")
+        for match in rule_links.other_forms(text.text):
+            yield Place(text.path, text.line_of(match.start()), f"{' '.join(match[0].split())} in another form")
 
 
 def _anchors(source: str) -> frozenset[str]:

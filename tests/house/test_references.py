@@ -13,7 +13,7 @@ PAGE = """
 ## B4
 """
 SOURCE = '''
-"""Late rows (rules 53, 54; page section B4)."""
+"""Late rows (rules 53, 54; semantics B4)."""
 # Rule 53 decides.
 x = "rule 99"
 '''
@@ -24,19 +24,34 @@ def texts(places: Iterator[Place]) -> list[str]:
 
 
 def test_rules_resolve_by_the_anchors_of_the_semantics_page(make: Make) -> None:
-    files = {"spark_jobs/a.py": SOURCE, "README.md": "Rule 55 and V3.\n\n    rule 1\n"}
+    files = {"spark_jobs/a.py": SOURCE, "README.md": "Rule 55 and semantics V3.\n\n    rule 1\n"}
     house = make(files | {references.SEMANTICS_PAGE: PAGE})
-    assert texts(references.unresolved_rules(house)) == ["README.md:1 Rule 55", "README.md:1 V3"]
+    assert texts(references.unresolved_rules(house)) == ["README.md:1 no rule-55", "README.md:1 no v3"]
 
 
 def test_no_rule_resolves_without_the_page(make: Make) -> None:
     places = texts(references.unresolved_rules(make({"spark_jobs/a.py": SOURCE})))
-    assert places == ["spark_jobs/a.py:2 rules 53, 54", "spark_jobs/a.py:2 B4", "spark_jobs/a.py:3 Rule 53"]
+    assert places == [
+        "spark_jobs/a.py:2 no rule-53",
+        "spark_jobs/a.py:2 no rule-54",
+        "spark_jobs/a.py:2 no b4",
+        "spark_jobs/a.py:3 no rule-53",
+    ]
 
 
 def test_a_range_resolves_by_the_numbers_that_are_written(make: Make) -> None:
     house = make({"README.md": "See rules 53-54. See rules 53-60.", references.SEMANTICS_PAGE: PAGE})
-    assert texts(references.unresolved_rules(house)) == ["README.md:1 rules 53-60"]
+    assert texts(references.unresolved_rules(house)) == ["README.md:1 no rule-60"]
+
+
+def test_a_mention_in_another_form_does_not_resolve(make: Make) -> None:
+    source = '"""A law (B4)."""\n# Semantics page, B4, and rule 53a.\nx = B4\n'
+    house = make({"spark_jobs/a.py": source, "README.md": "See `B4`.\n", references.SEMANTICS_PAGE: PAGE})
+    assert texts(references.unresolved_rules(house)) == [
+        "spark_jobs/a.py:1 B4 in another form",
+        "spark_jobs/a.py:2 rule 53a in another form",
+        "spark_jobs/a.py:2 B4 in another form",
+    ]
 
 
 def test_links_lead_to_files_and_to_their_anchors(make: Make) -> None:

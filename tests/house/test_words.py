@@ -61,6 +61,9 @@ def test_a_text_has_no_banned_word(text: str) -> None:
         ("found", "variable"),
         ("_kept", "function"),
         ("where", "variable"),
+        ("where", "function"),
+        ("given", "keyword"),
+        ("told", "keyword"),
     ],
 )
 def test_a_name_is_banned(name: str, role: str) -> None:
@@ -71,6 +74,7 @@ def test_a_name_is_banned(name: str, role: str) -> None:
     ("name", "role"),
     [
         ("where", "field"),
+        ("where", "keyword"),
         ("other", "variable"),
         ("left", "variable"),
         ("bound", "variable"),
@@ -82,6 +86,19 @@ def test_a_name_is_banned(name: str, role: str) -> None:
 )
 def test_a_name_is_allowed(name: str, role: str) -> None:
     assert list(hits_in_name(Name(1, name, role))) == []
+
+
+def test_only_a_keyword_of_a_public_function_has_the_name_of_a_key(make: Make) -> None:
+    house = make({
+        "spark_jobs/a.py": """
+            def replay(rows, *, where): ...
+            def _replay(rows, *, where): ...
+            def read(where): ...
+            async def load(*, where):
+                where = 1
+        """,
+    })  # fmt: skip
+    assert [(place.line, place.text) for place in words.in_names(house)] == [(3, "where"), (4, "where"), (6, "where")]
 
 
 def test_each_banned_word_has_a_reason_and_a_replacement() -> None:

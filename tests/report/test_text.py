@@ -22,16 +22,16 @@ from spark_jobs.report import text
     ],
 )
 def test_what_cannot_be_seen_or_would_be_markup_is_written_out(given: str, written: str) -> None:
-    assert text.shown(given) == written
+    assert text.excerpt(given) == written
 
 
 def test_a_text_that_is_longer_than_its_place_is_cut_and_says_by_how_much() -> None:
-    assert text.shown("x" * 20, 20) == f"<bdi>{'x' * 20}</bdi>"
-    assert text.shown("x" * 1025, 20) == f'<bdi>{"x" * 20}</bdi><span class="cut">… cut, 1,005 more characters</span>'
+    assert text.excerpt("x" * 20, 20) == f"<bdi>{'x' * 20}</bdi>"
+    assert text.excerpt("x" * 1025, 20) == f'<bdi>{"x" * 20}</bdi><span class="cut">… cut, 1,005 more characters</span>'
 
 
 def test_null_is_not_an_empty_text_and_neither_is_the_word_null() -> None:
-    assert len({text.shown(None), text.shown(""), text.shown("null"), text.shown("empty text")}) == 4
+    assert len({text.excerpt(None), text.excerpt(""), text.excerpt("null"), text.excerpt("empty text")}) == 4
 
 
 @pytest.mark.parametrize(

@@ -73,32 +73,32 @@ class Maintenance:
 def maintain(
     spark: SparkSession,
     lake: Lake,
-    kept: Retention,
+    policy: Retention,
     *,
     dry_run: bool = False,
     wait_s: float = 0,
     progress: Progress = silent,
 ) -> Maintenance:
-    """Maintain a pipeline's folder; `kept` defines what is kept.
+    """Maintain a pipeline's folder; `policy` defines what is kept.
 
     Raises LockedError while another process works on any windows. Raises InputError if another program has changed a
     published table, or if the retention is too short to spare the files of running processes.
     """
-    if lake.folder is None and kept.retain < _LEAST_UNHELD:
+    if lake.folder is None and policy.retain < _LEAST_UNHELD:
         raise InputError(
-            f"--retain {kept.retain}: too short for a lake that is no folder of this machine, where running processes "
-            f"are unknown. Give {_LEAST_UNHELD.days} day at least"
+            f"--retain {policy.retain}: too short for a lake that is no folder of this machine, where running "
+            f"processes are unknown. Give {_LEAST_UNHELD.days} day at least"
         )
     lock = nullcontext() if dry_run else locks.acquire(lake, HOLDER, Interval(), wait_s=wait_s)
     with lock:
-        work = _Maintaining(spark, lake, kept, progress)
-        return work.foreseen() if dry_run else work.done()
+        work = _Maintaining(spark, lake, policy, progress)
+        return work.foreseen() if dry_run else work.perform()
 
 
 class _Maintaining:
-    def __init__(self, spark: SparkSession, lake: Lake, kept: Retention, progress: Progress) -> None:
+    def __init__(self, spark: SparkSession, lake: Lake, policy: Retention, progress: Progress) -> None:
         # Logs and ledgers have few rows and many plans.
-        self._spark, self._lake, self._retention = interpreting(spark), lake, kept
+        self._spark, self._lake, self._retention = interpreting(spark), lake, policy
         self._writer, self._progress = spark, progress
 
     def foreseen(self) -> Maintenance:
@@ -113,7 +113,7 @@ class _Maintaining:
         note = f"the publishing of run {busy} is finished"
         return planned if busy is None else replace(planned, notes=[*planned.notes, note])
 
-    def done(self) -> Maintenance:
+    def perform(self) -> Maintenance:
         """Do all work, step by step."""
         settle(self._writer, self._lake)
         runs = ledger.runs(self._spark, self._lake)

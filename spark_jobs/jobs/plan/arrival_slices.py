@@ -48,7 +48,7 @@ def require_slices(pipeline: Pipeline, arrived_to: datetime) -> None:
         raise InputError(f"{option}: lies in the future, and rows may still arrive before it. Give a past moment")
 
 
-def taken(pipeline: Pipeline, run: Run) -> Pipeline:
+def pipeline_for_run(pipeline: Pipeline, run: Run) -> Pipeline:
     """Return the pipeline with the settings that the run changes.
 
     The input of an arrival slice has not ended. A repair accepts all late rows of its windows.

@@ -92,9 +92,9 @@ def rollback(spark: SparkSession, lake: Lake, run_id: str) -> Run:
     _require_files(spark, lake, target, published)
     run = going_back(target, published[-1])
     if ledger.find(spark, lake, run.run_id) is None:
-        ledger.record(spark, lake, run, _done(StepName.PLAN, began, target.versions))
+        ledger.record(spark, lake, run, _ended_step(StepName.PLAN, began, target.versions))
     versions = publish(spark, lake, run)
-    return ledger.record(spark, lake, run, _done(StepName.PUBLISH, began, versions))
+    return ledger.record(spark, lake, run, _ended_step(StepName.PUBLISH, began, versions))
 
 
 def _require_files(spark: SparkSession, lake: Lake, target: Run, published: Sequence[Run]) -> None:
@@ -175,9 +175,9 @@ def _finish(spark: SparkSession, lake: Lake, run_id: str, base: Base) -> None:
         raise publishing.PublishError(f"{lake.home}: tables have commits of run {run_id}, which is not in the ledger")
     if not other.versions:
         versions = _committed(spark, lake, other, base)
-        ledger.record(spark, lake, other, _done(StepName.PUBLISH, began, versions))
+        ledger.record(spark, lake, other, _ended_step(StepName.PUBLISH, began, versions))
 
 
-def _done(step: StepName, began: datetime, versions: Mapping[str, int]) -> Step:
+def _ended_step(step: StepName, began: datetime, versions: Mapping[str, int]) -> Step:
     """Return the ledger's entry for a step that ends now."""
     return Step(step, StepState.DONE, began, datetime.now(UTC), versions=versions)

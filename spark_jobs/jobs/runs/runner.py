@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.job_protocol import Option, RunState, StepName, StepResult, StepState
 from spark_jobs.jobs.errors import BlockedError, InputError
-from spark_jobs.jobs.plan.arrival_slices import taken
+from spark_jobs.jobs.plan.arrival_slices import pipeline_for_run
 from spark_jobs.jobs.plan.plan import Plan, covers, plan
 from spark_jobs.jobs.progress import Progress, silent
 from spark_jobs.jobs.publish import publish
@@ -163,7 +163,7 @@ class Runner:
 
         Raises InputError for a slice that does not exist, and otherwise as `step` does.
         """
-        parts = {part.name: part for part in run_slices.found(self.spark, self._lake, run.run_id)}
+        parts = {part.name: part for part in run_slices.stored_slices(self.spark, self._lake, run.run_id)}
         if name not in parts:
             names = ", ".join(parts) or f"none: take the step {StepName.WATERMARKS} before"
             raise InputError(f"{StepName.SLICE}: requested {name} of run {run.run_id}, found {names}")
@@ -232,7 +232,7 @@ class Runner:
         return outcome
 
     def _context(self, run: Run, clock: Clock) -> StepContext:
-        pipeline = taken(self._pipeline, run)
+        pipeline = pipeline_for_run(self._pipeline, run)
         return StepContext(self.spark, pipeline, self._lake, run, self._progress, clock.at, self._slices)
 
     def _overtaken(self, name: str, run: Run) -> StepResult | None:

@@ -37,8 +37,8 @@ from spark_jobs.tables.ledger import Run
 class StepContext:
     """The planned run that a step is taken of, and what it works with.
 
-    `pipeline` is the pipeline as the run takes it (`arrival_slices.taken`). `slices` is how many stretches of windows
-    are written one after the other. `began_at` is when the step began.
+    `pipeline` is the pipeline as the run takes it (`arrival_slices.pipeline_for_run`). `slices` is how many stretches
+    of windows are written one after the other. `began_at` is when the step began.
     """
 
     spark: SparkSession

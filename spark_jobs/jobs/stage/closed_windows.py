@@ -58,8 +58,8 @@ class ClosedWindowsStaging:
         """Closed windows that rows have come for, and none before."""
         emissions = read_as_of(interpreting(self._spark), self._lake, self._base, "advances")
         windows = self._closed.watermarks(self._ground.census, emissions).localCheckpoint()
-        known = pruning.matching(self._published("watermarks"), "window_start", windows)
-        new = windows.join(known.select("window_start"), "window_start", "left_anti")
+        published_windows = pruning.matching(self._published("watermarks"), "window_start", windows)
+        new = windows.join(published_windows.select("window_start"), "window_start", "left_anti")
         self._store.write("watermarks", _PART, new)
 
     def _write_invalid(self) -> None:
@@ -67,8 +67,8 @@ class ClosedWindowsStaging:
         prepared = self._ground.rows.prepared
         invalid, undated = self._closed.invalid_events(prepared), self._closed.undated_events(prepared)
         if not undated.isEmpty():
-            known = self._published("invalid_events").select(*map(quoted, undated.columns))
-            invalid = invalid.unionByName(undated.exceptAll(known))
+            published_events = self._published("invalid_events").select(*map(quoted, undated.columns))
+            invalid = invalid.unionByName(undated.exceptAll(published_events))
         self._store.write("invalid_events", _PART, invalid)
 
     def _write_emissions(self) -> None:

@@ -54,8 +54,8 @@ def _read(prepared: DataFrame, pipeline: Pipeline, interval: Interval, at_ms: Co
     return counts
 
 
-def taken(rows: DataFrame, interval: Interval) -> list[Counts]:
-    """Count the rows of each input that were not too late; `rows` is `taken` of the join."""
+def count_accepted(rows: DataFrame, interval: Interval) -> list[Counts]:
+    """Count the rows of each input that were not too late; `rows` is `accepted_rows` of the join."""
     inside = rows.where(whole(interval).holds(F.col("at_ms")))
     counted = inside.groupBy("side", "is_late").agg(F.sum("row_count").alias("n")).collect()
     counts = {(row.side, row.is_late): int(row.n) for row in counted}
@@ -71,14 +71,16 @@ def too_late(late_events: DataFrame, names: Sequence[str]) -> list[Counts]:
     return [by_name.get(name, {"too_late": 0, "reported": 0}) for name in names]
 
 
-def accounted(read: Mapping[str, int], taken: Mapping[str, int], missed: Mapping[str, int], *, by_fate: bool) -> Counts:
-    """Return all counts of one input, from the results of `read`, `taken` and `too_late`.
+def accounted(
+    read: Mapping[str, int], accepted_counts: Mapping[str, int], too_late_counts: Mapping[str, int], *, by_fate: bool
+) -> Counts:
+    """Return all counts of one input, from the results of `read`, `count_accepted` and `too_late`.
 
     `by_fate`: the fate of the rows decides which belong to the part of time.
     """
-    too_late = {"too_late": missed["too_late"]}
-    unassigned = {"unassigned": read["unassigned"] - missed["reported"]}
-    counts = {**read, **taken, **too_late, **unassigned}
+    too_late = {"too_late": too_late_counts["too_late"]}
+    unassigned = {"unassigned": read["unassigned"] - too_late_counts["reported"]}
+    counts = {**read, **accepted_counts, **too_late, **unassigned}
     if by_fate:
         counts["rows_read"] = counts["filtered"] + counts["on_time"] + counts["late"] + counts["too_late"]
     return counts

@@ -65,39 +65,41 @@ class JoinStaging:
         with shuffling(self._spark, rows):
             late, joined = self._late, self._joined
             dropped = self._store.keep("too_late", late) if self._drops else None
-            without_time = self._both(joined.invalid_left, joined.invalid_right)
+            without_time = self._rows_of_inputs(joined.invalid_left, joined.invalid_right)
             with ThreadPoolExecutor(max_workers=3) as pool:
                 beside = [
                     pool.submit(self._stage, self._pairs, "pairs"),
                     pool.submit(self._stage, late.limit(0) if self._drops else late, "late_events"),
                     pool.submit(self._stage, without_time if invalid else without_time.limit(0), "invalid_events"),
                 ]
-                taken = join_row_counts.taken(joined.taken, self._interval)
+                accepted_counts = join_row_counts.count_accepted(joined.accepted_rows, self._interval)
                 for future in beside:
                     future.result()
         self._progress(StepName.REPLAY, "pairs staged")
-        where = (self._spark, self._lake, self._run.run_id)
-        missed = staging.read_staged(*where, "late_events") if dropped is None else dropped
-        too_late = join_row_counts.too_late(missed, self._join.names)
+        late_events = self._staged_late_events() if dropped is None else dropped
+        too_late = join_row_counts.too_late(late_events, self._join.names)
         # The sessions decide which rows belong to a part of time.
         by_fate = self._pipeline.windows.is_session and not self._interval.whole
-        fates = zip(read, taken, too_late, strict=True)
+        fates = zip(read, accepted_counts, too_late, strict=True)
         by_input = [join_row_counts.accounted(*counts, by_fate=by_fate) for counts in fates]
         counts = join_row_counts.together(by_input, self._join.names)
-        return {**counts, "pairs": staging.row_count(*where, "pairs")}
+        return {**counts, "pairs": staging.row_count(self._spark, self._lake, self._run.run_id, "pairs")}
+
+    def _staged_late_events(self) -> DataFrame:
+        return staging.read_staged(self._spark, self._lake, self._run.run_id, "late_events")
 
     def _read(self) -> list[join_row_counts.Counts]:
         grid = Windows(size_ms=1) if self._join.by_interval else self._pipeline.windows
-        both = inputs(self._left, self._right, self._joining, grid)
-        return join_row_counts.read(both.prepared, both.pipelines, self._interval, F.col(c.WINDOW_MS))
+        join_inputs = inputs(self._left, self._right, self._joining, grid)
+        return join_row_counts.read(join_inputs.prepared, join_inputs.pipelines, self._interval, F.col(c.WINDOW_MS))
 
     @cached_property
     def _joined(self) -> IntervalJoined | WindowJoined:
         if self._join.by_interval:
             return interval_join(self._left, self._right, self._joining, bounds(self._pipeline))
         # Dropped rows are counted by source, so they must be computed.
-        kept = LateData.SIDE_OUTPUT if self._drops else self._pipeline.windows.late_data
-        windows = replace(self._pipeline.windows, late_data=kept)
+        late_data = LateData.SIDE_OUTPUT if self._drops else self._pipeline.windows.late_data
+        windows = replace(self._pipeline.windows, late_data=late_data)
         return window_join(self._left, self._right, self._joining, windows, until=self._run.arrived_to)
 
     @property
@@ -114,9 +116,11 @@ class JoinStaging:
 
     @cached_property
     def _late(self) -> DataFrame:
-        return self._inside(self._both(self._joined.late_left, self._joined.late_right), "window_start", "event_time")
+        return self._inside(
+            self._rows_of_inputs(self._joined.late_left, self._joined.late_right), "window_start", "event_time"
+        )
 
-    def _both(self, left: DataFrame, right: DataFrame) -> DataFrame:
+    def _rows_of_inputs(self, left: DataFrame, right: DataFrame) -> DataFrame:
         """Rows of both inputs, each with the name of its input."""
         sides = zip((left, right), self._join.names, strict=True)
         rows = source.union_rows([rows.withColumn(SOURCE, F.lit(name)) for rows, name in sides])

@@ -32,13 +32,13 @@ def interval_of(part: Slice) -> Interval:
     return Interval(*(None if edge is None else timestamps.moment(edge) for edge in (part.start_ms, part.end_ms)))
 
 
-def slices_of(groups: DataFrame, of: Slice, wanted: int, also: Sequence[int] = ()) -> list[Slice]:
-    """Cut `of` into `wanted` stretches of windows with about as many rows each, and before the windows `also` in it.
+def slices_of(groups: DataFrame, of: Slice, count: int, also: Sequence[int] = ()) -> list[Slice]:
+    """Cut `of` into `count` stretches of windows with about as many rows each, and before the windows `also` in it.
 
     `groups` is the census.
     """
     inside = (ms for ms in also if of.cuts_at(ms))
-    edges = [of.start_ms, *sorted({*_even(groups, of, wanted), *inside}), of.end_ms]
+    edges = [of.start_ms, *sorted({*_even(groups, of, count), *inside}), of.end_ms]
     if len(edges) == 2:
         return [of]
     return [Slice(f"slice-{i}-of-{len(edges) - 1}", a, b) for i, (a, b) in enumerate(pairwise(edges))]
@@ -53,7 +53,7 @@ def settled(spark: SparkSession, lake: Lake, run_id: str, parts: Sequence[Slice]
     return _read(text)
 
 
-def found(spark: SparkSession, lake: Lake, run_id: str) -> list[Slice]:
+def stored_slices(spark: SparkSession, lake: Lake, run_id: str) -> list[Slice]:
     """Return the slices of the run; none if it has not been cut."""
     text = files.read_text(spark, lake.work(run_id, CUT))
     return [] if text is None else _read(text)
@@ -68,15 +68,15 @@ def _next_ms(moment: datetime) -> int:
     return timestamps.literal_millis(moment + timedelta(microseconds=999))
 
 
-def _even(groups: DataFrame, of: Slice, wanted: int) -> list[int]:
-    if wanted <= 1:
+def _even(groups: DataFrame, of: Slice, count: int) -> list[int]:
+    if count <= 1:
         return []
     inside = groups.where(F.col("reason").isNull() & F.col("kept") & of.holds(F.col("window_ms")))
     sizes = inside.groupBy("window_ms").agg(F.sum("row_count").alias("n")).orderBy("window_ms").collect()
     total, filled = sum(r.n for r in sizes), 0
     cuts: list[int] = []
     for row in sizes:
-        if filled >= total * (len(cuts) + 1) / wanted and len(cuts) < wanted - 1:
+        if filled >= total * (len(cuts) + 1) / count and len(cuts) < count - 1:
             cuts.append(row.window_ms)
         filled += row.n
     return cuts

@@ -46,7 +46,7 @@ from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
 
-#: A first run of more rows gives windows that are still open a slice of their own.
+#: A first run of more rows gives windows that are still open a separate slice.
 WORTH_A_SLICE = 1_000_000
 
 # Of the writes that run side by side in a process.
@@ -250,17 +250,17 @@ class _Staging:
         rows = self._ground.invalid_events()
         self._store.write("invalid_events", "all", rows if count else rows.limit(0))
 
-    def _slices(self, wanted: int, rows: int) -> list[Slice]:
-        """Cut the interval into `wanted` slices, and before the windows that a later run will replace.
+    def _slices(self, count: int, rows: int) -> list[Slice]:
+        """Cut the interval into `count` slices, and before the windows that a later run will replace.
 
-        Those are then in files of their own: publishing the later run need not carry over what else is in them.
+        The files of these windows then contain nothing else, and publishing the later run need not copy other windows.
         """
         also: list[int] = []
         if rows > WORTH_A_SLICE and self._ground.closed is None and self._can_be_resumed:
             open_ms = F.min(F.when(F.col("closes_us").isNull(), F.col("window_ms")))
             row = self._ground.calendar.agg(open_ms.alias("open"), F.min("window_ms").alias("first")).collect()[0]
             also = [] if row.open in (None, row.first) else [row.open]
-        wished = slices_of(self._ground.census, self._whole, wanted, also)
+        wished = slices_of(self._ground.census, self._whole, count, also)
         parts = settled(self._spark, self._lake, self._run.run_id, wished)
         if parts != wished:
             self._report(f"in {len(parts)} slices as an earlier attempt has begun, not in {len(wished)}")

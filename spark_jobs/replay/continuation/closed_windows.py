@@ -62,13 +62,13 @@ class ClosedWindows:
         `groups` is the census, `emissions` the published table `advances`.
         """
         came = groups.where(F.col("last_clock_us") >= F.lit(self.resumed.covered_us))
-        windows = calendar.asked_windows(came, self._pipeline).where(self._slice.holds(F.col("window_ms")))
+        windows = calendar.windows_of_groups(came, self._pipeline).where(self._slice.holds(F.col("window_ms")))
         dated = calendar.read_off(windows, resume.advances(emissions), self._pipeline)
         return watermarks_table.rows(calendar.marked(dated, came, self._pipeline), self._pipeline)
 
     def missed_rows(self, late: DataFrame) -> DataFrame:
         """Count the too late rows that have come for each (key, closed window): the key, `window_start` and a count."""
-        counts = window_slices.missed(late.where(self.has_come()), self._pipeline)
+        counts = window_slices.too_late_counts(late.where(self.has_come()), self._pipeline)
         start = timestamps.from_millis(F.col(c.WINDOW_MS)).alias("window_start")
         inside = counts.where(self._slice.holds(F.col(c.WINDOW_MS)))
         more = inside.select(*keys.key_columns(self._pipeline), start, "too_late_count")

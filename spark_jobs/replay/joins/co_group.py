@@ -30,11 +30,11 @@ from spark_jobs.semantics.panes.window_operator import Timing
 
 def fires_panes(joining: JoiningPipeline, spec: Windows) -> bool:
     """Whether the groups of these windows are the panes of united sources."""
-    lags = any(one.watermark.follows_clock for one in pipelines_of(joining, spec))
+    lags = any(pipeline.watermark.follows_clock for pipeline in pipelines_of(joining, spec))
     return not spec.is_tumbling or lags or join_watermark.reads_advances(joining)
 
 
-def taken(on_time: DataFrame, late_rows: DataFrame, spec: Windows) -> DataFrame:
+def accepted_rows(on_time: DataFrame, late_rows: DataFrame, spec: Windows) -> DataFrame:
     """The rows that a window took: `side` (0: left), `at_ms` (their newest window's start), `is_late`, `row_count` (1).
 
     `on_time` are in time for all of their windows, `late_rows` (`late_events.late_rows`) are not. A row is late if its
@@ -91,12 +91,12 @@ class Grouped:
         return self._windows.on_time
 
     @property
-    def taken(self) -> DataFrame:
-        """The rows that a window took, or will (`taken`); `at_ms` of a session is its start."""
+    def accepted_rows(self) -> DataFrame:
+        """The rows that a window took, or will (`accepted_rows`); `at_ms` of a session is its start."""
         stages = self._replay.stages
         if isinstance(stages, SessionStages):
-            return taken_by_sessions(stages, self._pipeline)
-        return taken(self.on_time, self.late_rows, self._pipeline.windows)
+            return accepted_by_sessions(stages, self._pipeline)
+        return accepted_rows(self.on_time, self.late_rows, self._pipeline.windows)
 
     @property
     def _windows(self) -> PaneStages:
@@ -106,26 +106,26 @@ class Grouped:
         return stages
 
 
-def taken_by_sessions(stages: SessionStages, pipeline: Pipeline) -> DataFrame:
+def accepted_by_sessions(stages: SessionStages, pipeline: Pipeline) -> DataFrame:
     """The rows of clean components, counted by the size of each side, and the rows that the scan gave a pane."""
     clean = stages.components.where(~F.col(UNCLEAN))
     collected = zip((LEFT, RIGHT), pipeline.windows.aggregates, strict=True)
     sizes = F.array(
         *(
-            F.struct(F.lit(side).alias("side"), F.size(aggregate_column(one.name)).alias("row_count"))
-            for side, one in collected
+            F.struct(F.lit(side).alias("side"), F.size(aggregate_column(aggregate.name)).alias("row_count"))
+            for side, aggregate in collected
         )
     )
     by_side = clean.select(F.col(c.WINDOW_MS).alias("at_ms"), F.explode(sizes).alias("of"))
     of_clean = by_side.select("of.side", "at_ms", F.lit(False).alias("is_late"), "of.row_count")
-    return of_clean.union(_taken_by_scan(stages, pipeline))
+    return of_clean.union(_accepted_by_scan(stages, pipeline))
 
 
-def _taken_by_scan(stages: SessionStages, pipeline: Pipeline) -> DataFrame:
+def _accepted_by_scan(stages: SessionStages, pipeline: Pipeline) -> DataFrame:
     rows, panes = stages.scanned.where("is_late is not null"), stages.scanned_panes
     once = panes if pipeline.windows.discards else session_panes.latest(panes)
-    shown = session_panes.rows_in(once, rows, pipeline)
-    starts = shown.select("component", "rank", F.unix_millis("window_start").alias("start_ms"))
+    rows_in_panes = session_panes.rows_in(once, rows, pipeline)
+    starts = rows_in_panes.select("component", "rank", F.unix_millis("window_start").alias("start_ms"))
     # A row that no pane shows yet waits in a session that is open.
     of_rows = rows.select("component", "rank", "is_late").join(starts, ["component", "rank"], "left")
     ranked = stages.ranked.withColumnsRenamed({c.COMPONENT: "component", c.RANK: "rank"})

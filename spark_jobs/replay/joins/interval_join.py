@@ -30,7 +30,7 @@ from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import timestamps, window_assigners
 from spark_jobs.replay.supported import require_interval_join
 from spark_jobs.replay.windows import lateness
-from spark_jobs.replay.windows.late_events import beside, invalid_events, missed
+from spark_jobs.replay.windows.late_events import beside, invalid_events, late_columns
 from spark_jobs.semantics.joins.interval_join import JoinBounds
 
 _CELL = c.PREFIX + "cell_ms"
@@ -93,7 +93,7 @@ class IntervalJoined:
         return invalid_events(self._inputs.prepared[RIGHT], self._inputs.pipelines[RIGHT])
 
     @cached_property
-    def taken(self) -> DataFrame:
+    def accepted_rows(self) -> DataFrame:
         """The rows that were not late: `side` (0: left), `at_ms` (event time), `is_late` (false), `row_count` (1)."""
         sides = [
             self._side(side).select(
@@ -143,7 +143,7 @@ class IntervalJoined:
         is_late = lateness.is_behind_strictly(F.col(c.TS_MS), F.col(c.WATERMARK_MS))
         late = self._judged.near.where(is_side(side) & is_late)
         rows = late.select(f"{ROW[side]}.*", c.EVENT_US, c.ARRIVAL_US, c.CLOCK_US, c.TS_MS, c.WATERMARK_MS)
-        return rows.select(*beside(rows, missed(pipeline), pipeline))
+        return rows.select(*beside(rows, late_columns(pipeline), pipeline))
 
 
 def interval_join(

@@ -76,7 +76,7 @@ class JoinGround(_BothInputs):
 
     def _passages(self) -> DataFrame:
         """The epochs that fire and close each window, if they happen: `window_ms`, `fires_epoch`, `closes_epoch`."""
-        windows = by_window.asked_windows(self.census, self.pipeline)
+        windows = by_window.windows_of_groups(self.census, self.pipeline)
         cells = {name: F.col(cell) for name, cell in _CELLS.items()}
         alone = [
             by_window.first_passages(

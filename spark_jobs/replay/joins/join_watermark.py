@@ -115,7 +115,7 @@ def judged(inputs: Inputs, groups: DataFrame) -> Judged:
             lambda epochs: timeline.watermark_before(epochs, risen),
             inputs.together,
         )
-    if timeline.tells_single_rows(inputs.together):
+    if timeline.is_exact_by_row(inputs.together):
         epochs = groups.select(F.col("bucket").alias("epoch")).distinct()
         bounds = before(epochs, groups, inputs).withColumnRenamed("epoch", "bucket")
     else:
@@ -126,7 +126,7 @@ def judged(inputs: Inputs, groups: DataFrame) -> Judged:
 def _parted(bounded: DataFrame, before: Callable[[DataFrame], DataFrame], together: Pipeline) -> Judged:
     """Return `bounded` rows in two parts; `before` returns the watermark before single rows."""
     suspects = bounded.where(_may_be_behind())
-    if timeline.tells_single_rows(together):
+    if timeline.is_exact_by_row(together):
         return Judged(_ahead(bounded), suspects.withColumnRenamed(_CEILING_MS, c.WATERMARK_MS).localCheckpoint())
     suspects = suspects.drop(_CEILING_MS).localCheckpoint()
     watermarks = before(suspects.select(F.col(c.EPOCH).alias("epoch")).distinct())

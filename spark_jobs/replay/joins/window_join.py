@@ -89,12 +89,12 @@ class WindowJoined:
         return late_events.invalid_events(self._inputs.prepared[RIGHT], self._inputs.pipelines[RIGHT])
 
     @cached_property
-    def taken(self) -> DataFrame:
+    def accepted_rows(self) -> DataFrame:
         """How many rows a window took, or will: `side` (0: left), `at_ms` (its start), `is_late` (it had fired).
 
         Their number is `row_count`. A row is counted once, at the newest of its windows.
         """
-        return self._grouped.taken
+        return self._grouped.accepted_rows
 
     @cached_property
     def _grouped(self) -> Grouped:
@@ -168,9 +168,9 @@ def window_join(
     column with the name of a result column.
     """
     require_window_join(joining, windows)
-    taken = set(joining.left.key) & {"window_start", "window_end", *_FIRING, *_SIDES, "row_count"}
-    if taken:
-        raise ValueError(f"found key columns with names of the result: {', '.join(sorted(taken))}; rename them")
+    clashes = set(joining.left.key) & {"window_start", "window_end", *_FIRING, *_SIDES, "row_count"}
+    if clashes:
+        raise ValueError(f"found key columns with names of the result: {', '.join(sorted(clashes))}; rename them")
     return WindowJoined(
         left, right, joining, windows, None if until is None else timestamps.literal_millis(until) * 1000
     )
@@ -184,8 +184,8 @@ def _paired(groups: DataFrame) -> DataFrame:
 def _in_order(gathered: Column) -> Column:
     """The rows of a side in arrival order."""
 
-    def compared(one: Column, other: Column) -> Column:
-        ahead, behind = one.getField(c.POSITION), other.getField(c.POSITION)
+    def compared(first: Column, second: Column) -> Column:
+        ahead, behind = first.getField(c.POSITION), second.getField(c.POSITION)
         return F.when(ahead < behind, -1).when(ahead > behind, 1).otherwise(0)
 
     return F.transform(F.array_sort(gathered, compared), lambda placed: placed.getField("row"))

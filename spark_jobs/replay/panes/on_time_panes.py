@@ -72,7 +72,7 @@ def _watermark() -> Column:
 def window_results(on_time: DataFrame, late: DataFrame, too_late: DataFrame, pipeline: Pipeline) -> DataFrame:
     """Return the latest pane of every (key, window) that fired: the columns of `window_results`.
 
-    `on_time` and `late` are panes, `too_late` is `window_slices.missed`. The last two have few rows.
+    `on_time` and `late` are panes, `too_late` is `window_slices.too_late_counts`. The last two have few rows.
     """
     values = ["window_end", *(a.name for a in pipeline.windows.aggregates), "row_count", "fired_at"]
     names = [*pipeline.windows.key, "window_start"]

@@ -96,7 +96,7 @@ def panes(
 def window_results(panes: DataFrame, too_late: DataFrame, pipeline: Pipeline) -> DataFrame:
     """Return the latest pane of every (key, window) that fired: the columns of `window_results`.
 
-    `panes` are all panes, `too_late` is `window_slices.missed`.
+    `panes` are all panes, `too_late` is `window_slices.too_late_counts`.
     """
     values = ["window_end", *(a.name for a in pipeline.windows.aggregates), "row_count", "fired_at"]
     group = [*key_columns(pipeline), F.col("window_start")]

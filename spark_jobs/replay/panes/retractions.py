@@ -25,7 +25,7 @@ IS_RETRACTION = "is_retraction"
 _NEXT = c.PREFIX + "next"
 
 
-def kept(panes: DataFrame) -> DataFrame:
+def with_mark(panes: DataFrame) -> DataFrame:
     """Return panes with the columns of `panes` for a pipeline that retracts."""
     return panes.withColumn(IS_RETRACTION, F.lit(False))
 
@@ -36,7 +36,7 @@ def left_out(panes: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 
 def between(first: DataFrame, more: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """Return the retractions of windows that fire again: the columns of `kept`.
+    """Return the retractions of windows that fire again: the columns of `with_mark`.
 
     `first` and `more` are panes. A (key, window) has at most one pane in `first`, which fires before those in `more`.
     """
@@ -44,7 +44,7 @@ def between(first: DataFrame, more: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 
 def among(panes: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """Return the retractions of tumbling and sliding windows, from all of their panes: the columns of `kept`."""
+    """Return the retractions of tumbling and sliding windows, from all of their panes: the columns of `with_mark`."""
     window = [*key_columns(pipeline), F.col("window_start")]
     in_order = Window.partitionBy(*window).orderBy("pane_index")
     following = F.lead(F.struct("fired_at", "watermark")).over(in_order)

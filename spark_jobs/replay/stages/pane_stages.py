@@ -159,7 +159,7 @@ class PaneStages:
 
     def _missed_rows(self) -> DataFrame:
         """Count the too late rows that each (key, window) of the slice has missed."""
-        return window_slices.missed(self.late_rows, self._pipeline).where(self._owns_row())
+        return window_slices.too_late_counts(self.late_rows, self._pipeline).where(self._owns_row())
 
     def _complete(self) -> DataFrame:
         pipeline, part, book = self._pipeline, self._part, self._ground.calendar
@@ -176,7 +176,7 @@ class PaneStages:
 
     def _marked(self, panes: DataFrame) -> DataFrame:
         """`panes`, marked as such if retractions stand beside them."""
-        return retractions.kept(panes) if self._pipeline.windows.retracts else panes
+        return retractions.with_mark(panes) if self._pipeline.windows.retracts else panes
 
     def _write_panes(self, panes: DataFrame, name: str) -> None:
         self._store.write("panes", f"{self._part.name}/{name}", panes)

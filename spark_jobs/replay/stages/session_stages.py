@@ -60,7 +60,7 @@ class SessionStages:
         """The rows of unclean components in the order of the scan (`session_scan.ranked`)."""
         rows = session_components.rows_of(self.unclean, self._ground.rows.filling, self._pipeline)
         rows = self._store.keep("unclean_rows", rows)
-        if timeline.tells_single_rows(self._pipeline):
+        if timeline.is_exact_by_row(self._pipeline):
             judged = timeline.judged(rows, self._before, self._pipeline)
         else:
             judged = rows.join(self._ground.missed_watermarks(late_events.epochs_of(rows)), c.EPOCH)
@@ -130,7 +130,7 @@ class SessionStages:
         self._write(COMPLETE_TABLE, "all", complete)
 
     def _write_panes(self, part: str, panes: DataFrame) -> None:
-        marked = retractions.kept(panes) if self._pipeline.windows.retracts else panes
+        marked = retractions.with_mark(panes) if self._pipeline.windows.retracts else panes
         self._write("panes", part, marked)
 
     def _write_retractions(self) -> None:

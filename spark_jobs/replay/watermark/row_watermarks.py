@@ -26,7 +26,7 @@ def beside(rows: DataFrame, groups: DataFrame, advances: DataFrame, pipeline: Pi
 
     `groups` are the census groups that move the watermark, `advances` is `timeline.advances`.
     """
-    if timeline.tells_single_rows(pipeline):
+    if timeline.is_exact_by_row(pipeline):
         return timeline.judged(rows, timeline.before(groups, advances, pipeline), pipeline)
     placed = rows.withColumns({_BUCKET: arrival_order.bucket(F.col(c.EPOCH), pipeline), _IS_ADVANCE: F.lit(False)})
     risen = advances.select(

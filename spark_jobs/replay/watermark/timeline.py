@@ -36,8 +36,8 @@ _BROADCAST = 200_000
 def advances(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> DataFrame:
     """Return all advances of the combined watermark: `epoch, clock_us` (of the emission), `watermark_ms`, a row each.
 
-    With `partition_watermarks` where the timeline is the only source of watermarks (`tells_all`). `groups` are the
-    census groups that move the watermark, `rows` the prepared rows with epoch that move it. `until_us` is the last
+    With `partition_watermarks` where the timeline is the only source of watermarks (`defines_watermark`). `groups` are
+    the census groups that move the watermark, `rows` the prepared rows with epoch that move it. `until_us` is the last
     known value of the arrival clock. The end of the input is no advance.
     """
     if pipeline.watermark.is_custom:
@@ -56,7 +56,7 @@ def advances(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_us
     return clocked.select("epoch", "clock_us", "watermark_ms")
 
 
-def tells_all(pipeline: Pipeline) -> bool:
+def defines_watermark(pipeline: Pipeline) -> bool:
     """Return whether the timeline alone defines the watermark: for custom generators and for several sources."""
     return pipeline.watermark.is_custom or pipeline.is_united
 
@@ -70,7 +70,7 @@ def before(groups: DataFrame, timeline: DataFrame, pipeline: Pipeline) -> DataFr
     risen = timeline.select(arrival_order.bucket(F.col("epoch"), pipeline).alias("bucket"), "watermark_ms")
     stretches = groups.where("bucket is not null").select("bucket", F.lit(None).cast("long").alias("watermark_ms"))
     steps = risen.union(stretches).groupBy("bucket").agg(F.max("watermark_ms").alias("watermark_ms"))
-    last = -1 if tells_single_rows(pipeline) else 0
+    last = -1 if is_exact_by_row(pipeline) else 0
     # One partition for this window: a row an epoch, not a row an event.
     so_far = Window.partitionBy(F.lit(0)).orderBy("bucket").rowsBetween(Window.unboundedPreceding, last)
     return steps.select("bucket", F.max("watermark_ms").over(so_far).alias("watermark_ms"))
@@ -112,7 +112,7 @@ def first_reaching(thresholds: DataFrame, timeline: DataFrame) -> DataFrame:
     return filled.where("is_probe").drop("is_probe")
 
 
-def tells_single_rows(pipeline: Pipeline) -> bool:
+def is_exact_by_row(pipeline: Pipeline) -> bool:
     """Return whether all rows of a stretch have one watermark before them, so that `before` is exact for each row."""
     return axis(pipeline) is Axis.TICKS
 

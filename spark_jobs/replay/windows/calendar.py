@@ -51,7 +51,7 @@ def calendar(
     if advances is None:
         clocked = _passed(groups, rows, pipeline, until_us)
     else:
-        clocked = marked(read_off(asked_windows(groups, pipeline), advances, pipeline), groups, pipeline)
+        clocked = marked(read_off(windows_of_groups(groups, pipeline), advances, pipeline), groups, pipeline)
     end = moves.agg(F.coalesce(F.lit(until_us).cast("long"), F.max("last_clock_us")).alias("end_us"))
     ends = F.col("end_us") if pipeline.replay.closes else F.lit(None).cast("long")
     return clocked.crossJoin(F.broadcast(end)).select(
@@ -74,7 +74,7 @@ def passages(
     A cell is the latest window that a census group passes.
     """
     moves = moving(groups, pipeline)
-    passages_of_rows = first_passages(moves, asked_windows(groups, pipeline), pipeline, cells)
+    passages_of_rows = first_passages(moves, windows_of_groups(groups, pipeline), pipeline, cells)
     return emission.happened(passages_of_rows, list(cells), moves, pipeline, until_us=until_us)
 
 
@@ -101,7 +101,7 @@ def first_passages(moves: DataFrame, windows: DataFrame, pipeline: Pipeline, cel
     return _together(windows, first_of_cell, everyone, list(cells))
 
 
-def asked_windows(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
+def windows_of_groups(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
     """Return the distinct windows of the groups' slices, or the window before a slice without windows: `window_ms`."""
     filling = _filling(groups)
     if not pipeline.windows.is_sliding:
@@ -118,7 +118,7 @@ def _passed(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, until_us: in
     """Return the calendar by first passages; `fires_us` and `closes_us` without the end of the input."""
     moves = moving(groups, pipeline)
     if pipeline.watermark.moves_at_every_tick:
-        passed = time_lag.passages(asked_windows(groups, pipeline), moves, pipeline, until_us=until_us)
+        passed = time_lag.passages(windows_of_groups(groups, pipeline), moves, pipeline, until_us=until_us)
     else:
         cells = {"fires_epoch": F.col(FIRE_CELL), "closes_epoch": F.col(CLOSE_CELL)}
         passed = passages(groups, pipeline, cells, until_us=until_us)
@@ -196,7 +196,7 @@ def marked(passed: DataFrame, groups: DataFrame, pipeline: Pipeline) -> DataFram
 
 
 def _with_holds(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """Return the windows of `asked_windows`, for windows that overlap or leave gaps: `window_ms, holds`."""
+    """Return the windows of `windows_of_groups`, for windows that overlap or leave gaps: `window_ms, holds`."""
     spec = pipeline.windows
     slices = groups.select("slice_ms", "window_ms").distinct()
     # In the order of slices, oldest and newest windows never decrease: each slice adds the windows after the last one.

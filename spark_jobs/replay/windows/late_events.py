@@ -101,14 +101,14 @@ def late_events(late: DataFrame, pipeline: Pipeline) -> DataFrame:
     if spec.have_gaps:
         newest = F.when(window_assigners.oldest_ms(F.col(c.TS_MS), spec) <= newest, newest)
     added = {
-        **missed(pipeline),
+        **late_columns(pipeline),
         "window_start": timestamps.from_millis(newest),
         "window_end": timestamps.from_millis(newest + F.lit(window_assigners.length_ms(spec))),
     }
     return late.where(c.TOO_LATE).select(*beside(late, added, pipeline))
 
 
-def missed(pipeline: Pipeline) -> dict[str, Column]:
+def late_columns(pipeline: Pipeline) -> dict[str, Column]:
     """Return the columns of a late row: its event time and arrival time, the watermark it missed, and by how much."""
     # The clock of rounds is artificial: it is the time of emissions, not of rows.
     is_artificial = pipeline.replay.in_rounds

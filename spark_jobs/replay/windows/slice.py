@@ -1,4 +1,4 @@
-"""A slice is a stretch of windows that a replay computes by itself: their panes depend on no other slice (B7)."""
+"""A slice is a stretch of windows that a replay computes alone: their panes depend on no other slice (semantics B7)."""
 
 from __future__ import annotations
 

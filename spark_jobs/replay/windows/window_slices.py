@@ -111,7 +111,7 @@ def dropped_pairs(late_rows: DataFrame, pipeline: Pipeline) -> DataFrame:
     return _expanded(late_rows.withColumns(bounds), spec)
 
 
-def missed(late_rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+def too_late_counts(late_rows: DataFrame, pipeline: Pipeline) -> DataFrame:
     """Return numbers of too late rows: the key, `WINDOW_MS`, `too_late_count`; a window may have several."""
     spec, key = pipeline.windows, [quoted(name) for name in pipeline.windows.key]
     count, too_late = F.count("*").alias("too_late_count"), late_rows.where(c.TOO_LATE)

@@ -50,9 +50,9 @@ class Event:
 
 
 class EventReader:
-    """Reads the rows of one source; `where` replaces a condition that the reference cannot evaluate."""
+    """Reads the rows of one source; `condition` replaces a `where` that the reference cannot evaluate."""
 
-    def __init__(self, spec: ReplaySpec, where: Predicate | None = None) -> None:
+    def __init__(self, spec: ReplaySpec, condition: Predicate | None = None) -> None:
         source = spec.source
         self._source = source
         self._event_time = TimeReader(source.event_time)
@@ -60,9 +60,9 @@ class EventReader:
         self._order_by = spec.replay.order
         self._order = (*source.source_partition.columns, *source.tie_break)
         self._offset = None if source.offset is None else Expression(source.offset)
-        if where is None and source.where is not None:
-            where = Expression(source.where).evaluate
-        self._condition = where
+        if condition is None and source.where is not None:
+            condition = Expression(source.where).evaluate
+        self._condition = condition
         if self._arrival_time is None and self._order_by is Order.ARRIVAL:
             raise ValueError(
                 "replay.order arrival: found no source.arrival_time; "
@@ -138,9 +138,9 @@ class EventReader:
 class UnitedReader:
     """Reads the rows of several sources; the column `source` holds the name of a row's source."""
 
-    def __init__(self, spec: ReplaySpec, where: Predicate | None = None) -> None:
+    def __init__(self, spec: ReplaySpec, condition: Predicate | None = None) -> None:
         self._readers = {
-            united.name: (number, EventReader(spec.alone(united), where), united.source.source_partition.columns)
+            united.name: (number, EventReader(spec.alone(united), condition), united.source.source_partition.columns)
             for number, united in enumerate(spec.sources)
         }
 
@@ -163,9 +163,9 @@ class UnitedReader:
         return replace(event, source=name, partition=partition, position=(clock, number, *rest))
 
 
-def event_reader(spec: ReplaySpec, where: Predicate | None = None) -> EventReader | UnitedReader:
+def event_reader(spec: ReplaySpec, condition: Predicate | None = None) -> EventReader | UnitedReader:
     """Return the reader of the rows. Raises ValueError for an order without its time or offset."""
-    return UnitedReader(spec, where) if spec.sources else EventReader(spec, where)
+    return UnitedReader(spec, condition) if spec.sources else EventReader(spec, condition)
 
 
 @dataclass(frozen=True)

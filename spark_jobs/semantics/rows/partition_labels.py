@@ -2,7 +2,7 @@
 
     label = 'null' for a missing value, 'true' and 'false' for booleans; '' where no column is declared
 
-Rows with equal labels are in one partition; a missing value names a partition like any other value. Rule 19a.
+Rows with equal labels are in one partition; a missing value names a partition like any other value. Rule 19.
 """
 
 from __future__ import annotations

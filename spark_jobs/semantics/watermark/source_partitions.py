@@ -2,7 +2,7 @@
 
 Declared partitions exist from the beginning; any other partition joins with its first row. Each has its own generator,
 which gets the rows of its partition and every emission. Watermarks at a row are combined at once. Watermarks at an
-emission are combined after all partitions have emitted. Rules 17, 19a, 20, 25, 26.
+emission are combined after all partitions have emitted. Rules 17, 19, 20, 25, 26.
 """
 
 from __future__ import annotations

@@ -222,7 +222,7 @@ def check_window_join(session: SparkSession, stream: Stream, windows: Windows) -
         late = sorted((a.row["index"], watermark) for a, watermark, _ in expected.late if a.side is side)
         assert sorted((row["index"], millis(row["watermark"])) for row in rows_of(table)) == late
     counted: Counter[tuple[str, bool]] = Counter()
-    for tally in rows_of(joined.taken):
+    for tally in rows_of(joined.accepted_rows):
         counted["left" if tally["side"] == 0 else "right", tally["is_late"]] += tally["row_count"]
     fates = [(a.side.value, fate) for a, _, fate in expected.judged if fate not in (None, Lateness.TOO_LATE)]
     assert +counted == Counter((side, fate is Lateness.LATE) for side, fate in fates)
