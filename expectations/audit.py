@@ -97,6 +97,7 @@ def _check(measure: Measure[S], result: ExpectationValidationResult, examples: s
         violations if counts_rows else None,
         examples,
         blocks=invariant.blocks,
+        table=suite.table.name if suite.table else None,
     )
 
 

@@ -13,7 +13,7 @@ class Check:
     - `unexpected_count`: the number of rows or values that violate the expectation; None if it does not count any;
     - `details`: some of them, one a line, without any source column except the key; empty for a success;
     - `blocks`: false if a failure only warns;
-    - `table`: the staged table of a declared expectation; None for an invariant.
+    - `table`: the staged table that the check is about; None for the source.
     """
 
     suite: str

@@ -14,6 +14,7 @@ from typing import Generic, TypeVar
 from pyspark.sql import DataFrame
 
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.published_tables import Table
 
 S = TypeVar("S")
 
@@ -37,6 +38,7 @@ class Invariant:
 class Suite(Generic[S]):
     """The invariants of one kind of row. `S` is the class of the staged tables.
 
+    - `table`: the published table that the checks are about; None for the source;
     - `rows`: returns the batch;
     - `invariants`: returns the invariants that apply to a pipeline;
     - `shows`: the columns of a violating row that a check may show. They include no source column except the key;
@@ -45,6 +47,7 @@ class Suite(Generic[S]):
     """
 
     name: str
+    table: Table | None
     rows: Callable[[S], DataFrame]
     invariants: Callable[[Pipeline], tuple[Invariant, ...]]
     shows: tuple[str, ...]

@@ -20,22 +20,27 @@ from expectations.staged_tables import StagedTables
 from expectations.windows import bounds, window_starts
 from spark_jobs.pipeline import published_tables
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.pipeline.published_tables import COMPLETE_TABLE, RESULT_TABLES
+from spark_jobs.pipeline.published_tables import COMPLETE_TABLE, RESULT_TABLES, Part
 from spark_jobs.replay.panes.retractions import IS_RETRACTION, left_out
 from spark_jobs.replay.profile import silence
 from spark_jobs.replay.rows import keys
 
+_TABLES = tuple(published_tables.BY_NAME[name] for name in RESULT_TABLES)
 #: The columns of each table that invariants use, besides the key and the aggregates.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
-    name: tuple(column.name for column in published_tables.BY_NAME[name].own_columns if not column.when)
-    for name in RESULT_TABLES
+    table.name: tuple(column.name for column in table.own_columns if not column.when) for table in _TABLES
 }
 #: The columns of `complete_results` that invariants use, besides the key and the aggregates.
 COMPLETE_COLUMNS = tuple(name for name in published_tables.COMPLETE_RESULTS.names if name != "run_id")
 #: The column with a 64-bit hash of a (key, window): Spark looks up a number faster than a key and a window.
 PLACE_HASH = "place_hash"
-_TABLES_WITH_KEY = ("panes", "window_results", "late_events")
-_TABLES_WITH_AGGREGATES = ("panes", "window_results")
+# Rows about one key and window have the key's columns, or all source columns.
+_TABLES_WITH_KEY = frozenset(
+    table.name
+    for table in _TABLES
+    if "window_start" in table.names and not {Part.KEY, Part.SOURCE}.isdisjoint(table.columns)
+)
+_TABLES_WITH_AGGREGATES = frozenset(table.name for table in _TABLES if Part.AGGREGATES in table.columns)
 _COUNTS_ALL = re.compile(r"count\s*\(\s*(\*|1)\s*\)", re.IGNORECASE)
 _NEEDED_COUNTS = ("rows_read", "filtered")
 _MOST_BROADCAST_PLACES = 2_000_000

@@ -16,12 +16,14 @@ from expectations.errors import AuditError
 from expectations.staged_tables import WINDOW, StagedTables
 from spark_jobs.pipeline.joining import joining
 from spark_jobs.pipeline.model import Join, Order
+from spark_jobs.pipeline.published_tables import BY_NAME, JOIN_TABLES, PAIRS, Part, Table, When
 from spark_jobs.replay.rows import event_time
 
 FIRING = ("pane_index", "timing", "watermark")
 #: By input: the prefix of the columns of its row in `StagedJoin.pairs`.
 SIDES = ("first", "second")
 
+_TABLES = tuple(BY_NAME[name] for name in JOIN_TABLES)
 _PREFIX = "__tm_pair_"
 _FATES = ("rows_read", "filtered", "on_time", "late", "unassigned")
 
@@ -44,9 +46,8 @@ class StagedJoin(StagedTables):
         - for the second row: `second_ms`, `second_us`, `second_key`;
         - if one source is split: `first_is_second` and `second_is_second`, the value of `join.second_when`.
         """
-        own = [name for name in self._columns["pairs"] if name not in self.names]
-        rows = self.tables["pairs"].select(
-            *(F.col(f"`{name}`").alias(_PREFIX + name) for name in own),
+        rows = self.tables[PAIRS.name].select(
+            *(F.col(f"`{name}`").alias(_PREFIX + name) for name in self._own_columns(PAIRS)),
             *([] if self._join.by_interval else [_key(self._join.key[0]).alias(_PREFIX + "key")]),
             *(F.col(f"`{name}`").alias(_PREFIX + side) for name, side in zip(self.names, SIDES, strict=True)),
         )
@@ -72,13 +73,16 @@ class StagedJoin(StagedTables):
 
     @property
     def _columns(self) -> Mapping[str, tuple[str, ...]]:
-        by_interval = self._join.by_interval
-        late = ("source", "event_time", "arrival_time", "watermark", "late_by_ms")
         return {
-            "pairs": (*self.names, *(("event_time",) if by_interval else (*WINDOW, *FIRING)), "fired_at"),
-            "late_events": late if by_interval else (*late, *WINDOW),
-            "invalid_events": ("source", "reason"),
+            table.name: (*(self.names if Part.INPUTS in table.columns else ()), *self._own_columns(table))
+            for table in _TABLES
         }
+
+    def _own_columns(self, table: Table) -> tuple[str, ...]:
+        """Return the columns that invariants use, without the rows of the inputs. An interval join has no windows."""
+        when = {When.ALWAYS, When.JOIN, When.INTERVAL_JOIN if self._join.by_interval else When.WINDOW_JOIN}
+        unused = {"run_id", *(WINDOW if self._join.by_interval else ())}
+        return tuple(column.name for column in table.own_columns if column.when in when and column.name not in unused)
 
     @property
     def _needed_counts(self) -> list[str]:

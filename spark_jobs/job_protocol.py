@@ -3,14 +3,15 @@
     caller -> job    step.py STEP PIPELINE_FILE [options] --result RESULT.json
     job -> caller    exit code, RESULT.json (`StepResult`), lines `[tidemark] step: text` on standard error
 
-A caller is Airflow, the command `tidemark` or a user's script. Each name is spelled here and nowhere else. Standard
-library only, because Airflow reads this module without Spark.
+A caller is Airflow, the command `tidemark` or a user's script. Each name is spelled here and nowhere else. Counts are
+the exception: each step names its own counts, and this module orders them. Standard library only, because Airflow reads
+this module without Spark.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import IntEnum, StrEnum
 from pathlib import Path
@@ -174,6 +175,28 @@ class StepResult:
 
 _MAPS = ("counts", "checks", "versions")
 _TEXTS = ("step", "run_id", "pipeline", "message")
+
+
+#: The counts that measure what a run staged: joined pairs, windows with a result, firings.
+STAGED_SIZES = ("pairs", "windows", "panes")
+#: Counts in the order in which a reader follows the rows; other counts come after these.
+COUNT_ORDER = (
+    "rows_read",
+    "invalid",
+    "filtered",
+    "on_time",
+    "late",
+    "too_late",
+    *STAGED_SIZES,
+    "early_panes",
+    "late_panes",
+)
+
+
+def in_reading_order(counts: Iterable[str]) -> list[str]:
+    """Return the names of `counts`: first by `COUNT_ORDER`, then the others in the order of `counts`."""
+    names = list(counts)
+    return [*(name for name in COUNT_ORDER if name in names), *(name for name in names if name not in COUNT_ORDER)]
 
 
 def add_counts(results: Sequence[StepResult]) -> dict[str, int]:

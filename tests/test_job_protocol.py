@@ -11,7 +11,9 @@ import pytest
 
 import spark_jobs
 from spark_jobs.job_protocol import (
+    COUNT_ORDER,
     PROGRESS_MARK,
+    STAGED_SIZES,
     ExitCode,
     Option,
     ProtocolError,
@@ -19,7 +21,9 @@ from spark_jobs.job_protocol import (
     StepResult,
     StepState,
     add_counts,
+    in_reading_order,
 )
+from spark_jobs.pipeline import published_tables
 
 ROOT = Path(spark_jobs.__file__).parents[1]
 RESULT = {
@@ -80,6 +84,19 @@ def test_counts_of_several_steps_are_merged_and_the_last_wins() -> None:
         for step, counts in (("replay", {"panes": 1, "late": 2}), ("audit", {"late": 3}))
     )
     assert add_counts([first, second]) == {"panes": 1, "late": 3}
+
+
+def test_counts_are_shown_from_the_rows_read_to_the_panes_and_then_all_others() -> None:
+    fates = ["rows_read", "invalid", "filtered", "on_time", "late", "too_late"]
+    ordered = [*fates, "pairs", "windows", "panes", "early_panes", "late_panes"]
+    assert list(COUNT_ORDER) == ordered
+    assert in_reading_order(["unassigned", *reversed(ordered), "rows"]) == [*ordered, "unassigned", "rows"]
+    assert in_reading_order({"panes": 1, "rows_read": 2}) == ["rows_read", "panes"]
+
+
+def test_the_sizes_of_a_staged_run_are_counts_of_its_tables() -> None:
+    assert STAGED_SIZES == ("pairs", "windows", "panes")
+    assert set(STAGED_SIZES) <= {table.counted_as for table in published_tables.ALL}
 
 
 def test_exit_codes_are_those_that_scripts_of_users_check() -> None:

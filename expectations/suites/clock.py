@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import EmitKind, Order, Pipeline
+from spark_jobs.pipeline.published_tables import WATERMARKS
 from spark_jobs.replay.panes.per_epoch import gathers
 from spark_jobs.replay.rows import arrival_order, timestamps
 from spark_jobs.replay.rows.epochs import Axis, axis, ticks
@@ -73,4 +74,6 @@ def _epoch(pipeline: Pipeline) -> Column:
     return arrival_order.every(F.unix_micros("at"), pipeline)
 
 
-SUITE = Suite("clock", rows, invariants, shows=("first_at", "last_at", "lowest", "highest", "highest_before"))
+SUITE = Suite(
+    "clock", WATERMARKS, rows, invariants, shows=("first_at", "last_at", "lowest", "highest", "highest_before")
+)

@@ -15,6 +15,7 @@ from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
 from expectations.staged_complete import complete_results
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.published_tables import COMPLETE_RESULTS
 from spark_jobs.replay.panes.per_epoch import gathers
 
 _COMPLETE = ("window_end", "row_count", "missed_rows", "is_shown", "faithful_rows")
@@ -110,6 +111,7 @@ def _of_grid(pipeline: Pipeline) -> tuple[Invariant, ...]:
 
 SUITE = Suite(
     "complete_results",
+    COMPLETE_RESULTS,
     rows,
     invariants,
     shows=("key", "window_start", "window_end", "completes", "results", "late_events", "row_count", "complete"),

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.published_tables import WINDOW_RESULTS
 
 
 def rows(staged: Staged) -> DataFrame:
@@ -43,4 +44,6 @@ def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
     )
 
 
-SUITE = Suite("coverage", rows, invariants, shows=("key", "windows", "expected", "first_window", "last_window"))
+SUITE = Suite(
+    "coverage", WINDOW_RESULTS, rows, invariants, shows=("key", "windows", "expected", "first_window", "last_window")
+)

@@ -18,6 +18,7 @@ from expectations.measured_windows import measured_windows
 from expectations.staged import Staged
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.model import Drift, Pipeline
+from spark_jobs.pipeline.published_tables import WINDOW_RESULTS
 
 
 def rows(staged: Staged) -> DataFrame:
@@ -81,4 +82,4 @@ def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
     )
 
 
-SUITE = Suite("drift", rows, invariants, shows=("window_start", "measured", "usual", "seasons"))
+SUITE = Suite("drift", WINDOW_RESULTS, rows, invariants, shows=("window_start", "measured", "usual", "seasons"))

@@ -97,4 +97,4 @@ def _difference(name: str) -> str:
     return f"CASE WHEN reported_{name} <> {name} THEN {message} END"
 
 
-SUITE = Suite("run", rows, invariants, shows=())
+SUITE = Suite("run", None, rows, invariants, shows=())

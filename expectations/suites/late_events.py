@@ -13,6 +13,7 @@ from expectations import lateness, windows
 from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Order, Pipeline
+from spark_jobs.pipeline.published_tables import LATE_EVENTS
 
 
 def rows(staged: Staged) -> DataFrame:
@@ -87,6 +88,7 @@ def _own_window(pipeline: Pipeline) -> Invariant:
 
 SUITE = Suite(
     "late_events",
+    LATE_EVENTS,
     rows,
     invariants,
     shows=("event_time", "arrival_time", "watermark", "late_by_ms", "window_start", "window_end"),

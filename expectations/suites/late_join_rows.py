@@ -12,6 +12,7 @@ from expectations.invariant import Invariant, Suite
 from expectations.staged_join import StagedJoin
 from expectations.suites import late_events
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.published_tables import LATE_EVENTS
 
 
 def rows(staged: StagedJoin) -> DataFrame:
@@ -40,5 +41,9 @@ def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
 
 
 SUITE = Suite(
-    "late_join_rows", rows, invariants, shows=("source", "event_time", "arrival_time", "watermark", "late_by_ms")
+    "late_join_rows",
+    LATE_EVENTS,
+    rows,
+    invariants,
+    shows=("source", "event_time", "arrival_time", "watermark", "late_by_ms"),
 )

@@ -18,6 +18,7 @@ from expectations.invariant import Invariant, Suite
 from expectations.live_results import live_results, own_results, shared_aggregates
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.published_tables import WINDOW_RESULTS
 
 
 def rows(staged: Staged) -> DataFrame:
@@ -94,4 +95,4 @@ def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
     )
 
 
-SUITE = Suite("live", rows, invariants, shows=("key", "window_start", "result", "live"))
+SUITE = Suite("live", WINDOW_RESULTS, rows, invariants, shows=("key", "window_start", "result", "live"))

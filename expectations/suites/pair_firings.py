@@ -15,6 +15,7 @@ from expectations.invariant import Invariant, Suite
 from expectations.staged_join import FIRING, StagedJoin
 from expectations.staged_tables import WINDOW
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.published_tables import PAIRS
 
 _MOMENT = ("timing", "fired_at", "watermark")
 
@@ -91,4 +92,4 @@ def _numbered(pipeline: Pipeline) -> Invariant:
     )
 
 
-SUITE = Suite("pair_firings", rows, invariants, shows=("key", *WINDOW, *FIRING, "fired_at", "pairs", "moments"))
+SUITE = Suite("pair_firings", PAIRS, rows, invariants, shows=("key", *WINDOW, *FIRING, "fired_at", "pairs", "moments"))

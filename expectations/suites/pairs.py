@@ -12,6 +12,7 @@ from expectations.invariant import Invariant, Suite
 from expectations.staged_join import StagedJoin
 from spark_jobs.pipeline.joining import bounds
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.published_tables import PAIRS
 
 
 def rows(staged: StagedJoin) -> DataFrame:
@@ -85,6 +86,7 @@ def _of_windows(pipeline: Pipeline) -> tuple[Invariant, ...]:
 
 SUITE = Suite(
     "pairs",
+    PAIRS,
     rows,
     invariants,
     shows=("first_ms", "second_ms", "fired_at"),

@@ -15,6 +15,7 @@ from expectations.bulk_agreement import Sums
 from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged, count_all_rows
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.published_tables import PANES
 from spark_jobs.replay.rows import keys
 
 _BEFORE = ("pane_index", "timing", "row_count", "fired_at", "watermark")
@@ -185,6 +186,7 @@ def _row_count(pipeline: Pipeline) -> Invariant:
 
 SUITE = Suite(
     "panes",
+    PANES,
     rows,
     invariants,
     shows=("key", "window_start", "window_end", "pane_index", "timing", "fired_at", "watermark", "row_count"),

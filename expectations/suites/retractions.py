@@ -13,6 +13,7 @@ from expectations import windows
 from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.published_tables import PANES
 
 _SHOWN = ("timing", "row_count", "shown")
 _MOMENT = ("fired_at", "watermark")
@@ -72,6 +73,7 @@ def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
 
 SUITE = Suite(
     "retractions",
+    PANES,
     rows,
     invariants,
     shows=("key", "window_start", "window_end", "pane_index", "pane", "retraction", "next"),

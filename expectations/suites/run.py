@@ -225,4 +225,4 @@ def _difference(name: str, pipeline: Pipeline) -> str:
     )
 
 
-SUITE = Suite("run", rows, invariants, shows=())
+SUITE = Suite("run", None, rows, invariants, shows=())

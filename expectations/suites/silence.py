@@ -39,4 +39,4 @@ def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
     )
 
 
-SUITE = Suite("silence", rows, invariants, shows=("source_partition", "last_event_time", "read_until"))
+SUITE = Suite("silence", None, rows, invariants, shows=("source_partition", "last_event_time", "read_until"))

@@ -12,6 +12,7 @@ from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
 from expectations.staged_join import StagedJoin
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.published_tables import INVALID_EVENTS
 
 _ALWAYS = ("event_time_missing", "event_time_out_of_range")
 _WITH_ARRIVAL = "arrival_time_missing"
@@ -65,5 +66,5 @@ def _listed(names: tuple[str, ...] | list[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
 
 
-SUITE: Suite[Staged] = Suite("source", rows, invariants, shows=("reason",))
-JOIN_SUITE: Suite[StagedJoin] = Suite("source", rows, invariants, shows=("reason",))
+SUITE: Suite[Staged] = Suite("source", INVALID_EVENTS, rows, invariants, shows=("reason",))
+JOIN_SUITE: Suite[StagedJoin] = Suite("source", INVALID_EVENTS, rows, invariants, shows=("reason",))

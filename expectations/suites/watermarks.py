@@ -12,6 +12,7 @@ from expectations import lateness, windows
 from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.published_tables import WATERMARKS
 
 
 def rows(staged: Staged) -> DataFrame:
@@ -117,6 +118,7 @@ def _of_sources(pipeline: Pipeline) -> tuple[Invariant, ...]:
 
 SUITE = Suite(
     "watermarks",
+    WATERMARKS,
     rows,
     invariants,
     shows=("window_start", "window_end", "fires_at", "watermark_at_fire", "closes_at"),

@@ -14,6 +14,7 @@ from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
 from expectations.suites import panes
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.published_tables import PANES, WINDOW_RESULTS
 
 _RESULT = ("window_end", "row_count", "pane_count", "too_late_count", "last_fired_at", "shown")
 _LATEST = ("row_count", "fired_at", "shown")
@@ -160,6 +161,6 @@ def _one_result(pipeline: Pipeline) -> Invariant:
 
 _SHOWS = ("key", "window_start", "window_end", "results", "panes", "first_panes", "late_events", "result", "latest")
 
-SUITE = Suite("window_results", rows, invariants, _SHOWS, bulk_check)
+SUITE = Suite("window_results", WINDOW_RESULTS, rows, invariants, _SHOWS, bulk_check)
 #: A suite with the same rows as `SUITE`: they are computed once for both.
-OF_PANES = Suite("panes", rows, lambda _: _OF_ALL_PANES, _SHOWS, bulk_check)
+OF_PANES = Suite("panes", PANES, rows, lambda _: _OF_ALL_PANES, _SHOWS, bulk_check)

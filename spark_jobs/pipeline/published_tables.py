@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, StrEnum
 
 
 class Part(Enum):
@@ -33,11 +33,21 @@ class Use(Enum):
     WORKING = "the steps of the run itself; never published"
 
 
+class When(StrEnum):
+    """The pipelines whose table has a column. Only `ALWAYS` is empty: every row of the table has the column."""
+
+    ALWAYS = ""
+    JOIN = "a join"
+    WINDOW_JOIN = "a join by window"
+    INTERVAL_JOIN = "a join by interval"
+    RETRACTING = "`accumulation: retracting`"
+
+
 @dataclass(frozen=True)
 class Column:
     """A column: `type` is a Spark type, `unit` is empty for text, `null` is the condition for null or empty for never.
 
-    `when` limits the column to some pipelines; empty: every row of the table has the column.
+    `when` limits the column to some pipelines.
     """
 
     name: str
@@ -45,7 +55,7 @@ class Column:
     meaning: str
     unit: str = ""
     null: str = ""
-    when: str = ""
+    when: When = When.ALWAYS
 
 
 @dataclass(frozen=True)
@@ -147,7 +157,7 @@ PANES = Table(
             "is_retraction",
             "boolean",
             "whether the row withdraws the pane before it",
-            when="`accumulation: retracting`",
+            when=When.RETRACTING,
         ),
         _RUN_ID,
     ),
@@ -177,7 +187,7 @@ LATE_EVENTS = Table(
     "one source row that no window took; for a join, one row that joined nothing because it was late",
     Use.WINDOWS_AND_JOIN,
     (
-        Column("source", "string", "name of the input", when="a join"),
+        Column("source", "string", "name of the input", when=When.JOIN),
         Part.SOURCE,
         _EVENT_TIME,
         _ARRIVAL_TIME,
@@ -195,7 +205,7 @@ INVALID_EVENTS = Table(
     "one source row without a usable event time or arrival time",
     Use.WINDOWS_AND_JOIN,
     (
-        Column("source", "string", "name of the input", when="a join"),
+        Column("source", "string", "name of the input", when=When.JOIN),
         Part.SOURCE,
         Column("reason", "string", "why the row is invalid"),
         _RUN_ID,
@@ -234,13 +244,13 @@ PAIRS = Table(
     Use.JOIN,
     (
         Part.KEY,
-        Column("window_start", "timestamp", "start of the window, inclusive", _UTC, when="a join by window"),
-        Column("window_end", "timestamp", "end of the window, exclusive", _UTC, when="a join by window"),
-        Column("pane_index", "int", "number of the firing, from 0", "firings", when="a join by window"),
-        Column("timing", "string", "`on_time` or `late`", when="a join by window"),
-        Column("event_time", "timestamp", "the later of the two event times", _UTC, when="a join by interval"),
+        Column("window_start", "timestamp", "start of the window, inclusive", _UTC, when=When.WINDOW_JOIN),
+        Column("window_end", "timestamp", "end of the window, exclusive", _UTC, when=When.WINDOW_JOIN),
+        Column("pane_index", "int", "number of the firing, from 0", "firings", when=When.WINDOW_JOIN),
+        Column("timing", "string", "`on_time` or `late`", when=When.WINDOW_JOIN),
+        Column("event_time", "timestamp", "the later of the two event times", _UTC, when=When.INTERVAL_JOIN),
         _FIRED_AT,
-        Column("watermark", "timestamp", "watermark at the firing", _UTC, when="a join by window"),
+        Column("watermark", "timestamp", "watermark at the firing", _UTC, when=When.WINDOW_JOIN),
         Part.INPUTS,
         _RUN_ID,
     ),

@@ -45,6 +45,14 @@ def test_a_question_has_what_would_be_published(bounds: dict[str, str | None], w
     ]
 
 
+def test_a_question_lists_counts_as_people_read_them() -> None:
+    request: Any = {"pipeline_file": "/p/sales.yaml"}
+    names = ["rows_read", "on_time", "late", "too_late", "invalid", "pairs", "windows", "panes", "checks_passed"]
+    text = question_body(request, dict.fromkeys(["filtered", *reversed(names), "late_panes"], 1))
+    assert text.splitlines()[-len(names) :] == [f"| {name.replace('_', ' ')} | 1 |" for name in names]
+    assert len(text.splitlines()) == len(names) + 4
+
+
 def test_a_question_has_the_settings_that_differ_from_the_file_as_they_are() -> None:
     overrides = {"windows.size": "2 hours", "source.where": "a = '|'\n# b"}
     lines = question_body(Request(pipeline_file="/p/sales.yaml", overrides=overrides), {}).splitlines()

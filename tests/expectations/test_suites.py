@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from expectations.suites import SUITES
+from expectations.suites import JOIN_SUITES, SUITES
 from spark_jobs.pipeline.model import (
     Accumulation,
     Aggregate,
@@ -40,6 +40,27 @@ WAITING = {
 }
 
 
+#: The table that the checks of a suite are about; None for the source.
+TABLES = {
+    "source": "invalid_events",
+    "watermarks": "watermarks",
+    "clock": "watermarks",
+    "panes": "panes",
+    "retractions": "panes",
+    "window_results": "window_results",
+    "late_events": "late_events",
+    "complete_results": "complete_results",
+    "coverage": "window_results",
+    "drift": "window_results",
+    "silence": None,
+    "live": "window_results",
+    "run": None,
+    "pairs": "pairs",
+    "pair_firings": "pairs",
+    "late_join_rows": "late_events",
+}
+
+
 def invariants(pipeline: Pipeline) -> set[str]:
     return {f"{suite.name}.{invariant.name}" for suite in SUITES for invariant in suite.invariants(pipeline)}
 
@@ -47,6 +68,11 @@ def invariants(pipeline: Pipeline) -> set[str]:
 def test_importing_expectations_and_the_audit_does_not_import_great_expectations() -> None:
     probe = "import sys, expectations, spark_jobs.jobs.audit.audit; sys.exit('great_expectations' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", probe], check=False).returncode == 0
+
+
+def test_suites_declare_the_table_that_they_are_about() -> None:
+    declared = [(suite.name, suite.table and suite.table.name) for suites in (SUITES, JOIN_SUITES) for suite in suites]
+    assert set(declared) == set(TABLES.items())
 
 
 def test_names_tell_laws_apart() -> None:

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.house import kinds
+from tests.house.checkout import Checkout
 from tests.house.conftest import Make
 from tests.house.kinds import STRATEGY, TRIGGER, WINDOW, Kind
 
@@ -105,3 +108,8 @@ def test_a_table_counts_where_it_is_named_and_where_tables_are_listed(make: Make
     names = {place.path for place in kinds.table_names(house)}
     assert names == {f"spark_jobs/{name}.py" for name in ("constant", "listed", "mapped", "member", "named")}
     assert {place.path for place in kinds.table_lists(house)} == {"spark_jobs/listed.py", "spark_jobs/mapped.py"}
+
+
+def test_a_new_table_needs_an_entry_in_at_most_five_files() -> None:
+    house = Checkout(Path(__file__).parents[2])
+    assert len({place.path for place in kinds.table_lists(house)}) <= 5

@@ -11,22 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spark_jobs.job_protocol import ExitCode, StepResult, StepState
-
-#: In the order in which a reader follows the rows; other counts come after these.
-COUNTS = (
-    "rows_read",
-    "invalid",
-    "filtered",
-    "on_time",
-    "late",
-    "too_late",
-    "pairs",
-    "windows",
-    "panes",
-    "early_panes",
-    "late_panes",
-)
+from spark_jobs.job_protocol import ExitCode, StepResult, StepState, in_reading_order
 
 TAIL_LINES = 20
 #: Columns of a line that Airflow's page of a log shows as a whole, on a screen of 1280 points.
@@ -104,8 +89,7 @@ class Outcome:
 
 def _facts(result: StepResult) -> list[tuple[str, str]]:
     counts = result.counts
-    in_order = [name for name in COUNTS if name in counts]
-    facts = [(name, f"{counts[name]:,}") for name in (*in_order, *(name for name in counts if name not in COUNTS))]
+    facts = [(name, f"{counts[name]:,}") for name in in_reading_order(counts)]
     if result.checks:
         checks = result.checks
         facts.append(("checks", f"{checks.get('passed', 0)} passed, {checks.get('failed', 0)} failed"))

@@ -14,13 +14,13 @@ from typing import Any
 from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import Context
 
-from spark_jobs.job_protocol import StepState, add_counts
+from spark_jobs.job_protocol import STAGED_SIZES, StepState, add_counts
 from tidemark_airflow.jobs.request import Request
 from tidemark_airflow.jobs.task_ids import APPROVE, AUDIT, LOOK, REPLAY
 from tidemark_airflow.tasks.repair import require_due
 from tidemark_airflow.tasks.returned import planned_run, result_of, results_of
 
-_NUMBERS = ("rows_read", "on_time", "late", "too_late", "invalid", "pairs", "windows", "panes", "checks_passed")
+_NUMBERS = ("rows_read", "on_time", "late", "too_late", "invalid", *STAGED_SIZES, "checks_passed")
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from expectations import EARLIER, LIVE, AuditError, Check, check
+from spark_jobs.job_protocol import STAGED_SIZES
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Drift, Learned, OnFailure, Pipeline
 from spark_jobs.pipeline.published_tables import QUALITY
@@ -26,8 +27,6 @@ from spark_jobs.tables.ledger import REPAIR, ROLLBACK
 
 TABLE = QUALITY.name
 
-# Counts of the rows that are sorted or grouped.
-_LARGE = ("panes", "windows", "pairs")
 #: A row for each expectation.
 SCHEMA = columns.schema(QUALITY)
 
@@ -56,7 +55,8 @@ def audit(
         if pipeline.quality.drift is not None:
             tables |= _earlier(spark, lake, pipeline.quality.drift, interval)
         before = _before(spark, pipeline, lake, run_id)
-        with shuffling(spark, sum(counts.get(name, 0) for name in _LARGE)):
+        # These rows are sorted or grouped.
+        with shuffling(spark, sum(counts.get(name, 0) for name in STAGED_SIZES)):
             return check(tables, pipeline, counts, run_id, before)
     except AuditError as problem:
         raise InputError(str(problem)) from problem

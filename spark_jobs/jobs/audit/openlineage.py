@@ -28,23 +28,6 @@ if TYPE_CHECKING:
     from spark_jobs.pipeline.model import Pipeline
     from spark_jobs.tables.ledger import Run
 
-#: Suites about one table; other suites are about the source.
-TABLES = {
-    "source": "invalid_events",
-    "watermarks": "watermarks",
-    "clock": "watermarks",
-    "panes": "panes",
-    "retractions": "panes",
-    "window_results": "window_results",
-    "late_events": "late_events",
-    "complete_results": "complete_results",
-    "coverage": "window_results",
-    "drift": "window_results",
-    "live": "window_results",
-    "pairs": "pairs",
-    "pair_firings": "pairs",
-    "late_join_rows": "late_events",
-}
 # The count of a run that equals the number of rows of each table and of the source.
 _COUNTS = {"": "rows_read", **{table.name: table.counted_as for table in published_tables.ALL if table.counted_as}}
 _SETTINGS = ("OPENLINEAGE_URL", "OPENLINEAGE_CONFIG")
@@ -117,7 +100,7 @@ def _inputs(pipeline: Pipeline, lake: Lake, counts: Mapping[str, int], checks: S
 
     about: dict[str, list[data_quality_assertions_dataset.Assertion]] = {}
     for check in checks:
-        about.setdefault(check.table or TABLES.get(check.suite, ""), []).append(
+        about.setdefault(check.table or "", []).append(
             data_quality_assertions_dataset.Assertion(
                 assertion=f"{check.suite}.{check.expectation}",
                 success=check.success,

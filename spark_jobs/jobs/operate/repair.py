@@ -110,10 +110,13 @@ def find(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> Due:
     standing = effective_runs(ledger.published(spark, lake))
     if standing.latest is None:
         raise InputError(f"repair: nothing is published in {lake.home}. Replay the pipeline first")
-    tables = {
-        name: read_as_of(spark, lake, standing.latest, name) for name in ("late_events", "window_results", "panes")
-    }
-    due = _apart(_of_each_window(tables, pipeline).withColumn("due", _exceeds(pipeline.repair)), pipeline).collect()
+    windows = _of_each_window(
+        pipeline,
+        late_events=read_as_of(spark, lake, standing.latest, "late_events"),
+        window_results=read_as_of(spark, lake, standing.latest, "window_results"),
+        panes=read_as_of(spark, lake, standing.latest, "panes"),
+    )
+    due = _apart(windows.withColumn("due", _exceeds(pipeline.repair)), pipeline).collect()
     restated = [
         Interval(part.interval_start, part.interval_end)
         for part in standing.partial
@@ -153,7 +156,9 @@ def repair(runner: TakesRuns, due: Due, pipeline: Pipeline) -> StepResult:
     return replace(result, seconds=round(monotonic() - began, 3))
 
 
-def _of_each_window(tables: dict[str, DataFrame], pipeline: Pipeline) -> DataFrame:
+def _of_each_window(
+    pipeline: Pipeline, *, late_events: DataFrame, window_results: DataFrame, panes: DataFrame
+) -> DataFrame:
     """Return each window with missed rows, over all keys: `start_ms`, `missed`, and `rows`, the rows in its results.
 
     Too late rows are in `late_events`; if these are dropped, windows with a result count them. A row that one
@@ -163,18 +168,16 @@ def _of_each_window(tables: dict[str, DataFrame], pipeline: Pipeline) -> DataFra
     # The newest window that a row has missed, and the earlier windows of the row.
     event_ms = F.unix_millis("event_time")
     older = F.floor((F.col("newest_ms") + F.lit(spec.size_ms - 1) - event_ms) / F.lit(spec.period_ms))
-    rows = tables["late_events"].where("window_start is not null").select("event_time", start.alias("newest_ms"))
+    rows = late_events.where("window_start is not null").select("event_time", start.alias("newest_ms"))
     starts = F.explode(F.sequence(F.lit(0), older.cast("int")))
     by_window = rows.withColumn("older", starts).groupBy(
         (F.col("newest_ms") - F.col("older") * F.lit(spec.period_ms)).alias("start_ms")
     )
-    results = (
-        tables["window_results"]
-        .groupBy(start)
-        .agg(F.sum("too_late_count").alias("counted"), F.sum("row_count").alias("rows"))
+    results = window_results.groupBy(start).agg(
+        F.sum("too_late_count").alias("counted"), F.sum("row_count").alias("rows")
     )
     if spec.discards:
-        in_panes = tables["panes"].groupBy(start).agg(F.sum("row_count").alias("rows"))
+        in_panes = panes.groupBy(start).agg(F.sum("row_count").alias("rows"))
         results = results.drop("rows").join(in_panes, "start_ms", "left")
     joined = results.join(by_window.agg(F.count("*").alias("kept")), "start_ms", "full_outer")
     most_missed = F.greatest(F.coalesce("counted", F.lit(0)), F.coalesce("kept", F.lit(0)))

@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.job_protocol import StepName, StepState
+from spark_jobs.job_protocol import STAGED_SIZES, StepName, StepState
 from spark_jobs.jobs.audit import openlineage
 from spark_jobs.jobs.errors import BlockedError, InputError
 from spark_jobs.jobs.progress import Progress
@@ -240,7 +240,7 @@ class ReportStep(RunStep):
 
 
 def _staged(counts: Mapping[str, int]) -> str:
-    sizes = ", ".join(f"{counts[name]:,} {name}" for name in ("pairs", "windows", "panes") if name in counts)
+    sizes = ", ".join(f"{counts[name]:,} {name}" for name in STAGED_SIZES if name in counts)
     message = f"{sizes}, {counts['too_late']:,} rows too late"
     if "missed_rows" in counts:
         message += f"; {counts['windows_missing_rows']:,} windows lack {counts['missed_rows']:,} rows"

@@ -1,6 +1,6 @@
 """Counting: how many rows of a run met which fate, from its census and from its staged tables.
 
-Law (semantics page, B8): rows read = invalid + filtered + on time + late + too late, and + unassigned where windows
+Law (semantics B8): rows read = invalid + filtered + on time + late + too late, and + unassigned where windows
 leave gaps. Delta has counted the rows of tables already; only rows that lie between two tables are counted again.
 """
 
@@ -43,23 +43,23 @@ class Counting:
         """Count the rows of the census by their fate. Raises InputError for event times in the wrong unit."""
         valid = F.col("reason").isNull()
         # Which rows belong to an interval depends on its sessions, which come later.
-        held = valid if self._of_sessions else valid & self._interval.holds(F.timestamp_millis("window_ms"))
-        inside = self._whole_or(held)
-        kept = inside & valid & F.col("kept")
+        in_interval = valid if self._of_sessions else valid & self._interval.holds(F.timestamp_millis("window_ms"))
+        inside = self._whole_or(in_interval)
+        replayed = inside & valid & F.col("kept")
         spec = self._pipeline.windows
         oldest = window_assigners.oldest_ms(F.col("slice_ms"), spec)
         sums = {
             "rows_read": inside,
             "invalid": inside & ~valid,
             "filtered": inside & valid & ~F.col("kept"),
-            "unassigned": kept & (oldest > F.col("window_ms")),
+            "unassigned": replayed & (oldest > F.col("window_ms")),
             "implausible": F.col("reason").isin(*IMPLAUSIBLE),
             "timed": valid | F.col("reason").isin(*IMPLAUSIBLE),
         }
         counts = {name: F.when(holds, F.col("row_count")) for name, holds in sums.items()}
         if spec.is_sliding:
-            held = whole(self._interval).windows_between(oldest, F.col("window_ms"), spec)
-            counts["row_windows"] = F.when(valid & F.col("kept"), held * F.col("row_count"))
+            windows = whole(self._interval).windows_between(oldest, F.col("window_ms"), spec)
+            counts["row_windows"] = F.when(valid & F.col("kept"), windows * F.col("row_count"))
         row = groups.agg(*(F.coalesce(F.sum(n), F.lit(0)).alias(name) for name, n in counts.items()))
         result = {name: int(n) for name, n in row.collect()[0].asDict().items()}
         refuse_wrong_unit(self._prepared, self._pipeline, result.pop("implausible"), result.pop("timed"))
@@ -76,11 +76,11 @@ class Counting:
         """Return `read` with the rows that belong to the interval, which staged sessions decide."""
         if self._interval.whole:
             return dict(read)
-        where = (self._spark, self._lake, self._run.run_id)
-        panes, results = (staging.read_staged(*where, table) for table in ("panes", "window_results"))
+        panes = staging.read_staged(self._spark, self._lake, self._run.run_id, "panes")
+        results = staging.read_staged(self._spark, self._lake, self._run.run_id, "window_results")
         filtered = session_row_counts.filtered(self._prepared, self._interval) if self._pipeline.source.where else 0
-        held = session_row_counts.accepted(panes, results, self._pipeline)
-        rows_read = filtered + held + self._too_late([])
+        accepted = session_row_counts.accepted(panes, results, self._pipeline)
+        rows_read = filtered + accepted + self._too_late([])
         return {**read, "rows_read": rows_read, "filtered": filtered}
 
     def staged(self, read: Mapping[str, int], parts: Sequence[Slice]) -> dict[str, int]:
@@ -89,8 +89,7 @@ class Counting:
         The audit counts the rows themselves, and the rows that panes hold, and compares. Rows in windows that are still
         open are on time.
         """
-        where = (self._spark, self._lake, self._run.run_id)
-        panes = staging.panes_by_timing(*where)
+        panes = staging.panes_by_timing(self._spark, self._lake, self._run.run_id)
         counts = {"late": panes["late"], "too_late": self._too_late(parts)}
         if self._of_sessions and not self._pipeline.windows.trigger.is_default:
             counts["late"] = self._late_of_sessions()
@@ -109,7 +108,7 @@ class Counting:
             "on_time": read["rows_read"] - elsewhere,
             **counts,
             "unassigned": unassigned,
-            "windows": staging.row_count(*where, "window_results"),
+            "windows": staging.row_count(self._spark, self._lake, self._run.run_id, "window_results"),
             "panes": panes.total(),
             "early_panes": panes["early"],
             "late_panes": panes["late"],
@@ -117,22 +116,21 @@ class Counting:
 
     def _late_of_sessions(self) -> int:
         """How many rows were late for their session, where a late pane may not be a late row."""
-        where = (self._spark, self._lake, self._run.run_id)
-        panes, scanned = (staging.read_work(*where, name) for name in ("scanned_panes", "scanned"))
+        panes, scanned = self._read_work("scanned_panes"), self._read_work("scanned")
         return session_row_counts.late_rows(panes, scanned, self._interval, self._pipeline)
 
     def _too_late(self, parts: Sequence[Slice]) -> int:
         """How many rows of the interval no window took; dropped rows are in no table."""
-        where = (self._spark, self._lake, self._run.run_id)
         if not self._pipeline.windows.drops_late:
-            return staging.row_count(*where, "late_events")
+            return staging.row_count(self._spark, self._lake, self._run.run_id, "late_events")
         if self._of_sessions:
-            missed = session_panes.too_late_rows(
-                staging.read_work(*where, "ranked"), staging.read_work(*where, "scanned")
-            )
-            return missed.where(self._interval.holds(F.timestamp_millis(c.WINDOW_MS))).count()
-        dropped = (staging.read_work(*where, f"late_rows/{p.name}").where(p.holds(F.col(c.WINDOW_MS))) for p in parts)
+            too_late = session_panes.too_late_rows(self._read_work("ranked"), self._read_work("scanned"))
+            return too_late.where(self._interval.holds(F.timestamp_millis(c.WINDOW_MS))).count()
+        dropped = (self._read_work(f"late_rows/{p.name}").where(p.holds(F.col(c.WINDOW_MS))) for p in parts)
         return sum(rows.where(c.TOO_LATE).count() for rows in dropped)
+
+    def _read_work(self, name: str) -> DataFrame:
+        return staging.read_work(self._spark, self._lake, self._run.run_id, name)
 
     def _behind(self, parts: Sequence[Slice]) -> dict[str, int]:
         """Count the late rows, the windows that have dropped a row, and late events without a window (`reported`).
@@ -146,7 +144,7 @@ class Counting:
         dropping = F.least(newest, lateness.oldest_accepting_ms(watermark, spec) - F.lit(spec.period_ms))
         sums: Counter[str] = Counter()
         for part in parts:
-            rows = staging.read_work(self._spark, self._lake, self._run.run_id, f"late_rows/{part.name}")
+            rows = self._read_work(f"late_rows/{part.name}")
             # The late rows of the first slice include those of windows that were closed before.
             rows, owned = rows.where(part.reaches(oldest, newest)), part.holds(newest)
             late = owned & ~F.col(c.TOO_LATE) & (newest < lateness.oldest_on_time_ms(watermark, spec))

@@ -12,6 +12,7 @@ from spark_jobs.job_protocol import StepName, StepState
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.progress import silent
 from spark_jobs.jobs.runs.steps import AFTER_PLAN, STEPS, StepContext
+from spark_jobs.jobs.stage import stage
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import ACCEPT, Run, Step
 
@@ -34,6 +35,24 @@ STAGED = (PLANNED, (StepName.REPLAY, StepState.DONE))
 AUDITED = (*STAGED, (StepName.AUDIT, StepState.DONE))
 BLOCKED = (*STAGED, (StepName.AUDIT, StepState.BLOCKED))
 ACCEPTED = (*BLOCKED, (ACCEPT, StepState.DONE))
+
+
+@pytest.mark.parametrize(
+    ("counts", "message"),
+    [
+        ({"panes": 4321, "windows": 3000, "too_late": 1}, "3,000 windows, 4,321 panes, 1 rows too late"),
+        ({"panes": 2, "windows": 1, "pairs": 5, "too_late": 0}, "5 pairs, 1 windows, 2 panes, 0 rows too late"),
+        (
+            {"windows": 2, "panes": 2, "too_late": 3, "missed_rows": 3, "windows_missing_rows": 1},
+            "2 windows, 2 panes, 3 rows too late; 1 windows lack 3 rows",
+        ),
+    ],
+)
+def test_a_replay_reports_the_sizes_that_it_staged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counts: dict[str, int], message: str
+) -> None:
+    monkeypatch.setattr(stage, "stage", lambda *_, **__: counts)
+    assert STEPS[StepName.REPLAY].take(context(tmp_path, run_of(PLANNED))).message == message
 
 
 @pytest.mark.parametrize(
