@@ -108,13 +108,13 @@ class Clone:
 
 def parse(folder: Path, environment: dict[str, str]) -> dict[str, Any]:
     """Parse a DAG folder in a process of its own."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", _PARSE, str(folder)], env=environment, capture_output=True, text=True, check=False
     )
-    line = next((line for line in done.stdout.splitlines() if line.startswith("PARSED")), None)
-    assert line is not None, done.stdout + done.stderr
-    found: dict[str, Any] = json.loads(line.removeprefix("PARSED"))
-    return found
+    line = next((line for line in process.stdout.splitlines() if line.startswith("PARSED")), None)
+    assert line is not None, process.stdout + process.stderr
+    result: dict[str, Any] = json.loads(line.removeprefix("PARSED"))
+    return result
 
 
 def free_port() -> int:

@@ -44,8 +44,8 @@ class Standalone:
 
     def state(self) -> dict[str, Any]:
         """What the master says of its workers and applications."""
-        said: dict[str, Any] = httpx.get(f"http://{_HOST}:{self.page}/json/", trust_env=False).json()
-        return said
+        state: dict[str, Any] = httpx.get(f"http://{_HOST}:{self.page}/json/", trust_env=False).json()
+        return state
 
     def executors(self) -> list[psutil.Process]:
         """The executors of all drivers."""

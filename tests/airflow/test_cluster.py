@@ -62,9 +62,9 @@ def test_a_lost_executor_and_a_lost_worker_change_nothing(
         assert "Lost executor" in airflow.log(BACKFILL, run, task)
     expected = reference.replay(history.events(), load(clone.root / "dags/pipelines/readings.yaml"))
     assert_published(spark, Lake(str(clone.lake), "readings"), expected)
-    said = cluster.state()
-    assert said["aliveworkers"] == 1
-    applications = {application["name"] for application in said["completedapps"]}
+    state = cluster.state()
+    assert state["aliveworkers"] == 1
+    applications = {application["name"] for application in state["completedapps"]}
     assert applications == {f"tidemark {step} readings" for step in ("plan", "replay", "audit", "publish", "report")}
 
 

@@ -49,12 +49,12 @@ def test_importing_expectations_and_the_audit_does_not_import_great_expectations
     assert subprocess.run([sys.executable, "-c", probe], check=False).returncode == 0
 
 
-def test_names_tell_laws_apart() -> None:
+def test_names_of_invariants_are_unique() -> None:
     named = [f"{suite.name}.{invariant.name}" for suite in SUITES for invariant in suite.invariants(PIPELINE)]
     assert len(named) == len(set(named))
 
 
-def test_every_law_says_in_a_sentence_what_it_expects() -> None:
+def test_every_invariant_is_described_in_a_sentence() -> None:
     triggers = (Trigger(), Trigger(TriggerKind.CONTINUOUS, interval_ms=1), Trigger(TriggerKind.COUNT, n=3))
     pipelines = [replace(PIPELINE, windows=replace(PIPELINE.windows, trigger=trigger)) for trigger in triggers]
     described = [

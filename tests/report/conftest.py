@@ -25,8 +25,8 @@ class Element:
 
     def all(self, tag: str) -> list[Element]:
         """Every element of a tag below this one."""
-        found = [child for child in self.children if child.tag == tag]
-        return found + [e for child in self.children for e in child.all(tag)]
+        elements = [child for child in self.children if child.tag == tag]
+        return elements + [e for child in self.children for e in child.all(tag)]
 
     def words(self) -> str:
         """All text below this one."""

@@ -242,8 +242,8 @@ class Scenario(Recorded):
     def _declared_partitions(self) -> tuple[tuple[str], ...]:
         if self.declared.get("register") == "lazy":
             return ()
-        spoken = {event["partition"] for event in self.declared["events"]}
-        return tuple((name,) for name in self.declared.get("partitions", sorted(spoken)))
+        partitions = {event["partition"] for event in self.declared["events"]}
+        return tuple((name,) for name in self.declared.get("partitions", sorted(partitions)))
 
 
 def load() -> list[Scenario]:
