@@ -102,12 +102,12 @@ class Clone:
         return {**variables, "TIDEMARK_LAKE": str(self.lake)}
 
     def parse(self) -> dict[str, Any]:
-        """Parse its DAG folder in a process of its own."""
+        """Parse its DAG folder in a separate process."""
         return parse(self.root / "dags", self.environment())
 
 
 def parse(folder: Path, environment: dict[str, str]) -> dict[str, Any]:
-    """Parse a DAG folder in a process of its own."""
+    """Parse a DAG folder in a separate process."""
     process = subprocess.run(
         [sys.executable, "-c", _PARSE, str(folder)], env=environment, capture_output=True, text=True, check=False
     )

@@ -34,7 +34,7 @@ Enter = Callable[..., None]
 
 
 def visible_text(html: str) -> str:
-    """What a page says, its tags and scripts left out."""
+    """Return the text of a page without its tags and scripts."""
     body = re.sub(r"<(script|style)\b.*?</\1>", " ", html, flags=re.DOTALL)
     within = re.sub(r"</?(bdi|code|strong)\b[^>]*>", "", body)
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", within)).split())

@@ -43,7 +43,7 @@ class Standalone:
         )
 
     def state(self) -> dict[str, Any]:
-        """What the master says of its workers and applications."""
+        """Return the master's state of its workers and applications."""
         state: dict[str, Any] = httpx.get(f"http://{_HOST}:{self.page}/json/", trust_env=False).json()
         return state
 

@@ -48,7 +48,7 @@ def _lake(clone: Clone) -> Lake:
 
 
 def start_run(airflow: Whole, **form: Any) -> str:
-    """The id of a run of the backfill DAG with this form."""
+    """Start a run of the backfill DAG with a form; return its id."""
     answer = airflow.trigger(BACKFILL, {"pipeline": "readings", **form})
     assert answer.status_code == httpx.codes.OK, answer.text
     return str(answer.json()["dag_run_id"])

@@ -69,6 +69,6 @@ def test_a_lost_executor_and_a_lost_worker_change_nothing(
 
 
 def working(airflow: Whole, run: str, task: str, words: str) -> None:
-    """Wait until a task runs, and its log says so much."""
+    """Wait until a task runs, and its log contains some words."""
     until(lambda: airflow.tasks(BACKFILL, run).get(task) == "running", RUN_WITHIN_S, every_s=0.2)
     until(lambda: words in airflow.log(BACKFILL, run, task), RUN_WITHIN_S, every_s=0.2)

@@ -70,7 +70,7 @@ def started(airflow: Whole, dag: str, conf: dict[str, Any] | None = None) -> str
 
 
 def repairs(airflow: Whole) -> list[str]:
-    """The runs of the DAG of repairs, oldest first."""
+    """Return the ids of the runs of the DAG of repairs, oldest first."""
     runs = airflow.get(f"dags/{REPAIR}/dagRuns", limit=100)["dag_runs"]
     return [run["dag_run_id"] for run in sorted(runs, key=lambda run: str(run["run_after"]))]
 
@@ -162,7 +162,7 @@ def test_a_late_file_leads_to_a_repair_of_its_window_alone(
         rows = [row for row in getattr(faithful, name) if row["window_start"] != due]
         rows += [row for row in getattr(full, name) if row["window_start"] == due]
         assert tables[name] == in_order(rows), name
-    # It tells of itself, and is not looked at again with Spark.
+    # The published repair starts the DAG once more, and that run skips its tasks without Spark.
     until(lambda: len(repairs(airflow)) > len(before) + 1)
     last = repairs(airflow)[-1]
     assert airflow.ended(REPAIR, last) == "success"

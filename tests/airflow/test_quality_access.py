@@ -1,4 +1,4 @@
-"""Who may see which page of data quality: as Airflow says of the DAGs, and nobody without a login."""
+"""Who may see which page of data quality: the users who may see the DAG in Airflow, and nobody without a login."""
 
 from __future__ import annotations
 

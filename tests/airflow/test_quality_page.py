@@ -1,4 +1,4 @@
-"""The pages of data quality: what they say of good runs and of bad ones, and what they never do."""
+"""The pages of data quality: what they show of good runs and of bad ones, and what they never do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the pages of data quality read from a lake: every run as the ledger tells it, and no more than is shown."""
+"""What the pages of data quality read from a lake: every run as the ledger has it, and no more than is shown."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _lake(tmp_path: Path) -> Lake:
 
 @pytest.fixture(name="queries")
 def _queries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The queries that tables are asked."""
+    """Record the queries of tables."""
     queries: list[str] = []
     select = Table.select
 

@@ -68,7 +68,7 @@ def backfilled(airflow: Whole, **settings: Any) -> None:
 
 
 def of_type(airflow: Whole, kind: str) -> list[dict[str, Any]]:
-    """The runs that were started so, in the order of their intervals."""
+    """Return the runs of a type, in the order of their intervals."""
     runs = airflow.get(f"dags/{DAG}/dagRuns", run_type=kind, limit=100)["dag_runs"]
     return sorted(runs, key=lambda run: str(run["data_interval_end"]))
 
@@ -88,7 +88,7 @@ def changed(airflow: Whole, run: dict[str, Any] | None = None, **fields: Any) ->
 
 
 def unpaused_without_its_scheduled_run(airflow: Whole) -> None:
-    """Let the DAG run; the run of the newest interval, which would tell everything at once, is cancelled."""
+    """Let the DAG run; the run of the newest interval, which would publish everything at once, is cancelled."""
     changed(airflow, is_paused=False)
     until(lambda: bool(of_type(airflow, "scheduled")))
     (run,) = of_type(airflow, "scheduled")
@@ -111,7 +111,7 @@ def test_intervals_forth_with_one_that_is_blocked_and_a_scheduler_that_dies(
     assert len(states) == 5
     assert states[0] == states[-1] == "success"
     assert "failed" in states
-    # A blocked interval is told by those behind it; cleared it finds itself done.
+    # The intervals behind a blocked one publish it too; cleared, its run has nothing left to do.
     for run in of_type(airflow, "backfill"):
         if run["state"] == "failed":
             with airflow.client() as client:

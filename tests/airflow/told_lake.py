@@ -1,4 +1,4 @@
-"""A lake told by hand: the tables `runs` and `quality` of pipelines, with the columns that Spark gives them."""
+"""A lake written by hand: the tables `runs` and `quality` of pipelines, with the columns that Spark gives them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def steps(
     counts: Mapping[str, int] = COUNTS,
     **more: Any,
 ) -> list[dict[str, Any]]:
-    """The rows of a run up to a step, which has ended in a state; run `number` began that many hours after `AT`."""
+    """Return the rows of a run up to a step, which has ended in a state; run `number` began that many hours after `AT`."""
     rows = []
     for i, step in enumerate(STEPS[: STEPS.index(until) + 1]):
         began = AT + timedelta(hours=number, minutes=i)
@@ -83,7 +83,7 @@ def steps(
 
 
 def check(number: int, expectation: str, *, success: bool = True, **more: Any) -> dict[str, Any]:
-    """A row of the table `quality`."""
+    """Return a row of the table `quality`."""
     defaults = {"suite": "panes", "observed": "24 panes", "unexpected_count": 0 if success else 3, "details": ""}
     return {"run_id": run_id(number), "expectation": expectation, "success": success, **defaults, **more}
 

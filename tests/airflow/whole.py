@@ -1,4 +1,4 @@
-"""A whole Airflow for tests: its API server, scheduler, DAG processor and triggerer as processes, spoken to by REST."""
+"""A whole Airflow for tests: its API server, scheduler, DAG processor and triggerer as processes, used by REST."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Whole:
         return self.client()
 
     def get(self, path: str, **parameters: Any) -> Any:
-        """What the API says to the admin."""
+        """Return the API's answer to the admin."""
         return _content(self._admin.get(f"/api/v2/{path}", params=parameters))
 
     def knows(self, dag: str) -> bool:
@@ -85,7 +85,7 @@ class Whole:
         return self.state(dag, run)
 
     def xcom(self, dag: str, run: str, task: str, key: str = "return_value") -> Any:
-        """What a task of a run has pushed."""
+        """Return what a task of a run has pushed."""
         return self.get(f"dags/{dag}/dagRuns/{run}/taskInstances/{task}/xcomEntries/{key}")["value"]
 
     def waiting(self, dag: str, run: str) -> str:
@@ -116,7 +116,7 @@ class Whole:
         self.command(f"airflow.start(installation, {part!r}, installation.variables(os.environ))")
 
     def command(self, action: str) -> None:
-        """Do something with the embedded Airflow that is `there`, in a process of its own, as `make up` does."""
+        """Run an action on the embedded Airflow `installation` in a separate process, as `make up` does."""
         installation = self.installation
         script = _COMMAND.format(root=installation.root, home=installation.home, port=installation.port, action=action)
         foreign = ("AIRFLOW", "TIDEMARK", "PYSPARK")
@@ -136,7 +136,7 @@ class Whole:
 
 @contextmanager
 def whole(clone: Clone, **more: str) -> Iterator[Whole]:
-    """Start an Airflow for the clone on a PostgreSQL of its own, with `more` variables; none of it is left after it."""
+    """Start an Airflow for the clone on a separate PostgreSQL, with `more` variables; none of it is left after it."""
     with postgresql() as url:
         airflow = Whole(replace(clone.installation(), database=url), more)
         try:

@@ -73,7 +73,7 @@ class Form:
         return self.dialog.get_by_role("button", name="Trigger", exact=True)
 
     def field(self, title: str) -> Locator:
-        """A field with its title, which has a star where it must be filled, its control and what is said of it."""
+        """A field with its title, which has a star where it must be filled, its control and its description."""
         named = self.page.get_by_text(re.compile(rf"^{re.escape(title)}\s*\*?$"))
         return self.dialog.get_by_role("group").filter(has=named)
 

@@ -1,4 +1,4 @@
-"""A real browser, Debian's Chromium, driven by Playwright; what a page asks for and what goes wrong in it is kept."""
+"""A real browser, Debian's Chromium, driven by Playwright; the requests of a page and its faults are kept."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, Request, Route, sync_playwright
 
-# A page of its own, no sandbox for root, and no talk with its maker.
+# A separate page, no sandbox for root, and no connection to its maker.
 _FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-quic"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -23,7 +23,7 @@ DESKTOP, PHONE = 1280, 390
 
 @dataclass
 class Shown:
-    """A page in the browser, with the addresses it asked for and all that went wrong."""
+    """A page in the browser, with the addresses that it requested and all its faults."""
 
     page: Page
     requests: list[str] = field(default_factory=list)
@@ -39,7 +39,7 @@ Show = Callable[..., Shown]
 Opened = Callable[..., Shown]
 
 
-# Of a module, since Playwright's loop runs as long as it is there, and other tests run loops of their own.
+# Of a module, since Playwright's loop runs as long as it exists, and other tests run their loops.
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """The browser."""
@@ -54,7 +54,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def opened(chromium: Browser) -> Iterator[Opened]:
-    """Open an address at a width and in a scheme; a phone is touched. What it asks of others is refused."""
+    """Open an address at a width and in a scheme; a phone is touched. Requests to other servers are refused."""
     contexts = []
 
     def open_(address: str, *, width: int = DESKTOP, scheme: Literal["light", "dark"] = "light") -> Shown:
@@ -77,7 +77,7 @@ def opened(chromium: Browser) -> Iterator[Opened]:
 
 @pytest.fixture
 def show(opened: Opened, tmp_path: Path) -> Show:
-    """Show HTML as a file of its own, at a width and in a scheme."""
+    """Show HTML as a separate file, at a width and in a scheme."""
 
     def show_html(html: str, *, width: int = DESKTOP, scheme: Literal["light", "dark"] = "light") -> Shown:
         file = tmp_path / "page.html"

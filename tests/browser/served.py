@@ -1,6 +1,6 @@
-"""The pages of data quality, served to a browser as Airflow mounts them, with a lake that is told by hand.
+"""The pages of data quality, served to a browser as Airflow mounts them, with a lake that is written by hand.
 
-Who may see what is Airflow's to say, and asked elsewhere: here everybody may, and its metadata database is told too.
+Airflow decides who may see what, which other tests cover: here everybody may, and its metadata database is replaced.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _checks(number: int) -> list[dict[str, object]]:
 
 @contextmanager
 def served(lake: Path) -> Iterator[str]:
-    """The address of a server with the pages."""
+    """Serve the pages; yield the address."""
     from airflow.api_fastapi.core_api.security import get_user
 
     from tidemark_airflow.jobs.links import QUALITY

@@ -67,7 +67,7 @@ def _airflow(clone: Clone, chromium: Browser) -> Iterator[Whole]:
 
 @pytest.fixture(name="somebody")
 def _somebody(airflow: Whole, chromium: Browser) -> Iterator[Somebody]:
-    """Somebody at a browser of their own, logged in as a user if one is named."""
+    """Somebody at a separate browser, logged in as a user if one is named."""
     contexts = []
 
     def somebody(user: str | None = None) -> Person:
@@ -210,7 +210,7 @@ def test_a_run_is_watched_approved_and_read_and_a_viewer_only_looks(
 
 
 def start_run_with_approval(admin: Person) -> Run:
-    """A run over two hours of the night, in three slices."""
+    """Start a run over two hours of the night, in three slices, with approval."""
     admin.opens_dag(BACKFILL)
     form = admin.opens_form()
     form.picks("From", "2024/03/31", "00:30")
@@ -222,7 +222,7 @@ def start_run_with_approval(admin: Person) -> Run:
 
 
 def watched(admin: Person, run: Run) -> None:
-    """Its tasks go on one after the other, and a log tells how far the work is while it is done."""
+    """Its tasks go on one after the other, and a log shows how far the work is while it is done."""
     run.awaits("plan", "Success")
     run.awaits("replay", "Running")
     admin.keeps("run")

@@ -51,7 +51,7 @@ def _address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def visited(opened: Opened, address: str, name: str, width: int = DESKTOP, scheme: str = "light") -> Shown:
-    """A page, once its charts are drawn."""
+    """Open a page, and wait until its charts are drawn."""
     view = opened(f"{address}/tidemark/quality/{PAGES[name]}", width=width, scheme=scheme)
     if name in DRAWN:
         expect(view.page.locator("html[data-charts=drawn]")).to_have_count(1)

@@ -39,7 +39,7 @@ SIGHTS = [
 
 
 def open_report(show: Show, name: str, width: int = DESKTOP, scheme: str = "light") -> Shown:
-    """A report, once its charts are drawn."""
+    """Open a report, and wait until its charts are drawn."""
     view = show(render(RUNS[name]), width=width, scheme=scheme)
     if name != "empty":
         expect(view.page.locator("html[data-charts=drawn]")).to_have_count(1)

@@ -54,7 +54,7 @@ def run(lake: Path, *arguments: str) -> Result:
 
 
 def answer(result: Result, code: int = 0) -> dict[str, Any]:
-    """The one line on standard output."""
+    """Return the JSON of the single line on standard output."""
     assert result.exit_code == code, result.output
     (line,) = result.stdout.splitlines()
     output: dict[str, Any] = json.loads(line)

@@ -1,9 +1,9 @@
 """The services of compose.yaml as processes, where there is no engine: `unshare ... -m tests.docker.by_hand FOLDER`.
 
 Their settings are those of compose.yaml and of the image, word for word. What an engine would do is done by hand: each
-name of a service is an address of the loopback, in a network of its own that leads nowhere else; each folder of a
-container is bound to one below FOLDER, in a file system of its own; a service starts when those that it needs are as
-it asks. PostgreSQL, the object store and Java are this machine's, and the environment is the one of the tests.
+name of a service is an address of the loopback, in a private network that leads nowhere else; each folder of a
+container is bound to one below FOLDER, in a private file system; a service starts when its dependencies meet
+its conditions. PostgreSQL, the object store and Java are this machine's, and the environment is the one of the tests.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Running:
             )
 
     def meets(self, condition: str) -> bool:
-        """Whether it is as another service asks. Fails where it never will be."""
+        """Whether it meets the condition of another service. Fails where it never will."""
         assert self.process is not None
         code = self.process.poll()
         if condition == "service_completed_successfully":
@@ -98,13 +98,13 @@ class Running:
         return subprocess.run(test, env=self.environment, stdout=quiet, stderr=quiet, check=False).returncode == 0
 
     def log_end(self) -> str:
-        """The end of what it has said."""
+        """Return the end of its log."""
         return f"{self.service.name}: {self.log.read_text(encoding='utf-8', errors='replace')[-4000:]}"
 
 
 @contextmanager
 def _started(folder: Path, services: list[Service]) -> Iterator[dict[str, Running]]:
-    """Start the services, each when those that it needs are as it asks; all are healthy in the end."""
+    """Start the services, each when its dependencies meet its conditions; all are healthy in the end."""
     running: dict[str, Running] = {}
     try:
         for service in services:
@@ -211,7 +211,7 @@ def _make_folders(folder: Path, services: list[Service]) -> None:
                     volume = folder / f"volume-{source}"
                     volume.mkdir()
                     _mount("--bind", str(volume), target)
-    # Jars of S3 are for who asks for them: this environment's own folder stays as it is.
+    # Jars of S3 are for services that need them: this environment's own folder stays as it is.
     _mount("--bind", str(folder / "share"), str(Path(sys.prefix, "share", "tidemark").resolve()))
 
 
@@ -241,7 +241,7 @@ def _mount(*arguments: str) -> None:
 
 
 def _used(folder: Path, running: dict[str, Running]) -> dict[str, Any]:
-    """Land the source by a driver of its own, let Airflow run the pipeline, compare, and look around."""
+    """Land the source by a separate driver, let Airflow run the pipeline, compare, and look around."""
     in_store = "objectstore" in running
     table = BUCKET_TABLE if in_store else LAKE_TABLE.replace("${TIDEMARK_LAKE}", str(_STATE / "lake"))
     driver = {**running["scheduler"].environment, "PYTHONPATH": f"{_IMAGE}:{_IMAGE / 'plugins'}:{PROJECT}"}

@@ -1,4 +1,4 @@
-"""The whole installation as its files say it: compose.yaml with its variables filled in, and what the image sets."""
+"""The installation as its files declare it: compose.yaml with its variables filled in, and what the image sets."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Service:
 
     @property
     def healthcheck(self) -> list[str] | None:
-        """The command that tells whether it is healthy."""
+        """The command that checks whether it is healthy."""
         test = self.declaration.get("healthcheck", {}).get("test")
         return None if test is None else list(test[1:])
 
@@ -90,7 +90,7 @@ class Compose:
 
     @cached_property
     def declaration(self) -> dict[str, Any]:
-        """All of it."""
+        """The document with the variables filled in."""
         document: dict[str, Any] = _filled(yaml.safe_load(COMPOSE.read_text(encoding="utf-8")), self.variables)
         return document
 

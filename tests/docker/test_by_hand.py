@@ -1,4 +1,4 @@
-"""The services of compose.yaml work together with the settings that stand there: started by hand, used by Airflow."""
+"""The services of compose.yaml work together with its settings: started by hand, used by Airflow."""
 
 from __future__ import annotations
 

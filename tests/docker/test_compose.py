@@ -182,7 +182,7 @@ def test_secrets_are_long_and_secrets_that_contain_each_other_agree(secrets_fold
     words.append(re.findall(r"^spark.authenticate.secret (\S+)$", secrets["spark_defaults"], re.MULTILINE)[0])
     assert all(re.fullmatch("[0-9a-f]{48}", word) for word in words)
     assert len(set(words)) == 6
-    # Of 32 bytes, as Fernet asks, and of 64, as the signature of a token does.
+    # Of 32 bytes, as Fernet requires, and of 64, as the signature of a token does.
     assert re.fullmatch(r"[\w-]{43}=", secrets["fernet_key"])
     assert all(re.fullmatch(r"[\w-]{86}==", secrets[name]) for name in ("session_key", "token_key"))
 
@@ -232,7 +232,7 @@ def test_the_parts_of_airflow_are_those_of_the_embedded_one() -> None:
 
 
 def variables_of_the_code() -> set[str]:
-    """The variables of ours that the code asks for."""
+    """Return the variables of Tidemark that the code reads."""
     folders = [PROJECT / name for name in ("spark_jobs", "plugins", "dags")]
     texts = [file.read_text(encoding="utf-8") for folder in folders for file in folder.rglob("*.py")]
     return {name for text in texts for name in re.findall(r"\bTIDEMARK_[A-Z_]+\b", text)}
@@ -338,7 +338,7 @@ def test_a_service_that_does_not_answer_is_not_healthy(tmp_path: Path) -> None:
 
 
 def parsed(*command: str) -> dict[str, Any]:
-    """What a parser makes of the file."""
+    """Return compose.yaml as another parser reads it."""
     process = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
     assert process.returncode == 0, process.stderr
     document: dict[str, Any] = json.loads(process.stdout)
@@ -382,5 +382,5 @@ def test_the_parser_of_docker_compose_reads_the_file_as_these_tests_do(tmp_path:
 
 
 def is_available(*command: str) -> bool:
-    """Whether a program is here and does this."""
+    """Return whether a program is installed and runs this command."""
     return bool(shutil.which(command[0])) and subprocess.run(command, capture_output=True, check=False).returncode == 0

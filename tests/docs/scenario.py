@@ -39,7 +39,7 @@ OUTSIDE = ("airflow", "crontab", "docker", "docker/make-secrets", "flink", "open
 
 
 class Scenario:
-    """The folder of a page and what its steps have made there."""
+    """The folder of a page and what its steps have made in it."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self.spark, self.folder = spark, folder

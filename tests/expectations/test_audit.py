@@ -1,4 +1,4 @@
-"""Whether failed checks let a run be published, and what its log says of them."""
+"""Whether failed checks let a run be published, and what its log contains about them."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_only_windows_that_fired_again_or_missed_a_row_are_looked_at_one_by_one(
     result = window_results.bulk_check(tables)
     assert result is not None
     once, rest = result
-    # AA fired late panes in the first window, the key null missed a row there, and BB has nothing but that.
+    # AA fired late panes in the first window, the key null missed a row in it, and BB has nothing but a missed row.
     assert (once, sorted((row.key.carrier or "", row.panes) for row in rest.collect())) == (
         2,
         [("", 1), ("AA", 3), ("BB", 0)],

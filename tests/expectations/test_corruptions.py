@@ -43,7 +43,7 @@ SAMPLE = {
     "a_retraction_of_another_value",
     "an_early_pane_called_on_time",
 }
-# How many rows may be too late is the pipeline's to say; sessions have no calendar.
+# The pipeline declares how many rows may be too late; sessions have no calendar.
 NOT_BY_ROWS = {"run.not_too_many_rows_are_too_late", "watermarks.sessions_are_no_shorter_than_the_gap"}
 SETTINGS = {"windows__key": "[device, site]", "windows__allowed_lateness": "12 minutes"}
 OVERRIDES: dict[str, dict[str, str]] = {

@@ -1,4 +1,4 @@
-"""A pipeline's own expectations: types by name, mistakes told before anything runs, values kept private."""
+"""A pipeline's own expectations: types by name, mistakes named before anything runs, values kept private."""
 
 from __future__ import annotations
 

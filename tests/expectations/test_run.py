@@ -1,4 +1,4 @@
-"""An audit: what passes, what an answer says and keeps to itself, and what a pipeline's settings change."""
+"""An audit: what passes, what an answer shows and what it hides, and what a pipeline's settings change."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_reasons_about_the_arrival_time_need_one(spark: SparkSession) -> None:
         PIPELINE, source=Source("flights", TimeField("departed_at")), replay=ReplayOrder(Order.EVENT_TIME)
     )
     failures = failing(spark, change("invalid_events", 0, reason="arrival_time_missing"), by_event_time)
-    # The drawn run also holds a row from the future, which nothing could have told.
+    # The drawn run also holds a row from the future, which nothing could have detected.
     assert {name: c.unexpected_count for name, c in failures.items()} == {"reasons_are_about_what_is_declared": 2}
 
 

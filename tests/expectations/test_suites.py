@@ -1,4 +1,4 @@
-"""The built-in suites: they say what they expect, apply to what a pipeline declares, and cost nothing to import."""
+"""The built-in suites: they describe themselves, apply to what a pipeline declares, and cost nothing to import."""
 
 from __future__ import annotations
 

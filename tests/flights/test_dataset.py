@@ -1,4 +1,4 @@
-"""The data set is found without importing its package, and its absence is said in words."""
+"""The data set is found without importing its package, and its absence is an error in words."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ ZONES = {
 
 
 def flight(date: str, dest: str, **values: float | None) -> dict[str, Any]:
-    """A row of the data set; clock times and delays that are not given are missing."""
+    """Return a row of the data set; clock times and delays that are not given are missing."""
     year, month, day = map(int, date.split("-"))
     nothing = {"dep_time": None, "dep_delay": None, "arr_time": None, "arr_delay": None}
     return {"year": year, "month": month, "day": day, "dest": dest, **nothing, **values}
@@ -94,7 +94,7 @@ def _real() -> pd.DataFrame:
 
 
 def on_local_clock(instants: pd.Series, zones: pd.Series) -> pd.Series:
-    """What the clock of each row's zone shows at its instant, as the data set writes clock times."""
+    """Return the local clock time of each row's instant, in its zone, as the data set writes clock times."""
     by_zone: list[pd.Series] = [
         rows.dt.tz_convert(name).dt.strftime("%H%M").astype(int) for name, rows in instants.groupby(zones)
     ]

@@ -1,4 +1,4 @@
-"""Key and aggregate columns have names of their own."""
+"""Key and aggregate columns have names that no other column has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several sources in a pipeline file: each with a watermark of its own, and what they share said once."""
+"""Several sources in a pipeline file: each with its watermark, and what they share declared once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The trigger of a pipeline file: what may be written, and what is said of everything else."""
+"""The trigger of a pipeline file: what may be written, and the errors for everything else."""
 
 from __future__ import annotations
 

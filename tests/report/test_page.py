@@ -1,4 +1,4 @@
-"""The page: whole in itself, safe whatever the data says, small, and readable without seeing a chart."""
+"""The page: whole in itself, safe whatever the data contains, small, and readable without seeing a chart."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_hostile_values_are_text_wherever_they_stand(run: ReportData, parsed: Pa
 
 
 def plain(data: ReportData) -> ReportData:
-    """The same with harmless words in place of hostile ones."""
+    """Return the data with harmless words in place of hostile ones."""
 
     def harmless(value: object) -> object:
         if value == HOSTILE:

@@ -1,4 +1,4 @@
-"""Text and charts can be told from the paper they are on."""
+"""Text and charts can be distinguished from the paper they are on."""
 
 from __future__ import annotations
 

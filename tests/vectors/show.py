@@ -105,9 +105,8 @@ def main(arguments: list[str]) -> int:
 
 def _list(listed: list[Recording]) -> int:
     for recording in listed:
-        sys.stdout.write(
-            f"{recording.id}  {recording.kind}: {' '.join(recording.features)}, {len(recording.declared['events'])} rows\n"
-        )
+        rows = len(recording.declared["events"])
+        sys.stdout.write(f"{recording.id}  {recording.kind}: {' '.join(recording.features)}, {rows} rows\n")
     return 0
 
 

@@ -13,7 +13,7 @@ A file holds one drawing, a YAML mapping:
     drawing    the text
 
 Read the text from top to bottom. Left of the first bar stands a row: its number, event time, and further columns of
-`COLUMNS` where they matter. Rows arrive in the order drawn, row n at n ms, unless a column `arrival` stands there. A
+`COLUMNS` where they matter. Rows arrive in the order drawn, row n at n ms, unless there is a column `arrival`. A
 line `tick` is an emission between two rows that advances the watermark. The last step is the `end` of the input. Then
 comes the watermark right after the step (`-`: none yet), then what happens at the step (see `happenings`).
 """

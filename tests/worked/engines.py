@@ -1,7 +1,7 @@
 """The engines that replay a drawing: the reference and Spark. No other module of the worked examples uses the product.
 
 Each gives the steps of the drawing's rows. Spark does not give the watermark after each row: a witness behind a row,
-with a key of its own and an event time of long ago, is too late as soon as there is a watermark, and late rows carry
+with a separate key and an event time of long ago, is too late as soon as there is a watermark, and late rows carry
 the watermark that they met. Where witnesses cannot stand (`_has_witnesses`), the drawn watermarks are taken, and only
 those of panes and late rows are compared.
 """

@@ -2,7 +2,7 @@
 
 `scenario` makes of a drawing what Flink was run on, `answered` gives the drawing with Flink's answer, `drawn` draws any
 recorded scenario. Rows that a condition drops are not in the scenario (watermark behind the condition), or lie under a
-key of their own whose panes are left out (watermark of the source): Flink filters a stream behind its source.
+separate key whose panes are left out (watermark of the source): Flink filters a stream behind its source.
 
     drawn(declared, answer)                  a drawing
     plain(scenario(drawn(declared, answer))) == plain(declared)
@@ -163,7 +163,7 @@ def _two_tasks(drawing: Drawing, pipeline: Any) -> Declared:
 
 
 def answered(drawing: Drawing, answer: Declared) -> Drawing:
-    """Give a drawing with Flink's answer in place of its own."""
+    """Give a drawing with Flink's answer in place of the drawn steps."""
     return replace(drawing, steps=_steps(scenario(drawing), answer, _numbers(drawing), drawing))
 
 

@@ -86,7 +86,7 @@ class Story:
 
 
 def steps_like(steps: Iterable[Step], watermarks: Mapping[int, int]) -> Iterator[tuple[Place, int]]:
-    """Give the advances of steps, with the watermarks that `watermarks` has behind rows in place of the drawn ones."""
+    """Give the advances of steps, with `watermarks`, by row, in place of the drawn ones behind these rows."""
     row = -1
     for step in steps:
         row += step.kind == "row"
