@@ -56,7 +56,7 @@ def steps(
     counts: Mapping[str, int] = COUNTS,
     **more: Any,
 ) -> list[dict[str, Any]]:
-    """Return the rows of a run up to a step, which has ended in a state; run `number` began that many hours after `AT`."""
+    """Return the rows of a run up to a step that ended in a state; run `number` began that many hours after `AT`."""
     rows = []
     for i, step in enumerate(STEPS[: STEPS.index(until) + 1]):
         began = AT + timedelta(hours=number, minutes=i)
