@@ -51,9 +51,9 @@ def spark(short_stretches: None) -> Iterator[SparkSession]:
 @pytest.fixture(name="session", scope="module")
 def _session(spark: SparkSession) -> Iterator[SparkSession]:
     """Spark without compiled code, which takes longer to make than a scenario of a few dozen rows takes to run."""
-    told = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-    before = {name: str(spark.conf.get(name)) for name in told}
-    for name, value in told.items():
+    settings = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+    before = {name: str(spark.conf.get(name)) for name in settings}
+    for name, value in settings.items():
         spark.conf.set(name, value)
     yield spark
     for name, value in before.items():

@@ -9,7 +9,7 @@ from spark_jobs.semantics.watermark.generators import WatermarkOutput
 
 
 class Bounded:
-    """A bound of its own, as Flink's: emits at ticks alone."""
+    """A bound as Flink's in a custom class: emits at ticks alone."""
 
     def __init__(self, bound_ms: int) -> None:
         self._bound_ms = bound_ms
@@ -36,7 +36,7 @@ class Marked:
 
 
 class Moody:
-    """Counts ticks and rows, speaks at some of them, and falls idle and wakes as it pleases."""
+    """Counts ticks and rows, emits at some of them, and falls idle and wakes as it pleases."""
 
     def __init__(self, mood: int = 3) -> None:
         self._mood = mood

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.spark
 SHUFFLE = "spark.sql.shuffle.partitions"
 
 
-def test_rows_are_shuffled_in_as_many_pieces_as_there_are_cores_or_more_if_they_are_many(spark: SparkSession) -> None:
+def test_shuffle_partitions_are_as_many_as_the_cores_and_more_for_many_rows(spark: SparkSession) -> None:
     before, cores = spark.conf.get(SHUFFLE), spark.sparkContext.defaultParallelism
     for rows, pieces in ((0, cores), (5_000_000 * cores, cores), (5_000_000 * cores + 1, cores + 1)):
         with shuffling(spark, rows):
@@ -23,8 +23,8 @@ def test_rows_are_shuffled_in_as_many_pieces_as_there_are_cores_or_more_if_they_
 
 def test_a_number_of_pieces_that_the_user_has_set_stays(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     before = spark.conf.get(SHUFFLE)
-    told = SparkConf(loadDefaults=False).set(SHUFFLE, "17")
-    monkeypatch.setattr(spark.sparkContext, "getConf", lambda: told)
+    conf = SparkConf(loadDefaults=False).set(SHUFFLE, "17")
+    monkeypatch.setattr(spark.sparkContext, "getConf", lambda: conf)
     with shuffling(spark, 10**9):
         assert spark.conf.get(SHUFFLE) == before
 

@@ -102,19 +102,19 @@ class Clone:
         return {**variables, "TIDEMARK_LAKE": str(self.lake)}
 
     def parse(self) -> dict[str, Any]:
-        """Parse its DAG folder in a process of its own."""
+        """Parse its DAG folder in a separate process."""
         return parse(self.root / "dags", self.environment())
 
 
 def parse(folder: Path, environment: dict[str, str]) -> dict[str, Any]:
-    """Parse a DAG folder in a process of its own."""
-    done = subprocess.run(
+    """Parse a DAG folder in a separate process."""
+    process = subprocess.run(
         [sys.executable, "-c", _PARSE, str(folder)], env=environment, capture_output=True, text=True, check=False
     )
-    line = next((line for line in done.stdout.splitlines() if line.startswith("PARSED")), None)
-    assert line is not None, done.stdout + done.stderr
-    found: dict[str, Any] = json.loads(line.removeprefix("PARSED"))
-    return found
+    line = next((line for line in process.stdout.splitlines() if line.startswith("PARSED")), None)
+    assert line is not None, process.stdout + process.stderr
+    result: dict[str, Any] = json.loads(line.removeprefix("PARSED"))
+    return result
 
 
 def free_port() -> int:

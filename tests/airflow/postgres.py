@@ -46,7 +46,7 @@ def postgresql() -> Iterator[str]:
 
 
 def program(name: str) -> str:
-    """Where Debian has one of PostgreSQL's programs, which are not on everybody's path."""
-    found = shutil.which(name) or next(iter(sorted(map(str, Path("/usr/lib/postgresql").glob(f"*/bin/{name}")))), None)
-    assert found, f"{name} is missing: install Debian's package postgresql"
-    return found
+    """Return the path of one of PostgreSQL's programs, which Debian may not put on the PATH."""
+    path = shutil.which(name) or next(iter(sorted(map(str, Path("/usr/lib/postgresql").glob(f"*/bin/{name}")))), None)
+    assert path, f"{name} is missing: install Debian's package postgresql"
+    return path

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.airflow.told_lake import check, run_id, steps, tell
+from tests.airflow.fake_lake import add_rows, check, run_id, steps
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -33,8 +33,8 @@ Clients = Callable[..., "TestClient"]
 Enter = Callable[..., None]
 
 
-def told(html: str) -> str:
-    """What a page says, its tags and scripts left out."""
+def visible_text(html: str) -> str:
+    """Return the text of a page without its tags and scripts."""
     body = re.sub(r"<(script|style)\b.*?</\1>", " ", html, flags=re.DOTALL)
     within = re.sub(r"</?(bdi|code|strong)\b[^>]*>", "", body)
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", within)).split())
@@ -56,7 +56,7 @@ def _server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastAPI]:
     from tidemark_airflow.embedded import metadata
     from tidemark_airflow.pages.plugin import TidemarkPlugin
 
-    told = {
+    settings = {
         "CORE__AUTH_MANAGER": f"{some_dags.__name__}.{some_dags.SomeDags.__name__}",
         "CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "False",
         "CORE__SIMPLE_AUTH_MANAGER_USERS": "viewer:viewer",
@@ -64,7 +64,7 @@ def _server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastAPI]:
         "API_AUTH__JWT_SECRET": "a secret of at least sixty-four characters, as long as HS512 wants one to be",
     }
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in told.items():
+        for name, value in settings.items():
             patch.setenv(f"AIRFLOW__{name}", value)
         metadata.make_ready()
         with create_session() as session:
@@ -106,10 +106,12 @@ def _sales(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     lake = tmp_path / "lake"
     lake.mkdir()
     monkeypatch.setenv("TIDEMARK_LAKE", str(lake))
-    tell(lake, "sales", steps(1), [check(1, "numbered_without_gap")])
+    add_rows(lake, "sales", steps(1), [check(1, "numbered_without_gap")])
     failed = check(2, "not_too_many_are_too_late", success=False, observed="11 of 1,000", details="window 1\nwindow 2")
     blocked = "1 of 49 checks failed\n  expected: at most 1 %"
-    tell(lake, "sales", steps(2, until="audit", state="blocked", failed=1, error=blocked), [failed, check(2, "passes")])
+    add_rows(
+        lake, "sales", steps(2, until="audit", state="blocked", failed=1, error=blocked), [failed, check(2, "passes")]
+    )
     return lake
 
 

@@ -14,7 +14,7 @@ OF_CLERK = "tidemark_sales"
 class SomeDags(SimpleAuthManager):
     """Airflow's simple one, but for the user `clerk`."""
 
-    def is_authorized_dag(self, *, user: Any, details: DagDetails | None = None, **asked: Any) -> bool:
+    def is_authorized_dag(self, *, user: Any, details: DagDetails | None = None, **arguments: Any) -> bool:
         if user.username == "clerk" and details is not None and details.id != OF_CLERK:
             return False
-        return bool(super().is_authorized_dag(user=user, details=details, **asked))
+        return bool(super().is_authorized_dag(user=user, details=details, **arguments))

@@ -43,9 +43,9 @@ class Standalone:
         )
 
     def state(self) -> dict[str, Any]:
-        """What the master says of its workers and applications."""
-        said: dict[str, Any] = httpx.get(f"http://{_HOST}:{self.page}/json/", trust_env=False).json()
-        return said
+        """Return the master's state of its workers and applications."""
+        state: dict[str, Any] = httpx.get(f"http://{_HOST}:{self.page}/json/", trust_env=False).json()
+        return state
 
     def executors(self) -> list[psutil.Process]:
         """The executors of all drivers."""

@@ -47,8 +47,8 @@ def _lake(clone: Clone) -> Lake:
     return Lake(str(clone.lake), "readings")
 
 
-def asked(airflow: Whole, **form: Any) -> str:
-    """The id of a run of the backfill DAG with this form."""
+def start_run(airflow: Whole, **form: Any) -> str:
+    """Start a run of the backfill DAG with a form; return its id."""
     answer = airflow.trigger(BACKFILL, {"pipeline": "readings", **form})
     assert answer.status_code == httpx.codes.OK, answer.text
     return str(answer.json()["dag_run_id"])
@@ -58,7 +58,7 @@ def published(spark: SparkSession, lake: Lake) -> list[str]:
     return [run.run_id for run in ledger.published(spark, lake)]
 
 
-def test_whoever_is_not_logged_in_sees_nothing_and_a_viewer_starts_nothing(airflow: Whole) -> None:
+def test_pages_need_a_login_and_a_viewer_starts_no_run(airflow: Whole) -> None:
     with airflow.client(None) as nobody:
         pages = ("/tidemark/quality/", f"/tidemark/reports/{READINGS}/r0123456789abcde")
         for path in (f"/api/v2/dags/{BACKFILL}", *pages):
@@ -69,7 +69,7 @@ def test_whoever_is_not_logged_in_sees_nothing_and_a_viewer_starts_nothing(airfl
 
 
 @pytest.mark.parametrize(
-    ("form", "said"),
+    ("form", "text"),
     [
         ({"pipeline": "sales"}, "readings"),
         ({"from": "yesterday"}, "from"),
@@ -77,14 +77,14 @@ def test_whoever_is_not_logged_in_sees_nothing_and_a_viewer_starts_nothing(airfl
         ({"emit": "now and then"}, "emit"),
     ],
 )
-def test_a_form_that_is_wrong_is_refused_at_once(airflow: Whole, form: dict[str, Any], said: str) -> None:
+def test_a_form_that_is_wrong_is_refused_at_once(airflow: Whole, form: dict[str, Any], text: str) -> None:
     answer = airflow.trigger(BACKFILL, {"pipeline": "readings", **form})
     assert answer.status_code == httpx.codes.BAD_REQUEST
-    assert said in answer.text
+    assert text in answer.text
 
 
-def test_a_form_that_cannot_be_fulfilled_fails_in_its_first_task_which_says_why(airflow: Whole) -> None:
-    run = asked(airflow, **{"from": "2024-03-31", "to": "2024-03-30"})
+def test_a_form_without_a_window_fails_in_its_first_task_with_the_reason(airflow: Whole) -> None:
+    run = start_run(airflow, **{"from": "2024-03-31", "to": "2024-03-30"})
     assert airflow.ended(BACKFILL, run) == "failed"
     behind = dict.fromkeys(["plan", *LATER], "upstream_failed")
     assert airflow.tasks(BACKFILL, run) == {"check": "failed", **behind, "explain": "skipped"}
@@ -92,19 +92,19 @@ def test_a_form_that_cannot_be_fulfilled_fails_in_its_first_task_which_says_why(
 
 
 def test_a_dry_run_shows_what_would_be_done_and_does_nothing(airflow: Whole, spark: SparkSession, lake: Lake) -> None:
-    run = asked(airflow, dry_run=True)
+    run = start_run(airflow, dry_run=True)
     assert airflow.ended(BACKFILL, run) == "success"
     assert airflow.tasks(BACKFILL, run) == {"check": "success", "plan": "success"} | dict.fromkeys(LATER, "skipped")
-    said = airflow.said(BACKFILL, run, "plan")
-    assert said["message"].startswith("would read 3,000 rows in 1 file (")
-    assert said["message"] in airflow.log(BACKFILL, run, "replay")
-    assert ledger.find(spark, lake, said["run_id"]) is None
+    plan = airflow.xcom(BACKFILL, run, "plan")
+    assert plan["message"].startswith("would read 3,000 rows in 1 file (")
+    assert plan["message"] in airflow.log(BACKFILL, run, "replay")
+    assert ledger.find(spark, lake, plan["run_id"]) is None
 
 
-def test_nothing_is_published_until_a_person_says_yes(
+def test_a_run_is_published_only_after_a_person_approves(
     airflow: Whole, spark: SparkSession, lake: Lake, clone: Clone
 ) -> None:
-    run = asked(airflow, approve=True, slices=2)
+    run = start_run(airflow, approve=True, slices=2)
     airflow.waiting(BACKFILL, run)
     assert published(spark, lake) == []
     assert airflow.answered(BACKFILL, run, "Approve", user="viewer") == httpx.codes.FORBIDDEN
@@ -126,28 +126,28 @@ def test_nothing_is_published_until_a_person_says_yes(
         assert nobody.get(page).status_code == httpx.codes.UNAUTHORIZED
 
 
-def test_slices_apart_are_tasks_of_their_own(airflow: Whole, spark: SparkSession, lake: Lake, clone: Clone) -> None:
+def test_slices_apart_are_separate_tasks(airflow: Whole, spark: SparkSession, lake: Lake, clone: Clone) -> None:
     start = history.START + timedelta(minutes=30)
     bounds = {"from": start.isoformat(), "to": (start + timedelta(hours=2)).isoformat()}
-    run = asked(airflow, **bounds, slices=3, apart=True)
+    run = start_run(airflow, **bounds, slices=3, apart=True)
     assert airflow.ended(BACKFILL, run) == "success"
     tasks = airflow.get(f"dags/{BACKFILL}/dagRuns/{run}/taskInstances", limit=100)["task_instances"]
-    found = {(task["rendered_map_index"], task["state"], task["pool"]) for task in tasks if task["task_id"] == "slice"}
-    assert found == {(f"slice-{i}-of-3", "success", "tidemark") for i in range(3)}
-    assert published(spark, lake)[-1] == airflow.said(BACKFILL, run, "plan")["run_id"]
+    slices = {(task["rendered_map_index"], task["state"], task["pool"]) for task in tasks if task["task_id"] == "slice"}
+    assert slices == {(f"slice-{i}-of-3", "success", "tidemark") for i in range(3)}
+    assert published(spark, lake)[-1] == airflow.xcom(BACKFILL, run, "plan")["run_id"]
     assert_published(spark, lake, reference.replay(history.events(), load(clone.root / "dags/pipelines/readings.yaml")))
 
 
 def test_after_a_no_nothing_is_published(airflow: Whole, spark: SparkSession, lake: Lake) -> None:
     before = published(spark, lake)
-    run = asked(airflow, approve=True, allowed_lateness="5 minutes")
+    run = start_run(airflow, approve=True, allowed_lateness="5 minutes")
     airflow.waiting(BACKFILL, run)
     assert airflow.answered(BACKFILL, run, "Reject") == httpx.codes.OK
     assert airflow.ended(BACKFILL, run) == "success"
     ended = airflow.tasks(BACKFILL, run)
     assert (ended["approve"], ended["publish"], ended["report"]) == ("success", "skipped", "skipped")
     assert published(spark, lake) == before
-    staged = ledger.find(spark, lake, airflow.said(BACKFILL, run, "plan")["run_id"])
+    staged = ledger.find(spark, lake, airflow.xcom(BACKFILL, run, "plan")["run_id"])
     assert staged is not None
     assert staged.finished_step("audit") is not None
 
@@ -155,7 +155,7 @@ def test_after_a_no_nothing_is_published(airflow: Whole, spark: SparkSession, la
 def test_a_cancelled_run_leaves_no_spark_and_is_finished_after_clearing(
     airflow: Whole, spark: SparkSession, lake: Lake
 ) -> None:
-    run = asked(airflow, allowed_lateness="30 minutes")
+    run = start_run(airflow, allowed_lateness="30 minutes")
     until(lambda: airflow.tasks(BACKFILL, run)["replay"] == "running" and bool(airflow.spark()), 300, every_s=0.5)
     with airflow.client() as client:
         path = f"/api/v2/dags/{BACKFILL}/dagRuns/{run}"
@@ -165,4 +165,4 @@ def test_a_cancelled_run_leaves_no_spark_and_is_finished_after_clearing(
         assert client.post(f"{path}/clear", json={"dry_run": False, "only_failed": False}).status_code == httpx.codes.OK
     until(lambda: airflow.state(BACKFILL, run) != "failed")
     assert airflow.ended(BACKFILL, run) == "success"
-    assert published(spark, lake)[-1] == airflow.said(BACKFILL, run, "plan")["run_id"]
+    assert published(spark, lake)[-1] == airflow.xcom(BACKFILL, run, "plan")["run_id"]

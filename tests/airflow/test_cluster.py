@@ -62,13 +62,13 @@ def test_a_lost_executor_and_a_lost_worker_change_nothing(
         assert "Lost executor" in airflow.log(BACKFILL, run, task)
     expected = reference.replay(history.events(), load(clone.root / "dags/pipelines/readings.yaml"))
     assert_published(spark, Lake(str(clone.lake), "readings"), expected)
-    said = cluster.state()
-    assert said["aliveworkers"] == 1
-    applications = {application["name"] for application in said["completedapps"]}
+    state = cluster.state()
+    assert state["aliveworkers"] == 1
+    applications = {application["name"] for application in state["completedapps"]}
     assert applications == {f"tidemark {step} readings" for step in ("plan", "replay", "audit", "publish", "report")}
 
 
 def working(airflow: Whole, run: str, task: str, words: str) -> None:
-    """Wait until a task runs, and its log says so much."""
+    """Wait until a task runs, and its log contains some words."""
     until(lambda: airflow.tasks(BACKFILL, run).get(task) == "running", RUN_WITHIN_S, every_s=0.2)
     until(lambda: words in airflow.log(BACKFILL, run, task), RUN_WITHIN_S, every_s=0.2)

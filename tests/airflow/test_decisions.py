@@ -70,9 +70,9 @@ def started(airflow: Whole, dag: str, conf: dict[str, Any] | None = None) -> str
 
 
 def repairs(airflow: Whole) -> list[str]:
-    """The runs of the DAG of repairs, oldest first."""
-    found = airflow.get(f"dags/{REPAIR}/dagRuns", limit=100)["dag_runs"]
-    return [run["dag_run_id"] for run in sorted(found, key=lambda run: str(run["run_after"]))]
+    """Return the ids of the runs of the DAG of repairs, oldest first."""
+    runs = airflow.get(f"dags/{REPAIR}/dagRuns", limit=100)["dag_runs"]
+    return [run["dag_run_id"] for run in sorted(runs, key=lambda run: str(run["run_after"]))]
 
 
 def test_failed_checks_are_a_persons_to_accept(airflow: Whole, spark: SparkSession, clone: Clone) -> None:
@@ -85,8 +85,8 @@ def test_failed_checks_are_a_persons_to_accept(airflow: Whole, spark: SparkSessi
     assert airflow.ended(READINGS, run) == "success"
     lake = Lake(str(clone.lake), "readings")
     assert_published(spark, lake, reference.replay(ROWS, load(clone.root / "dags/pipelines/readings.yaml")))
-    (known,) = ledger.published(spark, lake)
-    assert known.accepted == "approved in Airflow by admin"
+    (published_run,) = ledger.published(spark, lake)
+    assert published_run.accepted == "approved in Airflow by admin"
     # No window has missed so many rows that it is to be repaired.
     until(lambda: bool(repairs(airflow)))
     (looked,) = repairs(airflow)
@@ -114,19 +114,19 @@ def test_what_was_blocked_is_published_by_a_form_without_computing_it_again(
     for task in ("plan", "audit"):
         links = airflow.get(f"dags/tidemark_blocked/dagRuns/{run}/taskInstances/{task}/links")["extra_links"]
         assert links["Data quality"] == "/tidemark/quality/tidemark_blocked"
-    (plugin,) = (one for one in airflow.get("plugins")["plugins"] if one["name"] == "tidemark")
+    (plugin,) = (candidate for candidate in airflow.get("plugins")["plugins"] if candidate["name"] == "tidemark")
     assert [view["destination"] for view in plugin["external_views"]] == ["nav", "dag", "dag_run"]
     form = {"pipeline": "blocked", "run": blocked.run_id, "because": "the outage of May"}
     assert airflow.trigger(ACCEPT, {**form, "because": " "}).status_code == httpx.codes.BAD_REQUEST
     assert airflow.trigger(ACCEPT, form, user="viewer").status_code == httpx.codes.FORBIDDEN
-    done = started(airflow, ACCEPT, form)
-    assert airflow.ended(ACCEPT, done) == "success"
-    assert airflow.tasks(ACCEPT, done) == dict.fromkeys(("plan", "publish", "report"), "success")
+    acceptance = started(airflow, ACCEPT, form)
+    assert airflow.ended(ACCEPT, acceptance) == "success"
+    assert airflow.tasks(ACCEPT, acceptance) == dict.fromkeys(("plan", "publish", "report"), "success")
     with airflow.client("viewer") as viewer:
-        assert blocked.run_id in viewer.get(f"/tidemark/quality/{ACCEPT}/dag_runs/{quote(done)}").text
-    (known,) = ledger.published(spark, lake)
-    assert (known.run_id, known.accepted) == (blocked.run_id, "admin: the outage of May")
-    assert [step.step for step in known.steps].count("replay") == 1
+        assert blocked.run_id in viewer.get(f"/tidemark/quality/{ACCEPT}/dag_runs/{quote(acceptance)}").text
+    (published_run,) = ledger.published(spark, lake)
+    assert (published_run.run_id, published_run.accepted) == (blocked.run_id, "admin: the outage of May")
+    assert [step.step for step in published_run.steps].count("replay") == 1
 
 
 def test_a_late_file_leads_to_a_repair_of_its_window_alone(
@@ -151,21 +151,21 @@ def test_a_late_file_leads_to_a_repair_of_its_window_alone(
     until(lambda: len(repairs(airflow)) > len(before))
     repair = repairs(airflow)[-1]
     question = airflow.waiting(REPAIR, repair)
-    missed = Counter(row["window_start"] for row in faithful.late_events)
-    (due,) = [start for start, n in missed.items() if n > 25]
-    assert question.startswith(f"Repair 1 window with {missed[due]} rows in readings?")
+    too_late_by_window = Counter(row["window_start"] for row in faithful.late_events)
+    (due,) = [start for start, n in too_late_by_window.items() if n > 25]
+    assert question.startswith(f"Repair 1 window with {too_late_by_window[due]} rows in readings?")
     assert airflow.answered(REPAIR, repair, "Approve") == httpx.codes.OK
     assert airflow.ended(REPAIR, repair) == "success"
     lenient = replace(pipeline, windows=replace(pipeline.windows, late_data=LateData.UPDATE))
-    full, found = reference.replay([*ROWS, *late], lenient), published(spark, lake)
+    full, tables = reference.replay([*ROWS, *late], lenient), published(spark, lake)
     for name in ("panes", "window_results", "late_events"):
         rows = [row for row in getattr(faithful, name) if row["window_start"] != due]
         rows += [row for row in getattr(full, name) if row["window_start"] == due]
-        assert found[name] == in_order(rows), name
-    # It tells of itself, and is not looked at again with Spark.
+        assert tables[name] == in_order(rows), name
+    # The published repair starts the DAG once more, and that run skips its tasks without Spark.
     until(lambda: len(repairs(airflow)) > len(before) + 1)
     last = repairs(airflow)[-1]
     assert airflow.ended(REPAIR, last) == "success"
     assert set(airflow.tasks(REPAIR, last).values()) == {"skipped"}
     report = lake.report_file(ledger.published(spark, lake)[-1].run_id).read_text(encoding="utf-8")
-    assert f"A repair: a closed window had missed {missed[due]} rows" in report
+    assert f"A repair: a closed window had missed {too_late_by_window[due]} rows" in report

@@ -22,20 +22,20 @@ def test_its_database_is_a_file_of_its_own_unless_another_is_named(tmp_path: Pat
 
 
 def test_a_postgresql_is_taken_with_its_password_in_no_variable(tmp_path: Path) -> None:
-    given = {"PATH": "/bin", DATABASE: URL, CONNECTION: "postgresql://of/another"}
-    there = replace(Installation.of(given), home=tmp_path / "home")
-    there.make()
-    variables = there.variables(given)
+    environment = {"PATH": "/bin", DATABASE: URL, CONNECTION: "postgresql://of/another"}
+    installation = replace(Installation.of(environment), home=tmp_path / "home")
+    installation.make()
+    variables = installation.variables(environment)
     assert CONNECTION not in variables
     assert not [name for name, value in variables.items() if "secret" in value]
     file = Path(variables[f"{CONNECTION}_CMD"].removeprefix("cat "))
     assert file.read_text(encoding="utf-8") == URL.replace("postgresql:", "postgresql+psycopg2:")
     assert file.parent.stat().st_mode & 0o077 == 0
-    assert "secret" not in repr(there)
+    assert "secret" not in repr(installation)
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("environment", "message"),
     [
         ({DATABASE: "mysql://root:secret@db/x"}, f"{DATABASE} begins with 'mysql'; give a URL such as postgresql://"),
         ({DATABASE: "db.example"}, f"{DATABASE} begins with 'db.example'"),
@@ -43,8 +43,8 @@ def test_a_postgresql_is_taken_with_its_password_in_no_variable(tmp_path: Path) 
         ({PORT: "70000"}, f"{PORT} is '70000'"),
     ],
 )
-def test_what_it_cannot_be_is_said(given: dict[str, str], said: str) -> None:
+def test_an_impossible_setting_is_refused_without_showing_the_secret(environment: dict[str, str], message: str) -> None:
     with pytest.raises(InstallationError) as raised:
-        Installation.of(given)
-    assert str(raised.value).startswith(said)
+        Installation.of(environment)
+    assert str(raised.value).startswith(message)
     assert "secret" not in str(raised.value)

@@ -39,18 +39,18 @@ def test_two_hundred_pipelines_are_read_within_the_limits_of_the_dag_processor(c
     for i in range(MANY):
         clone.add(f"pipeline_{i}", more='schedule: "@hourly"\nrepair: {max_too_late_rows: 10}\n')
     broken = clone.write("broken.yaml", "name: broken\nsource: {tabel: x}\n")
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", _TIMED, str(clone.root / "dags")],
         env=clone.environment(),
         capture_output=True,
         text=True,
         check=False,
     )
-    line = next((line for line in done.stdout.splitlines() if line.startswith("TIMED")), None)
-    assert line is not None, done.stdout + done.stderr
-    found = json.loads(line.removeprefix("TIMED"))
-    assert len(found["dags"]) == 2 * MANY + 2
-    (error,) = found["errors"]
+    line = next((line for line in process.stdout.splitlines() if line.startswith("TIMED")), None)
+    assert line is not None, process.stdout + process.stderr
+    result = json.loads(line.removeprefix("TIMED"))
+    assert len(result["dags"]) == 2 * MANY + 2
+    (error,) = result["errors"]
     assert str(broken) in error
-    assert found["seconds"] < min(found["limit"], found["import_limit"])
-    sys.stdout.write(f"{MANY} pipelines in {found['seconds']:.1f} s\n")
+    assert result["seconds"] < min(result["limit"], result["import_limit"])
+    sys.stdout.write(f"{MANY} pipelines in {result['seconds']:.1f} s\n")

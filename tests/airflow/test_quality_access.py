@@ -1,4 +1,4 @@
-"""Who may see which page of data quality: as Airflow says of the DAGs, and nobody without a login."""
+"""Who may see which page of data quality: the users who may see the DAG in Airflow, and nobody without a login."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import pytest
 from fastapi.testclient import TestClient
 
 from tests.airflow import some_dags
+from tests.airflow.fake_lake import add_rows, run_id, steps
 from tests.airflow.quality_server import PAGES, QUALITY, Clients, Enter
-from tests.airflow.told_lake import run_id, steps, tell
 
 pytestmark = pytest.mark.airflow
 
 
-def test_without_a_login_there_is_no_page(client: Clients, sales: Path) -> None:
+def test_no_page_is_served_without_a_login(client: Clients, sales: Path) -> None:
     nobody = client(None)
     for page in (f"{QUALITY}/", f"{QUALITY}/static/charts.js", *PAGES):
         answer = nobody.get(page)
@@ -25,24 +25,27 @@ def test_without_a_login_there_is_no_page(client: Clients, sales: Path) -> None:
     assert bad.get(f"{QUALITY}/").status_code == httpx.codes.FORBIDDEN
 
 
-def test_every_route_asks_for_a_user() -> None:
+def test_every_route_requires_a_user() -> None:
     from tidemark_airflow.quality.routes import app
 
     for route in app.routes:
-        asked = {dependency.call.__qualname__ for dependency in route.dependant.dependencies}  # type: ignore[attr-defined]
-        assert "get_user" in asked, route
+        dependencies = {dependency.call.__qualname__ for dependency in route.dependant.dependencies}  # type: ignore[attr-defined]
+        assert "get_user" in dependencies, route
         if "{dag_id}" in route.path:  # type: ignore[attr-defined]
-            assert "requires_access_dag.<locals>.inner" in asked, route
+            assert "requires_access_dag.<locals>.inner" in dependencies, route
 
 
 def test_who_may_not_read_a_dag_does_not_see_its_pipeline(client: Clients, sales: Path, dag_run: Enter) -> None:
-    tell(sales, "visits", steps(1, pipeline="visits"))
+    add_rows(sales, "visits", steps(1, pipeline="visits"))
     dag_run("tidemark_visits", "manual__1", {})
-    both, one = client("viewer").get(f"{QUALITY}/").text, client("clerk").get(f"{QUALITY}/").text
-    assert "tidemark_visits" in both
-    assert "tidemark_sales" in both
-    assert "tidemark_sales" in one
-    assert "visits" not in one
+    overview_of_viewer, overview_of_clerk = (
+        client("viewer").get(f"{QUALITY}/").text,
+        client("clerk").get(f"{QUALITY}/").text,
+    )
+    assert "tidemark_visits" in overview_of_viewer
+    assert "tidemark_sales" in overview_of_viewer
+    assert "tidemark_sales" in overview_of_clerk
+    assert "visits" not in overview_of_clerk
     for page in PAGES:
         hidden = page.replace("sales", "visits")
         assert client("clerk").get(hidden).status_code == httpx.codes.FORBIDDEN, hidden
@@ -54,13 +57,13 @@ def test_a_user_without_permissions_sees_nothing(client: Clients, sales: Path, d
     page = client("nobody").get(f"{QUALITY}/")
     assert "There is no pipeline whose DAG you may read" in page.text
     assert "sales" not in page.text
-    assert {client("nobody").get(one).status_code for one in PAGES} == {httpx.codes.FORBIDDEN}
+    assert {client("nobody").get(address).status_code for address in PAGES} == {httpx.codes.FORBIDDEN}
 
 
-def test_a_dag_of_several_pipelines_tells_of_those_that_the_user_may_see(
+def test_a_dag_of_several_pipelines_shows_only_those_that_the_user_may_see(
     client: Clients, sales: Path, dag_run: Enter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tell(sales, "visits", steps(1, pipeline="visits"))
+    add_rows(sales, "visits", steps(1, pipeline="visits"))
     monkeypatch.setattr(some_dags, "OF_CLERK", "tidemark_backfill")
     pushed = {("plan", "return_value"): {"run_id": run_id(1), "pipeline": "visits", "state": "done"}}
     dag_run("tidemark_backfill", "manual__1", pushed)

@@ -1,4 +1,4 @@
-"""The pages of data quality: what they say of good runs and of bad ones, and what they never do."""
+"""The pages of data quality: what they show of good runs and of bad ones, and what they never do."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from airflow.utils.session import create_session
 from fastapi import FastAPI
 
 from spark_jobs.job_protocol import StepResult, StepState
-from tests.airflow.quality_server import PAGES, QUALITY, Clients, Enter, told
-from tests.airflow.told_lake import check, run_id, steps, tell
+from tests.airflow.fake_lake import add_rows, check, run_id, steps
+from tests.airflow.quality_server import PAGES, QUALITY, Clients, Enter, visible_text
 from tests.support.sample_report_runs import HOSTILE
 from tidemark_airflow.jobs.links import QualityLink
 from tidemark_airflow.jobs.outcome import Outcome
@@ -24,20 +24,22 @@ from tidemark_airflow.quality import ledger, overview
 pytestmark = pytest.mark.airflow
 
 
-def test_the_overview_tells_of_each_pipeline_how_its_newest_run_ended(
+def test_the_overview_shows_how_the_newest_run_of_each_pipeline_ended(
     client: Clients, sales: Path, dag_run: Enter
 ) -> None:
     report = sales / "sales/reports" / f"{run_id(2)}.html"
     report.parent.mkdir()
     report.touch()
     dag_run("tidemark_sales", "manual__2", {}, state="running")
-    words = told(client().get(f"{QUALITY}/").text)
+    words = visible_text(client().get(f"{QUALITY}/").text)
     assert "sales DAG Run Report Blocked 2026-01-05 09:02:30 its DAG is running all of time full 1,000" in words
     assert "4.04% 1.01% 98.99% 1" in words
     assert "visits DAG It was never run." in words
 
 
-def test_data_docs_are_linked_where_they_are_and_shown_to_who_may_see_the_dag(client: Clients, sales: Path) -> None:
+def test_data_docs_are_linked_if_they_exist_and_shown_to_users_who_may_see_the_dag(
+    client: Clients, sales: Path
+) -> None:
     page = f"{QUALITY}/tidemark_sales/runs/{run_id(2)}"
     assert "Data Docs" not in client().get(page).text
     docs = sales / "sales/reports" / f"{run_id(2)}.data-docs.html"
@@ -45,9 +47,9 @@ def test_data_docs_are_linked_where_they_are_and_shown_to_who_may_see_the_dag(cl
     docs.write_text("<p>told</p>", encoding="utf-8")
     place = f"/tidemark/reports/tidemark_sales/{run_id(2)}/data-docs"
     assert f'href="{place}"' in client().get(page).text
-    shown = client().get(place)
-    assert (shown.status_code, shown.text) == (200, "<p>told</p>")
-    assert shown.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
+    response = client().get(place)
+    assert (response.status_code, response.text) == (200, "<p>told</p>")
+    assert response.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
     assert client("nobody").get(place).status_code == 403
     assert client().get(place.replace(run_id(2), run_id(9))).status_code == 404
 
@@ -59,20 +61,20 @@ def test_a_broken_pipeline_file_is_named_to_whom_airflow_shows_import_errors(
     with create_session() as session:
         broken = f"{trace}/p/clicks.yaml:2:10: source.tabel: unknown key <b>\n"
         session.add(ParseImportError(filename="broken_pipelines.py", bundle_name="told", stacktrace=broken))
-    words = told(client().get(f"{QUALITY}/").text)
+    words = visible_text(client().get(f"{QUALITY}/").text)
     assert "/p/clicks.yaml:2:10: source.tabel: unknown key <b>" in words
     assert "Blocked" in words
     assert "clicks.yaml" not in client("nobody").get(f"{QUALITY}/").text
 
 
-def test_a_lake_that_is_not_there_is_told_in_every_row(
+def test_a_missing_lake_is_named_in_every_row(
     client: Clients, server: FastAPI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TIDEMARK_LAKE", str(tmp_path / "gone"))
-    words = told(client().get(f"{QUALITY}/").text)
+    words = visible_text(client().get(f"{QUALITY}/").text)
     assert words.count(f"there is no lake at {tmp_path}/gone; TIDEMARK_LAKE names its folder") == 2
-    assert "there is no lake at" in told(client().get(f"{QUALITY}/tidemark_sales").text)
-    assert "there is no lake at" in told(client().get(f"{QUALITY}/tidemark_sales/runs/{run_id(1)}").text)
+    assert "there is no lake at" in visible_text(client().get(f"{QUALITY}/tidemark_sales").text)
+    assert "there is no lake at" in visible_text(client().get(f"{QUALITY}/tidemark_sales/runs/{run_id(1)}").text)
 
 
 def test_a_lake_that_does_not_answer_holds_no_page_for_long(
@@ -81,13 +83,13 @@ def test_a_lake_that_does_not_answer_holds_no_page_for_long(
     monkeypatch.setattr(overview, "WITHIN_S", 0.2)
     monkeypatch.setattr(ledger, "newest", lambda lake, steps: time.sleep(1))
     began = time.monotonic()
-    assert told(client().get(f"{QUALITY}/").text).count("was not read within") == 2
+    assert visible_text(client().get(f"{QUALITY}/").text).count("was not read within") == 2
     assert time.monotonic() - began < 1
 
 
 def test_a_pipelines_page_draws_its_runs_and_lists_what_has_failed(client: Clients, sales: Path) -> None:
     answer = client().get(f"{QUALITY}/tidemark_sales")
-    words = told(answer.text)
+    words = visible_text(answer.text)
     assert "Blocked: checks failed, and nothing was published." in words
     assert "✗ failed not_too_many_are_too_late window 1 window 2 11 of 1,000 3 panes" in words
     assert "passes" not in words
@@ -99,16 +101,16 @@ def test_a_pipelines_page_draws_its_runs_and_lists_what_has_failed(client: Clien
 
 def test_runs_are_paged(client: Clients, sales: Path) -> None:
     for number in range(3, 24):
-        tell(sales, "sales", steps(number, until="plan"))
+        add_rows(sales, "sales", steps(number, until="plan"))
     first, second = (client().get(f"{QUALITY}/tidemark_sales", params={"page": n}).text for n in (1, 2))
-    assert "Page 1 of 2" in told(first)
+    assert "Page 1 of 2" in visible_text(first)
     assert [n for n in range(24) if run_id(n) in second] == [1, 2, 3]
-    assert "Page 2 of 2" in told(client().get(f"{QUALITY}/tidemark_sales", params={"page": 99}).text)
+    assert "Page 2 of 2" in visible_text(client().get(f"{QUALITY}/tidemark_sales", params={"page": 99}).text)
     assert client().get(f"{QUALITY}/tidemark_sales", params={"page": 0}).status_code == 422
 
 
 def test_a_runs_page_has_all_checks_and_why_it_was_blocked(client: Clients, sales: Path) -> None:
-    words = told(client().get(f"{QUALITY}/tidemark_sales/runs/{run_id(2)}").text)
+    words = visible_text(client().get(f"{QUALITY}/tidemark_sales/runs/{run_id(2)}").text)
     assert words.index("not_too_many_are_too_late") < words.index("✓ passed passes")
     assert "expected: at most 1 %" in words
     for unknown in (run_id(9), "%22", "r' OR 1=1"):
@@ -116,30 +118,32 @@ def test_a_runs_page_has_all_checks_and_why_it_was_blocked(client: Clients, sale
         assert answer.status_code == httpx.codes.NOT_FOUND
 
 
-def test_a_dag_run_tells_of_the_runs_that_its_tasks_have_named(client: Clients, sales: Path, dag_run: Enter) -> None:
+def test_a_dag_run_shows_the_runs_that_its_tasks_have_named(client: Clients, sales: Path, dag_run: Enter) -> None:
     returned = StepResult("plan", run_id(1), "sales", StepState.DONE, "").to_json()
     # The audit has failed: it has pushed the id alone.
     pushed = {("plan", "return_value"): returned, ("plan", "run_id"): run_id(1), ("audit", "run_id"): run_id(2)}
     dag_run("tidemark_sales", "manual__2026-01-05T07:00:00+00:00", pushed, state="failed")
     answer = client().get(f"{QUALITY}/tidemark_sales/dag_runs/manual__2026-01-05T07:00:00%2B00:00")
-    words = told(answer.text)
+    words = visible_text(answer.text)
     assert words.index(f"sales, run {run_id(1)}") < words.index(f"sales, run {run_id(2)}")
     assert "not_too_many_are_too_late" in words
     assert words.count(f"run {run_id(1)}") == 2
 
 
 @pytest.mark.parametrize(("state", "words"), [("running", "Load the page again"), ("failed", "it ended before")])
-def test_a_dag_run_without_a_run_says_so(client: Clients, sales: Path, dag_run: Enter, state: str, words: str) -> None:
+def test_the_page_of_a_dag_run_without_a_run_of_a_pipeline_explains_it(
+    client: Clients, sales: Path, dag_run: Enter, state: str, words: str
+) -> None:
     # Planned, and not in the ledger yet.
     dag_run("tidemark_sales", "manual__1", {("plan", "run_id"): run_id(77), ("look", "return_value"): "x"}, state)
-    page = told(client().get(f"{QUALITY}/tidemark_sales/dag_runs/manual__1").text)
+    page = visible_text(client().get(f"{QUALITY}/tidemark_sales/dag_runs/manual__1").text)
     assert "No run of a pipeline yet" in page
     assert words in page
     assert client().get(f"{QUALITY}/tidemark_sales/dag_runs/manual__9").status_code == httpx.codes.NOT_FOUND
 
 
-def test_a_dag_of_others_is_told_that_it_has_no_pipeline(client: Clients, sales: Path, dag_run: Enter) -> None:
-    assert "The DAG another does not run one pipeline" in told(client().get(f"{QUALITY}/another").text)
+def test_the_page_of_a_foreign_dag_states_that_it_has_no_pipeline(client: Clients, sales: Path, dag_run: Enter) -> None:
+    assert "The DAG another does not run one pipeline" in visible_text(client().get(f"{QUALITY}/another").text)
     dag_run("another", "manual__1", {("t", "return_value"): {"run_id": 7, "pipeline": ["x"], "state": "done"}})
     assert "No run of a pipeline yet" in client().get(f"{QUALITY}/another/dag_runs/manual__1").text
     assert client().get(f"{QUALITY}/another/runs/{run_id(1)}").status_code == httpx.codes.NOT_FOUND
@@ -153,7 +157,7 @@ def test_a_page_runs_no_script_but_its_own_and_is_kept_by_nobody(client: Clients
     assert (policy["default-src"], policy["frame-ancestors"]) == ("'none'", "'self'")
     assert answer.headers["Cache-Control"] == "no-store"
     scripts = re.findall(r"<script (.*?)>", answer.text)
-    assert [one for one in scripts if "application/json" not in one] == [
+    assert [attributes for attributes in scripts if "application/json" not in attributes] == [
         f'nonce="{nonce}" src="{source}"' for source in re.findall(r'src="(.*?)"', answer.text)
     ]
     assert nonce not in client().get(f"{QUALITY}/tidemark_sales").headers["Content-Security-Policy"]
@@ -166,18 +170,18 @@ def test_a_page_runs_no_script_but_its_own_and_is_kept_by_nobody(client: Clients
 
 def test_values_of_data_are_text_and_never_markup(client: Clients, sales: Path, dag_run: Enter) -> None:
     spoilt = HOSTILE.replace("\ud800", "")
-    tell(
+    add_rows(
         sales,
         "visits",
         steps(1, pipeline="visits", until="audit", state="blocked", failed=1, error=spoilt, kind=spoilt, note=spoilt),
         [check(1, spoilt, success=False, observed=spoilt * 100, suite=spoilt, details=f"{spoilt}\n{spoilt}")],
     )
     row = steps(2, pipeline="visits", until="plan")[0]
-    tell(sales, "visits", [{**row, "run_id": spoilt, "state": spoilt}])
+    add_rows(sales, "visits", [{**row, "run_id": spoilt, "state": spoilt}])
     dag_run("tidemark_visits", "manual__1", {("plan", "run_id"): run_id(1)})
     for page in (f"{QUALITY}/", *PAGES):
         text = client().get(page.replace("sales", "visits")).text
-        assert "alert(1)" in told(text) or page.endswith("/")
+        assert "alert(1)" in visible_text(text) or page.endswith("/")
         assert "<script>alert" not in text
         assert "<img" not in text
         assert "\u202e" not in text

@@ -1,4 +1,4 @@
-"""What the pages of data quality read from a lake: every run as the ledger tells it, and no more than is shown."""
+"""What the pages of data quality read from a lake: every run as the ledger has it, and no more than is shown."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from expectations import Check as Told
+from expectations import Check as RecordedCheck
 from spark_jobs.jobs.audit import audit
 from spark_jobs.tables import ledger as sparks
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import Run, Step
-from tests.airflow.told_lake import AT, COUNTS, check, run_id, steps, tell, tell_at_once
+from tests.airflow.fake_lake import AT, COUNTS, add_rows, add_rows_in_one_file, check, run_id, steps
 from tidemark_airflow.quality import check_rows, lake_tables, ledger, overview, reading
 from tidemark_airflow.quality.lake_tables import LakeError, Table
 from tidemark_airflow.quality.ratios import Ratios
@@ -32,17 +32,17 @@ def _lake(tmp_path: Path) -> Lake:
     return Lake(str(tmp_path), "sales")
 
 
-@pytest.fixture(name="asked")
-def _asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The queries that tables are asked."""
+@pytest.fixture(name="queries")
+def _queries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Record the queries of tables."""
     queries: list[str] = []
     select = Table.select
 
-    def told(table: Table, query: str) -> list[dict[str, Any]]:
+    def recording_select(table: Table, query: str) -> list[dict[str, Any]]:
         queries.append(query)
         return select(table, query)
 
-    monkeypatch.setattr(Table, "select", told)
+    monkeypatch.setattr(Table, "select", recording_select)
     return queries
 
 
@@ -66,39 +66,41 @@ def test_what_spark_has_written_is_read_as_spark_reads_it(session: SparkSession,
         for step in steps:
             sparks.record(session, lake, run, step)
         at += timedelta(hours=1)
-    told = [
-        Told("panes", "numbered_without_gap", "", success=True, observed="24", unexpected_count=0, details=""),
-        Told("run", "rows_are_conserved", "", success=False, observed="1", unexpected_count=None, details="a\nb"),
+    checks = [
+        RecordedCheck("panes", "numbered_without_gap", "", success=True, observed="24", unexpected_count=0, details=""),
+        RecordedCheck(
+            "run", "rows_are_conserved", "", success=False, observed="1", unexpected_count=None, details="a\nb"
+        ),
     ]
-    audit.record(session, lake, run_id(1), told)
+    audit.record(session, lake, run_id(1), checks)
     assert list((Path(lake.path("runs")) / "_delta_log").glob("*.checkpoint.parquet"))
 
-    known = sparks.runs(session, lake)
-    assert list(reversed(ledger.newest(lake, 100).runs)) == known
-    assert ledger.find(lake, run_id(2)) == known[2]
+    runs = sparks.runs(session, lake)
+    assert list(reversed(ledger.newest(lake, 100).runs)) == runs
+    assert ledger.find(lake, run_id(2)) == runs[2]
     assert [(c.expectation, c.success) for c in check_rows.of_runs(lake, [run_id(1)])[run_id(1)]] == [
         ("rows_are_conserved", False),
         ("numbered_without_gap", True),
     ]
     session.sql(f"OPTIMIZE delta.`{lake.path('runs')}`")
-    audit.record(session, lake, run_id(1), told[:1])
-    assert list(reversed(ledger.newest(lake, 100).runs)) == known
+    audit.record(session, lake, run_id(1), checks[:1])
+    assert list(reversed(ledger.newest(lake, 100).runs)) == runs
     assert ids(ledger.newest(lake, 6)) == [run_id(3), run_id(2)]
     assert [c.success for c in check_rows.of_runs(lake, [run_id(1)])[run_id(1)]] == [True]
 
 
 def test_runs_come_newest_first_with_their_states_and_counts(lake: Lake, tmp_path: Path) -> None:
-    tell(tmp_path, "sales", steps(1))
-    tell(tmp_path, "sales", steps(2, until="audit", state="blocked", failed=3))
+    add_rows(tmp_path, "sales", steps(1))
+    add_rows(tmp_path, "sales", steps(2, until="audit", state="blocked", failed=3))
     newest, before = ledger.newest(lake, 50).runs
     assert (newest.run_id, newest.state, newest.counts["checks_failed"]) == (run_id(2), "blocked", 3)
     assert (before.state, before.counts["rows_read"]) == ("published", 1000)
     assert before.started_at == AT + timedelta(hours=1)
 
 
-def test_a_long_ledger_is_read_as_far_as_it_is_shown(lake: Lake, tmp_path: Path, asked: list[str]) -> None:
+def test_a_long_ledger_is_read_as_far_as_it_is_shown(lake: Lake, tmp_path: Path, queries: list[str]) -> None:
     for number in range(4):
-        tell(tmp_path, "sales", steps(number))
+        add_rows(tmp_path, "sales", steps(number))
     history = ledger.newest(lake, 7)
     assert ids(history) == [run_id(3), run_id(2)]
     assert history.is_cut
@@ -106,43 +108,43 @@ def test_a_long_ledger_is_read_as_far_as_it_is_shown(lake: Lake, tmp_path: Path,
     assert history.runs[-1].counts["rows_read"] == 1000
     assert not ledger.newest(lake, 100).is_cut
     since = AT + timedelta(hours=2, minutes=3, seconds=30)
-    assert f"finished_at >= TIMESTAMP '{since.isoformat()}'" in asked[0]
+    assert f"finished_at >= TIMESTAMP '{since.isoformat()}'" in queries[0]
 
 
 def test_a_ledger_in_one_file_is_read_like_any(lake: Lake, tmp_path: Path) -> None:
-    tell_at_once(tmp_path, "sales", [row for number in range(30) for row in steps(number)])
+    add_rows_in_one_file(tmp_path, "sales", [row for number in range(30) for row in steps(number)])
     history = ledger.newest(lake, 10)
     assert ids(history) == [run_id(29), run_id(28)]
     assert history.is_cut
 
 
 def test_what_maintenance_enters_for_old_runs_hides_no_new_one(lake: Lake, tmp_path: Path) -> None:
-    tell(tmp_path, "sales", steps(0, until="audit"))
-    tell(tmp_path, "sales", steps(1))
+    add_rows(tmp_path, "sales", steps(0, until="audit"))
+    add_rows(tmp_path, "sales", steps(1))
     late = AT + timedelta(days=9)
-    gone = {**steps(0)[0], "step": "discard", "started_at": late, "finished_at": late}
-    tell_at_once(tmp_path, "sales", [{**gone, "run_id": run_id(100 + i)} for i in range(20)])
-    tell(tmp_path, "sales", [gone])
+    discard = {**steps(0)[0], "step": "discard", "started_at": late, "finished_at": late}
+    add_rows_in_one_file(tmp_path, "sales", [{**discard, "run_id": run_id(100 + i)} for i in range(20)])
+    add_rows(tmp_path, "sales", [discard])
     newest, old = ledger.newest(lake, 8).runs
     assert (newest.run_id, newest.state) == (run_id(1), "published")
     assert (old.run_id, old.state) == (run_id(0), "discarded")
 
 
-def test_a_version_is_read_once_and_the_next_one_is_seen(lake: Lake, tmp_path: Path, asked: list[str]) -> None:
-    tell(tmp_path, "sales", steps(1))
+def test_a_version_is_read_once_and_the_next_one_is_seen(lake: Lake, tmp_path: Path, queries: list[str]) -> None:
+    add_rows(tmp_path, "sales", steps(1))
     first = ledger.newest(lake, 50)
-    read = len(asked)
+    read = len(queries)
     assert ledger.newest(lake, 50) is first
-    assert len(asked) == read
-    tell(tmp_path, "sales", steps(2, until="plan"))
+    assert len(queries) == read
+    add_rows(tmp_path, "sales", steps(2, until="plan"))
     assert ids(ledger.newest(lake, 50)) == [run_id(2), run_id(1)]
 
 
 def test_a_lake_that_was_made_anew_is_read_anew(lake: Lake, tmp_path: Path) -> None:
-    tell(tmp_path, "sales", steps(1))
+    add_rows(tmp_path, "sales", steps(1))
     assert ids(ledger.newest(lake, 50)) == [run_id(1)]
     (tmp_path / "sales").rename(tmp_path / "old")
-    tell(tmp_path, "sales", [*steps(2), *steps(3, until="plan")])
+    add_rows(tmp_path, "sales", [*steps(2), *steps(3, until="plan")])
     assert ids(ledger.newest(lake, 50)) == [run_id(3), run_id(2)]
 
 
@@ -155,7 +157,7 @@ def test_a_pipeline_that_was_never_run_has_no_runs_and_no_lake_is_an_error(tmp_p
     assert not nowhere.exists()
 
 
-def test_an_object_store_that_does_not_answer_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_object_store_that_does_not_answer_is_an_error_of_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"ENDPOINT_URL": "http://127.0.0.1:9", "ALLOW_HTTP": "true", "REGION": "us-east-1"}.items():
         monkeypatch.setenv(f"AWS_{name}", value)
     for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY"):
@@ -169,8 +171,8 @@ def test_a_table_that_cannot_be_read_takes_no_other_pipeline_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TIDEMARK_LAKE", str(tmp_path))
-    tell(tmp_path, "sales", steps(1))
-    tell(tmp_path, "visits", steps(1, pipeline="visits"))
+    add_rows(tmp_path, "sales", steps(1))
+    add_rows(tmp_path, "visits", steps(1, pipeline="visits"))
     log = tmp_path / "visits/runs/_delta_log"
     next(iter(sorted(log.glob("*.json")))).write_text("{", encoding="utf-8")
     sales, visits, clicks = overview.rows(["sales", "visits", "clicks"], {})
@@ -186,8 +188,8 @@ def test_many_pipelines_with_many_runs_are_read_once(tmp_path: Path, monkeypatch
     monkeypatch.setenv("TIDEMARK_LAKE", str(tmp_path))
     # Others may be at work on this machine.
     monkeypatch.setattr(overview, "WITHIN_S", 600.0)
-    tell_at_once(tmp_path, "p0", [row for number in range(1000) for row in steps(number)])
-    tell(tmp_path, "p0", [row for number in range(1000, 1020) for row in steps(number)])
+    add_rows_in_one_file(tmp_path, "p0", [row for number in range(1000) for row in steps(number)])
+    add_rows(tmp_path, "p0", [row for number in range(1000, 1020) for row in steps(number)])
     names = [f"p{i}" for i in range(200)]
     for name in names[1:]:
         shutil.copytree(tmp_path / "p0", tmp_path / name)
@@ -206,15 +208,15 @@ def test_many_pipelines_with_many_runs_are_read_once(tmp_path: Path, monkeypatch
     assert ended - between < (between - began) / 2
 
 
-def test_checks_come_failed_ones_first_of_the_runs_that_are_asked_for(lake: Lake, tmp_path: Path) -> None:
-    told = [check(1, "b"), check(1, "a"), check(1, "c", success=False, details="one\ntwo"), check(2, "d")]
-    tell(tmp_path, "sales", [], [*told, check(3, "e")])
-    found = check_rows.of_runs(lake, [run_id(1), run_id(2), "' OR 1 = 1 --"])
-    assert {run: [c.expectation for c in some] for run, some in found.items()} == {
+def test_failed_checks_of_the_requested_runs_come_first(lake: Lake, tmp_path: Path) -> None:
+    rows = [check(1, "b"), check(1, "a"), check(1, "c", success=False, details="one\ntwo"), check(2, "d")]
+    add_rows(tmp_path, "sales", [], [*rows, check(3, "e")])
+    checks = check_rows.of_runs(lake, [run_id(1), run_id(2), "' OR 1 = 1 --"])
+    assert {run: [c.expectation for c in some] for run, some in checks.items()} == {
         run_id(1): ["c", "a", "b"],
         run_id(2): ["d"],
     }
-    assert found[run_id(1)][0].examples == ("one", "two")
+    assert checks[run_id(1)][0].examples == ("one", "two")
     failed = check_rows.of_runs(lake, [run_id(1), run_id(2)], failed_only=True)
     assert [c.expectation for c in failed[run_id(1)]] == ["c"]
     assert run_id(2) not in failed
@@ -223,18 +225,20 @@ def test_checks_come_failed_ones_first_of_the_runs_that_are_asked_for(lake: Lake
 
 
 def test_ratios_are_shares_of_the_rows_that_belong_to_a_window() -> None:
-    found = Ratios.of({**COUNTS, "too_late_behind": 10})
-    assert found == Ratios(940, 40, 20)
-    assert (found.late_ratio, found.too_late_ratio, found.completeness) == (0.04, 0.02, 0.98)
+    ratios = Ratios.of({**COUNTS, "too_late_behind": 10})
+    assert ratios == Ratios(940, 40, 20)
+    assert (ratios.late_ratio, ratios.too_late_ratio, ratios.completeness) == (0.04, 0.02, 0.98)
     assert Ratios.of({"rows_read": 7, "on_time": 0, "invalid": 7}) is None
     assert Ratios.of({}) is None
 
 
-def test_not_more_is_kept_than_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_holds_at_most_its_limits_of_tables_and_readings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(lake_tables, "MOST_TABLES", 2)
     monkeypatch.setattr(lake_tables, "MOST_READINGS", 1)
     for name in ("a", "b", "c"):
-        tell(tmp_path, name, steps(1, pipeline=name))
+        add_rows(tmp_path, name, steps(1, pipeline=name))
         for count in (5, 6):
             assert len(ledger.newest(Lake(str(tmp_path), name), count).runs) == 1
     assert len(lake_tables._cache) == 2
@@ -242,7 +246,7 @@ def test_not_more_is_kept_than_is_said(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_ledger_without_later_columns_is_read(lake: Lake, tmp_path: Path) -> None:
-    tell(tmp_path, "sales", steps(1))
+    add_rows(tmp_path, "sales", steps(1))
     table = DeltaTable(lake.path("runs")).to_pyarrow_table().drop_columns(["note", "arrived_from", "arrived_to"])
     from deltalake import write_deltalake
 

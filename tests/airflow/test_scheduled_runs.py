@@ -52,25 +52,25 @@ def _lake(clone: Clone) -> Lake:
     return Lake(str(clone.lake), "readings")
 
 
-def backfilled(airflow: Whole, **asked: Any) -> None:
+def backfilled(airflow: Whole, **settings: Any) -> None:
     """Ask for a native backfill of five hours."""
-    wanted = {
+    request = {
         "dag_id": DAG,
         "from_date": FIRST.isoformat(),
         "to_date": LAST.isoformat(),
         "max_active_runs": 1,
         "dag_run_conf": {},
-        **asked,
+        **settings,
     }
     with airflow.client() as client:
-        answer = client.post("/api/v2/backfills", json=wanted)
+        answer = client.post("/api/v2/backfills", json=request)
         assert answer.status_code == httpx.codes.OK, answer.text
 
 
 def of_type(airflow: Whole, kind: str) -> list[dict[str, Any]]:
-    """The runs that were started so, in the order of their intervals."""
-    found = airflow.get(f"dags/{DAG}/dagRuns", run_type=kind, limit=100)["dag_runs"]
-    return sorted(found, key=lambda run: str(run["data_interval_end"]))
+    """Return the runs of a type, in the order of their intervals."""
+    runs = airflow.get(f"dags/{DAG}/dagRuns", run_type=kind, limit=100)["dag_runs"]
+    return sorted(runs, key=lambda run: str(run["data_interval_end"]))
 
 
 def ended(airflow: Whole) -> list[str]:
@@ -79,16 +79,16 @@ def ended(airflow: Whole) -> list[str]:
     return [run["state"] for run in of_type(airflow, "backfill")]
 
 
-def changed(airflow: Whole, run: dict[str, Any] | None = None, **what: Any) -> None:
+def changed(airflow: Whole, run: dict[str, Any] | None = None, **fields: Any) -> None:
     """Change the DAG, or a run of it."""
     path = f"/api/v2/dags/{DAG}" + (f"/dagRuns/{run['dag_run_id']}" if run else "")
     with airflow.client() as client:
-        answer = client.patch(path, json=what)
+        answer = client.patch(path, json=fields)
         assert answer.status_code == httpx.codes.OK, answer.text
 
 
 def unpaused_without_its_scheduled_run(airflow: Whole) -> None:
-    """Let the DAG run; the run of the newest interval, which would tell everything at once, is cancelled."""
+    """Let the DAG run; the run of the newest interval, which would publish everything at once, is cancelled."""
     changed(airflow, is_paused=False)
     until(lambda: bool(of_type(airflow, "scheduled")))
     (run,) = of_type(airflow, "scheduled")
@@ -111,7 +111,7 @@ def test_intervals_forth_with_one_that_is_blocked_and_a_scheduler_that_dies(
     assert len(states) == 5
     assert states[0] == states[-1] == "success"
     assert "failed" in states
-    # A blocked interval is told by those behind it; cleared it finds itself done.
+    # The intervals behind a blocked one publish it too; cleared, its run has nothing left to do.
     for run in of_type(airflow, "backfill"):
         if run["state"] == "failed":
             with airflow.client() as client:
@@ -135,8 +135,8 @@ def test_intervals_back_beside_the_scheduled_run(airflow: Whole, spark: SparkSes
     changed(airflow, is_paused=False)
     assert ended(airflow) == ["success"] * 5
     until(lambda: [run["state"] for run in of_type(airflow, "scheduled")][:1] == ["success"], 600, every_s=1)
-    shown = ledger.published(spark, lake)[-1]
-    assert shown.arrived_to is not None
+    newest = ledger.published(spark, lake)[-1]
+    assert newest.arrived_to is not None
     pipeline = load(clone.root / "dags/pipelines/readings.yaml")
     assert_published(spark, lake, replay_until(history.events(), pipeline, LAST + timedelta(hours=1)))
 
@@ -155,10 +155,10 @@ def test_intervals_since_the_start_are_caught_up_in_slices_that_are_tasks(
     runs = [run for run in of_type(airflow, "scheduled") if run["state"] == "success"]
     ends = [datetime.fromisoformat(run["data_interval_end"]) for run in runs]
     assert ends[:3] == [datetime(2024, 3, 31, 1, tzinfo=UTC), *(datetime(2025, 3, 31, h, tzinfo=UTC) for h in (0, 1))]
-    shown = [run for run in ledger.published(spark, lake) if run.kind == ledger.ARRIVALS]
-    assert [run.arrived_to for run in shown] == ends
+    published_runs = [run for run in ledger.published(spark, lake) if run.kind == ledger.ARRIVALS]
+    assert [run.arrived_to for run in published_runs] == ends
     assert_published(spark, lake, replay_until(history.events(), load(file), ends[-1]))
     for run in runs[:2]:
         tasks = airflow.get(f"dags/{DAG}/dagRuns/{run['dag_run_id']}/taskInstances")["task_instances"]
-        found = {(task["rendered_map_index"], task["state"]) for task in tasks if task["task_id"] == "slice"}
-        assert found == {(f"slice-{i}-of-2", "success") for i in range(2)}
+        slices = {(task["rendered_map_index"], task["state"]) for task in tasks if task["task_id"] == "slice"}
+        assert slices == {(f"slice-{i}-of-2", "success") for i in range(2)}

@@ -1,4 +1,4 @@
-"""A whole Airflow for tests: its API server, scheduler, DAG processor and triggerer as processes, spoken to by REST."""
+"""A whole Airflow for tests: its API server, scheduler, DAG processor and triggerer as processes, used by REST."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from pathlib import Path
 from tidemark_airflow.embedded import airflow
 from tidemark_airflow.embedded.installation import DATABASE, Installation
 installation = Installation(Path("{root}"), Path("{home}"), {port}, os.environ[DATABASE])
-{what}
+{action}
 """
 
 
@@ -57,9 +57,9 @@ class Whole:
     def _admin(self) -> httpx.Client:
         return self.client()
 
-    def get(self, path: str, **asked: Any) -> Any:
-        """What the API says to the admin."""
-        return _said(self._admin.get(f"/api/v2/{path}", params=asked))
+    def get(self, path: str, **parameters: Any) -> Any:
+        """Return the API's answer to the admin."""
+        return _content(self._admin.get(f"/api/v2/{path}", params=parameters))
 
     def knows(self, dag: str) -> bool:
         """Whether the DAG processor has read this DAG."""
@@ -76,16 +76,16 @@ class Whole:
 
     def tasks(self, dag: str, run: str) -> dict[str, str | None]:
         """The state of each task of a run."""
-        found = self.get(f"dags/{dag}/dagRuns/{run}/taskInstances", limit=100)["task_instances"]
-        return {task["task_id"]: task["state"] for task in found}
+        instances = self.get(f"dags/{dag}/dagRuns/{run}/taskInstances", limit=100)["task_instances"]
+        return {task["task_id"]: task["state"] for task in instances}
 
     def ended(self, dag: str, run: str, within_s: float = RUN_WITHIN_S) -> str:
         """The state of a run when it has ended."""
         until(lambda: self.state(dag, run) in _ENDED, within_s, every_s=0.5)
         return self.state(dag, run)
 
-    def said(self, dag: str, run: str, task: str, key: str = "return_value") -> Any:
-        """What a task of a run has pushed."""
+    def xcom(self, dag: str, run: str, task: str, key: str = "return_value") -> Any:
+        """Return what a task of a run has pushed."""
         return self.get(f"dags/{dag}/dagRuns/{run}/taskInstances/{task}/xcomEntries/{key}")["value"]
 
     def waiting(self, dag: str, run: str) -> str:
@@ -115,13 +115,13 @@ class Whole:
                     process.kill()
         self.command(f"airflow.start(installation, {part!r}, installation.variables(os.environ))")
 
-    def command(self, what: str) -> None:
-        """Do something with the embedded Airflow that is `there`, in a process of its own, as `make up` does."""
-        there = self.installation
-        script = _COMMAND.format(root=there.root, home=there.home, port=there.port, what=what)
+    def command(self, action: str) -> None:
+        """Run an action on the embedded Airflow `installation` in a separate process, as `make up` does."""
+        installation = self.installation
+        script = _COMMAND.format(root=installation.root, home=installation.home, port=installation.port, action=action)
         foreign = ("AIRFLOW", "TIDEMARK", "PYSPARK")
         environment = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
-        environment |= {DATABASE: str(there.database), **self.more}
+        environment |= {DATABASE: str(installation.database), **self.more}
         subprocess.run([sys.executable, "-c", script], env=environment, check=True)
 
     def spark(self) -> list[psutil.Process]:
@@ -130,13 +130,13 @@ class Whole:
 
     def log(self, dag: str, run: str, task: str, attempt: int = 1) -> str:
         """The log of an attempt of a task, a line of JSON each."""
-        found = self.get(f"dags/{dag}/dagRuns/{run}/taskInstances/{task}/logs/{attempt}", full_content=True)
-        return "\n".join(json.dumps(line) for line in found["content"])
+        log = self.get(f"dags/{dag}/dagRuns/{run}/taskInstances/{task}/logs/{attempt}", full_content=True)
+        return "\n".join(json.dumps(line) for line in log["content"])
 
 
 @contextmanager
 def whole(clone: Clone, **more: str) -> Iterator[Whole]:
-    """Start an Airflow for the clone on a PostgreSQL of its own, with `more` variables; none of it is left after it."""
+    """Start an Airflow for the clone on a separate PostgreSQL, with `more` variables; none of it is left after it."""
     with postgresql() as url:
         airflow = Whole(replace(clone.installation(), database=url), more)
         try:
@@ -148,6 +148,6 @@ def whole(clone: Clone, **more: str) -> Iterator[Whole]:
         assert not left
 
 
-def _said(answer: httpx.Response) -> Any:
+def _content(answer: httpx.Response) -> Any:
     answer.raise_for_status()
     return answer.json()

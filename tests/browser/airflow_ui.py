@@ -48,7 +48,7 @@ class Person:
         """Open the form of a run, on a DAG's page."""
         self.page.get_by_role("button", name="Trigger Dag").click()
         form = Form(self.page)
-        expect(form.shown.get_by_role("button", name="Run Parameters")).to_be_visible()
+        expect(form.dialog.get_by_role("button", name="Run Parameters")).to_be_visible()
         return form
 
     def sees(self, text: str) -> None:
@@ -63,23 +63,23 @@ class Form:
     page: Page
 
     @property
-    def shown(self) -> Locator:
+    def dialog(self) -> Locator:
         """All of it; a field's picker lies outside."""
         return self.page.get_by_role("dialog").filter(has_text="Trigger Dag")
 
     @property
     def trigger(self) -> Locator:
         """The button that starts the run."""
-        return self.shown.get_by_role("button", name="Trigger", exact=True)
+        return self.dialog.get_by_role("button", name="Trigger", exact=True)
 
     def field(self, title: str) -> Locator:
-        """A field with its title, which has a star where it must be filled, its control and what is said of it."""
+        """A field with its title, which has a star where it must be filled, its control and its description."""
         named = self.page.get_by_text(re.compile(rf"^{re.escape(title)}\s*\*?$"))
-        return self.shown.get_by_role("group").filter(has=named)
+        return self.dialog.get_by_role("group").filter(has=named)
 
     def unfolds(self, part: str) -> None:
         """Open a part of the form, which closes the one that is open."""
-        self.shown.get_by_role("button", name=part).click()
+        self.dialog.get_by_role("button", name=part).click()
 
     def picks(self, title: str, date: str, time: str) -> None:
         """Fill a picker of a date and a time."""
@@ -105,7 +105,7 @@ class Form:
     def starts(self) -> Run:
         """Start the run, which Airflow then shows."""
         self.trigger.click()
-        expect(self.shown).to_have_count(0)
+        expect(self.dialog).to_have_count(0)
         self.page.wait_for_url("**/runs/*")
         return Run(self.page, self.page.url)
 
@@ -139,7 +139,7 @@ class Run:
         """The state beside the heading of a page, of the run or of a task; those of its parents are but signs."""
         return self.page.get_by_test_id("state-badge").filter(has_text=re.compile(r"\w")).first
 
-    def tells(self, line: re.Pattern[str]) -> None:
+    def shows_in_log(self, line: re.Pattern[str]) -> None:
         """Wait on the page of a task until its log has a line."""
         expect(self.page.get_by_text(line).first).to_be_visible(timeout=STEP_MS)
 
@@ -148,7 +148,7 @@ class Run:
         self.page.get_by_role("link", name="Details", exact=True).click()
         self.page.get_by_role("link", name=link, exact=True).click()
 
-    def asks(self) -> Locator:
+    def opens_question(self) -> Locator:
         """Open the question that the run waits with."""
         self.page.get_by_role("button", name="Required Actions").click()
         drawer = self.page.get_by_role("dialog", name="Required Actions")

@@ -1,4 +1,4 @@
-"""A real browser, Debian's Chromium, driven by Playwright; what a page asks for and what goes wrong in it is kept."""
+"""A real browser, Debian's Chromium, driven by Playwright; the requests of a page and its faults are kept."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, Dialog, Page, Request, Route, sync_playwright
 
-# A page of its own, no sandbox for root, and no talk with its maker.
+# A separate page, no sandbox for root, and no connection to its maker.
 _FLAGS = [
     *("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-quic"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -23,10 +23,10 @@ DESKTOP, PHONE = 1280, 390
 
 @dataclass
 class Shown:
-    """A page in the browser, with the addresses it asked for and all that went wrong."""
+    """A page in the browser, with the addresses that it requested and all its faults."""
 
     page: Page
-    asked: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
     def keep(self, name: str) -> None:
@@ -39,22 +39,22 @@ Show = Callable[..., Shown]
 Opened = Callable[..., Shown]
 
 
-# Of a module, since Playwright's loop runs as long as it is there, and other tests run loops of their own.
+# Of a module, since Playwright's loop runs as long as it exists, and other tests run their loops.
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
     """The browser."""
-    found = shutil.which("chromium")
-    if found is None:
+    executable = shutil.which("chromium")
+    if executable is None:
         pytest.skip("there is no Chromium: install Debian's package chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=_FLAGS)
+        browser = playwright.chromium.launch(executable_path=executable, args=_FLAGS)
         yield browser
         browser.close()
 
 
 @pytest.fixture
 def opened(chromium: Browser) -> Iterator[Opened]:
-    """Open an address at a width and in a scheme; a phone is touched. What it asks of others is refused."""
+    """Open an address at a width and in a scheme; a phone is touched. Requests to other servers are refused."""
     contexts = []
 
     def open_(address: str, *, width: int = DESKTOP, scheme: Literal["light", "dark"] = "light") -> Shown:
@@ -65,10 +65,10 @@ def opened(chromium: Browser) -> Iterator[Opened]:
             is_mobile=width == PHONE,
         )
         contexts.append(context)
-        one = Shown(context.new_page())
-        _watch(one, address)
-        one.page.goto(address)
-        return one
+        view = Shown(context.new_page())
+        _watch(view, address)
+        view.page.goto(address)
+        return view
 
     yield open_
     for context in contexts:
@@ -77,34 +77,36 @@ def opened(chromium: Browser) -> Iterator[Opened]:
 
 @pytest.fixture
 def show(opened: Opened, tmp_path: Path) -> Show:
-    """Show HTML as a file of its own, at a width and in a scheme."""
+    """Show HTML as a separate file, at a width and in a scheme."""
 
-    def shown(html: str, *, width: int = DESKTOP, scheme: Literal["light", "dark"] = "light") -> Shown:
+    def show_html(html: str, *, width: int = DESKTOP, scheme: Literal["light", "dark"] = "light") -> Shown:
         file = tmp_path / "page.html"
         file.write_text(html, encoding="utf-8")
         return opened(file.as_uri(), width=width, scheme=scheme)
 
-    return shown
+    return show_html
 
 
-def _watch(shown: Shown, address: str) -> None:
+def _watch(view: Shown, address: str) -> None:
     origin = urlsplit(address)[:2]
 
     def ask(route: Route, request: Request) -> None:
-        shown.asked.append(request.url)
+        view.requests.append(request.url)
         if urlsplit(request.url)[:2] == origin:
             route.continue_()
         else:
             route.abort()
 
     def answer(dialog: Dialog) -> None:
-        shown.faults.append(f"dialog: {dialog.message}")
+        view.faults.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
-    shown.page.route("**/*", ask)
-    shown.page.on("dialog", answer)
-    shown.page.on("pageerror", lambda error: shown.faults.append(f"error: {error}"))
-    shown.page.on(
+    view.page.route("**/*", ask)
+    view.page.on("dialog", answer)
+    view.page.on("pageerror", lambda error: view.faults.append(f"error: {error}"))
+    view.page.on(
         "console",
-        lambda said: shown.faults.append(f"console: {said.text}") if said.type in ("error", "warning") else None,
+        lambda message: (
+            view.faults.append(f"console: {message.text}") if message.type in ("error", "warning") else None
+        ),
     )

@@ -1,6 +1,6 @@
-"""The pages of data quality, served to a browser as Airflow mounts them, with a lake that is told by hand.
+"""The pages of data quality, served to a browser as Airflow mounts them, with a lake that is written by hand.
 
-Who may see what is Airflow's to say, and asked elsewhere: here everybody may, and its metadata database is told too.
+Airflow decides who may see what, which other tests cover: here everybody may, and its metadata database is replaced.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 
 from tests.airflow.clone import free_port
-from tests.airflow.told_lake import COUNTS, check, run_id, steps, tell
+from tests.airflow.fake_lake import COUNTS, add_rows, check, run_id, steps
 from tests.support.sample_report_runs import HOSTILE
 
 EVENTFUL, HOSTILE_ONE, EMPTY = "departures_by_carrier", "hostile", "never_run"
@@ -37,7 +37,7 @@ SPOILT = HOSTILE.replace("\ud800", "")
 _FRAME = '<iframe sandbox="allow-scripts allow-same-origin allow-forms allow-downloads" src="{}"></iframe>'
 
 
-def tell_lake(lake: Path) -> None:
+def fill_lake(lake: Path) -> None:
     """Pipelines of all kinds: eventful, hostile, with endless words, and never run."""
     for number in range(1, 31):
         counts = {
@@ -48,19 +48,19 @@ def tell_lake(lake: Path) -> None:
         }
         counts["rows_read"] = 336_776
         if number == 9:
-            tell(lake, EVENTFUL, steps(9, pipeline=EVENTFUL, until="plan", kind="backfill"))
+            add_rows(lake, EVENTFUL, steps(9, pipeline=EVENTFUL, until="plan", kind="backfill"))
         elif number in (7, 30):
             error = "2 of 49 checks failed\n  run: not_too_many_rows_are_too_late\n    expected: at most 0.01 %"
-            told = steps(
+            rows = steps(
                 number, pipeline=EVENTFUL, until="audit", state="blocked", failed=2, counts=counts, error=error
             )
-            tell(lake, EVENTFUL, told, _checks(number))
+            add_rows(lake, EVENTFUL, rows, _checks(number))
         else:
-            tell(lake, EVENTFUL, steps(number, pipeline=EVENTFUL, counts=counts), _checks(number)[2:])
+            add_rows(lake, EVENTFUL, steps(number, pipeline=EVENTFUL, counts=counts), _checks(number)[2:])
     for name, words in ((HOSTILE_ONE, SPOILT), (LONG_ONE, LONG)):
         spoilt = check(1, words, success=False, suite=words, observed=words, details="\n".join([words] * 9))
         run = steps(1, pipeline=name, until="audit", state="blocked", failed=1, error=words, kind=words, note=words)
-        tell(lake, name, [*run, {**steps(0, pipeline=name)[0], "run_id": words, "state": words}], [spoilt])
+        add_rows(lake, name, [*run, {**steps(0, pipeline=name)[0], "run_id": words, "state": words}], [spoilt])
 
 
 def _anybody() -> SimpleNamespace:
@@ -68,10 +68,10 @@ def _anybody() -> SimpleNamespace:
 
 
 def _checks(number: int) -> list[dict[str, object]]:
-    missed = {"observed": "7,100 of 330,000 rows (2.15 %)", "unexpected_count": None}
+    ratio = {"observed": "7,100 of 330,000 rows (2.15 %)", "unexpected_count": None}
     panes = {"details": "carrier UA, window 2013-07-01 05:00\ncarrier HA, window 2013-07-01 09:00", "suite": "panes"}
     return [
-        check(number, "not_too_many_rows_are_too_late", success=False, suite="run", **missed),
+        check(number, "not_too_many_rows_are_too_late", success=False, suite="run", **ratio),
         check(number, "expect_column_values_to_be_between(flights, 1, 500)", success=False, **panes),
         *(check(number, f"law_number_{i}_holds_of_every_pane", observed="8,543 panes") for i in range(12)),
     ]
@@ -79,14 +79,16 @@ def _checks(number: int) -> list[dict[str, object]]:
 
 @contextmanager
 def served(lake: Path) -> Iterator[str]:
-    """The address of a server with the pages."""
+    """Serve the pages; yield the address."""
     from airflow.api_fastapi.core_api.security import get_user
 
     from tidemark_airflow.jobs.links import QUALITY
     from tidemark_airflow.quality import access, airflow_metadata, routes
     from tidemark_airflow.quality.airflow_metadata import DagRunState, Made
 
-    made = [Made(name, run_id(n)) for name, n in ((EVENTFUL, 30), (EVENTFUL, 29), (HOSTILE_ONE, 1), (LONG_ONE, 1))]
+    pipeline_runs = [
+        Made(name, run_id(n)) for name, n in ((EVENTFUL, 30), (EVENTFUL, 29), (HOSTILE_ONE, 1), (LONG_ONE, 1))
+    ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TIDEMARK_LAKE", str(lake))
         patch.setattr(access, "pipelines_of", lambda user: sorted((EVENTFUL, HOSTILE_ONE, LONG_ONE, EMPTY)))
@@ -95,9 +97,12 @@ def served(lake: Path) -> Iterator[str]:
         patch.setattr(airflow_metadata, "broken_files", lambda: [f"/dags/pipelines/a.yaml:2:10: {SPOILT}", LONG])
         patch.setattr(airflow_metadata, "newest_runs", lambda dags: {dags[0]: DagRunState("manual__1", "running")})
         patch.setattr(airflow_metadata, "dag_run", lambda dag, run: DagRunState(run, "success"))
-        patch.setattr(airflow_metadata, "made_by", lambda dag, run: made if dag == "tidemark_backfill" else [])
-        asked = [get_user, *(get_args(one)[1].dependency for one in (routes.MayRead, routes.MayReadRun))]
-        patch.setattr(routes.app, "dependency_overrides", dict.fromkeys(asked, _anybody))
+        patch.setattr(airflow_metadata, "made_by", lambda dag, run: pipeline_runs if dag == "tidemark_backfill" else [])
+        dependencies = [
+            get_user,
+            *(get_args(annotation)[1].dependency for annotation in (routes.MayRead, routes.MayReadRun)),
+        ]
+        patch.setattr(routes.app, "dependency_overrides", dict.fromkeys(dependencies, _anybody))
         root = FastAPI()
         root.mount(QUALITY, routes.app)
         root.get("/framed")(lambda: HTMLResponse(_FRAME.format(f"{QUALITY}/")))

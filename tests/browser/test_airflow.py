@@ -67,7 +67,7 @@ def _airflow(clone: Clone, chromium: Browser) -> Iterator[Whole]:
 
 @pytest.fixture(name="somebody")
 def _somebody(airflow: Whole, chromium: Browser) -> Iterator[Somebody]:
-    """Somebody at a browser of their own, logged in as a user if one is named."""
+    """Somebody at a separate browser, logged in as a user if one is named."""
     contexts = []
 
     def somebody(user: str | None = None) -> Person:
@@ -111,13 +111,13 @@ def test_without_a_login_nothing_is_shown(somebody: Somebody) -> None:
         assert answer.json() == {"detail": "Not authenticated"}
 
 
-def test_the_form_says_what_it_wants_and_refuses_what_cannot_be(somebody: Somebody, airflow: Whole) -> None:
+def test_the_form_describes_its_fields_and_refuses_impossible_values(somebody: Somebody, airflow: Whole) -> None:
     admin = somebody("admin")
     admin.opens_dag(BACKFILL)
     before = runs(airflow)
     form = admin.opens_form()
-    for title, said in FIELDS.items():
-        expect(form.field(title)).to_contain_text(said)
+    for title, description in FIELDS.items():
+        expect(form.field(title)).to_contain_text(description)
     admin.keeps("form")
     form.field("Pipeline").get_by_role("combobox").click()
     expect(admin.page.get_by_role("option")).to_have_text(["readings", "visits"])
@@ -132,17 +132,17 @@ def test_the_form_says_what_it_wants_and_refuses_what_cannot_be(somebody: Somebo
     form.types("Slices", "2")
 
     form.unfolds("Settings of the pipeline file")
-    for title, said in FOLDED.items():
-        expect(form.field(title)).to_contain_text(said)
+    for title, description in FOLDED.items():
+        expect(form.field(title)).to_contain_text(description)
     form.types("Emission", "now and then")
     form.trigger.click()
-    refusal = form.shown.get_by_text("'now and then' does not match")
+    refusal = form.dialog.get_by_text("'now and then' does not match")
     expect(refusal).to_contain_text("{every: 1 minute}")
     admin.keeps("form-refused")
     assert runs(airflow) == before
 
 
-def test_a_form_that_holds_no_window_fails_in_its_first_task_which_says_why(somebody: Somebody) -> None:
+def test_a_form_without_a_window_fails_in_its_first_task_with_the_reason(somebody: Somebody) -> None:
     admin = somebody("admin")
     admin.opens_dag(BACKFILL)
     form = admin.opens_form()
@@ -181,36 +181,36 @@ def test_a_run_is_watched_approved_and_read_and_a_viewer_only_looks(
 ) -> None:
     before = published(spark, clone)
     admin, viewer = somebody("admin"), somebody("viewer")
-    run = asked_for_with_approval(admin)
+    run = start_run_with_approval(admin)
     watched(admin, run)
     assert published(spark, clone) == before
 
     looked_at(viewer, run, airflow)
     assert published(spark, clone) == before
 
-    question = run.asks()
+    question = run.opens_question()
     expect(question).to_contain_text("Windows: from 2024-03-30 23:30 to 2024-03-31 01:30 UTC.")
     question.get_by_role("button", name="Approve").click()
     expect(question).to_contain_text("Pending required actions (0)")
     run.opens()
     run.awaits("report", "Success")
     admin.keeps("approved")
-    (made,) = set(published(spark, clone)) - set(before)
+    (run_id,) = set(published(spark, clone)) - set(before)
 
     for person in (admin, viewer):
-        theirs = Run(person.page, run.address)
-        theirs.opens()
-        theirs.opens_task("report")
+        run_page = Run(person.page, run.address)
+        run_page.opens()
+        run_page.opens_task("report")
         person.keeps("report-task")
-        theirs.follows("Report")
-        person.page.wait_for_url(f"**/tidemark/reports/{READINGS}/{made}")
+        run_page.follows("Report")
+        person.page.wait_for_url(f"**/tidemark/reports/{READINGS}/{run_id}")
         expect(person.page.locator("html[data-charts=drawn]")).to_have_count(1)
         expect(person.page.locator("h1")).to_contain_text("readings")
     viewer.keeps("report")
 
 
-def asked_for_with_approval(admin: Person) -> Run:
-    """A run over two hours of the night, in three slices."""
+def start_run_with_approval(admin: Person) -> Run:
+    """Start a run over two hours of the night, in three slices, with approval."""
     admin.opens_dag(BACKFILL)
     form = admin.opens_form()
     form.picks("From", "2024/03/31", "00:30")
@@ -222,16 +222,16 @@ def asked_for_with_approval(admin: Person) -> Run:
 
 
 def watched(admin: Person, run: Run) -> None:
-    """Its tasks go on one after the other, and a log tells how far the work is while it is done."""
+    """Its tasks go on one after the other, and a log shows how far the work is while it is done."""
     run.awaits("plan", "Success")
     run.awaits("replay", "Running")
     admin.keeps("run")
     run.opens_task("replay")
-    run.tells(re.compile(r"\[tidemark\] replay: [\d,]+ rows, "))
-    run.tells(re.compile(r"\[tidemark\] replay: slice 1 of 3 staged, about .+ left"))
+    run.shows_in_log(re.compile(r"\[tidemark\] replay: [\d,]+ rows, "))
+    run.shows_in_log(re.compile(r"\[tidemark\] replay: slice 1 of 3 staged, about .+ left"))
     expect(run.state).to_have_text("Running")
     admin.keeps("progress")
-    run.tells(re.compile(r"\[tidemark\] replay: slice 3 of 3 staged"))
+    run.shows_in_log(re.compile(r"\[tidemark\] replay: slice 3 of 3 staged"))
     run.opens()
     run.awaits("audit", "Success")
     run.awaits("approve", "Awaiting Input")
@@ -246,9 +246,9 @@ def looked_at(viewer: Person, run: Run, airflow: Whole) -> None:
     viewer.sees("You do not have permission to perform this action.")
     viewer.keeps("viewer-form")
     assert runs(airflow) == before
-    theirs = Run(viewer.page, run.address)
-    theirs.opens()
-    question = theirs.asks()
+    run_page = Run(viewer.page, run.address)
+    run_page.opens()
+    question = run_page.opens_question()
     viewer.keeps("viewer-question")
     question.get_by_role("button", name="Approve").click()
     viewer.sees("You do not have permission to perform this action.")

@@ -38,13 +38,13 @@ def page() -> str:
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(DESKTOP, "light"), (PHONE, "dark")])
-def test_data_docs_ask_nobody_and_can_be_read_by_all(show: Show, width: int, scheme: str) -> None:
-    shown = show(page(), width=width, scheme=scheme)
-    assert shown.asked == [shown.page.url]
-    assert shown.page.evaluate("document.documentElement.scrollWidth") <= width
-    assert shown.page.locator("script, img").count() == 0
-    found = Axe().run(shown.page).response
-    serious = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
-    assert [(one["id"], [node["target"] for node in one["nodes"]]) for one in serious] == []
-    shown.keep(f"data-docs-{width}-{scheme}")
-    assert shown.faults == []
+def test_data_docs_request_no_other_file_and_are_accessible(show: Show, width: int, scheme: str) -> None:
+    view = show(page(), width=width, scheme=scheme)
+    assert view.requests == [view.page.url]
+    assert view.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert view.page.locator("script, img").count() == 0
+    result = Axe().run(view.page).response
+    serious = [violation for violation in result["violations"] if violation["impact"] in ("serious", "critical")]
+    assert [(violation["id"], [node["target"] for node in violation["nodes"]]) for violation in serious] == []
+    view.keep(f"data-docs-{width}-{scheme}")
+    assert view.faults == []

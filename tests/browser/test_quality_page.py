@@ -9,9 +9,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tests.airflow.told_lake import run_id
+from tests.airflow.fake_lake import run_id
 from tests.browser.conftest import DESKTOP, PHONE, Opened, Shown
-from tests.browser.served import EMPTY, EVENTFUL, HOSTILE_ONE, LONG_ONE, SPOILT, served, tell_lake
+from tests.browser.served import EMPTY, EVENTFUL, HOSTILE_ONE, LONG_ONE, SPOILT, fill_lake, served
 
 pytestmark = pytest.mark.browser
 
@@ -45,41 +45,44 @@ SIGHTS = [
 @pytest.fixture(name="address", scope="module")
 def _address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     lake = tmp_path_factory.mktemp("lake")
-    tell_lake(lake)
+    fill_lake(lake)
     with served(lake) as address:
         yield address
 
 
 def visited(opened: Opened, address: str, name: str, width: int = DESKTOP, scheme: str = "light") -> Shown:
-    """A page, once its charts are drawn."""
-    found = opened(f"{address}/tidemark/quality/{PAGES[name]}", width=width, scheme=scheme)
+    """Open a page, and wait until its charts are drawn."""
+    view = opened(f"{address}/tidemark/quality/{PAGES[name]}", width=width, scheme=scheme)
     if name in DRAWN:
-        expect(found.page.locator("html[data-charts=drawn]")).to_have_count(1)
-    return found
+        expect(view.page.locator("html[data-charts=drawn]")).to_have_count(1)
+    return view
 
 
 @pytest.mark.parametrize(("name", "width", "scheme"), SIGHTS)
-def test_a_page_asks_nobody_else_and_nothing_goes_wrong_in_it(
+def test_a_page_requests_only_its_server_and_has_no_faults(
     opened: Opened, address: str, name: str, width: int, scheme: str
 ) -> None:
-    found = visited(opened, address, name, width, scheme)
-    assert found.faults == []
-    assert all(one.startswith(f"{address}/tidemark/quality/") for one in found.asked)
-    assert len(found.asked) == (4 if name in DRAWN else 2)
-    assert found.page.evaluate("document.documentElement.scrollWidth") <= width
-    found.keep(f"quality-{name}-{width}-{scheme}")
+    view = visited(opened, address, name, width, scheme)
+    assert view.faults == []
+    assert all(url.startswith(f"{address}/tidemark/quality/") for url in view.requests)
+    assert len(view.requests) == (4 if name in DRAWN else 2)
+    assert view.page.evaluate("document.documentElement.scrollWidth") <= width
+    view.keep(f"quality-{name}-{width}-{scheme}")
 
 
 @pytest.mark.parametrize(("name", "width", "scheme"), SIGHTS)
 def test_an_engine_of_accessibility_finds_nothing(
     opened: Opened, address: str, name: str, width: int, scheme: str
 ) -> None:
-    found = visited(opened, address, name, width, scheme)
-    for details in found.page.locator("details > summary").all():
+    view = visited(opened, address, name, width, scheme)
+    for details in view.page.locator("details > summary").all():
         details.click()
-    told = Axe().run(found.page).response
-    assert [(one["id"], one["impact"], [n["target"] for n in one["nodes"]]) for one in told["violations"]] == []
-    assert len(told["passes"]) > 10
+    result = Axe().run(view.page).response
+    assert [
+        (violation["id"], violation["impact"], [n["target"] for n in violation["nodes"]])
+        for violation in result["violations"]
+    ] == []
+    assert len(result["passes"]) > 10
 
 
 def test_hostile_values_are_read_as_they_are(opened: Opened, address: str) -> None:

@@ -38,12 +38,12 @@ SIGHTS = [
 ]
 
 
-def shown(show: Show, name: str, width: int = DESKTOP, scheme: str = "light") -> Shown:
-    """A report, once its charts are drawn."""
-    found = show(render(RUNS[name]), width=width, scheme=scheme)
+def open_report(show: Show, name: str, width: int = DESKTOP, scheme: str = "light") -> Shown:
+    """Open a report, and wait until its charts are drawn."""
+    view = show(render(RUNS[name]), width=width, scheme=scheme)
     if name != "empty":
-        expect(found.page.locator("html[data-charts=drawn]")).to_have_count(1)
-    return found
+        expect(view.page.locator("html[data-charts=drawn]")).to_have_count(1)
+    return view
 
 
 def wait_until(page: Page, condition: str) -> None:
@@ -53,43 +53,46 @@ def wait_until(page: Page, condition: str) -> None:
     assert page.evaluate(f"new Promise(done => {{ let tries = 250; {look}; look() }})"), f"never: {condition}"
 
 
-def of_chart(number: int, what: str) -> str:
+def of_chart(number: int, path: str) -> str:
     """JavaScript for a property of one of the charts."""
-    return f"Bokeh.documents[0].roots()[{number}].{what}"
+    return f"Bokeh.documents[0].roots()[{number}].{path}"
 
 
 @pytest.mark.parametrize("width", [DESKTOP, PHONE])
 @pytest.mark.parametrize("name", RUNS)
-def test_a_report_asks_nobody_and_nothing_goes_wrong_in_it(show: Show, name: str, width: int) -> None:
-    report = shown(show, name, width)
+def test_a_report_requests_no_other_file_and_has_no_faults(show: Show, name: str, width: int) -> None:
+    report = open_report(show, name, width)
     assert report.faults == []
-    assert report.asked == [report.page.url]
+    assert report.requests == [report.page.url]
     assert report.page.evaluate("document.documentElement.scrollWidth") <= width
     report.keep(f"report-{name}-{width}")
 
 
 @pytest.mark.parametrize(("name", "width", "scheme"), SIGHTS)
 def test_an_engine_of_accessibility_finds_nothing(show: Show, name: str, width: int, scheme: str) -> None:
-    report = shown(show, name, width, scheme)
+    report = open_report(show, name, width, scheme)
     for details in report.page.locator("details > summary").all():
         details.click()
-    found = Axe().run(report.page).response
-    assert [(one["id"], one["impact"], [n["target"] for n in one["nodes"]]) for one in found["violations"]] == []
-    assert len(found["passes"]) > 10
+    result = Axe().run(report.page).response
+    assert [
+        (violation["id"], violation["impact"], [n["target"] for n in violation["nodes"]])
+        for violation in result["violations"]
+    ] == []
+    assert len(result["passes"]) > 10
     if scheme == "dark":
         report.keep(f"report-{name}-{width}-dark")
 
 
 def test_hostile_values_are_read_as_they_are(show: Show) -> None:
-    report = shown(show, "hostile")
-    told = HOSTILE.split("\u202e")[0]
-    expect(report.page.locator("h1")).to_contain_text(told[:70])
+    report = open_report(show, "hostile")
+    visible_text = HOSTILE.split("\u202e")[0]
+    expect(report.page.locator("h1")).to_contain_text(visible_text[:70])
     assert report.page.locator("main img").count() == 0
     assert report.page.evaluate("document.scripts.length") == 3
 
 
 def test_the_keyboard_reaches_the_report_and_opens_its_tables(show: Show) -> None:
-    page = shown(show, "eventful").page
+    page = open_report(show, "eventful").page
     page.keyboard.press("Tab")
     skip = page.locator(".skip")
     expect(skip).to_be_focused()
@@ -105,8 +108,8 @@ def test_the_keyboard_reaches_the_report_and_opens_its_tables(show: Show) -> Non
     expect(table.locator("table")).to_be_visible()
 
 
-def test_the_mouse_tells_values_and_zooms(show: Show) -> None:
-    page = shown(show, "eventful").page
+def test_the_mouse_shows_values_and_zooms(show: Show) -> None:
+    page = open_report(show, "eventful").page
     chart = page.locator("#lateness-chart")
     chart.scroll_into_view_if_needed()
     box = chart.locator(".bk-events").bounding_box()
@@ -127,7 +130,7 @@ def test_the_mouse_tells_values_and_zooms(show: Show) -> None:
 
 
 def test_paper_shows_every_chart_without_waiting(show: Show) -> None:
-    page = shown(show, "eventful", scheme="dark").page
+    page = open_report(show, "eventful", scheme="dark").page
     charts = page.locator(".chart").count()
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     painted = page.evaluate(
@@ -144,7 +147,7 @@ def test_paper_shows_every_chart_without_waiting(show: Show) -> None:
 
 
 def test_colours_follow_the_scheme_while_the_page_is_open(show: Show) -> None:
-    page = shown(show, "eventful").page
+    page = open_report(show, "eventful").page
     background = "getComputedStyle(document.documentElement).backgroundColor"
     light, outline = page.evaluate(background), page.evaluate(of_chart(0, "outline_line_color"))
     page.emulate_media(color_scheme="dark")

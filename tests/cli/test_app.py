@@ -54,46 +54,48 @@ def run(lake: Path, *arguments: str) -> Result:
 
 
 def answer(result: Result, code: int = 0) -> dict[str, Any]:
-    """The one line on standard output."""
+    """Return the JSON of the single line on standard output."""
     assert result.exit_code == code, result.output
     (line,) = result.stdout.splitlines()
-    found: dict[str, Any] = json.loads(line)
-    return found
+    output: dict[str, Any] = json.loads(line)
+    return output
 
 
 def test_check_names_the_version_that_the_file_fits(file: Path, lake: Path) -> None:
-    found = answer(run(lake, "check", str(file)))
-    assert (found["pipeline"], found["source_version"], found["valid"]) == ("readings", 0, True)
+    output = answer(run(lake, "check", str(file)))
+    assert (output["pipeline"], output["source_version"], output["valid"]) == ("readings", 0, True)
 
 
-def test_advise_weighs_what_is_asked_and_writes_it(file: Path, lake: Path, tmp_path: Path) -> None:
+def test_advise_weighs_the_settings_of_its_options_and_writes_none_that_the_file_has(
+    file: Path, lake: Path, tmp_path: Path
+) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text(file.read_text())
-    asked = ("--bounds", "10s,1h", "--lateness", "20m", "--target", "50%", "--write")
-    found = answer(run(lake, "advise", str(mine), *asked))
-    settings = [(one["out_of_orderness"], one["allowed_lateness"]) for one in found["candidates"]]
+    options = ("--bounds", "10s,1h", "--lateness", "20m", "--target", "50%", "--write")
+    advice = answer(run(lake, "advise", str(mine), *options))
+    settings = [(candidate["out_of_orderness"], candidate["allowed_lateness"]) for candidate in advice["candidates"]]
     assert settings == [(10_000, 1_200_000), (3_600_000, 1_200_000)]
-    assert (found["now"], found["rows"], found["written"]) == (found["candidates"][0], 197, False)
-    assert {one["source_partition"] for one in found["spreads"]} == {None, ""}
+    assert (advice["now"], advice["rows"], advice["written"]) == (advice["candidates"][0], 197, False)
+    assert {spread["source_partition"] for spread in advice["spreads"]} == {None, ""}
     assert mine.read_text() == file.read_text()
 
 
 def test_advice_fits_into_80_columns(file: Path, lake: Path) -> None:
-    asked = ["advise", str(file), "--bounds", "10s", "--lateness", "20m"]
-    shown = CliRunner().invoke(app, asked, env={"TIDEMARK_LAKE": str(lake), "COLUMNS": "80"})
-    assert shown.exit_code == 0
-    assert max(map(len, shown.stdout.splitlines())) <= 80
-    assert "too late" in shown.stdout
+    arguments = ["advise", str(file), "--bounds", "10s", "--lateness", "20m"]
+    result = CliRunner().invoke(app, arguments, env={"TIDEMARK_LAKE": str(lake), "COLUMNS": "80"})
+    assert result.exit_code == 0
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    assert "too late" in result.stdout
 
 
-def test_plan_tells_what_would_be_read_and_writes_nothing(file: Path, tmp_path: Path) -> None:
-    found = answer(run(tmp_path, "plan", str(file), "--from", "2024-03-30T22:10:00Z"))
-    assert (found["kind"], found["state"], found["source_rows"]) == ("backfill", "new", 200)
-    assert found["interval_start"] == "2024-03-30 22:10:00+00:00"
+def test_plan_counts_the_rows_to_read_and_writes_nothing(file: Path, tmp_path: Path) -> None:
+    plan = answer(run(tmp_path, "plan", str(file), "--from", "2024-03-30T22:10:00Z"))
+    assert (plan["kind"], plan["state"], plan["source_rows"]) == ("backfill", "new", 200)
+    assert plan["interval_start"] == "2024-03-30 22:10:00+00:00"
     assert list(tmp_path.iterdir()) == []
 
 
-def test_replay_publishes_and_says_what_it_counted(spark: SparkSession, replayed: dict[str, Any], lake: Path) -> None:
+def test_replay_publishes_and_outputs_its_counts(spark: SparkSession, replayed: dict[str, Any], lake: Path) -> None:
     counts = replayed["counts"]
     assert counts["rows_read"] == 200
     assert counts["invalid"] == 3
@@ -110,21 +112,21 @@ def test_the_same_replay_again_does_nothing_and_answers_the_same(
     replayed: dict[str, Any], file: Path, lake: Path
 ) -> None:
     again = answer(run(lake, "replay", str(file)))
-    told = ("run_id", "counts", "versions", "report")
-    assert {name: again[name] for name in told} == {name: replayed[name] for name in told}
+    fields = ("run_id", "counts", "versions", "report")
+    assert {name: again[name] for name in fields} == {name: replayed[name] for name in fields}
     assert {step["state"] for step in again["steps"][:-1]} == {"unchanged"}
 
 
 def test_status_lists_the_run_and_what_is_published(replayed: dict[str, Any], file: Path, lake: Path) -> None:
-    found = answer(run(lake, "status", str(file)))
-    assert found["published_run"] == replayed["run_id"]
-    assert [(one["run_id"], one["state"]) for one in found["runs"]] == [(replayed["run_id"], "published")]
+    status = answer(run(lake, "status", str(file)))
+    assert status["published_run"] == replayed["run_id"]
+    assert [(entry["run_id"], entry["state"]) for entry in status["runs"]] == [(replayed["run_id"], "published")]
 
 
 def test_status_is_readable_without_json(replayed: dict[str, Any], file: Path, lake: Path) -> None:
-    shown = CliRunner().invoke(app, ["status", str(file)], env={"TIDEMARK_LAKE": str(lake)})
-    assert shown.exit_code == 0
-    assert f"{replayed['run_id']} *" in shown.stdout
+    result = CliRunner().invoke(app, ["status", str(file)], env={"TIDEMARK_LAKE": str(lake)})
+    assert result.exit_code == 0
+    assert f"{replayed['run_id']} *" in result.stdout
 
 
 def test_report_writes_the_page_of_the_run_published_last(replayed: dict[str, Any], file: Path, lake: Path) -> None:
@@ -137,16 +139,16 @@ def test_report_writes_the_page_of_the_run_published_last(replayed: dict[str, An
 def test_a_replay_that_its_checks_refuse_exits_with_3_and_publishes_nothing(
     spark: SparkSession, file: Path, tmp_path: Path
 ) -> None:
-    found = answer(run(tmp_path, "replay", str(file), "--set", "quality.max_too_late_ratio=0"), 3)
-    assert found["exit_code"] == 3
-    assert "too late" in found["error"]
+    output = answer(run(tmp_path, "replay", str(file), "--set", "quality.max_too_late_ratio=0"), 3)
+    assert output["exit_code"] == 3
+    assert "too late" in output["error"]
     assert not delta_log.exists(spark, str(tmp_path / "readings" / "panes"))
     runs = answer(run(tmp_path, "status", str(file)))
     assert (runs["published_run"], runs["runs"][0]["state"]) == (None, "blocked")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "value"),
     [
         (("check", "nowhere.yaml"), "nowhere.yaml"),
         (("plan", "{file}", "--from", "yesterday"), "yesterday"),
@@ -162,12 +164,12 @@ def test_a_replay_that_its_checks_refuse_exits_with_3_and_publishes_nothing(
     ],
     ids=lambda value: " ".join(value[:3:2]) if isinstance(value, tuple) else None,
 )
-def test_wrong_input_exits_with_2_and_says_what_was_found(
-    file: Path, tmp_path: Path, arguments: tuple[str, ...], told: str
+def test_wrong_input_exits_with_2_and_names_the_wrong_value(
+    file: Path, tmp_path: Path, arguments: tuple[str, ...], value: str
 ) -> None:
     result = run(tmp_path, *(argument.format(file=file) for argument in arguments))
-    assert told in answer(result, 2)["error"]
-    assert told in result.stderr
+    assert value in answer(result, 2)["error"]
+    assert value in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 
@@ -179,5 +181,5 @@ def test_the_message_of_a_mistake_is_no_stack_of_calls(tmp_path: Path) -> None:
 
 def test_a_failure_of_ours_exits_with_1(file: Path, tmp_path: Path) -> None:
     (tmp_path / "readings").write_text("a file where the lake's folder should be")
-    found = answer(run(tmp_path, "replay", str(file)), 1)
-    assert found["exit_code"] == 1
+    output = answer(run(tmp_path, "replay", str(file)), 1)
+    assert output["exit_code"] == 1

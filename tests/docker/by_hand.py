@@ -1,9 +1,9 @@
 """The services of compose.yaml as processes, where there is no engine: `unshare ... -m tests.docker.by_hand FOLDER`.
 
 Their settings are those of compose.yaml and of the image, word for word. What an engine would do is done by hand: each
-name of a service is an address of the loopback, in a network of its own that leads nowhere else; each folder of a
-container is bound to one below FOLDER, in a file system of its own; a service starts when those that it needs are as
-it asks. PostgreSQL, the object store and Java are this machine's, and the environment is the one of the tests.
+name of a service is an address of the loopback, in a private network that leads nowhere else; each folder of a
+container is bound to one below FOLDER, in a private file system; a service starts when its dependencies meet
+its conditions. PostgreSQL, the object store and Java are this machine's, and the environment is the one of the tests.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def main(folder: Path) -> None:
     _make_network(compose)
     _make_folders(folder, services)
     with _started(folder, services) as running:
-        seen = _used(folder, running)
-    (folder / "seen.json").write_text(json.dumps(seen), encoding="utf-8")
+        observations = _used(folder, running)
+    (folder / "seen.json").write_text(json.dumps(observations), encoding="utf-8")
 
 
 @dataclass
@@ -85,49 +85,49 @@ class Running:
             )
 
     def meets(self, condition: str) -> bool:
-        """Whether it is as another service asks. Fails where it never will be."""
+        """Whether it meets the condition of another service. Fails where it never will."""
         assert self.process is not None
         code = self.process.poll()
         if condition == "service_completed_successfully":
-            assert code in (None, 0), self.told()
+            assert code in (None, 0), self.log_end()
             return code == 0
-        assert code is None, self.told()
+        assert code is None, self.log_end()
         test = self.service.healthcheck
         assert test is not None
         quiet = subprocess.DEVNULL
         return subprocess.run(test, env=self.environment, stdout=quiet, stderr=quiet, check=False).returncode == 0
 
-    def told(self) -> str:
-        """The end of what it has said."""
+    def log_end(self) -> str:
+        """Return the end of its log."""
         return f"{self.service.name}: {self.log.read_text(encoding='utf-8', errors='replace')[-4000:]}"
 
 
 @contextmanager
 def _started(folder: Path, services: list[Service]) -> Iterator[dict[str, Running]]:
-    """Start the services, each when those that it needs are as it asks; all are healthy in the end."""
+    """Start the services, each when its dependencies meet its conditions; all are healthy in the end."""
     running: dict[str, Running] = {}
     try:
         for service in services:
             for name, condition in service.needs.items():
                 if name in running:
                     _wait(running[name], condition)
-            one = running[service.name] = Running(service, _variables(service), folder / f"{service.name}.log")
-            one.start()
-        for one in running.values():
-            if not one.service.runs_once:
-                _wait(one, "service_healthy")
+            instance = running[service.name] = Running(service, _variables(service), folder / f"{service.name}.log")
+            instance.start()
+        for instance in running.values():
+            if not instance.service.runs_once:
+                _wait(instance, "service_healthy")
         yield running
     finally:
-        for one in reversed(running.values()):
-            if one.process is not None and one.process.poll() is None:
-                one.process.terminate()
+        for instance in reversed(running.values()):
+            if instance.process is not None and instance.process.poll() is None:
+                instance.process.terminate()
 
 
-def _wait(one: Running, condition: str) -> None:
+def _wait(instance: Running, condition: str) -> None:
     try:
-        until(lambda: one.meets(condition), STARTS_WITHIN_S, every_s=1)
+        until(lambda: instance.meets(condition), STARTS_WITHIN_S, every_s=1)
     except AssertionError as problem:
-        raise AssertionError(one.told()) from problem
+        raise AssertionError(instance.log_end()) from problem
 
 
 def _variables(service: Service) -> dict[str, str]:
@@ -146,19 +146,27 @@ def _variables(service: Service) -> dict[str, str]:
 
 def _postgres(service: Service) -> list[str]:
     """Make the cluster and the database that the image would make; gives the command of the server."""
-    told, user = service.environment, {"user": _ORDINARY, "group": _ORDINARY}
+    environment, user = service.environment, {"user": _ORDINARY, "group": _ORDINARY}
     shutil.chown(_DATABASE, _ORDINARY, _ORDINARY)
     _DATABASE.chmod(0o700)
 
     def run(name: str, *arguments: str) -> None:
         subprocess.run([program(name), *arguments], cwd="/", check=True, stdout=subprocess.DEVNULL, **user)  # type: ignore[call-overload]
 
-    secret = told["POSTGRES_PASSWORD_FILE"]
-    who = f"--username={told['POSTGRES_USER']}"
-    run("initdb", "-D", str(_DATABASE), who, "--auth-host=scram-sha-256", "--auth-local=trust", f"--pwfile={secret}")
+    secret = environment["POSTGRES_PASSWORD_FILE"]
+    user_option = f"--username={environment['POSTGRES_USER']}"
+    run(
+        "initdb",
+        "-D",
+        str(_DATABASE),
+        user_option,
+        "--auth-host=scram-sha-256",
+        "--auth-local=trust",
+        f"--pwfile={secret}",
+    )
     sockets = f"-c unix_socket_directories={_DATABASE}"
     run("pg_ctl", "start", "-D", str(_DATABASE), "--wait", "--silent", "--options", f"{sockets} -c listen_addresses=")
-    run("createdb", f"--host={_DATABASE}", who, told["POSTGRES_DB"])
+    run("createdb", f"--host={_DATABASE}", user_option, environment["POSTGRES_DB"])
     run("pg_ctl", "stop", "-D", str(_DATABASE), "--wait", "--silent")
     return [program("postgres"), "-D", str(_DATABASE), *sockets.split(" ", 1), "-c", "listen_addresses=*"]
 
@@ -192,18 +200,18 @@ def _make_folders(folder: Path, services: list[Service]) -> None:
     _mount("--bind", str(folder / "volumes"), str(_STATE))
     (_STATE / "airflow" / "airflow.cfg").touch()
     for service in services:
-        for path in service.said.get("tmpfs", []):
+        for path in service.declaration.get("tmpfs", []):
             Path(path).mkdir()
         for target, source in service.volumes.items():
-            there = Path(target)
+            mount_point = Path(target)
             # Pipelines lie in the image's folder already, and our volumes below one that is bound.
-            if not source.startswith("..") and not there.is_dir():
-                there.mkdir(parents=True)
-                if not there.is_relative_to(_STATE):
-                    kept = folder / f"volume-{source}"
-                    kept.mkdir()
-                    _mount("--bind", str(kept), target)
-    # Jars of S3 are for who asks for them: this environment's own folder stays as it is.
+            if not source.startswith("..") and not mount_point.is_dir():
+                mount_point.mkdir(parents=True)
+                if not mount_point.is_relative_to(_STATE):
+                    volume = folder / f"volume-{source}"
+                    volume.mkdir()
+                    _mount("--bind", str(volume), target)
+    # Jars of S3 are for services that need them: this environment's own folder stays as it is.
     _mount("--bind", str(folder / "share"), str(Path(sys.prefix, "share", "tidemark").resolve()))
 
 
@@ -233,14 +241,14 @@ def _mount(*arguments: str) -> None:
 
 
 def _used(folder: Path, running: dict[str, Running]) -> dict[str, Any]:
-    """Land the source by a driver of its own, let Airflow run the pipeline, compare, and look around."""
+    """Land the source by a separate driver, let Airflow run the pipeline, compare, and look around."""
     in_store = "objectstore" in running
     table = BUCKET_TABLE if in_store else LAKE_TABLE.replace("${TIDEMARK_LAKE}", str(_STATE / "lake"))
     driver = {**running["scheduler"].environment, "PYTHONPATH": f"{_IMAGE}:{_IMAGE / 'plugins'}:{PROJECT}"}
     master = running["spark-worker-1"].service.command[-1]
 
     def drive(step: str) -> str:
-        said = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-m", "tests.docker.driver", step, table],
             env={**driver, "TIDEMARK_SPARK_MASTER": master},
             cwd=_STATE,
@@ -249,7 +257,7 @@ def _used(folder: Path, running: dict[str, Running]) -> dict[str, Any]:
             text=True,
             check=True,
         )
-        return said.stdout
+        return process.stdout
 
     drive("land")
     airflow = Whole(Installation(_IMAGE, Path("/run/tidemark"), 8080))
@@ -260,8 +268,10 @@ def _used(folder: Path, running: dict[str, Running]) -> dict[str, Any]:
     run = answer.json()["dag_run_id"]
     state = airflow.ended(dag, run, within_s=STEPS_WITHIN_S)
     tasks = airflow.tasks(dag, run)
-    assert state == "success", [airflow.log(dag, run, task) for task, found in tasks.items() if found == "failed"]
-    run_id = airflow.said(dag, run, "plan")["run_id"]
+    assert state == "success", [
+        airflow.log(dag, run, task) for task, task_state in tasks.items() if task_state == "failed"
+    ]
+    run_id = airflow.xcom(dag, run, "plan")["run_id"]
     words = set(re.findall(r"[\w-]{32,}={,2}", " ".join(path.read_text() for path in (folder / "secrets").iterdir())))
     with airflow.client() as client:
         report = client.get(f"/tidemark/reports/{dag}/{run_id}")

@@ -1,4 +1,4 @@
-"""What a test does by a Spark driver of its own: `python -m tests.docker.driver land|compare TABLE`."""
+"""What a test does by a separate Spark driver: `python -m tests.docker.driver land|compare TABLE`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.whole_run import assert_published
 
 
 def main(step: str, table: str) -> None:
-    """Land the source, or compare what is published with what the reference says."""
+    """Land the source, or compare what is published with the reference."""
     spark = open_session(f"tests {step}")
     rows = history.events()
     if step == "land":

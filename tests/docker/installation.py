@@ -1,4 +1,4 @@
-"""The whole installation as its files say it: compose.yaml with its variables filled in, and what the image sets."""
+"""The installation as its files declare it: compose.yaml with its variables filled in, and what the image sets."""
 
 from __future__ import annotations
 
@@ -25,55 +25,60 @@ class Service:
     """A service of compose.yaml."""
 
     name: str
-    said: Mapping[str, Any]
+    declaration: Mapping[str, Any]
 
     @property
     def is_ours(self) -> bool:
         """Whether it runs in the image of docker/Dockerfile."""
-        return str(self.said["image"]).startswith("tidemark:")
+        return str(self.declaration["image"]).startswith("tidemark:")
 
     @property
     def runs_once(self) -> bool:
         """Whether it ends by itself."""
-        return bool(self.said["restart"] == "no")
+        return bool(self.declaration["restart"] == "no")
 
     @property
     def environment(self) -> dict[str, str]:
         """What compose.yaml sets in it."""
-        return dict(self.said.get("environment", {}))
+        return dict(self.declaration.get("environment", {}))
 
     @property
     def command(self) -> list[str]:
         """What runs in it."""
-        return [*self.said.get("entrypoint", []), *self.said.get("command", [])]
+        return [*self.declaration.get("entrypoint", []), *self.declaration.get("command", [])]
 
     @property
     def healthcheck(self) -> list[str] | None:
-        """The command that tells whether it is healthy."""
-        test = self.said.get("healthcheck", {}).get("test")
+        """The command that checks whether it is healthy."""
+        test = self.declaration.get("healthcheck", {}).get("test")
         return None if test is None else list(test[1:])
 
     @property
     def needs(self) -> dict[str, str]:
         """The condition that each service has to meet before this one starts."""
-        return {name: needed["condition"] for name, needed in self.said.get("depends_on", {}).items()}
+        return {name: dependency["condition"] for name, dependency in self.declaration.get("depends_on", {}).items()}
 
     @property
     def secrets(self) -> dict[str, str]:
         """Where it finds each secret."""
-        told = [{"source": one} if isinstance(one, str) else one for one in self.said.get("secrets", [])]
-        return {one["source"]: one.get("target", f"/run/secrets/{one['source']}") for one in told}
+        secrets = [
+            {"source": secret} if isinstance(secret, str) else secret for secret in self.declaration.get("secrets", [])
+        ]
+        return {secret["source"]: secret.get("target", f"/run/secrets/{secret['source']}") for secret in secrets}
 
     @property
     def volumes(self) -> dict[str, str]:
         """Which volume or folder of the host lies where."""
-        return {target: source for source, target, *_ in (one.split(":") for one in self.said.get("volumes", []))}
+        return {
+            target: source
+            for source, target, *_ in (volume.split(":") for volume in self.declaration.get("volumes", []))
+        }
 
     @property
     def networks(self) -> dict[str, list[str]]:
         """The networks that it is on, and its names on each beside its own."""
-        told = self.said["networks"]
-        named = dict.fromkeys(told) if isinstance(told, list) else told
+        networks = self.declaration["networks"]
+        named = dict.fromkeys(networks) if isinstance(networks, list) else networks
         return {network: (settings or {}).get("aliases", []) for network, settings in named.items()}
 
 
@@ -84,15 +89,15 @@ class Compose:
     variables: Mapping[str, str]
 
     @cached_property
-    def said(self) -> dict[str, Any]:
-        """All of it."""
-        found: dict[str, Any] = _filled(yaml.safe_load(COMPOSE.read_text(encoding="utf-8")), self.variables)
-        return found
+    def declaration(self) -> dict[str, Any]:
+        """The document with the variables filled in."""
+        document: dict[str, Any] = _filled(yaml.safe_load(COMPOSE.read_text(encoding="utf-8")), self.variables)
+        return document
 
     @cached_property
     def services(self) -> dict[str, Service]:
         """Its services by name."""
-        return {name: Service(name, said) for name, said in self.said["services"].items()}
+        return {name: Service(name, declaration) for name, declaration in self.declaration["services"].items()}
 
     def in_order(self) -> list[Service]:
         """The services, each behind those that it needs."""
@@ -112,12 +117,12 @@ def image_environment() -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def _filled(said: Any, variables: Mapping[str, str]) -> Any:
-    if isinstance(said, dict):
-        return {key: _filled(value, variables) for key, value in said.items()}
-    if isinstance(said, list):
-        return [_filled(value, variables) for value in said]
-    return _VARIABLE.sub(lambda match: _value(match, variables), said) if isinstance(said, str) else said
+def _filled(node: Any, variables: Mapping[str, str]) -> Any:
+    if isinstance(node, dict):
+        return {key: _filled(value, variables) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_filled(value, variables) for value in node]
+    return _VARIABLE.sub(lambda match: _value(match, variables), node) if isinstance(node, str) else node
 
 
 def _value(match: re.Match[str], variables: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""The services of compose.yaml work together with the settings that stand there: started by hand, used by Airflow."""
+"""The services of compose.yaml work together with its settings: started by hand, used by Airflow."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ windows:
 _WITHIN_S = 3000
 
 
-@pytest.fixture(name="seen", scope="module")
-def _seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+@pytest.fixture(name="observations", scope="module")
+def _observations(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What was seen of the installation while a pipeline ran through it."""
     if os.geteuid() != 0:
         pytest.skip("a network and a file system of its own need root here")
@@ -62,7 +62,7 @@ def _seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "private",
     ]
     with (folder / "by_hand.out").open("wb") as out:
-        done = subprocess.run(
+        process = subprocess.run(
             [*private, sys.executable, "-m", "tests.docker.by_hand", str(folder)],
             cwd=PROJECT,
             env={**os.environ, "PYTHONPATH": f"{PROJECT}:{PROJECT / 'plugins'}"},
@@ -72,9 +72,9 @@ def _seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             check=False,
             timeout=_WITHIN_S,
         )
-    assert done.returncode == 0, (folder / "by_hand.out").read_text(encoding="utf-8", errors="replace")[-8000:]
-    found: dict[str, Any] = json.loads((folder / "seen.json").read_text(encoding="utf-8"))
-    return found
+    assert process.returncode == 0, (folder / "by_hand.out").read_text(encoding="utf-8", errors="replace")[-8000:]
+    observations: dict[str, Any] = json.loads((folder / "seen.json").read_text(encoding="utf-8"))
+    return observations
 
 
 def _lay_out(folder: Path) -> None:
@@ -97,39 +97,39 @@ def _lay_out(folder: Path) -> None:
     jars.fetch(folder / "share" / "s3", process_environment(os.environ), lambda _: None, jars.S3)
 
 
-def test_every_service_becomes_what_the_others_ask_of_it(seen: Mapping[str, Any]) -> None:
-    wanted = set(Compose({}).services)
-    assert set(seen["started"]) == (wanted if seen["in_store"] else wanted - {"objectstore"})
+def test_every_service_becomes_what_the_others_ask_of_it(observations: Mapping[str, Any]) -> None:
+    services = set(Compose({}).services)
+    assert set(observations["started"]) == (services if observations["in_store"] else services - {"objectstore"})
 
 
-def test_a_pipeline_publishes_through_it_what_the_reference_says(seen: Mapping[str, Any]) -> None:
-    taken = dict.fromkeys(("plan", "replay", "audit", "publish", "report"), "success")
-    assert seen["tasks"] == {**taken, "explain": "skipped"}
-    count, unit = seen["compared"].split()
+def test_a_pipeline_publishes_the_results_of_the_reference(observations: Mapping[str, Any]) -> None:
+    steps = dict.fromkeys(("plan", "replay", "audit", "publish", "report"), "success")
+    assert observations["tasks"] == {**steps, "explain": "skipped"}
+    count, unit = observations["compared"].split()
     assert unit == "windows"
     assert int(count) > 50
-    status, size = seen["report"]
+    status, size = observations["report"]
     assert (status, size > 10_000) == (200, True)
 
 
-def test_its_source_lay_in_the_object_store(seen: Mapping[str, Any]) -> None:
-    if not seen["in_store"]:
+def test_its_source_lay_in_the_object_store(observations: Mapping[str, Any]) -> None:
+    if not observations["in_store"]:
         pytest.skip("versitygw is not on PATH")
-    assert "objectstore" in seen["started"]
+    assert "objectstore" in observations["started"]
 
 
-def test_both_workers_took_part_in_every_step(seen: Mapping[str, Any]) -> None:
-    assert len(seen["workers"]) == 2
-    for worker in seen["workers"].values():
-        names = {done["appdesc"]["name"] for done in worker["finishedexecutors"]}
+def test_both_workers_took_part_in_every_step(observations: Mapping[str, Any]) -> None:
+    assert len(observations["workers"]) == 2
+    for worker in observations["workers"].values():
+        names = {executor["appdesc"]["name"] for executor in worker["finishedexecutors"]}
         assert names >= {f"tidemark {step} {NAME}" for step in ("plan", "replay", "audit", "publish", "report")}
 
 
-def test_secrets_are_in_no_command_and_no_log(seen: Mapping[str, Any]) -> None:
-    assert seen["logs"] > len(seen["started"])
-    assert seen["commands_with_secrets"] == []
-    assert seen["logs_with_secrets"] == []
+def test_secrets_are_in_no_command_and_no_log(observations: Mapping[str, Any]) -> None:
+    assert observations["logs"] > len(observations["started"])
+    assert observations["commands_with_secrets"] == []
+    assert observations["logs_with_secrets"] == []
 
 
-def test_airflow_asks_for_a_login(seen: Mapping[str, Any]) -> None:
-    assert seen["without_login"] == 401
+def test_airflow_requires_a_login(observations: Mapping[str, Any]) -> None:
+    assert observations["without_login"] == 401

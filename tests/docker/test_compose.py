@@ -39,17 +39,19 @@ def named(service: Service) -> str:
 @pytest.mark.parametrize("service", SERVICES, ids=named)
 def test_an_image_is_ours_or_pinned_by_its_content(service: Service) -> None:
     if service.is_ours:
-        assert service.said["image"] == f"tidemark:{spark_jobs.__version__}"
-        assert service.said["pull_policy"] == "never"
+        assert service.declaration["image"] == f"tidemark:{spark_jobs.__version__}"
+        assert service.declaration["pull_policy"] == "never"
     else:
-        assert DIGEST.fullmatch(service.said["image"])
+        assert DIGEST.fullmatch(service.declaration["image"])
 
 
-def test_the_base_is_pinned_by_its_content_and_has_the_python_that_the_project_asks_for() -> None:
+def test_the_base_image_is_pinned_by_digest_and_has_the_python_of_the_project() -> None:
     (base,) = re.findall(r"^ARG BASE=(\S+)$", DOCKERFILE.read_text(encoding="utf-8"), re.MULTILINE)
     assert DIGEST.fullmatch(base)
-    asked = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["requires-python"]
-    assert asked == ">=3.11,<3.12"
+    required_python = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "requires-python"
+    ]
+    assert required_python == ">=3.11,<3.12"
     assert base.startswith("python:3.11.")
     assert image_environment()["SPARK_HOME"].endswith("/lib/python3.11/site-packages/pyspark")
 
@@ -58,8 +60,8 @@ def test_the_image_is_made_of_locked_parts_and_nothing_else() -> None:
     text = DOCKERFILE.read_text(encoding="utf-8").replace("\\\n", " ")
     installs = re.findall(r"(?:\$pip|/pip) install [^&]*", text)
     assert len(installs) == 3
-    assert all("--no-deps" in one for one in installs)
-    assert [("--require-hashes" in one, "--editable ." in one) for one in installs] == [
+    assert all("--no-deps" in install for install in installs)
+    assert [("--require-hashes" in install, "--editable ." in install) for install in installs] == [
         (True, False),
         (True, False),
         (False, True),
@@ -68,41 +70,41 @@ def test_the_image_is_made_of_locked_parts_and_nothing_else() -> None:
 
 
 def test_no_folder_is_sent_to_the_builder_that_the_image_does_not_take() -> None:
-    taken = re.findall(r"^COPY (.+) \S+$", DOCKERFILE.read_text(encoding="utf-8"), re.MULTILINE)
+    copy_lines = re.findall(r"^COPY (.+) \S+$", DOCKERFILE.read_text(encoding="utf-8"), re.MULTILINE)
     ignored = (FOLDER / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
     assert "*" in ignored
     sent = {line.removeprefix("!") for line in ignored if line.startswith("!")}
-    copied = {path for line in taken for path in line.split()}
+    copied = {path for line in copy_lines for path in line.split()}
     assert all((PROJECT / path).exists() for path in copied)
-    assert {path for path in copied if not any(f"{path}/".startswith(f"{one}/") for one in sent)} == set()
+    assert {path for path in copied if not any(f"{path}/".startswith(f"{sent_path}/") for sent_path in sent)} == set()
     assert sent <= copied
 
 
 @pytest.mark.parametrize("service", LASTING, ids=named)
 def test_what_lasts_is_looked_after(service: Service) -> None:
-    health = service.said["healthcheck"]
+    health = service.declaration["healthcheck"]
     assert health["test"][0] == "CMD"
     assert {"interval", "timeout", "retries", "start_period"} <= set(health)
-    assert service.said["restart"] == "unless-stopped"
-    assert re.fullmatch(r"\d+[mg]", service.said["deploy"]["resources"]["limits"]["memory"])
-    assert service.said["logging"]["options"]["max-size"]
-    assert "no-new-privileges:true" in service.said["security_opt"]
-    assert service.said.get("init") or service.name == "postgres"
+    assert service.declaration["restart"] == "unless-stopped"
+    assert re.fullmatch(r"\d+[mg]", service.declaration["deploy"]["resources"]["limits"]["memory"])
+    assert service.declaration["logging"]["options"]["max-size"]
+    assert "no-new-privileges:true" in service.declaration["security_opt"]
+    assert service.declaration.get("init") or service.name == "postgres"
 
 
 @pytest.mark.parametrize("service", OURS, ids=named)
 def test_our_parts_have_no_rights_of_root(service: Service) -> None:
-    assert service.said["cap_drop"] == ["ALL"]
-    assert "user" not in service.said
+    assert service.declaration["cap_drop"] == ["ALL"]
+    assert "user" not in service.declaration
     assert re.findall(r"^USER (\S+)$", DOCKERFILE.read_text(encoding="utf-8"), re.MULTILINE) == ["tidemark"]
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=named)
-def test_what_a_service_needs_is_there_and_meets_the_condition(service: Service) -> None:
+def test_dependencies_of_a_service_exist_and_meet_its_condition(service: Service) -> None:
     for name, condition in service.needs.items():
-        needed = HERE.services[name]
-        assert condition == ("service_completed_successfully" if needed.runs_once else "service_healthy")
-        assert set(needed.networks) & set(service.networks) or needed.runs_once
+        dependency = HERE.services[name]
+        assert condition == ("service_completed_successfully" if dependency.runs_once else "service_healthy")
+        assert set(dependency.networks) & set(service.networks) or dependency.runs_once
 
 
 def test_the_services_can_be_started_one_behind_the_other() -> None:
@@ -115,26 +117,26 @@ def test_the_services_can_be_started_one_behind_the_other() -> None:
 
 def test_volumes_networks_and_secrets_are_declared_and_each_is_used() -> None:
     volumes = {source for service in SERVICES for source in service.volumes.values() if "/" not in source}
-    assert volumes == set(HERE.said["volumes"])
-    assert {network for service in SERVICES for network in service.networks} == set(HERE.said["networks"])
-    assert {secret for service in SERVICES for secret in service.secrets} == set(HERE.said["secrets"])
+    assert volumes == set(HERE.declaration["volumes"])
+    assert {network for service in SERVICES for network in service.networks} == set(HERE.declaration["networks"])
+    assert {secret for service in SERVICES for secret in service.secrets} == set(HERE.declaration["secrets"])
 
 
 def test_only_airflows_address_is_open_to_others_and_sparks_page_to_this_machine() -> None:
-    ports = {service.name: service.said["ports"] for service in SERVICES if "ports" in service.said}
+    ports = {service.name: service.declaration["ports"] for service in SERVICES if "ports" in service.declaration}
     assert ports == {"api-server": ["8080:8080"], "spark-master": ["127.0.0.1:8081:8081"]}
     other = Compose({"TIDEMARK_AIRFLOW_PORT": "9090"}).services["api-server"]
-    assert other.said["ports"] == ["9090:8080"]
+    assert other.declaration["ports"] == ["9090:8080"]
     assert other.environment["AIRFLOW__API__BASE_URL"] == "http://localhost:9090"
-    assert {network for network, said in HERE.said["networks"].items() if not (said or {}).get("internal")} == {
-        "outside"
-    }
+    assert {
+        network for network, settings in HERE.declaration["networks"].items() if not (settings or {}).get("internal")
+    } == {"outside"}
     assert {service.name for service in SERVICES if "outside" in service.networks} == set(ports)
 
 
-def test_a_secret_is_a_file_that_make_secrets_makes_and_git_does_not_know(made: Path) -> None:
-    assert {said["file"] for said in HERE.said["secrets"].values()} == {
-        f"secrets/{path.name}" for path in made.iterdir()
+def test_a_secret_is_a_file_that_make_secrets_makes_and_git_does_not_know(secrets_folder: Path) -> None:
+    assert {secret["file"] for secret in HERE.declaration["secrets"].values()} == {
+        f"secrets/{path.name}" for path in secrets_folder.iterdir()
     }
     assert "/docker/secrets/" in (PROJECT / ".gitignore").read_text(encoding="utf-8").splitlines()
 
@@ -158,38 +160,40 @@ def test_no_setting_is_a_secret(service: Service) -> None:
         assert file in service.secrets
 
 
-def test_secrets_are_drawn_anew_and_stay_as_they_are(tmp_path: Path, made: Path) -> None:
+def test_secrets_are_drawn_anew_and_stay_as_they_are(tmp_path: Path, secrets_folder: Path) -> None:
     other = make_secrets(tmp_path / "other")
-    for path in made.iterdir():
+    for path in secrets_folder.iterdir():
         assert path.read_text() != (other / path.name).read_text(), path.name
-    before = {path.name: path.read_bytes() for path in made.iterdir()}
-    (made / "token_key").unlink()
-    make_secrets(made.parent)
-    after = {path.name: path.read_bytes() for path in made.iterdir()}
+    before = {path.name: path.read_bytes() for path in secrets_folder.iterdir()}
+    (secrets_folder / "token_key").unlink()
+    make_secrets(secrets_folder.parent)
+    after = {path.name: path.read_bytes() for path in secrets_folder.iterdir()}
     assert {name for name in before if before[name] != after[name]} == {"token_key"}
 
 
-def test_secrets_are_long_and_those_that_tell_of_each_other_agree(made: Path) -> None:
-    said = {path.name: path.read_text() for path in made.iterdir()}
-    assert said["database_url"] == f"postgresql+psycopg2://airflow:{said['database_password']}@postgres:5432/airflow"
-    passwords = json.loads(said["airflow_passwords"])
+def test_secrets_are_long_and_secrets_that_contain_each_other_agree(secrets_folder: Path) -> None:
+    secrets = {path.name: path.read_text() for path in secrets_folder.iterdir()}
+    assert (
+        secrets["database_url"] == f"postgresql+psycopg2://airflow:{secrets['database_password']}@postgres:5432/airflow"
+    )
+    passwords = json.loads(secrets["airflow_passwords"])
     assert set(passwords) == {"admin", "viewer"}
-    words = [*passwords.values(), said["database_password"], *re.findall(r"= (\S+)", said["s3_credentials"])]
-    words.append(re.findall(r"^spark.authenticate.secret (\S+)$", said["spark_defaults"], re.MULTILINE)[0])
+    words = [*passwords.values(), secrets["database_password"], *re.findall(r"= (\S+)", secrets["s3_credentials"])]
+    words.append(re.findall(r"^spark.authenticate.secret (\S+)$", secrets["spark_defaults"], re.MULTILINE)[0])
     assert all(re.fullmatch("[0-9a-f]{48}", word) for word in words)
     assert len(set(words)) == 6
-    # Of 32 bytes, as Fernet asks, and of 64, as the signature of a token does.
-    assert re.fullmatch(r"[\w-]{43}=", said["fernet_key"])
-    assert all(re.fullmatch(r"[\w-]{86}==", said[name]) for name in ("session_key", "token_key"))
+    # Of 32 bytes, as Fernet requires, and of 64, as the signature of a token does.
+    assert re.fullmatch(r"[\w-]{43}=", secrets["fernet_key"])
+    assert all(re.fullmatch(r"[\w-]{86}==", secrets[name]) for name in ("session_key", "token_key"))
 
 
-def test_others_of_the_machine_do_not_reach_them_and_the_users_of_containers_do(made: Path) -> None:
-    assert stat.S_IMODE(made.stat().st_mode) == 0o700
-    assert {stat.S_IMODE(path.stat().st_mode) for path in made.iterdir()} == {0o644}
+def test_others_of_the_machine_do_not_reach_them_and_the_users_of_containers_do(secrets_folder: Path) -> None:
+    assert stat.S_IMODE(secrets_folder.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in secrets_folder.iterdir()} == {0o644}
 
 
-@pytest.fixture(name="made")
-def _made(tmp_path: Path) -> Path:
+@pytest.fixture(name="secrets_folder")
+def _secrets_folder(tmp_path: Path) -> Path:
     """The folder that make-secrets has filled."""
     return make_secrets(tmp_path / "docker")
 
@@ -209,24 +213,26 @@ OTHERWISE = {
 
 def test_airflow_is_set_as_the_embedded_one_is(tmp_path: Path) -> None:
     embedded = Installation(tmp_path, tmp_path / "home", 8080, "postgresql://u@h/d").variables({"PATH": "/bin"})
-    wanted = {name: value for name, value in embedded.items() if name.startswith("AIRFLOW__")}
+    embedded_settings = {name: value for name, value in embedded.items() if name.startswith("AIRFLOW__")}
     for name in AIRFLOW:
-        found = HERE.services[name].environment
-        theirs = {name for name in found if name.startswith("AIRFLOW__")}
-        assert theirs == set(wanted)
-        for option in theirs:
+        environment = HERE.services[name].environment
+        options = {name for name in environment if name.startswith("AIRFLOW__")}
+        assert options == set(embedded_settings)
+        for option in options:
             short = option.removeprefix("AIRFLOW__")
-            assert found[option] == wanted[option] or short in OTHERWISE or short.endswith("_CMD"), option
+            assert environment[option] == embedded_settings[option] or short in OTHERWISE or short.endswith("_CMD"), (
+                option
+            )
 
 
 def test_the_parts_of_airflow_are_those_of_the_embedded_one() -> None:
     for part, command in PARTS.items():
-        told = " ".join(HERE.services[part].command)
-        assert told.endswith(" ".join(("airflow", *command)))
+        service_command = " ".join(HERE.services[part].command)
+        assert service_command.endswith(" ".join(("airflow", *command)))
 
 
 def variables_of_the_code() -> set[str]:
-    """The variables of ours that the code asks for."""
+    """Return the variables of Tidemark that the code reads."""
     folders = [PROJECT / name for name in ("spark_jobs", "plugins", "dags")]
     texts = [file.read_text(encoding="utf-8") for folder in folders for file in folder.rglob("*.py")]
     return {name for text in texts for name in re.findall(r"\bTIDEMARK_[A-Z_]+\b", text)}
@@ -234,8 +240,8 @@ def variables_of_the_code() -> set[str]:
 
 def test_every_variable_of_ours_is_one_that_the_code_knows() -> None:
     set_here = {name for service in SERVICES for name in service.environment} | set(image_environment())
-    asked = set(re.findall(r"\$\{(\w+)", COMPOSE.read_text(encoding="utf-8")))
-    ours = {name for name in set_here | asked if name.startswith("TIDEMARK")}
+    substitutions = set(re.findall(r"\$\{(\w+)", COMPOSE.read_text(encoding="utf-8")))
+    ours = {name for name in set_here | substitutions if name.startswith("TIDEMARK")}
     pool = {"TIDEMARK_POOL", "TIDEMARK_POOL_SLOTS"}
     assert ours == {"TIDEMARK_AIRFLOW_PORT", "TIDEMARK_DRIVER_MEMORY", "TIDEMARK_LAKE", *pool}
     assert ours <= variables_of_the_code()
@@ -246,8 +252,8 @@ def test_what_a_health_check_looks_at_is_what_the_service_listens_on() -> None:
         addresses = re.findall(r"http://([\w.-]+):(\d+)", " ".join(service.healthcheck or []))
         for host, port in addresses:
             looked_at = service if host == "127.0.0.1" else HERE.services[host]
-            told = [*looked_at.command, *looked_at.environment.values()]
-            assert any(word in (port, f":{port}") for word in told), (service.name, port)
+            words = [*looked_at.command, *looked_at.environment.values()]
+            assert any(word in (port, f":{port}") for word in words), (service.name, port)
 
 
 def test_drivers_and_executors_share_the_lake_the_secret_and_the_names() -> None:
@@ -275,10 +281,10 @@ def test_the_heaps_that_may_run_at_once_fit_into_the_limits() -> None:
     drivers = int(scheduler.environment["AIRFLOW__CORE__PARALLELISM"]) * gib(
         scheduler.environment["TIDEMARK_DRIVER_MEMORY"]
     )
-    assert drivers * 1.5 <= gib(scheduler.said["deploy"]["resources"]["limits"]["memory"])
-    given = gib(worker.command[worker.command.index("--memory") + 1])
-    assert given % gib(scheduler.environment["SPARK_EXECUTOR_MEMORY"]) == 0
-    assert given * 1.5 <= gib(worker.said["deploy"]["resources"]["limits"]["memory"])
+    assert drivers * 1.5 <= gib(scheduler.declaration["deploy"]["resources"]["limits"]["memory"])
+    worker_memory = gib(worker.command[worker.command.index("--memory") + 1])
+    assert worker_memory % gib(scheduler.environment["SPARK_EXECUTOR_MEMORY"]) == 0
+    assert worker_memory * 1.5 <= gib(worker.declaration["deploy"]["resources"]["limits"]["memory"])
 
 
 def gib(text: str) -> int:
@@ -305,7 +311,7 @@ def healthy(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "code", "said"),
+    ("key", "value", "code", "message"),
     [
         ("scheduler.status", "healthy", 0, ""),
         ("scheduler.status", "unhealthy", 1, "scheduler.status is 'healthy', not 'unhealthy'"),
@@ -314,43 +320,50 @@ def healthy(*arguments: str) -> subprocess.CompletedProcess[str]:
         ("scheduler.status.more", "healthy", 1, "TypeError"),
     ],
 )
-def test_a_service_is_healthy_if_it_says_so(key: str, value: str, code: int, said: str, tmp_path: Path) -> None:
+def test_a_service_is_healthy_if_its_answer_has_the_value(
+    key: str, value: str, code: int, message: str, tmp_path: Path
+) -> None:
     answer: dict[str, Any] = {"scheduler": {"status": "healthy"}, "triggerer": {"status": None}}
     (tmp_path / "health").write_text(json.dumps(answer), encoding="utf-8")
-    done = healthy((tmp_path / "health").as_uri(), key, value)
-    assert done.returncode == code
-    assert said in done.stderr
-    assert "Traceback" not in done.stderr
+    process = healthy((tmp_path / "health").as_uri(), key, value)
+    assert process.returncode == code
+    assert message in process.stderr
+    assert "Traceback" not in process.stderr
 
 
 def test_a_service_that_does_not_answer_is_not_healthy(tmp_path: Path) -> None:
-    done = healthy((tmp_path / "nothing").as_uri(), "status", "ALIVE")
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
+    process = healthy((tmp_path / "nothing").as_uri(), "status", "ALIVE")
+    assert process.returncode == 1
+    assert "Traceback" not in process.stderr
 
 
 def parsed(*command: str) -> dict[str, Any]:
-    """What a parser makes of the file."""
-    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    """Return compose.yaml as another parser reads it."""
+    process = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+    assert process.returncode == 0, process.stderr
+    document: dict[str, Any] = json.loads(process.stdout)
+    return document
 
 
-def assert_read_as_here(found: Mapping[str, Any]) -> None:
-    assert set(found["services"]) == set(HERE.services)
-    for name, said in found["services"].items():
+def assert_read_as_here(document: Mapping[str, Any]) -> None:
+    assert set(document["services"]) == set(HERE.services)
+    for name, declaration in document["services"].items():
         service = HERE.services[name]
         # Docker Compose gives a dollar out as it wants to read it.
-        command = [word.replace("$$", "$") for word in [*(said.get("entrypoint") or []), *(said.get("command") or [])]]
+        command = [
+            word.replace("$$", "$")
+            for word in [*(declaration.get("entrypoint") or []), *(declaration.get("command") or [])]
+        ]
         assert command == service.command, name
-        assert said.get("environment", {}) == service.environment, name
-        assert {one["source"]: one["target"] for one in said.get("secrets", [])} == service.secrets, name
-        assert {one["target"] for one in said.get("volumes", [])} == set(service.volumes), name
+        assert declaration.get("environment", {}) == service.environment, name
+        assert {secret["source"]: secret["target"] for secret in declaration.get("secrets", [])} == service.secrets, (
+            name
+        )
+        assert {volume["target"] for volume in declaration.get("volumes", [])} == set(service.volumes), name
 
 
 def test_docker_compose_reads_the_file_as_these_tests_do() -> None:
-    own = next((c for c in (["docker-compose"], ["docker", "compose"]) if is_there(*c, "version")), None)
+    own = next((c for c in (["docker-compose"], ["docker", "compose"]) if is_available(*c, "version")), None)
     if own is None:
         pytest.skip("Docker Compose is not here")
     assert_read_as_here(parsed(*own, "--file", str(COMPOSE), "config", "--format", "json"))
@@ -358,7 +371,7 @@ def test_docker_compose_reads_the_file_as_these_tests_do() -> None:
 
 @pytest.mark.soak
 def test_the_parser_of_docker_compose_reads_the_file_as_these_tests_do(tmp_path: Path) -> None:
-    if not is_there("go", "version"):
+    if not is_available("go", "version"):
         pytest.skip("Go, which brings the parser, is not here")
     parser = ["go", "run", PARSER, "-format", "json", "-no-path-resolution"]
     assert_read_as_here(parsed(*parser, str(COMPOSE)))
@@ -368,6 +381,6 @@ def test_the_parser_of_docker_compose_reads_the_file_as_these_tests_do(tmp_path:
         parsed(*parser, str(broken))
 
 
-def is_there(*command: str) -> bool:
-    """Whether a program is here and does this."""
+def is_available(*command: str) -> bool:
+    """Return whether a program is installed and runs this command."""
     return bool(shutil.which(command[0])) and subprocess.run(command, capture_output=True, check=False).returncode == 0

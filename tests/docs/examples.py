@@ -57,10 +57,10 @@ def make(spark: SparkSession, name: str, folder: Path) -> None:
 
 def live(spark: SparkSession, folder: Path) -> None:
     """Write the published results of the clicks as a live job's, with one click more in one window."""
-    shown = spark.read.format("delta").load(str(folder / "lake" / "clicks" / "window_results"))
+    window_results = spark.read.format("delta").load(str(folder / "lake" / "clicks" / "window_results"))
     wrong = (F.col("country") == "FR") & (F.date_format("window_start", "HH") == "08")
     clicks = F.when(wrong, F.col("clicks") + 1).otherwise(F.col("clicks")).alias("clicks")
-    results = shown.select("country", "window_start", clicks, "amount")
+    results = window_results.select("country", "window_start", clicks, "amount")
     results.coalesce(1).write.format("delta").save(str(folder / "data" / "live"))
 
 

@@ -88,13 +88,13 @@ def _fenced(page: Path, lines: list[str], at: int, fence: re.Match[str]) -> tupl
 
 
 def _words(page: Path, line: int, text: str) -> dict[str, str]:
-    found = dict(part.strip().partition(" ")[::2] for part in text.split(";"))
-    for word, value in found.items():
+    words = dict(part.strip().partition(" ")[::2] for part in text.split(";"))
+    for word, value in words.items():
         if word not in WORDS or not value:
             raise ValueError(f"{page}:{line}: found '{word} {value}', expected one of {', '.join(WORDS)} and a value")
-    if "parse" in found and found["parse"] not in NEEDS:
-        raise ValueError(f"{page}:{line}: parse {found['parse']}: expected one of {', '.join(NEEDS)}")
-    return found
+    if "parse" in words and words["parse"] not in NEEDS:
+        raise ValueError(f"{page}:{line}: parse {words['parse']}: expected one of {', '.join(NEEDS)}")
+    return words
 
 
 def rows(table: str) -> list[dict[str, str]]:

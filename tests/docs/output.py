@@ -32,11 +32,11 @@ class Output:
         unknown = set(_RUN_ID.findall(text)) - self.ids.keys()
         if unknown:
             raise ValueError(f"the page shows no output with {', '.join(sorted(unknown))} before this command")
-        return _RUN_ID.sub(lambda found: self.ids[found[0]], text).replace(FOLDER, str(self.folder))
+        return _RUN_ID.sub(lambda match: self.ids[match[0]], text).replace(FOLDER, str(self.folder))
 
     def difference(self, documented: str, real: str) -> str | None:
         """Return the first documented line that the output lacks at its place, or None."""
-        lines, at, anywhere = [_plain(line) for line in self._shown(real).splitlines()], 0, False
+        lines, at, anywhere = [_plain(line) for line in self._with_page_folder(real).splitlines()], 0, False
         lines = [line for line in lines if line]
         for line in filter(None, map(_plain, documented.splitlines())):
             if line == "...":
@@ -49,14 +49,14 @@ class Output:
             at, anywhere = hit + 1, False
         return None if anywhere or at == len(lines) else f"... is missing before: {lines[at]}"
 
-    def _shown(self, real: str) -> str:
+    def _with_page_folder(self, real: str) -> str:
         return real.replace(str(self.folder), FOLDER)
 
     def _fits(self, documented: str, real: str) -> bool:
-        found = re.fullmatch("".join(self._pattern(documented)), real)
-        if found is None:
+        match = re.fullmatch("".join(self._pattern(documented)), real)
+        if match is None:
             return False
-        for name, value in found.groupdict().items():
+        for name, value in match.groupdict().items():
             if name.startswith("r") and self.ids.setdefault(name, value) != value:
                 return False
         return True

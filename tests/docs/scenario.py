@@ -39,7 +39,7 @@ OUTSIDE = ("airflow", "crontab", "docker", "docker/make-secrets", "flink", "open
 
 
 class Scenario:
-    """The folder of a page and what its steps have made there."""
+    """The folder of a page and what its steps have made in it."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self.spark, self.folder = spark, folder
@@ -126,8 +126,8 @@ class Scenario:
         elif program == "python":
             self._script(arguments)
         elif program in {"cat", "head", "ls"}:
-            done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, check=True)
-            self._compare(documented, done.stdout)
+            process = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, check=True)
+            self._compare(documented, process.stdout)
         elif program in OUTSIDE and needs is not None:
             if "/" in program:
                 assert os.access(ROOT / program, os.X_OK), f"there is no program {program}"
@@ -155,10 +155,10 @@ class Scenario:
     def _make(self, arguments: list[str]) -> None:
         environ = {name: value for name, value in os.environ.items() if name not in {"MAKEFLAGS", "MAKELEVEL"}}
         make = shutil.which("make") or "make"
-        done = subprocess.run(
+        process = subprocess.run(
             [make, "--dry-run", *arguments], cwd=ROOT, env=environ, capture_output=True, text=True, check=False
         )
-        assert done.returncode == 0, done.stderr
+        assert process.returncode == 0, process.stderr
 
     def _script(self, arguments: list[str]) -> None:
         """Run a script that lies in the folder, or one of the project's examples."""
@@ -185,12 +185,12 @@ class Scenario:
         assert self.pipeline is not None, "no pipeline before this table"
         expected = rows(step.text)
         if "published" in step.words:
-            shown = read_published(self.spark, Lake.of(self.pipeline.name), step.words["published"])
+            table = read_published(self.spark, Lake.of(self.pipeline.name), step.words["published"])
         else:
             events = self.spark.read.format("delta").load(self.pipeline.source.table)
-            shown = getattr(replay(events, self.pipeline), step.words["computed"])
-        found = as_written(shown.select(*expected[0]))
-        assert found == sorted(expected, key=str), found
+            table = getattr(replay(events, self.pipeline), step.words["computed"])
+        actual_rows = as_written(table.select(*expected[0]))
+        assert actual_rows == sorted(expected, key=str), actual_rows
 
 
 def exchanges(step: Step) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Whether failed checks let a run be published, and what its log says of them."""
+"""Whether failed checks let a run be published, and what its log contains about them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_failed_check_blocks_unless_the_pipeline_only_warns(
     assert audit.blocks(checks, replace(PIPELINE, quality=Quality(on_failure))) is blocked
 
 
-def test_the_log_says_what_was_expected_what_was_found_and_shows_examples() -> None:
+def test_the_log_has_expected_and_observed_values_and_examples() -> None:
     assert audit.failure_message([HOLDS, FAILS]) == (
         "1 of 2 checks failed\n"
         "  panes: timing_is_known\n"

@@ -44,26 +44,26 @@ def staged(spark: SparkSession, fault: Fault = lambda rows: None) -> Staged:
 
 
 def test_only_windows_that_fired_again_or_missed_a_row_are_looked_at_one_by_one(spark: SparkSession) -> None:
-    told = staged(spark)
-    found = window_results.bulk_check(told)
-    assert found is not None
-    once, others = found
-    # AA fired late panes in the first window, the key null missed a row there, and BB has nothing but that.
-    assert (once, sorted((row.key.carrier or "", row.panes) for row in others.collect())) == (
+    tables = staged(spark)
+    result = window_results.bulk_check(tables)
+    assert result is not None
+    once, rest = result
+    # AA fired late panes in the first window, the key null missed a row in it, and BB has nothing but a missed row.
+    assert (once, sorted((row.key.carrier or "", row.panes) for row in rest.collect())) == (
         2,
         [("", 1), ("AA", 3), ("BB", 0)],
     )
-    told.release()
+    tables.release()
 
 
 def test_only_panes_of_these_windows_are_looked_at_one_by_one(spark: SparkSession) -> None:
-    told = staged(spark)
-    found = panes.bulk_check(told)
-    assert found is not None
-    once, others = found
+    tables = staged(spark)
+    result = panes.bulk_check(tables)
+    assert result is not None
+    once, rest = result
     assert once == 2
-    assert Counter(row.key.carrier or "" for row in others.collect()) == {"": 1, "AA": 3}
-    told.release()
+    assert Counter(row.key.carrier or "" for row in rest.collect()) == {"": 1, "AA": 3}
+    tables.release()
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_panes_are_all_looked_at_where_a_first_one_is_not_right(spark: SparkSess
 
 
 def test_of_several_threads_one_looks_and_the_others_wait_for_what_it_finds(spark: SparkSession) -> None:
-    told, looked, go_on = staged(spark), [], Event()
+    tables, looked, go_on = staged(spark), [], Event()
 
     def find(_: Staged) -> int:
         looked.append("here")
@@ -84,9 +84,9 @@ def test_of_several_threads_one_looks_and_the_others_wait_for_what_it_finds(spar
         raise ValueError("nothing there")
 
     with ThreadPoolExecutor(3) as pool:
-        asked = [pool.submit(told.once, find) for _ in range(3)]
+        futures = [pool.submit(tables.once, find) for _ in range(3)]
         go_on.set()
-        assert [str(one.exception()) for one in asked] == ["nothing there"] * 3
+        assert [str(future.exception()) for future in futures] == ["nothing there"] * 3
     assert looked == ["here"]
 
 
@@ -128,10 +128,12 @@ def test_of_several_threads_one_looks_and_the_others_wait_for_what_it_finds(spar
     ],
     ids=["swapped", "twice", "three alike", "another value", "null on both sides", "no number"],
 )
-def test_what_does_not_agree_is_told_by_its_own_law(spark: SparkSession, fault: Fault, broken: set[str]) -> None:
-    told = staged(spark, fault)
-    assert window_results.bulk_check(told) is None
-    assert broken <= failed_of(told)
+def test_a_disagreement_fails_the_invariants_that_it_breaks(
+    spark: SparkSession, fault: Fault, broken: set[str]
+) -> None:
+    tables = staged(spark, fault)
+    assert window_results.bulk_check(tables) is None
+    assert broken <= failed_of(tables)
 
 
 def test_windows_that_may_fire_at_any_time_are_all_looked_at(spark: SparkSession) -> None:

@@ -43,7 +43,7 @@ SAMPLE = {
     "a_retraction_of_another_value",
     "an_early_pane_called_on_time",
 }
-# How many rows may be too late is the pipeline's to say; sessions have no calendar.
+# The pipeline declares how many rows may be too late; sessions have no calendar.
 NOT_BY_ROWS = {"run.not_too_many_rows_are_too_late", "watermarks.sessions_are_no_shorter_than_the_gap"}
 SETTINGS = {"windows__key": "[device, site]", "windows__allowed_lateness": "12 minutes"}
 OVERRIDES: dict[str, dict[str, str]] = {
@@ -73,7 +73,7 @@ def good(run: str) -> GoodRun:
 
 
 def frames(spark: SparkSession, rows: Rows, run: GoodRun) -> dict[str, DataFrame]:
-    return {table: frame_of(spark, there, run.schemas[table]) for table, there in rows.items()}
+    return {table: frame_of(spark, table_rows, run.schemas[table]) for table, table_rows in rows.items()}
 
 
 def schema_of(table: str, pipeline: Pipeline) -> pa.Schema:
@@ -118,9 +118,9 @@ def test_every_expectation_about_windows_has_a_corruption() -> None:
         for suite in SUITES
         for invariant in suite.invariants(pipeline)
     }
-    found = frozenset().union(*(corruption.breaks for corruption in CATALOGUE))
-    assert invariants - found == NOT_BY_ROWS
-    assert found <= invariants
+    corrupted = frozenset().union(*(corruption.breaks for corruption in CATALOGUE))
+    assert invariants - corrupted == NOT_BY_ROWS
+    assert corrupted <= invariants
 
 
 # Modules that Great Expectations imports.

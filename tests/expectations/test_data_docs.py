@@ -51,34 +51,34 @@ class Elements(HTMLParser):
 
 
 def page_of(*answers: Answer, expected: dict[tuple[str, str], str] | None = None) -> Elements:
-    made = datetime(2024, 3, 31, 1, tzinfo=UTC)
-    return Elements(data_docs.page("departures", "/lake", "r0123", made, answers, expected or {}))
+    made_at = datetime(2024, 3, 31, 1, tzinfo=UTC)
+    return Elements(data_docs.page("departures", "/lake", "r0123", made_at, answers, expected or {}))
 
 
-def test_a_page_tells_what_was_expected_and_found_by_suite() -> None:
-    found = page_of(
+def test_a_page_shows_expectations_and_observed_values_by_suite() -> None:
+    page = page_of(
         Answer("panes", "no_pane_is_empty", True, "0 of 7 rows"),
         Answer("run", "every_row_is_accounted_for", False, "19 of 20", '{"key":"AA"}\n{"key":"BB"}'),
         expected={("panes", "no_pane_is_empty"): "Every pane has rows."},
     )
-    told = " ".join(found.text.split())
+    text = " ".join(page.text.split())
     for part in ("Every pane has rows.", "0 of 7 rows", "19 of 20", '{"key":"AA"}', '{"key":"BB"}', "r0123", "Failed"):
-        assert part in told
-    assert re.search(r"Evaluated Expectations ?2 ?Successful Expectations ?1", told)
-    assert [target for target in found.targets if target != "data:,"] == [f"#section-{i}" for i in range(1, 5)]
+        assert part in text
+    assert re.search(r"Evaluated Expectations ?2 ?Successful Expectations ?1", text)
+    assert [target for target in page.targets if target != "data:,"] == [f"#section-{i}" for i in range(1, 5)]
 
 
 def test_values_stay_text() -> None:
-    found = page_of(Answer(HOSTILE, HOSTILE, False, HOSTILE, HOSTILE), expected={(HOSTILE, HOSTILE): HOSTILE})
-    assert "script" not in found.tags
-    assert found.handlers == []
-    assert "\u202e" not in found.text
-    assert found.text.count("<script>alert(1)</script> \" ' $value ${value} {{ 1 }}") >= 4
+    page = page_of(Answer(HOSTILE, HOSTILE, False, HOSTILE, HOSTILE), expected={(HOSTILE, HOSTILE): HOSTILE})
+    assert "script" not in page.tags
+    assert page.handlers == []
+    assert "\u202e" not in page.text
+    assert page.text.count("<script>alert(1)</script> \" ' $value ${value} {{ 1 }}") >= 4
 
 
-def test_nothing_is_asked_of_others() -> None:
-    made = datetime(2024, 3, 31, 1, tzinfo=UTC)
-    page = data_docs.page("departures", "/lake", "r0123", made, [], {})
+def test_a_page_has_no_address_of_another_site() -> None:
+    made_at = datetime(2024, 3, 31, 1, tzinfo=UTC)
+    page = data_docs.page("departures", "/lake", "r0123", made_at, [], {})
     assert "http://" not in page
     assert "https://" not in page
     assert "default-src 'none'" in page
@@ -86,14 +86,17 @@ def test_nothing_is_asked_of_others() -> None:
 
 def test_each_expectation_of_a_pipeline_has_its_sentence() -> None:
     declared = Expectation("expect_column_values_to_be_between", "panes", {"column": "row_count", "min_value": 1})
-    asked = replace(PIPELINE, quality=Quality(max_late_ratio=Learned.LEARNED, expectations=(declared,)))
-    found = descriptions(asked)
-    assert found["pipeline", "expect_column_values_to_be_between(panes.row_count)"] == "column='row_count', min_value=1"
-    assert "quality.max_late_ratio" in found["run", "not_too_many_rows_are_late"]
-    assert all(sentence for sentence in found.values())
+    pipeline = replace(PIPELINE, quality=Quality(max_late_ratio=Learned.LEARNED, expectations=(declared,)))
+    sentences = descriptions(pipeline)
+    assert (
+        sentences["pipeline", "expect_column_values_to_be_between(panes.row_count)"]
+        == "column='row_count', min_value=1"
+    )
+    assert "quality.max_late_ratio" in sentences["run", "not_too_many_rows_are_late"]
+    assert all(sentence for sentence in sentences.values())
 
 
-def test_a_long_value_is_cut_and_says_by_how_much() -> None:
-    found = page_of(Answer("pipeline", "one", False, "k" * 12_345))
-    assert "k" * 2_000 + "… cut, 10,345 more characters" in found.text
-    assert "k" * 2_001 not in found.text
+def test_a_long_value_is_cut_with_the_number_of_characters_left_out() -> None:
+    page = page_of(Answer("pipeline", "one", False, "k" * 12_345))
+    assert "k" * 2_000 + "… cut, 10,345 more characters" in page.text
+    assert "k" * 2_001 not in page.text

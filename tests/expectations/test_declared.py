@@ -1,4 +1,4 @@
-"""A pipeline's own expectations: types by name, mistakes told before anything runs, values kept private."""
+"""A pipeline's own expectations: types by name, mistakes named before anything runs, values kept private."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def answers(spark: SparkSession, *declared: Expectation) -> list[Check]:
 
 
 def mistake(spark: SparkSession, *declared: Expectation) -> str:
-    with pytest.raises(AuditError) as found:
+    with pytest.raises(AuditError) as error:
         answers(spark, *declared)
-    return str(found.value)
+    return str(error.value)
 
 
 def test_expectations_are_answered_in_the_order_of_the_file(spark: SparkSession) -> None:
-    found = answers(
+    checks = answers(
         spark,
         expectation("expect_column_values_to_be_between", column="flights", min_value=1, max_value=3),
         expectation("expect_table_row_count_to_be_between", "window_results", min_value=1),
@@ -55,19 +55,19 @@ def test_expectations_are_answered_in_the_order_of_the_file(spark: SparkSession)
         expectation("expect_column_to_exist", column="delay"),
         expectation("expect_column_values_to_not_be_null", "window_results", column="carrier", mostly=0.5),
     )
-    assert [(c.expectation, c.success, c.observed, c.unexpected_count, c.details) for c in found] == [
+    assert [(c.expectation, c.success, c.observed, c.unexpected_count, c.details) for c in checks] == [
         ("expect_column_values_to_be_between(panes.flights)", False, "3 of 6 values", 3, "4\n5\n4"),
         ("expect_table_row_count_to_be_between(window_results)", True, "4", None, ""),
         ("expect_column_max_to_be_between(panes.row_count)", False, "5", None, ""),
-        ("expect_rows_to_satisfy(window_results)", False, "1 rows", 1, found[3].details),
+        ("expect_rows_to_satisfy(window_results)", False, "1 rows", 1, checks[3].details),
         ("unexpected_rows_expectation(panes)", False, "1 rows", 1, "carrier=AA"),
         ("expect_column_to_exist(panes.delay)", False, "not as expected", None, ""),
         ("expect_column_values_to_not_be_null(window_results.carrier)", True, "2 of 4 values", 2, ""),
     ]
-    assert found[2].description == "No rush."
-    assert found[0].description == "column='flights', min_value=1, max_value=3"
-    assert "carrier=AA" in found[3].details
-    assert "row_count=5" in found[3].details
+    assert checks[2].description == "No rush."
+    assert checks[0].description == "column='flights', min_value=1, max_value=3"
+    assert "carrier=AA" in checks[3].details
+    assert "row_count=5" in checks[3].details
 
 
 def test_a_table_without_rows_breaks_no_expectation_of_its_values(spark: SparkSession) -> None:
@@ -79,8 +79,8 @@ def test_a_table_without_rows_breaks_no_expectation_of_its_values(spark: SparkSe
     )
     pipeline = replace(PIPELINE, quality=replace(PIPELINE.quality, expectations=declared))
     tables = {name: rows.limit(0) for name, rows in frames(spark, CORRECT).items()}
-    found = [c for c in check(tables, pipeline, dict.fromkeys(COUNTS, 0)) if c.suite == "pipeline"]
-    assert [(c.success, c.observed, c.unexpected_count) for c in found] == [
+    checks = [c for c in check(tables, pipeline, dict.fromkeys(COUNTS, 0)) if c.suite == "pipeline"]
+    assert [(c.success, c.observed, c.unexpected_count) for c in checks] == [
         (True, "0 of 0 values", 0),
         (True, "0 of 0 values", 0),
         (True, "0 of 0 values", 0),
@@ -89,7 +89,7 @@ def test_a_table_without_rows_breaks_no_expectation_of_its_values(spark: SparkSe
 
 
 def test_columns_of_the_source_are_looked_at_and_not_shown(spark: SparkSession) -> None:
-    found = answers(
+    checks = answers(
         spark,
         expectation("expect_column_values_to_be_in_set", "late_events", column="passenger", value_set=["nobody"]),
         expectation("expect_column_most_common_value_to_be_in_set", "late_events", column="passenger", value_set=["x"]),
@@ -102,12 +102,12 @@ def test_columns_of_the_source_are_looked_at_and_not_shown(spark: SparkSession) 
         expectation("expect_rows_to_satisfy", "late_events", condition="passenger = 'nobody'"),
         expectation("expect_column_max_to_be_between", "late_events", column="late_by_ms", max_value=12_000),
     )
-    assert [c.success for c in found] == [False] * 6
-    assert "Ada" not in str(found)
-    assert found[0].observed == "2 of 2 values"
-    assert found[1].observed == "not shown: it may hold columns of the source"
-    assert set(found[3].details.splitlines()) == {"late_by_ms=11000", "late_by_ms=13000"}
-    assert found[5].observed == "13000"
+    assert [c.success for c in checks] == [False] * 6
+    assert "Ada" not in str(checks)
+    assert checks[0].observed == "2 of 2 values"
+    assert checks[1].observed == "not shown: it may hold columns of the source"
+    assert set(checks[3].details.splitlines()) == {"late_by_ms=11000", "late_by_ms=13000"}
+    assert checks[5].observed == "13000"
 
 
 BETWEEN = "expect_column_values_to_be_between"
@@ -170,24 +170,27 @@ FIRST = "quality.expectations[0]: "
 def test_a_wrong_type_argument_or_column_is_one_line_with_the_nearest_name(
     spark: SparkSession, wrong: Expectation, begins: str, ends: str
 ) -> None:
-    found = mistake(spark, wrong)
-    assert found.startswith(FIRST + begins)
-    assert found.endswith(ends)
-    assert len(found.splitlines()) == 1
+    message = mistake(spark, wrong)
+    assert message.startswith(FIRST + begins)
+    assert message.endswith(ends)
+    assert len(message.splitlines()) == 1
 
 
-def test_all_mistakes_are_told_at_once(spark: SparkSession) -> None:
-    found = mistake(spark, expectation("expect_nothing"), expectation("expect_column_to_exist"))
-    assert [line.split(":")[0] for line in found.splitlines()] == ["quality.expectations[0]", "quality.expectations[1]"]
+def test_all_mistakes_are_in_one_error(spark: SparkSession) -> None:
+    message = mistake(spark, expectation("expect_nothing"), expectation("expect_column_to_exist"))
+    assert [line.split(":")[0] for line in message.splitlines()] == [
+        "quality.expectations[0]",
+        "quality.expectations[1]",
+    ]
 
 
 def test_an_expectation_that_cannot_be_computed_is_a_mistake_and_no_failure(spark: SparkSession) -> None:
-    found = mistake(
+    message = mistake(
         spark,
         expectation("expect_table_row_count_to_equal", value=6),
         expectation("unexpected_rows_expectation", unexpected_rows_query="SELECT flight FROM {batch}"),
     )
-    assert found.startswith(
+    assert message.startswith(
         "quality.expectations[1]: unexpected_rows_expectation(panes) cannot be computed: [UNRESOLVED_COLUMN"
     )
-    assert len(found.splitlines()) == 1
+    assert len(message.splitlines()) == 1

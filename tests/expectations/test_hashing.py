@@ -1,4 +1,4 @@
-"""A hash of several values tells a null from every other value, wherever it stands."""
+"""A hash of several values distinguishes a null from every other value, wherever it stands."""
 
 from __future__ import annotations
 

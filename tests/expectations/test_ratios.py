@@ -26,9 +26,9 @@ def test_nothing_is_usual_before_seven_runs() -> None:
 
 def test_what_is_usual_is_the_median_and_four_deviations() -> None:
     # Distances from the median 4 are 3 2 1 0 1 2 96, of which the median is 2.
-    found = ratios.usual([ran(n) for n in (1, 2, 3, 4, 5, 6, 100)])
-    assert found["too_late"] == pytest.approx((4 + 4 * 1.4826 * 2) / 1000)
-    assert found["late"] == 0
+    limits = ratios.usual([ran(n) for n in (1, 2, 3, 4, 5, 6, 100)])
+    assert limits["too_late"] == pytest.approx((4 + 4 * 1.4826 * 2) / 1000)
+    assert limits["late"] == 0
 
 
 def test_one_that_is_far_off_changes_little() -> None:
@@ -44,21 +44,21 @@ def test_rows_for_windows_closed_before_a_run_came_too_late_as_well() -> None:
     assert ratios.usual([counts] * 7)["too_late"] == pytest.approx(0.1)
 
 
-def test_a_run_without_rows_tells_nothing() -> None:
+def test_runs_without_rows_give_no_limits() -> None:
     assert ratios.usual([ran(0, rows=0)] * 10) == {}
 
 
 def test_a_learned_limit_warns_and_one_that_is_set_blocks() -> None:
-    asked = (
+    limited_ratios = (
         *ratios.late_ratios("late", "too_late", "all_rows", "belong to a window", ""),
         ratios.invalid_ratio("bad", "rows_read"),
     )
     invariants = ratios.invariants(
-        Quality(max_late_ratio=Learned.LEARNED, max_too_late_ratio=0.1, max_invalid_ratio=0.0), asked
+        Quality(max_late_ratio=Learned.LEARNED, max_too_late_ratio=0.1, max_invalid_ratio=0.0), limited_ratios
     )
     assert [(invariant.name, invariant.blocks) for invariant in invariants] == [
         ("not_too_many_rows_are_late", False),
         ("not_too_many_rows_are_too_late", True),
         ("not_too_many_rows_are_invalid", True),
     ]
-    assert ratios.invariants(Quality(), asked) == ()
+    assert ratios.invariants(Quality(), limited_ratios) == ()

@@ -11,7 +11,7 @@ from expectations import redaction
 
 
 @pytest.mark.parametrize(
-    ("table", "columns", "shown"),
+    ("table", "columns", "is_visible"),
     [
         ("panes", ("carrier", "mean_delay"), True),
         ("window_results", ("carrier",), True),
@@ -23,12 +23,12 @@ from expectations import redaction
         ("invalid_events", (), True),
     ],
 )
-def test_source_columns_of_rows_set_aside_are_not_shown(table: str, columns: tuple[str, ...], shown: bool) -> None:
-    assert redaction.may_show(table, columns) is shown
+def test_source_columns_of_rows_set_aside_are_not_shown(table: str, columns: tuple[str, ...], is_visible: bool) -> None:
+    assert redaction.may_show(table, columns) is is_visible
 
 
 @pytest.mark.parametrize(
-    ("found", "text"),
+    ("value", "text"),
     [
         (3, "3"),
         (0.1 + 0.2, "0.3"),
@@ -38,15 +38,15 @@ def test_source_columns_of_rows_set_aside_are_not_shown(table: str, columns: tup
         ("two\nlines", "two lines"),
     ],
 )
-def test_a_value_is_one_line(found: Any, text: str) -> None:
-    assert redaction.value(found, visible=True) == text
+def test_a_value_is_one_line(value: Any, text: str) -> None:
+    assert redaction.value(value, visible=True) == text
 
 
 @pytest.mark.parametrize(
-    ("found", "kept"), [(3, True), (0.5, True), ("N14228", False), (["N14228"], False), (True, False)]
+    ("value", "is_visible"), [(3, True), (0.5, True), ("N14228", False), (["N14228"], False), (True, False)]
 )
-def test_a_number_about_a_hidden_column_is_kept_and_nothing_else(found: Any, kept: bool) -> None:
-    assert (redaction.value(found, visible=False) == str(found)) is kept
+def test_a_number_about_a_hidden_column_is_kept_and_nothing_else(value: Any, is_visible: bool) -> None:
+    assert (redaction.value(value, visible=False) == str(value)) is is_visible
 
 
 def test_a_long_value_is_cut() -> None:

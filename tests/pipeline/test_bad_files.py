@@ -89,7 +89,7 @@ def test_a_misplaced_key_is_not_missed_where_it_belongs(
     assert [problem.key for problem in problems_of(text)] == ["replay.out_of_orderness"]
 
 
-def test_a_file_for_a_later_version_is_not_told_what_it_lacks(
+def test_a_file_for_a_later_version_gets_no_errors_about_missing_keys(
     edit: Callable[..., str], problems_of: Callable[..., list[Problem]]
 ) -> None:
     text = edit(("kind: tumbling", "kind: none"), ("size: 1 hour", "evictor: {count: 3}"))

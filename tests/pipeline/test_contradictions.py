@@ -297,7 +297,7 @@ OF_A_GRID = [
 
 
 @pytest.mark.parametrize(("change", "message"), OF_A_GRID)
-def test_coverage_is_asked_of_a_grid(
+def test_coverage_needs_windows_on_a_grid(
     edit: Callable[..., str], problems_of: Callable[..., list[Problem]], change: tuple[str, str], message: str
 ) -> None:
     text = edit(change, ("  on_failure: block\n", "  min_coverage: 0.9\n"))
@@ -341,12 +341,12 @@ def test_drift_is_measured_from_window_to_window(
 
 
 @pytest.mark.parametrize("order", ["event_time", "offset"])
-def test_silence_is_told_by_the_clock(
+def test_silence_needs_an_order_with_arrival_times(
     edit: Callable[..., str], problems_of: Callable[..., list[Problem]], order: str
 ) -> None:
     text = edit(("  on_failure: block\n", "  max_silence: 2 hours\n"), ("order: arrival", f"order: {order}"))
-    told = "is measured by the time of arrival, which only the orders arrival and commit have"
-    assert f"30:3: quality.max_silence: {told}" in "\n".join(map(str, problems_of(text)))
+    message = "is measured by the time of arrival, which only the orders arrival and commit have"
+    assert f"30:3: quality.max_silence: {message}" in "\n".join(map(str, problems_of(text)))
 
 
 REPAIRS = [

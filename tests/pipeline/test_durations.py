@@ -96,7 +96,7 @@ def test_a_span_without_fixed_length_is_refused(text: str) -> None:
         ("\u0661 hour", "no duration"),
     ],
 )
-def test_what_is_no_duration_says_why(text: str, message: str) -> None:
+def test_text_that_is_no_duration_is_an_error_with_the_reason(text: str, message: str) -> None:
     with pytest.raises(DurationError, match=message):
         parse_duration(text)
 

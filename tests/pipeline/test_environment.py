@@ -11,7 +11,7 @@ from spark_jobs.pipeline import Problem, lake_folder, parse
 
 
 @pytest.mark.parametrize(
-    ("written", "variables", "meant"),
+    ("table", "variables", "expected"),
     [
         ("${LAKE}/flights", {"LAKE": "/data"}, "/data/flights"),
         ("${A}${B}", {"A": "x", "B": "y"}, "xy"),
@@ -27,9 +27,9 @@ from spark_jobs.pipeline import Problem, lake_folder, parse
     ],
 )
 def test_a_variable_is_replaced_in_text(
-    edit: Callable[..., str], written: str, variables: dict[str, str], meant: str
+    edit: Callable[..., str], table: str, variables: dict[str, str], expected: str
 ) -> None:
-    assert parse(edit(("${TIDEMARK_LAKE}/flights", written)), environ=variables).source.table == meant
+    assert parse(edit(("${TIDEMARK_LAKE}/flights", table)), environ=variables).source.table == expected
 
 
 def test_a_variable_may_hold_a_number_or_a_duration(edit: Callable[..., str]) -> None:
@@ -62,7 +62,7 @@ def test_variables_come_from_the_process_unless_they_are_given(flights: str, mon
 
 
 @pytest.mark.parametrize(
-    ("written", "message"),
+    ("table", "message"),
     [
         ("${NONE}/x", "the environment variable NONE is not set; set it, or write ${NONE:-default}"),
         ("${1X}", "'${1X}' is no variable; write ${NAME} or ${NAME:-default}, or $${ for text"),
@@ -72,7 +72,7 @@ def test_variables_come_from_the_process_unless_they_are_given(flights: str, mon
     ],
 )
 def test_a_variable_without_value_is_refused(
-    edit: Callable[..., str], problems_of: Callable[..., list[Problem]], written: str, message: str
+    edit: Callable[..., str], problems_of: Callable[..., list[Problem]], table: str, message: str
 ) -> None:
-    text = edit(("${TIDEMARK_LAKE}/flights", written))
+    text = edit(("${TIDEMARK_LAKE}/flights", table))
     assert [str(problem) for problem in problems_of(text)] == [f"flights.yaml:3:10: source.table: {message}"]

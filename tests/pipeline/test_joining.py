@@ -27,4 +27,4 @@ def test_one_source_alone_is_split() -> None:
 def test_both_inputs_are_read_by_one_clock_of_emissions() -> None:
     emit = Emit(EmitKind.EVERY, interval_ms=1000)
     joined = JoiningPipeline("joined", INPUT, INPUT, emit=emit)
-    assert [joined.of(one, Windows(size_ms=5)).watermark.emit for one in joined.inputs] == [emit, emit]
+    assert [joined.of(join_input, Windows(size_ms=5)).watermark.emit for join_input in joined.inputs] == [emit, emit]

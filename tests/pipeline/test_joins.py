@@ -53,13 +53,16 @@ def test_two_sources_join_by_interval() -> None:
     assert bounds(pipeline) == JoinBounds(-300_000, 3_600_000)
     inputs = joining(pipeline)
     assert (inputs.left.source.table, inputs.right.source.table) == ("lake/orders", "lake/payments")
-    assert [one.watermark.strategy for one in inputs.inputs] == [Strategy.BOUNDED_OUT_OF_ORDERNESS, Strategy.MONOTONOUS]
-    assert {one.watermark.placement for one in inputs.inputs} == {Placement.AFTER_WHERE}
+    assert [join_input.watermark.strategy for join_input in inputs.inputs] == [
+        Strategy.BOUNDED_OUT_OF_ORDERNESS,
+        Strategy.MONOTONOUS,
+    ]
+    assert {join_input.watermark.placement for join_input in inputs.inputs} == {Placement.AFTER_WHERE}
     assert inputs.emit == pipeline.watermark.emit
     assert inputs.right_when is None
 
 
-def test_windows_may_be_said_to_be_none() -> None:
+def test_windows_of_an_interval_join_may_be_declared_as_none() -> None:
     assert parse(SOURCES + INTERVAL + "windows: {kind: none}") == parse(SOURCES + INTERVAL)
 
 
@@ -102,13 +105,13 @@ def test_a_pipeline_without_a_join_has_none_to_give(flights: str, environ: dict[
 
 
 def test_checks_of_a_join_are_about_its_pairs() -> None:
-    asked = "quality: {expectations: [{type: expect_rows_to_satisfy, condition: 'true'}]}\n"
-    assert parse(SOURCES + INTERVAL + asked).quality.expectations == (
+    quality = "quality: {expectations: [{type: expect_rows_to_satisfy, condition: 'true'}]}\n"
+    assert parse(SOURCES + INTERVAL + quality).quality.expectations == (
         Expectation("expect_rows_to_satisfy", "pairs", {"condition": "true"}),
     )
 
 
-def test_the_fingerprint_tells_joins_apart() -> None:
+def test_the_fingerprint_distinguishes_joins() -> None:
     texts = [
         SOURCES + INTERVAL,
         SOURCES + INTERVAL.replace("1 hour", "2 hours"),
@@ -124,12 +127,12 @@ def test_the_fingerprint_tells_joins_apart() -> None:
 
 def test_a_pipeline_without_a_join_or_complete_results_keeps_its_fingerprint() -> None:
     text = "name: a\nsource: {table: t/t, event_time: at, arrival_time: at}\nwatermark: {out_of_orderness: 1s}\n"
-    found = parse(text + "windows: {size: 1s, key: [], aggregates: {n: count(*)}}")
-    assert found.join is None
-    without = {k: v for k, v in asdict(found).items() if k not in ("quality", "repair", "schedule", "path", "join")}
+    pipeline = parse(text + "windows: {size: 1s, key: [], aggregates: {n: count(*)}}")
+    assert pipeline.join is None
+    without = {k: v for k, v in asdict(pipeline).items() if k not in ("quality", "repair", "schedule", "path", "join")}
     del without["replay"]["mode"]
-    told = json.dumps([FORMAT, without], sort_keys=True, default=str)
-    assert found.fingerprint == hashlib.sha256(told.encode()).hexdigest()[:16]
+    canonical_text = json.dumps([FORMAT, without], sort_keys=True, default=str)
+    assert pipeline.fingerprint == hashlib.sha256(canonical_text.encode()).hexdigest()[:16]
 
 
 # A file, and its only problem as it is printed after 'orders.yaml:'.
@@ -295,6 +298,6 @@ def test_a_file_has_windows_or_a_join() -> None:
     assert problem.startswith("orders.yaml:2:1: windows: missing, expected a mapping with the keys kind, size")
 
 
-def test_tables_of_a_join_are_not_there_without_one(flights: str, environ: dict[str, str]) -> None:
+def test_a_pipeline_without_a_join_has_no_tables_of_a_join(flights: str, environ: dict[str, str]) -> None:
     with pytest.raises(PipelineError, match=r"expectations\[0\].table: found pairs, and a pipeline without a join has"):
         parse(flights.replace("table: panes", "table: pairs"), environ=environ)

@@ -108,7 +108,7 @@ def test_a_wrong_override_is_named(
     assert str(problem) == f"flights.yaml: override '{key}': {message}"
 
 
-def test_an_override_that_contradicts_the_file_is_told_where_the_file_says_it(
+def test_an_override_that_contradicts_the_file_is_an_error_at_the_place_in_the_file(
     flights: str, problems_of: Callable[..., list[Problem]]
 ) -> None:
     (problem,) = problems_of(flights, {"watermark.strategy": "monotonous"})

@@ -110,8 +110,8 @@ def test_a_custom_watermark_names_its_class_and_the_fingerprint_holds_it(
         "company.clocks:Device",
         {"rows": 5, "zone": "north"},
     )
-    others = (named.replace("Device", "Site"), named.replace("rows: 5", "rows: 6"))
-    assert custom.fingerprint not in {parse(edit((bound, other)), environ=environ).fingerprint for other in others}
+    changes = (named.replace("Device", "Site"), named.replace("rows: 5", "rows: 6"))
+    assert custom.fingerprint not in {parse(edit((bound, other)), environ=environ).fingerprint for other in changes}
 
 
 BY_OFFSET = ("  order: arrival\n", "  order: offset\n  rows_per_round: 50\n")
@@ -146,7 +146,7 @@ SIX = datetime(2026, 1, 1, 4, tzinfo=UTC)
         ("strategy: monotonous\n  alignment: {update_interval: 1 h}\n", "watermark.alignment.max_drift: missing"),
     ],
 )
-def test_what_rounds_cannot_tell_is_refused(
+def test_settings_that_rounds_of_offsets_cannot_follow_are_refused(
     edit: Callable[..., str], problems_of: Callable[..., list[Problem]], settings: str, message: str
 ) -> None:
     bound = "strategy: bounded_out_of_orderness\n  out_of_orderness: 6 hours\n"
@@ -167,7 +167,7 @@ def test_what_is_left_out_has_the_defaults_of_the_model() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "meant"),
+    ("setting", "expected"),
     [
         ("departed_at", TimeField("departed_at")),
         ('"timestamp_millis(ts)"', TimeField("timestamp_millis(ts)")),
@@ -187,16 +187,16 @@ def test_what_is_left_out_has_the_defaults_of_the_model() -> None:
         ),
     ],
 )
-def test_a_time_is_an_expression_or_says_how_it_is_read(
-    edit: Callable[..., str], environ: dict[str, str], written: str, meant: TimeField
+def test_a_time_is_an_expression_or_a_column_with_its_unit_or_format(
+    edit: Callable[..., str], environ: dict[str, str], setting: str, expected: TimeField
 ) -> None:
-    text = edit(("event_time: departed_at", f"event_time: {written}"), ("time: landed_at", f"time: {written}"))
+    text = edit(("event_time: departed_at", f"event_time: {setting}"), ("time: landed_at", f"time: {setting}"))
     source = parse(text, environ=environ).source
-    assert (source.event_time, source.arrival_time) == (meant, meant)
+    assert (source.event_time, source.arrival_time) == (expected, expected)
 
 
 @pytest.mark.parametrize(
-    ("written", "meant"),
+    ("setting", "expected"),
     [
         ("[]", SourcePartition()),
         ("[region, host]", SourcePartition(("region", "host"))),
@@ -208,13 +208,13 @@ def test_a_time_is_an_expression_or_says_how_it_is_read(
     ],
 )
 def test_a_source_partition_is_columns_and_may_declare_values(
-    edit: Callable[..., str], environ: dict[str, str], written: str, meant: SourcePartition
+    edit: Callable[..., str], environ: dict[str, str], setting: str, expected: SourcePartition
 ) -> None:
-    assert parse(edit(("[origin]", written)), environ=environ).source.source_partition == meant
+    assert parse(edit(("[origin]", setting)), environ=environ).source.source_partition == expected
 
 
 @pytest.mark.parametrize(
-    ("written", "meant"),
+    ("setting", "expected"),
     [
         ("per_event", Emit(EmitKind.PER_EVENT)),
         ("{every: 1 minute}", Emit(EmitKind.EVERY, interval_ms=60_000)),
@@ -223,9 +223,9 @@ def test_a_source_partition_is_columns_and_may_declare_values(
     ],
 )
 def test_an_emission_follows_a_clock_a_row_or_a_number_of_rows(
-    edit: Callable[..., str], environ: dict[str, str], written: str, meant: Emit
+    edit: Callable[..., str], environ: dict[str, str], setting: str, expected: Emit
 ) -> None:
-    assert parse(edit(("{every: 1 minute, phase: 10 s}", written)), environ=environ).watermark.emit == meant
+    assert parse(edit(("{every: 1 minute, phase: 10 s}", setting)), environ=environ).watermark.emit == expected
 
 
 @pytest.mark.parametrize(
@@ -269,14 +269,14 @@ def test_an_emission_follows_a_clock_a_row_or_a_number_of_rows(
 def test_each_alternative_is_understood(
     edit: Callable[..., str], environ: dict[str, str], old: str, new: str, path: str, value: object
 ) -> None:
-    found: Any = parse(edit((old, new)), environ=environ)
+    setting: Any = parse(edit((old, new)), environ=environ)
     for part in path.split("."):
-        found = getattr(found, part)
-    assert found == value
+        setting = getattr(setting, part)
+    assert setting == value
 
 
 @pytest.mark.parametrize(
-    ("written", "meant"),
+    ("settings", "expected"),
     [
         (
             "strategy: punctuated\n  when: is_mark\n  value: {column: mark, unit: s}",
@@ -291,12 +291,12 @@ def test_each_alternative_is_understood(
         ),
     ],
 )
-def test_each_strategy_has_its_settings_beside_it(edit: Callable[..., str], written: str, meant: Watermark) -> None:
+def test_each_strategy_has_its_settings_beside_it(edit: Callable[..., str], settings: str, expected: Watermark) -> None:
     text = edit(
-        ("strategy: bounded_out_of_orderness\n  out_of_orderness: 6 hours", written),
+        ("strategy: bounded_out_of_orderness\n  out_of_orderness: 6 hours", settings),
         ("  emit: {every: 1 minute, phase: 10 s}\n", ""),
     )
-    assert parse(text, environ={"TIDEMARK_LAKE": "/lake"}).watermark == meant
+    assert parse(text, environ={"TIDEMARK_LAKE": "/lake"}).watermark == expected
 
 
 def test_monotonous_needs_no_bound(edit: Callable[..., str], environ: dict[str, str]) -> None:
@@ -325,9 +325,7 @@ def test_expectation_arguments_keep_their_types(edit: Callable[..., str], enviro
     }
 
 
-def test_an_expectation_is_about_panes_unless_it_says_otherwise(
-    edit: Callable[..., str], environ: dict[str, str]
-) -> None:
+def test_an_expectation_without_a_table_is_about_panes(edit: Callable[..., str], environ: dict[str, str]) -> None:
     assert parse(edit(("      table: panes\n", "")), environ=environ).quality.expectations[0].table == "panes"
 
 
@@ -365,8 +363,8 @@ def test_catching_up_begins_somewhere_and_goes_on(
     edit: Callable[..., str], problems_of: Callable[..., list[Problem]], environ: dict[str, str]
 ) -> None:
     def caught_up(since: str) -> str:
-        asked = f'{{cron: "@daily"{since}, catchup: true}}'
-        return edit(("end_of_input: close", "end_of_input: keep_open"), ('"@daily"', asked))
+        schedule = f'{{cron: "@daily"{since}, catchup: true}}'
+        return edit(("end_of_input: close", "end_of_input: keep_open"), ('"@daily"', schedule))
 
     begins = caught_up(", start: 2026-01-01T04:00")
     assert parse(begins, environ=environ).schedule == Schedule("@daily", start=SIX, catchup=True)

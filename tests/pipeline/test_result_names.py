@@ -1,4 +1,4 @@
-"""Key and aggregate columns have names of their own."""
+"""Key and aggregate columns have names that no other column has."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_name_that_is_taken_or_impossible_is_refused(
     assert [str(problem) for problem in problems_of(edit((old, new)))] == [f"flights.yaml:{message}"]
 
 
-def test_letter_case_does_not_tell_a_key_from_an_aggregate(
+def test_a_key_and_an_aggregate_whose_names_differ_in_letter_case_alone_collide(
     edit: Callable[..., str], problems_of: Callable[..., list[Problem]]
 ) -> None:
     text = edit(("[carrier]", "[Carrier]"), ("    flights:", "    carrier:"))
@@ -99,14 +99,14 @@ def test_every_column_that_the_tables_have_anyway_is_taken(
     edit: Callable[..., str], problems_of: Callable[..., list[Problem]], name: str
 ) -> None:
     text = edit(("[carrier]", f"[{name}]"), ("    flights:", f"    {name.upper()}:"))
-    taken = f"the result tables have a column {name} already; use another name"
+    reason = f"the result tables have a column {name} already; use another name"
     assert [str(problem) for problem in problems_of(text)] == [
-        f"flights.yaml:22:9: windows.key[0]: found '{name}', expected a column; {taken}",
-        f"flights.yaml:27:5: windows.aggregates.{name.upper()}: found the name '{name.upper()}'; {taken}",
+        f"flights.yaml:22:9: windows.key[0]: found '{name}', expected a column; {reason}",
+        f"flights.yaml:27:5: windows.aggregates.{name.upper()}: found the name '{name.upper()}'; {reason}",
     ]
 
 
-def test_complete_results_take_names_where_there_are_any(flights: str, environ: dict[str, str]) -> None:
+def test_complete_results_reserve_names_in_the_complete_mode_alone(flights: str, environ: dict[str, str]) -> None:
     named = flights.replace("    flights:", "    Missed_Rows:")
     assert parse(named, environ=environ).windows.aggregates[0].name == "Missed_Rows"
     with pytest.raises(
@@ -116,5 +116,5 @@ def test_complete_results_take_names_where_there_are_any(flights: str, environ: 
     checked = flights.replace("table: panes", "table: complete_results")
     with pytest.raises(PipelineError, match=r"found complete_results, and replay.mode faithful has panes"):
         parse(checked, environ=environ)
-    told = parse(checked, environ=environ, overrides={"replay.mode": "complete"})
-    assert "complete_results" in {one.table for one in told.quality.expectations}
+    pipeline = parse(checked, environ=environ, overrides={"replay.mode": "complete"})
+    assert "complete_results" in {expectation.table for expectation in pipeline.quality.expectations}

@@ -1,4 +1,4 @@
-"""Several sources in a pipeline file: each with a watermark of its own, and what they share said once."""
+"""Several sources in a pipeline file: each with its watermark, and what they share declared once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_each_source_has_its_own_watermark_and_all_share_the_emission() -> None:
     assert pipeline.source.table == "lake/web, lake/app"
 
 
-def test_the_fingerprint_tells_a_sources_watermark() -> None:
+def test_the_fingerprint_depends_on_the_watermark_of_each_source() -> None:
     assert parse(FILE).fingerprint != parse(FILE.replace("10 seconds", "11 seconds")).fingerprint
 
 
@@ -66,7 +66,7 @@ def test_the_fingerprint_tells_a_sources_watermark() -> None:
         ("windows:", "replay: {order: commit}\nwindows:", "replay.order: commits and offsets are one table's own"),
     ],
 )
-def test_what_does_not_go_together_is_told_with_its_key(old: str, new: str, message: str) -> None:
+def test_contradictions_between_sources_are_errors_with_their_key(old: str, new: str, message: str) -> None:
     assert old in FILE
     with pytest.raises(PipelineError) as refused:
         parse(FILE.replace(old, new))
@@ -74,9 +74,9 @@ def test_what_does_not_go_together_is_told_with_its_key(old: str, new: str, mess
 
 
 def test_one_source_is_written_as_source() -> None:
-    one = FILE[: FILE.index("  - name: app")] + FILE[FILE.index("watermark: {emit") :]
+    text = FILE[: FILE.index("  - name: app")] + FILE[FILE.index("watermark: {emit") :]
     with pytest.raises(PipelineError, match="sources: found one source, expected two or more"):
-        parse(one)
+        parse(text)
 
 
 def test_a_pipeline_reads_something() -> None:

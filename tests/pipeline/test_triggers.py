@@ -1,4 +1,4 @@
-"""The trigger of a pipeline file: what may be written, and what is said of everything else."""
+"""The trigger of a pipeline file: what may be written, and the errors for everything else."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ import pytest
 
 from spark_jobs.pipeline import Problem, Trigger, TriggerKind, parse
 
-ASKED = "event_time, {continuous: 5 minutes} or {count: 1000}"
+TRIGGERS = "event_time, {continuous: 5 minutes} or {count: 1000}"
 LINE = "  accumulation: accumulating"
 
 
 @pytest.mark.parametrize(
-    ("written", "trigger"),
+    ("setting", "trigger"),
     [
         ("event_time", Trigger()),
         ("{continuous: 5 minutes}", Trigger(TriggerKind.CONTINUOUS, interval_ms=300_000)),
         ("{count: 3}", Trigger(TriggerKind.COUNT, n=3)),
     ],
 )
-def test_a_trigger_is_read(edit: Callable[..., str], environ: dict[str, str], written: str, trigger: Trigger) -> None:
-    text = edit((LINE, f"{LINE}\n  trigger: {written}"))
+def test_a_trigger_is_read(edit: Callable[..., str], environ: dict[str, str], setting: str, trigger: Trigger) -> None:
+    text = edit((LINE, f"{LINE}\n  trigger: {setting}"))
     assert parse(text, environ=environ).windows.trigger == trigger
 
 
 def test_the_default_may_be_left_out_or_written(
     flights: str, edit: Callable[..., str], environ: dict[str, str]
 ) -> None:
-    written = parse(edit((LINE, f"{LINE}\n  trigger: event_time")), environ=environ)
-    assert written.fingerprint == parse(flights, environ=environ).fingerprint
+    explicit_pipeline = parse(edit((LINE, f"{LINE}\n  trigger: event_time")), environ=environ)
+    assert explicit_pipeline.fingerprint == parse(flights, environ=environ).fingerprint
 
 
 def test_a_trigger_changes_the_fingerprint(flights: str, edit: Callable[..., str], environ: dict[str, str]) -> None:
@@ -41,15 +41,23 @@ def test_a_trigger_changes_the_fingerprint(flights: str, edit: Callable[..., str
 
 
 @pytest.mark.parametrize(
-    ("written", "key", "message"),
+    ("setting", "key", "message"),
     [
-        ("event_tim", "", f"found 'event_tim', expected {ASKED}; did you mean 'event_time'?"),
-        ("{}", "", f"found neither continuous nor count; write {ASKED}"),
-        ("purging", "", f"found 'purging', expected {ASKED}; write windows.accumulation discarding, with any trigger"),
-        ("end_of_stream", "", f"found 'end_of_stream', expected {ASKED}; it is not supported by this version"),
-        ("count", "", f"found 'count', expected {ASKED}; write how many rows, as in {{count: 1000}}"),
-        ("continuous", "", f"found 'continuous', expected {ASKED}; write how often, as in {{continuous: 5 minutes}}"),
-        ("[count]", "", f"found a list, expected {ASKED}"),
+        ("event_tim", "", f"found 'event_tim', expected {TRIGGERS}; did you mean 'event_time'?"),
+        ("{}", "", f"found neither continuous nor count; write {TRIGGERS}"),
+        (
+            "purging",
+            "",
+            f"found 'purging', expected {TRIGGERS}; write windows.accumulation discarding, with any trigger",
+        ),
+        ("end_of_stream", "", f"found 'end_of_stream', expected {TRIGGERS}; it is not supported by this version"),
+        ("count", "", f"found 'count', expected {TRIGGERS}; write how many rows, as in {{count: 1000}}"),
+        (
+            "continuous",
+            "",
+            f"found 'continuous', expected {TRIGGERS}; write how often, as in {{continuous: 5 minutes}}",
+        ),
+        ("[count]", "", f"found a list, expected {TRIGGERS}"),
         ("{count: 0}", ".count", "found the number 0, expected a number of rows, at least 1"),
         (
             "{continuous: 0s}",
@@ -69,7 +77,7 @@ def test_a_trigger_changes_the_fingerprint(flights: str, edit: Callable[..., str
     ],
 )
 def test_a_wrong_trigger_is_named(
-    edit: Callable[..., str], problems_of: Callable[..., list[Problem]], written: str, key: str, message: str
+    edit: Callable[..., str], problems_of: Callable[..., list[Problem]], setting: str, key: str, message: str
 ) -> None:
-    (problem,) = problems_of(edit((LINE, f"{LINE}\n  trigger: {written}")))
+    (problem,) = problems_of(edit((LINE, f"{LINE}\n  trigger: {setting}")))
     assert (problem.key, problem.message) == (f"windows.trigger{key}", message)

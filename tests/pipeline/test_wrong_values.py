@@ -314,7 +314,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("old", "new", "message"), WRONG)
-def test_a_wrong_value_says_what_is_allowed(
+def test_a_wrong_value_is_an_error_with_the_allowed_values(
     edit: Callable[..., str], problems_of: Callable[..., list[Problem]], old: str, new: str, message: str
 ) -> None:
     assert [str(problem) for problem in problems_of(edit((old, new)))] == [f"flights.yaml:{message}"]

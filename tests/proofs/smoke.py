@@ -31,7 +31,7 @@ SMOKE: dict[str, tuple[str, ...]] = {
     "spark_jobs/cli": (
         "tests/cli/test_command.py",
         "tests/cli/test_app.py::test_check_names_the_version_that_the_file_fits",
-        "tests/cli/test_app.py::test_plan_tells_what_would_be_read_and_writes_nothing",
+        "tests/cli/test_app.py::test_plan_counts_the_rows_to_read_and_writes_nothing",
     ),
     "spark_jobs/report": ("tests/report/test_bins.py", "tests/report/test_text.py"),
     "spark_jobs/flights": ("tests/flights/test_landing.py",),

@@ -1,4 +1,4 @@
-"""Runs told by hand, and pages taken apart."""
+"""Runs written by hand, and pages taken apart."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Element:
     text: str = ""
 
     def all(self, tag: str) -> list[Element]:
-        """Every element of a tag below this one."""
-        found = [child for child in self.children if child.tag == tag]
-        return found + [e for child in self.children for e in child.all(tag)]
+        """Return every element of a tag below this one."""
+        elements = [child for child in self.children if child.tag == tag]
+        return elements + [e for child in self.children for e in child.all(tag)]
 
     def words(self) -> str:
         """All text below this one."""

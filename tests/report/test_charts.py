@@ -50,16 +50,18 @@ def test_late_rows_lie_between_the_watermark_and_the_watermark_less_lateness_too
     assert too_late["last"] <= too_late["watermark"] - 2 * HOUR
 
 
-def test_without_allowed_lateness_there_is_no_second_line(run: ReportData) -> None:
+def test_a_chart_without_allowed_lateness_has_no_second_line(run: ReportData) -> None:
     fig = figures(replace(run, allowed_lateness_ms=0))[charts.WATERMARK]
     assert sum(type(r.glyph).__name__ == "Step" for r in fig.renderers) == 1
 
 
 def test_late_and_too_late_differ_in_shape_and_not_in_colour_alone(run: ReportData) -> None:
-    found = figures(run)
-    marks = {r.glyph.tags[0]: r.glyph.marker for r in found[charts.WATERMARK].renderers if hasattr(r.glyph, "marker")}
+    run_figures = figures(run)
+    marks = {
+        r.glyph.tags[0]: r.glyph.marker for r in run_figures[charts.WATERMARK].renderers if hasattr(r.glyph, "marker")
+    }
     assert marks["late"] != marks["too-late"]
-    hatches = {r.glyph.tags[0]: r.glyph.hatch_pattern for r in found[charts.LATENESS].renderers}
+    hatches = {r.glyph.tags[0]: r.glyph.hatch_pattern for r in run_figures[charts.LATENESS].renderers}
     assert hatches["late"] != hatches["too-late"]
 
 
@@ -100,9 +102,9 @@ def test_what_is_no_finite_number_is_a_gap(run: ReportData) -> None:
 
 
 def test_charts_of_results_move_together(run: ReportData) -> None:
-    found = figures(run)
-    assert found[charts.results_chart(0)].x_range is found[charts.results_chart(1)].x_range
-    assert found[charts.WATERMARK].x_range is found[charts.DISTANCE].x_range
+    run_figures = figures(run)
+    assert run_figures[charts.results_chart(0)].x_range is run_figures[charts.results_chart(1)].x_range
+    assert run_figures[charts.WATERMARK].x_range is run_figures[charts.DISTANCE].x_range
 
 
 def test_a_chart_with_nothing_in_it_is_not_drawn(facts: RunFacts, run: ReportData) -> None:

@@ -1,4 +1,4 @@
-"""The page: whole in itself, safe whatever the data says, small, and readable without seeing a chart."""
+"""The page: whole in itself, safe whatever the data contains, small, and readable without seeing a chart."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ _LOADING = {"src", "href", "srcset", "action", "formaction", "poster", "data", "
 
 def loaded(page: Element) -> list[str]:
     """Whatever an element of the page would fetch, links within the page apart."""
-    found = []
+    references = []
     for element in everything(page):
         for name, value in element.attributes.items():
             if name in _LOADING and value and not value.startswith(("#", "data:")):
-                found.append(f"{element.tag} {name}={value}")
+                references.append(f"{element.tag} {name}={value}")
             if name == "style" and value and "url(" in value:
-                found.append(f"{element.tag} style={value}")
-    return found
+                references.append(f"{element.tag} style={value}")
+    return references
 
 
 def everything(page: Element) -> list[Element]:
@@ -86,16 +86,16 @@ def test_only_the_pages_own_scripts_may_run_and_none_may_ask_a_network(run: Repo
 
 
 def test_hostile_values_are_text_wherever_they_stand(run: ReportData, parsed: Parsed) -> None:
-    told = hostile(run)
-    html = render(told)
-    assert structure(parsed(html)) == structure(parsed(render(plain(told))))
+    data = hostile(run)
+    html = render(data)
+    assert structure(parsed(html)) == structure(parsed(render(plain(data))))
     assert "\u202e" not in html
     html.encode()
     assert "49$$" not in html
 
 
 def plain(data: ReportData) -> ReportData:
-    """The same with harmless words in place of hostile ones."""
+    """Return the data with harmless words in place of hostile ones."""
 
     def harmless(value: object) -> object:
         if value == HOSTILE:
@@ -108,9 +108,9 @@ def plain(data: ReportData) -> ReportData:
             return replace(value, **{n: harmless(getattr(value, n)) for n in value.__dataclass_fields__})  # type: ignore[type-var]
         return value
 
-    found = harmless(data)
-    assert isinstance(found, ReportData)
-    return found
+    harmless_data = harmless(data)
+    assert isinstance(harmless_data, ReportData)
+    return harmless_data
 
 
 def structure(page: Element) -> list[tuple[str, tuple[str, ...]]]:
@@ -128,7 +128,7 @@ def test_nothing_of_the_data_but_numbers_comes_into_the_charts(run: ReportData, 
     assert json.loads(embedded.words())["items"][0]["roots"]
 
 
-def test_the_largest_report_is_under_3_mb_and_says_what_it_cut(
+def test_the_largest_report_is_under_3_mb_and_counts_what_it_leaves_out(
     run: ReportData, facts: RunFacts, parsed: Parsed
 ) -> None:
     long = ("\u202e" + "<&'\"") * 20_000
@@ -170,20 +170,20 @@ def test_the_largest_report_is_under_3_mb_and_says_what_it_cut(
 
 
 @pytest.mark.parametrize("counts", [{}, {"rows_read": 0, "on_time": 0}])
-def test_an_empty_run_has_a_page_that_says_so_and_needs_no_script(
+def test_the_page_of_an_empty_run_states_it_and_needs_no_script(
     facts: RunFacts, counts: dict[str, int], parsed: Parsed
 ) -> None:
     html = render(ReportData("empty", facts, counts))
     page = parsed(html)
     assert page.all("script") == []
     assert len(html) < 30_000
-    told = page.all("header")[0].words()
-    assert ("read no rows" if counts else "No row has been counted") in told
+    header = page.all("header")[0].words()
+    assert ("read no rows" if counts else "No row has been counted") in header
     for name in ("watermark", "lateness", "results", "checks", "too-late"):
         assert re.search(r"\b[Nn]o", section(page, name).words()), name
 
 
-def test_failed_checks_come_first_and_each_says_its_outcome_in_words(run: ReportData, parsed: Parsed) -> None:
+def test_failed_checks_come_first_and_each_has_its_outcome_in_words(run: ReportData, parsed: Parsed) -> None:
     table = section(parsed(render(run)), "checks").all("tbody")[0]
     outcomes = [row.all("td")[0].words().strip() for row in table.all("tr")]
     assert outcomes == ["✗ failed", "✓ passed"]
@@ -193,14 +193,12 @@ def test_failed_checks_come_first_and_each_says_its_outcome_in_words(run: Report
 @pytest.mark.parametrize("state", ["published", "blocked", "failed", "staged", "audited", "planned"])
 def test_the_state_of_the_run_stands_at_the_top(run: ReportData, facts: RunFacts, state: str, parsed: Parsed) -> None:
     page = parsed(render(replace(run, run=replace(facts, state=state, error="line one\nline two"))))
-    told = page.all("header")[0].words()
-    assert ("nothing was published" in told) == (state in ("blocked", "failed"))
-    assert "line two" in told
+    header = page.all("header")[0].words()
+    assert ("nothing was published" in header) == (state in ("blocked", "failed"))
+    assert "line two" in header
 
 
-def test_headings_landmarks_and_tables_are_there_for_those_who_do_not_see_the_page(
-    run: ReportData, parsed: Parsed
-) -> None:
+def test_headings_landmarks_and_tables_serve_a_screen_reader(run: ReportData, parsed: Parsed) -> None:
     page = parsed(render(run))
     assert page.all("html")[0].attributes["lang"] == "en"
     assert [len(page.all(tag)) for tag in ("h1", "main", "header", "nav")] == [1, 1, 1, 1]
@@ -227,11 +225,11 @@ def test_every_chart_has_a_summary_and_a_table(run: ReportData, parsed: Parsed) 
         assert caption.all("details")[0].all("tbody")[0].all("td")
 
 
-def test_numbers_that_do_not_add_up_are_told(run: ReportData, parsed: Parsed) -> None:
+def test_the_page_shows_that_numbers_do_not_add_up(run: ReportData, parsed: Parsed) -> None:
     assert "The numbers add up" in section(parsed(render(run)), "numbers").words()
     lost = replace(run, counts={**run.counts, "on_time": 11})
-    told = section(parsed(render(lost)), "numbers").words()
-    assert "20 rows were read, but 19 are accounted for" in told
+    words = section(parsed(render(lost)), "numbers").words()
+    assert "20 rows were read, but 19 are accounted for" in words
 
 
 def test_every_headline_has_a_sentence_on_what_it_means(run: ReportData, parsed: Parsed) -> None:
@@ -250,7 +248,7 @@ def test_the_same_data_make_the_same_words(run: ReportData) -> None:
     assert pages[0] == pages[1]
 
 
-def test_rows_between_two_windows_are_a_headline_where_there_are_some(run: ReportData, parsed: Parsed) -> None:
+def test_rows_between_two_windows_are_a_headline_if_some_exist(run: ReportData, parsed: Parsed) -> None:
     assert "without window" not in parsed(render(run)).words()
     gaps = replace(run, counts={**run.counts, "rows_read": 24, "unassigned": 4})
     words = parsed(render(gaps)).words()
@@ -258,13 +256,13 @@ def test_rows_between_two_windows_are_a_headline_where_there_are_some(run: Repor
     assert "filtered and without window." in words
 
 
-def test_overlapping_windows_say_that_they_count_late_rows_each(run: ReportData, parsed: Parsed) -> None:
-    told = "Windows overlap: a row that came late for several is counted once for each that took it late."
-    assert told not in parsed(render(run)).words()
-    assert parsed(render(replace(run, overlapping=True))).words().count(told) == 2
+def test_the_page_states_that_overlapping_windows_count_a_late_row_each(run: ReportData, parsed: Parsed) -> None:
+    sentence = "Windows overlap: a row that came late for several is counted once for each that took it late."
+    assert sentence not in parsed(render(run)).words()
+    assert parsed(render(replace(run, overlapping=True))).words().count(sentence) == 2
 
 
-def test_early_firings_are_told_beside_late_ones(run: ReportData, parsed: Parsed) -> None:
+def test_the_page_counts_early_firings_beside_late_ones(run: ReportData, parsed: Parsed) -> None:
     counts = {**run.counts, "early_panes": 7}
     assert "3 for a late row." in parsed(render(run)).words()
     words = parsed(render(replace(run, counts=counts, waits=False))).words()
@@ -280,7 +278,7 @@ def test_where_a_late_row_may_fire_nothing_marks_are_called_firings(run: ReportD
     assert "each fired it again" not in words
 
 
-def test_the_page_says_what_becomes_of_late_rows(run: ReportData) -> None:
+def test_the_page_states_what_becomes_of_late_rows(run: ReportData) -> None:
     assert "kept in late_events" in render(run)
     dropping = render(replace(run, keeps_late=False))
     assert "counted, and kept nowhere" in dropping
@@ -292,17 +290,17 @@ def test_the_page_says_what_becomes_of_late_rows(run: ReportData) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bounds_ms", "told"),
+    ("bounds_ms", "sentence"),
     [
         ((30_000,), "is the watermark, which the bound of 30 seconds holds behind the newest rows"),
         ((0, 60_000), "which the bound of 0s or 1 minute holds behind"),
         ((), "The solid line at 0 is the watermark: what comes before it is on time."),
     ],
 )
-def test_the_page_says_which_bound_the_lateness_is_counted_from(
-    run: ReportData, bounds_ms: tuple[int, ...], told: str
+def test_the_page_states_the_bound_from_which_lateness_is_counted(
+    run: ReportData, bounds_ms: tuple[int, ...], sentence: str
 ) -> None:
-    assert told in render(replace(run, bounds_ms=bounds_ms))
+    assert sentence in render(replace(run, bounds_ms=bounds_ms))
 
 
 def joined(run: ReportData, between: str | None) -> ReportData:
@@ -319,22 +317,22 @@ def joined(run: ReportData, between: str | None) -> ReportData:
     )
 
 
-def test_a_join_tells_its_pairs_and_the_rows_of_each_input(run: ReportData) -> None:
-    told = {one.label: one for one in headlines.headlines(joined(run, "-5 minutes to 1 hour apart"))}
-    assert told["pairs"].value == "31"
-    assert told["pairs"].meaning == "Rows of orders and payments of one key that lie -5 minutes to 1 hour apart."
-    assert "windows" not in told
-    assert told["too late"].meaning.endswith("joined nothing; kept in late_events.")
-    by_window = {one.label: one for one in headlines.headlines(joined(run, None))}
+def test_headlines_of_a_join_are_its_pairs_and_late_rows(run: ReportData) -> None:
+    by_label = {headline.label: headline for headline in headlines.headlines(joined(run, "-5 minutes to 1 hour apart"))}
+    assert by_label["pairs"].value == "31"
+    assert by_label["pairs"].meaning == "Rows of orders and payments of one key that lie -5 minutes to 1 hour apart."
+    assert "windows" not in by_label
+    assert by_label["too late"].meaning.endswith("joined nothing; kept in late_events.")
+    by_window = {headline.label: headline for headline in headlines.headlines(joined(run, None))}
     assert by_window["pairs"].meaning == "Rows of orders and payments of one key that share a window."
-    assert by_window["too late"].meaning == told_of_windows(run)
+    assert by_window["too late"].meaning == too_late_of_windows(run)
 
 
-def told_of_windows(run: ReportData) -> str:
-    return next(one.meaning for one in headlines.headlines(run) if one.label == "too late")
+def too_late_of_windows(run: ReportData) -> str:
+    return next(headline.meaning for headline in headlines.headlines(run) if headline.label == "too late")
 
 
-def test_the_page_of_a_join_has_a_table_of_its_inputs_and_says_what_is_drawn(run: ReportData) -> None:
+def test_the_page_of_a_join_has_a_table_of_its_inputs_and_explains_its_charts(run: ReportData) -> None:
     page = render(joined(run, "0 s to 1 hour apart"))
     assert "Rows by input" in page
     assert "2 rows came late and joined nothing; how many of each input is above." in page
@@ -347,11 +345,11 @@ def test_the_page_of_a_join_has_a_table_of_its_inputs_and_says_what_is_drawn(run
     assert "Nothing to draw: the tables of a join have the watermark of late rows only, and no row was late." in empty
 
 
-def test_the_page_says_what_the_watermark_cost_where_the_run_has_told(run: ReportData, parsed: Parsed) -> None:
+def test_the_page_shows_the_cost_of_the_watermark_if_the_run_has_measured_it(run: ReportData, parsed: Parsed) -> None:
     assert "cost" not in render(run).split("<nav")[1].split("</nav>")[0]
     worst = (LackingWindow((None,), 0, 3_600_000, 4, 4, False), LackingWindow((HOSTILE,), 0, 3_600_000, 4, 1, True))
-    told = replace(run, cost=Cost(windows=20, lacking=2, not_shown=1, missed=5, worst=worst))
-    page = parsed(render(told))
+    data = replace(run, cost=Cost(windows=20, lacking=2, not_shown=1, missed=5, worst=worst))
+    page = parsed(render(data))
     words = " ".join(section(page, "cost").words().split())
     assert "Of 20 windows of a key 2 (10%) lack 5 rows" in words
     assert "1 of them have no result at all" in words
@@ -373,7 +371,7 @@ def test_partitions_are_named_beside_their_numbers(run: ReportData, parsed: Pars
     assert "By source partition" not in alone
 
 
-def test_completeness_tells_the_least_complete_window(run: ReportData, parsed: Parsed) -> None:
+def test_completeness_names_the_least_complete_window(run: ReportData, parsed: Parsed) -> None:
     words = section(parsed(render(run)), "completeness").words()
     assert "Of 17 rows that windows should hold 88.24% are in their results." in words
     assert "Least complete is the window from 2013-01-01 05:00: 81.82%." in words

@@ -1,4 +1,4 @@
-"""Text and charts can be told from the paper they are on."""
+"""Text and charts can be distinguished from the paper they are on."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def contrast(one: str, other: str) -> float:
-    bright, dark = sorted((luminance(one), luminance(other)), reverse=True)
+def contrast(colour: str, other: str) -> float:
+    bright, dark = sorted((luminance(colour), luminance(other)), reverse=True)
     return (bright + 0.05) / (dark + 0.05)
 
 

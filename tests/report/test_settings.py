@@ -18,7 +18,7 @@ from spark_jobs.pipeline.model import (
 from spark_jobs.report.settings import settings
 
 
-def test_settings_are_told_by_their_names_in_the_file_and_durations_with_their_units() -> None:
+def test_settings_have_their_names_of_the_file_and_durations_their_units() -> None:
     pipeline = Pipeline(
         name="departures",
         source=Source("/lake/flights", TimeField("departed_at"), source_partition=SourcePartition(("origin",))),
@@ -27,13 +27,13 @@ def test_settings_are_told_by_their_names_in_the_file_and_durations_with_their_u
         quality=Quality(expectations=(Expectation("not_null", arguments={"column": "é"}),)),
         path="/home/someone/pipeline.yaml",
     )
-    told = {setting.name: setting.value for setting in settings(pipeline)}
-    assert told["windows.size"] == "1 hour"
-    assert told["windows.key"] == "carrier, origin"
-    assert told["windows.aggregates.flights"] == "count(*)"
-    assert told["watermark.out_of_orderness"] == "6 hours"
-    assert told["watermark.emit.kind"] == "every"
-    assert told["source.where"] == "not set"
-    assert told["source.source_partition.columns"] == "origin"
-    assert '"column": "é"' in told["quality.expectations"]
-    assert "path" not in told, "where the file lay changes nothing"
+    values = {setting.name: setting.value for setting in settings(pipeline)}
+    assert values["windows.size"] == "1 hour"
+    assert values["windows.key"] == "carrier, origin"
+    assert values["windows.aggregates.flights"] == "count(*)"
+    assert values["watermark.out_of_orderness"] == "6 hours"
+    assert values["watermark.emit.kind"] == "every"
+    assert values["source.where"] == "not set"
+    assert values["source.source_partition.columns"] == "origin"
+    assert '"column": "é"' in values["quality.expectations"]
+    assert "path" not in values, "where the file lay changes nothing"

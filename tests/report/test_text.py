@@ -10,7 +10,7 @@ from spark_jobs.report import text
 
 
 @pytest.mark.parametrize(
-    ("given", "written"),
+    ("value", "expected"),
     [
         ("<script>alert(1)</script>", "<bdi>&lt;script&gt;alert(1)&lt;/script&gt;</bdi>"),
         ("\"'&", "<bdi>&#34;&#39;&amp;</bdi>"),
@@ -21,11 +21,11 @@ from spark_jobs.report import text
         ("Zürich 東京 🛫", "<bdi>Zürich 東京 🛫</bdi>"),
     ],
 )
-def test_what_cannot_be_seen_or_would_be_markup_is_written_out(given: str, written: str) -> None:
-    assert text.excerpt(given) == written
+def test_what_cannot_be_seen_or_would_be_markup_is_written_out(value: str, expected: str) -> None:
+    assert text.excerpt(value) == expected
 
 
-def test_a_text_that_is_longer_than_its_place_is_cut_and_says_by_how_much() -> None:
+def test_a_text_longer_than_its_place_is_cut_with_the_number_of_characters_left_out() -> None:
     assert text.excerpt("x" * 20, 20) == f"<bdi>{'x' * 20}</bdi>"
     assert text.excerpt("x" * 1025, 20) == f'<bdi>{"x" * 20}</bdi><span class="cut">… cut, 1,005 more characters</span>'
 
@@ -35,7 +35,7 @@ def test_null_is_not_an_empty_text_and_neither_is_the_word_null() -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "whole", "written"),
+    ("part", "whole", "expected"),
     [
         (0, 10, "0%"),
         (1, 3, "33.33%"),
@@ -45,12 +45,12 @@ def test_null_is_not_an_empty_text_and_neither_is_the_word_null() -> None:
         (0, 0, "—"),
     ],
 )
-def test_a_share_is_never_0_of_something_nor_100_of_less_than_all(part: int, whole: int, written: str) -> None:
-    assert text.share(part, whole) == written
+def test_a_share_is_never_0_of_something_nor_100_of_less_than_all(part: int, whole: int, expected: str) -> None:
+    assert text.share(part, whole) == expected
 
 
 @pytest.mark.parametrize(
-    ("value", "written"),
+    ("value", "expected"),
     [
         (336_776, "336,776"),
         (12.346, "12.35"),
@@ -63,12 +63,12 @@ def test_a_share_is_never_0_of_something_nor_100_of_less_than_all(part: int, who
         (float("-inf"), "-∞"),
     ],
 )
-def test_numbers_are_written_for_people(value: float | None, written: str) -> None:
-    assert text.number(value) == written
+def test_numbers_are_written_for_people(value: float | None, expected: str) -> None:
+    assert text.number(value) == expected
 
 
 @pytest.mark.parametrize(
-    ("ms", "written"),
+    ("ms", "expected"),
     [
         (0, "1970-01-01 00:00"),
         (61_000, "1970-01-01 00:01:01"),
@@ -76,17 +76,17 @@ def test_numbers_are_written_for_people(value: float | None, written: str) -> No
         (253_402_300_799_999, "9999-12-31 23:59:59.999"),
     ],
 )
-def test_instants_are_as_exact_as_they_need_to_be(ms: int, written: str) -> None:
-    assert text.instant(ms) == written
+def test_instants_are_as_exact_as_they_need_to_be(ms: int, expected: str) -> None:
+    assert text.instant(ms) == expected
 
 
-def test_moments_are_told_in_utc() -> None:
+def test_moments_are_written_in_utc() -> None:
     at = datetime(2026, 1, 5, 1, tzinfo=timezone(timedelta(hours=2)))
     assert text.moment(at) == text.moment(at.astimezone(UTC)) == "2026-01-04 23:00:00"
 
 
 @pytest.mark.parametrize(
-    ("ms", "written"),
+    ("ms", "expected"),
     [
         (0, "0s"),
         (5, "5 ms"),
@@ -96,8 +96,8 @@ def test_moments_are_told_in_utc() -> None:
         (-5_400_000, "-1 hour 30 minutes"),
     ],
 )
-def test_durations_are_told_by_their_two_largest_units(ms: int, written: str) -> None:
-    assert text.duration(ms) == written
+def test_durations_are_written_in_their_two_largest_units(ms: int, expected: str) -> None:
+    assert text.duration(ms) == expected
 
 
 @pytest.mark.parametrize(("ms", "unit"), [(0, "ms"), (1_999, "ms"), (2_000, "seconds"), (7_200_000, "hours")])

@@ -53,8 +53,10 @@ class CoGroupScenario(JoinScenario):
 
     def gathered(self) -> Gathered:
         """What the reference makes of it."""
-        made: CoGroup[str, Row] = CoGroup(operator(self.windows), allowed_lateness_ms=self.windows.allowed_lateness_ms)
-        return gather(self.arrivals, made, self.emit, *self.sources, until_us=self.until_us)
+        cogroup: CoGroup[str, Row] = CoGroup(
+            operator(self.windows), allowed_lateness_ms=self.windows.allowed_lateness_ms
+        )
+        return gather(self.arrivals, cogroup, self.emit, *self.sources, until_us=self.until_us)
 
 
 def load_cogroups() -> list[CoGroupScenario]:

@@ -47,10 +47,10 @@ def main(scenarios: Path, results: Path) -> int:
     everything = read(scenarios, results)
     compared = [scenario for scenario in everything if is_in_reference(scenario.declared)]
     joined = load_joins(scenarios, results)
-    different = {scenario.id: found for scenario in compared if (found := differs(scenario))}
-    different |= {scenario.id: found for scenario in joined if (found := join_differs(scenario))}
-    for name, found in different.items():
-        print(f"{name}: other {', '.join(found)}")
+    different = {scenario.id: differences for scenario in compared if (differences := differs(scenario))}
+    different |= {scenario.id: differences for scenario in joined if (differences := join_differs(scenario))}
+    for name, differences in different.items():
+        print(f"{name}: other {', '.join(differences)}")
     kinds = Counter(scenario.pipeline.windows.kind for scenario in compared) + Counter({"join": len(joined)})
     print(", ".join(f"{kind} {number}" for kind, number in sorted(kinds.items())))
     panes, late = sum(len(s.panes) for s in compared), sum(len(s.late) for s in compared)

@@ -13,7 +13,7 @@ Case = dict[str, Any]
 CASES: list[Case] = [json.loads(path.read_text()) for path in sorted((Path(__file__).parent / "flink_tests").glob("*"))]
 
 
-#: The cases that a pipeline file cannot ask for: what it would have to say under `windows`, refused by that name.
+#: The cases that a pipeline file cannot ask for: what it would have to contain under `windows`, refused by that name.
 REFUSED = {
     "window_global_continuous_event_time_trigger": ("kind", "global"),
     "window_global_end_of_stream_trigger": ("trigger", "end_of_stream"),

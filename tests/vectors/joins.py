@@ -41,9 +41,9 @@ class JoinScenario(Recorded):
     @property
     def bounds(self) -> JoinBounds:
         """How near rows must be."""
-        asked = self.declared["join"]
-        inclusive = (asked.get("lower_inclusive", True), asked.get("upper_inclusive", True))
-        return JoinBounds(asked["lower_ms"], asked["upper_ms"], *inclusive)
+        declared = self.declared["join"]
+        inclusive = (declared.get("lower_inclusive", True), declared.get("upper_inclusive", True))
+        return JoinBounds(declared["lower_ms"], declared["upper_ms"], *inclusive)
 
     @property
     def emit(self) -> Emit:
@@ -53,10 +53,10 @@ class JoinScenario(Recorded):
     @property
     def sources(self) -> tuple[JoinSource, JoinSource | None]:
         """The left source and the right one; None if both inputs are one source's."""
-        asked = self.declared["join"]
-        if asked.get("shared_source"):
+        declared = self.declared["join"]
+        if declared.get("shared_source"):
             return self._source(self.emit, None, None), None
-        return self._source(self.emit, "left", None), self._source(self.emit, "right", asked.get("right_strategy"))
+        return self._source(self.emit, "left", None), self._source(self.emit, "right", declared.get("right_strategy"))
 
     @property
     def pairs(self) -> list[PairTuple]:
@@ -92,11 +92,11 @@ class JoinScenario(Recorded):
         )
         if self.declared.get("register") == "lazy":
             return JoinSource(declared)
-        spoken = {e["partition"] for e in self.declared["events"] if side is None or e.get("side", "left") == side}
+        partitions = {e["partition"] for e in self.declared["events"] if side is None or e.get("side", "left") == side}
         named = (
             self.declared.get("partitions", ()) if side is None else self.declared["join"].get(f"{side}_partitions", ())
         )
-        return JoinSource(declared, tuple(sorted(spoken.union(named))))
+        return JoinSource(declared, tuple(sorted(partitions.union(named))))
 
 
 def load_joins(scenarios: Path = HERE / SCENARIOS, results: Path = HERE / RESULTS) -> list[JoinScenario]:

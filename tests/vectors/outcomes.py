@@ -58,8 +58,8 @@ def _as_it_is(clock_us: int) -> int:
     return clock_us
 
 
-def panes_of(outcome: Outcome, shown: Callable[[int], int] = _as_it_is) -> list[PaneTuple]:
-    """An engine's panes, sorted; `shown` is the scenario's `shown_clock_us` where ticks may be skipped."""
+def panes_of(outcome: Outcome, compared_clock: Callable[[int], int] = _as_it_is) -> list[PaneTuple]:
+    """An engine's panes, sorted; `compared_clock` is the scenario's `shown_clock_us` where ticks may be skipped."""
     return sorted(
         PaneTuple(
             pane["key"],
@@ -68,7 +68,7 @@ def panes_of(outcome: Outcome, shown: Callable[[int], int] = _as_it_is) -> list[
             pane["pane_index"],
             pane["timing"],
             _watermark(pane["watermark"]),
-            shown(micros(pane["fired_at"])),
+            compared_clock(micros(pane["fired_at"])),
             pane["rows"],
             pane["total"],
             pane["least"],
@@ -89,15 +89,15 @@ def unassigned_of(outcome: Replay) -> list[int]:
     return sorted(row["index"] for row in outcome.unassigned_events)
 
 
-def calendar_of(outcome: Outcome, shown: Callable[[int], int] = _as_it_is) -> list[CalendarTuple]:
-    """An engine's calendar, sorted; `shown` as for panes."""
+def calendar_of(outcome: Outcome, compared_clock: Callable[[int], int] = _as_it_is) -> list[CalendarTuple]:
+    """An engine's calendar, sorted; `compared_clock` as for panes."""
     return sorted(
         CalendarTuple(
             millis(row["window_start"]),
             millis(row["window_end"]),
-            shown(micros(row["fires_at"])),
+            compared_clock(micros(row["fires_at"])),
             _watermark(row["watermark_at_fire"]),
-            shown(micros(row["closes_at"])),
+            compared_clock(micros(row["closes_at"])),
         )
         for row in outcome.watermarks
     )

@@ -1,7 +1,7 @@
 """A scenario is a stream with a pipeline, and what Flink 2.3.0 emitted for it: panes, late rows, watermarks.
 
 `load` gives the recorded scenarios of this folder that the Spark engine has, `load_for_reference` all that the
-reference has. What Flink gave is told in the tuples of `outcomes`, as is what an engine gives. A row of a scenario is
+reference has. The tuples of `outcomes` have what Flink gave, and what an engine gives. A row of a scenario is
 a dict with `index` (its place in Flink's order), `partition, key, ts` (ms), `arrival_us` (microseconds; unique, in
 Flink's order) and `value`.
 """
@@ -103,7 +103,7 @@ class Scenario(Recorded):
 
     @cached_property
     def pipeline(self) -> Pipeline:
-        """The pipeline that says what the scenario says."""
+        """The pipeline that declares the scenario."""
         window, strategy = self.declared["window"], self.declared["strategy"]
         return Pipeline(
             name="scenario",
@@ -158,7 +158,7 @@ class Scenario(Recorded):
         )
 
     def _timing(self, pane: Mapping[str, Any]) -> str:
-        """The timing of one of Flink's panes, which has none of its own, by the instant of the timer that fired it."""
+        """The timing of one of Flink's panes, whose answer has no timing, by the instant of the timer that fired it."""
         if "timing" in pane:
             return str(pane["timing"])
         last, reached = pane["end"] - 1, pane["watermark"]
@@ -242,8 +242,8 @@ class Scenario(Recorded):
     def _declared_partitions(self) -> tuple[tuple[str], ...]:
         if self.declared.get("register") == "lazy":
             return ()
-        spoken = {event["partition"] for event in self.declared["events"]}
-        return tuple((name,) for name in self.declared.get("partitions", sorted(spoken)))
+        partitions = {event["partition"] for event in self.declared["events"]}
+        return tuple((name,) for name in self.declared.get("partitions", sorted(partitions)))
 
 
 def load() -> list[Scenario]:
@@ -258,12 +258,12 @@ def load_for_reference() -> list[Scenario]:
 
 
 def read(scenarios: Path, results: Path) -> list[Scenario]:
-    """Read scenarios and Flink's answers, JSON lines (gzipped if the name says so), paired by id."""
+    """Read scenarios and Flink's answers, JSON lines (gzipped if the name ends so), paired by id."""
     return [Scenario(declared, recorded) for declared, recorded in paired(scenarios, results)]
 
 
 def is_in_reference(declared: Mapping[str, Any]) -> bool:
-    """Whether the reference has all that a scenario asks for."""
+    """Whether the reference has all that a scenario needs."""
     return (
         declared.get("window", {}).get("kind") in {"tumbling", "sliding", "session"}
         and declared["strategy"]["kind"] in _STRATEGIES
@@ -272,7 +272,7 @@ def is_in_reference(declared: Mapping[str, Any]) -> bool:
 
 
 def is_in_spark(declared: Mapping[str, Any]) -> bool:
-    """Whether the Spark engine has all that a scenario asks for."""
+    """Whether the Spark engine has all that a scenario needs."""
     return (
         declared.get("window", {}).get("kind") in {"tumbling", "sliding", "session"}
         and declared["strategy"]["kind"] in _STRATEGIES
@@ -286,14 +286,14 @@ def load_triggers() -> list[Scenario]:
 
 
 def trigger(declared: Mapping[str, Any]) -> Trigger:
-    """The trigger that says what a scenario's says."""
+    """Return the pipeline's trigger for a scenario's."""
     return Trigger(
         TriggerKind(declared.get("kind", "event_time")), declared.get("interval_ms", 0), declared.get("n", 0)
     )
 
 
 def emission(declared: Mapping[str, Any]) -> Emit:
-    """The emission that says what a scenario's says."""
+    """Return the pipeline's emission for a scenario's."""
     emit = declared["emit"]
     if emit["mode"] == "every_n":
         return Emit(EmitKind.EVERY_N, n=emit["n"])
@@ -307,7 +307,7 @@ def emission(declared: Mapping[str, Any]) -> Emit:
 
 
 def watermark(strategy: Mapping[str, Any], emit: Emit) -> Watermark:
-    """The watermark that says what a scenario's strategy says."""
+    """Return the pipeline's watermark for a scenario's strategy."""
     delta_ms = strategy.get("delta_ms", 0)
     return Watermark(
         strategy=_STRATEGIES[strategy["kind"]],

@@ -76,7 +76,11 @@ def recordings() -> Iterator[Recording]:
 
 def chosen(kinds: list[str], features: list[str]) -> list[Recording]:
     """Give the scenarios of one of the kinds (none: of any) that have all features."""
-    return [one for one in recordings() if (not kinds or one.kind in kinds) and {*features} <= {*one.features}]
+    return [
+        recording
+        for recording in recordings()
+        if (not kinds or recording.kind in kinds) and {*features} <= {*recording.features}
+    ]
 
 
 def text_of(recording: Recording) -> str:
@@ -100,13 +104,14 @@ def main(arguments: list[str]) -> int:
 
 
 def _list(listed: list[Recording]) -> int:
-    for one in listed:
-        sys.stdout.write(f"{one.id}  {one.kind}: {' '.join(one.features)}, {len(one.declared['events'])} rows\n")
+    for recording in listed:
+        rows = len(recording.declared["events"])
+        sys.stdout.write(f"{recording.id}  {recording.kind}: {' '.join(recording.features)}, {rows} rows\n")
     return 0
 
 
 def _show(ids: list[str]) -> int:
-    by_id = {one.id: one for one in recordings()}
+    by_id = {recording.id: recording for recording in recordings()}
     unknown = [name for name in ids if name not in by_id]
     for name in ids:
         if name in by_id:

@@ -28,13 +28,13 @@ class Inputs:
             elif "watermark" in step:
                 self.merge.immediate(step["watermark"]["side"]).emit_watermark(step["watermark"]["value"])
             else:
-                kept = {f"{side.value}_ts": self.join.open_rows(side) for side in Side}
-                assert kept == step["check_buffers"]
+                open_rows = {f"{side.value}_ts": self.join.open_rows(side) for side in Side}
+                assert open_rows == step["check_buffers"]
 
     def element(self, row: Case) -> None:
-        found = self.join.on_row(Side(row["side"]), row["key"], row["ts"], row)
-        self.pairs += [(pair.left_ts, pair.right_ts, pair.ts) for pair in found.pairs]
-        self.late += [row] if found.is_late else []
+        outcome = self.join.on_row(Side(row["side"]), row["key"], row["ts"], row)
+        self.pairs += [(pair.left_ts, pair.right_ts, pair.ts) for pair in outcome.pairs]
+        self.late += [row] if outcome.is_late else []
 
     def emit_watermark(self, watermark: int) -> None:
         self.join.on_watermark(watermark)

@@ -70,9 +70,9 @@ def test_what_a_pipeline_cannot_ask_for_is_refused_by_name(name: str) -> None:
         from_mapping(
             {"name": "x", "windows": {"kind": "session", key: value}} if key == "gap" else {"windows": {key: value}}
         )
-    told = [problem.message for problem in caught.value.problems if problem.key == f"windows.{key}"]
-    assert len(told) == 1
-    assert "not supported by this version" in told[0] or "expected a duration" in told[0]
+    messages = [problem.message for problem in caught.value.problems if problem.key == f"windows.{key}"]
+    assert len(messages) == 1
+    assert "not supported by this version" in messages[0] or "expected a duration" in messages[0]
 
 
 def windows_of(window: Case, ts: int) -> list[TimeWindow]:
@@ -85,15 +85,15 @@ def windows_of(window: Case, ts: int) -> list[TimeWindow]:
 @of_schema("window_start")
 def test_window_start(case: Case) -> None:
     for expected in case["cases"]:
-        found = window_start(expected["ts"], offset_ms=case["offset_ms"], size_ms=case["size_ms"])
-        assert found == expected["start"], expected
+        start = window_start(expected["ts"], offset_ms=case["offset_ms"], size_ms=case["size_ms"])
+        assert start == expected["start"], expected
 
 
 @of_schema("window_assign")
 def test_window_assignment(case: Case) -> None:
     for expected in case["cases"]:
-        found = windows_of(case["window"], expected["ts"])
-        assert sorted(map(list, found)) == sorted(expected["windows"]), expected
+        windows = windows_of(case["window"], expected["ts"])
+        assert sorted(map(list, windows)) == sorted(expected["windows"]), expected
 
 
 @of_schema("parameter_validation")
@@ -104,12 +104,12 @@ def test_window_parameters(case: Case) -> None:
                 IdlenessTimer(expected["idle_timeout_ms"], ArrivalClock())
             assert not expected["valid"]
             continue
-        asked = {"window": expected["window"], "allowed_lateness_ms": 0, "trigger": {"kind": "event_time"}}
+        parameters = {"window": expected["window"], "allowed_lateness_ms": 0, "trigger": {"kind": "event_time"}}
         if expected["valid"]:
-            operator(asked)
+            operator(parameters)
         else:
             with pytest.raises(ValueError, match=r"window (size|slide|offset)|session gap"):
-                operator(asked)
+                operator(parameters)
 
 
 @of_schema("window_intersects")
@@ -142,15 +142,15 @@ def test_merging_windows(case: Case) -> None:
 
 @of_schema("watermark_generator")
 def test_watermark_generator(case: Case) -> None:
-    generator, told = BoundedOutOfOrderness(case["strategy"].get("bound_ms", 0)), Output()
+    generator, watermarks = BoundedOutOfOrderness(case["strategy"].get("bound_ms", 0)), Output()
     for step in case["steps"]:
-        told.clear()
+        watermarks.clear()
         if "event_ts" in step:
-            generator.on_event({}, step["event_ts"], told)
-            assert told == []
+            generator.on_event({}, step["event_ts"], watermarks)
+            assert watermarks == []
         else:
-            generator.on_periodic_emit(told)
-            assert told == [step["expect_watermark"]]
+            generator.on_periodic_emit(watermarks)
+            assert watermarks == [step["expect_watermark"]]
 
 
 @of_schema("idleness_timer")
@@ -187,8 +187,8 @@ def test_watermark_merge(case: Case) -> None:
         elif "periodic_emit" in step:
             merge.on_periodic_emit()
         else:
-            found = {"last_watermark": forwarded[-1] if forwarded else None, "idle": forwarded.is_idle}
-            assert found == {**found, **step["expect"]}, step
+            state = {"last_watermark": forwarded[-1] if forwarded else None, "idle": forwarded.is_idle}
+            assert state == {**state, **step["expect"]}, step
     assert forwarded == sorted(set(forwarded))
 
 
@@ -223,20 +223,20 @@ def test_valve(case: Case) -> None:
 
 @of_schema("window_operator")
 def test_window_operator(case: Case) -> None:
-    made = operator(case)
+    window_operator = operator(case)
     watermark, emitted, late = MIN, [], []
     for number, step in enumerate(case["steps"]):
         panes: list[Pane[str, int]] = []
         if "watermark" in step:
             assert step["watermark"] > watermark
             watermark = step["watermark"]
-            panes = made.on_watermark(watermark)
+            panes = window_operator.on_watermark(watermark)
         else:
             row = step["element"]
-            verdicts = made.on_row(row["key"], row["ts"], row["value"])
+            verdicts = window_operator.on_row(row["key"], row["ts"], row["value"])
             panes = [verdict.pane for verdict in verdicts if verdict.pane is not None]
-            seen = [verdict.lateness for verdict in verdicts]
-            if fate(seen, row["ts"], case["allowed_lateness_ms"], watermark) is Lateness.TOO_LATE:
+            latenesses = [verdict.lateness for verdict in verdicts]
+            if fate(latenesses, row["ts"], case["allowed_lateness_ms"], watermark) is Lateness.TOO_LATE:
                 late.append({"after_step": number, **row})
         emitted += [record for pane in panes for record in records(pane, number, case["aggregate"])]
     assert by_text(emitted) == by_text(case["expected"])
@@ -249,5 +249,5 @@ def records(pane: Pane[str, int], step: int, aggregate: str) -> list[Case]:
     return [{"after_step": step, "key": pane.key, "value": value, **window} for value in values]
 
 
-def by_text(found: list[Case]) -> list[Case]:
-    return sorted(found, key=lambda record: json.dumps(record, sort_keys=True))
+def by_text(cases: list[Case]) -> list[Case]:
+    return sorted(cases, key=lambda record: json.dumps(record, sort_keys=True))

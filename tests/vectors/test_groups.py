@@ -18,8 +18,8 @@ def indices(group: Group[str, Row], side: Side) -> tuple[int, ...]:
 
 @pytest.mark.parametrize("scenario", [*load_for_reference(), *load_of_two()], ids=lambda scenario: scenario.id)
 def test_reference_groups_as_flink(scenario: Scenario) -> None:
-    found, sides = gathered(scenario), sides_of(scenario)
-    told = [
+    result, sides = gathered(scenario), sides_of(scenario)
+    groups = [
         GroupTuple(
             group.key,
             group.window.start,
@@ -30,13 +30,13 @@ def test_reference_groups_as_flink(scenario: Scenario) -> None:
             indices(group, Side.LEFT),
             indices(group, Side.RIGHT),
         )
-        for _, group, _ in found.groups
+        for _, group, _ in result.groups
     ]
-    assert sorted(told) == groups_of(scenario.panes, sides)
-    assert sorted(judged.arrival.row["index"] for judged in found.late) == scenario.late
-    assert all(judged.arrival.side is sides[judged.arrival.row["index"]] for judged in found.late)
+    assert sorted(groups) == groups_of(scenario.panes, sides)
+    assert sorted(judged.arrival.row["index"] for judged in result.late) == scenario.late
+    assert all(judged.arrival.side is sides[judged.arrival.row["index"]] for judged in result.late)
 
 
 def test_sources_that_fall_idle_are_among_the_recorded() -> None:
-    idle = [one for one in load_of_two() if "IDLE" in {what for _, what in one.sent}]
+    idle = [scenario for scenario in load_of_two() if "IDLE" in {signal for _, signal in scenario.sent}]
     assert len(idle) >= 30

@@ -18,7 +18,7 @@ SCENARIOS = [*load_for_reference(), *load_triggers()]
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.id)
-def test_reference_says_what_flink_said(scenario: Scenario) -> None:
+def test_reference_has_the_outcomes_of_flink(scenario: Scenario) -> None:
     outcome = replay(reversed(scenario.rows), scenario.pipeline, until=scenario.until)
     assert panes_of(outcome, scenario.shown_clock_us) == scenario.panes
     assert late_of(outcome) == scenario.late
@@ -64,5 +64,5 @@ def test_panes_of_a_window_are_numbered_as_they_come(scenario: Scenario) -> None
 )
 def test_results_hold_each_row_of_a_session_once(scenario: Scenario) -> None:
     results = replay(scenario.rows, scenario.pipeline, until=scenario.until).window_results
-    held = [index for result in results for index in result["members"]]
-    assert sorted([*held, *scenario.late]) == [row["index"] for row in scenario.rows]
+    members = [index for result in results for index in result["members"]]
+    assert sorted([*members, *scenario.late]) == [row["index"] for row in scenario.rows]

@@ -15,5 +15,5 @@ def test_subtasks_send_what_flinks_sent(scenario: SubtaskScenario) -> None:
 
 
 def test_channels_fall_idle_and_wake_in_the_recorded_scenarios() -> None:
-    woken = [scenario for scenario in SCENARIOS if "ACTIVE" in {what for _, what in scenario.sent}]
+    woken = [scenario for scenario in SCENARIOS if "ACTIVE" in {signal for _, signal in scenario.sent}]
     assert len(woken) >= 30

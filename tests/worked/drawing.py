@@ -13,7 +13,7 @@ A file holds one drawing, a YAML mapping:
     drawing    the text
 
 Read the text from top to bottom. Left of the first bar stands a row: its number, event time, and further columns of
-`COLUMNS` where they matter. Rows arrive in the order drawn, row n at n ms, unless a column `arrival` stands there. A
+`COLUMNS` where they matter. Rows arrive in the order drawn, row n at n ms, unless there is a column `arrival`. A
 line `tick` is an emission between two rows that advances the watermark. The last step is the `end` of the input. Then
 comes the watermark right after the step (`-`: none yet), then what happens at the step (see `happenings`).
 """
@@ -28,7 +28,7 @@ from typing import Any
 
 import yaml
 
-from tests.worked.happenings import UNITS, is_happening, read_time, shown
+from tests.worked.happenings import UNITS, instant_text, is_happening, read_time
 
 #: Columns of rows, in the order in which they are written, with the value that is left out.
 COLUMNS: Mapping[str, Any] = {
@@ -180,7 +180,7 @@ def write(drawing: Drawing) -> str:
     text += _line_of("unit", drawing.unit) + "pipeline:\n"
     text += _indented(pipeline_text(drawing))
     if drawing.until is not None:
-        text += f"until: {shown(drawing.until, drawing.unit)}\n"
+        text += f"until: {instant_text(drawing.until, drawing.unit)}\n"
     text += "fails_with:\n" + _indented(_list_of(drawing.fails_with)) if drawing.fails_with else ""
     return text + "drawing: |\n" + _indented(table(drawing))
 
@@ -225,16 +225,16 @@ def table(drawing: Drawing) -> str:
         if step.kind == "row":
             number, row = next(rows)
             left = [str(number), *(_text(row, name, drawing.unit) for name in names)]
-        first, *others = step.happens or ("",)
-        lines.append([*left, shown(step.watermark, drawing.unit), first])
-        lines += [[*([""] * len(left)), "", other] for other in others]
+        first, *further = step.happens or ("",)
+        lines.append([*left, instant_text(step.watermark, drawing.unit), first])
+        lines += [[*([""] * len(left)), "", other] for other in further]
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]) - 1)]
     return "".join(_line(line, widths) for line in lines)
 
 
 def _line(line: Sequence[str], widths: Sequence[int]) -> str:
-    first, *others = (cell.rjust(width) for cell, width in zip(line[1:-2], widths[1:-1], strict=True))
-    left = "  ".join([line[0].ljust(widths[0]), first, *others])
+    first, *further = (cell.rjust(width) for cell, width in zip(line[1:-2], widths[1:-1], strict=True))
+    left = "  ".join([line[0].ljust(widths[0]), first, *further])
     return f"{left} | {line[-2].rjust(widths[-1])} | {line[-1]}".rstrip() + "\n"
 
 
@@ -254,7 +254,7 @@ def _text(row: Row, name: str, unit: str) -> str:
     value = _of(row, name)
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return shown(value, unit) if name in ("time", "arrival") else str(value)
+    return instant_text(value, unit) if name in ("time", "arrival") else str(value)
 
 
 def differences(drawn: Sequence[Step], happened: Sequence[Step], unit: str) -> list[str]:
@@ -266,7 +266,7 @@ def differences(drawn: Sequence[Step], happened: Sequence[Step], unit: str) -> l
         if expected is None or actual is None:
             lines_apart.append(f"{label}: {'missing in' if expected is None else 'stands only in'} the drawing")
         if expected and actual and expected.watermark != actual.watermark:
-            drawn_at, at = shown(expected.watermark, unit), shown(actual.watermark, unit)
+            drawn_at, at = instant_text(expected.watermark, unit), instant_text(actual.watermark, unit)
             lines_apart.append(f"{label}: drawn watermark {drawn_at}, replayed {at}")
         lines_apart += _entries(label, expected.happens if expected else (), actual.happens if actual else ())
     return lines_apart

@@ -1,7 +1,7 @@
 """The engines that replay a drawing: the reference and Spark. No other module of the worked examples uses the product.
 
 Each gives the steps of the drawing's rows. Spark does not give the watermark after each row: a witness behind a row,
-with a key of its own and an event time of long ago, is too late as soon as there is a watermark, and late rows carry
+with a separate key and an event time of long ago, is too late as soon as there is a watermark, and late rows carry
 the watermark that they met. Where witnesses cannot stand (`_has_witnesses`), the drawn watermarks are taken, and only
 those of panes and late rows are compared.
 """
@@ -114,8 +114,11 @@ def _reference_pairs(drawing: Drawing, pipeline: Pipeline) -> tuple[Step, ...]:
     marks += [mark for mark in further.watermarks if mark[0] == len(arrivals)]
     for arrived, watermark in marks:
         story.advance(Place(arrived - 1, _is_tick(inputs)), watermark)
-    for arrived, one in joined.pairs:
-        story.happen(Place(arrived - 1, at_tick=False), pair(one.left["row"], one.right["row"], one.ts, drawing.unit))
+    for arrived, joined_pair in joined.pairs:
+        story.happen(
+            Place(arrived - 1, at_tick=False),
+            pair(joined_pair.left["row"], joined_pair.right["row"], joined_pair.ts, drawing.unit),
+        )
     story.late([arrival.row for arrival in joined.late])
     return story.steps()
 
@@ -127,9 +130,9 @@ def _last_witness(arrivals: Sequence[Arrival]) -> Arrival:
 
 def _reference_groups(drawing: Drawing, pipeline: Pipeline) -> tuple[Step, ...]:
     inputs, story, windows = joining(pipeline), _ReplayStory(drawing), pipeline.windows
-    taken: CoGroup[Any, Any] = CoGroup(operator(windows), allowed_lateness_ms=windows.allowed_lateness_ms)
+    cogroup: CoGroup[Any, Any] = CoGroup(operator(windows), allowed_lateness_ms=windows.allowed_lateness_ms)
     until_us = None if drawing.until is None else drawing.until * 1000
-    gathered = gather(_arrivals(drawing), taken, inputs.emit, *_sources(inputs), until_us=until_us)
+    gathered = gather(_arrivals(drawing), cogroup, inputs.emit, *_sources(inputs), until_us=until_us)
     for arrived, watermark in gathered.watermarks:
         story.advance(Place(arrived - 1, _is_tick(inputs)), watermark)
     for _, group, clock_us in gathered.groups:
@@ -142,7 +145,7 @@ def _reference_groups(drawing: Drawing, pipeline: Pipeline) -> tuple[Step, ...]:
 
 def _is_tick(inputs: JoiningPipeline) -> bool:
     """Whether watermarks advance between rows; a join's answer has no clock of them."""
-    punctuated = {one.watermark.strategy.value for one in inputs.inputs} == {"punctuated"}
+    punctuated = {join_input.watermark.strategy.value for join_input in inputs.inputs} == {"punctuated"}
     return inputs.emit.kind.value == "every" and not punctuated
 
 
@@ -156,8 +159,8 @@ def _arrivals(drawing: Drawing) -> list[Arrival]:
 def _sources(joined: JoiningPipeline) -> list[JoinSource]:
     inputs: Sequence[JoinInput] = joined.inputs if joined.right_when is None else joined.inputs[:1]
     return [
-        JoinSource(one.watermark, tuple(str(label) for (label,) in one.source.source_partition.declared))
-        for one in inputs
+        JoinSource(join_input.watermark, tuple(str(label) for (label,) in join_input.source.source_partition.declared))
+        for join_input in inputs
     ]
 
 
@@ -177,8 +180,8 @@ def _spark_windows(session: SparkSession, drawing: Drawing, pipeline: Pipeline) 
     result = spark_replay(session, [*rows, *witnesses], pipeline, until=_until(drawing), schema=_schema(rows))
     late = result.late_events
     met = {row["row"]: _millis(row["watermark"]) for row in late if row["key"] == _WITNESS}
-    seen = {row["row"]: met.get(row["row"], MIN) for row in witnesses}
-    for place, watermark in steps_like(drawing.steps, seen):
+    watermark_by_row = {row["row"]: met.get(row["row"], MIN) for row in witnesses}
+    for place, watermark in steps_like(drawing.steps, watermark_by_row):
         story.advance(place, watermark)
     story.panes(row for row in result.panes if row["key"] != _WITNESS)
     story.late(row for row in late if row["key"] != _WITNESS)
@@ -239,7 +242,7 @@ def _spark_join(session: SparkSession, drawing: Drawing, pipeline: Pipeline) -> 
     else:
         grouped = window_join(left, right, inputs, pipeline.windows, until=_until(drawing))
         for row in collected(grouped.groups):
-            story.window(row, groups(*([one["row"] for one in row[side.value]] for side in Side)))
+            story.window(row, groups(*([member["row"] for member in row[side.value]] for side in Side)))
         late = [grouped.late_left, grouped.late_right]
     for table in late:
         story.late(collected(table))

@@ -2,7 +2,7 @@
 
 `scenario` makes of a drawing what Flink was run on, `answered` gives the drawing with Flink's answer, `drawn` draws any
 recorded scenario. Rows that a condition drops are not in the scenario (watermark behind the condition), or lie under a
-key of their own whose panes are left out (watermark of the source): Flink filters a stream behind its source.
+separate key whose panes are left out (watermark of the source): Flink filters a stream behind its source.
 
     drawn(declared, answer)                  a drawing
     plain(scenario(drawn(declared, answer))) == plain(declared)
@@ -51,7 +51,7 @@ def scenario(drawing: Drawing) -> Declared:
         "events": [_event(drawing, drawing.rows[number]) for number in _numbers(drawing)],
         "strategy": _strategy(first),
         "emit": _emission(pipeline.watermark.emit),
-        **_partitions([p for one in united or (pipeline,) for p in _declared_of(one)]),
+        **_partitions([p for source in united or (pipeline,) for p in _declared_of(source)]),
     }
     if first.idle_timeout_ms is not None:
         declared["idle_timeout_ms"] = first.idle_timeout_ms
@@ -146,7 +146,7 @@ def _interval(pipeline: Any) -> Declared:
     if united:
         declared["right_strategy"] = _strategy(united[1].watermark)
         sides = zip(("left", "right"), united, strict=True)
-        declared |= {f"{side}_partitions": [str(p) for (p,) in _declared_of(one)] for side, one in sides}
+        declared |= {f"{side}_partitions": [str(p) for (p,) in _declared_of(source)] for side, source in sides}
     return declared
 
 
@@ -163,7 +163,7 @@ def _two_tasks(drawing: Drawing, pipeline: Any) -> Declared:
 
 
 def answered(drawing: Drawing, answer: Declared) -> Drawing:
-    """Give a drawing with Flink's answer in place of its own."""
+    """Give a drawing with Flink's answer in place of the drawn steps."""
     return replace(drawing, steps=_steps(scenario(drawing), answer, _numbers(drawing), drawing))
 
 
@@ -238,9 +238,9 @@ def _united(declared: Mapping[str, Any], side: str, watermark: Declared) -> Decl
 def _declared_partitions(declared: Mapping[str, Any], side: str | None = None) -> list[str]:
     if declared.get("register") == "lazy":
         return []
-    seen = {e["partition"] for e in declared["events"] if side is None or e.get("side", "left") == side}
+    partitions = {e["partition"] for e in declared["events"] if side is None or e.get("side", "left") == side}
     named = declared.get("partitions", ()) if side is None else declared["join"].get(f"{side}_partitions", ())
-    return sorted(seen.union(named))
+    return sorted(partitions.union(named))
 
 
 def _watermark(declared: Mapping[str, Any], strategy: Mapping[str, Any]) -> Declared:
@@ -321,9 +321,14 @@ class _Answer(Story):
                 self._pane(pane)
         for group in self._answer.get("groups", ()):
             self._group(group)
-        for one in self._answer.get("pairs", ()):
-            at = Place(self._number(one["after_event"]), at_tick=False)
-            entry = pair(self._number(one["left"]), self._number(one["right"]), one["timestamp"], self._drawing.unit)
+        for joined_pair in self._answer.get("pairs", ()):
+            at = Place(self._number(joined_pair["after_event"]), at_tick=False)
+            entry = pair(
+                self._number(joined_pair["left"]),
+                self._number(joined_pair["right"]),
+                joined_pair["timestamp"],
+                self._drawing.unit,
+            )
             self.happen(at, entry)
         for name in ("late", "late_left", "late_right"):
             for index in self._answer.get(name, ()):

@@ -62,10 +62,10 @@ class Window(NamedTuple):
     end: int
     pane: int = 0
 
-    def happens(self, what: str, unit: str, *, is_replacement: bool = True) -> Happening:
+    def happens(self, description: str, unit: str, *, is_replacement: bool = True) -> Happening:
         """Give the entry of the window for a text such as `fires with 0 2`."""
-        first = "?" if self.start is None else shown(self.start, unit)
-        text = f"{self.key} [{first}, {shown(self.end, unit)}) {what}".strip()
+        first = "?" if self.start is None else instant_text(self.start, unit)
+        text = f"{self.key} [{first}, {instant_text(self.end, unit)}) {description}".strip()
         return Happening(is_replacement, self.start or 0, self.end, self.key, self.pane, text)
 
 
@@ -81,7 +81,7 @@ def groups(left: Iterable[int], right: Iterable[int]) -> str:
 
 def pair(left: int, right: int, ts: int, unit: str) -> Happening:
     """Give the entry of a pair of an interval join."""
-    return Happening(False, left, right, "", 0, f"{left} with {right} at {shown(ts, unit)}")
+    return Happening(False, left, right, "", 0, f"{left} with {right} at {instant_text(ts, unit)}")
 
 
 def numbers(members: Iterable[int]) -> str:
@@ -94,7 +94,7 @@ def is_happening(text: str) -> bool:
     return any(re.fullmatch(form, text) for form in _GRAMMAR)
 
 
-def shown(ms: int, unit: str) -> str:
+def instant_text(ms: int, unit: str) -> str:
     """Write an instant in a unit: `-` for no watermark, `max` for the end of the input."""
     if ms in (MIN, MAX):
         return "-" if ms == MIN else "max"

@@ -41,9 +41,9 @@ def take_answers(scenarios: Path, results: Path) -> None:
         answer = answers[drawing.name]
         if "error" in answer:
             raise ValueError(f"{drawing.name}: Flink answers {answer['error']}")
-        kept = {name: answer[name] for name in _KEPT if name in answer}
-        recorded.append({"id": drawing.name, "scenario": declared[drawing.name], "answer": kept})
-        (DRAWINGS / f"{drawing.name}.yaml").write_text(write(answered(drawing, kept)))
+        flink_answer = {name: answer[name] for name in _KEPT if name in answer}
+        recorded.append({"id": drawing.name, "scenario": declared[drawing.name], "answer": flink_answer})
+        (DRAWINGS / f"{drawing.name}.yaml").write_text(write(answered(drawing, flink_answer)))
     text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in recorded)
     ANSWERS.write_bytes(gzip.compress(text.encode(), mtime=0))
 

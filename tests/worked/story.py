@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from tests.worked.drawing import Step
-from tests.worked.happenings import MAX, MIN, TOO_LATE, Happening, shown
+from tests.worked.happenings import MAX, MIN, TOO_LATE, Happening, instant_text
 
 _END = (-1, MAX)
 
@@ -82,11 +82,11 @@ class Story:
         """An entry, with the watermark that came with it where that is none of its step."""
         if met is None or met == before or (before <= met <= after and happening != TOO_LATE):
             return happening.text
-        return f"{happening.text} at watermark {shown(met, self._unit)}"
+        return f"{happening.text} at watermark {instant_text(met, self._unit)}"
 
 
-def steps_like(steps: Iterable[Step], seen: Mapping[int, int]) -> Iterator[tuple[Place, int]]:
-    """Give the advances of steps, with the watermarks that were `seen` behind rows in place of the drawn ones."""
+def steps_like(steps: Iterable[Step], watermarks: Mapping[int, int]) -> Iterator[tuple[Place, int]]:
+    """Give the advances of steps, with `watermarks`, by row, in place of the drawn ones behind these rows."""
     row = -1
     for step in steps:
         row += step.kind == "row"
@@ -95,4 +95,4 @@ def steps_like(steps: Iterable[Step], seen: Mapping[int, int]) -> Iterator[tuple
                 yield Place(row, at_tick=True), MAX
             return
         at_tick = step.kind == "tick"
-        yield Place(row, at_tick), step.watermark if at_tick else seen.get(row, step.watermark)
+        yield Place(row, at_tick), step.watermark if at_tick else watermarks.get(row, step.watermark)

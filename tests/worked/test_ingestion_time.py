@@ -57,7 +57,7 @@ def engine(request: pytest.FixtureRequest) -> Engine:
 def test_rows_that_happen_when_they_arrive_are_never_late(
     engine: Engine, pipeline: Pipeline, fired: list[tuple[int, list[int]]], too_late: list[int]
 ) -> None:
-    told = engine(ROWS, pipeline)
-    panes = [((pane["window_start"] - NOON).total_seconds(), sorted(pane["members"])) for pane in told.panes]
+    outcome = engine(ROWS, pipeline)
+    panes = [((pane["window_start"] - NOON).total_seconds(), sorted(pane["members"])) for pane in outcome.panes]
     assert sorted(panes) == fired
-    assert sorted(late["row"] for late in told.late_events) == too_late
+    assert sorted(late["row"] for late in outcome.late_events) == too_late

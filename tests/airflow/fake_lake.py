@@ -1,4 +1,4 @@
-"""A lake told by hand: the tables `runs` and `quality` of pipelines, with the columns that Spark gives them."""
+"""A lake written by hand: the tables `runs` and `quality` of pipelines, with the columns that Spark gives them."""
 
 from __future__ import annotations
 
@@ -56,11 +56,13 @@ def steps(
     counts: Mapping[str, int] = COUNTS,
     **more: Any,
 ) -> list[dict[str, Any]]:
-    """The rows of a run up to a step, which has ended in a state; run `number` began that many hours after `AT`."""
+    """Return the rows of a run up to a step that ended in a state; run `number` began that many hours after `AT`."""
     rows = []
     for i, step in enumerate(STEPS[: STEPS.index(until) + 1]):
         began = AT + timedelta(hours=number, minutes=i)
-        told = {"replay": dict(counts), "audit": {"checks_passed": 49 - failed, "checks_failed": failed}}.get(step, {})
+        step_counts = {"replay": dict(counts), "audit": {"checks_passed": 49 - failed, "checks_failed": failed}}.get(
+            step, {}
+        )
         rows.append(
             {
                 "run_id": run_id(number),
@@ -70,7 +72,7 @@ def steps(
                 "step": step,
                 "source_version": number,
                 "state": state if step == until else "done",
-                "counts": list(told.items()),
+                "counts": list(step_counts.items()),
                 "versions": [("late_events", number), ("panes", number)] if step == "publish" else [],
                 "started_at": began,
                 "finished_at": began + timedelta(seconds=30),
@@ -81,12 +83,12 @@ def steps(
 
 
 def check(number: int, expectation: str, *, success: bool = True, **more: Any) -> dict[str, Any]:
-    """A row of the table `quality`."""
-    told = {"suite": "panes", "observed": "24 panes", "unexpected_count": 0 if success else 3, "details": ""}
-    return {"run_id": run_id(number), "expectation": expectation, "success": success, **told, **more}
+    """Return a row of the table `quality`."""
+    defaults = {"suite": "panes", "observed": "24 panes", "unexpected_count": 0 if success else 3, "details": ""}
+    return {"run_id": run_id(number), "expectation": expectation, "success": success, **defaults, **more}
 
 
-def tell(
+def add_rows(
     lake: Path, pipeline: str, runs: Sequence[Mapping[str, Any]], checks: Sequence[Mapping[str, Any]] = ()
 ) -> None:
     """Add rows to the tables of a pipeline: a commit a row of the ledger, as runs do, and one for the checks."""
@@ -96,7 +98,7 @@ def tell(
         _write(lake / pipeline / "quality", _QUALITY, checks)
 
 
-def tell_at_once(lake: Path, pipeline: str, runs: Sequence[Mapping[str, Any]]) -> None:
+def add_rows_in_one_file(lake: Path, pipeline: str, runs: Sequence[Mapping[str, Any]]) -> None:
     """Add rows to a ledger in one file, as maintenance leaves them."""
     _write(lake / pipeline / "runs", _RUNS, runs)
 
