@@ -13,10 +13,10 @@ from datetime import UTC, datetime, timedelta
 from markupsafe import Markup
 
 from spark_jobs.pipeline.durations import format_duration
+from spark_jobs.semantics.rows.instants import EPOCH
 
 # Control, format (direction marks among them), surrogate, private, unassigned; line and paragraph separators.
 _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _UNITS = ((86_400_000, "days"), (3_600_000, "hours"), (60_000, "minutes"), (1_000, "seconds"), (1, "ms"))
 
 LONGEST = 160
@@ -66,7 +66,7 @@ def share(part: int, whole: int) -> str:
 
 def instant(ms: int) -> str:
     """Write an instant in UTC, as short as it allows: `2013-07-01 05:00`, with seconds and ms where there are any."""
-    moment = _EPOCH + timedelta(milliseconds=ms)
+    moment = EPOCH + timedelta(milliseconds=ms)
     exactness = "milliseconds" if ms % 1000 else "seconds" if ms % 60_000 else "minutes"
     return moment.replace(tzinfo=None).isoformat(" ", exactness)
 

@@ -7,12 +7,13 @@ Every run publishes into one of the tables, so its versions order the runs, inde
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.published_tables import RUNS
+from spark_jobs.semantics.rows.instants import EPOCH
 from spark_jobs.session import interpreting
 from spark_jobs.tables import columns, delta_log
 from spark_jobs.tables.lake import Lake
@@ -57,7 +58,6 @@ TABLE = RUNS.name
 
 SCHEMA = columns.schema(RUNS)
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TIMES = ("interval_start", "interval_end", "arrived_from", "arrived_to", "started_at", "finished_at")
 
 # By path: the state of the ledger when it was last read, and its runs.
@@ -95,7 +95,7 @@ def record(spark: SparkSession, lake: Lake, run: Run, step: Step) -> Run:
 
 def _literal(value: object) -> Column:
     if isinstance(value, datetime):
-        return F.timestamp_micros(F.lit((value - _EPOCH) // timedelta(microseconds=1)))
+        return F.timestamp_micros(F.lit((value - EPOCH) // timedelta(microseconds=1)))
     if isinstance(value, Mapping):
         return F.create_map(*(F.lit(part) for entry in value.items() for part in entry))
     return F.lit(value)
@@ -139,4 +139,4 @@ def find(spark: SparkSession, lake: Lake, run_id: str) -> Run | None:
 
 
 def _moment(micros: int | None) -> datetime | None:
-    return None if micros is None else _EPOCH + timedelta(microseconds=micros)
+    return None if micros is None else EPOCH + timedelta(microseconds=micros)

@@ -35,13 +35,13 @@ from spark_jobs.pipeline.model import Pipeline, TimeUnit
 from spark_jobs.pipeline.names import INTERNAL_PREFIX
 from spark_jobs.replay.rows.event_time import millis
 from spark_jobs.replay.rows.prepare import quoted
+from spark_jobs.semantics.rows.instants import EPOCH
 from spark_jobs.session import shuffling
 from spark_jobs.tables import delta_log, source
 from spark_jobs.tables.errors import SourceError
 
 _TIMES = (T.TimestampType, T.TimestampNTZType)
 _MOST_TIMES = 12
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ def _comparable(value: int | str) -> int:
     if isinstance(value, int):
         return value
     moment = datetime.fromisoformat(value)
-    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH) // timedelta(milliseconds=1)
+    return ((moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - EPOCH) // timedelta(milliseconds=1)
 
 
 def _text(table: str, facts: Facts, guesses: dict[str, Guess], bound: str, lateness: str, advice: str) -> str:

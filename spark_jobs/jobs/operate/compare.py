@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import reduce
 from typing import Any
 
@@ -19,13 +19,13 @@ from pyspark.sql import types as T
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows.prepare import quoted
+from spark_jobs.semantics.rows.instants import EPOCH
 from spark_jobs.tables import ledger
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.published import read_published
 
 _TABLE = "window_results"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _BEFORE, _AFTER, _SIZE = "__tm_before", "__tm_after", "__tm_size"
 
 
@@ -186,7 +186,7 @@ class _Comparing:
     def _change(self, row: T.Row) -> Change:
         before, after = (None if row[side] is None else row[side].asDict() for side in (_BEFORE, _AFTER))
         key = {name: row[name] for name in self._names if name != "window_start"}
-        return Change(key, _EPOCH + timedelta(microseconds=row["window_start"]), before, after)
+        return Change(key, EPOCH + timedelta(microseconds=row["window_start"]), before, after)
 
 
 def _values(table: DataFrame) -> list[str]:
@@ -201,7 +201,7 @@ def _start_us() -> Column:
 
 
 def _moment(micros: int | None) -> datetime | None:
-    return None if micros is None else _EPOCH + timedelta(microseconds=micros)
+    return None if micros is None else EPOCH + timedelta(microseconds=micros)
 
 
 def _of(side: str, name: str) -> Column:

@@ -13,7 +13,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -25,14 +25,13 @@ from spark_jobs.replay.continuation import resume
 from spark_jobs.replay.continuation.handover import LiveStart, live_start, state_from_ms
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.prepare import prepare
+from spark_jobs.semantics.rows.instants import EPOCH
 from spark_jobs.tables import ledger, source
 from spark_jobs.tables.effective_runs import effective_runs
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.published import read_published
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -154,7 +153,7 @@ class _Handing:
         )
 
     def _exact(self, covered: datetime) -> Handover:
-        covered_us = (covered - _EPOCH) // timedelta(microseconds=1)
+        covered_us = (covered - EPOCH) // timedelta(microseconds=1)
         kept_emissions = read_published(self._spark, self._lake, "advances", run_id=self._latest.run_id)
         resumed = resume.resumption(kept_emissions, covered_us, self._pipeline)
         if resumed is None:
@@ -165,7 +164,7 @@ class _Handing:
             rows = arrival_slices.read(self._spark, self._pipeline, replace(self._read, arrived_to=covered), wider)
             start = live_start(prepare(rows, self._pipeline), kept_emissions, resumed, self._pipeline)
         oldest = None if resumed is None else _at_ms(resumed.oldest_ms)
-        read_from = None if start.read_from_us is None else _EPOCH + timedelta(microseconds=start.read_from_us)
+        read_from = None if start.read_from_us is None else EPOCH + timedelta(microseconds=start.read_from_us)
         waiting, fired = self._windows(oldest)
         return Handover(
             pipeline=self._pipeline.name,
@@ -210,4 +209,4 @@ class _Handing:
 
 
 def _at_ms(ms: int | None) -> datetime | None:
-    return None if ms is None else _EPOCH + timedelta(milliseconds=ms)
+    return None if ms is None else EPOCH + timedelta(milliseconds=ms)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from time import monotonic
 from typing import Any, Protocol
 
@@ -22,6 +22,7 @@ from pyspark.sql import functions as F
 from spark_jobs.job_protocol import StepName, StepResult, StepState
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Pipeline, Repair
+from spark_jobs.semantics.rows.instants import EPOCH
 from spark_jobs.tables import ledger
 from spark_jobs.tables.effective_runs import effective_runs
 from spark_jobs.tables.interval import Interval
@@ -30,8 +31,6 @@ from spark_jobs.tables.published import read_as_of
 
 #: Another run costs as much as reading this number of rows between two due windows.
 WORTH_A_RUN = 1_000_000
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,7 @@ def find(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> Due:
     stretches = [
         Stretch(start, start + period, 1, row.missed, joins=row.joins)
         for row in due
-        for start in [_EPOCH + timedelta(milliseconds=row.start_ms)]
+        for start in [EPOCH + timedelta(milliseconds=row.start_ms)]
     ]
     own = [s for s in stretches if not any(part.overlaps(Interval(s.start, s.end)) for part in restated)]
     return Due(tuple(_joined(own, restated)), len(stretches) - len(own))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import reduce
 
 from pyspark.sql import DataFrame, SparkSession
@@ -15,10 +15,9 @@ from spark_jobs.pipeline.model import Pipeline, Windows
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import window_assigners
 from spark_jobs.replay.rows.prepare import prepare
+from spark_jobs.semantics.rows.instants import EPOCH
 from spark_jobs.tables import source
 from spark_jobs.tables.lake import Lake
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ def extent(spark: SparkSession, pipeline: Pipeline, lake: Lake, planned: Plan) -
         F.max(F.when(in_windows, newest)).alias("last"),
     ).collect()[0]
     first, last = (
-        None if ms is None else _EPOCH + timedelta(milliseconds=ms) for ms in (totals["first"], totals["last"])
+        None if ms is None else EPOCH + timedelta(milliseconds=ms) for ms in (totals["first"], totals["last"])
     )
     if first is not None and planned.interval.start is not None:
         first = max(first, planned.interval.start)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from pyspark.sql import SparkSession
 
@@ -22,6 +22,7 @@ from spark_jobs.jobs.plan.check_source import check_source
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.continuation.resume import Resumption, can_resume, resumption
 from spark_jobs.replay.supported import UnsupportedPipelineError, require_support
+from spark_jobs.semantics.rows.instants import EPOCH
 from spark_jobs.semantics.watermark.custom import GeneratorError
 from spark_jobs.session import interpreting
 from spark_jobs.tables import ledger, source
@@ -32,7 +33,6 @@ from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import ARRIVALS, BACKFILL, FULL, PARTS, REPAIR, Run
 from spark_jobs.tables.published import read_published
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ANEW = "everything is read again"
 
 
@@ -104,7 +104,7 @@ def plan(
         source_changes.require_types(spark, pipeline, lake, standing.latest, versions)
         note = source_changes.note(spark, pipeline, standing.base, versions)
     if goes_on is not None:
-        interval = Interval(_EPOCH + timedelta(milliseconds=goes_on.oldest_ms), None)
+        interval = Interval(EPOCH + timedelta(milliseconds=goes_on.oldest_ms), None)
     run_id = _run_id(pipeline, versions, interval, arrived_to, latest if kind == ARRIVALS else None, kind)
     recorded = ledger.find(spark, lake, run_id)
     while recorded is not None and (since := _gone_since(recorded, published, standing)) is not None:
@@ -120,7 +120,7 @@ def plan(
         interval_start=interval.start,
         interval_end=interval.end,
         source_versions=versions if pipeline.sources else {},
-        arrived_from=None if goes_on is None else _EPOCH + timedelta(microseconds=goes_on.covered_us),
+        arrived_from=None if goes_on is None else EPOCH + timedelta(microseconds=goes_on.covered_us),
         arrived_to=arrived_to,
     )
     return Plan(run, source.tables_of(pipeline), note)
@@ -188,7 +188,7 @@ def _going_on(
     changed = rewritten(spark, pipeline, whole.source_version, versions[""], latest.arrived_to)
     if changed is not None:
         return None, f"{_ANEW}: {pipeline.source.table}: {changed}"
-    covered_us = (latest.arrived_to - _EPOCH) // timedelta(microseconds=1)
+    covered_us = (latest.arrived_to - EPOCH) // timedelta(microseconds=1)
     return resumption(read_published(interpreting(spark), lake, "advances"), covered_us, pipeline), ""
 
 
@@ -224,7 +224,7 @@ def _aligned(interval: Interval, pipeline: Pipeline) -> None:
     for option, moment in ((Option.FROM, interval.start), (Option.TO, interval.end)):
         if moment is None:
             continue
-        into = (moment - _EPOCH - timedelta(milliseconds=offset)) % timedelta(milliseconds=period)
+        into = (moment - EPOCH - timedelta(milliseconds=offset)) % timedelta(milliseconds=period)
         if into:
             below, above = moment - into, moment - into + timedelta(milliseconds=period)
             raise InputError(

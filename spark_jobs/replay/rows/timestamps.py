@@ -5,12 +5,13 @@ MIN (no watermark yet) is null. MAX (the end of the input) is 9999-12-31T23:59:5
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+from spark_jobs.semantics.rows.instants import EPOCH
+
 END_OF_INPUT_MS = 253_402_300_799_999
 
 
@@ -26,9 +27,9 @@ def end_of_input() -> Column:
 
 def literal_millis(moment: datetime) -> int:
     """Milliseconds of an aware datetime, floored."""
-    return (moment - _EPOCH) // timedelta(milliseconds=1)
+    return (moment - EPOCH) // timedelta(milliseconds=1)
 
 
 def moment(ms: int) -> datetime:
     """Return the aware datetime of milliseconds."""
-    return _EPOCH + timedelta(milliseconds=ms)
+    return EPOCH + timedelta(milliseconds=ms)

@@ -17,7 +17,8 @@ MAX = 2**63 - 1
 
 END_OF_INPUT = datetime(9999, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC)
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+#: The instant 0.
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
@@ -48,7 +49,7 @@ def table_time(ms: int) -> datetime | None:
 def table_time_us(us: int) -> datetime:
     """Return microseconds since 1970 as an aware datetime. Raises InstantOutOfTableError."""
     try:
-        return _EPOCH + timedelta(microseconds=us)
+        return EPOCH + timedelta(microseconds=us)
     except OverflowError:
         raise InstantOutOfTableError(
             f"found {us} us since 1970, which is outside the years 1 to 9999 of a table's timestamps; "
@@ -59,4 +60,4 @@ def table_time_us(us: int) -> datetime:
 def micros(moment: datetime) -> int:
     """Return a datetime as microseconds since 1970; a naive one is taken as UTC."""
     aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    return (aware - _EPOCH) // _MICROSECOND
+    return (aware - EPOCH) // _MICROSECOND
