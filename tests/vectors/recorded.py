@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 
-def paired(scenarios: Path, results: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Give each scenario of a file with its answer of the other."""
+@cache
+def paired(scenarios: Path, results: Path) -> tuple[tuple[dict[str, Any], dict[str, Any]], ...]:
+    """Return each scenario of a file with its answer of the other; they are read once, so do not change them."""
     answers = {answer["id"]: answer for answer in lines(results)}
-    return [(declared, answers[declared["id"]]) for declared in lines(scenarios)]
+    return tuple((declared, answers[declared["id"]]) for declared in lines(scenarios))
 
 
 def lines(path: Path) -> list[dict[str, Any]]:

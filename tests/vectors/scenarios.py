@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -257,9 +257,10 @@ def load_for_reference() -> list[Scenario]:
     return [scenario for scenario in recorded if is_in_reference(scenario.declared)]
 
 
-def read(scenarios: Path, results: Path) -> list[Scenario]:
+@cache
+def read(scenarios: Path, results: Path) -> tuple[Scenario, ...]:
     """Read scenarios and Flink's answers, JSON lines (gzipped if the name ends so), paired by id."""
-    return [Scenario(declared, recorded) for declared, recorded in paired(scenarios, results)]
+    return tuple(Scenario(declared, recorded) for declared, recorded in paired(scenarios, results))
 
 
 def is_in_reference(declared: Mapping[str, Any]) -> bool:
@@ -282,7 +283,7 @@ def is_in_spark(declared: Mapping[str, Any]) -> bool:
 
 def load_triggers() -> list[Scenario]:
     """Give the recorded scenarios with another trigger than the default."""
-    return read(HERE / TRIGGER_SCENARIOS, HERE / TRIGGER_RESULTS)
+    return list(read(HERE / TRIGGER_SCENARIOS, HERE / TRIGGER_RESULTS))
 
 
 def trigger(declared: Mapping[str, Any]) -> Trigger:
