@@ -106,7 +106,7 @@ PROOFS = (
         "Spark returns what Flink returned for each recorded scenario of triggers, and the audit agrees.",
         "Early and repeated panes depend on the order of rows and ticks more than any other result.",
         tests=_TRIGGERS,
-        depends=(*_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_TRIGGERS),
+        depends=(*_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_CATALOGUE, *_TRIGGERS),
         case_s=2,
     ),
     Proof(

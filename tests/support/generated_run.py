@@ -13,7 +13,7 @@ Seconds; windows of 10 s, allowed lateness 5 s; keys are AA, BB and a null:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -22,7 +22,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from expectations.measure import measuring
 from expectations.staged import Staged
-from expectations.suites import SUITES
+from expectations.staged_join import StagedJoin
+from expectations.suites import JOIN_SUITES, SUITES
 from spark_jobs.pipeline.model import Aggregate, Pipeline, Quality, Source, TimeField, Windows
 
 END = datetime(9999, 12, 31, 23, 59, 59, 999000, tzinfo=UTC)
@@ -172,23 +173,11 @@ def all_of(*faults: Fault) -> Fault:
     return lambda rows: [fault(rows) for fault in faults]
 
 
-def broken(spark: SparkSession, rows: Rows, pipeline: Pipeline, counts: Mapping[str, int]) -> set[str]:
-    """The invariants that a run with a text column `key` breaks, counted in plain Spark."""
-    names = [a.name for a in pipeline.windows.aggregates]
-    # Whatever they are, invariants see only whether they are equal.
-    texts_of = {
-        table: [{**row, **{name: str(row[name]) for name in names if name in row}} for row in table_rows]
-        for table, table_rows in rows.items()
-    }
-    texts = ", ".join(f"`{name}` string" for name in names)
-    with interpreted(spark):
-        return failed_of(Staged(frames(spark, texts_of, key="key string", aggregates=texts), pipeline, counts))
-
-
-def failed_of(staged: Staged) -> set[str]:
-    """The invariants that what is staged breaks."""
+def failed_of(staged: Staged | StagedJoin) -> set[str]:
+    """The invariants that the staged tables of a run, or of a join, violate."""
+    counting = measuring(JOIN_SUITES, staged) if isinstance(staged, StagedJoin) else measuring(SUITES, staged)
     try:
-        with measuring(SUITES, staged) as measured:
+        with counting as measured:
             return {f"{m.suite.name}.{m.invariant.name}" for m in measured.result() if m.violations}
     finally:
         staged.release()

@@ -1,6 +1,36 @@
-"""Ways to spoil what a good run has staged, and the expectations that must notice each."""
+"""The complete catalogue of corruptions: importing the package enters the corruptions of each module."""
 
-from tests.expectations.corruptions import calendar, emissions, left_out, panes, results, runs, sessions
-from tests.expectations.corruptions.catalogue import CATALOGUE, Corruption
+from tests.expectations.corruptions import (
+    calendar,
+    complete,
+    drawn,
+    emissions,
+    joins,
+    left_out,
+    panes,
+    results,
+    run_ids,
+    sessions,
+    sliding,
+    triggers,
+)
+from tests.expectations.corruptions.catalogue import CATALOGUE, Corruption, cases, of_runs
 
-__all__ = ["CATALOGUE", "Corruption", "calendar", "emissions", "left_out", "panes", "results", "runs", "sessions"]
+__all__ = [
+    "CATALOGUE",
+    "Corruption",
+    "calendar",
+    "cases",
+    "complete",
+    "drawn",
+    "emissions",
+    "joins",
+    "left_out",
+    "of_runs",
+    "panes",
+    "results",
+    "run_ids",
+    "sessions",
+    "sliding",
+    "triggers",
+]

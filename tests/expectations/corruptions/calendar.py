@@ -1,21 +1,18 @@
-"""Ways to spoil the window calendar."""
+"""Corruptions of the window calendar of a whole run."""
 
 from __future__ import annotations
 
-from tests.expectations.corruptions.catalogue import (
-    ARRIVES,
-    CALENDAR,
-    EPOCH,
-    FALLS,
+from tests.expectations.corruptions.catalogue import on
+from tests.expectations.corruptions.invariants import ARRIVES, CALENDAR, EPOCH, FALLS
+from tests.expectations.corruptions.selections import (
     HOUR,
     MILLISECOND,
     SECOND,
     Row,
     lone,
-    moved,
-    on,
+    move,
     revised,
-    taken_out,
+    take_out,
     window_of,
 )
 from tests.support.generated_run import Rows
@@ -23,9 +20,9 @@ from tests.support.generated_run import Rows
 # The calendar.
 
 
-@on("readings", CALENDAR, ARRIVES, why="nobody knows when the window fired")
+@on("readings", CALENDAR, ARRIVES, why="the window has no time at which it fired")
 def a_window_missing_in_the_calendar(rows: Rows) -> None:
-    taken_out(rows, "watermarks", window_of(rows, lone(rows)))
+    take_out(rows, "watermarks", window_of(rows, lone(rows)))
 
 
 @on("readings", "watermarks.every_window_is_listed_once", why="the window fired twice")
@@ -54,8 +51,8 @@ def a_watermark_that_falls(rows: Rows) -> None:
 @on("readings", "watermarks.watermarks_never_fall", CALENDAR, EPOCH, FALLS, why="a window fired before an older one")
 def firing_times_of_two_windows_swapped(rows: Rows) -> None:
     pane = lone(rows)
-    one, two = window_of(rows, pane), _next_in_calendar(rows, pane)
-    one["fires_at"], two["fires_at"] = two["fires_at"], one["fires_at"]
+    first, second = window_of(rows, pane), _next_in_calendar(rows, pane)
+    first["fires_at"], second["fires_at"] = second["fires_at"], first["fires_at"]
 
 
 @on("readings", "watermarks.windows_close_after_they_fire", CALENDAR, why="state went before there was a result")
@@ -68,7 +65,7 @@ def a_window_closed_before_it_fired(rows: Rows) -> None:
     "readings",
     "watermarks.the_end_of_input_closes_every_window",
     ARRIVES,
-    why="late rows may still change what they cannot",
+    why="the window still accepts late rows",
 )
 def a_window_that_never_closes(rows: Rows) -> None:
     window_of(rows, lone(rows))["closes_at"] = None
@@ -81,10 +78,10 @@ def a_window_that_never_closes(rows: Rows) -> None:
 )
 def a_slowest_partition_that_was_slower(rows: Rows) -> None:
     window = window_of(rows, lone(rows))
-    slowest, *others = sorted(window["partition_watermarks"], key=lambda one: one["watermark"])
-    window["partition_watermarks"] = [{**slowest, "watermark": slowest["watermark"] - SECOND}, *others]
+    slowest, *faster = sorted(window["partition_watermarks"], key=lambda partition: partition["watermark"])
+    window["partition_watermarks"] = [{**slowest, "watermark": slowest["watermark"] - SECOND}, *faster]
 
 
-@on("readings", "watermarks.windows_lie_on_the_grid", CALENDAR, ARRIVES, why="nobody knows when the window fired")
+@on("readings", "watermarks.windows_lie_on_the_grid", CALENDAR, ARRIVES, why="the window has no time at which it fired")
 def a_window_of_the_calendar_off_the_grid(rows: Rows) -> None:
-    moved(window_of(rows, lone(rows)), MILLISECOND, "window_start", "window_end")
+    move(window_of(rows, lone(rows)), MILLISECOND, "window_start", "window_end")

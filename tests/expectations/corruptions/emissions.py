@@ -1,24 +1,22 @@
-"""Ways to spoil early panes and retractions."""
+"""Corruptions of early panes and retractions of a whole run."""
 
 from __future__ import annotations
 
-from tests.expectations.corruptions.catalogue import (
+from tests.expectations.corruptions.catalogue import on
+from tests.expectations.corruptions.invariants import (
     CALENDAR,
     COUNTS,
+    EARLY_ALONE,
+    EARLY_FIRST,
     EPOCH,
     FALLS,
-    HOUR,
-    MINUTE,
+    HOLDS,
     NUMBERS,
     ORDER,
     PANE_COUNT,
     SUM,
-    Row,
-    on,
-    panes_by_window,
-    shown,
-    taken_out,
 )
+from tests.expectations.corruptions.selections import HOUR, MINUTE, Row, panes_by_window, set_row_count, take_out
 from tests.support.generated_run import END, Rows
 
 # Early panes.
@@ -33,25 +31,20 @@ def _early(rows: Rows) -> list[Row]:
     )
 
 
-FORECASTS = "panes.early_panes_come_first_and_late_ones_last"
-FORECAST_ENDS = "panes.only_early_panes_fire_before_their_watermark"
-HOLDS = "panes.panes_hold_the_rows_of_the_pane_before"
-
-
-@on("forecasts", COUNTS, SUM, FORECASTS, FORECAST_ENDS, CALENDAR, why="a forecast is final")
+@on("forecasts", COUNTS, SUM, EARLY_FIRST, EARLY_ALONE, CALENDAR, why="a forecast is final")
 def an_early_pane_called_on_time(rows: Rows) -> None:
     _early(rows)[2]["timing"] = "on_time"
 
 
 @on("forecasts", NUMBERS, PANE_COUNT, COUNTS, why="a forecast was never made")
 def an_early_pane_dropped(rows: Rows) -> None:
-    taken_out(rows, "panes", _early(rows)[1])
+    take_out(rows, "panes", _early(rows)[1])
 
 
 @on("forecasts", HOLDS, why="rows that were there are gone again")
 def an_early_pane_that_forgets_rows(rows: Rows) -> None:
     panes = _early(rows)
-    shown(panes[1], panes[0]["row_count"] - 1)
+    set_row_count(panes[1], panes[0]["row_count"] - 1)
 
 
 @on("forecasts", CALENDAR, ORDER, EPOCH, FALLS, why="a forecast came after the fact")
@@ -63,11 +56,11 @@ def an_early_pane_after_its_window_fired(rows: Rows) -> None:
 @on(
     "forecasts",
     "panes.panes_have_a_timing_of_their_trigger",
-    FORECASTS,
-    FORECAST_ENDS,
+    EARLY_FIRST,
+    EARLY_ALONE,
     CALENDAR,
     COUNTS,
-    why="whoever counts early panes does not count it",
+    why="a count of early panes leaves it out",
 )
 def an_early_pane_in_capitals(rows: Rows) -> None:
     _early(rows)[0]["timing"] = "EARLY"
@@ -85,9 +78,9 @@ def _retraction(rows: Rows) -> Row:
     return next(row for row in rows["panes"] if row["is_retraction"])
 
 
-@on("retracted", WITHDRAWN, ALL_WITHDRAWN, why="whoever adds up panes has the old one and the new one")
+@on("retracted", WITHDRAWN, ALL_WITHDRAWN, why="a sum of panes contains the old pane and the new one")
 def a_retraction_dropped(rows: Rows) -> None:
-    taken_out(rows, "panes", _retraction(rows))
+    take_out(rows, "panes", _retraction(rows))
 
 
 @on("retracted", SHOWS_AGAIN, ALL_WITHDRAWN, why="the pane was withdrawn twice")
@@ -95,16 +88,16 @@ def a_retraction_twice(rows: Rows) -> None:
     rows["panes"].append(dict(_retraction(rows)))
 
 
-@on("retracted", SHOWS_AGAIN, WITHDRAWN, ALL_WITHDRAWN, why="what was never said is withdrawn")
+@on("retracted", SHOWS_AGAIN, WITHDRAWN, ALL_WITHDRAWN, why="a pane that never fired is withdrawn")
 def a_retraction_without_its_pane(rows: Rows) -> None:
     rows["panes"].append({**_retraction(rows), "device": "z"})
 
 
-@on("retracted", SHOWS_AGAIN, why="another number is withdrawn than was said")
+@on("retracted", SHOWS_AGAIN, why="another number is withdrawn than the pane had")
 def a_retraction_of_another_value(rows: Rows) -> None:
     _retraction(rows)["total"] += 1
 
 
-@on("retracted", WITHDRAWN, why="for a minute nothing was said of the window")
+@on("retracted", WITHDRAWN, why="for a minute the window had no pane")
 def a_retraction_before_its_time(rows: Rows) -> None:
     _retraction(rows)["fired_at"] -= MINUTE

@@ -1,8 +1,9 @@
-"""Ways to spoil when panes fire, which there are, and what they are called."""
+"""Corruptions of the panes of a whole run: when they fire, which exist, and their timings."""
 
 from __future__ import annotations
 
-from tests.expectations.corruptions.catalogue import (
+from tests.expectations.corruptions.catalogue import on
+from tests.expectations.corruptions.invariants import (
     ADDS_ONE,
     CALENDAR,
     CLEANED_UP,
@@ -11,30 +12,31 @@ from tests.expectations.corruptions.catalogue import (
     FALLS,
     FIRST,
     HAS_PANE,
-    HOUR,
     LATEST_ROWS,
     LATEST_TIME,
     LATEST_VALUES,
-    MILLISECOND,
-    MINUTE,
     MISSED,
     NUMBERS,
     ONE_RESULT,
     ONLY_FIRST,
     ORDER,
     PANE_COUNT,
+    SUM,
+)
+from tests.expectations.corruptions.selections import (
+    HOUR,
+    MILLISECOND,
+    MINUTE,
     SECOND,
     SIZE,
-    SUM,
-    both_moved,
+    change_with_result,
     late_first,
     lone,
-    moved,
-    of_pane,
-    on,
+    move,
+    move_with_result,
     result_of,
     revised,
-    taken_out,
+    take_out,
     window_of,
 )
 from tests.support.generated_run import Rows
@@ -45,15 +47,15 @@ from tests.support.generated_run import Rows
 @on("readings", CALENDAR, why="the result was known half a minute sooner than it was")
 def a_pane_fired_early(rows: Rows) -> None:
     pane = lone(rows)
-    moved(result_of(rows, pane), -30 * SECOND, "last_fired_at")
-    moved(pane, -30 * SECOND, "fired_at")
+    move(result_of(rows, pane), -30 * SECOND, "last_fired_at")
+    move(pane, -30 * SECOND, "fired_at")
 
 
 @on("readings", CALENDAR, why="the result was known half a minute later than it was")
 def a_pane_fired_late(rows: Rows) -> None:
     pane = lone(rows)
-    moved(result_of(rows, pane), 30 * SECOND, "last_fired_at")
-    moved(pane, 30 * SECOND, "fired_at")
+    move(result_of(rows, pane), 30 * SECOND, "last_fired_at")
+    move(pane, 30 * SECOND, "fired_at")
 
 
 @on("readings", CALENDAR, "panes.no_pane_fires_before_its_watermark", why="the window was complete a millisecond early")
@@ -87,42 +89,42 @@ def a_late_pane_behind_the_allowed_lateness(rows: Rows) -> None:
 @on("readings", CALENDAR, EPOCH, FALLS, why="a window was revised after it was closed")
 def a_late_pane_after_its_window_was_closed(rows: Rows) -> None:
     pane = revised(rows)[-1]
-    of_pane(rows, pane, fired_at=window_of(rows, pane)["closes_at"] + MINUTE)
+    change_with_result(rows, pane, fired_at=window_of(rows, pane)["closes_at"] + MINUTE)
     result_of(rows, pane)["last_fired_at"] = pane["fired_at"]
 
 
 @on("readings", ORDER, EPOCH, FALLS, why="a revision came before the one it revises")
 def late_panes_that_fire_in_the_wrong_order(rows: Rows) -> None:
-    *_, one, two = revised(rows)
-    one["fired_at"], two["fired_at"] = two["fired_at"], one["fired_at"]
-    result_of(rows, two)["last_fired_at"] = two["fired_at"]
+    *_, older, latest = revised(rows)
+    older["fired_at"], latest["fired_at"] = latest["fired_at"], older["fired_at"]
+    result_of(rows, latest)["last_fired_at"] = latest["fired_at"]
 
 
-# Panes: which there are, and what they are called.
+# Panes: which exist, and their timings.
 
 
 @on("readings", SUM, COUNTS, HAS_PANE, why="a result came from nowhere")
 def a_pane_dropped(rows: Rows) -> None:
-    taken_out(rows, "panes", lone(rows))
+    take_out(rows, "panes", lone(rows))
 
 
 @on("readings", NUMBERS, ADDS_ONE, PANE_COUNT, SUM, COUNTS, why="one revision never happened")
 def a_late_pane_dropped(rows: Rows) -> None:
-    taken_out(rows, "panes", revised(rows)[-2])
+    take_out(rows, "panes", revised(rows)[-2])
 
 
 @on(
     "readings", LATEST_ROWS, LATEST_VALUES, LATEST_TIME, PANE_COUNT, SUM, COUNTS, why="the last revision never happened"
 )
 def the_last_pane_dropped(rows: Rows) -> None:
-    taken_out(rows, "panes", revised(rows)[-1])
+    take_out(rows, "panes", revised(rows)[-1])
 
 
 @on("readings", SUM, COUNTS, why="nothing happened in that window")
 def a_window_dropped_with_its_result(rows: Rows) -> None:
     pane = lone(rows)
-    taken_out(rows, "window_results", result_of(rows, pane))
-    taken_out(rows, "panes", pane)
+    take_out(rows, "window_results", result_of(rows, pane))
+    take_out(rows, "panes", pane)
 
 
 @on("readings", FIRST, PANE_COUNT, SUM, COUNTS, why="the window fired twice at once")
@@ -182,7 +184,7 @@ def a_second_on_time_pane(rows: Rows) -> None:
     revised(rows)[1]["timing"] = "on_time"
 
 
-@on("readings", COUNTS, SUM, "panes.panes_are_on_time_or_late", why="whoever counts on_time does not count it")
+@on("readings", COUNTS, SUM, "panes.panes_are_on_time_or_late", why="a count of on_time panes leaves it out")
 def a_timing_in_capitals(rows: Rows) -> None:
     lone(rows)["timing"] = "ON_TIME"
 
@@ -200,7 +202,7 @@ def a_timing_in_capitals(rows: Rows) -> None:
     why="rows of one millisecond were not counted",
 )
 def a_window_that_starts_a_millisecond_late(rows: Rows) -> None:
-    both_moved(rows, lone(rows), MILLISECOND, "window_start")
+    move_with_result(rows, lone(rows), MILLISECOND, "window_start")
 
 
 @on(
@@ -211,7 +213,7 @@ def a_window_that_starts_a_millisecond_late(rows: Rows) -> None:
     why="the numbers are those of twice the time",
 )
 def a_window_twice_as_long(rows: Rows) -> None:
-    both_moved(rows, lone(rows), SIZE, "window_end")
+    move_with_result(rows, lone(rows), SIZE, "window_end")
 
 
 @on(
@@ -222,13 +224,13 @@ def a_window_twice_as_long(rows: Rows) -> None:
     why="the numbers are those of other minutes",
 )
 def a_window_between_two_of_the_grid(rows: Rows) -> None:
-    both_moved(rows, lone(rows), -SIZE / 2, "window_start", "window_end")
+    move_with_result(rows, lone(rows), -SIZE / 2, "window_start", "window_end")
 
 
 @on("readings", CALENDAR, MISSED, CLEANED_UP, why="everything happened an hour earlier: a clock of another time zone")
 def all_windows_an_hour_early(rows: Rows) -> None:
     for row in (*rows["panes"], *rows["window_results"]):
-        moved(row, -HOUR, "window_start", "window_end")
+        move(row, -HOUR, "window_start", "window_end")
 
 
 @on(
@@ -242,12 +244,12 @@ def all_windows_a_thousandth_as_long(rows: Rows) -> None:
         row["window_end"] = row["window_start"] + SIZE / 1000
 
 
-@on("readings", HAS_PANE, ONE_RESULT, why="the numbers of one device are told of another")
+@on("readings", HAS_PANE, ONE_RESULT, why="another device has the numbers of this one")
 def a_pane_of_another_key(rows: Rows) -> None:
     lone(rows)["device"] = "z"
 
 
-@on("readings", HAS_PANE, ONE_RESULT, why="the numbers of no device are told of one")
+@on("readings", HAS_PANE, ONE_RESULT, why="a device has the numbers of the null key")
 def a_null_key_filled_in(rows: Rows) -> None:
     for pane in rows["panes"]:
         pane["device"] = pane["device"] or "nobody"

@@ -1,8 +1,9 @@
-"""Ways to spoil what panes and results hold."""
+"""Corruptions of the values of panes and results of a whole run."""
 
 from __future__ import annotations
 
-from tests.expectations.corruptions.catalogue import (
+from tests.expectations.corruptions.catalogue import on
+from tests.expectations.corruptions.invariants import (
     COUNTS,
     HAS_PANE,
     LATEST_ROWS,
@@ -11,14 +12,16 @@ from tests.expectations.corruptions.catalogue import (
     MISSED,
     ONE_RESULT,
     PANE_COUNT,
+    ROW_COUNTS,
     SUM,
+)
+from tests.expectations.corruptions.selections import (
+    change_with_result,
     lone,
-    of_pane,
-    on,
     result_of,
     revised,
-    shown,
-    taken_out,
+    set_row_count,
+    take_out,
 )
 from tests.support.generated_run import Rows
 
@@ -28,21 +31,21 @@ from tests.support.generated_run import Rows
 @on("readings", SUM, COUNTS, why="a row more has come in time")
 def a_row_count_one_too_many(rows: Rows) -> None:
     pane = lone(rows)
-    shown(result_of(rows, pane), pane["row_count"] + 1)
-    shown(pane, pane["row_count"] + 1)
+    set_row_count(result_of(rows, pane), pane["row_count"] + 1)
+    set_row_count(pane, pane["row_count"] + 1)
 
 
 @on("readings", SUM, COUNTS, "panes.no_pane_is_empty", why="fewer than no rows have come")
 def a_negative_row_count(rows: Rows) -> None:
     pane = lone(rows)
-    shown(result_of(rows, pane), -1)
-    shown(pane, -1)
+    set_row_count(result_of(rows, pane), -1)
+    set_row_count(pane, -1)
 
 
-@on("readings", "panes.counts_of_all_rows_are_row_counts", why="count(*) is no count of all rows")
+@on("readings", ROW_COUNTS, why="count(*) is no count of all rows")
 def a_count_that_is_not_the_row_count(rows: Rows) -> None:
     pane = lone(rows)
-    of_pane(rows, pane, readings=pane["readings"] + 1)
+    change_with_result(rows, pane, readings=pane["readings"] + 1)
 
 
 @on("readings", LATEST_VALUES, why="the sum is another than the pane's that it was published with")
@@ -64,7 +67,7 @@ def a_result_of_an_older_pane(rows: Rows) -> None:
 
 @on("readings", ONE_RESULT, COUNTS, why="nothing has come of a window that has fired")
 def a_result_missing(rows: Rows) -> None:
-    taken_out(rows, "window_results", result_of(rows, lone(rows)))
+    take_out(rows, "window_results", result_of(rows, lone(rows)))
 
 
 @on("readings", HAS_PANE, COUNTS, why="a window has a result that never fired")
@@ -72,7 +75,7 @@ def a_result_too_many(rows: Rows) -> None:
     rows["window_results"].append({**result_of(rows, lone(rows)), "device": "z"})
 
 
-@on("readings", ONE_RESULT, COUNTS, why="whoever sums results counts the window twice")
+@on("readings", ONE_RESULT, COUNTS, why="a sum of results counts the window twice")
 def a_result_twice(rows: Rows) -> None:
     rows["window_results"].append(dict(result_of(rows, revised(rows)[0])))
 

@@ -1,19 +1,17 @@
-"""Ways to spoil sessions."""
+"""Corruptions of the sessions of a whole run."""
 
 from __future__ import annotations
 
-from tests.expectations.corruptions.catalogue import (
-    COUNTS,
-    HAS_PANE,
+from tests.expectations.corruptions.catalogue import on
+from tests.expectations.corruptions.invariants import COUNTS, HAS_PANE, SUM
+from tests.expectations.corruptions.selections import (
     SECOND,
-    SUM,
     Row,
-    both_moved,
     key_of,
-    on,
+    move_with_result,
     panes_by_window,
     result_of,
-    taken_out,
+    take_out,
 )
 from tests.support.generated_run import END, Rows
 
@@ -22,12 +20,12 @@ from tests.support.generated_run import END, Rows
 
 def _session(rows: Rows) -> Row:
     """A session of several rows that fired once, in time, and has the result."""
-    there = {(*key_of(row), row["window_start"], row["window_end"]) for row in rows["window_results"]}
+    with_result = {(*key_of(row), row["window_start"], row["window_end"]) for row in rows["window_results"]}
     return next(
         panes[0]
         for panes in panes_by_window(rows)
         if len(panes) == 1 and panes[0]["timing"] == "on_time" and panes[0]["row_count"] > 1
-        if (*key_of(panes[0]), panes[0]["window_start"], panes[0]["window_end"]) in there
+        if (*key_of(panes[0]), panes[0]["window_start"], panes[0]["window_end"]) in with_result
         and panes[0]["watermark"] != END
     )
 
@@ -40,7 +38,7 @@ def _session(rows: Rows) -> Row:
 )
 def a_session_shorter_than_its_gap(rows: Rows) -> None:
     pane = _session(rows)
-    both_moved(rows, pane, pane["window_start"] + 24 * SECOND - pane["window_end"], "window_end")
+    move_with_result(rows, pane, pane["window_start"] + 24 * SECOND - pane["window_end"], "window_end")
 
 
 @on("sessions", HAS_PANE, why="the session is longer in one table than in the other")
@@ -56,8 +54,8 @@ def a_session_twice(rows: Rows) -> None:
 @on("sessions", SUM, COUNTS, why="nobody was there")
 def a_session_dropped(rows: Rows) -> None:
     pane = _session(rows)
-    taken_out(rows, "window_results", result_of(rows, pane))
-    taken_out(rows, "panes", pane)
+    take_out(rows, "window_results", result_of(rows, pane))
+    take_out(rows, "panes", pane)
 
 
 @on("sessions", "late_events.sessions_are_no_shorter_than_the_gap", why="the session that the row missed was shorter")

@@ -1,8 +1,9 @@
-"""Ways to spoil whose rows they are."""
+"""Corruptions of the run ids of a whole run."""
 
 from __future__ import annotations
 
-from tests.expectations.corruptions.catalogue import lone, missing, on
+from tests.expectations.corruptions.catalogue import on
+from tests.expectations.corruptions.selections import late_event_with_result, lone
 from tests.support.generated_run import Rows
 
 # The run.
@@ -15,4 +16,4 @@ def a_pane_of_another_run(rows: Rows) -> None:
 
 @on("readings", "run.every_row_is_of_this_run", why="the late row is nobody's")
 def a_late_event_of_no_run(rows: Rows) -> None:
-    missing(rows)["run_id"] = None
+    late_event_with_result(rows)["run_id"] = None
