@@ -1,10 +1,9 @@
-"""Drift: windows that are unlike the same windows of earlier seasons are told, and block nothing."""
+"""Drift: checks name windows that are unlike the same windows of earlier seasons, and block nothing."""
 
 from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -18,23 +17,12 @@ from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from tests.support import history
 from tests.support.engine import rows_of
-from tests.support.generated_run import CORRECT, COUNTS, PIPELINE, SCHEMAS, at, frame, frames, interpreted, result
+from tests.support.generated_run import CORRECT, COUNTS, PIPELINE, SCHEMAS, at, frame, frames, result
 from tests.support.whole_run import run_steps
 
-pytestmark = [
-    pytest.mark.spark,
-    pytest.mark.usefixtures("session"),
-    # Modules that Great Expectations imports.
-    pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"),
-]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 TEN_SECONDS = Drift(tolerance=0.6, every_ms=10_000, seasons=2)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quick(spark: SparkSession) -> Iterator[None]:
-    with interpreted(spark):
-        yield
 
 
 def drifted(
@@ -47,21 +35,24 @@ def drifted(
     tables = frames(spark, {**copy.deepcopy(CORRECT), "window_results": results})
     if earlier is not None:
         tables[EARLIER] = frame(spark, SCHEMAS["window_results"], earlier)
-    found = check(tables, replace(PIPELINE, quality=replace(PIPELINE.quality, drift=drift)), COUNTS)
-    (told,) = (c for c in found if c.suite == "drift")
-    assert not told.blocks
-    return told
+    checks = check(tables, replace(PIPELINE, quality=replace(PIPELINE.quality, drift=drift)), COUNTS)
+    (drift_check,) = (result for result in checks if result.suite == "drift")
+    assert not drift_check.blocks
+    return drift_check
 
 
-def shown(found: Check) -> list[dict[str, Any]]:
-    return sorted((json.loads(line) for line in found.details.splitlines()), key=lambda row: str(row["window_start"]))
+def unlike_windows(drift_check: Check) -> list[dict[str, Any]]:
+    """Return the windows that a check names, in the order of time."""
+    return sorted(
+        (json.loads(line) for line in drift_check.details.splitlines()), key=lambda row: str(row["window_start"])
+    )
 
 
 def test_a_window_is_held_against_the_mean_of_earlier_ones(spark: SparkSession) -> None:
-    found = drifted(spark)
+    drift_check = drifted(spark)
     # 2 rows where 6 are usual; 4 where the mean of 2 and 6 is.
-    assert (found.success, found.observed) == (False, "1 of 2 rows")
-    assert shown(found) == [
+    assert (drift_check.success, drift_check.observed) == (False, "1 of 2 rows")
+    assert unlike_windows(drift_check) == [
         {
             "window_start": "2013-01-01T00:00:10.000Z",
             "measured": {"rows": 2.0},
@@ -75,26 +66,26 @@ def test_a_window_is_held_against_the_mean_of_earlier_ones(spark: SparkSession) 
 @pytest.mark.soak
 def test_what_is_published_already_counts_as_earlier(spark: SparkSession) -> None:
     before = [result("AA", -10, 1, 60, at(2)), result("BB", -10, 1, 40, at(2))]
-    found = drifted(spark, replace(TEN_SECONDS, tolerance=0.9), earlier=before)
+    drift_check = drifted(spark, replace(TEN_SECONDS, tolerance=0.9), earlier=before)
     # At 0: 6 where 100 are usual; at 10: 2 where the mean of 6 and 100 is.
-    assert [(row["measured"]["rows"], row["usual"]["rows"], row["seasons"]) for row in shown(found)] == [
+    assert [(row["measured"]["rows"], row["usual"]["rows"], row["seasons"]) for row in unlike_windows(drift_check)] == [
         (6.0, 100.0, 1),
         (2.0, 53.0, 2),
     ]
-    assert found.observed == "2 of 3 rows"
+    assert drift_check.observed == "2 of 3 rows"
 
 
 def test_a_window_in_which_nothing_came_is_unlike_any(spark: SparkSession) -> None:
     left = [row for row in CORRECT["window_results"] if row["window_start"] != at(10)]
-    found = drifted(spark, replace(TEN_SECONDS, tolerance=1.0), results=left)
-    assert [row.get("measured") for row in shown(found)] == [None]
+    drift_check = drifted(spark, replace(TEN_SECONDS, tolerance=1.0), results=left)
+    assert [row.get("measured") for row in unlike_windows(drift_check)] == [None]
 
 
 @pytest.mark.soak
 def test_measures_are_aggregates_of_the_results(spark: SparkSession) -> None:
     measures = (Aggregate("carriers", "count(distinct carrier)"), Aggregate("mean", "avg(flights)"))
-    found = drifted(spark, replace(TEN_SECONDS, tolerance=0.0, measures=measures))
-    assert [(row["measured"], row["usual"]) for row in shown(found)] == [
+    drift_check = drifted(spark, replace(TEN_SECONDS, tolerance=0.0, measures=measures))
+    assert [(row["measured"], row["usual"]) for row in unlike_windows(drift_check)] == [
         ({"carriers": 1.0, "mean": 2.0}, {"carriers": 1.0, "mean": 3.0}),
         ({"carriers": 0.0, "mean": 4.0}, {"carriers": 1.0, "mean": 2.5}),
     ]
@@ -116,16 +107,16 @@ def test_a_part_of_time_is_held_against_what_is_published_before_it(
     settings = {"quality__drift": "{tolerance: 0.5, every: 10 minutes, seasons: 3}"}
     outcomes = run_steps(spark, history.pipeline(table, **settings), lake)
     assert [outcome.state for outcome in outcomes] == ["done"] * 4
-    # Of a source that has lost most of its later rows, as nobody would notice otherwise.
-    kept = [r for r in rows if r["happened_at"] is None or r["happened_at"] < half or r["id"] % 5 == 0]
-    thinned = history.land(spark, kept, tmp_path_factory.mktemp("thinned") / "events")
+    # The source loses most of its later rows. No other check fails for it.
+    thin = [r for r in rows if r["happened_at"] is None or r["happened_at"] < half or r["id"] % 5 == 0]
+    thinned = history.land(spark, thin, tmp_path_factory.mktemp("thinned") / "events")
     spark.read.format("delta").load(thinned).write.format("delta").mode("overwrite").save(table)
     part = run_steps(spark, history.pipeline(table, **settings), lake, Interval(half, half + timedelta(minutes=20)))
     assert [outcome.state for outcome in part] == ["done"] * 4
     checks = spark.read.format("delta").load(lake.path("quality"))
-    (told,) = rows_of(checks.where(f"suite = 'drift' AND run_id = '{part[0].run_id}'"))
-    assert (told["success"], told["observed"]) == (False, "2 of 2 rows")
-    assert [json.loads(line)["seasons"] for line in told["details"].splitlines()] == [3, 3]
+    (drift_check,) = rows_of(checks.where(f"suite = 'drift' AND run_id = '{part[0].run_id}'"))
+    assert (drift_check["success"], drift_check["observed"]) == (False, "2 of 2 rows")
+    assert [json.loads(line)["seasons"] for line in drift_check["details"].splitlines()] == [3, 3]
 
 
 @pytest.mark.soak
@@ -135,12 +126,12 @@ def test_a_run_that_goes_on_is_held_against_what_runs_before_it_have_published(
     table = history.land(spark, history.events(), tmp_path_factory.mktemp("going_on") / "events")
     settings = {"quality__drift": "{tolerance: 0.5, every: 10 minutes, seasons: 3}"}
     pipeline = history.pipeline(table, replay__end_of_input="keep_open", **settings)
-    told = []
+    drift_checks = []
     for hours in (2, 3):
         outcomes = run_steps(spark, pipeline, lake, arrived_to=history.START + timedelta(hours=hours))
         checks = spark.read.format("delta").load(lake.path("quality"))
-        told += rows_of(checks.where(f"suite = 'drift' AND run_id = '{outcomes[0].run_id}'"))
-    assert all(row["success"] or row["details"] for row in told)
+        drift_checks += rows_of(checks.where(f"suite = 'drift' AND run_id = '{outcomes[0].run_id}'"))
+    assert all(row["success"] or row["details"] for row in drift_checks)
     # The windows of an hour and those that were open before it, each with the windows before them.
-    first, second = (int(row["observed"].split(" of ")[1].removesuffix(" rows")) for row in told)
+    first, second = (int(row["observed"].split(" of ")[1].removesuffix(" rows")) for row in drift_checks)
     assert 6 <= second < first

@@ -1,4 +1,4 @@
-"""Silence: a source partition of which nothing new comes is told, and blocks nothing."""
+"""Silence: a check names a source partition without new rows, and blocks nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ KEEP_OPEN = {"replay__end_of_input": "keep_open", "quality__max_silence": "1 hou
 
 
 def rows() -> list[dict[str, Any]]:
-    """The history, of which the south is heard no more from some moment on."""
+    """Return the history without the rows of the south that arrive after it falls silent."""
     return [r for r in history.events() if r["site"] != "south" or (r["stored_at"] or history.START) < FALLS_SILENT]
 
 
@@ -37,40 +37,40 @@ def _table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str
 
 
 def newest(until: datetime) -> dict[str, datetime]:
-    """The newest event time of each site among what had arrived."""
-    told: dict[str, datetime] = {}
+    """Return the newest event time of each site among the rows that had arrived."""
+    by_site: dict[str, datetime] = {}
     for row in rows():
         happened, stored = row["happened_at"], row["stored_at"]
         if stored and stored < until and happened and happened < stored + timedelta(days=1):
             floored = happened.replace(microsecond=happened.microsecond // 1000 * 1000)
-            told[row["site"]] = max(told.get(row["site"], floored), floored)
-    return told
+            by_site[row["site"]] = max(by_site.get(row["site"], floored), floored)
+    return by_site
 
 
 def silent(spark: SparkSession, pipeline: Pipeline, lake: Lake, run_id: str) -> list[dict[str, Any]]:
     """The rows of the failed checks of silence of a run."""
     checks = spark.read.format("delta").load(lake.path("quality"))
-    found = rows_of(checks.where(f"suite = 'silence' AND run_id = '{run_id}'"))
-    assert [row["expectation"] for row in found] == ["no_source_partition_is_silent"]
-    return [json.loads(line) for row in found for line in row["details"].splitlines() if not row["success"]]
+    silence_checks = rows_of(checks.where(f"suite = 'silence' AND run_id = '{run_id}'"))
+    assert [row["expectation"] for row in silence_checks] == ["no_source_partition_is_silent"]
+    return [json.loads(line) for row in silence_checks for line in row["details"].splitlines() if not row["success"]]
 
 
 @pytest.mark.parametrize(
-    "told",
+    "silent_by_hour",
     [pytest.param({3: ["south"]}, id="once"), pytest.param({1: [], 3: ["south"]}, marks=pytest.mark.soak, id="twice")],
 )
-def test_runs_that_go_on_tell_of_a_partition_that_has_fallen_silent(
-    spark: SparkSession, table: str, lake: Lake, told: dict[int, list[str]]
+def test_runs_that_go_on_report_a_partition_that_has_fallen_silent(
+    spark: SparkSession, table: str, lake: Lake, silent_by_hour: dict[int, list[str]]
 ) -> None:
     pipeline = history.pipeline(table, **KEEP_OPEN)
-    for hours, expected in told.items():
+    for hours, expected in silent_by_hour.items():
         until = history.START + timedelta(hours=hours)
         outcomes = run_steps(spark, pipeline, lake, arrived_to=until)
         assert [outcome.state for outcome in outcomes] == ["done"] * 4
         run_id = outcomes[0].run_id
-        spoke = rows_of(staging.read_staged(spark, lake, run_id, silence.TABLE).drop("run_id"))
-        assert {row["source_partition"]: row["last_event_time"] for row in spoke} == newest(until)
-        assert {row["read_until"] for row in spoke} == {until}
+        last_rows = rows_of(staging.read_staged(spark, lake, run_id, silence.TABLE).drop("run_id"))
+        assert {row["source_partition"]: row["last_event_time"] for row in last_rows} == newest(until)
+        assert {row["read_until"] for row in last_rows} == {until}
         failed = silent(spark, pipeline, lake, run_id)
         assert [row["source_partition"] for row in failed] == expected
         assert outcomes[2].counts["checks_failed"] == len(expected)
@@ -78,19 +78,21 @@ def test_runs_that_go_on_tell_of_a_partition_that_has_fallen_silent(
 
 
 @pytest.mark.soak
-def test_what_never_spoke_is_silent_and_the_log_says_so(spark: SparkSession, table: str, lake: Lake) -> None:
+def test_a_declared_partition_without_rows_is_silent_and_in_the_log(
+    spark: SparkSession, table: str, lake: Lake
+) -> None:
     declared = "{columns: [site], declared: [north, south, east, west]}"
     pipeline = history.pipeline(table, source__source_partition=declared, quality__max_silence="30 days")
-    said: list[str] = []
-    outcomes = Runner(spark, pipeline, lake, progress=lambda _, text: said.append(text)).run(Interval())
+    log: list[str] = []
+    outcomes = Runner(spark, pipeline, lake, progress=lambda _, text: log.append(text)).run(Interval())
     assert {outcome.state for outcome in outcomes} == {"done"}
     (failed,) = silent(spark, pipeline, lake, outcomes[0].run_id)
     assert (failed["source_partition"], "last_event_time" in failed) == ("west", False)
-    assert any("no_source_partition_is_silent" in text and "west" in text for text in said)
+    assert any("no_source_partition_is_silent" in text and "west" in text for text in log)
 
 
 @pytest.mark.soak
-def test_sessions_tell_of_silence_too(spark: SparkSession, table: str, lake: Lake) -> None:
+def test_a_run_of_sessions_reports_silence(spark: SparkSession, table: str, lake: Lake) -> None:
     session = {"windows__kind": "session", "windows__gap": "25 seconds", "windows__size": "null"}
     outcomes = run_steps(spark, history.pipeline(table, **session, quality__max_silence="2 hours"), lake)
     (failed,) = silent(spark, history.pipeline(table), lake, outcomes[0].run_id)
