@@ -16,12 +16,12 @@ KEY = ("device", "site")
 
 
 def key_of(row: Row) -> tuple[Any, ...]:
-    """The key of a row of any table but the calendar."""
+    """Return the key of a row of any table but the calendar."""
     return tuple(row[name] for name in KEY)
 
 
 def panes_by_window(rows: Rows) -> Iterator[list[Row]]:
-    """The panes of each key and window, in the order of their numbers."""
+    """Yield the panes of each key and window, in the order of their numbers."""
     by_window: dict[Any, list[Row]] = {}
     for pane in rows["panes"]:
         by_window.setdefault((*map(str, key_of(pane)), pane["window_start"], pane["window_end"]), []).append(pane)
@@ -30,7 +30,7 @@ def panes_by_window(rows: Rows) -> Iterator[list[Row]]:
 
 
 def lone(rows: Rows) -> Row:
-    """The on-time pane of a window with several rows and no late row, which fires before the end of the input."""
+    """Return the on-time pane of a window with several rows and no late row, which fires before the end of the input."""
     return next(
         panes[0]
         for panes in panes_by_window(rows)
@@ -40,34 +40,34 @@ def lone(rows: Rows) -> Row:
 
 
 def revised(rows: Rows) -> list[Row]:
-    """The panes of a window with an on-time pane and three late ones at least."""
+    """Return the panes of a window with an on-time pane and three late ones at least."""
     return next(panes for panes in panes_by_window(rows) if panes[0]["timing"] == "on_time" and len(panes) > 3)
 
 
 def late_first(rows: Rows) -> Row:
-    """Pane 0 of a window that only a late row has fired."""
+    """Return pane 0 of a window that only a late row has fired."""
     return next(panes[0] for panes in panes_by_window(rows) if panes[0]["timing"] == "late" and len(panes) == 1)
 
 
 def result_of(rows: Rows, pane: Row) -> Row:
-    """The result of a pane's window."""
+    """Return the result of a pane's window."""
     names = (*KEY, "window_start", "window_end")
     return next(row for row in rows["window_results"] if all(row[name] == pane[name] for name in names))
 
 
 def window_of(rows: Rows, pane: Row) -> Row:
-    """The calendar's row for a pane's window."""
+    """Return the calendar's row for a pane's window."""
     return next(row for row in rows["watermarks"] if row["window_start"] == pane["window_start"])
 
 
 def late_event_with_result(rows: Rows) -> Row:
-    """A late event of a window that has a result."""
+    """Return a late event of a window that has a result."""
     with_result = {(*key_of(row), row["window_start"]) for row in rows["window_results"]}
     return next(row for row in rows["late_events"] if (*key_of(row), row["window_start"]) in with_result)
 
 
 def late_event_of_a_shared_epoch(rows: Rows) -> Row:
-    """A late event whose epoch another late event shares."""
+    """Return a late event whose epoch another late event shares."""
     late = rows["late_events"]
     return next(row for i, row in enumerate(late) if any(row["watermark"] == other["watermark"] for other in late[:i]))
 
