@@ -30,7 +30,7 @@ def panes_by_window(rows: Rows) -> Iterator[list[Row]]:
 
 
 def lone(rows: Rows) -> Row:
-    """Return the on-time pane of a window with several rows and no late row, which fires before the end of the input."""
+    """Return an on-time pane of several rows whose window has no late row and fires before the end of the input."""
     return next(
         panes[0]
         for panes in panes_by_window(rows)
