@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from itertools import product
 
 import pytest
@@ -38,9 +39,15 @@ SIGHTS = [
 ]
 
 
+@cache
+def page_of(name: str) -> str:
+    """Return the page of a run, rendered once."""
+    return render(RUNS[name])
+
+
 def open_report(show: Show, name: str, width: int = DESKTOP, scheme: str = "light") -> Shown:
     """Open a report, and wait until its charts are drawn."""
-    view = show(render(RUNS[name]), width=width, scheme=scheme)
+    view = show(page_of(name), width=width, scheme=scheme)
     if name != "empty":
         expect(view.page.locator("html[data-charts=drawn]")).to_have_count(1)
     return view

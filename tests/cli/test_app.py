@@ -14,7 +14,7 @@ from spark_jobs.cli.app import app
 from spark_jobs.tables import delta_log
 from tests.support import history
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 FILE = """
 name: readings

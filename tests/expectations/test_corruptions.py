@@ -16,7 +16,7 @@ from tests.expectations.corruptions.good_runs import WHOLE_RUNS, good_run
 from tests.expectations.corruptions.runner import corrupted, reported_by
 from tests.support import history
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 SAMPLE = {
     "a_pane_fired_early",

@@ -40,6 +40,17 @@ Parsed = Callable[[str], Element]
 _LOADING = {"src", "href", "srcset", "action", "formaction", "poster", "data", "xlink:href", "background"}
 
 
+_PAGES: dict[str, str] = {}
+
+
+def page_of(data: ReportData) -> str:
+    """Return the page of a run; equal data are rendered once, for the charts take long."""
+    name = repr(data)
+    if name not in _PAGES:
+        _PAGES[name] = render(data)
+    return _PAGES[name]
+
+
 def loaded(page: Element) -> list[str]:
     """Whatever an element of the page would fetch, links within the page apart."""
     references = []
@@ -61,7 +72,7 @@ def section(page: Element, name: str) -> Element:
 
 
 def test_nothing_is_fetched_from_anywhere(run: ReportData, parsed: Parsed) -> None:
-    html = render(run)
+    html = page_of(run)
     page = parsed(html)
     assert loaded(page) == []
     style = page.all("style")[0].words()
@@ -73,7 +84,7 @@ def test_nothing_is_fetched_from_anywhere(run: ReportData, parsed: Parsed) -> No
 
 
 def test_only_the_pages_own_scripts_may_run_and_none_may_ask_a_network(run: ReportData, parsed: Parsed) -> None:
-    page = parsed(render(run))
+    page = parsed(page_of(run))
     policy = next(m for m in page.all("meta") if m.attributes.get("http-equiv") == "Content-Security-Policy")
     rules = dict(rule.strip().split(" ", 1) for rule in (policy.attributes["content"] or "").split(";"))
     assert rules["default-src"] == "'none'"
@@ -184,7 +195,7 @@ def test_the_page_of_an_empty_run_states_it_and_needs_no_script(
 
 
 def test_failed_checks_come_first_and_each_has_its_outcome_in_words(run: ReportData, parsed: Parsed) -> None:
-    table = section(parsed(render(run)), "checks").all("tbody")[0]
+    table = section(parsed(page_of(run)), "checks").all("tbody")[0]
     outcomes = [row.all("td")[0].words().strip() for row in table.all("tr")]
     assert outcomes == ["✗ failed", "✓ passed"]
     assert "19 of 20" in table.all("tr")[0].words()
@@ -199,7 +210,7 @@ def test_the_state_of_the_run_stands_at_the_top(run: ReportData, facts: RunFacts
 
 
 def test_headings_landmarks_and_tables_serve_a_screen_reader(run: ReportData, parsed: Parsed) -> None:
-    page = parsed(render(run))
+    page = parsed(page_of(run))
     assert page.all("html")[0].attributes["lang"] == "en"
     assert [len(page.all(tag)) for tag in ("h1", "main", "header", "nav")] == [1, 1, 1, 1]
     ids = [e.attributes["id"] for e in everything(page) if e.attributes.get("id")]
@@ -216,7 +227,7 @@ def test_headings_landmarks_and_tables_serve_a_screen_reader(run: ReportData, pa
 
 
 def test_every_chart_has_a_summary_and_a_table(run: ReportData, parsed: Parsed) -> None:
-    figures = parsed(render(run)).all("figure")
+    figures = parsed(page_of(run)).all("figure")
     assert len(figures) == 7
     for figure in figures:
         assert next(d.attributes["class"] for d in figure.all("div")) == "chart"
@@ -226,14 +237,14 @@ def test_every_chart_has_a_summary_and_a_table(run: ReportData, parsed: Parsed) 
 
 
 def test_the_page_shows_that_numbers_do_not_add_up(run: ReportData, parsed: Parsed) -> None:
-    assert "The numbers add up" in section(parsed(render(run)), "numbers").words()
+    assert "The numbers add up" in section(parsed(page_of(run)), "numbers").words()
     lost = replace(run, counts={**run.counts, "on_time": 11})
     words = section(parsed(render(lost)), "numbers").words()
     assert "20 rows were read, but 19 are accounted for" in words
 
 
 def test_every_headline_has_a_sentence_on_what_it_means(run: ReportData, parsed: Parsed) -> None:
-    items = section(parsed(render(run)), "numbers").all("dl")[0].all("div")
+    items = section(parsed(page_of(run)), "numbers").all("dl")[0].all("div")
     labels = [item.all("dt")[0].words() for item in items]
     assert labels == [
         *("rows read", "on time", "late", "too late", "invalid", "filtered"),
@@ -249,7 +260,7 @@ def test_the_same_data_make_the_same_words(run: ReportData) -> None:
 
 
 def test_rows_between_two_windows_are_a_headline_if_some_exist(run: ReportData, parsed: Parsed) -> None:
-    assert "without window" not in parsed(render(run)).words()
+    assert "without window" not in parsed(page_of(run)).words()
     gaps = replace(run, counts={**run.counts, "rows_read": 24, "unassigned": 4})
     words = parsed(render(gaps)).words()
     assert "The numbers add up: every row read is exactly one of" in words
@@ -258,13 +269,13 @@ def test_rows_between_two_windows_are_a_headline_if_some_exist(run: ReportData, 
 
 def test_the_page_states_that_overlapping_windows_count_a_late_row_each(run: ReportData, parsed: Parsed) -> None:
     sentence = "Windows overlap: a row that came late for several is counted once for each that took it late."
-    assert sentence not in parsed(render(run)).words()
+    assert sentence not in parsed(page_of(run)).words()
     assert parsed(render(replace(run, overlapping=True))).words().count(sentence) == 2
 
 
 def test_the_page_counts_early_firings_beside_late_ones(run: ReportData, parsed: Parsed) -> None:
     counts = {**run.counts, "early_panes": 7}
-    assert "3 for a late row." in parsed(render(run)).words()
+    assert "3 for a late row." in parsed(page_of(run)).words()
     words = parsed(render(replace(run, counts=counts, waits=False))).words()
     assert "7 before the watermark had passed them, 3 after." in words
     assert "each fired it again" in words
@@ -279,7 +290,7 @@ def test_where_a_late_row_may_fire_nothing_marks_are_called_firings(run: ReportD
 
 
 def test_the_page_states_what_becomes_of_late_rows(run: ReportData) -> None:
-    assert "kept in late_events" in render(run)
+    assert "kept in late_events" in page_of(run)
     dropping = render(replace(run, keeps_late=False))
     assert "counted, and kept nowhere" in dropping
     assert "kept in late_events" not in dropping
@@ -346,7 +357,7 @@ def test_the_page_of_a_join_has_a_table_of_its_inputs_and_explains_its_charts(ru
 
 
 def test_the_page_shows_the_cost_of_the_watermark_if_the_run_has_measured_it(run: ReportData, parsed: Parsed) -> None:
-    assert "cost" not in render(run).split("<nav")[1].split("</nav>")[0]
+    assert "cost" not in page_of(run).split("<nav")[1].split("</nav>")[0]
     worst = (LackingWindow((None,), 0, 3_600_000, 4, 4, False), LackingWindow((HOSTILE,), 0, 3_600_000, 4, 1, True))
     data = replace(run, cost=Cost(windows=20, lacking=2, not_shown=1, missed=5, worst=worst))
     page = parsed(render(data))
@@ -362,7 +373,7 @@ def test_the_page_shows_the_cost_of_the_watermark_if_the_run_has_measured_it(run
 
 
 def test_partitions_are_named_beside_their_numbers(run: ReportData, parsed: Parsed) -> None:
-    words = section(parsed(render(run)), "watermark").words()
+    words = section(parsed(page_of(run)), "watermark").words()
     assert "2 of 3 partitions are drawn, those farthest behind on average." in words
     assert "They are drawn at 2 of the 5 emissions that fired windows." in words
     assert re.search(r"1 ?EWR ?2013-01-01 05:00 ?11 hours ?2 of 2", words)
@@ -372,7 +383,7 @@ def test_partitions_are_named_beside_their_numbers(run: ReportData, parsed: Pars
 
 
 def test_completeness_names_the_least_complete_window(run: ReportData, parsed: Parsed) -> None:
-    words = section(parsed(render(run)), "completeness").words()
+    words = section(parsed(page_of(run)), "completeness").words()
     assert "Of 17 rows that windows should hold 88.24% are in their results." in words
     assert "Least complete is the window from 2013-01-01 05:00: 81.82%." in words
     none = parsed(render(replace(run, completeness=Completeness())))
@@ -380,6 +391,6 @@ def test_completeness_names_the_least_complete_window(run: ReportData, parsed: P
 
 
 def test_failed_checks_show_some_of_what_breaks_them(run: ReportData, parsed: Parsed) -> None:
-    words = section(parsed(render(run)), "checks").words()
+    words = section(parsed(page_of(run)), "checks").words()
     assert '{"key": {"carrier": "AA"}}' in words
     assert words.count("Such as, of") == 1

@@ -65,7 +65,7 @@ WAYS = [
     if kind != "session" or late_panes is LatePanes.PER_ROW
 ]
 DRAWN = [
-    pytest.param(way, seed, marks=[pytest.mark.soak] if seed or i % 11 else [], id="-".join([*way, str(seed)]))
+    pytest.param(way, seed, marks=[pytest.mark.soak] if seed or i % 17 else [], id="-".join([*way, str(seed)]))
     for seed in range(6)
     for i, way in enumerate(WAYS)
 ]

@@ -46,7 +46,7 @@ WAYS = [
     if (idle or strategy is not Strategy.BOUNDED_OUT_OF_ORDERNESS) and not (idle and strategy is Strategy.NONE)
 ]
 SEEDS = [
-    pytest.param(way, seed, marks=[pytest.mark.soak] if seed or i % 3 else [], id="-".join(map(str, (*way, seed))))
+    pytest.param(way, seed, marks=[pytest.mark.soak] if seed or i % 6 else [], id="-".join(map(str, (*way, seed))))
     for seed in range(8)
     for i, way in enumerate(WAYS)
 ]
