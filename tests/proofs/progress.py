@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.proofs.record import FAILED, PASSED, Entry, durations, latest
+from tests.proofs.record import FAILED, PASSED, Entry, durations, latest, usual_duration
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,12 @@ class Progress:
 def progress(name: str, content: Mapping[str, str], entries: Sequence[Entry], case_s: float) -> Progress:
     """Return the progress of a proof whose cases have the digests `content`.
 
-    Rule: the last run at the present content decides. Without one, a case whose last run failed is failing.
+    Rule: the last run at the present content decides. Without one, a case whose last run failed is failing. A case
+    that never ran is estimated to take as long as the others did, or `case_s` if no case has run.
     """
     present = latest(entry for entry in entries if content.get(entry.case) == entry.content)
     last, seconds = latest(entries), durations(entries)
+    usual_s = usual_duration(seconds.values(), case_s)
     outcomes = {case: _outcome(case, present, last) for case in content}
     proved_cases = _with(outcomes, PASSED)
     failing_cases = _with(outcomes, FAILED)
@@ -42,7 +44,7 @@ def progress(name: str, content: Mapping[str, str], entries: Sequence[Entry], ca
         failing_cases,
         _with(outcomes, None),
         sum(present[case].seconds for case in proved_cases),
-        sum(seconds.get(case, case_s) for case in unproved_cases),
+        sum(seconds.get(case, usual_s) for case in unproved_cases),
     )
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
@@ -99,3 +100,9 @@ def latest(entries: Iterable[Entry]) -> dict[str, Entry]:
 def durations(entries: Iterable[Entry]) -> dict[str, float]:
     """Return the last duration in seconds of each case, by the case's id."""
     return {case: entry.seconds for case, entry in latest(entries).items()}
+
+
+def usual_duration(seconds: Iterable[float], default: float) -> float:
+    """Return the mean of the durations that are known, in seconds, or else the default."""
+    known_durations = list(seconds)
+    return fmean(known_durations) if known_durations else default

@@ -18,7 +18,7 @@ from tests.proofs.content import Content
 from tests.proofs.listing import Listing
 from tests.proofs.progress import Progress, progress
 from tests.proofs.proof import Proof
-from tests.proofs.record import Record, durations
+from tests.proofs.record import Record, durations, usual_duration
 from tests.proofs.shards import sample, shard
 from tests.proofs.work import Case, Work
 
@@ -74,11 +74,12 @@ class Sitting:
         return max(self._pytest(group, part, until, options) for group in groups if group)
 
     def _cases(self, proof: Proof, names: Iterable[str], seconds: Mapping[str, float]) -> dict[str, Case]:
-        cases = {}
+        names, cases = list(names), {}
+        usual_s = usual_duration((seconds[name] for name in names if name in seconds), proof.case_s)
         for name in sample(names, self.sample_name) if self.sample_name else names:
             patterns = proof.content_patterns(name)
             digest = self.content.digest(patterns)
-            cases[name] = Case(proof.name, seconds.get(name, proof.case_s), patterns, digest)
+            cases[name] = Case(proof.name, seconds.get(name, usual_s), patterns, digest)
         return cases
 
     def _shard(self, number: int, of: int) -> set[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.proofs.progress import progress, table
@@ -42,8 +44,15 @@ def test_a_case_is_proved_failing_or_not_run(runs: list[tuple[str, str]], outcom
 def test_the_table_has_counts_durations_and_a_total() -> None:
     row = progress("proof", {"case": "now", "other": "now"}, [entry("passed", "now", 1, 1234)], 9.0)
     lines = table([row, row]).splitlines()
-    assert lines[1].split() == ["proof", "2", "1", "0", "1", "1,234", "s", "9", "s"]
-    assert lines[-1].split() == ["all", "4", "2", "0", "2", "2,468", "s", "18", "s"]
+    assert lines[1].split() == ["proof", "2", "1", "0", "1", "1,234", "s", "1,234", "s"]
+    assert lines[-1].split() == ["all", "4", "2", "0", "2", "2,468", "s", "2,468", "s"]
+
+
+def test_a_case_that_never_ran_is_estimated_by_the_others_or_by_the_default() -> None:
+    content = {"case": "now", "other": "now", "third": "now"}
+    assert progress("proof", content, [], 9.0).left_s == 27
+    runs = [entry("passed", "then", 1, 30), replace(entry("failed", "now", 2, 50), case="other")]
+    assert progress("proof", content, runs, 9.0).left_s == 30 + 50 + 40
 
 
 def test_a_case_that_no_longer_exists_does_not_count() -> None:
