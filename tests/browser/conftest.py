@@ -10,6 +10,7 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Dialog, Page, Request, Route, sync_playwright
 
 # A separate page, no sandbox for root, and no connection to its maker.
@@ -28,6 +29,18 @@ class Shown:
     page: Page
     requests: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+
+    def assert_accessible(self) -> None:
+        """Assert that an engine of accessibility finds nothing, with all details open."""
+        for details in self.page.locator("details > summary").all():
+            details.click()
+        result = Axe().run(self.page).response
+        assert [
+            (violation["id"], violation["impact"], [node["target"] for node in violation["nodes"]])
+            for violation in result["violations"]
+        ] == []
+        # An engine that did not run would find nothing either.
+        assert len(result["passes"]) > 10
 
     def keep(self, name: str) -> None:
         """Keep a picture of the whole page."""
