@@ -1,7 +1,7 @@
-"""Checkout: the product modules, tests and documents of one folder, each read and parsed once.
+"""Checkout: the product modules, templates, tests and documents of one folder, each read and parsed once.
 
-Product is every Python file outside `tests/`. A document is a Markdown file. Hidden folders, environments and what
-builds and runs write are left out. Paths are relative to the root, with forward slashes.
+Product is every Python file outside `tests/`, and a template every HTML file. A document is a Markdown file. Hidden
+folders, environments and what builds and runs write are left out. Paths are relative to the root, with forward slashes.
 """
 
 from __future__ import annotations
@@ -71,6 +71,14 @@ class Module:
 
 
 @dataclass(frozen=True)
+class Template:
+    """One HTML file that Jinja fills in."""
+
+    path: str
+    source: str
+
+
+@dataclass(frozen=True)
 class Document:
     """One Markdown file."""
 
@@ -98,6 +106,12 @@ class Checkout:
     def product(self) -> tuple[Module, ...]:
         """The Python files that are not tests."""
         return tuple(module for module in self.modules if not module.path.startswith("tests/"))
+
+    @cached_property
+    def templates(self) -> tuple[Template, ...]:
+        """The HTML files that are not of tests."""
+        paths = (path for path in self.paths if path.endswith(".html") and not path.startswith("tests/"))
+        return tuple(Template(path, self.read(path)) for path in paths)
 
     @cached_property
     def tests(self) -> tuple[Module, ...]:

@@ -2,7 +2,7 @@
 
 A field is a name in a class's body. It is a key of the pipeline file or a column, so that it may have a name that a
 variable may not. A keyword is a keyword-only parameter of a public function. The file's own name counts as the name of
-a module, on line 1.
+a module, on line 1. A template defines the variables of its loops, assignments and macros.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from tests.house.checkout import Module
+from jinja2 import Environment, nodes
+
+from tests.house.checkout import Module, Template
 
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _Scope = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -36,6 +38,14 @@ class Name(NamedTuple):
 def names(module: Module) -> tuple[Name, ...]:
     """Return the names that a module defines."""
     return (Name(1, module.name, "module"), *_names_in(module.tree))
+
+
+@cache
+def names_of_template(template: Template) -> tuple[Name, ...]:
+    """Return the variables that a template defines."""
+    syntax = Environment(autoescape=True).parse(template.source, filename=template.path)
+    defined = (node for node in syntax.find_all(nodes.Name) if node.ctx in ("store", "param"))
+    return tuple(Name(node.lineno, node.name, "variable") for node in defined)
 
 
 def _names_in(scope: _Scope) -> Iterator[Name]:

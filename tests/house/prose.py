@@ -7,7 +7,8 @@
 
 Rules:
 
-- ban list (`banned_words.toml`): names that a file defines, docstrings, comments, messages of the product, documents;
+- ban list (`banned_words.toml`): names that a file or template defines, docstrings, comments, messages of the product,
+  documents;
 - a sentence has at most 25 words, a paragraph at most 80: public docstrings and documents;
 - a public function's docstring begins with a verb ("Return the ..."), not with an article, pronoun or question word.
 
@@ -24,7 +25,7 @@ from pathlib import Path
 from tests.house.allowance import Allowance, counts
 from tests.house.banned import hits_in_name, hits_in_text
 from tests.house.checkout import Checkout, Place
-from tests.house.names import names
+from tests.house.names import names, names_of_template
 from tests.house.sentences import Passage, paragraphs, sentences
 from tests.house.texts import Text, texts_of_documents, texts_of_module
 from tests.house.words import PRODUCT_TEXTS, TEST_TEXTS
@@ -48,6 +49,9 @@ def findings(house: Checkout) -> Iterator[Place]:
         for text in texts_of_module(module):
             if text.kind in kinds:
                 yield from _in_text(text)
+    for template in house.templates:
+        for name in names_of_template(template):
+            yield from (Place(template.path, hit.line, str(hit)) for hit in hits_in_name(name))
     for text in texts_of_documents(house):
         yield from _in_text(text)
 

@@ -101,6 +101,20 @@ def test_only_a_keyword_of_a_public_function_has_the_name_of_a_key(make: Make) -
     assert [(place.line, place.text) for place in words.in_names(house)] == [(3, "where"), (4, "where"), (6, "where")]
 
 
+def test_variables_of_templates_are_names(make: Make) -> None:
+    house = make({
+        "spark_jobs/templates/page.html": """
+            {% for one in checks %}{{ one.suite }}{% endfor %}
+            {% set shown = checks[0] %}
+            {% macro row(told) %}{{ told }}{% endmacro %}
+            <p>None of these checks is one that was found.</p>
+        """,
+        "tests/page.html": "{% for one in checks %}{% endfor %}",
+    })  # fmt: skip
+    places = [(place.line, place.text) for place in words.in_names(house)]
+    assert places == [(2, "one"), (3, "shown"), (4, "told")]
+
+
 def test_each_banned_word_has_a_reason_and_a_replacement() -> None:
     assert all(ban.why and ban.instead and (ban.pattern or ban.name_pattern) for ban in bans())
 

@@ -8,10 +8,11 @@ tests do not count: they are data.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import PurePosixPath
 
 from tests.house.banned import Hit, hits_in_name, hits_in_text
 from tests.house.checkout import Checkout, Module, Place
-from tests.house.names import names
+from tests.house.names import names, names_of_template
 from tests.house.texts import Text, texts_of_documents, texts_of_module
 
 #: Kinds of texts in the product and in tests.
@@ -22,6 +23,9 @@ TEST_TEXTS = frozenset({"docstring", "comment"})
 def in_names(house: Checkout) -> Iterator[Place]:
     """Yield the hits in names of the product."""
     yield from _in_names(house.product)
+    for template in house.templates:
+        for name in names_of_template(template):
+            yield from (_place(template.path, hit, PurePosixPath(template.path).parts[0]) for hit in hits_in_name(name))
 
 
 def bare_names(house: Checkout) -> Iterator[Place]:

@@ -19,14 +19,14 @@ from tidemark_airflow.quality.ledger import History
 from tidemark_airflow.quality.overview import PIPELINES, Row
 from tidemark_airflow.quality.ratios import Ratios
 
-#: Runs in the table of one page of a pipeline, and failed checks that are shown of each.
+#: Runs in the table of one page of a pipeline, and failed checks of each run.
 RUNS, CHECKS = 20, 20
 _PACKAGE = __package__ or ""
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A run with its checks, as far as they are shown, and which pages about it are there."""
+class RunView:
+    """A run as a page shows it: with its checks, and whether its report and data docs exist."""
 
     run: Run
     checks: tuple[Check, ...] = ()
@@ -64,7 +64,7 @@ def overview(rows: Sequence[Row], part: Part, nonce: str, *, pipelines: int, bro
 
 
 def pipeline(
-    name: str, history: History, rows: Sequence[Shown], part: Part, nonce: str, dag_run: DagRunState | None = None
+    name: str, history: History, views: Sequence[RunView], part: Part, nonce: str, dag_run: DagRunState | None = None
 ) -> str:
     """Return the page of a pipeline: its charts, and the runs of one part of its table."""
     runs = list(reversed(history.runs[: trend.MOST]))
@@ -75,20 +75,20 @@ def pipeline(
         charts,
         name=name,
         history=history,
-        shown=rows,
+        views=views,
         part=part,
         dag_run=dag_run,
         pictures=trend.pictures(runs),
     )
 
 
-def run(name: str, page: Shown, nonce: str) -> str:
+def run(name: str, page: RunView, nonce: str) -> str:
     """Return the page of a run, with all of its checks."""
-    return _render("run.html", nonce, name=name, shown=page)
+    return _render("run.html", nonce, name=name, view=page)
 
 
 def dag_run(
-    dag: str, state: DagRunState, worked_on: Sequence[tuple[str, Shown]], nonce: str, problems: Sequence[str]
+    dag: str, state: DagRunState, worked_on: Sequence[tuple[str, RunView]], nonce: str, problems: Sequence[str]
 ) -> str:
     """Return the page of a DAG run: the runs it has worked on, with their pipelines; `problems` are a line each."""
     return _render("dag_run.html", nonce, dag=dag, state=state, worked_on=worked_on, problems=problems)

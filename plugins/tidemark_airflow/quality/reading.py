@@ -11,7 +11,7 @@ from tidemark_airflow.quality import check_rows, ledger
 from tidemark_airflow.quality.airflow_metadata import Made
 from tidemark_airflow.quality.lake_tables import LakeError
 from tidemark_airflow.quality.ledger import History
-from tidemark_airflow.quality.pages import RUNS, Part, Shown
+from tidemark_airflow.quality.pages import RUNS, Part, RunView
 
 #: The steps that the page of a pipeline reads: about a hundred runs.
 STEPS = 500
@@ -22,7 +22,7 @@ class PipelineRuns:
     """A pipeline's runs, and those of one part of its table with their failed checks; or the `problem` in reading."""
 
     history: History = field(default_factory=History)
-    shown: tuple[Shown, ...] = ()
+    views: tuple[RunView, ...] = ()
     part: Part = field(default_factory=lambda: Part(1, 1))
     problem: str | None = None
 
@@ -38,7 +38,7 @@ def pipeline(name: str, page: int) -> PipelineRuns:
     return PipelineRuns(history, tuple(_with_checks(lake, history.runs[part.cut(RUNS)], failed_only=True)), part)
 
 
-def run(name: str, run_id: str) -> Shown | str | None:
+def run(name: str, run_id: str) -> RunView | str | None:
     """Return a run with all of its checks; None if the ledger does not have it, a line if it cannot be read."""
     lake = Lake.of(name)
     try:
@@ -48,26 +48,26 @@ def run(name: str, run_id: str) -> Shown | str | None:
     return None if entry is None else _with_checks(lake, [entry])[0]
 
 
-def of_dag_run(named_runs: Sequence[Made]) -> tuple[list[tuple[str, Shown]], list[str]]:
+def of_dag_run(named_runs: Sequence[Made]) -> tuple[list[tuple[str, RunView]], list[str]]:
     """Return the runs that the ledgers have, each with its pipeline, and a line for each that cannot be read."""
-    runs: list[tuple[str, Shown]] = []
+    runs: list[tuple[str, RunView]] = []
     problems: list[str] = []
     for named in named_runs:
         page = run(named.pipeline, named.run_id)
-        if isinstance(page, Shown):
+        if isinstance(page, RunView):
             runs.append((named.pipeline, page))
         elif page is not None:
             problems.append(page)
     return runs, list(dict.fromkeys(problems))
 
 
-def _with_checks(lake: Lake, runs: Sequence[Run], *, failed_only: bool = False) -> list[Shown]:
+def _with_checks(lake: Lake, runs: Sequence[Run], *, failed_only: bool = False) -> list[RunView]:
     try:
         checks, problem = check_rows.of_runs(lake, [run.run_id for run in runs], failed_only=failed_only), None
     except LakeError as error:
         checks, problem = {}, str(error)
     return [
-        Shown(
+        RunView(
             run,
             checks.get(run.run_id, ()),
             ledger.exists(lake.report_file(run.run_id)),

@@ -70,7 +70,7 @@ def pipeline(dag_id: str, user: GetUserDep, _: MayRead, page: Page = 1) -> HTMLR
     if runs.problem:
         problem = runs.problem
         return _html(lambda nonce: pages.message(name, problem, nonce))
-    return _html(lambda nonce: pages.pipeline(name, runs.history, runs.shown, runs.part, nonce, dag_run))
+    return _html(lambda nonce: pages.pipeline(name, runs.history, runs.views, runs.part, nonce, dag_run))
 
 
 @app.get("/{dag_id}/runs/{run_id}")
