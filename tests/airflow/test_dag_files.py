@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from itertools import pairwise
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from jinja2 import Environment, StrictUndefined
@@ -16,6 +17,34 @@ pytestmark = pytest.mark.airflow
 STEPS = ["plan", "replay", "audit", "publish", "report"]
 ASKING = [*STEPS[:3], "approve", *STEPS[3:]]
 OF_ALL = {"tidemark_backfill", "tidemark_accept"}
+OPEN = "replay: {end_of_input: keep_open}\n"
+CLICKS = "schedule: {assets: [s3://events/clicks, tidemark://sales/results]}\n"
+# What a pipeline file has beside its windows, for each pipeline that one parse reads.
+MORE = {
+    "by_hand": "",
+    "by_hand_open": OPEN,
+    "daily": 'schedule: "30 6 * * *"\n',
+    "hourly": 'schedule: "@hourly"\n',
+    "hourly_open": f'schedule: "@hourly"\n{OPEN}',
+    "caught_up": 'schedule: {cron: "@hourly", start: 2025-06-01T02:00+02:00, catchup: true, slices: 4}\n' + OPEN,
+    "clicks": CLICKS,
+    "clicks_open": OPEN + CLICKS,
+    "clicks_sliced": "schedule: {assets: [s3://events/clicks], slices: 2}\n",
+    "approved": "quality: {on_failure: ask}\n",
+    "repaired": "repair: {max_too_late_rows: 10}\n",
+    "repaired_if_approved": "repair: {max_too_late_ratio: 0.1, ask: true}\n",
+}
+
+
+@pytest.fixture(name="dags", scope="module")
+def _dags(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Return the DAGs of the pipelines of `MORE`, parsed once; the names of pipelines lose their prefix."""
+    clone = Clone.make(tmp_path_factory.mktemp("dags") / "clone")
+    for name, more in MORE.items():
+        clone.add(name, more=more)
+    parsed = clone.parse()
+    assert parsed["errors"] == {}
+    return {name.removeprefix("tidemark_"): dag for name, dag in parsed["dags"].items()}
 
 
 def chain(*tasks: str) -> list[list[str]]:
@@ -53,43 +82,30 @@ def test_every_pipeline_file_is_a_dag_of_repeatable_steps_one_run_at_a_time(clon
     assert dags["tidemark_backfill"]["retries"]["check"] == dags["tidemark_accept"]["retries"]["plan"] == 0
 
 
-def test_a_pipeline_whose_failed_checks_a_person_decides_has_a_task_for_it(clone: Clone) -> None:
-    clone.add("sales", more="quality: {on_failure: ask}\n")
-    assert clone.parse()["dags"]["tidemark_sales"]["edges"] == chain(*ASKING)
+def test_a_pipeline_whose_failed_checks_a_person_decides_has_a_task_for_it(dags: dict[str, Any]) -> None:
+    assert dags["approved"]["edges"] == chain(*ASKING)
 
 
-def test_what_a_pipeline_has_published_starts_its_repair(clone: Clone) -> None:
-    clone.add("sales", more="repair: {max_too_late_rows: 10}\n")
-    clone.add("visits", more="repair: {max_too_late_ratio: 0.1, ask: true}\n")
-    dags = clone.parse()["dags"]
-    sales, visits = (dags[f"tidemark_{name}.repair"] for name in ("sales", "visits"))
-    assert sales["assets"] == ["tidemark://sales/results"]
-    assert sales["edges"] == chain("look", "repair")
-    assert visits["edges"] == chain("look", "approve", "repair")
-    assert sales["active_runs"] == 1
-    assert sales["serialized"]
-    assert visits["serialized"]
+def test_what_a_pipeline_has_published_starts_its_repair(dags: dict[str, Any]) -> None:
+    repair, approved = dags["repaired.repair"], dags["repaired_if_approved.repair"]
+    assert repair["assets"] == ["tidemark://repaired/results"]
+    assert repair["edges"] == chain("look", "repair")
+    assert approved["edges"] == chain("look", "approve", "repair")
+    assert repair["active_runs"] == 1
+    assert repair["serialized"]
+    assert approved["serialized"]
 
 
-def test_a_schedule_is_data_intervals_in_utc_and_none_is_by_hand(clone: Clone) -> None:
-    clone.add("sales", more='schedule: "30 6 * * *"\n')
-    clone.add("visits")
-    clone.add("hourly", more='schedule: "@hourly"\n')
-    dags = clone.parse()["dags"]
-    assert dags["tidemark_sales"]["timetable"] == "CronDataIntervalTimetable"
-    assert (dags["tidemark_sales"]["expression"], dags["tidemark_sales"]["timezone"]) == ("30 6 * * *", "UTC")
-    assert dags["tidemark_hourly"]["expression"] == "0 * * * *"
-    assert dags["tidemark_visits"]["timetable"] == "NullTimetable"
+def test_a_schedule_is_data_intervals_in_utc_and_none_is_by_hand(dags: dict[str, Any]) -> None:
+    assert dags["daily"]["timetable"] == "CronDataIntervalTimetable"
+    assert (dags["daily"]["expression"], dags["daily"]["timezone"]) == ("30 6 * * *", "UTC")
+    assert dags["hourly"]["expression"] == "0 * * * *"
+    assert dags["by_hand"]["timetable"] == "NullTimetable"
 
 
-def test_a_schedule_over_open_windows_requests_arrivals_up_to_the_end_of_the_interval(clone: Clone) -> None:
-    still = "replay: {end_of_input: keep_open}\n"
-    clone.add("hourly", more='schedule: "@hourly"\n' + still)
-    clone.add("closing", more='schedule: "@hourly"\n')
-    clone.add("by_hand", more=still)
-    dags = clone.parse()["dags"]
-    request = dags["tidemark_hourly"]["request"]
-    assert "arrived_to" not in {**dags["tidemark_closing"]["request"], **dags["tidemark_by_hand"]["request"]}
+def test_a_schedule_over_open_windows_requests_arrivals_up_to_the_end_of_the_interval(dags: dict[str, Any]) -> None:
+    request = dags["hourly_open"]["request"]
+    assert "arrived_to" not in {**dags["hourly"]["request"], **dags["by_hand_open"]["request"]}
     template = Environment(undefined=StrictUndefined, autoescape=True).from_string(request["arrived_to"])
     end = datetime(2024, 3, 30, 5, tzinfo=UTC)
     assert template.render(data_interval_end=end) == "2024-03-30T05:00:00+00:00"
@@ -97,49 +113,35 @@ def test_a_schedule_over_open_windows_requests_arrivals_up_to_the_end_of_the_int
     assert not template.render()
 
 
-def test_a_schedule_may_catch_up_and_have_slices_as_tasks(clone: Clone) -> None:
-    still = "replay: {end_of_input: keep_open}\n"
-    since = '{cron: "@hourly", start: 2025-06-01T02:00+02:00, catchup: true, slices: 4}'
-    clone.add("sales", more=f"schedule: {since}\n{still}")
-    clone.add("visits", more=f'schedule: "@hourly"\n{still}')
-    clone.add("clicks", more="schedule: {assets: [s3://events/clicks], slices: 2}\n")
-    dags = clone.parse()["dags"]
-    sales, visits, clicks = (dags[f"tidemark_{name}"] for name in ("sales", "visits", "clicks"))
-    assert (sales["expression"], sales["catchup"], sales["start"]) == ("0 * * * *", True, "2025-06-01T00:00:00+00:00")
-    assert (visits["catchup"], clicks["catchup"]) == (False, False)
-    assert (sales["active_runs"], sales["mapped"], clicks["mapped"]) == (1, ["slice"], ["slice"])
-    assert (sales["request"]["slices"], sales["request"]["apart"]) == (4, True)
-    assert sales["request"]["arrived_to"] == visits["request"]["arrived_to"]
-    assert "slices" not in visits["request"]
+def test_a_schedule_may_catch_up_and_have_slices_as_tasks(dags: dict[str, Any]) -> None:
+    caught_up, hourly, sliced = (dags[name] for name in ("caught_up", "hourly_open", "clicks_sliced"))
+    assert (caught_up["expression"], caught_up["catchup"]) == ("0 * * * *", True)
+    assert caught_up["start"] == "2025-06-01T00:00:00+00:00"
+    assert (hourly["catchup"], sliced["catchup"]) == (False, False)
+    assert (caught_up["active_runs"], caught_up["mapped"], sliced["mapped"]) == (1, ["slice"], ["slice"])
+    assert (caught_up["request"]["slices"], caught_up["request"]["apart"]) == (4, True)
+    assert caught_up["request"]["arrived_to"] == hourly["request"]["arrived_to"]
+    assert "slices" not in hourly["request"]
     staged = chain("plan", "watermarks", "slice", "replay", "audit", "publish", "report")
-    assert sales["edges"] == clicks["edges"] == staged
-    assert all(dag["serialized"] for dag in (sales, visits, clicks))
+    assert caught_up["edges"] == sliced["edges"] == staged
+    assert all(dag["serialized"] for dag in (caught_up, hourly, sliced))
 
 
-def test_assets_start_a_pipeline_when_all_of_them_have_been_updated(clone: Clone) -> None:
-    assets = "schedule: {assets: [s3://events/clicks, tidemark://sales/results]}\n"
-    clone.add("sales")
-    clone.add("clicks", more=assets)
-    clone.add("still", more="replay: {end_of_input: keep_open}\n" + assets)
-    dags = clone.parse()["dags"]
-    assert dags["tidemark_clicks"]["timetable"] == "AssetTriggeredTimetable"
-    assert dags["tidemark_clicks"]["assets"] == ["s3://events/clicks", "tidemark://sales/results"]
-    assert dags["tidemark_clicks"]["serialized"]
-    assert "arrived_to" not in dags["tidemark_clicks"]["request"]
+def test_assets_start_a_pipeline_when_all_of_them_have_been_updated(dags: dict[str, Any]) -> None:
+    assert dags["clicks"]["timetable"] == "AssetTriggeredTimetable"
+    assert dags["clicks"]["assets"] == ["s3://events/clicks", "tidemark://sales/results"]
+    assert dags["clicks"]["serialized"]
+    assert "arrived_to" not in dags["clicks"]["request"]
     template = Environment(undefined=StrictUndefined, autoescape=True).from_string(
-        dags["tidemark_still"]["request"]["arrived_to"]
+        dags["clicks_open"]["request"]["arrived_to"]
     )
     triggered = SimpleNamespace(run_after=datetime(2024, 3, 30, 5, 0, 1, 123_987, tzinfo=UTC))
     assert template.render(dag_run=triggered) == "2024-03-30T05:00:01.123+00:00"
 
 
-def test_only_publishing_has_an_asset_as_outlet(clone: Clone) -> None:
-    clone.add("sales", more='schedule: "@hourly"\n')
-    clone.add("visits", more="repair: {max_too_late_rows: 10}\n")
-    dags = clone.parse()["dags"]
-    assert dags.pop("tidemark_visits.repair")["outlets"] == {"repair": ["tidemark"]}
-    for dag in dags.values():
-        assert dag["outlets"] == {"publish": ["tidemark"]}
+def test_only_publishing_has_an_asset_as_outlet(dags: dict[str, Any]) -> None:
+    for name, dag in dags.items():
+        assert dag["outlets"] == {"repair" if name.endswith(".repair") else "publish": ["tidemark"]}, name
 
 
 def test_a_broken_pipeline_file_is_an_import_error_that_names_it_and_takes_no_dag_with_it(clone: Clone) -> None:

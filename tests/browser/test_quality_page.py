@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from tests.airflow.fake_lake import run_id
 from tests.browser.conftest import DESKTOP, PHONE, Opened, Shown
 from tests.browser.served import EMPTY, EVENTFUL, HOSTILE_ONE, LONG_ONE, SPOILT, fill_lake, served
+from tests.sampling import sampled
 
 pytestmark = pytest.mark.browser
 
@@ -25,20 +26,14 @@ PAGES = {
     "empty": f"tidemark_{EMPTY}",
 }
 DRAWN = ("pipeline", "older", "hostile", "long")
-# Each page, width and scheme once in the quick tests.
+# Each width and scheme once in the quick tests.
 QUICK = {
     ("overview", DESKTOP, "dark"),
-    ("overview", PHONE, "light"),
     ("pipeline", DESKTOP, "light"),
-    ("run", DESKTOP, "dark"),
     ("dag_run", PHONE, "dark"),
-    ("hostile", PHONE, "dark"),
     ("long", PHONE, "light"),
 }
-SIGHTS = [
-    pytest.param(*sight, marks=[] if sight in QUICK else [pytest.mark.soak])
-    for sight in product(PAGES, (DESKTOP, PHONE), ("light", "dark"))
-]
+SIGHTS = [sampled(*sight, quick=sight in QUICK) for sight in product(PAGES, (DESKTOP, PHONE), ("light", "dark"))]
 
 
 @pytest.fixture(name="address", scope="module")

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from spark_jobs.report import ReportData, render
 from spark_jobs.report.data import TooLateKey
 from tests.browser.conftest import DESKTOP, PHONE, Show, Shown
+from tests.sampling import sampled
 from tests.support.sample_report_runs import HOSTILE, eventful, hostile, published
 
 pytestmark = pytest.mark.browser
@@ -32,10 +33,7 @@ QUICK = {
     ("long", PHONE, "light"),
     ("empty", DESKTOP, "dark"),
 }
-SIGHTS = [
-    pytest.param(*sight, marks=[] if sight in QUICK else [pytest.mark.soak])
-    for sight in product(RUNS, (DESKTOP, PHONE), ("light", "dark"))
-]
+SIGHTS = [sampled(*sight, quick=sight in QUICK) for sight in product(RUNS, (DESKTOP, PHONE), ("light", "dark"))]
 
 
 @cache
@@ -64,8 +62,13 @@ def of_chart(number: int, path: str) -> str:
     return f"Bokeh.documents[0].roots()[{number}].{path}"
 
 
-@pytest.mark.parametrize("width", [DESKTOP, PHONE])
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize(
+    ("name", "width"),
+    [
+        sampled(name, width, quick=(name, width) in {("eventful", PHONE), ("hostile", DESKTOP)})
+        for name, width in product(RUNS, (DESKTOP, PHONE))
+    ],
+)
 def test_a_report_requests_no_other_file_and_has_no_faults(show: Show, name: str, width: int) -> None:
     report = open_report(show, name, width)
     assert report.faults == []

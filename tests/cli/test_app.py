@@ -80,6 +80,7 @@ def test_advise_weighs_the_settings_of_its_options_and_writes_none_that_the_file
     assert mine.read_text() == file.read_text()
 
 
+@pytest.mark.soak
 def test_advice_fits_into_80_columns(file: Path, lake: Path) -> None:
     arguments = ["advise", str(file), "--bounds", "10s", "--lateness", "20m"]
     result = CliRunner().invoke(app, arguments, env={"TIDEMARK_LAKE": str(lake), "COLUMNS": "80"})

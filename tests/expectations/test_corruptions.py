@@ -19,15 +19,10 @@ from tests.support import history
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 SAMPLE = {
-    "a_pane_fired_early",
     "a_window_dropped_with_its_result",
-    "an_aggregate_changed_in_the_result",
     "a_late_event_at_another_time",
-    "an_invalid_event_with_usable_times",
     "firing_times_of_two_windows_swapped",
-    "a_pane_of_another_run",
     "a_retraction_of_another_value",
-    "an_early_pane_called_on_time",
 }
 # The pipeline declares how many rows may be too late; sessions have no calendar.
 NOT_BY_ROWS = {"run.not_too_many_rows_are_too_late", "watermarks.sessions_are_no_shorter_than_the_gap"}

@@ -111,77 +111,64 @@ def test_columns_of_the_source_are_looked_at_and_not_shown(spark: SparkSession) 
 
 
 BETWEEN = "expect_column_values_to_be_between"
-FIRST = "quality.expectations[0]: "
 
 
-@pytest.mark.parametrize(
-    ("wrong", "begins", "ends"),
-    [
-        (
-            expectation("expect_column_values_to_be_betwen", column="flights"),
-            "Great Expectations has no type 'expect_column_values_to_be_betwen'",
-            f"; did you mean '{BETWEEN}'?",
-        ),
-        (
-            expectation(BETWEEN, column="flights", min_valu=1),
-            f"{BETWEEN} takes no argument 'min_valu', only ",
-            "; did you mean 'min_value'?",
-        ),
-        (
-            expectation(BETWEEN, column="flights", severity="warning"),
-            f"{BETWEEN} takes no argument 'severity', only ",
-            "strict_max",
-        ),
-        (expectation(BETWEEN, min_value=1), f"{BETWEEN}: column: field required", ""),
-        (expectation(BETWEEN, column="flights"), f"{BETWEEN}: min_value and max_value cannot both be None", ""),
-        (
-            expectation(BETWEEN, column="flights", mostly="most", min_value=1),
-            f"{BETWEEN}: mostly: found 'most', value is not a valid ",
-            "",
-        ),
-        (
-            expectation(BETWEEN, column="flight", min_value=1),
-            f"{BETWEEN}: panes has no column 'flight', only carrier, ",
-            "; did you mean 'flights'?",
-        ),
-        (
-            expectation("expect_rows_to_satisfy", condition="flight > 1"),
-            "expect_rows_to_satisfy: condition: [UNRESOLVED_COLUMN.WITH_SUGGESTION]",
-            "",
-        ),
-        (
-            expectation("expect_rows_to_satisfy", condition="flights +"),
-            "expect_rows_to_satisfy: condition: [PARSE_SYNTAX_ERROR] Syntax error at or near ",
-            "",
-        ),
-        (
-            expectation("unexpected_rows_expectation", unexpected_rows_query="SELECT * FROM {batch"),
-            "unexpected_rows_expectation: unexpected_rows_query: found 'SELECT * FROM {batch', ",
-            "",
-        ),
-        (
-            expectation("expect_table_row_count_to_equal", "result", value=1),
-            "no staged table 'result', only watermarks, panes, ",
-            "; did you mean 'window_results'?",
-        ),
-    ],
-    ids=lambda value: value.type if isinstance(value, Expectation) else "",
-)
-def test_a_wrong_type_argument_or_column_is_one_line_with_the_nearest_name(
-    spark: SparkSession, wrong: Expectation, begins: str, ends: str
-) -> None:
-    message = mistake(spark, wrong)
-    assert message.startswith(FIRST + begins)
-    assert message.endswith(ends)
-    assert len(message.splitlines()) == 1
+MISTAKES = [
+    (
+        expectation("expect_column_values_to_be_betwen", column="flights"),
+        "Great Expectations has no type 'expect_column_values_to_be_betwen'",
+        f"; did you mean '{BETWEEN}'?",
+    ),
+    (
+        expectation(BETWEEN, column="flights", min_valu=1),
+        f"{BETWEEN} takes no argument 'min_valu', only ",
+        "; did you mean 'min_value'?",
+    ),
+    (
+        expectation(BETWEEN, column="flights", severity="warning"),
+        f"{BETWEEN} takes no argument 'severity', only ",
+        "strict_max",
+    ),
+    (expectation(BETWEEN, min_value=1), f"{BETWEEN}: column: field required", ""),
+    (expectation(BETWEEN, column="flights"), f"{BETWEEN}: min_value and max_value cannot both be None", ""),
+    (
+        expectation(BETWEEN, column="flights", mostly="most", min_value=1),
+        f"{BETWEEN}: mostly: found 'most', value is not a valid ",
+        "",
+    ),
+    (
+        expectation(BETWEEN, column="flight", min_value=1),
+        f"{BETWEEN}: panes has no column 'flight', only carrier, ",
+        "; did you mean 'flights'?",
+    ),
+    (
+        expectation("expect_rows_to_satisfy", condition="flight > 1"),
+        "expect_rows_to_satisfy: condition: [UNRESOLVED_COLUMN.WITH_SUGGESTION]",
+        "",
+    ),
+    (
+        expectation("expect_rows_to_satisfy", condition="flights +"),
+        "expect_rows_to_satisfy: condition: [PARSE_SYNTAX_ERROR] Syntax error at or near ",
+        "",
+    ),
+    (
+        expectation("unexpected_rows_expectation", unexpected_rows_query="SELECT * FROM {batch"),
+        "unexpected_rows_expectation: unexpected_rows_query: found 'SELECT * FROM {batch', ",
+        "",
+    ),
+    (
+        expectation("expect_table_row_count_to_equal", "result", value=1),
+        "no staged table 'result', only watermarks, panes, ",
+        "; did you mean 'window_results'?",
+    ),
+]
 
 
-def test_all_mistakes_are_in_one_error(spark: SparkSession) -> None:
-    message = mistake(spark, expectation("expect_nothing"), expectation("expect_column_to_exist"))
-    assert [line.split(":")[0] for line in message.splitlines()] == [
-        "quality.expectations[0]",
-        "quality.expectations[1]",
-    ]
+def test_each_wrong_type_argument_or_column_is_one_line_with_the_nearest_name(spark: SparkSession) -> None:
+    message = mistake(spark, *(wrong for wrong, *_ in MISTAKES))
+    for number, (line, (_, begins, ends)) in enumerate(zip(message.splitlines(), MISTAKES, strict=True)):
+        assert line.startswith(f"quality.expectations[{number}]: {begins}")
+        assert line.endswith(ends)
 
 
 def test_an_expectation_that_cannot_be_computed_is_a_mistake_and_no_failure(spark: SparkSession) -> None:

@@ -108,7 +108,7 @@ def test_a_run_without_rows_passes_every_invariant(spark: SparkSession) -> None:
             "4 invalid + 1 filtered + 9 on time + 3 late + 2 too late = 19",
         ),
     ],
-    ids=["a lost late event", "a lost invalid row", "a lost on-time row", "an invalid row told twice"],
+    ids=["a lost late event", "a lost invalid row", "a lost on-time row", "an invalid row repeated"],
 )
 def test_a_lost_or_repeated_row_breaks_conservation_alone(spark: SparkSession, fault: Fault, sum_found: str) -> None:
     failures = failing(spark, fault)

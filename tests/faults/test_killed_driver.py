@@ -1,8 +1,7 @@
-"""A driver that dies in the middle of a replay: nothing of it is visible, and the same command finishes the work."""
+"""A driver that dies in the middle of a replay: nothing of it is visible, and the next run finishes the work."""
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 from pathlib import Path
@@ -17,6 +16,7 @@ from spark_jobs.tables import delta_log, ledger
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from tests.faults.drivers import PIPELINE, command, started
+from tests.sampling import sampled
 from tests.support import history
 from tests.support.killed_drivers import run_until
 from tests.support.runs import publish
@@ -29,11 +29,7 @@ MOMENTS: dict[str, str] = {
     "the first slice's panes are staged": "panes/staged/{run}/_delta_log/00000000000000000000.json",
     "the second slice's panes are staged": "panes/staged/{run}/_delta_log/00000000000000000002.json",
 }
-# One moment costs two drivers, and a third the same time as the first.
-CASES = [
-    pytest.param(file, id=moment, marks=[] if "first slice" in moment else pytest.mark.soak)
-    for moment, file in MOMENTS.items()
-]
+CASES = [sampled(file, quick="first slice" in moment, id=moment) for moment, file in MOMENTS.items()]
 
 
 @pytest.fixture(name="table", scope="module")
@@ -42,7 +38,7 @@ def _table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str
 
 
 @pytest.mark.parametrize("moment", CASES)
-def test_the_same_command_finishes_what_a_killed_driver_began(
+def test_the_next_run_finishes_what_a_killed_driver_began(
     spark: SparkSession, table: str, tmp_path: Path, moment: str
 ) -> None:
     file = tmp_path / "readings.yaml"
@@ -61,8 +57,5 @@ def test_the_same_command_finishes_what_a_killed_driver_began(
     assert not any(delta_log.exists(spark, lake.path(name)) for name in RESULT_TABLES)
     assert ledger.find(spark, lake, run_id).finished_step("replay") is None  # type: ignore[union-attr]
 
-    result = tmp_path / "result.json"
-    assert started(lake, [*arguments, "--result", str(result)]).wait() == 0
-    assert json.loads(result.read_text())["state"] == "done"
-    assert publish(spark, history.pipeline(table), lake, Interval()) == run_id
+    assert publish(spark, history.pipeline(table), lake, Interval(), slices=2) == run_id
     assert_published(spark, lake, reference.replay(history.events(), history.pipeline(table)))

@@ -27,6 +27,8 @@ _RUNS = (
 _AIRFLOW = ("plugins/**", "dags/**")
 #: What tests share.
 _SUPPORT = ("tests/support/**", "tests/custom_watermarks.py")
+#: Which cases are quick.
+_SAMPLING = "tests/sampling.py"
 _VECTORS = ("tests/vectors/**", "!tests/vectors/**/test_*.py")
 
 _SLICINGS = ("tests/jobs/stage/test_slicings.py", "tests/jobs/stage/test_recorded_slicings.py")
@@ -47,7 +49,15 @@ _DRAWINGS = ("tests/worked/test_*.py",)
 _CORRUPTIONS = ("tests/expectations/**/test_*.py", "!tests/expectations/suites/test_panes.py")
 _CATALOGUE = ("tests/expectations/corruptions/**",)
 _PROPERTIES = ("tests/replay/test_properties.py", "tests/replay/joins/test_join_properties.py")
-_ENGINE_JUDGES = ("tests/worked/**", "tests/replay/**", "tests/jobs/**", *_SUPPORT, *_VECTORS, "tests/mutation/**")
+_ENGINE_JUDGES = (
+    "tests/worked/**",
+    "tests/replay/**",
+    "tests/jobs/**",
+    *_SUPPORT,
+    *_VECTORS,
+    _SAMPLING,
+    "tests/mutation/**",
+)
 _KILLS = ("tests/faults/test_kill_moments.py",)
 _RACES = ("tests/faults/test_two_at_once.py",)
 
@@ -97,7 +107,7 @@ PROOFS = (
         "Spark returns what Apache Flink returned, to the row, for each recorded scenario of windows.",
         "It is the claim of the project.",
         tests=_SCENARIOS,
-        depends=(*_LOCKED, *_RULES, *_SUPPORT, *_VECTORS, *_SCENARIOS),
+        depends=(_SAMPLING, *_LOCKED, *_RULES, *_SUPPORT, *_VECTORS, *_SCENARIOS),
         case_s=1.5,
         is_whole=True,
     ),
@@ -106,7 +116,7 @@ PROOFS = (
         "Spark returns what Flink returned for each recorded scenario of triggers, and the audit agrees.",
         "Early and repeated panes depend on the order of rows and ticks more than any other result.",
         tests=_TRIGGERS,
-        depends=(*_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_CATALOGUE, *_TRIGGERS),
+        depends=(_SAMPLING, *_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_CATALOGUE, *_TRIGGERS),
         case_s=2,
     ),
     Proof(
@@ -114,7 +124,7 @@ PROOFS = (
         "Spark returns what Flink returned for each recorded interval join and window join.",
         "A join keeps rows of two inputs by the slower watermark: each input alone can be right and the join wrong.",
         tests=_JOINS,
-        depends=(*_LOCKED, *_RULES, *_SUPPORT, *_VECTORS, *_JOINS),
+        depends=(_SAMPLING, *_LOCKED, *_RULES, *_SUPPORT, *_VECTORS, *_JOINS),
         case_s=1.5,
     ),
     Proof(
@@ -122,7 +132,7 @@ PROOFS = (
         "Spark returns what the reference in plain Python returns, for each setting that Flink's records do not cover.",
         "Idle partitions, late rows, several sources and custom watermarks combine in more ways than can be recorded.",
         tests=_COMPARISONS,
-        depends=(*_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_COMPARISONS),
+        depends=(_SAMPLING, *_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_COMPARISONS),
         case_s=2,
     ),
     Proof(
@@ -130,7 +140,7 @@ PROOFS = (
         "The reference and Spark return what each drawing shows, and Flink returned the same.",
         "A drawing is the rule that a reader checks by eye.",
         tests=_DRAWINGS,
-        depends=(*_LOCKED, *_RULES, *_SUPPORT, *_VECTORS, "tests/worked/**"),
+        depends=(_SAMPLING, *_LOCKED, *_RULES, *_SUPPORT, *_VECTORS, "tests/worked/**"),
         case_s=2,
     ),
     Proof(
@@ -138,7 +148,7 @@ PROOFS = (
         "The audit finds each way in the catalogue to corrupt a staged run, and no fault in a whole one.",
         "The audit is the last look before results are published.",
         tests=_CORRUPTIONS,
-        depends=(*_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_CATALOGUE, *_CORRUPTIONS),
+        depends=(_SAMPLING, *_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_CATALOGUE, *_CORRUPTIONS),
         case_s=12,
     ),
     Proof(
@@ -146,7 +156,7 @@ PROOFS = (
         "Laws hold on Spark for thousands of drawn histories: order of storage, partitions and files change nothing.",
         "Drawn cases reach what nobody thought of.",
         tests=_PROPERTIES,
-        depends=(*_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_PROPERTIES),
+        depends=(_SAMPLING, *_LOCKED, *_RUNS, *_SUPPORT, *_VECTORS, *_PROPERTIES),
         case_s=120,
     ),
     Proof(
@@ -155,6 +165,7 @@ PROOFS = (
         "These are the commands that users type.",
         tests=_OTHER_RUNS,
         depends=(
+            _SAMPLING,
             *_LOCKED,
             "spark_jobs/**",
             "expectations/**",
@@ -170,7 +181,7 @@ PROOFS = (
         "Failing tasks, full disks and drivers killed during maintenance lose nothing that was published.",
         "Maintenance deletes files. Nothing else in the project does.",
         tests=_OTHER_FAULTS,
-        depends=(*_LOCKED, *_RUNS, *_SUPPORT, "tests/faults/**", *_without(_KILLS, _RACES)),
+        depends=(_SAMPLING, *_LOCKED, *_RUNS, *_SUPPORT, "tests/faults/**", *_without(_KILLS, _RACES)),
         case_s=60,
     ),
     Proof(
@@ -199,6 +210,7 @@ PROOFS = (
         "A page can be correct as text and unusable on a screen.",
         tests=("tests/browser/test_*.py", "!tests/browser/test_airflow.py"),
         depends=(
+            _SAMPLING,
             *_LOCKED,
             *_RUNS,
             *_AIRFLOW,
@@ -268,6 +280,7 @@ PROOFS = (
         "The reference judges Spark, so its own tests must notice each fault.",
         tests=("tests/mutation/reference_mutants.py",),
         depends=(
+            _SAMPLING,
             "requirements.lock",
             "tests/conftest.py",
             "tests/semantics/**",

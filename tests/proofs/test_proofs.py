@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 PATHS = Content(ROOT).paths
 TESTS = [path for path in PATHS if re.fullmatch(r"tests/(.*/)?test_\w+\.py", path)]
 # In text, since collecting all tests takes most of a minute. What only names the mark is in these files.
-SOAK = re.compile(r"\bmark\.soak\b")
+SOAK = re.compile(r"\bmark\.soak\b|\bquick=")
 NAMES_ONLY = {"tests/proofs/test_proofs.py", "tests/proofs/test_sitting.py"}
 
 

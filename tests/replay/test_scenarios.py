@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.semantics import reference
+from tests.sampling import sampled
 from tests.support.engine import in_order, spark_replay
 from tests.support.recorded_on_spark import ALL, assert_continued_matches_reference, chosen, combinations, schema_of
 from tests.vectors.outcomes import calendar_of, late_of, panes_of
@@ -13,12 +14,12 @@ from tests.vectors.scenarios import Scenario
 
 pytestmark = pytest.mark.spark
 
-CHOSEN = 44
+CHOSEN = 40
 
 
 SAMPLE = chosen(ALL, CHOSEN, combinations)
-CASES = [pytest.param(s, id=s.id, marks=[] if s in SAMPLE else pytest.mark.soak) for s in ALL]
-RESTATED = [pytest.param(s, id=s.id, marks=[] if s in SAMPLE[::30] else pytest.mark.soak) for s in ALL]
+CASES = [sampled(s, quick=s in SAMPLE, id=s.id) for s in ALL]
+RESTATED = [sampled(s, quick=s in SAMPLE[:1], judges=s in SAMPLE[::30], id=s.id) for s in ALL]
 
 
 def test_sample_covers_every_combination() -> None:

@@ -16,6 +16,7 @@ from spark_jobs.tables import ledger
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_as_of
+from tests.sampling import sampled
 from tests.support import history
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
@@ -51,7 +52,13 @@ def join_source(table: str) -> dict[str, object]:
     }
 
 
-@pytest.mark.parametrize("declare", [windows, retracting_sessions, interval_join, window_join])
+@pytest.mark.parametrize(
+    "declare",
+    [
+        sampled(declare, quick=declare in (windows, interval_join))
+        for declare in (windows, retracting_sessions, interval_join, window_join)
+    ],
+)
 def test_a_run_publishes_the_declared_columns(
     declare: Callable[[str], Pipeline], spark: SparkSession, table: str, lake: Lake
 ) -> None:

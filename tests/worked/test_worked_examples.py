@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.sampling import sampled
 from tests.worked import engines, flink, page
 from tests.worked.drawing import Drawing, DrawingError, differences, load, read, write
 from tests.worked.drawing import table as table_of
@@ -40,9 +41,9 @@ def test_reference_replays_the_drawing(drawing: Drawing) -> None:
 
 
 def on_spark() -> list[ParameterSet]:
-    """Every drawing; three of four of each concept take part in long runs only."""
+    """Every drawing; one of each concept, and of eight, is quick."""
     return [
-        pytest.param(drawing, id=drawing.name, marks=[pytest.mark.soak] if place % 4 else [])
+        sampled(drawing, quick=place % 8 == 0, judges=place % 4 == 0, id=drawing.name)
         for _, drawings in groupby(sorted(DRAWINGS, key=concept_of), key=concept_of)
         for place, drawing in enumerate(drawings)
     ]

@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
-
+from tests.sampling import sampled
 from tests.support.generated_run import Rows
 
 #: A change of staged tables, in place.
@@ -62,6 +61,6 @@ def of_runs(*runs: str) -> list[Corruption]:
 def cases(*runs: str, quick: Callable[[int, Corruption], bool] = lambda number, corruption: True) -> list[Any]:
     """Return the corruptions of some good runs as test parameters. A corruption that is not `quick` is a soak test."""
     return [
-        pytest.param(corruption, id=corruption.name, marks=[] if quick(number, corruption) else pytest.mark.soak)
+        sampled(corruption, quick=quick(number, corruption), id=corruption.name)
         for number, corruption in enumerate(of_runs(*runs))
     ]

@@ -20,6 +20,7 @@ from spark_jobs.semantics import reference
 from tests.expectations.corruptions import Corruption, cases, of_runs
 from tests.expectations.corruptions.good_runs import good_run, replayed
 from tests.expectations.corruptions.runner import reported_by, reported_together_by
+from tests.sampling import sampled
 from tests.support.generated_run import at, change, interpreted
 from tests.vectors.scenarios import Scenario, load
 
@@ -50,8 +51,8 @@ TUMBLING = [
 SCENARIOS = TUMBLING[:: len(TUMBLING) // 6]
 
 
-@pytest.mark.parametrize("end", [EndOfInput.CLOSE, pytest.param(EndOfInput.KEEP_OPEN, marks=pytest.mark.soak)])
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.id)
+@pytest.mark.parametrize("end", [sampled(end, quick=end is EndOfInput.CLOSE) for end in EndOfInput])
+@pytest.mark.parametrize("scenario", [sampled(s, quick=s in SCENARIOS[::3], id=s.id) for s in SCENARIOS])
 def test_no_invariant_reports_what_flink_emits(spark: SparkSession, scenario: Scenario, end: EndOfInput) -> None:
     pipeline = replace(scenario.pipeline, replay=replace(scenario.pipeline.replay, end_of_input=end))
     outcome = reference.replay(scenario.rows, pipeline, until=scenario.until)

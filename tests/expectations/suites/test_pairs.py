@@ -27,7 +27,7 @@ def test_no_invariant_reports_a_right_join(spark: SparkSession, kind: str) -> No
     assert reported_by(spark, good_run(kind)) == set()
 
 
-@pytest.mark.parametrize("corruption", cases(*JOIN_RUNS, quick=lambda number, _: number % 6 == 0))
+@pytest.mark.parametrize("corruption", cases(*JOIN_RUNS, quick=lambda number, _: number % 12 == 0))
 def test_the_invariants_about_a_corruption_of_a_join_report_it(spark: SparkSession, corruption: Corruption) -> None:
     assert reported_by(spark, corrupted(corruption)) == corruption.reported_by
 

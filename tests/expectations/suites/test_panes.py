@@ -18,6 +18,7 @@ from tests.expectations.corruptions import Corruption, cases
 from tests.expectations.corruptions.good_runs import TRIGGERED_RUNS, good_run, replayed
 from tests.expectations.corruptions.runner import corrupted, reported_by
 from tests.expectations.corruptions.staged_run import StagedRun
+from tests.sampling import sampled
 from tests.support.recorded_on_spark import chosen
 from tests.support.recorded_triggers import combinations
 from tests.vectors.scenarios import Scenario, load_triggers
@@ -26,12 +27,10 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 ALL = load_triggers()
 SAMPLE = chosen(ALL, 2, combinations)
-CASES = [
-    pytest.param(recorded, id=recorded.id, marks=[] if recorded in SAMPLE else pytest.mark.soak) for recorded in ALL
-]
+CASES = [sampled(recorded, quick=recorded in SAMPLE, id=recorded.id) for recorded in ALL]
 
 
-@pytest.mark.parametrize("end", [EndOfInput.CLOSE, pytest.param(EndOfInput.KEEP_OPEN, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("end", [sampled(end, quick=end is EndOfInput.CLOSE) for end in EndOfInput])
 @pytest.mark.parametrize("scenario", CASES)
 def test_no_invariant_reports_what_flink_emits(spark: SparkSession, scenario: Scenario, end: EndOfInput) -> None:
     pipeline = replace(scenario.pipeline, replay=replace(scenario.pipeline.replay, end_of_input=end))
@@ -61,7 +60,7 @@ def dropped(events: list[dict[str, Any]], pipeline: Pipeline, until: datetime | 
     return len(reference.replay(events, replace(pipeline, windows=everything), until=until).panes) - panes
 
 
-@pytest.mark.parametrize("corruption", cases(*TRIGGERED_RUNS))
+@pytest.mark.parametrize("corruption", cases(*TRIGGERED_RUNS, quick=lambda number, _: number % 4 == 0))
 def test_the_invariants_about_a_corruption_report_it(spark: SparkSession, corruption: Corruption) -> None:
     assert reported_by(spark, corrupted(corruption)) == corruption.reported_by
 

@@ -55,9 +55,11 @@ def silent(spark: SparkSession, pipeline: Pipeline, lake: Lake, run_id: str) -> 
     return [json.loads(line) for row in silence_checks for line in row["details"].splitlines() if not row["success"]]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "silent_by_hour",
-    [pytest.param({3: ["south"]}, id="once"), pytest.param({1: [], 3: ["south"]}, marks=pytest.mark.soak, id="twice")],
+    [{3: ["south"]}, {1: [], 3: ["south"]}],
+    ids=["once", "twice"],
 )
 def test_runs_that_go_on_report_a_partition_that_has_fallen_silent(
     spark: SparkSession, table: str, lake: Lake, silent_by_hour: dict[int, list[str]]

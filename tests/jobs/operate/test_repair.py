@@ -208,6 +208,7 @@ def test_repair_leaves_windows_of_other_settings_unchanged(spark: SparkSession, 
         assert tables[name] == in_order(expected_rows), name
 
 
+@pytest.mark.soak
 def test_rows_that_are_only_counted_make_a_repair_due(spark: SparkSession, table: str, lake: Lake) -> None:
     settings = {"windows__late_data": "drop", "windows__accumulation": "discarding"}
     pipeline = repairing(table, repair__max_too_late_ratio="0.05", **settings)

@@ -23,6 +23,7 @@ from spark_jobs.tables import ledger
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
+from tests.sampling import sampled
 from tests.support import history
 from tests.support.arrivals import CUTS, assert_slices_follow, replay_until
 from tests.support.engine import in_order, rows_of
@@ -89,7 +90,9 @@ def a_row_a_minute(spark: SparkSession, path: Path) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("is_compared", [False, pytest.param(True, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(
+    "is_compared", [sampled(is_compared, quick=False, judges=not is_compared) for is_compared in (False, True)]
+)
 def test_run_reads_and_writes_its_day_and_the_open_windows(
     spark: SparkSession, tmp_path: Path, lake: Lake, monkeypatch: pytest.MonkeyPatch, *, is_compared: bool
 ) -> None:

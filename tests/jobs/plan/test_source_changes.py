@@ -64,6 +64,7 @@ def rewrite(rows: DataFrame, path: Path) -> None:
     rows.write.format("delta").mode("overwrite").option("overwriteSchema", value=True).save(str(path))
 
 
+@pytest.mark.soak
 def test_a_version_that_was_vacuumed_is_planned_again(
     spark: SparkSession, path: Path, lake: Lake, unguarded: None
 ) -> None:

@@ -145,6 +145,7 @@ def write_times(lake: Lake) -> dict[str, int]:
     return {str(path): path.stat().st_mtime_ns for path in Path(lake.home).rglob("*.parquet")}
 
 
+@pytest.mark.soak
 def test_approved_run_is_published_without_a_second_computation(spark: SparkSession, table: str, lake: Lake) -> None:
     pipeline = history.pipeline(table, quality__max_too_late_ratio="0.0001", quality__on_failure="ask")
     runner = Runner(spark, pipeline, lake)

@@ -42,7 +42,6 @@ CASES = {
     "marks": STRATEGIES["marks"],
     "per event": {"watermark__emit": "per_event"},
 }
-QUICK = {"sliding with gaps"}
 
 
 def cut(spark: SparkSession, pipeline: Pipeline, lake: Lake, interval: Interval) -> tuple[str, list[str]]:
@@ -61,9 +60,8 @@ def finished(spark: SparkSession, pipeline: Pipeline, lake: Lake, run_id: str) -
         assert runner.step(step, runner.find(run_id)).state == "done"
 
 
-@pytest.mark.parametrize(
-    "settings", [pytest.param(case, id=n, marks=[] if n in QUICK else pytest.mark.soak) for n, case in CASES.items()]
-)
+@pytest.mark.soak
+@pytest.mark.parametrize("settings", CASES.values(), ids=CASES)
 def test_slices_apart_publish_what_the_reference_gives(
     spark: SparkSession, table: str, lake: Lake, settings: dict[str, str]
 ) -> None:

@@ -12,6 +12,7 @@ from spark_jobs.pipeline.model import Watermark
 from spark_jobs.replay.joins.interval_join import interval_join
 from spark_jobs.semantics.joins.interval_join import Side
 from spark_jobs.semantics.joins.joining_job import JoinSource
+from tests.sampling import sampled
 from tests.support.joining import Collected, inputs_of, spark_join
 from tests.support.recorded_on_spark import chosen
 from tests.vectors.joins import JoinScenario, load_joins
@@ -40,7 +41,6 @@ def fewest_rows(scenario: JoinScenario) -> int:
 
 ALL = sorted(load_joins(), key=fewest_rows, reverse=True)
 SAMPLE = chosen(ALL, CHOSEN, combinations)
-REST = [scenario for scenario in ALL if scenario not in SAMPLE]
 
 
 def test_sample_covers_every_combination() -> None:
@@ -50,8 +50,7 @@ def test_sample_covers_every_combination() -> None:
 
 @pytest.mark.parametrize(
     "scenario",
-    [*SAMPLE, *(pytest.param(scenario, marks=pytest.mark.soak) for scenario in REST)],
-    ids=lambda scenario: scenario.id,
+    [sampled(s, quick=s in SAMPLE[::2], judges=s in SAMPLE, id=s.id) for s in ALL],
 )
 def test_spark_joins_as_flink(session: SparkSession, scenario: JoinScenario) -> None:
     pipeline = joining(*scenario.sources, scenario.emit)

@@ -24,6 +24,7 @@ from spark_jobs.semantics.joins.window_join import CoGroup
 from spark_jobs.semantics.rows.instants import END_OF_INPUT, MAX, MIN, micros
 from spark_jobs.semantics.streaming_job import operator
 from spark_jobs.semantics.windows.lateness import Lateness
+from tests.sampling import sampled
 from tests.support.engine import rows_of
 from tests.support.joining import inputs_of
 from tests.vectors.outcomes import millis
@@ -337,8 +338,10 @@ def test_exclusive_bounds_may_be_empty(session: SparkSession) -> None:
     assert check_interval_join(session, stream, bounds) == 0
 
 
-@pytest.mark.parametrize("emit", [EMISSIONS[0], pytest.param(EMISSIONS[1], marks=pytest.mark.soak)])
-@pytest.mark.parametrize("ends", [(-2, 2), (0, 0), (0, 3), (-3, 0)])
+@pytest.mark.parametrize("emit", [sampled(emit, quick=emit is EMISSIONS[0]) for emit in EMISSIONS[:2]])
+@pytest.mark.parametrize(
+    "ends", [sampled(ends, quick=ends[1] > 0, judges=True) for ends in [(-2, 2), (0, 0), (0, 3), (-3, 0)]]
+)
 def test_row_misses_a_partner_that_has_just_been_dropped(
     session: SparkSession, ends: tuple[int, int], emit: Emit
 ) -> None:
@@ -357,8 +360,14 @@ def test_watermark_from_before_a_partition_joined_in_an_earlier_stretch_stays(se
     assert check_interval_join(session, stream, JoinBounds(-90, 90)) == 0
 
 
-@pytest.mark.parametrize("other", ["left", "right"])
-@pytest.mark.parametrize("is_split", [True, False])
+@pytest.mark.parametrize(
+    ("other", "is_split"),
+    [
+        sampled(other, is_split, quick=is_split == (other == "left"), judges=True)
+        for other in ("left", "right")
+        for is_split in (True, False)
+    ],
+)
 def test_the_copy_of_a_marker_is_judged_by_the_marker(session: SparkSession, other: str, *, is_split: bool) -> None:
     """It carries a watermark beyond its own time: its copy is late, and joins nothing."""
     side = {"left": "right", "right": "left"}[other]

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.replay.joins.window_join import WindowJoined, window_join
 from spark_jobs.semantics.joins.interval_join import Side
 from spark_jobs.semantics.rows.instants import END_OF_INPUT, MAX, micros, table_time
+from tests.sampling import sampled
 from tests.support.engine import rows_of
 from tests.support.joining import inputs_of
 from tests.support.recorded_on_spark import ALL, chosen, combinations
@@ -94,11 +95,7 @@ def group_of(group: dict[str, Any]) -> GroupTuple:
 
 @pytest.mark.parametrize(
     "scenario",
-    [
-        scenario if scenario in FEW else pytest.param(scenario, marks=pytest.mark.soak)
-        for scenario in [*SAMPLE, *OF_TWO]
-    ],
-    ids=lambda scenario: scenario.id,
+    [sampled(s, quick=s in FEW[::2], judges=s in FEW, id=s.id) for s in [*SAMPLE, *OF_TWO]],
 )
 def test_spark_groups_as_flink(session: SparkSession, scenario: Scenario) -> None:
     outcome = joined(session, scenario)
@@ -115,8 +112,7 @@ def test_spark_groups_as_flink(session: SparkSession, scenario: Scenario) -> Non
 
 @pytest.mark.parametrize(
     "scenario",
-    [s if s in QUICK else pytest.param(s, marks=pytest.mark.soak) for s in RECORDED],
-    ids=lambda scenario: scenario.id,
+    [sampled(s, quick=s in QUICK[::2], judges=s in QUICK, id=s.id) for s in RECORDED],
 )
 def test_spark_gathers_as_flink(session: SparkSession, scenario: CoGroupScenario) -> None:
     pipeline = joining(*scenario.sources, scenario.emit)

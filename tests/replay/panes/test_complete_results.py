@@ -35,6 +35,7 @@ from spark_jobs.replay.panes import complete_results
 from spark_jobs.replay.sessions.complete_sessions import by_start
 from spark_jobs.semantics import reference
 from spark_jobs.semantics.spec import WindowKind
+from tests.sampling import sampled
 from tests.support.engine import frame_of, in_order, rows_of
 from tests.support.streams import SCHEMA, drawn_pipeline, drawn_rows, until_of
 
@@ -67,7 +68,7 @@ QUICK = {
     ("session", "discarding", 0),
 }
 CASES = [
-    pytest.param(grid, way, seed, marks=[] if (grid, way, seed) in QUICK else [pytest.mark.soak])
+    sampled(grid, way, seed, quick=(grid, way, seed) in QUICK)
     for grid in GRIDS
     for way in FIRINGS
     for seed in range(6)
@@ -152,7 +153,7 @@ def test_few_and_many_windows_that_dropped_rows_give_the_same(
 @pytest.mark.parametrize(
     ("grid", "way"),
     [
-        pytest.param(grid, way, marks=[] if (grid, way) == ("session", "discarding") else [pytest.mark.soak])
+        sampled(grid, way, quick=False, judges=(grid, way) == ("session", "discarding"))
         for grid in GRIDS
         for way in ("accumulating", "discarding", "retracting")
     ],

@@ -21,6 +21,7 @@ from spark_jobs.pipeline.model import (
 )
 from spark_jobs.semantics import reference
 from spark_jobs.semantics.spec import WindowKind
+from tests.sampling import sampled
 from tests.support.aggregates import AGGREGATES
 from tests.support.engine import assert_same_tables, in_order, spark_replay
 from tests.support.recorded_on_spark import assert_continued_matches_reference, chosen, schema_of
@@ -33,8 +34,8 @@ pytestmark = pytest.mark.spark
 
 
 SAMPLE = chosen(ALL, 4, combinations)
-CASES = [pytest.param(s, id=s.id, marks=[] if s in SAMPLE else pytest.mark.soak) for s in ALL]
-RESTATED = [pytest.param(s, id=s.id, marks=[] if s in SAMPLE[::8] else pytest.mark.soak) for s in ALL]
+CASES = [sampled(s, quick=s in SAMPLE, id=s.id) for s in ALL]
+RESTATED = [sampled(s, quick=s in SAMPLE[::8], id=s.id) for s in ALL]
 
 
 @pytest.mark.parametrize("scenario", CASES)
@@ -61,7 +62,12 @@ def without_members(results: list[dict[str, object]]) -> list[object]:
 
 WAYS = [(kind, trigger) for kind in ("tumbling", "sliding", "session") for trigger in ("continuous", "count")]
 SEEDS = [
-    pytest.param(*way, seed, marks=[] if seed < 1 and i % 2 else pytest.mark.soak, id=f"{way[0]}-{way[1]}-{seed}")
+    sampled(
+        *(*way, seed),
+        quick=seed == 0 and way == ("sliding", "count"),
+        judges=seed == 0 and i % 2 == 1,
+        id=f"{way[0]}-{way[1]}-{seed}",
+    )
     for seed in range(20)
     for i, way in enumerate(WAYS)
 ]

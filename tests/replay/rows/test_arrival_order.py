@@ -16,6 +16,7 @@ from spark_jobs.semantics import reference
 from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
 from spark_jobs.tables import source
 from spark_jobs.tables.errors import SourceError
+from tests.sampling import sampled
 from tests.support import history
 from tests.support.engine import Collected, frame_of, in_order, rows_of
 
@@ -106,10 +107,10 @@ def test_a_log_that_has_lost_its_beginning_is_refused(spark: SparkSession, tmp_p
 @pytest.mark.parametrize(
     ("emit", "arrival"),
     [
-        pytest.param(
-            emit,
-            arrival,
-            marks=[] if i + arrival == 2 else pytest.mark.soak,
+        sampled(
+            *(emit, arrival),
+            quick=i + arrival == 2 and arrival,
+            judges=i + arrival == 2,
             id=f"{emit}-{'with' if arrival else 'without'} arrival",
         )
         for i, emit in enumerate(("per_event", "{every: 10 seconds}", "{every_n: 7}"))

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.pipeline.model import Aggregate, EmitKind, Pipeline, Strategy, Windows
 from spark_jobs.semantics import reference
 from spark_jobs.semantics.spec import WindowKind
+from tests.sampling import sampled
 from tests.support.engine import assert_same_tables, spark_replay
 from tests.support.late_streams import late_rows
 from tests.support.streams import SCHEMA, drawn_pipeline
@@ -25,8 +26,11 @@ GRIDS = (
 )
 WAYS = [(Strategy.PUNCTUATED, EmitKind.EVERY), (Strategy.BOUNDED_OUT_OF_ORDERNESS, EmitKind.EVERY_N)]
 SEEDS = [
-    pytest.param(
-        way, grid, seed, marks=[pytest.mark.soak] if seed or (w and g) else [], id=f"{way[0]}-{grid.kind}-{seed}"
+    sampled(
+        *(way, grid, seed),
+        quick=seed == 0 and w + g == 1,
+        judges=seed == 0 and not (w and g),
+        id=f"{way[0]}-{grid.kind}-{seed}",
     )
     for seed in range(12)
     for w, way in enumerate(WAYS)

@@ -18,6 +18,7 @@ from spark_jobs.replay import replay
 from spark_jobs.semantics import reference
 from spark_jobs.semantics.spec import WindowKind
 from spark_jobs.semantics.watermark.custom import GeneratorError
+from tests.sampling import sampled
 from tests.support.engine import assert_same_tables, frame_of, spark_replay
 from tests.support.streams import SCHEMA, drawn_pipeline, drawn_rows, until_of
 
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.spark
 WINDOWS = ("tumbling", "sliding", "session")
 WAYS = [(kind, windows) for kind in EmitKind for windows in WINDOWS]
 SEEDS = [
-    pytest.param(way, seed, marks=[pytest.mark.soak] if seed or i % 3 else [], id=f"{way[0]}-{way[1]}-{seed}")
+    sampled(*(way, seed), quick=seed == i == 0, judges=seed == 0 and i % 3 == 0, id=f"{way[0]}-{way[1]}-{seed}")
     for seed in range(12)
     for i, way in enumerate(WAYS)
 ]

@@ -30,6 +30,7 @@ from spark_jobs.semantics import reference
 from spark_jobs.semantics.rows.events import Event, EventReader
 from spark_jobs.semantics.rows.instants import MAX, MIN, table_time
 from spark_jobs.semantics.streaming_job import StreamingJob
+from tests.sampling import sampled
 from tests.support.engine import assert_same_tables, frame_of, spark_replay
 from tests.support.streams import SCHEMA, START_MS, drawn, drawn_pipeline, marked, numbered_rows
 
@@ -46,7 +47,12 @@ WAYS = [
     if (idle or strategy is not Strategy.BOUNDED_OUT_OF_ORDERNESS) and not (idle and strategy is Strategy.NONE)
 ]
 SEEDS = [
-    pytest.param(way, seed, marks=[pytest.mark.soak] if seed or i % 6 else [], id="-".join(map(str, (*way, seed))))
+    sampled(
+        *(way, seed),
+        quick=seed == 0 and i % 18 == 0,
+        judges=seed == 0 and i % 6 == 0,
+        id="-".join(map(str, (*way, seed))),
+    )
     for seed in range(8)
     for i, way in enumerate(WAYS)
 ]
