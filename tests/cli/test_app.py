@@ -66,6 +66,7 @@ def test_check_names_the_version_that_the_file_fits(file: Path, lake: Path) -> N
     assert (output["pipeline"], output["source_version"], output["valid"]) == ("readings", 0, True)
 
 
+@pytest.mark.soak
 def test_advise_weighs_the_settings_of_its_options_and_writes_none_that_the_file_has(
     file: Path, lake: Path, tmp_path: Path
 ) -> None:

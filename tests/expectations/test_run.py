@@ -129,6 +129,7 @@ def test_more_too_late_rows_than_the_pipeline_allows_fail(spark: SparkSession) -
     assert list(failing(spark, all_of(), strict)) == ["not_too_many_rows_are_too_late"]
 
 
+@pytest.mark.soak
 def test_other_shares_have_separate_limits(spark: SparkSession) -> None:
     # 14 rows belong to a window, of which 3 are late; 3 of the 18 rows read are invalid.
     for late, invalid_, expected in (
@@ -140,6 +141,7 @@ def test_other_shares_have_separate_limits(spark: SparkSession) -> None:
         assert list(failing(spark, all_of(), replace(PIPELINE, quality=quality))) == expected
 
 
+@pytest.mark.soak
 def test_a_share_that_is_learned_warns_from_the_seventh_run_on(spark: SparkSession) -> None:
     learned = replace(PIPELINE, quality=Quality(max_too_late_ratio=Learned.LEARNED))
     tables = frames(spark, lost_rows(CORRECT, 30))
@@ -199,6 +201,7 @@ def test_a_failure_shows_a_few_rows_with_key_and_times_in_utc_and_no_column_of_t
     assert "Ada" not in str(failures)
 
 
+@pytest.mark.soak
 def test_discarding_panes_hold_their_own_row(spark: SparkSession) -> None:
     discarding = replace(PIPELINE, windows=replace(PIPELINE.windows, accumulation=Accumulation.DISCARDING))
     alone = all_of(
@@ -255,6 +258,7 @@ def test_a_table_without_the_contracts_columns_is_an_error_before_anything_is_co
         check(tables, PIPELINE, {"rows_read": 18})
 
 
+@pytest.mark.soak
 def test_nothing_stays_in_sparks_storage(spark: SparkSession) -> None:
     before = spark.sparkContext._jsc.sc().getPersistentRDDs().size()
     check(frames(spark, CORRECT), PIPELINE, COUNTS)

@@ -43,6 +43,7 @@ def stage(spark: SparkSession, lake: Lake, run_id: str, fault: Fault) -> None:
         staging.stage(frame.drop("run_id"), lake, run_id, table, "all")
 
 
+@pytest.mark.soak
 def test_answers_stand_once_a_run_in_the_table_quality(spark: SparkSession, lake: Lake) -> None:
     stage(spark, lake, "r1", all_of())
     stage(spark, lake, "r2", change("window_results", 0, pane_count=4))

@@ -55,7 +55,7 @@ def join_source(table: str) -> dict[str, object]:
 @pytest.mark.parametrize(
     "declare",
     [
-        sampled(declare, quick=declare in (windows, interval_join))
+        sampled(declare, quick=declare is windows)
         for declare in (windows, retracting_sessions, interval_join, window_join)
     ],
 )

@@ -45,6 +45,7 @@ def test_a_key_that_is_new_lacks_none_before(spark: SparkSession) -> None:
     assert coverage.observed == "2 of 3 rows"
 
 
+@pytest.mark.soak
 def test_a_pipeline_without_a_share_has_no_check_and_a_run_without_rows_passes(spark: SparkSession) -> None:
     assert coverage_checks(spark, CORRECT, None) == []
     no_rows: Rows = {table: [] for table in CORRECT}

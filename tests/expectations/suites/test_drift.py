@@ -76,6 +76,7 @@ def test_what_is_published_already_counts_as_earlier(spark: SparkSession) -> Non
     assert drift_check.observed == "2 of 3 rows"
 
 
+@pytest.mark.soak
 def test_a_window_in_which_nothing_came_is_unlike_any(spark: SparkSession) -> None:
     left = [row for row in CORRECT["window_results"] if row["window_start"] != at(10)]
     drift_check = drifted(spark, replace(TEN_SECONDS, tolerance=1.0), results=left)

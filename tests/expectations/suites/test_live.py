@@ -19,6 +19,7 @@ from spark_jobs.pipeline.model import LiveResults, Pipeline
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
+from tests.sampling import sampled
 from tests.support import history
 from tests.support.generated_run import CORRECT, COUNTS, PIPELINE, at, frame, frames, result
 from tests.support.runs import publish
@@ -74,6 +75,7 @@ def test_each_difference_fails_its_check_which_shows_both_sides(spark: SparkSess
     assert "result" not in json.loads(checks[IN_RUN].details)
 
 
+@pytest.mark.soak
 def test_a_window_that_the_live_job_has_twice_is_none_of_its_results(spark: SparkSession) -> None:
     checks = checked(spark, [*live_rows(), result("AA", 10, 1, 2, at(22))])
     assert {name for name, c in checks.items() if not c.success} == {IN_LIVE}
@@ -97,9 +99,12 @@ def test_numbers_may_differ_by_the_share_that_is_allowed(spark: SparkSession, to
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
-        ("carrier string, flights int", "has no column window_start; found carrier, flights"),
-        ("carrier string, window_start timestamp", "has no column for any aggregate"),
-        ("carrier string, window_start array<int>, flights int", r"quality\.compare_with: .*window_start"),
+        sampled("carrier string, flights int", "has no column window_start; found carrier, flights", quick=True),
+        sampled("carrier string, window_start timestamp", "has no column for any aggregate", quick=False),
+        sampled(
+            *("carrier string, window_start array<int>, flights int", r"quality\.compare_with: .*window_start"),
+            quick=False,
+        ),
     ],
 )
 def test_a_table_that_cannot_be_compared_with_is_refused(spark: SparkSession, schema: str, message: str) -> None:

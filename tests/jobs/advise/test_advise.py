@@ -31,6 +31,7 @@ from spark_jobs.semantics.rows.instants import MAX, floor_to_ms
 from spark_jobs.semantics.spec import WindowKind
 from spark_jobs.semantics.streaming_job import StreamingJob
 from spark_jobs.semantics.windows.lateness import Lateness
+from tests.sampling import sampled
 from tests.support import history
 from tests.support.advice import with_settings
 from tests.support.engine import frame_of
@@ -185,12 +186,11 @@ def assert_disorder(advice: Advice, rows: Rows, pipeline: Pipeline) -> None:
 @pytest.mark.parametrize(
     "overrides",
     [
-        {},
-        pytest.param({"windows__kind": "sliding", "windows__slide": "4 minutes"}, marks=pytest.mark.soak),
-        pytest.param({"watermark__emit": "per_event", "windows__offset": "-3300 ms"}, marks=pytest.mark.soak),
-        pytest.param({"watermark__placement": "after_where", "watermark__idle_timeout": "90s"}, marks=pytest.mark.soak),
+        sampled({}, quick=False, judges=True, id="tumbling"),
+        sampled({"windows__kind": "sliding", "windows__slide": "4 minutes"}, quick=False, id="sliding"),
+        sampled({"watermark__emit": "per_event", "windows__offset": "-3300 ms"}, quick=False, id="per_event"),
+        sampled({"watermark__placement": "after_where", "watermark__idle_timeout": "90s"}, quick=False, id="idle"),
     ],
-    ids=["tumbling", "sliding", "per_event", "idle"],
 )
 def test_the_history_s_candidates_come_true(session: SparkSession, table: str, overrides: dict[str, str]) -> None:
     pipeline = history.pipeline(table, **overrides)

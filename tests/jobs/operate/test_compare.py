@@ -93,6 +93,7 @@ def test_results_are_same_changed_added_or_gone(spark: SparkSession, lake: Lake)
     assert len(compare(spark, history.pipeline("unused"), lake, FIRST, SECOND, largest=2).largest) == 2
 
 
+@pytest.mark.soak
 def test_without_names_the_last_two_are_compared(spark: SparkSession, lake: Lake) -> None:
     pipeline = history.pipeline("unused")
     comparison = compare(spark, pipeline, lake)
@@ -113,6 +114,7 @@ def test_without_names_the_last_two_are_compared(spark: SparkSession, lake: Lake
         compare(spark, pipeline, Lake(lake.root, "other"))
 
 
+@pytest.mark.soak
 def test_views_show_the_tables_of_one_run(spark: SparkSession, lake: Lake) -> None:
     frame_of(spark, BEFORE[:1], RESULTS).write.format("delta").mode("append").save(lake.path("late_events"))
     for _ in range(2):

@@ -23,6 +23,7 @@ from spark_jobs.semantics import reference
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
+from tests.sampling import sampled
 from tests.support import history
 from tests.support.engine import in_order, rows_of
 from tests.support.pipelines import sessions
@@ -31,7 +32,7 @@ from tests.support.slicing_streams import drawn_pipeline, drawn_rows
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
-SEEDS = [pytest.param(number, marks=[] if number == 1 else pytest.mark.soak) for number in range(24)]
+SEEDS = [sampled(number, quick=False, judges=number == 1) for number in range(24)]
 LATER = timedelta(days=3)
 Rows = list[dict[str, Any]]
 

@@ -252,6 +252,7 @@ def test_a_sample_of_marks_is_even_and_always_the_same(spark: SparkSession) -> N
     assert min(by_quarter) > 500
 
 
+@pytest.mark.soak
 def test_the_report_of_a_real_run_shows_its_counts(spark: SparkSession, tmp_path: Path) -> None:
     pipeline = history.pipeline(history.land(spark, history.events(), tmp_path / "readings"))
     lake = Lake(str(tmp_path / "lake"), pipeline.name)

@@ -278,6 +278,8 @@ def test_interval_join_is_the_reference_s_on_many(session: SparkSession, stream:
     check_interval_join(session, stream, bounds)
 
 
+@pytest.mark.judge
+@pytest.mark.soak
 @seed(3)
 @few
 @given(stream=streams(WINDOW_JOIN_STRATEGIES), windows=windows_drawn)
@@ -293,6 +295,8 @@ def test_window_join_is_the_reference_s_on_many(session: SparkSession, stream: S
     check_window_join(session, stream, windows)
 
 
+@pytest.mark.judge
+@pytest.mark.soak
 @seed(5)
 @few
 @given(stream=any_streams((None, 1, 3, 10)), bounds=bounds_drawn)

@@ -95,7 +95,7 @@ def group_of(group: dict[str, Any]) -> GroupTuple:
 
 @pytest.mark.parametrize(
     "scenario",
-    [sampled(s, quick=s in FEW[::2], judges=s in FEW, id=s.id) for s in [*SAMPLE, *OF_TWO]],
+    [sampled(s, quick=s in FEW[::3], judges=s in FEW, id=s.id) for s in [*SAMPLE, *OF_TWO]],
 )
 def test_spark_groups_as_flink(session: SparkSession, scenario: Scenario) -> None:
     outcome = joined(session, scenario)
@@ -112,7 +112,7 @@ def test_spark_groups_as_flink(session: SparkSession, scenario: Scenario) -> Non
 
 @pytest.mark.parametrize(
     "scenario",
-    [sampled(s, quick=s in QUICK[::2], judges=s in QUICK, id=s.id) for s in RECORDED],
+    [sampled(s, quick=s in QUICK[::3], judges=s in QUICK, id=s.id) for s in RECORDED],
 )
 def test_spark_gathers_as_flink(session: SparkSession, scenario: CoGroupScenario) -> None:
     pipeline = joining(*scenario.sources, scenario.emit)

@@ -138,6 +138,8 @@ def drawn_rows(seed: int, count: int) -> list[dict[str, Any]]:
     return rows
 
 
+@pytest.mark.judge
+@pytest.mark.soak
 @settings(max_examples=3, deadline=None, derandomize=True)
 @given(
     seed=st.integers(0, 10_000),
