@@ -4,9 +4,10 @@
     python -m tests.proofs run --shard 3/8               one of eight parts of all cases
     python -m tests.proofs run --proof slicings,kills    some proofs only
     python -m tests.proofs table                         print what is proved; nothing runs
+    python -m tests.proofs keep                          write what is proved into a file to commit
     python -m tests.proofs smoke                         a few quick tests of every package
 
-The Makefile has each of them as a target.
+The Makefile has each of them but `keep` as a target.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import typer
 from tests.proofs.progress import table
 from tests.proofs.proof import Proof
 from tests.proofs.shards import SAMPLES
-from tests.proofs.sitting import SIDE_BY_SIDE, Sitting
+from tests.proofs.sitting import COMMITTED_FILE, SIDE_BY_SIDE, Sitting
 from tests.proofs.smoke import SMOKE
 
 ROOT = Path(__file__).parents[2]
@@ -71,6 +72,13 @@ def print_table(
     sitting = _sitting(root, catalogue, proof, sample)
     typer.echo(table(sitting.progress()))
     _print_failing(sitting)
+
+
+@app.command()
+def keep(proof: Names = "", root: Root = ROOT, catalogue: Catalogue = "tests.proofs.proofs") -> None:
+    """Write the cases that are proved for the code as it is into the part of the record that is committed."""
+    sitting = _sitting(root, catalogue, proof, "")
+    typer.echo(f"{sitting.keep():,} cases are proved. {COMMITTED_FILE} contains them; commit it with the code.")
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

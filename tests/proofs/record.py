@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import platform
+import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -45,10 +46,13 @@ class Entry:
 
 
 class Record:
-    """The file. It is made, with its folder, when the first line is added."""
+    """The file at `path`. It is made, with its folder, when the first line is added.
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    `committed_file` has the same form and is committed with the code. It is read as well. Only `keep` changes it.
+    """
+
+    def __init__(self, path: Path, committed_file: Path | None = None) -> None:
+        self._path, self._committed_file = path, committed_file
 
     def add(self, entry: Entry) -> None:
         """Add a case that has run."""
@@ -68,6 +72,19 @@ class Record:
         self._append(mark)
         return mark["at"]
 
+    def keep(self, entries: Iterable[Entry]) -> None:
+        """Write the entries into the file that is committed with the code, one line each, sorted by case.
+
+        Raises `ValueError` if the record has no such file.
+        """
+        if self._committed_file is None:
+            raise ValueError(f"The record {self._path} has no file that is committed with the code.")
+        lines = [json.dumps(asdict(entry), ensure_ascii=False) + "\n" for entry in sorted(entries, key=_proof_and_case)]
+        with tempfile.NamedTemporaryFile("w", dir=self._committed_file.parent, delete=False, encoding="utf-8") as file:
+            file.write("".join(lines))
+        Path(file.name).chmod(0o644)
+        Path(file.name).replace(self._committed_file)
+
     def _append(self, line: dict[str, Any]) -> None:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(line, ensure_ascii=False) + "\n"
@@ -81,15 +98,23 @@ class Record:
             os.close(file)
 
     def _lines(self) -> Iterator[dict[str, Any]]:
-        if not self._path.exists():
-            return
-        for line in self._path.read_bytes().split(b"\n"):
-            try:
-                value = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(value, dict):
-                yield value
+        for path in (self._committed_file, self._path):
+            if path is not None and path.exists():
+                yield from _objects(path.read_bytes())
+
+
+def _objects(text: bytes) -> Iterator[dict[str, Any]]:
+    for line in text.split(b"\n"):
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            yield value
+
+
+def _proof_and_case(entry: Entry) -> tuple[str, str]:
+    return entry.proof, entry.case
 
 
 def latest(entries: Iterable[Entry]) -> dict[str, Entry]:

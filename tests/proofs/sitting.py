@@ -18,12 +18,14 @@ from tests.proofs.content import Content
 from tests.proofs.listing import Listing
 from tests.proofs.progress import Progress, progress
 from tests.proofs.proof import Proof
-from tests.proofs.record import Record, durations, usual_duration
+from tests.proofs.record import Record, durations, latest, usual_duration
 from tests.proofs.shards import sample, shard
 from tests.proofs.work import Case, Work
 
 #: Two workers: each has a Spark driver of 2 GiB.
 SIDE_BY_SIDE = ("--numprocesses", "2", "--dist", "worksteal")
+#: The part of the record that is committed with the code.
+COMMITTED_FILE = "tests/proofs/proved.jsonl"
 #: The exit code of pytest if it ran no test: here because the time was over.
 _NOTHING_RAN = 5
 
@@ -44,8 +46,8 @@ class Sitting:
 
     @cached_property
     def record(self) -> Record:
-        """The record."""
-        return Record(self.folder / "record.jsonl")
+        """The record: the cases that ended in this clone, and the ones that are committed with the code."""
+        return Record(self.folder / "record.jsonl", self.root / COMMITTED_FILE)
 
     @cached_property
     def cases(self) -> dict[str, dict[str, Case]]:
@@ -62,6 +64,20 @@ class Sitting:
             progress(p.name, contents[p.name], [e for e in entries if e.case in contents[p.name]], p.case_s)
             for p in self.proofs
         ]
+
+    def keep(self) -> int:
+        """Write the cases that are proved into the file that is committed; return their number.
+
+        Rule: the proofs of this sitting are written anew. The lines of other proofs stay as they are.
+        """
+        contents = {name: case.content for cases in self.cases.values() for name, case in cases.items()}
+        entries = self.record.entries()
+        present = latest(entry for entry in entries if contents.get(entry.case) == entry.content)
+        proved_cases = [present[case] for row in self.progress() for case in row.proved_cases]
+        names = {proof.name for proof in self.proofs}
+        other_entries = [entry for entry in Record(self.root / COMMITTED_FILE).entries() if entry.proof not in names]
+        self.record.keep([*other_entries, *proved_cases])
+        return len(proved_cases)
 
     def run(self, until: float | None, options: Sequence[str]) -> int:
         """Run the proofs one after the other; return the highest exit code of pytest."""

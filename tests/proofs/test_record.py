@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
-from tests.proofs.record import Entry, Record, durations
+import pytest
+
+from tests.proofs.record import Entry, Record, durations, latest
 
 ROOT = Path(__file__).parents[2]
 WRITER = """
@@ -72,3 +75,21 @@ def test_a_case_that_was_skipped_has_no_duration(tmp_path: Path) -> None:
     record.add(entry("a", seconds=3))
     record.add(entry("a", "skipped", 0.1))
     assert durations(record.entries()) == {"a": 3}
+
+
+def test_the_part_that_is_committed_is_read_and_only_keep_changes_it(tmp_path: Path) -> None:
+    committed_file = tmp_path / "committed.jsonl"
+    Record(committed_file).add(entry("b", seconds=2))
+    record = Record(tmp_path / "new" / "record.jsonl", committed_file)
+    record.add(entry("a"))
+    record.add(entry("b", seconds=3))
+    assert [read.case for read in record.entries()] == ["b", "a", "b"]
+    assert [read.seconds for read in Record(committed_file).entries()] == [2]
+    record.keep(latest(record.entries()).values())
+    assert [(read.case, read.seconds) for read in Record(committed_file).entries()] == [("a", 1), ("b", 3)]
+    assert [json.loads(line)["case"] for line in committed_file.read_text(encoding="utf-8").splitlines()] == ["a", "b"]
+
+
+def test_a_record_without_a_committed_part_keeps_nothing(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="has no file that is committed"):
+        Record(tmp_path / "record.jsonl").keep([entry("a")])

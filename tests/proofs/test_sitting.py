@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.proofs.record import Entry, Record
+from tests.proofs.sitting import COMMITTED_FILE
 
 ROOT = Path(__file__).parents[2]
 CASES = 12
@@ -55,10 +56,10 @@ class Toy:
 
     root: Path
 
-    def start(self, *options: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "tests.proofs", "run", "--root", str(self.root), "--catalogue", "catalogue"]
+    def start(self, *options: str, command: str = "run") -> subprocess.Popen[str]:
+        tree = ("--root", str(self.root), "--catalogue", "catalogue")
         return subprocess.Popen(
-            [*command, *options],
+            [sys.executable, "-m", "tests.proofs", command, *tree, *options],
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": f"{ROOT}:{self.root}", **_QUICK},
             start_new_session=True,
@@ -67,8 +68,8 @@ class Toy:
             text=True,
         )
 
-    def run(self, *options: str) -> tuple[int, str]:
-        process = self.start(*options)
+    def run(self, *options: str, command: str = "run") -> tuple[int, str]:
+        process = self.start(*options, command=command)
         text, _ = process.communicate(timeout=120)
         return process.returncode, text
 
@@ -177,6 +178,25 @@ def test_no_case_starts_that_would_end_after_the_limit(toy: Toy) -> None:
     code, text = toy.run("--proof", "long", "--minutes", "3")
     assert (code, len(toy.entries())) == (0, 1), text
     assert text.splitlines()[-1].split()[:5] == ["long", "12", "1", "0", "11"]
+
+
+def test_a_new_clone_goes_on_from_what_is_committed(toy: Toy) -> None:
+    file = toy.root / COMMITTED_FILE
+    file.parent.mkdir(parents=True)
+    toy.run("--proof", "pairs")
+    (toy.root / "alone" / "fail-3.log").touch()
+    toy.run("--proof", "alone")
+    assert toy.run("--proof", "pairs", command="keep")[0] == 0
+    code, text = toy.run("--proof", "alone", command="keep")
+    assert (code, text.split()[0]) == (0, str(CASES - 1)), text
+    committed = Record(file).entries()
+    assert Counter(entry.proof for entry in committed) == {"pairs": CASES, "alone": CASES - 1}
+    shutil.rmtree(toy.root / ".proofs")
+    (toy.root / "alone" / "fail-3.log").unlink()
+    code, text = toy.run("--proof", "pairs,alone")
+    assert code == 0, text
+    assert [entry.case for entry in toy.entries()] == ["alone/test_alone.py::test_case[3]"]
+    assert toy.ran("pairs") == toy.ran("alone") == ONCE
 
 
 @pytest.mark.parametrize(
