@@ -1,11 +1,12 @@
 """The pipeline files of a folder: the pipelines of good files, and the problem of each broken file.
 
-Law: a broken file does not affect good files. Of two files for one name of a pipeline, the first in the order of file
-names is good, so that the pipeline keeps running.
+Law: a broken file does not affect good files, whatever is wrong with it. Of two files for one name of a pipeline, the
+first in the order of file names is good, so that the pipeline keeps running.
 """
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from spark_jobs.pipeline import Pipeline, PipelineError, load
 
 #: DAGs of all pipelines: `tidemark_backfill` and `tidemark_accept`.
 BACKFILL, ACCEPT = "backfill", "accept"
+#: The longest file that is read. Airflow gives up on a folder of DAGs after 30 seconds, and each wrong key costs time.
+LARGEST_BYTES = 128 * 1024
 _RESERVED = {BACKFILL: "the DAG of backfills", ACCEPT: "the DAG that publishes blocked runs"}
 
 
@@ -45,9 +48,14 @@ def read_folder(folder: Path) -> PipelineFiles:
     broken: dict[Path, str] = {}
     for path in sorted(p for p in folder.glob("*.y*ml") if p.suffix in (".yaml", ".yml")):
         try:
+            _refuse_unreadable(path)
             pipeline = load(path)
         except PipelineError as problem:
-            broken[path] = str(problem)
+            # Airflow keeps the problem in a database of UTF-8, and a file can spell half a character.
+            broken[path] = str(problem).encode("utf-8", "backslashreplace").decode("utf-8")
+            continue
+        except Exception as error:  # noqa: BLE001  # it must not reach the DAGs of other files
+            broken[path] = f"{path}: cannot be read: {type(error).__name__}: {_printable(error)}; correct or remove it"
             continue
         if pipeline.name in _RESERVED:
             broken[path] = f"{path}: name: '{pipeline.name}' is {_RESERVED[pipeline.name]}; take another name"
@@ -57,3 +65,17 @@ def read_folder(folder: Path) -> PipelineFiles:
         else:
             good[pipeline.name] = pipeline
     return PipelineFiles(good, broken)
+
+
+def _refuse_unreadable(path: Path) -> None:
+    """Raise ValueError for a file whose reading would not end, or not in time."""
+    state = path.stat()
+    if not stat.S_ISREG(state.st_mode):
+        raise ValueError("found no regular file")
+    if state.st_size > LARGEST_BYTES:
+        raise ValueError(f"found {state.st_size:,} bytes, at most {LARGEST_BYTES:,} are read")
+
+
+def _printable(error: Exception) -> str:
+    """Return the first line of an error in ASCII, at most 200 characters: Airflow keeps it in its database."""
+    return ascii(str(error).partition("\n")[0])[1:-1][:200]
