@@ -39,6 +39,9 @@ TIDEMARK: Mapping[str, Setting] = {
         "half of the cores, at least 2",
     ),
     "TIDEMARK_AIRFLOW_PORT": Setting("Port of Airflow's pages, from 1 to 65535.", "`8080`"),
+    "TIDEMARK_AIRFLOW_ADDRESS": Setting(
+        "Address on which Docker Compose opens Airflow's pages. `0.0.0.0` opens them to other machines.", "`127.0.0.1`"
+    ),
     "TIDEMARK_AIRFLOW_DATABASE": Setting(
         "URL of a PostgreSQL database for the metadata of `make demo` and `make up`: "
         "`postgresql://user:password@host:5432/airflow`.",

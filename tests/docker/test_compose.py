@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import stat
@@ -122,11 +123,12 @@ def test_volumes_networks_and_secrets_are_declared_and_each_is_used() -> None:
     assert {secret for service in SERVICES for secret in service.secrets} == set(HERE.declaration["secrets"])
 
 
-def test_only_airflows_address_is_open_to_others_and_sparks_page_to_this_machine() -> None:
+def test_only_this_machine_reaches_the_pages_unless_an_address_is_set() -> None:
     ports = {service.name: service.declaration["ports"] for service in SERVICES if "ports" in service.declaration}
-    assert ports == {"api-server": ["8080:8080"], "spark-master": ["127.0.0.1:8081:8081"]}
-    other = Compose({"TIDEMARK_AIRFLOW_PORT": "9090"}).services["api-server"]
-    assert other.declaration["ports"] == ["9090:8080"]
+    assert ports == {"api-server": ["127.0.0.1:8080:8080"], "spark-master": ["127.0.0.1:8081:8081"]}
+    settings = {"TIDEMARK_AIRFLOW_ADDRESS": "0.0.0.0", "TIDEMARK_AIRFLOW_PORT": "9090"}  # noqa: S104  # only declared here
+    other = Compose(settings).services["api-server"]
+    assert other.declaration["ports"] == ["0.0.0.0:9090:8080"]
     assert other.environment["AIRFLOW__API__BASE_URL"] == "http://localhost:9090"
     assert {
         network for network, settings in HERE.declaration["networks"].items() if not (settings or {}).get("internal")
@@ -187,6 +189,25 @@ def test_secrets_are_long_and_secrets_that_contain_each_other_agree(secrets_fold
     assert all(re.fullmatch(r"[\w-]{86}==", secrets[name]) for name in ("session_key", "token_key"))
 
 
+@pytest.mark.parametrize("program", ["head", "od", "base64", "tr"])
+def test_a_program_that_fails_makes_no_secret_that_is_empty(tmp_path: Path, program: str) -> None:
+    broken_program = tmp_path / "bin" / program
+    broken_program.parent.mkdir()
+    broken_program.write_text("#!/bin/sh\nexit 1\n", encoding="utf-8")
+    broken_program.chmod(0o755)
+    folder = tmp_path / "docker"
+    folder.mkdir()
+    script = shutil.copy(PROJECT / "docker" / "make-secrets", folder)
+    path = f"{broken_program.parent}:{os.environ['PATH']}"
+    failed = subprocess.run([script], env={"PATH": path}, check=False, capture_output=True, text=True)
+    assert failed.returncode == 1
+    assert failed.stderr.startswith("error: a random value has 0 characters, not "), failed.stderr
+    assert all(secret.stat().st_size for secret in (folder / "secrets").iterdir())
+    secrets = make_secrets(folder)
+    assert len(list(secrets.iterdir())) == 8
+    assert all(re.search(r"[\w-]{43}", secret.read_text()) for secret in secrets.iterdir())
+
+
 def test_others_of_the_machine_do_not_reach_them_and_the_users_of_containers_do(secrets_folder: Path) -> None:
     assert stat.S_IMODE(secrets_folder.stat().st_mode) == 0o700
     assert {stat.S_IMODE(path.stat().st_mode) for path in secrets_folder.iterdir()} == {0o644}
@@ -243,8 +264,10 @@ def test_every_variable_of_ours_is_one_that_the_code_knows() -> None:
     substitutions = set(re.findall(r"\$\{(\w+)", COMPOSE.read_text(encoding="utf-8")))
     ours = {name for name in set_here | substitutions if name.startswith("TIDEMARK")}
     pool = {"TIDEMARK_POOL", "TIDEMARK_POOL_SLOTS"}
-    assert ours == {"TIDEMARK_AIRFLOW_PORT", "TIDEMARK_DRIVER_MEMORY", "TIDEMARK_LAKE", *pool}
-    assert ours <= variables_of_the_code()
+    airflow = {"TIDEMARK_AIRFLOW_ADDRESS", "TIDEMARK_AIRFLOW_PORT"}
+    assert ours == {"TIDEMARK_DRIVER_MEMORY", "TIDEMARK_LAKE", *airflow, *pool}
+    # The address is a matter of the compose file alone.
+    assert ours - {"TIDEMARK_AIRFLOW_ADDRESS"} <= variables_of_the_code()
 
 
 def test_what_a_health_check_looks_at_is_what_the_service_listens_on() -> None:
