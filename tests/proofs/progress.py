@@ -31,7 +31,7 @@ def progress(name: str, content: Mapping[str, str], entries: Sequence[Entry], ca
     Rule: the last run at the present content decides. Without one, a case whose last run failed is failing. A case
     that never ran is estimated to take as long as the others did, or `case_s` if no case has run.
     """
-    present = latest(entry for entry in entries if content.get(entry.case) == entry.content)
+    present = at_content(entries, content)
     last, seconds = latest(entries), durations(entries)
     usual_s = usual_duration(seconds.values(), case_s)
     outcomes = {case: _outcome(case, present, last) for case in content}
@@ -46,6 +46,11 @@ def progress(name: str, content: Mapping[str, str], entries: Sequence[Entry], ca
         sum(present[case].seconds for case in proved_cases),
         sum(seconds.get(case, usual_s) for case in unproved_cases),
     )
+
+
+def at_content(entries: Iterable[Entry], content: Mapping[str, str]) -> dict[str, Entry]:
+    """Return the last entry of each case at its present content, by the case's id. `content` has the cases' digests."""
+    return latest(entry for entry in entries if content.get(entry.case) == entry.content)
 
 
 def _outcome(case: str, present: Mapping[str, Entry], last: Mapping[str, Entry]) -> str | None:

@@ -16,9 +16,9 @@ import typer
 
 from tests.proofs.content import Content
 from tests.proofs.listing import Listing
-from tests.proofs.progress import Progress, progress
+from tests.proofs.progress import Progress, at_content, progress
 from tests.proofs.proof import Proof
-from tests.proofs.record import Record, durations, latest, usual_duration
+from tests.proofs.record import PASSED, Record, durations, usual_duration
 from tests.proofs.shards import sample, shard
 from tests.proofs.work import Case, Work
 
@@ -71,9 +71,8 @@ class Sitting:
         Rule: the proofs of this sitting are written anew. The lines of other proofs stay as they are.
         """
         contents = {name: case.content for cases in self.cases.values() for name, case in cases.items()}
-        entries = self.record.entries()
-        present = latest(entry for entry in entries if contents.get(entry.case) == entry.content)
-        proved_cases = [present[case] for row in self.progress() for case in row.proved_cases]
+        present = at_content(self.record.entries(), contents)
+        proved_cases = [entry for entry in present.values() if entry.outcome == PASSED]
         names = {proof.name for proof in self.proofs}
         other_entries = [entry for entry in Record(self.root / COMMITTED_FILE).entries() if entry.proof not in names]
         self.record.keep([*other_entries, *proved_cases])

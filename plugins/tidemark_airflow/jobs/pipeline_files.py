@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spark_jobs.pipeline import Pipeline, PipelineError, load
+from spark_jobs.pipeline.errors import RefusedError
 
 #: DAGs of all pipelines: `tidemark_backfill` and `tidemark_accept`.
 BACKFILL, ACCEPT = "backfill", "accept"
@@ -51,11 +52,15 @@ def read_folder(folder: Path) -> PipelineFiles:
             _refuse_unreadable(path)
             pipeline = load(path)
         except PipelineError as problem:
-            # Airflow keeps the problem in a database of UTF-8, and a file can spell half a character.
-            broken[path] = str(problem).encode("utf-8", "backslashreplace").decode("utf-8")
+            broken[path] = _storable(str(problem))
+            continue
+        except RefusedError as reason:
+            broken[path] = f"{path}: {reason}"
             continue
         except Exception as error:  # noqa: BLE001  # it must not reach the DAGs of other files
-            broken[path] = f"{path}: cannot be read: {type(error).__name__}: {_printable(error)}; correct or remove it"
+            first_line = str(error).partition("\n")[0]
+            problem_of_file = f"{path}: cannot be read: {type(error).__name__}: {first_line}; correct or remove it"
+            broken[path] = _storable(problem_of_file)
             continue
         if pipeline.name in _RESERVED:
             broken[path] = f"{path}: name: '{pipeline.name}' is {_RESERVED[pipeline.name]}; take another name"
@@ -68,14 +73,14 @@ def read_folder(folder: Path) -> PipelineFiles:
 
 
 def _refuse_unreadable(path: Path) -> None:
-    """Raise ValueError for a file whose reading would not end, or not in time."""
+    """Raise RefusedError for a file whose reading would not end, or not in time."""
     state = path.stat()
     if not stat.S_ISREG(state.st_mode):
-        raise ValueError("found no regular file")
+        raise RefusedError("found no regular file; replace or remove it")
     if state.st_size > LARGEST_BYTES:
-        raise ValueError(f"found {state.st_size:,} bytes, at most {LARGEST_BYTES:,} are read")
+        raise RefusedError(f"found {state.st_size:,} bytes, at most {LARGEST_BYTES:,} are read; shorten the file")
 
 
-def _printable(error: Exception) -> str:
-    """Return the first line of an error in ASCII, at most 200 characters: Airflow keeps it in its database."""
-    return ascii(str(error).partition("\n")[0])[1:-1][:200]
+def _storable(text: str) -> str:
+    """Return the text in UTF-8, as Airflow's database keeps it. A pipeline file can spell half a character."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
