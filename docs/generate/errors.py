@@ -152,6 +152,7 @@ ENTRIES: Mapping[str, Entry] = {
 INTERNAL: Mapping[str, str] = {
     "ProtocolError": "A result file is not the result of a job. Airflow reports that the job left no result.",
     "RefusedError": "becomes a line of `PipelineError`",
+    "TooManyProblemsError": "ends the reading of a file; becomes `PipelineError`",
     "DurationError": "becomes a line of `PipelineError`, or an `InputError`",
     "CommitConflictError": "another writer committed first; the commit is tried again",
     "UnreadablePatternError": "only the reference implementation: a datetime pattern that it does not support",

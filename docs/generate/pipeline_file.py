@@ -15,7 +15,7 @@ from spark_jobs.pipeline import meanings
 from spark_jobs.pipeline.contract import PIPELINE
 from spark_jobs.pipeline.document import join
 from spark_jobs.pipeline.durations import format_duration, parse_duration
-from spark_jobs.pipeline.errors import Place, Problem
+from spark_jobs.pipeline.errors import Place, Problems
 from spark_jobs.pipeline.forms import Form, Leaf
 from spark_jobs.pipeline.model import (
     Aggregate,
@@ -253,7 +253,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 def reads_back(form: Form, text: str, value: Any) -> bool:
     """Return whether the form accepts the text, and makes the value of it."""
-    problems: list[Problem] = []
+    problems = Problems()
     place = Place("default")
     node = Reader(place, str, problems).from_yaml(text)
     read = form.read(node, "key", Review({}, problems, places={"": place, "key": place}))

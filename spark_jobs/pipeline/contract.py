@@ -66,7 +66,7 @@ def _pipeline(
     **rest: Any,
 ) -> Pipeline | None:
     """Return None if a rule has reported a problem with the sources, the join or the windows."""
-    if len({united.name for united in sources}) > 1:
+    if len({united.name for united in sources}) == len(sources) > 1:
         rest["sources"], source = sources, together(sources)
     if join is not None:
         rest["join"] = join.of(tuple(united.name for united in sources) or join.names)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spark_jobs.pipeline.errors import Place, RefusedError
+from spark_jobs.pipeline.printable import shortened
 
 ScalarValue = str | int | float | bool | None
 
@@ -93,7 +94,7 @@ def describe(node: Node) -> str:
         return f"the YAML boolean {node.text}"
     if isinstance(node.value, int | float):
         return f"the number {node.text}"
-    return f"'{node.text if len(node.text) <= 60 else node.text[:57] + '...'}'"
+    return f"'{shortened(node.text, 60)}'"
 
 
 def quoted(node: Scalar) -> str:

@@ -18,6 +18,9 @@ from spark_jobs.pipeline.durations import DurationError, format_duration, parse_
 from spark_jobs.pipeline.errors import RefusedError
 from spark_jobs.pipeline.review import UNREADABLE, Review, hint, parent_of
 
+# The engine counts in 64 bits.
+_LARGEST = 2**63 - 1
+
 
 class Form(Protocol):
     """The shape of a value; `expected` completes the sentence 'expected ...'."""
@@ -144,6 +147,8 @@ def whole_number(expected: str, *, least: int) -> Leaf:
     def parse(node: Scalar) -> int:
         if isinstance(node.value, bool) or not isinstance(node.value, int) or node.value < least:
             raise RefusedError
+        if node.value > _LARGEST:
+            raise RefusedError(f"at most {_LARGEST:,} is possible")
         return node.value
 
     return Leaf(expected, parse)

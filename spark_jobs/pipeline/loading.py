@@ -7,7 +7,8 @@ looked up outside the file but environment variables: whether the source exists 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import stat
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,11 +16,14 @@ from pathlib import Path
 from spark_jobs.pipeline.contract import PIPELINE, homes
 from spark_jobs.pipeline.document import Block, Node
 from spark_jobs.pipeline.environment import substitute
-from spark_jobs.pipeline.errors import PipelineError, Place, Problem
+from spark_jobs.pipeline.errors import PipelineError, Place, Problem, Problems, RefusedError, TooManyProblemsError
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.overrides import override
 from spark_jobs.pipeline.reader import Reader
 from spark_jobs.pipeline.review import Review
+
+#: The longest file that is read: its keys and values are written by people.
+LARGEST_BYTES = 128 * 1024
 
 
 def load(
@@ -35,11 +39,9 @@ def load(
     """
     origin = os.fspath(path)
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise PipelineError([Problem(Place(origin), "", f"cannot be read: {error.strerror or error}")]) from error
-    except UnicodeDecodeError as error:
-        raise PipelineError([Problem(Place(origin), "", f"is not UTF-8 text: byte {error.start} is wrong")]) from error
+        text = _text(Path(path))
+    except RefusedError as reason:
+        raise PipelineError([Problem(Place(origin), "", str(reason))]) from reason
     return replace(parse(text, origin=origin, overrides=overrides, environ=environ), path=origin)
 
 
@@ -52,7 +54,7 @@ def parse(
 ) -> Pipeline:
     """Make a pipeline from the text of a pipeline file; `origin` names it in errors. Otherwise like `load`."""
     reader = _reader(origin, environ)
-    return _pipeline(reader.from_yaml(text), reader, overrides)
+    return _pipeline(lambda: reader.from_yaml(text), reader, overrides)
 
 
 def from_mapping(
@@ -64,14 +66,44 @@ def from_mapping(
 ) -> Pipeline:
     """Make a pipeline from a mapping with the keys of the file; text in it is text, never `true`. Like `parse`."""
     reader = _reader(origin, environ)
-    return _pipeline(reader.from_python(mapping), reader, overrides)
+    return _pipeline(lambda: reader.from_python(mapping), reader, overrides)
+
+
+def _text(path: Path) -> str:
+    """Return the text of a file. Raises RefusedError for a file that cannot be read, or whose reading would not end."""
+    try:
+        state = path.stat()
+        if not stat.S_ISREG(state.st_mode):
+            kind = "a folder" if stat.S_ISDIR(state.st_mode) else "a pipe or device"
+            raise RefusedError(f"found {kind}, expected a file of YAML")
+        if state.st_size > LARGEST_BYTES:
+            raise RefusedError(f"found {state.st_size:,} bytes, at most {LARGEST_BYTES:,} are read; shorten the file")
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise RefusedError(f"cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise RefusedError(f"is not UTF-8 text: byte {error.start} is wrong") from error
+    except ValueError as error:
+        raise RefusedError(f"cannot be read: {error}") from error
 
 
 def _reader(origin: str, environ: Mapping[str, str] | None) -> Reader:
-    return Reader(Place(origin), partial(substitute, environ=os.environ if environ is None else environ), [])
+    return Reader(Place(origin), partial(substitute, environ=os.environ if environ is None else environ), Problems())
 
 
-def _pipeline(root: Node, reader: Reader, overrides: Mapping[str, object] | None) -> Pipeline:
+def _pipeline(read: Callable[[], Node], reader: Reader, overrides: Mapping[str, object] | None) -> Pipeline:
+    """Return the pipeline of the document that `read` makes. Raises PipelineError."""
+    try:
+        pipeline = _checked(read(), reader, overrides)
+    except TooManyProblemsError as stop:
+        raise PipelineError(reader.problems.collected) from stop
+    if reader.problems:
+        raise PipelineError(reader.problems.collected)
+    return pipeline
+
+
+def _checked(root: Node, reader: Reader, overrides: Mapping[str, object] | None) -> Pipeline:
+    """Check the document; the pipeline is UNREADABLE after a problem."""
     if overrides and isinstance(root, Block):
         root = override(root, overrides, reader.substitute, reader.problems)
     allowed: dict[str, tuple[str, ...]] = {}
@@ -79,6 +111,4 @@ def _pipeline(root: Node, reader: Reader, overrides: Mapping[str, object] | None
         allowed[name] = (*allowed.get(name, ()), key)
     review = Review(allowed, reader.problems, places={"": root.place})
     pipeline: Pipeline = PIPELINE.read(root, "", review)
-    if reader.problems:
-        raise PipelineError(reader.problems)
     return pipeline

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from spark_jobs.pipeline.document import Block, Broken, Entry, Node, Scalar, describe
-from spark_jobs.pipeline.errors import Place, Problem, RefusedError
+from spark_jobs.pipeline.errors import Place, Problem, Problems, RefusedError
 from spark_jobs.pipeline.reader import Reader
 
 
 def override(
-    root: Block, overrides: Mapping[str, object], substitute: Callable[[str], str], problems: list[Problem]
+    root: Block, overrides: Mapping[str, object], substitute: Callable[[str], str], problems: Problems
 ) -> Block:
     """Return the document with the overrides in it. A value that is not text is taken as it is, not read as YAML."""
     for key, value in sorted(overrides.items(), key=lambda item: item[0]):
@@ -30,7 +30,7 @@ def override(
             if not isinstance(node, Broken):
                 root = _put(root, parts, 0, None if isinstance(node, Scalar) and node.value is None else node, place)
         except RefusedError as refused:
-            problems.append(Problem(place, key, str(refused)))
+            problems.add(Problem(place, key, str(refused)))
     return root
 
 

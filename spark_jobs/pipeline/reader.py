@@ -6,6 +6,7 @@ value's type is determined. A failure becomes a problem with its place, and the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -14,7 +15,8 @@ from typing import Any
 import yaml
 
 from spark_jobs.pipeline.document import Block, Broken, Entry, Items, Node, Scalar, describe, join, quoted, resolve
-from spark_jobs.pipeline.errors import Place, Problem, RefusedError
+from spark_jobs.pipeline.errors import Place, Problem, Problems, RefusedError
+from spark_jobs.pipeline.printable import shortened
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class Reader:
 
     place: Place
     substitute: Callable[[str], str]
-    problems: list[Problem]
+    problems: Problems
 
     def from_yaml(self, text: str, key: str = "") -> Node:
         """Read YAML text, which will stand at `key`. What is not YAML at all is one problem, and the node is Broken."""
@@ -32,6 +34,9 @@ class Reader:
         except yaml.reader.ReaderError as error:
             place = self._at(text.count("\n", 0, error.position) + 1)
             return self._broken(place, key, f"not valid YAML: the character #x{error.character:04x} is not allowed")
+        except (ValueError, OverflowError) as error:
+            # PyYAML makes numbers of escapes and versions without a look at their size.
+            return self._broken(self.place, key, f"not valid YAML: {error}; text with \\ needs single quotes")
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             place = self._at(mark.line + 1, mark.column + 1) if mark else self.place
@@ -89,6 +94,9 @@ class Reader:
             self._broken(place, parent, "found a list or mapping as a key; a key is text (quote values with { or [)")
             return None
         name = Scalar(resolve(node.value), node.value, place, plain=True)
+        if _HALF_CHARACTER.search(node.value):
+            self._broken(place, parent, f"found half a character in the key '{shortened(node.value, 60)}'; {_WHOLE}")
+            return None
         if node.style is None and (name.is_ambiguous or not isinstance(name.value, str)):
             self._broken(place, parent, f"found {describe(name)} as a key; a key is text: {quoted(name)}")
             return None
@@ -99,10 +107,12 @@ class Reader:
             text = self.substitute(text)
         except RefusedError as refused:
             return self._broken(place, key, str(refused))
+        if _HALF_CHARACTER.search(text):
+            return self._broken(place, key, f"found half a character in '{shortened(text, 60)}'; {_WHOLE}")
         return Scalar(resolve(text) if plain else text, text, place, plain)
 
     def _broken(self, place: Place, key: str, message: str) -> Broken:
-        self.problems.append(Problem(place, key, message))
+        self.problems.add(Problem(place, key, message))
         return Broken(place)
 
     def _at(self, line: int, column: int | None = None) -> Place:
@@ -128,4 +138,7 @@ class _Loader(yaml.BaseLoader):
 
 
 _DEEPEST = 50
+# The halves of UTF-16, which no UTF-8 text contains, and which "\\ud800" spells in double quotes.
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+_WHOLE = "write the whole character"
 _STANDARD_TAGS = ("tag:yaml.org,2002:str", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:map")

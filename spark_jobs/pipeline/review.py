@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any, Final
 
 from spark_jobs.pipeline.document import join
-from spark_jobs.pipeline.errors import Place, Problem
+from spark_jobs.pipeline.errors import Place, Problem, Problems
 
 #: The problems that a rule finds: keys, each with a message.
 Contradictions = Iterator[tuple[str, str]]
@@ -32,7 +32,7 @@ class Review:
     """The state of one pass. `homes` has the dotted keys under which a name is allowed, for hints at misplaced keys."""
 
     homes: Mapping[str, tuple[str, ...]]
-    problems: list[Problem]
+    problems: Problems
     places: dict[str, Place] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
     names: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Review:
 
     def refuse(self, place: Place, key: str, message: str) -> None:
         """Note a problem."""
-        self.problems.append(Problem(place, key, message))
+        self.problems.add(Problem(place, key, message))
 
     def place_of(self, key: str) -> Place:
         """Find where a key was written, or else the nearest mapping around it."""

@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from spark_jobs.pipeline.document import plain_value
-from spark_jobs.pipeline.errors import Place, RefusedError
+from spark_jobs.pipeline.errors import Place, Problems, RefusedError
 from spark_jobs.pipeline.reader import Reader
 
 
@@ -133,7 +133,7 @@ def _newline(text: str) -> str:
 
 def _values(text: str) -> dict[str, Any]:
     """Return the values in the text, without replacing variables."""
-    reader = Reader(Place("<text>"), lambda text: text, [])
+    reader = Reader(Place("<text>"), lambda text: text, Problems())
     values = plain_value(reader.from_yaml(text))
     if reader.problems or not isinstance(values, dict):
         raise RefusedError("the file cannot be read as it is written")

@@ -42,8 +42,11 @@ def one_source_or_several(facts: Facts) -> Contradictions:
             yield f"{key}.name", f"found the name '{name}' for the second time; give each source another name"
         if isinstance(name, str):
             names.add(name)
-    if len(_sources(facts)) == 1:
+    number = len(_sources(facts))
+    if number == 1:
         yield "sources", "found one source, expected two or more; write it as source"
+    if facts.value("sources") == ():
+        yield "sources", "found no source, expected two or more; add them"
     if facts.value("replay.order") in (Order.COMMIT, Order.OFFSET):
         own = "commits and offsets are one table's own"
         yield "replay.order", f"{own}, and sources are several; order by arrival or event_time"

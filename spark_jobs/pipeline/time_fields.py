@@ -15,10 +15,13 @@ from spark_jobs.pipeline.model import TimeField, TimeUnit
 from spark_jobs.pipeline.records import Either, Field, Record
 from spark_jobs.pipeline.review import Facts, hint
 
+# Java's offsets end at 18 hours.
+_OFFSET = r"[+-]((0[0-9]|1[0-7]):[0-5][0-9]|18:00)"
+
 
 def _timezone(name: str) -> str:
     zones = available_timezones()
-    if name not in zones and re.fullmatch(r"[+-](0[0-9]|1[0-8]):[0-5][0-9]", name) is None:
+    if name not in zones and re.fullmatch(_OFFSET, name) is None:
         raise RefusedError(hint(name, zones))
     return name
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tidemark_airflow.jobs.pipeline_files import LARGEST_BYTES, BrokenPipelinesError, read_folder
+from spark_jobs.pipeline.loading import LARGEST_BYTES
+from tidemark_airflow.jobs.pipeline_files import BrokenPipelinesError, read_folder
 
 GOOD = """
 name: readings
@@ -55,7 +56,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.yaml")
     files = read_folder(tmp_path)
     assert list(files.good) == ["readings"]
-    assert "found no regular file" in files.broken[tmp_path / "pipe.yaml"]
+    assert "found a pipe or device" in files.broken[tmp_path / "pipe.yaml"]
 
 
 def test_a_file_that_is_gone_or_closed_is_the_problem_of_that_file(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_a_file_with_two_documents_is_refused() -> None:
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PipelineError, match=r"none\.yaml: cannot be read: No such file or directory"):
         load(tmp_path / "none.yaml")
-    with pytest.raises(PipelineError, match="cannot be read: Is a directory"):
+    with pytest.raises(PipelineError, match="found a folder, expected a file of YAML"):
         load(tmp_path)
     (tmp_path / "latin.yaml").write_bytes("name: é".encode("latin-1"))
     with pytest.raises(PipelineError, match=r"latin\.yaml: is not UTF-8 text: byte 6 is wrong"):

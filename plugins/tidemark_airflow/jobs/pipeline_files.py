@@ -6,18 +6,15 @@ first in the order of file names is good, so that the pipeline keeps running.
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from spark_jobs.pipeline import Pipeline, PipelineError, load
-from spark_jobs.pipeline.errors import RefusedError
+from spark_jobs.pipeline.printable import printable
 
 #: DAGs of all pipelines: `tidemark_backfill` and `tidemark_accept`.
 BACKFILL, ACCEPT = "backfill", "accept"
-#: The longest file that is read. Airflow gives up on a folder of DAGs after 30 seconds, and each wrong key costs time.
-LARGEST_BYTES = 128 * 1024
 _RESERVED = {BACKFILL: "the DAG of backfills", ACCEPT: "the DAG that publishes blocked runs"}
 
 
@@ -49,18 +46,14 @@ def read_folder(folder: Path) -> PipelineFiles:
     broken: dict[Path, str] = {}
     for path in sorted(p for p in folder.glob("*.y*ml") if p.suffix in (".yaml", ".yml")):
         try:
-            _refuse_unreadable(path)
             pipeline = load(path)
         except PipelineError as problem:
-            broken[path] = _storable(str(problem))
-            continue
-        except RefusedError as reason:
-            broken[path] = f"{path}: {reason}"
+            broken[path] = str(problem)
             continue
         except Exception as error:  # noqa: BLE001  # it must not reach the DAGs of other files
             first_line = str(error).partition("\n")[0]
             problem_of_file = f"{path}: cannot be read: {type(error).__name__}: {first_line}; correct or remove it"
-            broken[path] = _storable(problem_of_file)
+            broken[path] = printable(problem_of_file)
             continue
         if pipeline.name in _RESERVED:
             broken[path] = f"{path}: name: '{pipeline.name}' is {_RESERVED[pipeline.name]}; take another name"
@@ -70,17 +63,3 @@ def read_folder(folder: Path) -> PipelineFiles:
         else:
             good[pipeline.name] = pipeline
     return PipelineFiles(good, broken)
-
-
-def _refuse_unreadable(path: Path) -> None:
-    """Raise RefusedError for a file whose reading would not end, or not in time."""
-    state = path.stat()
-    if not stat.S_ISREG(state.st_mode):
-        raise RefusedError("found no regular file; replace or remove it")
-    if state.st_size > LARGEST_BYTES:
-        raise RefusedError(f"found {state.st_size:,} bytes, at most {LARGEST_BYTES:,} are read; shorten the file")
-
-
-def _storable(text: str) -> str:
-    """Return the text in UTF-8, as Airflow's database keeps it. A pipeline file can spell half a character."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
