@@ -1,7 +1,7 @@
 """Source: the invalid rows, which were set aside before any window, one row each.
 
-A row is invalid for one of four reasons, or of five if rows are ordered by offset. A reason is possible only if the
-pipeline declares the setting that it is about.
+A row is invalid for one of the reasons of `semantics.rows.event_time`. A reason is possible only if the pipeline
+declares the setting that it is about.
 """
 
 from __future__ import annotations
@@ -13,11 +13,16 @@ from expectations.staged import Staged
 from expectations.staged_join import StagedJoin
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.published_tables import INVALID_EVENTS
+from spark_jobs.semantics.rows import event_time as rule
+from spark_jobs.semantics.rows import time_faults
 
-_ALWAYS = ("event_time_missing", "event_time_out_of_range")
-_WITH_ARRIVAL = "arrival_time_missing"
-_WITH_GUARD = "event_time_in_future"
-_BY_OFFSET = "offset_missing"
+_WITH_EVENT_TIME, _WITH_ARRIVAL = (
+    tuple(time_faults.reason(time, fault) for fault in time_faults.ALL)
+    for time in (time_faults.EVENT_TIME, time_faults.ARRIVAL_TIME)
+)
+_ALWAYS = (*_WITH_EVENT_TIME, rule.EVENT_TIME_BEFORE_RANGE, rule.EVENT_TIME_AFTER_RANGE)
+_WITH_GUARD = rule.EVENT_TIME_IN_FUTURE
+_BY_OFFSET = rule.OFFSET_MISSING
 
 
 def rows(staged: Staged | StagedJoin) -> DataFrame:
@@ -29,12 +34,12 @@ def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
     """Return the invariants of invalid rows."""
     source = pipeline.source
     by_offset = (_BY_OFFSET,) if pipeline.replay.in_rounds else ()
-    every = (*_ALWAYS, _WITH_ARRIVAL, _WITH_GUARD, *by_offset)
-    impossible = []
+    every = (*_ALWAYS, *_WITH_ARRIVAL, _WITH_GUARD, *by_offset)
+    impossible: list[str] = []
     # In commit order every row has an arrival time, the commit's.
     has_arrival = source.arrival_time is not None or pipeline.replay.by_commit
     if source.arrival_time is None:
-        impossible.append(_WITH_ARRIVAL)
+        impossible += _WITH_ARRIVAL
     if not has_arrival or source.future_guard_ms is None:
         impossible.append(_WITH_GUARD)
     known_reasons = Invariant(

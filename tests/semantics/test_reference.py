@@ -245,7 +245,7 @@ def test_arrival_order_needs_arrival(changed: Change) -> None:
 def test_invalid_rows_move_nothing_and_keep_their_columns(changed: Change) -> None:
     bad = [row(2, None, x=1), row(None, 5, x=2), row(3, 90_000, x=3), {**row(4, 5, x=4), "happened": END_OF_INPUT}]
     outcome = replay([row(1, 1), *bad, row(5, 2)], changed())
-    reasons = ["event_time_missing", "arrival_time_missing", "event_time_in_future", "event_time_out_of_range"]
+    reasons = ["event_time_missing", "arrival_time_missing", "event_time_in_future", "event_time_after_range"]
     assert outcome.invalid_events == [{**r, "reason": reason} for r, reason in zip(bad, reasons, strict=True)]
     assert ids(outcome) == [("on_time", [1, 5])]
     assert outcome.counts["invalid"] == 4
@@ -332,4 +332,4 @@ def test_a_missing_column_is_named(pipeline: Pipeline, changed: Change) -> None:
 def test_a_numeric_event_time_in_the_wrong_unit_is_out_of_range(changed: Change) -> None:
     seconds = changed(source={"event_time": TimeField("happened", unit=TimeUnit.SECONDS)})
     outcome = replay([{**row(1, 1), "happened": 1_704_110_400_000}], seconds)
-    assert outcome.invalid_events[0]["reason"] == "event_time_out_of_range"
+    assert outcome.invalid_events[0]["reason"] == "event_time_after_range"

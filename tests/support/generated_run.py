@@ -117,7 +117,7 @@ CORRECT: Rows = {
     "late_events": [late_event(None, 5, 20, 16), late_event("BB", 6, 21, 19)],
     "invalid_events": [
         invalid("event_time_missing"),
-        invalid("event_time_out_of_range"),
+        invalid("event_time_after_range"),
         invalid("event_time_in_future"),
     ],
 }

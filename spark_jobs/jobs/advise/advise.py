@@ -28,7 +28,7 @@ from spark_jobs.jobs.advise.candidates import (
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan.plan import checked
 from spark_jobs.jobs.progress import Progress, silent
-from spark_jobs.jobs.stage.row_counts import IMPLAUSIBLE, refuse_wrong_unit
+from spark_jobs.jobs.stage.row_counts import refuse_wrong_unit
 from spark_jobs.pipeline import load, parse
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.errors import RefusedError
@@ -40,6 +40,7 @@ from spark_jobs.replay.rows.epochs import Axis, axis
 from spark_jobs.replay.rows.prepare import prepare
 from spark_jobs.replay.supported import UnsupportedPipelineError, require_support
 from spark_jobs.replay.watermark.census import gathered
+from spark_jobs.semantics.rows.event_time import IMPLAUSIBLE
 from spark_jobs.session import shuffling
 from spark_jobs.tables import source
 

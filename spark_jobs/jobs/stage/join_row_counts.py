@@ -13,12 +13,13 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.jobs.stage.row_counts import IMPLAUSIBLE, refuse_wrong_unit
+from spark_jobs.jobs.stage.row_counts import refuse_wrong_unit
 from spark_jobs.jobs.stage.slices import whole
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.sources import SOURCE
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import window_assigners
+from spark_jobs.semantics.rows.event_time import IMPLAUSIBLE
 from spark_jobs.tables.interval import Interval
 
 #: Counts of one input, by the name of the count.

@@ -22,13 +22,11 @@ from spark_jobs.replay.rows import window_assigners
 from spark_jobs.replay.sessions import session_panes
 from spark_jobs.replay.windows import lateness
 from spark_jobs.replay.windows.slice import Slice, oldest_window_ms
-from spark_jobs.semantics.rows import event_time as rule
+from spark_jobs.semantics.rows.event_time import IMPLAUSIBLE
 from spark_jobs.tables import staging
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
-
-IMPLAUSIBLE = (rule.EVENT_TIME_IN_FUTURE, rule.EVENT_TIME_OUT_OF_RANGE)
 
 
 class Counting:

@@ -15,6 +15,7 @@ from pyspark.sql import types as T
 
 from spark_jobs.pipeline.model import Source, TimeField, TimeUnit
 from spark_jobs.semantics.rows import event_time as rule
+from spark_jobs.semantics.rows import time_faults
 
 _MICROS_PER_DAY = 86_400_000_000
 _MICROS_PER_UNIT = {TimeUnit.SECONDS: 1_000_000, TimeUnit.MILLISECONDS: 1_000, TimeUnit.MICROSECONDS: 1}
@@ -61,18 +62,48 @@ def is_valid(event_us: Column, arrival_us: Column | None, source: Source) -> Col
     return F.when(unusable, F.lit(False)).otherwise(~_in_future(event_us, arrival_us, source))
 
 
-def invalid_reason(event_us: Column, arrival_us: Column | None, source: Source) -> Column:
+def fault(events: DataFrame, field: TimeField) -> Column:
+    """Return why a row of `events` has no time in `field`: a fault of `time_faults`, for rows without that time."""
+    value = F.expr(field.expression)
+    kind = events.select(value.alias("value")).schema[0].dataType
+    missing = F.when(value.isNull(), time_faults.MISSING)
+    if field.format is None or not isinstance(kind, T.StringType):
+        return missing.otherwise(time_faults.UNREADABLE)
+    read = missing.when(value.rlike(time_faults.BLANK), time_faults.EMPTY)
+    without_zone = time_faults.without_zone(field.format)
+    if without_zone is not None:
+        lacks_offset = F.try_to_timestamp(value, F.lit(without_zone)).isNotNull()
+        read = read.when(lacks_offset, time_faults.WITHOUT_OFFSET)
+    return read.otherwise(time_faults.UNREADABLE)
+
+
+def invalid_reason(
+    event_us: Column,
+    arrival_us: Column | None,
+    source: Source,
+    *,
+    event_fault: Column | None = None,
+    arrival_fault: Column | None = None,
+) -> Column:
     """Return the reason why a row has no usable time: a reason of `semantics`, or null for a valid row.
 
     Same order of tests as `semantics.rows.event_time`, so that a row with two faults gets the same reason everywhere.
+    The faults are those of `fault`; without them, a time that is null is missing.
     """
-    reason = F.when(event_us.isNull(), rule.EVENT_TIME_MISSING)
+    missing = F.lit(time_faults.MISSING)
+    reason = F.when(event_us.isNull(), _reason(time_faults.EVENT_TIME, missing if event_fault is None else event_fault))
     if arrival_us is not None:
-        reason = reason.when(arrival_us.isNull(), rule.ARRIVAL_TIME_MISSING)
-    reason = reason.when(_out_of_range(event_us), rule.EVENT_TIME_OUT_OF_RANGE)
+        because = missing if arrival_fault is None else arrival_fault
+        reason = reason.when(arrival_us.isNull(), _reason(time_faults.ARRIVAL_TIME, because))
+    reason = reason.when(event_us < F.lit(rule.EARLIEST_US), rule.EVENT_TIME_BEFORE_RANGE)
+    reason = reason.when(event_us > F.lit(rule.LATEST_US), rule.EVENT_TIME_AFTER_RANGE)
     if arrival_us is not None:
         reason = reason.when(_in_future(event_us, arrival_us, source), rule.EVENT_TIME_IN_FUTURE)
     return reason.otherwise(F.lit(None).cast("string"))
+
+
+def _reason(time: str, fault: Column) -> Column:
+    return F.concat(F.lit(time_faults.reason(time, "")), fault)
 
 
 def _out_of_range(event_us: Column) -> Column:
@@ -89,8 +120,9 @@ def _in_future(event_us: Column, arrival_us: Column, source: Source) -> Column:
 
 def _integral_micros(value: Column, unit: TimeUnit) -> Column:
     if unit is TimeUnit.NANOSECONDS:
-        # Not `/`: a double has too few digits for nanoseconds of today.
-        return F.call_function("div", value - F.pmod(value, F.lit(1000)), F.lit(1000))
+        # Not `/`: a double has too few digits for nanoseconds of today. `div` rounds towards zero.
+        below = F.when(value % F.lit(1000) < 0, F.lit(1)).otherwise(F.lit(0))
+        return F.call_function("div", value, F.lit(1000)) - below
     return F.try_multiply(value, F.lit(_MICROS_PER_UNIT[unit]).cast("long"))
 
 
@@ -99,7 +131,7 @@ def _fractional_micros(value: Column, unit: TimeUnit) -> Column:
     exact = value.try_cast("decimal(38,9)")
     if unit is TimeUnit.NANOSECONDS:
         return F.floor(exact / F.lit(1000)).try_cast("long")
-    return F.floor(exact * F.lit(_MICROS_PER_UNIT[unit])).try_cast("long")
+    return F.floor(F.try_multiply(exact, F.lit(_MICROS_PER_UNIT[unit]))).try_cast("long")
 
 
 def _text_micros(value: Column, field: TimeField) -> Column:

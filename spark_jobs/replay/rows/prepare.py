@@ -50,7 +50,13 @@ def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
     event, arrival = F.col(c.EVENT_US), F.col(c.ARRIVAL_US)
     declared_arrival = None if arrival_us is None else arrival
     valid = event_time.is_valid(event, declared_arrival, source)
-    reason = event_time.invalid_reason(event, declared_arrival, source)
+    reason = event_time.invalid_reason(
+        event,
+        declared_arrival,
+        source,
+        event_fault=event_time.fault(timed, source.event_time),
+        arrival_fault=None if source.arrival_time is None else event_time.fault(timed, source.arrival_time),
+    )
     if order is Order.OFFSET:
         timed = timed.withColumn(c.OFFSET, offset(events, pipeline))
         lacks = F.col(c.OFFSET).isNull()

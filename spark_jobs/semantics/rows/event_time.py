@@ -3,9 +3,10 @@
 A time is a datetime (naive: UTC), a date (its midnight UTC), a number with a unit or a text with a pattern. Numbers are
 floored to microseconds. A value that cannot be read is None. A row is invalid, tested in this order, if
 
-    event_time_missing        event is None
-    arrival_time_missing      arrival is declared and None
-    event_time_out_of_range   event < EARLIEST_US or event > LATEST_US: a year inside what tables can hold
+    event_time_<fault>        event is None, for this fault of the value (`time_faults`)
+    arrival_time_<fault>      arrival is declared and None, for this fault
+    event_time_before_range   event < EARLIEST_US: a year inside what tables can hold
+    event_time_after_range    event > LATEST_US, likewise
     event_time_in_future      event > arrival + future guard, and arrival >= ARRIVAL_CLOCK_FLOOR_US
     offset_missing            the order is by offset, and the row has none
 
@@ -15,21 +16,24 @@ An arrival before ARRIVAL_CLOCK_FLOOR_US is a counter, not a clock. Rules 1, 3.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
+from spark_jobs.semantics.rows import time_faults
 from spark_jobs.semantics.rows.expressions import Expression
 from spark_jobs.semantics.rows.instants import micros
 from spark_jobs.semantics.rows.text_times import parse
 from spark_jobs.semantics.spec import TimeField, TimeUnit
 
-EVENT_TIME_MISSING = "event_time_missing"
-ARRIVAL_TIME_MISSING = "arrival_time_missing"
 OFFSET_MISSING = "offset_missing"
-EVENT_TIME_OUT_OF_RANGE = "event_time_out_of_range"
+EVENT_TIME_BEFORE_RANGE = "event_time_before_range"
+EVENT_TIME_AFTER_RANGE = "event_time_after_range"
 EVENT_TIME_IN_FUTURE = "event_time_in_future"
+#: Reasons of event times that are read and impossible. Most of them stand for a wrong unit.
+IMPLAUSIBLE = (EVENT_TIME_BEFORE_RANGE, EVENT_TIME_AFTER_RANGE, EVENT_TIME_IN_FUTURE)
 
 EARLIEST_US = micros(datetime(2, 1, 1, tzinfo=UTC))
 LATEST_US = micros(datetime(9998, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC))
@@ -73,6 +77,19 @@ class TimeReader:
         expected = "expected a datetime or date, a number with a unit, or a text with a format"
         raise TimeFieldError(f"'{declared.expression}' gave {value!r}: {expected}")
 
+    def fault(self, row: Mapping[str, Any]) -> str:
+        """Return why the row has no time: a fault of `time_faults`. Only for a row whose time is None."""
+        value, pattern = self._expression.evaluate(row), self._declared.format
+        if value is None:
+            return time_faults.MISSING
+        if pattern is None or not isinstance(value, str):
+            return time_faults.UNREADABLE
+        if re.match(time_faults.BLANK, value, re.ASCII):
+            return time_faults.EMPTY
+        without_zone = time_faults.without_zone(pattern)
+        lacks_offset = without_zone is not None and parse(value, without_zone, "UTC") is not None
+        return time_faults.WITHOUT_OFFSET if lacks_offset else time_faults.UNREADABLE
+
 
 def number_micros(value: float | Decimal, unit: TimeUnit) -> int | None:
     """Return a number of `unit` as microseconds, floored; None beyond 64 bits, for NaN and infinity."""
@@ -86,15 +103,23 @@ def number_micros(value: float | Decimal, unit: TimeUnit) -> int | None:
 
 
 def invalid_reason(
-    event_us: int | None, arrival_us: int | None, *, arrival_is_declared: bool, future_guard_ms: int | None
+    event_us: int | None,
+    arrival_us: int | None,
+    *,
+    arrival_is_declared: bool,
+    future_guard_ms: int | None,
+    event_fault: str = time_faults.MISSING,
+    arrival_fault: str = time_faults.MISSING,
 ) -> str | None:
-    """Return the reason why a row is invalid; None for a valid row."""
+    """Return the reason why a row is invalid; None for a valid row. The faults are those of times that are None."""
     if event_us is None:
-        return EVENT_TIME_MISSING
+        return time_faults.reason(time_faults.EVENT_TIME, event_fault)
     if arrival_is_declared and arrival_us is None:
-        return ARRIVAL_TIME_MISSING
-    if not EARLIEST_US <= event_us <= LATEST_US:
-        return EVENT_TIME_OUT_OF_RANGE
+        return time_faults.reason(time_faults.ARRIVAL_TIME, arrival_fault)
+    if event_us < EARLIEST_US:
+        return EVENT_TIME_BEFORE_RANGE
+    if event_us > LATEST_US:
+        return EVENT_TIME_AFTER_RANGE
     if arrival_us is None or future_guard_ms is None or arrival_us < ARRIVAL_CLOCK_FLOOR_US:
         return None
     return EVENT_TIME_IN_FUTURE if event_us > arrival_us + future_guard_ms * 1000 else None

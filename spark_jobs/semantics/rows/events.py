@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from spark_jobs.semantics.rows import time_faults
 from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION, Comparable, position
 from spark_jobs.semantics.rows.event_time import OFFSET_MISSING, TimeReader, invalid_reason
 from spark_jobs.semantics.rows.expressions import Expression, column
@@ -91,6 +92,8 @@ class EventReader:
             arrival_us,
             arrival_is_declared=self._arrival_time is not None or commit is not None,
             future_guard_ms=self._source.future_guard_ms,
+            event_fault=time_faults.MISSING if event_us is not None else self._event_time.fault(row),
+            arrival_fault=self._arrival_fault(row, arrival_us),
         )
         if reason is not None or event_us is None:
             return str(reason)
@@ -127,6 +130,10 @@ class EventReader:
             is_kept=self._is_kept(row),
             position=(partition, offset, *position(row, (), self._order)),
         )
+
+    def _arrival_fault(self, row: Row, arrival_us: int | None) -> str:
+        is_read = self._arrival_time is None or arrival_us is not None
+        return time_faults.MISSING if is_read or self._arrival_time is None else self._arrival_time.fault(row)
 
     def _partition(self, row: Row) -> str:
         return label(column(row, name) for name in self._source.source_partition.columns)

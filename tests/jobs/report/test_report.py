@@ -148,7 +148,7 @@ def test_windows_and_keys_are_listed_by_their_too_late_rows(drawn: ReportData) -
 
 
 def test_invalid_rows_are_counted_by_reason(drawn: ReportData) -> None:
-    reasons = ("event_time_missing", "event_time_out_of_range", "event_time_in_future")
+    reasons = ("event_time_missing", "event_time_after_range", "event_time_in_future")
     assert drawn.invalid_reasons == dict.fromkeys(reasons, 1)
 
 

@@ -166,9 +166,9 @@ def test_event_times_that_windows_could_carry_out_of_tables_are_invalid() -> Non
     assert micros(datetime.min.replace(year=2)) == event_time.EARLIEST_US
     assert micros(datetime.max.replace(year=9998)) == event_time.LATEST_US
     assert reason(event_time.EARLIEST_US) is None
-    assert reason(event_time.EARLIEST_US - 1) == "event_time_out_of_range"
+    assert reason(event_time.EARLIEST_US - 1) == "event_time_before_range"
     assert reason(event_time.LATEST_US, event_time.LATEST_US) is None
-    assert reason(event_time.LATEST_US + 1) == "event_time_out_of_range"
+    assert reason(event_time.LATEST_US + 1) == "event_time_after_range"
     assert reason(event_time.LATEST_US + 1, None) == "arrival_time_missing"
 
 
