@@ -16,6 +16,7 @@ from expectations.check_result import Check
 from expectations.errors import AuditError
 from expectations.invariant import Invariant, Suite
 from expectations.measure import Measure, S, measuring
+from expectations.run_context import RunContext
 from expectations.staged import Staged
 from expectations.staged_join import StagedJoin
 from expectations.suites import JOIN_SUITES, SUITES
@@ -33,6 +34,7 @@ def check(
     counts: Mapping[str, int],
     run_id: str | None = None,
     earlier: Sequence[Mapping[str, int]] = (),
+    context: RunContext = RunContext(),  # noqa: B008
 ) -> list[Check]:
     """Check the staged tables of a run: the built-in suites, then the expectations of the pipeline.
 
@@ -40,14 +42,15 @@ def check(
     - `counts`: the counts that the replay reported, at least `rows_read` and `filtered`. Further counts are compared
       with the staged tables;
     - `run_id`: the run that every row must name; None skips this check;
-    - `earlier`: the counts of the pipeline's earlier runs, oldest first, for limits that are learned.
+    - `earlier`: the counts of the pipeline's earlier runs, oldest first, for limits that are learned;
+    - `context`: what surrounds the run, for the suite `plausibility`. By default nothing is implausible.
 
     Raises AuditError for a declared expectation with a wrong type, argument or column, and for a staged table that
     lacks a column.
     """
     if pipeline.join is None:
-        return _checks(SUITES, Staged(tables, pipeline, counts, run_id, earlier), tables)
-    return _checks(JOIN_SUITES, StagedJoin(tables, pipeline, counts, run_id, earlier), tables)
+        return _checks(SUITES, Staged(tables, pipeline, counts, run_id, earlier, context), tables)
+    return _checks(JOIN_SUITES, StagedJoin(tables, pipeline, counts, run_id, earlier, context), tables)
 
 
 def _checks(suites: Sequence[Suite[S]], staged: S, tables: Mapping[str, DataFrame]) -> list[Check]:
@@ -77,10 +80,11 @@ def _invariant_checks(measures: Sequence[Measure[S]], staged: S, validator: Vali
     for name, result in zip(names, results, strict=True):
         if problem := validation.problem(result):
             raise AuditError(f"{name} cannot be computed: {problem}")
-    failed = [
-        m for m, result in zip(measures, results, strict=True) if not result.success and m.invariant.observed is None
-    ]
-    examples = _examples(failed, staged, validator)
+    failed = [m for m, result in zip(measures, results, strict=True) if not result.success]
+    examples = _examples([m for m in failed if m.invariant.observed is None], staged, validator)
+    for measure in failed:
+        if measure.invariant.examples is not None:
+            examples[measure] = "\n".join(measure.invariant.examples(staged))
     return [_check(m, result, examples.get(m, "")) for m, result in zip(measures, results, strict=True)]
 
 

@@ -7,12 +7,13 @@ them in a query, and add one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from pyspark.sql import DataFrame
 
+from expectations.staged_tables import StagedTables
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.published_tables import Table
 
@@ -24,6 +25,7 @@ class Invariant:
     """A condition in Spark SQL, with a name and a description.
 
     - `observed`: for a batch of a single row, SQL for the observed value as text. By default, the number of violations;
+    - `examples`: returns lines that explain a violation, for a batch of a single row;
     - `blocks`: false if a violation only warns, because the results are right all the same.
     """
 
@@ -32,6 +34,7 @@ class Invariant:
     condition: str
     observed: str | None = None
     blocks: bool = True
+    examples: Callable[[StagedTables], Sequence[str]] | None = None
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,16 @@ rows may exceed the usual number of rows by chance, so its limit is:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from expectations import invalid_reasons
 from expectations.invariant import Invariant
+from expectations.staged_tables import StagedTables
 from spark_jobs.pipeline.model import Learned, Quality
 
 #: A share is learned from at most `NEWEST` and at least `LEAST` earlier runs.
@@ -37,7 +39,8 @@ class Ratio:
 
     - `numerator`, `denominator`: SQL for the counted rows and for all rows that they are a share of;
     - `base`, `counted`: descriptions of these rows, "the rows read" and "have no usable time";
-    - `remedy`: a sentence for the description of the check, or empty.
+    - `remedy`: a sentence for the description of the check, or empty;
+    - `examples`: as `Invariant.examples`.
     """
 
     name: str
@@ -46,6 +49,7 @@ class Ratio:
     base: str
     counted: str
     remedy: str = ""
+    examples: Callable[[StagedTables], Sequence[str]] | None = None
 
 
 def late_ratios(late: str, too_late: str, denominator: str, belong: str, remedy: str) -> tuple[Ratio, Ratio]:
@@ -59,7 +63,8 @@ def late_ratios(late: str, too_late: str, denominator: str, belong: str, remedy:
 
 def invalid_ratio(invalid: str, denominator: str) -> Ratio:
     """Return the ratio of the rows without a usable time."""
-    return Ratio("invalid", invalid, denominator, "the rows read", "have no usable time")
+    remedy = "Correct the time with the most frequent reason in the pipeline file."
+    return Ratio("invalid", invalid, denominator, "the rows read", "have no usable time", remedy, invalid_reasons.lines)
 
 
 def usual(earlier: Sequence[Mapping[str, int]]) -> dict[str, float]:
@@ -124,10 +129,12 @@ def _invariant(ratio: Ratio, limit: float | Learned) -> Invariant:
                 f"'; nothing is usual before {LEAST} earlier runs'))"
             ),
             blocks=False,
+            examples=ratio.examples,
         )
     return Invariant(
         name,
         f"At most {100 * limit:g} % of {ratio.base} {ratio.counted} ({setting}).{remedy}",
         f"{ratio.numerator} <= CAST({limit!r} AS DOUBLE) * {ratio.denominator}",
         observed=f"concat({observed})",
+        examples=ratio.examples,
     )

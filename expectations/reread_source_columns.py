@@ -46,6 +46,12 @@ def invalid_rows_matching_source(rows: DataFrame, pipeline: Pipeline, name: str)
     return _with_match(rows, _INVALID_COLUMNS, pipeline, name, F.col(_staged("reason")).eqNullSafe(F.col(c.REASON)))
 
 
+def source_rows_of_invalid(rows: DataFrame) -> DataFrame:
+    """Return staged invalid events with the columns of the source under their names, and the column `reason`."""
+    is_hidden = _RENAMED_PREFIX + "reason" in {column.lower() for column in rows.columns}
+    return rows if is_hidden else reduce(_with_source_column, (n for n in _INVALID_COLUMNS if n != "reason"), rows)
+
+
 def _with_match(
     rows: DataFrame, table_columns: Sequence[str], pipeline: Pipeline, name: str, condition: Column
 ) -> DataFrame:

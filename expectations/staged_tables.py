@@ -15,6 +15,7 @@ from typing import Any, Self, TypeVar
 from pyspark.sql import DataFrame
 
 from expectations.errors import AuditError
+from expectations.run_context import RunContext
 from spark_jobs.pipeline.model import Pipeline
 
 WINDOW = ("window_start", "window_end")
@@ -31,15 +32,18 @@ class StagedTables(ABC):
         counts: Mapping[str, int],
         run_id: str | None = None,
         earlier: Sequence[Mapping[str, int]] = (),
+        context: RunContext = RunContext(),  # noqa: B008
     ) -> None:
         """Take the staged tables by name, the counts of the run, and the counts of earlier runs, oldest first.
 
-        `run_id` is None if the run is not known. Raises AuditError for a table, column or count that is missing.
+        `run_id` is None if the run is not known. `context` is what surrounds the run. Raises AuditError for a table,
+        column or count that is missing.
         """
         self.pipeline = pipeline
         self.counts = counts
         self.run_id = run_id
         self.earlier = earlier
+        self.context = context
         self.tables = tables
         self._persisted: list[DataFrame] = []
         self._results: dict[object, Future[Any]] = {}

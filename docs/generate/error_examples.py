@@ -88,7 +88,8 @@ def blocked_run() -> None:
     (invariant,) = ratios.invariants(Quality(max_too_late_ratio=0.001), late)
     observed = "759 of 328,521 rows (0.231 %)"
     raise BlockedError(
-        failure_message([Check("run", invariant.name, invariant.description, False, observed, None, "")])
+        failure_message([Check("run", invariant.name, invariant.description, False, observed, None, "")]),
+        run_id=_RUN_ID,
     )
 
 

@@ -19,6 +19,7 @@ from expectations.suites import (
     pair_firings,
     pairs,
     panes,
+    plausibility,
     retractions,
     run,
     silence,
@@ -41,6 +42,7 @@ SUITES: tuple[Suite[Staged], ...] = (
     drift.SUITE,
     silence.SUITE,
     live.SUITE,
+    plausibility.SUITE,
     run.SUITE,
 )
 
@@ -50,5 +52,6 @@ JOIN_SUITES: tuple[Suite[StagedJoin], ...] = (
     pairs.SUITE,
     pair_firings.SUITE,
     late_join_rows.SUITE,
+    plausibility.JOIN_SUITE,
     join_run.SUITE,
 )

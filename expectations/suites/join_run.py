@@ -42,7 +42,8 @@ def rows(staged: StagedJoin) -> DataFrame:
         reported_only |= {f"too_late_of_{name}" for name in staged.names}
     reported = {f"reported_{name}": F.lit(staged.counts.get(name)).cast("long") for name in names}
     counts = {name: F.lit(staged.counts[name]).cast("long") for name in reported_only}
-    return counted_here.withColumns({**counts, **reported, **ratios.columns(staged.earlier)})
+    surrounding = {**ratios.columns(staged.earlier), **staged.context.columns()}
+    return counted_here.withColumns({**counts, **reported, **surrounding})
 
 
 def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:

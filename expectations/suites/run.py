@@ -108,7 +108,9 @@ def rows(staged: Staged) -> DataFrame:
     if staged.pipeline.windows.trigger.counts_rows:
         counts_of_replay |= {name: F.lit(staged.counts.get(name)).cast("long") for name in ("on_time", "late")}
     reported = {f"reported_{name}": F.lit(staged.counts.get(name)).cast("long") for name in _COUNTED}
-    return sums.withColumns({**counts_of_replay, **reported, **ratios.columns(staged.earlier)})
+    return sums.withColumns(
+        {**counts_of_replay, **reported, **ratios.columns(staged.earlier), **staged.context.columns()}
+    )
 
 
 def _rows_of_another_run(staged: Staged) -> Column:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import inspect
 import json
+import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
@@ -87,7 +88,7 @@ def pipeline_command(body: Callable[..., Answer]) -> Callable[..., None]:
 
     @wraps(body)
     def command(file: str, override: list[str], as_json: bool, **options: Any) -> None:
-        with answering(as_json) as answer:
+        with answering(as_json, [file, *(part for text in override for part in (Option.SET, text))]) as answer:
             answer(body(Request(file, _load(file, override), body.__name__), **options))
 
     hints = get_type_hints(body, include_extras=True)
@@ -104,23 +105,33 @@ def pipeline_command(body: Callable[..., Answer]) -> Callable[..., None]:
 
 
 @contextmanager
-def answering(as_json: bool) -> Iterator[Callable[[Answer], None]]:
-    """Yield what prints the answer; an error becomes one clear message and its exit code."""
+def answering(as_json: bool, arguments: Sequence[str] = ()) -> Iterator[Callable[[Answer], None]]:
+    """Yield what prints the answer; an error becomes one clear message and its exit code.
+
+    `arguments` are the file and its overrides, which the command that accepts a blocked run repeats.
+    """
     try:
         yield lambda answer: print(json.dumps(answer.content, default=str)) if as_json else answer.show()
     except (PipelineError, InputError) as problem:
         _fail(as_json, ExitCode.WRONG_INPUT, str(problem))
     except BlockedError as problem:
-        _fail(as_json, ExitCode.BLOCKED, str(problem))
+        _fail(as_json, ExitCode.BLOCKED, _blocked(problem, arguments), run_id=problem.run_id, report=problem.report)
     except Exception as problem:
         from spark_jobs.jobs.runs import failures
 
         _fail(as_json, ExitCode.FAILED, failures.describe(problem))
 
 
-def _fail(as_json: bool, code: ExitCode, message: str) -> None:
+def _blocked(problem: BlockedError, arguments: Sequence[str]) -> str:
+    """Return the message of a blocked run, with its report and the command that publishes it all the same."""
+    accept = shlex.join(["tidemark", "accept", *arguments, "--run", problem.run_id, Option.BECAUSE, "WHO AND WHY"])
+    report = [] if problem.report is None else [f"report: {problem.report}"]
+    return "\n".join([str(problem), f"Run {problem.run_id} is not published.", *report, f"To publish it: {accept}"])
+
+
+def _fail(as_json: bool, code: ExitCode, message: str, **more: str | None) -> None:
     if as_json:
-        print(json.dumps({"error": message, "exit_code": code}))
+        print(json.dumps({"error": message, "exit_code": code, **more}))
     printing.ERR.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
     sys.exit(code)
 

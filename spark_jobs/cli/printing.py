@@ -82,6 +82,7 @@ def run_row(run: Run) -> dict[str, Any]:
         "started_at": run.started_at,
         "finished_at": run.finished_at,
         "error": run.error,
+        "accepted": run.accepted,
     }
 
 

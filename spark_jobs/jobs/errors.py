@@ -12,13 +12,30 @@ class InputError(ValueError):
 class BlockedError(RuntimeError):
     """A run whose checks failed, so that it may not be published; the message names the checks. Exit code 3.
 
-    `needs_approval`: the pipeline leaves the decision to a person. `counts` are those of the step that failed.
+    `needs_approval`: the pipeline leaves the decision to a person. `counts` are those of the step that failed. `report`
+    is the page about the run, None where it is not written.
     """
 
-    def __init__(self, reason: str, *, needs_approval: bool = False, counts: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        reason: str,
+        *,
+        run_id: str,
+        needs_approval: bool = False,
+        counts: Mapping[str, int] | None = None,
+        report: str | None = None,
+    ) -> None:
         super().__init__(reason)
+        self.run_id = run_id
         self.needs_approval = needs_approval
         self.counts = counts or {}
+        self.report = report
+
+    def with_report(self, report: str | None) -> BlockedError:
+        """Return the error with the page about its run."""
+        return BlockedError(
+            str(self), run_id=self.run_id, needs_approval=self.needs_approval, counts=self.counts, report=report
+        )
 
 
 class StaleError(InputError):

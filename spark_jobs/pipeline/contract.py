@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from spark_jobs.pipeline import join_rules, quality_rules, rules
-from spark_jobs.pipeline.document import Scalar, join
+from spark_jobs.pipeline.document import join
 from spark_jobs.pipeline.emission import EMISSION
-from spark_jobs.pipeline.forms import Form, Leaf, Plain, choice, duration, flag, pattern, ratio, text, whole_number
+from spark_jobs.pipeline.forms import Form, Plain, choice, duration, flag, or_none, pattern, ratio, text, whole_number
 from spark_jobs.pipeline.joins import JOIN, Declared
 from spark_jobs.pipeline.model import (
     Accumulation,
@@ -82,10 +82,6 @@ def _about_pairs(quality: Quality) -> Quality:
     return replace(quality, expectations=tuple(expectations))
 
 
-def _guard(node: Scalar) -> int | None:
-    return None if node.text == "none" else duration().parse(node)
-
-
 _SOURCE_FIELDS = (
     Field(
         "table",
@@ -135,7 +131,7 @@ _SOURCE_FIELDS = (
     Field(
         "future_guard",
         "future_guard_ms",
-        Leaf("a duration such as '1 day', or none", _guard),
+        or_none(duration("a duration such as '1 day'")),
         meaning="A row whose event time is later than its arrival time by more than this is invalid. `none` "
         "switches the check off.",
     ),

@@ -154,6 +154,15 @@ def whole_number(expected: str, *, least: int) -> Leaf:
     return Leaf(expected, parse)
 
 
+def or_none(form: Leaf) -> Leaf:
+    """Return the form that also takes the word `none`, for None."""
+
+    def parse(node: Scalar) -> Any:
+        return None if node.value == "none" else form.parse(node)
+
+    return Leaf(f"{form.expected}, or none", parse, form.later, form.options)
+
+
 def flag(expected: str) -> Leaf:
     """Return the form of a boolean."""
 

@@ -111,4 +111,4 @@ def _checked(root: Node, reader: Reader, overrides: Mapping[str, object] | None)
         allowed[name] = (*allowed.get(name, ()), key)
     review = Review(allowed, reader.problems, places={"": root.place})
     pipeline: Pipeline = PIPELINE.read(root, "", review)
-    return pipeline
+    return pipeline if reader.problems else replace(pipeline, places={k: str(p) for k, p in review.places.items() if k})

@@ -132,7 +132,12 @@ class Drift:
 class Quality:
     """What must hold before anything is published.
 
-    A limit of a ratio is a share, or learned from earlier runs; None: any share passes.
+    A limit of a ratio is a share, or learned from earlier runs. None, for any limit: everything passes.
+
+    - `min_windows`: how many results a run over all of time must have;
+    - `max_arrival_lag_ms`: how much earlier than its arrival an event may be, for half of the rows;
+    - `max_removed_ratio`: the share of the rows in published results that a run may take away.
+
     `min_coverage`: the share of all windows, from its first window on, for which each key must have results; None: any.
     `max_silence_ms`: how much older than the end of the input a source partition's newest event may be; None: any.
     `data_docs`: whether the report step also writes the page of Great Expectations.
@@ -141,7 +146,10 @@ class Quality:
     on_failure: OnFailure = OnFailure.BLOCK
     max_late_ratio: float | Learned | None = None
     max_too_late_ratio: float | Learned | None = None
-    max_invalid_ratio: float | Learned | None = None
+    max_invalid_ratio: float | Learned | None = 0.5
+    min_windows: int | None = 1
+    max_arrival_lag_ms: int | None = 7300 * 24 * 60 * 60 * 1000
+    max_removed_ratio: float | None = 0.5
     expectations: tuple[Expectation, ...] = ()
     compare_with: LiveResults | None = None
     drift: Drift | None = None
@@ -188,12 +196,23 @@ class _Named:
 
 @dataclass(frozen=True)
 class Pipeline(ReplaySpec, _Named):
-    """A whole pipeline: `name, source, windows, watermark, replay, sources, join` (`ReplaySpec`) and its operation."""
+    """A whole pipeline: `name, source, windows, watermark, replay, sources, join` (`ReplaySpec`) and its operation.
+
+    `path` is the file, None without a file. `places` are the places in the file of its dotted keys.
+    """
 
     quality: Quality = Quality()
     schedule: Schedule | None = None
     path: str | None = field(default=None, compare=False)
+    places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     repair: Repair | None = None
+
+    def located(self, problem: str) -> str:
+        """Return a problem `key: text` behind the place of the key in the file; unchanged where no place is known."""
+        key = problem.partition(": ")[0]
+        while key and key not in self.places:
+            key = key[: max(key.rfind("."), key.rfind("["), 0)]
+        return f"{self.places[key]}: {problem}" if key else problem
 
     @property
     def same_results(self) -> frozenset[str]:

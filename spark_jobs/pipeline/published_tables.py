@@ -207,7 +207,11 @@ INVALID_EVENTS = Table(
     (
         Column("source", "string", "name of the input", when=When.JOIN),
         Part.SOURCE,
-        Column("reason", "string", "why the row is invalid"),
+        Column(
+            "reason",
+            "string",
+            "why the row is invalid: the time and its fault, such as `event_time_unreadable` (see Late rows)",
+        ),
         _RUN_ID,
     ),
     statistics=("run_id",),
@@ -283,6 +287,12 @@ RUNS = Table(
         Column("interval_start", "timestamp", "first window start that the run replaces", _UTC, "from the beginning"),
         Column("interval_end", "timestamp", "end of the replaced range, exclusive", _UTC, "to the end"),
         Column("source_version", "bigint", "Delta version of the source"),
+        Column(
+            "source_ids",
+            "map<string,string>",
+            "Delta's id of each source table, by name of the source",
+            null="a version before 0.2 wrote the row",
+        ),
         Column("state", "string", "how the step ended"),
         Column("counts", "map<string,bigint>", "rows, windows and panes by fate", "rows"),
         Column("versions", "map<string,bigint>", "versions of the published tables after the step `publish`"),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from spark_jobs.pipeline.document import Scalar
 from spark_jobs.pipeline.expectations import EXPECTATIONS
-from spark_jobs.pipeline.forms import Leaf, choice, duration, flag, ratio, text, whole_number
+from spark_jobs.pipeline.forms import Leaf, choice, duration, flag, or_none, ratio, text, whole_number
 from spark_jobs.pipeline.model import Aggregate, Drift, Learned, LiveResults, OnFailure, Quality
 from spark_jobs.pipeline.names import argument
 from spark_jobs.pipeline.records import Field, Record, Rest
@@ -19,6 +19,7 @@ def _limit(node: Scalar) -> float | Learned:
 
 
 _LIMIT = Leaf(f"{_SHARE.expected}, or {Learned.LEARNED}", _limit)
+_INVALID_LIMIT = or_none(Leaf(f"{_SHARE.expected}, {Learned.LEARNED}", _limit))
 
 _LIVE = Record(
     LiveResults,
@@ -108,8 +109,29 @@ QUALITY = Record(
         Field(
             "max_invalid_ratio",
             "max_invalid_ratio",
-            _LIMIT,
-            meaning="Largest share of invalid rows among the rows read. Without this key, any share.",
+            _INVALID_LIMIT,
+            meaning="Largest share of invalid rows among the rows read. `none` allows any share.",
+        ),
+        Field(
+            "min_windows",
+            "min_windows",
+            or_none(whole_number("a number of windows, at least 1", least=1)),
+            meaning="Smallest number of results of a run over all of time; for a join, both inputs must have rows that "
+            "can join. `none` allows a run without results.",
+        ),
+        Field(
+            "max_arrival_lag",
+            "max_arrival_lag_ms",
+            or_none(duration("a duration such as '7300 days'", least_ms=1)),
+            meaning="How long before its arrival an event may have happened. At most half of the rows may exceed it. "
+            "`none` allows any time.",
+        ),
+        Field(
+            "max_removed_ratio",
+            "max_removed_ratio",
+            or_none(_SHARE),
+            meaning="Largest share of the rows in published results that a run may take away. For a join, of the "
+            "pairs. `none` allows any share.",
         ),
         Field(
             "min_coverage",

@@ -16,6 +16,7 @@ _TYPES: dict[str, T.DataType] = {
     "bigint": T.LongType(),
     "boolean": T.BooleanType(),
     "int": T.IntegerType(),
+    "map<string,string>": T.MapType(T.StringType(), T.StringType()),
     "map<string,bigint>": T.MapType(T.StringType(), T.LongType()),
     "string": T.StringType(),
     "timestamp": T.TimestampType(),

@@ -118,6 +118,11 @@ def state_at(spark: SparkSession, path: str, version: int) -> tuple[list[dict[st
     return added, [json.loads(snapshot.metadata().json())]
 
 
+def table_id(spark: SparkSession, path: str, version: int) -> str:
+    """Return the id that the table at `path` has at `version`; another table at the same path has another id."""
+    return str(_snapshot(spark, path, version).metadata().id())
+
+
 def sizes(spark: SparkSession, path: str, version: int) -> dict[str, int]:
     """Return the size in bytes of each file of the table at `version`. Costs a Spark job."""
     snapshot = _snapshot(spark, path, version)

@@ -75,6 +75,7 @@ def record(spark: SparkSession, lake: Lake, run: Run, step: Step) -> Run:
         "interval_start": run.interval_start,
         "interval_end": run.interval_end,
         "source_version": run.source_version,
+        "source_ids": run.source_ids,
         "state": step.state,
         "counts": step.counts,
         "versions": step.versions,

@@ -8,6 +8,7 @@ from functools import partial, reduce
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -54,10 +55,14 @@ def read(spark: SparkSession, table: str, version: int) -> DataFrame:
     try:
         return reader.load(absolute_path(table)) if is_path(table) else reader.table(table)
     except AnalysisException as problem:
-        raise SourceError(
-            f"source.table: version {version} of '{table}' was planned, but can no longer be read: plan again "
-            "to take the newest version."
-        ) from problem
+        raise SourceError(_unreadable(table, version)) from problem
+
+
+def _unreadable(table: str, version: int) -> str:
+    return (
+        f"source.table: version {version} of '{table}' was planned, but can no longer be read: plan again "
+        "to take the newest version."
+    )
 
 
 def tables_of(pipeline: Pipeline) -> dict[str, str]:
@@ -68,6 +73,21 @@ def tables_of(pipeline: Pipeline) -> dict[str, str]:
 def newest_versions(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:
     """Return the newest version of each source by its name, as in `tables_of`. Raises SourceError."""
     return {name: pinned_version(spark, table) for name, table in tables_of(pipeline).items()}
+
+
+def table_ids(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]) -> dict[str, str]:
+    """Return Delta's id of each source at its version, by its name. Raises SourceError for a version that is gone.
+
+    A table that was deleted and made anew has another id, whatever its versions.
+    """
+    return {name: _table_id(spark, table, versions[name]) for name, table in tables_of(pipeline).items()}
+
+
+def _table_id(spark: SparkSession, table: str, version: int) -> str:
+    try:
+        return delta_log.table_id(spark, location(spark, table), version)
+    except (AnalysisException, Py4JJavaError) as problem:
+        raise SourceError(_unreadable(table, version)) from problem
 
 
 def events(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]) -> DataFrame:

@@ -21,7 +21,11 @@ source: {table: /events, event_time: happened_at, arrival_time: stored_at}
 watermark: {out_of_orderness: 10 seconds}
 windows: {kind: tumbling, size: 10 minutes, key: [device], aggregates: {n: count(*)}}
 """
-ERRORS = {"input": InputError("--from: wrong"), "checks": BlockedError("1 failed"), "ours": RuntimeError("no memory")}
+ERRORS = {
+    "input": InputError("--from: wrong"),
+    "checks": BlockedError("1 failed", run_id="r1"),
+    "ours": RuntimeError("no memory"),
+}
 
 
 @pipeline_command

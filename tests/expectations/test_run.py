@@ -78,6 +78,7 @@ def test_correct_tables_pass_every_invariant(spark: SparkSession) -> None:
         ("panes", "panes"),
         ("window_results", "window_results"),
         ("late_events", "late_events"),
+        ("plausibility", None),
         ("run", None),
     }
     assert {c.details for c in checks} == {""}

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from expectations import EARLIER, LIVE, AuditError, Check, check
 from spark_jobs.job_protocol import STAGED_SIZES
+from spark_jobs.jobs.audit import surroundings
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Drift, Learned, OnFailure, Pipeline
 from spark_jobs.pipeline.published_tables import QUALITY
@@ -55,9 +56,10 @@ def audit(
         if pipeline.quality.drift is not None:
             tables |= _earlier(spark, lake, pipeline.quality.drift, interval)
         before = _before(spark, pipeline, lake, run_id)
+        context = surroundings.measured(spark, pipeline, lake, run_id, interval)
         # These rows are sorted or grouped.
         with shuffling(spark, sum(counts.get(name, 0) for name in STAGED_SIZES)):
-            return check(tables, pipeline, counts, run_id, before)
+            return check(tables, pipeline, counts, run_id, before, context)
     except AuditError as problem:
         raise InputError(str(problem)) from problem
 

@@ -1,7 +1,7 @@
 """The plan of a run: which version of the source, which windows, under which id.
 
-The id is a hash of pipeline fingerprint, source, version and interval, so the same command finds the run that an
-earlier attempt began.
+The id is a hash of pipeline fingerprint, source with its table id and version, and interval. So the same command finds
+the run that an earlier attempt began, and a table that was made anew has other runs.
 """
 
 from __future__ import annotations
@@ -97,20 +97,19 @@ def plan(
     elif not interval.whole and latest is not None:
         arrived_to = latest.arrived_to
     versions = checked(spark, pipeline)
+    ids = source.table_ids(spark, pipeline, versions)
+    if not interval.whole and not restate:
+        source_changes.require_same_tables(pipeline, standing.base, ids)
     goes_on, note = None, ""
     if arrived_to is not None and interval.whole:
-        goes_on, note = _going_on(spark, pipeline, lake, standing, versions)
+        goes_on, note = _going_on(spark, pipeline, lake, standing, versions, ids)
     elif kind in PARTS and standing.latest is not None:
         source_changes.require_types(spark, pipeline, lake, standing.latest, versions)
         note = source_changes.note(spark, pipeline, standing.base, versions)
     if goes_on is not None:
         interval = Interval(EPOCH + timedelta(milliseconds=goes_on.oldest_ms), None)
-    run_id = _run_id(pipeline, versions, interval, arrived_to, latest if kind == ARRIVALS else None, kind)
-    recorded = ledger.find(spark, lake, run_id)
-    while recorded is not None and (since := _gone_since(recorded, published, standing)) is not None:
-        # No run id is published twice.
-        run_id = _hashed(f"{run_id}\nagain after {since}")
-        recorded = ledger.find(spark, lake, run_id)
+    run_id = _run_id(pipeline, versions, ids, interval, arrived_to, latest if kind == ARRIVALS else None, kind)
+    run_id, recorded = _not_replaced(spark, lake, run_id, published, standing)
     run = recorded or Run(
         run_id=run_id,
         pipeline=pipeline.name,
@@ -122,6 +121,7 @@ def plan(
         source_versions=versions if pipeline.sources else {},
         arrived_from=None if goes_on is None else EPOCH + timedelta(microseconds=goes_on.covered_us),
         arrived_to=arrived_to,
+        source_ids=ids,
     )
     return Plan(run, source.tables_of(pipeline), note)
 
@@ -174,7 +174,12 @@ def _require_likeness(standing: EffectiveRuns, pipeline: Pipeline) -> None:
 
 
 def _going_on(
-    spark: SparkSession, pipeline: Pipeline, lake: Lake, standing: EffectiveRuns, versions: Mapping[str, int]
+    spark: SparkSession,
+    pipeline: Pipeline,
+    lake: Lake,
+    standing: EffectiveRuns,
+    versions: Mapping[str, int],
+    ids: Mapping[str, str],
 ) -> tuple[Resumption | None, str]:
     """Return the state from which a run over later arrivals resumes, or None and the obstacle, if there is one."""
     latest, whole = standing.latest, standing.base
@@ -184,6 +189,8 @@ def _going_on(
         return None, f"{_ANEW}: replay.mode complete needs all rows of closed windows"
     if latest.fingerprint != pipeline.fingerprint or "advances" not in latest.versions:
         return None, f"{_ANEW}: the published results are of another pipeline"
+    if anew := source_changes.made_anew(pipeline, latest, ids):
+        return None, f"{_ANEW}: {', '.join(anew)} was deleted and made anew"
     # A part of time may have been replayed on a later version than the rest.
     changed = rewritten(spark, pipeline, whole.source_version, versions[""], latest.arrived_to)
     if changed is not None:
@@ -209,8 +216,9 @@ def checked(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:
     except SourceError as problem:
         raise InputError(str(problem)) from problem
     except InputError as problem:
+        located = "\n".join(map(pipeline.located, str(problem).splitlines()))
         read = (f"version {versions[name]} of {table}" for name, table in source.tables_of(pipeline).items())
-        raise InputError(f"{problem}\n(checked with {', '.join(read)})") from problem
+        raise InputError(f"{located}\n(checked with {', '.join(read)})") from problem
     return versions
 
 
@@ -235,17 +243,31 @@ def _aligned(interval: Interval, pipeline: Pipeline) -> None:
 def _run_id(
     pipeline: Pipeline,
     versions: Mapping[str, int],
+    ids: Mapping[str, str],
     interval: Interval,
     arrived_to: datetime | None,
     latest: Run | None,
     kind: str,
 ) -> str:
-    inputs = [pipeline.fingerprint, pipeline.source.table, *versions.values(), str(interval.start), str(interval.end)]
+    tables = (pipeline.source.table, *versions.values(), *ids.values())
+    inputs = [pipeline.fingerprint, *tables, str(interval.start), str(interval.end)]
     if arrived_to is not None:
         inputs.append(f"arrived before {arrived_to}, on {latest.run_id if latest else 'nothing'}")
     if kind == REPAIR:
         inputs.append("with rows that came too late")
     return _hashed("\n".join(map(str, inputs)))
+
+
+def _not_replaced(
+    spark: SparkSession, lake: Lake, run_id: str, published: Sequence[Run], standing: EffectiveRuns
+) -> tuple[str, Run | None]:
+    """Return `run_id`, or an id after it whose results no other run has replaced, and its run in the ledger."""
+    recorded = ledger.find(spark, lake, run_id)
+    while recorded is not None and (since := _gone_since(recorded, published, standing)) is not None:
+        # No run id is published twice.
+        run_id = _hashed(f"{run_id}\nagain after {since}")
+        recorded = ledger.find(spark, lake, run_id)
+    return run_id, recorded
 
 
 def _gone_since(run: Run, published: Sequence[Run], standing: EffectiveRuns) -> str | None:

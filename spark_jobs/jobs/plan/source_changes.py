@@ -44,6 +44,30 @@ def note(spark: SparkSession, pipeline: Pipeline, whole: Run | None, versions: M
     return "; ".join(notes)
 
 
+def made_anew(pipeline: Pipeline, since: Run | None, ids: Mapping[str, str]) -> list[str]:
+    """Return the source tables that were deleted and made anew since the run; none if its ids are not recorded."""
+    before = {} if since is None else since.source_ids
+    return [table for name, table in source.tables_of(pipeline).items() if before.get(name, ids[name]) != ids[name]]
+
+
+def require_same_tables(pipeline: Pipeline, whole: Run | None, ids: Mapping[str, str]) -> None:
+    """Raise InputError if a source is another table than that of `whole`, the run with the results around a part."""
+    if whole is not None and (anew := made_anew(pipeline, whole, ids)):
+        raise InputError(
+            f"--from and --to: {', '.join(anew)} was deleted and made anew since run {whole.run_id}, whose results are "
+            "around this part. Run without --from and --to, or give --restate to have both side by side"
+        )
+
+
+def require_planned_tables(spark: SparkSession, pipeline: Pipeline, run: Run) -> None:
+    """Raise InputError if a source is another table than the one that the run was planned with."""
+    if run.source_ids and (anew := made_anew(pipeline, run, source.table_ids(spark, pipeline, run.pinned))):
+        raise InputError(
+            f"source.table: {', '.join(anew)} was deleted and made anew since run {run.run_id} was planned. Run the "
+            "same command again: it plans a run of the new table"
+        )
+
+
 def require_types(
     spark: SparkSession, pipeline: Pipeline, lake: Lake, latest: Run, versions: Mapping[str, int]
 ) -> None:

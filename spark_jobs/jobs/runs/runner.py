@@ -191,14 +191,32 @@ class Runner:
             planned, result = self.begin(interval, arrived_to, restate=restate, repair=repair)
             with self._holding(planned.run) as (current, waited):
                 if not waited or current.arrived_to is None or current.versions:
-                    return [result, *(self.step(name, self.find(planned.run.run_id)) for name in AFTER_PLAN)]
+                    return [result, *self._after_plan(planned.run.run_id)]
+
+    def _after_plan(self, run_id: str) -> list[StepResult]:
+        """Take the steps behind the plan. Raises BlockedError with the report of the run."""
+        try:
+            return [self.step(name, self.find(run_id)) for name in AFTER_PLAN]
+        except BlockedError as problem:
+            raise problem.with_report(self._report_of_blocked(run_id)) from problem
+
+    def _report_of_blocked(self, run_id: str) -> str | None:
+        """Return the report of a blocked run; None if it cannot be written, which is no reason to fail again."""
+        try:
+            return self.step(StepName.REPORT, self.find(run_id)).report
+        except Exception as problem:  # noqa: BLE001  the checks that failed are what the user has to see
+            self._progress(StepName.REPORT, f"the report is missing: {failures.describe(problem, self._lake)}")
+            return None
 
     def _take(self, step: RunStep, run: Run) -> StepResult:
         """Take the step unless it was done; the ledger has how it ended."""
         clock = Clock()
-        earlier = run.finished_step(step.name)
-        if earlier is not None and not step.repeatable:
-            message = f"{step.name} was done before, at {earlier.finished_at:%Y-%m-%d %H:%M:%S} UTC"
+        earlier = step.ended(run)
+        if earlier is not None:
+            at = f"{earlier.finished_at:%Y-%m-%d %H:%M:%S} UTC"
+            message = f"{step.name} was done before, at {at}"
+            if earlier.step == StepName.ACCEPT:
+                message = f"run {run.run_id} was accepted at {at}: {earlier.note}"
             self._progress(step.name, message)
             outcome = Outcome(message, StepState.UNCHANGED, counts=earlier.counts, versions=earlier.versions)
             return clock.result(step.name, run, outcome)

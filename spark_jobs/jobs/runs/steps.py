@@ -30,7 +30,7 @@ from spark_jobs.replay.windows.slice import Slice
 from spark_jobs.tables import files
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.ledger import Run
+from spark_jobs.tables.ledger import Run, Step
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,10 @@ class RunStep(ABC):
     def entry(self) -> StepName:
         """The step of the ledger that this one belongs to."""
         return self.name
+
+    def ended(self, run: Run) -> Step | None:
+        """Return the entry of the ledger after which the step is not taken again; None without such an entry."""
+        return None if self.repeatable else run.finished_step(self.name)
 
     def require(self, context: StepContext) -> None:
         """Raise InputError unless the steps that this one needs are done."""
@@ -149,6 +153,10 @@ class AuditStep(RunStep):
     name = StepName.AUDIT
     needs = (StepName.REPLAY,)
 
+    def ended(self, run: Run) -> Step | None:
+        """Return the entry of the audit that passed, or by which a person has accepted the run."""
+        return super().ended(run) or run.finished_step(StepName.ACCEPT)
+
     def take(self, context: StepContext) -> Outcome:
         """Return how many checks passed and failed. Raises BlockedError for a run that may not be published."""
         # Brings Great Expectations, which other steps do not need.
@@ -169,7 +177,8 @@ class AuditStep(RunStep):
         show(message)
         if blocked:
             needs_approval = context.pipeline.quality.on_failure is OnFailure.ASK
-            raise BlockedError(audit.failure_message(checks), needs_approval=needs_approval, counts=counts)
+            reason = audit.failure_message(checks)
+            raise BlockedError(reason, run_id=run.run_id, needs_approval=needs_approval, counts=counts)
         return Outcome(message, counts=counts, lines=[audit.failure_message(checks)] if failed else [])
 
 

@@ -22,7 +22,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.job_protocol import StepName
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.plan import arrival_slices
+from spark_jobs.jobs.plan import arrival_slices, source_changes
 from spark_jobs.jobs.progress import Progress, staged
 from spark_jobs.jobs.stage.closed_windows import ClosedWindowsStaging
 from spark_jobs.jobs.stage.complete_row_counts import cost
@@ -97,8 +97,9 @@ def stage_slice(
 
 @contextmanager
 def _input_errors(spark: SparkSession, pipeline: Pipeline, run: Run) -> Iterator[None]:
-    """Raise problems that the user can solve as InputError."""
+    """Raise problems that the user can solve as InputError, first a source that is not the planned table."""
     try:
+        source_changes.require_planned_tables(spark, pipeline, run)
         yield
     except SourceError as problem:
         raise InputError(str(problem)) from problem

@@ -58,6 +58,11 @@ class ReplayOrder:
         return self.order is Order.COMMIT
 
     @property
+    def by_clock(self) -> bool:
+        """True if rows are in the order of the clock of their arrival or commit."""
+        return self.order in (Order.ARRIVAL, Order.COMMIT)
+
+    @property
     def in_rounds(self) -> bool:
         """True if partitions are read in rounds by broker offset, without a common clock (semantics B2)."""
         return self.order is Order.OFFSET

@@ -91,7 +91,11 @@ def test_a_blocked_step_is_entered_with_its_counts_and_its_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entered: list[Step]
 ) -> None:
     with pytest.raises(BlockedError, match="1 of 3 checks failed"):
-        take(Played(BlockedError("1 of 3 checks failed", counts={"checks_failed": 1})), tmp_path, monkeypatch)
+        take(
+            Played(BlockedError("1 of 3 checks failed", run_id="r1", counts={"checks_failed": 1})),
+            tmp_path,
+            monkeypatch,
+        )
     (entry,) = entered
     assert (entry.state, entry.counts, entry.error) == ("blocked", {"checks_failed": 1}, "1 of 3 checks failed")
 
