@@ -69,8 +69,14 @@ def test_settings_are_overridden_by_option(file: str) -> None:
 def test_an_error_is_one_message_and_its_exit_code(file: str, error: str, code: ExitCode) -> None:
     failed = run(file, "--error", error, "--json")
     assert failed.exit_code == code
-    assert json.loads(failed.stdout) == {"error": str(ERRORS[error]), "exit_code": code}
-    assert failed.stderr.strip() == str(ERRORS[error])
+    message = str(ERRORS[error])
+    more: dict[str, str | None] = {}
+    if error == "checks":
+        command = f"tidemark accept {file} --run r1 --because 'WHO AND WHY'"
+        message += f"\nRun r1 is not published.\nTo publish it: {command}"
+        more = {"run_id": "r1", "report": None}
+    assert json.loads(failed.stdout) == {"error": message, "exit_code": code, **more}
+    assert failed.stderr.strip() == message
 
 
 def test_every_command_has_a_help_text_and_answers_in_json() -> None:

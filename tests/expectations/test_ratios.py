@@ -61,4 +61,5 @@ def test_a_learned_limit_warns_and_one_that_is_set_blocks() -> None:
         ("not_too_many_rows_are_too_late", True),
         ("not_too_many_rows_are_invalid", True),
     ]
-    assert ratios.invariants(Quality(), limited_ratios) == ()
+    assert ratios.invariants(Quality(max_invalid_ratio=None), limited_ratios) == ()
+    assert [i.name for i in ratios.invariants(Quality(), limited_ratios)] == ["not_too_many_rows_are_invalid"]

@@ -54,6 +54,7 @@ TABLES = {
     "drift": "window_results",
     "silence": None,
     "live": "window_results",
+    "plausibility": None,
     "run": None,
     "pairs": "pairs",
     "pair_firings": "pairs",
@@ -110,7 +111,10 @@ def test_every_invariant_is_described_in_a_sentence() -> None:
         (
             replace(PIPELINE, replay=ReplayOrder(Order.EVENT_TIME)),
             set(),
-            {"late_events.late_events_arrive_after_their_window_closed"},
+            {
+                "late_events.late_events_arrive_after_their_window_closed",
+                "plausibility.events_are_of_the_time_of_their_arrival",
+            },
         ),
         (
             replace(PIPELINE, source=replace(PIPELINE.source, future_guard_ms=None)),

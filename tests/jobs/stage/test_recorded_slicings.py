@@ -94,7 +94,8 @@ def stored(scenario: Scenario, table: Path, end_of_input: EndOfInput) -> Pipelin
         pipeline,
         source=replace(pipeline.source, table=str(table)),
         replay=replace(pipeline.replay, end_of_input=end_of_input),
-        quality=replace(pipeline.quality, max_too_late_ratio=1.0),
+        # Event times of scenarios are milliseconds after 1970, arrivals are of today.
+        quality=replace(pipeline.quality, max_too_late_ratio=1.0, max_arrival_lag_ms=None),
     )
 
 
