@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from spark_jobs.pipeline.code import refused_code
 from spark_jobs.pipeline.contract import PIPELINE, homes
 from spark_jobs.pipeline.document import Block, Node
 from spark_jobs.pipeline.environment import substitute
@@ -54,7 +55,7 @@ def parse(
 ) -> Pipeline:
     """Make a pipeline from the text of a pipeline file; `origin` names it in errors. Otherwise like `load`."""
     reader = _reader(origin, environ)
-    return _pipeline(lambda: reader.from_yaml(text), reader, overrides)
+    return _pipeline(lambda: reader.from_yaml(text), reader, overrides, environ)
 
 
 def from_mapping(
@@ -66,7 +67,7 @@ def from_mapping(
 ) -> Pipeline:
     """Make a pipeline from a mapping with the keys of the file; text in it is text, never `true`. Like `parse`."""
     reader = _reader(origin, environ)
-    return _pipeline(lambda: reader.from_python(mapping), reader, overrides)
+    return _pipeline(lambda: reader.from_python(mapping), reader, overrides, environ)
 
 
 def _text(path: Path) -> str:
@@ -91,10 +92,15 @@ def _reader(origin: str, environ: Mapping[str, str] | None) -> Reader:
     return Reader(Place(origin), partial(substitute, environ=os.environ if environ is None else environ), Problems())
 
 
-def _pipeline(read: Callable[[], Node], reader: Reader, overrides: Mapping[str, object] | None) -> Pipeline:
+def _pipeline(
+    read: Callable[[], Node],
+    reader: Reader,
+    overrides: Mapping[str, object] | None,
+    environ: Mapping[str, str] | None,
+) -> Pipeline:
     """Return the pipeline of the document that `read` makes. Raises PipelineError."""
     try:
-        pipeline = _checked(read(), reader, overrides)
+        pipeline = _checked(read(), reader, overrides, os.environ if environ is None else environ)
     except TooManyProblemsError as stop:
         raise PipelineError(reader.problems.collected) from stop
     if reader.problems:
@@ -102,7 +108,9 @@ def _pipeline(read: Callable[[], Node], reader: Reader, overrides: Mapping[str, 
     return pipeline
 
 
-def _checked(root: Node, reader: Reader, overrides: Mapping[str, object] | None) -> Pipeline:
+def _checked(
+    root: Node, reader: Reader, overrides: Mapping[str, object] | None, environ: Mapping[str, str]
+) -> Pipeline:
     """Check the document; the pipeline is UNREADABLE after a problem."""
     if overrides and isinstance(root, Block):
         root = override(root, overrides, reader.substitute, reader.problems)
@@ -111,4 +119,6 @@ def _checked(root: Node, reader: Reader, overrides: Mapping[str, object] | None)
         allowed[name] = (*allowed.get(name, ()), key)
     review = Review(allowed, reader.problems, places={"": root.place})
     pipeline: Pipeline = PIPELINE.read(root, "", review)
+    for problem in refused_code(review, environ):
+        reader.problems.add(problem)
     return pipeline if reader.problems else replace(pipeline, places={k: str(p) for k, p in review.places.items() if k})
