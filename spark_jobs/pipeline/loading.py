@@ -16,7 +16,7 @@ from pathlib import Path
 from spark_jobs.pipeline.code import refused_code
 from spark_jobs.pipeline.contract import PIPELINE, homes
 from spark_jobs.pipeline.document import Block, Node
-from spark_jobs.pipeline.environment import substitute
+from spark_jobs.pipeline.environment import hide_values, substitute
 from spark_jobs.pipeline.errors import PipelineError, Place, Problem, Problems, RefusedError, TooManyProblemsError
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.overrides import override
@@ -102,10 +102,14 @@ def _pipeline(
     try:
         pipeline = _checked(read(), reader, overrides, os.environ if environ is None else environ)
     except TooManyProblemsError as stop:
-        raise PipelineError(reader.problems.collected) from stop
+        raise _refused(reader.problems) from stop
     if reader.problems:
-        raise PipelineError(reader.problems.collected)
+        raise _refused(reader.problems)
     return pipeline
+
+
+def _refused(problems: Problems) -> PipelineError:
+    return PipelineError(replace(problem, message=hide_values(problem.message)) for problem in problems.collected)
 
 
 def _checked(
