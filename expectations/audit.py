@@ -21,6 +21,8 @@ from expectations.staged import Staged
 from expectations.staged_join import StagedJoin
 from expectations.suites import JOIN_SUITES, SUITES
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.sql_texts import of_checks
+from spark_jobs.replay import allowed_sql
 
 if TYPE_CHECKING:
     from great_expectations.core.expectation_validation_result import ExpectationValidationResult
@@ -45,12 +47,23 @@ def check(
     - `earlier`: the counts of the pipeline's earlier runs, oldest first, for limits that are learned;
     - `context`: what surrounds the run, for the suite `plausibility`. By default nothing is implausible.
 
-    Raises AuditError for a declared expectation with a wrong type, argument or column, and for a staged table that
-    lacks a column.
+    Raises AuditError for
+
+    - a declared expectation with a wrong type, argument or column,
+    - SQL that is not allowed,
+    - a staged table that lacks a column.
     """
+    _require_allowed(tables, pipeline)
     if pipeline.join is None:
         return _checks(SUITES, Staged(tables, pipeline, counts, run_id, earlier, context), tables)
     return _checks(JOIN_SUITES, StagedJoin(tables, pipeline, counts, run_id, earlier, context), tables)
+
+
+def _require_allowed(tables: Mapping[str, DataFrame], pipeline: Pipeline) -> None:
+    """Raise AuditError for SQL that reaches out of the staged rows: the plan may have been made of another file."""
+    spark = next(iter(tables.values())).sparkSession
+    if problems := list(allowed_sql.forbidden(spark, of_checks(pipeline.quality))):
+        raise AuditError("\n".join(problems))
 
 
 def _checks(suites: Sequence[Suite[S]], staged: S, tables: Mapping[str, DataFrame]) -> list[Check]:

@@ -20,6 +20,14 @@ os.environ["TZ"] = "UTC"
 time.tzset()
 
 
+@pytest.fixture(autouse=True)
+def _no_values_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The values of variables that a test has read do not hide texts of the next test."""
+    from spark_jobs.pipeline import environment
+
+    monkeypatch.setattr(environment, "_references", {})
+
+
 @pytest.fixture(scope="session")
 def short_stretches() -> Iterator[None]:
     """Group and number rows in many stretches of the clock, though the rows are few and lie close together."""

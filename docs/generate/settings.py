@@ -30,6 +30,16 @@ TIDEMARK: Mapping[str, Setting] = {
         "`local[*]`",
     ),
     "TIDEMARK_DRIVER_MEMORY": Setting("Memory of each Spark driver, as Spark writes it.", "`4g`"),
+    "TIDEMARK_ALLOW_CODE": Setting(
+        "`no` refuses pipeline files that name code: the class of a custom watermark, and functions that are not "
+        "Spark's own. Set it where the authors of the files may not run code.",
+        "`yes`",
+    ),
+    "TIDEMARK_FORM_SETTINGS": Setting(
+        "Further settings that the forms of Airflow may replace, with commas between them, such as "
+        "`windows.key,quality`. A key stands for all keys below it.",
+        "none: times, emission and mode",
+    ),
     "TIDEMARK_POOL": Setting(
         "Airflow pool of the tasks that start Spark. As many of them run at once as the pool has slots.",
         "`default_pool`; for `make demo` and `make up`, `tidemark`",

@@ -25,6 +25,7 @@ from spark_jobs.cli import printing
 from spark_jobs.job_protocol import ExitCode, Option
 from spark_jobs.jobs.errors import BlockedError, InputError
 from spark_jobs.pipeline import Pipeline, PipelineError, load
+from spark_jobs.pipeline.environment import hide_values
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -111,7 +112,7 @@ def answering(as_json: bool, arguments: Sequence[str] = ()) -> Iterator[Callable
     `arguments` are the file and its overrides, which the command that accepts a blocked run repeats.
     """
     try:
-        yield lambda answer: print(json.dumps(answer.content, default=str)) if as_json else answer.show()
+        yield lambda answer: print(hide_values(json.dumps(answer.content, default=str))) if as_json else answer.show()
     except (PipelineError, InputError) as problem:
         _fail(as_json, ExitCode.WRONG_INPUT, str(problem))
     except BlockedError as problem:
@@ -130,6 +131,7 @@ def _blocked(problem: BlockedError, arguments: Sequence[str]) -> str:
 
 
 def _fail(as_json: bool, code: ExitCode, message: str, **more: str | None) -> None:
+    message = hide_values(message)
     if as_json:
         print(json.dumps({"error": message, "exit_code": code, **more}))
     printing.ERR.print(message, style="red", markup=False, highlight=False, soft_wrap=True)

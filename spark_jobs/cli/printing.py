@@ -11,6 +11,7 @@ from rich.table import Table
 from spark_jobs.job_protocol import StepName, StepResult, add_counts
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.pipeline.durations import format_duration
+from spark_jobs.pipeline.environment import hide_values
 from spark_jobs.pipeline.model import LateData, Strategy
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _SPANS: dict[str, str] = {"full": "all", StepName.ROLLBACK: "rolled back"}
 
 def print_line(text: object) -> None:
     """Print one line, which the terminal may wrap and rich leaves as it is."""
-    OUT.print(text, soft_wrap=True)
+    OUT.print(hide_values(text) if isinstance(text, str) else text, soft_wrap=True)
 
 
 def summary(results: list[StepResult]) -> dict[str, Any]:

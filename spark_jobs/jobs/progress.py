@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from spark_jobs.job_protocol import progress_line
 from spark_jobs.pipeline.durations import format_duration
+from spark_jobs.pipeline.environment import hide_values
 
 Progress = Callable[[str, str], None]
 """Called with the step's name and what it is doing."""
@@ -14,7 +15,7 @@ Progress = Callable[[str, str], None]
 
 def to_stderr(step: str, text: str) -> None:
     """Print `[tidemark] step: text`."""
-    print(progress_line(step, text), file=sys.stderr, flush=True)
+    print(progress_line(step, hide_values(text)), file=sys.stderr, flush=True)
 
 
 def staged(count: int, of: int, seconds: float) -> str:

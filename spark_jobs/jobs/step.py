@@ -26,6 +26,7 @@ from spark_jobs.jobs.plan import dry_run
 from spark_jobs.jobs.runs import failures
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline, PipelineError, load
+from spark_jobs.pipeline.environment import hide_values
 from spark_jobs.session import open_session
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
@@ -41,7 +42,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     began = monotonic()
     code, result = _end(options)
-    result = replace(result, seconds=round(monotonic() - began, 3))
+    error = None if result.error is None else hide_values(result.error)
+    seconds = round(monotonic() - began, 3)
+    result = replace(result, message=hide_values(result.message), error=error, seconds=seconds)
     progress.to_stderr(options.step, result.error or result.message)
     try:
         if options.result:

@@ -19,12 +19,21 @@ ScalarValue = str | int | float | bool | None
 
 @dataclass(frozen=True)
 class Scalar:
-    """One value; `text` is how it was written, `plain` whether without quotes."""
+    """One value; `text` is how it was written, `plain` whether without quotes.
+
+    `template` is the text before variables were replaced, if it has any.
+    """
 
     value: ScalarValue
     text: str
     place: Place
     plain: bool = False
+    template: str = ""
+
+    @property
+    def display(self) -> str:
+        """The text for people, in which a variable's value does not stand."""
+        return self.template or self.text
 
     @property
     def is_ambiguous(self) -> bool:
@@ -91,15 +100,15 @@ def describe(node: Node) -> str:
     if isinstance(node, Broken) or node.value is None:
         return "nothing"
     if isinstance(node.value, bool) or node.is_ambiguous:
-        return f"the YAML boolean {node.text}"
+        return f"the YAML boolean {node.display}"
     if isinstance(node.value, int | float):
-        return f"the number {node.text}"
-    return f"'{shortened(node.text, 60)}'"
+        return f"the number {node.display}"
+    return f"'{shortened(node.display, 60)}'"
 
 
 def quoted(node: Scalar) -> str:
     """Show how to write the scalar so that every YAML reader takes it for text."""
-    return f'write "{node.text}" with quotes'
+    return f'write "{node.display}" with quotes'
 
 
 def plain_value(node: Node) -> Any:

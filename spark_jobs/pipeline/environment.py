@@ -2,10 +2,14 @@
 
 An unset variable without a default is refused, never empty text. `$${` is a literal `${`. One variable has a
 default: TIDEMARK_LAKE, the folder of all tables, is `<cwd>/lake`.
+
+A value may be a secret. Reports, logs and errors show `${VAR}` in its place: `hide_values` replaces each value that
+this process has read, in a text of any origin. TIDEMARK_LAKE is no secret, nor is a value of fewer than six characters.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -14,6 +18,11 @@ from pathlib import Path
 from spark_jobs.pipeline.errors import RefusedError
 
 LAKE = "TIDEMARK_LAKE"
+
+SHORTEST_SECRET = 6
+
+#: The references by the values that this process has read for them.
+_references: dict[str, str] = {}
 
 _REFERENCE = re.compile(r"\$\$\{|\$\{(?P<body>[^{}]*)\}|\$\{")
 _BODY = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<default>:-.*)?", re.DOTALL)
@@ -30,6 +39,21 @@ def substitute(text: str, environ: Mapping[str, str]) -> str:
     return _REFERENCE.sub(lambda match: _value(match, environ), text)
 
 
+def hide_values(text: str) -> str:
+    """Return a text for people: with `${VAR}` in place of each value of a variable that was read for a pipeline."""
+    for value in sorted(_references, key=len, reverse=True):
+        text = text.replace(value, _references[value])
+    return text
+
+
+def _secret(name: str, value: str) -> str:
+    if name != LAKE and len(value) >= SHORTEST_SECRET:
+        # Settings and answers may stand in JSON, which escapes some characters.
+        in_json = (json.dumps(value, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False))
+        _references.update(dict.fromkeys((value, *in_json), f"${{{name}}}"))
+    return value
+
+
 def _value(match: re.Match[str], environ: Mapping[str, str]) -> str:
     if match[0] == "$${":
         return "${"
@@ -38,9 +62,10 @@ def _value(match: re.Match[str], environ: Mapping[str, str]) -> str:
         raise RefusedError(f"'{match[0]}' is no variable; write ${{NAME}} or ${{NAME:-default}}, or $${{ for text")
     name, default = body["name"], body["default"]
     if default is not None:
-        return environ.get(name) or default.removeprefix(":-")
+        present = environ.get(name)
+        return _secret(name, present) if present else default.removeprefix(":-")
     if name == LAKE:
         return lake_folder(environ)
     if name not in environ:
         raise RefusedError(f"the environment variable {name} is not set; set it, or write ${{{name}:-default}}")
-    return environ[name]
+    return _secret(name, environ[name])

@@ -13,9 +13,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from spark_jobs.pipeline.code import refused_code
 from spark_jobs.pipeline.contract import PIPELINE, homes
 from spark_jobs.pipeline.document import Block, Node
-from spark_jobs.pipeline.environment import substitute
+from spark_jobs.pipeline.environment import hide_values, substitute
 from spark_jobs.pipeline.errors import PipelineError, Place, Problem, Problems, RefusedError, TooManyProblemsError
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.overrides import override
@@ -54,7 +55,7 @@ def parse(
 ) -> Pipeline:
     """Make a pipeline from the text of a pipeline file; `origin` names it in errors. Otherwise like `load`."""
     reader = _reader(origin, environ)
-    return _pipeline(lambda: reader.from_yaml(text), reader, overrides)
+    return _pipeline(lambda: reader.from_yaml(text), reader, overrides, environ)
 
 
 def from_mapping(
@@ -66,7 +67,7 @@ def from_mapping(
 ) -> Pipeline:
     """Make a pipeline from a mapping with the keys of the file; text in it is text, never `true`. Like `parse`."""
     reader = _reader(origin, environ)
-    return _pipeline(lambda: reader.from_python(mapping), reader, overrides)
+    return _pipeline(lambda: reader.from_python(mapping), reader, overrides, environ)
 
 
 def _text(path: Path) -> str:
@@ -91,18 +92,29 @@ def _reader(origin: str, environ: Mapping[str, str] | None) -> Reader:
     return Reader(Place(origin), partial(substitute, environ=os.environ if environ is None else environ), Problems())
 
 
-def _pipeline(read: Callable[[], Node], reader: Reader, overrides: Mapping[str, object] | None) -> Pipeline:
+def _pipeline(
+    read: Callable[[], Node],
+    reader: Reader,
+    overrides: Mapping[str, object] | None,
+    environ: Mapping[str, str] | None,
+) -> Pipeline:
     """Return the pipeline of the document that `read` makes. Raises PipelineError."""
     try:
-        pipeline = _checked(read(), reader, overrides)
+        pipeline = _checked(read(), reader, overrides, os.environ if environ is None else environ)
     except TooManyProblemsError as stop:
-        raise PipelineError(reader.problems.collected) from stop
+        raise _refused(reader.problems) from stop
     if reader.problems:
-        raise PipelineError(reader.problems.collected)
+        raise _refused(reader.problems)
     return pipeline
 
 
-def _checked(root: Node, reader: Reader, overrides: Mapping[str, object] | None) -> Pipeline:
+def _refused(problems: Problems) -> PipelineError:
+    return PipelineError(replace(problem, message=hide_values(problem.message)) for problem in problems.collected)
+
+
+def _checked(
+    root: Node, reader: Reader, overrides: Mapping[str, object] | None, environ: Mapping[str, str]
+) -> Pipeline:
     """Check the document; the pipeline is UNREADABLE after a problem."""
     if overrides and isinstance(root, Block):
         root = override(root, overrides, reader.substitute, reader.problems)
@@ -111,4 +123,6 @@ def _checked(root: Node, reader: Reader, overrides: Mapping[str, object] | None)
         allowed[name] = (*allowed.get(name, ()), key)
     review = Review(allowed, reader.problems, places={"": root.place})
     pipeline: Pipeline = PIPELINE.read(root, "", review)
+    for problem in refused_code(review, environ):
+        reader.problems.add(problem)
     return pipeline if reader.problems else replace(pipeline, places={k: str(p) for k, p in review.places.items() if k})

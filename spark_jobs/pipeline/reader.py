@@ -104,12 +104,13 @@ class Reader:
 
     def _scalar(self, text: str, place: Place, key: str, *, plain: bool) -> Node:
         try:
-            text = self.substitute(text)
+            replaced = self.substitute(text)
         except RefusedError as refused:
             return self._broken(place, key, str(refused))
-        if _HALF_CHARACTER.search(text):
+        if _HALF_CHARACTER.search(replaced):
             return self._broken(place, key, f"found half a character in '{shortened(text, 60)}'; {_WHOLE}")
-        return Scalar(resolve(text) if plain else text, text, place, plain)
+        template = "" if replaced == text else text
+        return Scalar(resolve(replaced) if plain else replaced, replaced, place, plain, template)
 
     def _broken(self, place: Place, key: str, message: str) -> Broken:
         self.problems.add(Problem(place, key, message))

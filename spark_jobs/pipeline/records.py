@@ -147,7 +147,7 @@ class ListOf:
         """Return what `build` makes of the items."""
         if not isinstance(node, Items):
             if not isinstance(node, Broken):
-                rewritten = f"; write [{node.text}]" if isinstance(node, Scalar) and node.text else ""
+                rewritten = f"; write [{node.display}]" if isinstance(node, Scalar) and node.text else ""
                 review.refuse(node.place, key, f"found {describe(node)}, expected {self.expected}{rewritten}")
             return UNREADABLE
         values: list[Any] = []

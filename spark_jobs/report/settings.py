@@ -1,6 +1,7 @@
 """The settings of a pipeline, a line each, as in a pipeline file: dotted name and value.
 
-Every field of the model is included, also fields with default values; durations are written with units.
+Every field of the model is included, also fields with default values; durations are written with units. The value of
+an environment variable is shown as `${NAME}`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from enum import Enum
 from typing import Any
 
 from spark_jobs.pipeline.durations import format_duration
+from spark_jobs.pipeline.environment import hide_values
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.report.data import Setting
 
@@ -36,7 +38,7 @@ def _lines(prefix: str, value: Any) -> Iterator[Setting]:
     elif prefix.endswith(_DURATION) and isinstance(value, int):
         yield Setting(prefix.removesuffix(_DURATION), format_duration(value))
     else:
-        yield Setting(prefix.removesuffix(_DURATION), _text(value))
+        yield Setting(prefix.removesuffix(_DURATION), hide_values(_text(value)))
 
 
 def _text(value: Any) -> str:

@@ -10,6 +10,7 @@ from airflow.sdk.exceptions import ParamValidationError
 from spark_jobs.pipeline import Pipeline, load
 from tests.airflow.clone import Clone
 from tidemark_airflow.dags.backfill_form import FormError, form, request_of
+from tidemark_airflow.jobs.request import plan_arguments
 
 pytestmark = pytest.mark.airflow
 
@@ -21,8 +22,8 @@ def _pipelines(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> dict[str, Pipel
 
 
 def filled(pipelines: dict[str, Pipeline], **fields: Any) -> dict[str, Any]:
-    """Return a form as it is before anyone touches it, but for these fields."""
-    return {**{name: param.value for name, param in form(pipelines).items()}, **fields}
+    """Return a form in which only the pipeline is chosen, but for these fields."""
+    return {**{name: param.value for name, param in form(pipelines).items()}, "pipeline": "sales", **fields}
 
 
 @pytest.mark.parametrize(
@@ -109,15 +110,15 @@ def test_a_filled_form_becomes_utc_times_and_overrides_of_the_file(pipelines: di
         "out_of_orderness": " 6 hours ",
         "allowed_lateness": "2 hours",
         "emit": "{every: 1 minute}",
-        "settings": {"windows.key": ["place"], "quality.max_too_late_ratio": 0.5},
+        "settings": {"windows.trigger": {"count": 3}, "windows.size": "2 hours"},
     }
     assert request_of(filled(pipelines, **fields), pipelines) == {
         "pipeline_file": pipelines["visits"].path,
         "start": "2013-07-01T00:00:00+00:00",
         "end": "2013-07-02T00:00:00+00:00",
         "overrides": {
-            "windows.key": '["place"]',
-            "quality.max_too_late_ratio": "0.5",
+            "windows.trigger": '{"count": 3}',
+            "windows.size": "2 hours",
             "watermark.out_of_orderness": "6 hours",
             "windows.allowed_lateness": "2 hours",
             "watermark.emit": "{every: 1 minute}",
@@ -128,12 +129,12 @@ def test_a_filled_form_becomes_utc_times_and_overrides_of_the_file(pipelines: di
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"pipeline": "departures"}, "pipeline: there is no 'departures'; there are: sales, visits"),
+        ({"pipeline": "departures"}, "pipeline: there is no good pipeline file for 'departures'"),
         ({"from": "2013-02-30"}, "from: found '2013-02-30', expected a time such as 2013-07-01"),
         ({"from": "2013-07-02", "to": "2013-07-02"}, "holds no window"),
         ({"out_of_orderness": "6 fortnights"}, "override 'watermark.out_of_orderness': found '6 fortnights'"),
         ({"emit": "{every: soon}"}, "override 'watermark.emit'"),
-        ({"settings": {"windows.sise": "1 hour"}}, "did you mean 'size'?"),
+        ({"settings": {"watermark.emit.evry": "1 hour"}}, "did you mean 'every'?"),
         (
             {"emit": "per_event", "settings": {"watermark.emit": "per_event"}},
             "settings: watermark.emit is also the field emit",
@@ -153,3 +154,65 @@ def test_everything_that_is_wrong_is_in_one_error(pipelines: dict[str, Pipeline]
         request_of(filled(pipelines, to="2013-13-01", allowed_lateness="3 parsecs"), pipelines)
     assert "to: found" in str(refused.value)
     assert "windows.allowed_lateness" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("source.table", "/other/table"),
+        ("source.where", "true"),
+        ("source.event_time", "now()"),
+        ("sources", []),
+        ("watermark.strategy", "custom"),
+        ("watermark.class", "os:system"),
+        ("watermark.when", "true"),
+        ("windows.key", ["place"]),
+        ("windows.aggregates", {"x": "max(a)"}),
+        ("windows.aggregates.x", "max(a)"),
+        ("windows.sizes", "1 hour"),
+        ("quality.on_failure", "warn"),
+        ("quality.max_late_ratio", 1),
+        ("quality.expectations", []),
+        ("name", "visits"),
+    ],
+)
+def test_a_form_replaces_no_table_column_expression_class_or_check(
+    pipelines: dict[str, Pipeline], key: str, value: Any
+) -> None:
+    refusal = f"settings: a form may not replace {key}. Change it in the pipeline file, or let an administrator"
+    with pytest.raises(FormError) as refused:
+        request_of(filled(pipelines, settings={key: value}), pipelines)
+    assert refusal in str(refused.value)
+
+
+def test_an_administrator_allows_further_settings(
+    pipelines: dict[str, Pipeline], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIDEMARK_FORM_SETTINGS", "windows.key, quality")
+    overrides = {"windows.key": ["place"], "quality.max_late_ratio": 1}
+    request = request_of(filled(pipelines, settings=overrides), pipelines)
+    assert request["overrides"] == {"windows.key": '["place"]', "quality.max_late_ratio": "1"}
+    with pytest.raises(FormError, match=r"may not replace windows\.aggregates"):
+        request_of(filled(pipelines, settings={"windows.aggregates": {}}), pipelines)
+
+
+@pytest.mark.parametrize("field", [{"settings": {"windows.size": "${A_SECRET}"}}, {"emit": "{every: '${A_SECRET}'}"}])
+def test_a_form_does_not_show_the_value_of_a_variable(
+    pipelines: dict[str, Pipeline], field: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_SECRET", "hunter2")
+    with pytest.raises(FormError, match="A form reads no environment variables") as refused:
+        request_of(filled(pipelines, **field), pipelines)
+    assert "hunter2" not in str(refused.value)
+
+
+def test_a_request_that_was_changed_behind_the_form_starts_no_job(pipelines: dict[str, Pipeline]) -> None:
+    request = request_of(filled(pipelines), pipelines)
+    request["overrides"] = {"source.table": "/other/table"}
+    with pytest.raises(ValueError, match=r"may not replace source\.table"):
+        plan_arguments(request)
+
+
+def test_a_pipeline_must_be_chosen(pipelines: dict[str, Pipeline]) -> None:
+    with pytest.raises(ParamValidationError):
+        form(pipelines)["pipeline"].resolve()

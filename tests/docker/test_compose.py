@@ -99,6 +99,22 @@ def test_our_parts_have_no_rights_of_root(service: Service) -> None:
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=named)
+def test_no_service_has_a_capability_and_only_airflow_writes_outside_its_volumes(service: Service) -> None:
+    assert service.declaration["cap_drop"] == ["ALL"]
+    assert not {"cap_add", "privileged"} & set(service.declaration)
+    assert service.declaration.get("read_only", False) == (service.name not in AIRFLOW)
+    if service.name not in AIRFLOW:
+        assert "/tmp" in service.declaration["tmpfs"]  # noqa: S108  # a path in the container
+
+
+def test_the_database_does_not_run_as_root() -> None:
+    postgres = HERE.services["postgres"]
+    assert postgres.declaration["user"] == "postgres"
+    # The folder of its socket.
+    assert "/var/run/postgresql" in postgres.declaration["tmpfs"]
+
+
+@pytest.mark.parametrize("service", SERVICES, ids=named)
 def test_dependencies_of_a_service_exist_and_meet_its_condition(service: Service) -> None:
     for name, condition in service.needs.items():
         dependency = HERE.services[name]

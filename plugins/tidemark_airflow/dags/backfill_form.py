@@ -15,6 +15,7 @@ from airflow.sdk import Param
 
 from spark_jobs.pipeline import Mode, Pipeline, PipelineError, load
 from spark_jobs.pipeline.schedules import MOST_SLICES
+from tidemark_airflow.jobs.form_settings import FURTHER, refused_settings
 from tidemark_airflow.jobs.request import Request
 
 _TIME = r"^$|^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})?)?$"
@@ -45,7 +46,8 @@ _COMPLETE = (
     "and how many rows its published result lacks."
 )
 _AS_FILE = "Empty: as in the file."
-_SETTINGS = """By dotted key, written as in the file: `{"windows.size": "2 hours"}`. `null` removes a key."""
+_SETTINGS = f"""By dotted key, written as in the file: `{{"windows.size": "2 hours"}}`. `null` removes a key.
+Times, emission and mode. An administrator allows further keys by `{FURTHER}`."""
 
 #: A part of the form that is folded until the user opens it.
 _FOLDED = "Settings of the pipeline file, replaced in this run"
@@ -114,9 +116,8 @@ def request_of(filled: Mapping[str, Any], pipelines: Mapping[str, Pipeline]) -> 
 
 
 def of_pipelines(pipelines: Mapping[str, Pipeline], description: str) -> Param:
-    """Return the field that names a pipeline, a list of all pipelines."""
-    names = sorted(pipelines)
-    return Param(names[0], type="string", enum=names, title="Pipeline", description_md=description)
+    """Return the field that names a pipeline, a list of all pipelines. Without a default it must be filled."""
+    return Param(type="string", enum=sorted(pipelines), title="Pipeline", description_md=description)
 
 
 def settings(description: str, **more: Any) -> Param:
@@ -130,13 +131,17 @@ def pipeline_of(filled: Mapping[str, Any], pipelines: Mapping[str, Pipeline]) ->
     """Return the pipeline that a form names, and its file. Raises FormError if there is none."""
     pipeline = pipelines.get(str(filled.get("pipeline")))
     if pipeline is None or pipeline.path is None:
-        raise FormError(f"pipeline: there is no '{filled.get('pipeline')}'; there are: {', '.join(sorted(pipelines))}")
+        raise FormError(f"pipeline: there is no good pipeline file for '{filled.get('pipeline')}'")
     return pipeline, pipeline.path
 
 
 def overrides_of(filled: Mapping[str, Any], path: str, problems: list[str]) -> dict[str, str]:
     """Return the settings that a form replaces, by key; adds what is wrong with them to `problems`."""
     overrides = _overrides(filled, problems)
+    if refused := list(refused_settings(overrides)):
+        # The file is not read with them: an error would show the value of a variable.
+        problems += refused
+        return overrides
     try:
         load(path, overrides=overrides)
     except PipelineError as error:

@@ -29,6 +29,7 @@ from airflow.sdk import DAG, Asset, CronDataIntervalTimetable, TriggerRule, chai
 from airflow.sdk.exceptions import AirflowFailException
 
 from spark_jobs.pipeline import EndOfInput, OnFailure, Order, Pipeline, Schedule
+from spark_jobs.pipeline.environment import hide_values
 from tidemark_airflow.dags import accept_form
 from tidemark_airflow.dags.alerts import Alert, of_checks, of_failures
 from tidemark_airflow.dags.backfill_form import FormError, form, request_of
@@ -95,7 +96,7 @@ def pipeline_dag(
     schedule = pipeline.schedule or _BY_HAND
     with DAG(
         dag_id(pipeline.name),
-        description=f"Replay {pipeline.source.table}",
+        description=hide_values(f"Replay {pipeline.source.table}"),
         schedule=_runs(schedule),
         # Without a schedule a new DAG starts no run.
         is_paused_upon_creation=None if pipeline.schedule else False,

@@ -32,6 +32,7 @@ PARTS: Mapping[str, tuple[str, ...]] = {
 }
 UP_WITHIN_S = 240.0
 POLL_EVERY_S = 0.5
+_PRIVATE = 0o600
 
 
 def up(installation: Installation) -> int:
@@ -133,9 +134,14 @@ def _introduce(installation: Installation) -> None:
 def _run(
     installation: Installation, part: str, command: tuple[str, ...], variables: Mapping[str, str]
 ) -> subprocess.Popen[bytes]:
-    with _log(installation, part).open("wb") as log:
+    # Airflow writes the passwords that it makes into its log.
+    file = _log(installation, part)
+    file.touch()
+    file.chmod(_PRIVATE)
+    with file.open("wb") as log:
         return subprocess.Popen(
             command,
+            umask=0o077,
             env={**variables, processes.PART: part},
             cwd=installation.root,
             stdin=subprocess.DEVNULL,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NotRequired, TypedDict
 
 from spark_jobs.job_protocol import Option, StepName
+from tidemark_airflow.jobs.form_settings import refused_settings
 
 #: The longest time that a step waits for another run on the same windows.
 WAIT = "1 hour"
@@ -73,5 +74,8 @@ def _run(request: Request) -> list[str]:
 
 
 def _overrides(request: Request) -> list[str]:
+    """Return the options of the overrides. Raises ValueError for one that no form may have: XComs can be edited."""
     overrides = request.get("overrides") or {}
+    if refused := list(refused_settings(overrides)):
+        raise ValueError("\n".join(refused))
     return [text for key, value in overrides.items() for text in (Option.SET.value, f"{key}={value}")]

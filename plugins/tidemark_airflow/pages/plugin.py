@@ -26,6 +26,13 @@ class TidemarkPlugin(AirflowPlugin):
         ]
 
     @property
+    def fastapi_root_middlewares(self) -> list[dict[str, Any]]:  # type: ignore[override]  # see above
+        """The check before a form is started."""
+        from tidemark_airflow.pages.form_access import FormAccess
+
+        return [{"name": "Tidemark forms", "middleware": FormAccess}]
+
+    @property
     def external_views(self) -> list[dict[str, Any]]:  # type: ignore[override]  # see above
         """Data quality in the navigation, on each DAG, and on each run of one; Airflow fills in what is in braces."""
         pages = f"{base_path()}{QUALITY}"

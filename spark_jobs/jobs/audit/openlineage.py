@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 from spark_jobs import __version__
 from spark_jobs.pipeline import published_tables
+from spark_jobs.pipeline.environment import hide_values
 from spark_jobs.tables.lake import Lake, result_tables
 
 if TYPE_CHECKING:
@@ -110,7 +111,9 @@ def _inputs(pipeline: Pipeline, lake: Lake, counts: Mapping[str, int], checks: S
             )
         )
     sources = [united.source.table for united in pipeline.sources] or [pipeline.source.table]
-    tables = [("", path) for path in sources] + [(table, lake.path(table)) for table in result_tables(pipeline)]
+    tables = [("", hide_values(path)) for path in sources] + [
+        (table, lake.path(table)) for table in result_tables(pipeline)
+    ]
     datasets = []
     for table, path in tables:
         facets: dict[str, InputDatasetFacet] = {}

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.plan import expressions
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.names import INTERNAL_PREFIX
 from spark_jobs.replay import TimeFieldError, UnsupportedPipelineError
@@ -30,7 +31,7 @@ def check_source(events: DataFrame, pipeline: Pipeline) -> None:
 
 def problems(events: DataFrame, pipeline: Pipeline) -> list[str]:
     """Return every problem of a pipeline that reads one source against the columns of `events`."""
-    checks = (_columns, _times, _offsets, _expressions)
+    checks = (_columns, _times, _offsets, _expressions, expressions.unrepeatable)
     return [*(problem for check in checks for problem in check(events, pipeline)), *_generator(pipeline)]
 
 

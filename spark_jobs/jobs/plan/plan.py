@@ -19,6 +19,7 @@ from spark_jobs.jobs.plan import source_changes
 from spark_jobs.jobs.plan.arrival_slices import require_slices, rewritten
 from spark_jobs.jobs.plan.check_join import check_join
 from spark_jobs.jobs.plan.check_source import check_source
+from spark_jobs.jobs.plan.expressions import require_allowed
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.continuation.resume import Resumption, can_resume, resumption
 from spark_jobs.replay.supported import UnsupportedPipelineError, require_support
@@ -207,6 +208,7 @@ def covers(run: Run, pipeline: Pipeline, arrived_to: datetime) -> bool:
 
 def checked(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:
     """Return the newest version of each source, as `source.newest_versions`. Raises InputError if one does not fit."""
+    require_allowed(spark, pipeline)
     try:
         versions = source.newest_versions(spark, pipeline)
         if pipeline.join is None:

@@ -22,6 +22,7 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.report import join_report, series
 from spark_jobs.jobs.report.write_page import write_page
 from spark_jobs.pipeline.durations import format_duration
+from spark_jobs.pipeline.environment import hide_values
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.published_tables import COMPLETE_TABLE
 from spark_jobs.replay.panes import complete_results, per_epoch, retractions, triggers
@@ -256,7 +257,7 @@ def _facts(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> d.R
         fingerprint=run.fingerprint,
         kind=run.kind,
         state=run.state,
-        source_table=pipeline.source.table,
+        source_table=hide_values(pipeline.source.table),
         source_version=run.source_version,
         lake=lake.home,
         interval_start=run.interval_start,

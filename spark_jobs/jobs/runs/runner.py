@@ -25,6 +25,7 @@ from spark_jobs.jobs.runs.outcome import Clock, Outcome
 from spark_jobs.jobs.runs.run_ledger import RunLedger
 from spark_jobs.jobs.runs.steps import AFTER_PLAN, STEPS, RunStep, SliceStep, StepContext
 from spark_jobs.jobs.stage import slices as run_slices
+from spark_jobs.pipeline.environment import hide_values
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.tables import ledger, locks
 from spark_jobs.tables.effective_runs import effective_runs
@@ -232,7 +233,7 @@ class Runner:
         except BlockedError:
             raise
         except Exception as problem:
-            entry = clock.entry(step.entry, StepState.FAILED, error=failures.describe(problem, self._lake))
+            entry = clock.entry(step.entry, StepState.FAILED, error=hide_values(failures.describe(problem, self._lake)))
             self._ledger.record_failure(run, entry, partial(self._progress, step.entry))
             raise
 
@@ -243,7 +244,9 @@ class Runner:
         try:
             outcome = step.take(context)
         except BlockedError as problem:
-            self._ledger.record(run, clock.entry(step.entry, StepState.BLOCKED, problem.counts, error=str(problem)))
+            self._ledger.record(
+                run, clock.entry(step.entry, StepState.BLOCKED, problem.counts, error=hide_values(str(problem)))
+            )
             raise
         if step.recorded:
             self._ledger.record(run, clock.entry(step.entry, StepState.DONE, outcome.counts, outcome.versions))
