@@ -19,7 +19,7 @@ _COUNTED = re.compile(r"(?P<broken>[\d,]+) of (?P<all>[\d,]+) (?P<noun>rows|valu
 NOTES = {
     "window_results": "A row is a key and window of any table: with a result, with panes, or with rows that came too "
     "late for it. So there may be more rows than windows with a result.",
-    "panes": "A row is a pane. `every_window_has_one_pane_0` counts keys and windows, as the suite window_results.",
+    "panes": "A row is a pane. every_window_has_one_pane_0 counts keys and windows, as the suite window_results.",
     "clock": "A row is the time between two emissions, if a window fired or a row came late in it.",
     "run": "The counts of the run as a whole.",
     "pipeline": "The expectations of the pipeline file.",

@@ -211,6 +211,15 @@ def test_failed_checks_are_open_and_passed_ones_folded_by_suite(run: ReportData,
     assert "A row is a pane." in folded.words()
 
 
+def test_failed_checks_come_before_the_charts(run: ReportData) -> None:
+    def order(page: str) -> list[int]:
+        return [page.index(f'<section id="{name}"') for name in ("numbers", "checks", "lateness")]
+
+    assert order(page_of(run)) == sorted(order(page_of(run)))
+    numbers, checks, lateness = order(render(replace(run, checks=run.checks[:1])))
+    assert numbers < lateness < checks
+
+
 def test_what_a_check_observed_is_a_sentence(run: ReportData) -> None:
     passed = CheckResult("clock", "the_watermark_never_falls", True, "0 of 16,891 rows", 0)
     page = render(replace(run, checks=(passed, replace(passed, observed="759 of 328521 rows (0.231 %)"))))
