@@ -10,9 +10,8 @@ from rich.table import Table
 
 from spark_jobs.job_protocol import StepName, StepResult, add_counts
 from spark_jobs.pipeline import Pipeline
-from spark_jobs.pipeline.durations import format_duration
+from spark_jobs.pipeline.description import describe
 from spark_jobs.pipeline.environment import hide_values
-from spark_jobs.pipeline.model import LateData, Strategy
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -89,17 +88,8 @@ def run_row(run: Run) -> dict[str, Any]:
 
 def print_runs(pipeline: Pipeline, lake: Lake, runs: list[Run], published: str | None) -> None:
     """Print the runs of a pipeline, and its settings."""
-    lateness = f"allowed lateness {format_duration(pipeline.windows.allowed_lateness_ms)}"
-    if pipeline.join is not None and pipeline.join.by_interval:
-        between = (format_duration(bound) for bound in (pipeline.join.lower_ms or 0, pipeline.join.upper_ms or 0))
-        lateness = f"pairs between {' and '.join(between)}"
-    if pipeline.windows.late_data is LateData.UPDATE:
-        lateness = "late rows update results without end"
-    OUT.print(
-        f"{pipeline.name} in {lake.home}: {_watermark(pipeline)}, {lateness}",
-        markup=False,
-        soft_wrap=True,
-    )
+    for line in (f"{pipeline.name} in {lake.home}", describe(pipeline)):
+        OUT.print(line, markup=False, highlight=False, soft_wrap=True)
     if not runs:
         OUT.print("no run yet")
         return
@@ -155,23 +145,6 @@ def _difference(before: Mapping[str, Any] | None, after: Mapping[str, Any] | Non
         values = before or after or {}
         return f"{'gone' if after is None else 'added'}, {', '.join(f'{n} {v}' for n, v in values.items())}"
     return ", ".join(f"{name} {value} -> {after[name]}" for name, value in before.items() if value != after[name])
-
-
-def _watermark(pipeline: Pipeline) -> str:
-    """Return the strategy in a few words, for several sources one after the other."""
-    if pipeline.sources:
-        return "; ".join(f"{united.name}: {_watermark(pipeline.alone(united))}" for united in pipeline.sources)
-    watermark = pipeline.watermark
-    strategy = {
-        Strategy.BOUNDED_OUT_OF_ORDERNESS: f"bound {format_duration(watermark.out_of_orderness_ms)}",
-        Strategy.MONOTONOUS: "monotonous watermark",
-        Strategy.PUNCTUATED: f"punctuated watermark when {watermark.when}",
-        Strategy.TIME_LAG: f"lag {format_duration(watermark.lag_ms)}",
-        Strategy.CUSTOM: f"watermark of {watermark.generator}",
-        Strategy.NONE: "no watermark",
-    }[watermark.strategy]
-    timeout_ms = watermark.idle_timeout_ms
-    return strategy if timeout_ms is None else f"{strategy}, idle after {format_duration(timeout_ms)}"
 
 
 def _minute(moment: datetime | None) -> str:

@@ -16,7 +16,7 @@ from bokeh.plotting import figure
 
 from spark_jobs.report.data import Completeness, LateMarks, Lateness, PartitionLines, ReportData, Results
 from spark_jobs.report.figures import FEW, add_hover, give_role, new_figure
-from spark_jobs.report.palette import PALETTE
+from spark_jobs.report.palette import PARTITION_ROLES
 from spark_jobs.report.text import unit_for
 
 _INSTANT = "{%F %T}"
@@ -33,24 +33,29 @@ def results_chart(index: int) -> str:
     return f"results-chart-{index}"
 
 
+def partition_sign(index: int) -> tuple[str, str]:
+    """Return the shape of line, `line` or `dashed`, and the role of the partition with this index, from 0."""
+    return "dashed" if index // len(PARTITION_ROLES) % 2 else "line", PARTITION_ROLES[index % len(PARTITION_ROLES)]
+
+
 def charts(data: ReportData) -> dict[str, figure]:
-    """Return the figures by the id of their place in the page; without those that would be empty."""
+    """Return the figures by the id of their place in the page; without those of fewer than two points."""
     drawn: dict[str, figure] = {}
-    if data.watermark.firings or data.late.sample or data.too_late.sample:
+    if len(data.watermark.fires_at_ms) > 1 or data.late.sample or data.too_late.sample:
         drawn.update(_watermark(data))
     if any(data.lateness.late) or any(data.lateness.too_late):
         drawn[LATENESS] = _lateness(data.lateness, data.allowed_lateness_ms if data.closes else None)
-    if data.partitions.lines:
+    if data.partitions.lines and len(data.partitions.fires_at_ms) > 1:
         drawn[PARTITIONS] = _partitions(data.partitions)
-    if data.completeness.starts_ms:
+    if len(data.completeness.starts_ms) > 1:
         drawn[COMPLETENESS] = _completeness(data.completeness)
-    if data.results.starts_ms:
+    if len(data.results.starts_ms) > 1:
         drawn.update(_results(data.results))
     return drawn
 
 
 def _partitions(partitions: PartitionLines) -> figure:
-    """Draw the distance of each partition behind arrival, numbered as in the table; a ring marks an idle partition."""
+    """Draw the distance of each partition behind arrival over the line of all; a ring marks an idle partition."""
     fires = np.array(partitions.fires_at_ms, dtype=np.float64)
     marks = [_finite(line.watermark_ms) for line in partitions.lines]
     distances = [fires - mark for mark in (np.array(partitions.watermark_ms, dtype=np.float64), *marks)]
@@ -59,21 +64,20 @@ def _partitions(partitions: PartitionLines) -> figure:
     fig = new_figure(
         "Arrival time (UTC)", f"Behind arrival ({unit})", height=340, x_axis_type="datetime", x_range=DataRange1d()
     )
-    for number, (line, own) in enumerate(zip(partitions.lines, distances[1:], strict=True), start=1):
-        columns: dict[str, Any] = {"fires": fires, "behind": own / unit_ms, "number": np.full(len(fires), number)}
+    whole = ColumnDataSource({"fires": fires, "behind": distances[0] / unit_ms})
+    below = fig.step("fires", "behind", source=whole, mode="after", line_width=5, line_alpha=0.45)
+    give_role(below.glyph, "watermark")
+    for index, (line, own) in enumerate(zip(partitions.lines, distances[1:], strict=True)):
+        columns: dict[str, Any] = {"fires": fires, "behind": own / unit_ms, "number": np.full(len(fires), index + 1)}
+        shape, role = partition_sign(index)
+        dash = [6, 3] if shape == "dashed" else []
         source = ColumnDataSource(columns)
-        drawn = fig.step("fires", "behind", source=source, mode="after", line_width=1.2)
-        give_role(drawn.glyph, "on-time")
+        drawn = fig.step("fires", "behind", source=source, mode="after", line_width=1.5, line_dash=dash)
+        give_role(drawn.glyph, role)
         add_hover(fig, [drawn], [("partition", "@number"), ("arrival", f"@fires{_INSTANT}")], "@fires")
         idle = np.array(line.idle, dtype=bool) & np.isfinite(own)
         rings = fig.scatter("fires", "behind", source=ColumnDataSource(_some(columns, idle)), size=6, fill_alpha=0)
         give_role(rings.glyph, "late")
-        if len(at := np.flatnonzero(np.isfinite(own))):
-            end = at[-1]
-            label = fig.text([fires[end]], [own[end] / unit_ms], [str(number)], x_offset=4, text_baseline="middle")
-            label.glyph.update(text_font_size="12px", text_color=PALETTE["on-time"].light)
-    whole = ColumnDataSource({"fires": fires, "behind": distances[0] / unit_ms})
-    give_role(fig.step("fires", "behind", source=whole, mode="after", line_width=2).glyph, "watermark")
     return fig
 
 

@@ -26,7 +26,8 @@ class StepFacts:
 class RunFacts:
     """The run: its source and its lake. `interval_*` None is without bound, `versions` are those of published tables.
 
-    `accepted`: the person who accepted failed checks, and the reason; None otherwise.
+    `accepted`: the person who accepted failed checks, and the reason; None otherwise. `published_at`: when the step
+    publish ended; None for a run that is not published.
     """
 
     run_id: str
@@ -40,6 +41,7 @@ class RunFacts:
     interval_end: datetime | None = None
     started_at: datetime | None = None
     finished_at: datetime | None = None
+    published_at: datetime | None = None
     seconds: float = 0.0
     error: str | None = None
     accepted: str | None = None
@@ -152,19 +154,24 @@ class Combined(StrEnum):
 
 @dataclass(frozen=True)
 class Series:
-    """One result column over time, a value for each point; None if no key had a value."""
+    """One result column over time, a value for each point; None if no key had a value.
+
+    `same_as` names the result columns with the same value everywhere.
+    """
 
     name: str
     combined: Combined
     values: tuple[float | None, ...]
+    same_as: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Results:
     """Results over time: point i covers the windows in `[starts_ms[i], ends_ms[i])`.
 
-    The points represent `windows` windows, `windows_per_point` for each point except the last. `not_drawn` names the
-    result columns that are not numeric, or exceed the number of charts.
+    The points represent `windows` windows, at most `windows_per_point` each. With `stretch_ms` a point covers the
+    windows that start in a stretch of this length; 0: it covers neighbouring windows. `not_drawn` names the result
+    columns that are not numeric, or exceed the number of charts.
     """
 
     starts_ms: tuple[int, ...] = ()
@@ -173,6 +180,7 @@ class Results:
     windows_per_point: int = 1
     series: tuple[Series, ...] = ()
     not_drawn: tuple[str, ...] = ()
+    stretch_ms: int = 0
 
 
 @dataclass(frozen=True)
@@ -207,6 +215,30 @@ class TooLateKey:
 
 
 @dataclass(frozen=True)
+class LateRow:
+    """A row that came too late: its key, a null in it as None, its times, and the watermark before it.
+
+    `arrived_ms` is None where arrivals have no time. `window_end_ms` is None for a row without a window.
+    """
+
+    key: tuple[str | None, ...]
+    event_ms: int
+    arrived_ms: int | None
+    window_end_ms: int | None
+    watermark_ms: int
+
+    @property
+    def behind_ms(self) -> int:
+        """How far the row was behind the watermark, by its event time."""
+        return self.watermark_ms - self.event_ms
+
+    @property
+    def lateness_ms(self) -> int | None:
+        """How far the watermark stood past the last millisecond of the row's window; None without a window."""
+        return None if self.window_end_ms is None else self.watermark_ms - (self.window_end_ms - 1)
+
+
+@dataclass(frozen=True)
 class LackingWindow:
     """A (key, window) of `rows` rows, of which `missed` are in no pane; a null in the key is None."""
 
@@ -234,13 +266,23 @@ class Cost:
 
 @dataclass(frozen=True)
 class Alternative:
-    """The numbers of on-time and late rows with another bound and another lateness."""
+    """The numbers of on-time and late rows with a bound and a lateness; `is_used` by the run itself."""
 
     out_of_orderness: str
     allowed_lateness: str
     on_time: int
     late: int
     too_late: int
+    is_used: bool = False
+
+
+@dataclass(frozen=True)
+class EarlierRun:
+    """The run that was published before this one: when, and its counts by name."""
+
+    run_id: str
+    published_at: datetime | None
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -263,8 +305,11 @@ class JoinFacts:
 class ReportData:
     """The data of the whole page.
 
+    - `description`: the pipeline in one line, and `file`: its file; None if it was not read from one
+    - `earlier`: the run that was published before this one
     - `counts`: the counts of the ledger, by name; a missing name was not counted
     - `bounds_ms`: the distinct out-of-orderness bounds of the sources; empty if a source has none
+    - `merging`: windows are sessions
     - `overlapping`: windows overlap; a late row is in the marks and the histogram once for each window that accepts it
     - `waits`: windows fire at their end, and not before
     - `late_rows_fire`: each late row fires its window, so late marks are late rows; otherwise they are late firings
@@ -300,3 +345,8 @@ class ReportData:
     invalid_reasons: Mapping[str, int] = field(default_factory=dict)
     alternatives: tuple[Alternative, ...] = ()
     cost: Cost | None = None
+    description: str = ""
+    file: str | None = None
+    earlier: EarlierRun | None = None
+    merging: bool = False
+    late_rows: tuple[LateRow, ...] = ()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from spark_jobs.job_protocol import RunState
 from spark_jobs.report.data import ReportData
-from spark_jobs.report.text import duration, number, share
+from spark_jobs.report.text import counted, duration, moment, number, share
 
 _PARTS = (
     ("on_time", "on time", "on-time"),
@@ -26,7 +26,7 @@ _STATES: dict[str, tuple[str, str, str]] = {
     RunState.AUDITED: ("Checked", "warn", "checked, but not yet published"),
     RunState.BLOCKED: ("Blocked", "bad", "checks failed, and nothing was published"),
     RunState.ACCEPTED: ("Accepted", "warn", "checks failed, a person has accepted that, and it is not yet published"),
-    RunState.PUBLISHED: ("Published", "good", "readers see these results"),
+    RunState.PUBLISHED: ("Published", "good", "its results were published"),
     RunState.DISCARDED: ("Discarded", "warn", "maintenance has removed what had been computed and never published"),
     RunState.FAILED: ("Failed", "bad", "a step failed, and nothing was published"),
 }
@@ -70,12 +70,21 @@ def state(name: str) -> State:
     return State(word, role, meaning)
 
 
+def facts(data: ReportData) -> str:
+    """Return what became of the run and when, true whenever the page is read."""
+    run = data.run
+    if run.state != RunState.PUBLISHED:
+        return f"{state(run.state).meaning}."
+    at = f" at {moment(run.published_at)} UTC" if run.published_at else ""
+    return f"published{at}. A later run, or a rollback, may have replaced these results since."
+
+
 def verdict(data: ReportData) -> str:
     """Return the outcome of the run in one or two sentences."""
     failed = sum(not check.success for check in data.checks)
     sentences = _repaired(data) + _rows(data)
     if failed:
-        sentences += f" {number(failed)} of {number(len(data.checks))} checks failed."
+        sentences += f" {number(failed)} of {counted(len(data.checks), 'check')} failed."
     return sentences
 
 
@@ -84,8 +93,7 @@ def _repaired(data: ReportData) -> str:
     windows, rows = (data.counts.get(f"repaired_{name}", 0) for name in ("windows", "rows"))
     if not windows:
         return ""
-    closed = "a closed window" if windows == 1 else f"{number(windows)} closed windows"
-    return f"A repair: {closed} had missed {number(rows)} {'row' if rows == 1 else 'rows'}, taken in now. "
+    return f"A repair: {counted(windows, 'closed window')} had missed {counted(rows, 'row')}, taken in now. "
 
 
 def _rows(data: ReportData) -> str:
@@ -94,16 +102,24 @@ def _rows(data: ReportData) -> str:
         return "No row has been counted: the run did not come to its replay."
     if read == 0:
         return "The run read no rows, so there are no windows and no results."
-    on_time, late, too_late = (data.counts.get(name, 0) for name in ("on_time", "late", "too_late"))
-    on_time_part = f"Of {number(read)} rows read, {number(on_time)} ({share(on_time, read)}) came on time"
-    if not late and not too_late:
-        return f"{on_time_part}; no row came late."
+    invalid, late, too_late = (data.counts.get(name, 0) for name in ("invalid", "late", "too_late"))
+    if invalid == read:
+        return f"All {counted(read, 'row')} read are invalid (100%): none has a usable time, so there are no results."
+    parts = [f"{_part(data, 'on_time')} came on time"]
     if data.join is not None and data.join.by_interval:
-        return f"{on_time_part}, {number(too_late)} ({share(too_late, read)}) came late and joined nothing."
-    return (
-        f"{on_time_part}, {number(late)} ({share(late, read)}) came late and were taken, "
-        f"{number(too_late)} ({share(too_late, read)}) came too late."
-    )
+        parts += [f"{_part(data, 'too_late')} came late and joined nothing"] if too_late else []
+    elif late or too_late:
+        parts += [f"{_part(data, 'late')} came late and were taken", f"{_part(data, 'too_late')} came too late"]
+    parts += [f"{_part(data, 'invalid')} {'is' if invalid == 1 else 'are'} invalid"] if invalid else []
+    *most, last = parts
+    listed = f"{', '.join(most)} and {last}" if most else last
+    nothing = "" if late or too_late else "; no row came late"
+    return f"Of {counted(read, 'row')} read, {listed}{nothing}."
+
+
+def _part(data: ReportData, name: str) -> str:
+    rows = data.counts.get(name, 0)
+    return f"{number(rows)} ({share(rows, data.counts['rows_read'])})"
 
 
 def headlines(data: ReportData) -> tuple[Headline, ...]:

@@ -14,11 +14,15 @@ import hashlib
 from markupsafe import Markup
 
 from spark_jobs.report import headlines, palette, pictures, text
+from spark_jobs.report.before_and_now import count_changes
 from spark_jobs.report.charts import charts
-from spark_jobs.report.data import CheckResult, ReportData
+from spark_jobs.report.checks import listed
+from spark_jobs.report.data import ReportData
+from spark_jobs.report.next_step import next_step
+from spark_jobs.report.queries import queries
 from spark_jobs.report.templating import bokeh_script, embedded, environment, template_text
 
-_CHECKS, _SETTINGS, _ALTERNATIVES, _REASONS, _STEPS, _TABLES = 200, 200, 60, 20, 50, 50
+_SETTINGS, _ALTERNATIVES, _REASONS, _STEPS, _TABLES = 200, 60, 20, 50, 50
 
 
 def render(data: ReportData) -> str:
@@ -29,14 +33,18 @@ def render(data: ReportData) -> str:
     return template.render(
         data=data,
         state=headlines.state(data.run.state),
+        facts=headlines.facts(data),
         verdict=headlines.verdict(data),
+        next_step=next_step(data),
+        count_changes=count_changes(data),
+        queries=queries(data),
         headlines=headlines.headlines(data),
         parts=headlines.parts(data),
         conservation=headlines.conservation(data),
         cost=headlines.cost(data),
         pictures=pictures,
         drawn=frozenset(drawn),
-        checks=_failing_first(data.checks)[:_CHECKS],
+        checks=listed(data.checks),
         settings=data.settings[:_SETTINGS],
         alternatives=data.alternatives[:_ALTERNATIVES],
         reasons=sorted(data.invalid_reasons.items(), key=lambda item: (-item[1], item[0]))[:_REASONS],
@@ -51,10 +59,6 @@ def render(data: ReportData) -> str:
         scripts=[Markup(script) for script in scripts],
         embedded=embedded(drawn) if drawn else None,
     )
-
-
-def _failing_first(checks: tuple[CheckResult, ...]) -> list[CheckResult]:
-    return sorted(checks, key=lambda check: check.success)
 
 
 def _policy(scripts: list[str]) -> str:

@@ -20,7 +20,10 @@ class Colour:
 
 PAPER = "paper"
 TEXT_ROLES = ("ink", "muted", "link", "good", "bad", "warn")
-CHART_ROLES = ("watermark", "late", "too-late", "on-time", "invalid", "filtered", "unassigned", "result")
+#: The colours of source partitions. People without red, green or both can also distinguish them.
+PARTITION_ROLES = ("partition-1", "partition-2", "partition-3", "partition-4")
+_ROWS = ("watermark", "late", "too-late", "on-time", "invalid", "filtered", "unassigned", "result")
+CHART_ROLES = (*_ROWS, *PARTITION_ROLES)
 
 PALETTE: dict[str, Colour] = {
     PAPER: Colour("#ffffff", "#151b22"),
@@ -40,6 +43,10 @@ PALETTE: dict[str, Colour] = {
     "filtered": Colour("#7a8896", "#7a8896"),
     "unassigned": Colour("#9a7b4f", "#9a7b4f"),
     "result": Colour("#1f9080", "#1f9080"),
+    "partition-1": Colour("#e66700", "#e66700"),
+    "partition-2": Colour("#8c1aff", "#8c1aff"),
+    "partition-3": Colour("#4b9b9b", "#4b9b9b"),
+    "partition-4": Colour("#9b6f4b", "#9b6f4b"),
     "axis": Colour("#6b7a87", "#8fa0ae"),
     "grid": Colour("#e6ebef", "#252f39"),
 }

@@ -21,7 +21,7 @@ from spark_jobs.report.data import (
     Series,
     WatermarkLine,
 )
-from spark_jobs.report.text import NOTHING, duration, excerpt, instant, number, share
+from spark_jobs.report.text import NOTHING, counted, duration, excerpt, extent, instant, number, share
 
 _Point = TypeVar("_Point")
 
@@ -37,7 +37,7 @@ _MANNER = {
 
 @dataclass(frozen=True)
 class Sign:
-    """One sign of a chart: its shape (line, dashed, circle, cross, bar, hatched), its role, and what it represents."""
+    """One sign of a chart: its shape (line, dashed, thick, circle, cross, bar, hatched), its role, and its meaning."""
 
     shape: str
     role: str
@@ -48,7 +48,8 @@ class Sign:
 class Picture:
     """A chart on the page: its id, its signs, its summary, and a table of it.
 
-    `name` and `manner` are those of a result column; other charts are named by their headings.
+    `name` and `manner` are those of a result column, and `same_as` other columns with its values. Other charts are
+    named by their headings.
     """
 
     id: str
@@ -59,24 +60,25 @@ class Picture:
     rows: tuple[tuple[str, ...], ...]
     name: str | None = None
     manner: str = ""
+    same_as: tuple[str, ...] = ()
 
 
 def watermark(data: ReportData) -> Picture:
     """Return the picture of the watermark against arrival time."""
-    return Picture(
-        charts.WATERMARK,
-        _signs(data, edge=data.allowed_lateness_ms > 0),
-        (*_line_summary(data), *_marks_summary(data)),
-        *_line_table(data),
-    )
+    same = "The same line and marks in event time: over a long range a diagonal."
+    if data.allowed_lateness_ms:
+        same += " Late rows lie below the line, too late ones below the dashed line as well."
+    return Picture(charts.WATERMARK, _signs(data, edge=data.allowed_lateness_ms > 0), (same,), *_line_table(data))
 
 
 def distance(data: ReportData) -> Picture:
     """Return the picture of the distances of the watermark and of late rows behind arrival."""
     behind = _behind(data)
-    summary = ["The same line and marks as distances behind the arrival clock, which shows what a long diagonal hides."]
+    summary = []
     if behind:
-        summary.append(f"The watermark stood from {duration(min(behind))} to {duration(max(behind))} behind arrival.")
+        reach = extent(duration(min(behind)), duration(max(behind)))
+        summary.append(f"The watermark stood {reach} behind the arrival clock.")
+    summary += [*_line_summary(data), *_marks_summary(data)]
     return Picture(charts.DISTANCE, _signs(data, edge=False), tuple(summary), *_line_table(data))
 
 
@@ -87,9 +89,8 @@ def lateness(data: ReportData) -> Picture:
     allowed, longest = duration(data.allowed_lateness_ms), duration(bins.longest_ms)
     accepted = "rows were taken" if data.late_rows_fire else "firings stand for the late rows that were taken"
     summary = [
-        f"How far the watermark already stood past {_judged_by(data)} when the row came.",
         f"The solid line at 0 is the watermark{_held_behind(data)}: what comes before it is on time.",
-        f"{number(late)} late {accepted}, {number(too_late)} were too late; the longest lateness is {longest}.",
+        f"{number(late)} late {accepted}, {number(too_late)} came too late; the longest lateness is {longest}.",
         f"The dashed line is the allowed lateness, {allowed}: from it on a row is too late."
         if data.closes
         else "No row is too late: a window takes all that come.",
@@ -120,19 +121,27 @@ def _held_behind(data: ReportData) -> str:
     return f", which the bound of {bounds} holds behind the newest rows"
 
 
-def _judged_by(data: ReportData) -> str:
-    by_interval = data.join is not None and data.join.by_interval
-    return "the event time of a row" if by_interval else "the last millisecond of a row's window"
+def measures(data: ReportData) -> tuple[tuple[str, str], ...]:
+    """Return the measures of late rows, each with its definition."""
+    behind = (
+        "Distance behind the watermark",
+        "The watermark when the row came, less the row's event time. The tables below and late_by_ms use it.",
+    )
+    if data.join is not None and data.join.by_interval:
+        return (("Lateness", "How far the watermark already stood past the event time of a row when the row came."),)
+    longer = "" if data.merging else " It is longer than the lateness, by at most the size of the window."
+    lateness = "How far the watermark already stood past the last millisecond of a row's window when the row came."
+    return (("Lateness", f"{lateness} The allowed lateness is compared with it."), (behind[0], behind[1] + longer))
 
 
 def partitions(data: ReportData) -> Picture:
-    """Return the picture of the watermarks of source partitions; the table names the partitions by number."""
+    """Return the picture of the watermarks of source partitions, each by its name."""
     partition_lines = data.partitions
     drawn, total = number(len(partition_lines.lines)), number(partition_lines.partitions)
     words = [
         (
-            "The watermark of all is that of the slowest partition that is not idle: what stands still above the thick "
-            "line holds nothing back, and is marked as idle."
+            "The broad line, the watermark of all, is that of the slowest partition that is not idle. A partition "
+            "above it holds nothing back, and is marked as idle."
         ),
         f"All {total} partitions are drawn."
         if len(partition_lines.lines) == partition_lines.partitions
@@ -143,10 +152,11 @@ def partitions(data: ReportData) -> Picture:
         words.append(f"They are drawn at {points} of the {emissions} emissions that fired windows.")
     rows = tuple(_partition(partition_lines, line, i) for i, line in enumerate(partition_lines.lines, start=1))
     head = ("number", "partition", "newest watermark (UTC)", "farthest behind arrival", "emissions while idle")
+    idle = any(any(line.idle) for line in partition_lines.lines)
     signs = (
-        Sign("line", "watermark", "watermark of all"),
-        Sign("line", "on-time", "of a partition, by its number"),
-        Sign("circle", "late", "idle"),
+        Sign("thick", "watermark", "watermark of all"),
+        *(Sign(*charts.partition_sign(i), excerpt(line.name, 40)) for i, line in enumerate(partition_lines.lines)),
+        *([Sign("circle", "late", "idle")] if idle else []),
     )
     return Picture(charts.PARTITIONS, signs, tuple(words), "Partitions", head, rows)
 
@@ -165,13 +175,13 @@ def completeness(data: ReportData) -> Picture:
     rows_over_time = data.completeness
     in_results = sum(rows_over_time.taken)
     all_rows = in_results + sum(rows_over_time.missed)
-    words = [f"Of {number(all_rows)} rows that windows should hold {share(in_results, all_rows)} are in their results."]
+    words = [f"Of {counted(all_rows, 'row')} that belong to a window, {share(in_results, all_rows)} are in its result."]
     numbers = (rows_over_time.taken, rows_over_time.missed)
     points = list(zip(rows_over_time.starts_ms, rows_over_time.ends_ms, *numbers, strict=True))
     lacking = [point for point in points if point[3]]
     if lacking:
-        start, _, has, lacks = min(lacking, key=lambda point: point[2] / (point[2] + point[3]))
-        words.append(f"Least complete is the window from {instant(start)}: {share(has, has + lacks)}.")
+        start, end, has, lacks = min(lacking, key=lambda point: point[2] / (point[2] + point[3]))
+        words.append(f"Least complete is {instant(start)} to {instant(end)}: {share(has, has + lacks)}.")
     if data.overlapping:
         words.append("Windows overlap: a row counts in each that holds it.")
     head = ("from (UTC)", "to, exclusive", "rows taken", "rows too late", "share taken")
@@ -198,11 +208,14 @@ def thinning(data: ReportData) -> str:
         ends = f"from {instant(results.starts_ms[0])} to {instant(results.ends_ms[-1])}"
         return f"Pairs {ends} by their event time, the greater of both rows'; a point is {each}."
     ends = f"from {instant(results.starts_ms[0])} to {instant(results.ends_ms[-1])}"
-    summary = f"{number(results.windows)} windows {ends}"
+    summary = f"{counted(results.windows, 'window')} {ends}"
     if results.windows_per_point == 1:
         return summary + "."
-    points, each = number(len(results.starts_ms)), number(results.windows_per_point)
-    return f"{summary}, drawn as {points} points of {each} neighbouring windows each; no window is left out."
+    points = number(len(results.starts_ms))
+    each = f"{number(results.windows_per_point)} neighbouring windows"
+    if results.stretch_ms:
+        each = f"the windows that begin within {duration(results.stretch_ms)}"
+    return f"{summary}, drawn as {points} points; a point is {each}. No window is left out."
 
 
 def _signs(data: ReportData, *, edge: bool) -> tuple[Sign, ...]:
@@ -220,14 +233,15 @@ def _line_summary(data: ReportData) -> list[str]:
         summary.append(f"{rose}, arrival from {instant(line.fires_at_ms[0])} to {instant(line.fires_at_ms[-1])}.")
         summary.append(_thinned(line))
     if line.at_end:
-        summary.append(f"The end of the input fired {number(line.at_end)} more windows; it is not on the line.")
+        summary.append(f"The end of the input fired {counted(line.at_end, 'more window')}; it is not on the line.")
     if line.still_open:
-        summary.append(f"{number(line.still_open)} windows were still open when the input ended.")
+        summary.append(f"When the input ended, {counted(line.still_open, 'window')} had not fired.")
     return summary
 
 
 def _thinned(line: WatermarkLine) -> str:
-    emissions, drawn = f"It is known at the {number(line.firings)} emissions that fired windows", len(line.fires_at_ms)
+    drawn = len(line.fires_at_ms)
+    emissions = f"It is known at the {counted(line.firings, 'emission')} that fired windows"
     if drawn == line.firings:
         return emissions + "."
     return f"{emissions}; {number(drawn)} are drawn: first, last and farthest behind of each group of neighbours."
@@ -242,8 +256,6 @@ def _marks_summary(data: ReportData) -> list[str]:
     summary = [f"A mark is a {mark} and {height}; rows at one place share a mark."]
     if data.overlapping:
         summary.append(_OVERLAPPING)
-    if data.allowed_lateness_ms:
-        summary.append("Late rows lie below the line, too late ones below the dashed line as well.")
     for name, marks in (("late", data.late), ("too late", data.too_late)):
         if marks.rows:
             of = "rows" if data.late_rows_fire or name == "too late" else "firings"
@@ -252,8 +264,7 @@ def _marks_summary(data: ReportData) -> list[str]:
 
 
 def _sampled(name: str, marks: LateMarks) -> str:
-    count = "1 mark" if marks.marks == 1 else f"{number(marks.marks)} marks"
-    summary, drawn = f"{number(marks.rows)} {name}: {count}", len(marks.sample)
+    summary, drawn = f"{number(marks.rows)} {name}: {counted(marks.marks, 'mark')}", len(marks.sample)
     return f"{summary}, of which an even sample of {number(drawn)} is drawn." if drawn < marks.marks else f"{summary}."
 
 
@@ -270,16 +281,20 @@ def _line_table(data: ReportData) -> tuple[str, tuple[str, ...], tuple[tuple[str
 def _series(results: Results, series: Series, index: int) -> Picture:
     points_with_value = [(v, i) for i, v in enumerate(series.values) if v is not None and not math.isnan(v)]
     manner = _MANNER[series.combined] + (" and windows of a point" if results.windows_per_point > 1 else "")
+    if series.combined is Combined.MEAN:
+        manner += ", each result counted once"
     summary = ["There is no value to draw."]
     if points_with_value:
         (low, at_low), (high, at_high) = min(points_with_value), max(points_with_value)
         smallest = f"Smallest {number(low)}, at {instant(results.starts_ms[at_low])}"
         summary = [f"{smallest}; largest {number(high)}, at {instant(results.starts_ms[at_high])}."]
+        if len(points_with_value) == 1:
+            summary = [f"{number(high)}, at {instant(results.starts_ms[at_high])}."]
     points = list(zip(results.starts_ms, results.ends_ms, series.values, strict=True))
     rows = tuple((instant(s), instant(e), number(v)) for s, e, v in _spread(points))
     head = ("from (UTC)", "to, exclusive", "value")
     chart = charts.results_chart(index)
-    return Picture(chart, (), tuple(summary), "Points of the line", head, rows, series.name, manner)
+    return Picture(chart, (), tuple(summary), "Points of the line", head, rows, series.name, manner, series.same_as)
 
 
 def _spread(points: Sequence[_Point]) -> list[_Point]:

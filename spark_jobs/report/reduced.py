@@ -6,39 +6,24 @@ milliseconds. The DataFrames are lazy.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.report.bins import Bins
-from spark_jobs.report.data import Combined
 from spark_jobs.semantics.rows.instants import END_OF_INPUT
 
 LINE_GROUPS = 700
 PARTITION_POINTS = 240
 PARTITIONS = 8
-COMPLETENESS_POINTS = 1000
-RESULT_POINTS = 2000
+COMPLETENESS_POINTS = 500
 MARKS = 2500
 HEAVIEST = 10
+EXAMPLES = 5
 
 _END_MS = round(END_OF_INPUT.timestamp() * 1000)
-_QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`""", re.DOTALL)
-_FILTER = re.compile(r"\s*(?:filter\s*\(.*\)\s*)?", re.IGNORECASE | re.DOTALL)
-_COMBINED = {
-    "count": Combined.SUM,
-    "count_if": Combined.SUM,
-    "sum": Combined.SUM,
-    "try_sum": Combined.SUM,
-    "min": Combined.SMALLEST,
-    "max": Combined.LARGEST,
-}
-_OVER: dict[Combined, Callable[[Any], Column]] = {Combined.SMALLEST: F.min, Combined.LARGEST: F.max}
 # The columns that `late_events` adds and whose names a key may also have.
 _OWN = frozenset(("event_time", "arrival_time", "late_by_ms"))
 
@@ -53,7 +38,7 @@ def line(emissions: DataFrame) -> DataFrame:
     """Groups of neighbouring emissions: `first`, `last` and `farthest` behind arrival; `firings` counts them."""
     point = F.struct("fires_ms", "watermark_ms")
     return (
-        _grouped(emissions, "fires_ms", LINE_GROUPS)
+        grouped(emissions, "fires_ms", LINE_GROUPS)
         .groupBy("group")
         .agg(
             F.min_by(point, "fires_ms").alias("first"),
@@ -70,7 +55,7 @@ def of_partitions(watermarks: DataFrame) -> DataFrame:
     A row is a partition at the last emission of a group of neighbours; `emissions` is the size of the group.
     """
     last = F.max_by(F.struct("fires_ms", "watermark_ms"), "fires_ms").alias("last")
-    groups = _grouped(firings(watermarks), "fires_ms", PARTITION_POINTS).groupBy("group")
+    groups = grouped(firings(watermarks), "fires_ms", PARTITION_POINTS).groupBy("group")
     points = groups.agg(last, F.count("*").alias("emissions")).select("last.*", "emissions")
     # All windows of an emission have equal partition watermarks.
     by_emission = _fired(watermarks).dropDuplicates(["fires_ms"])
@@ -90,9 +75,10 @@ def farthest_partitions(of_partitions: DataFrame) -> DataFrame:
     return counted.orderBy(F.desc_nulls_first("behind_ms"), "name").limit(PARTITIONS)
 
 
-def completeness(results: DataFrame, late_events: DataFrame) -> DataFrame:
+def completeness(results: DataFrame, late_events: DataFrame, stretch_ms: int = 0) -> DataFrame:
     """Return rows of all keys and of neighbouring windows: `start_ms, end_ms, taken, missed`.
 
+    The windows that start in one stretch of `stretch_ms` are a point.
     The missed rows of a window are those that its result counts, or without a result those in `late_events`.
     """
     window = [F.unix_millis("window_start").alias("start_ms"), F.unix_millis("window_end").alias("end_ms")]
@@ -107,8 +93,10 @@ def completeness(results: DataFrame, late_events: DataFrame) -> DataFrame:
             F.coalesce(F.greatest(F.sum("counted"), F.sum("late")), F.lit(0)).alias("missed"),
         )
     )
-    sums = (F.sum(name).alias(name) for name in ("taken", "missed"))
-    groups = _grouped(per_window, "start_ms", COMPLETENESS_POINTS).groupBy("group")
+    sums = [F.sum(name).alias(name) for name in ("taken", "missed")]
+    if stretch_ms:
+        per_window = stretched(per_window, stretch_ms).groupBy("start_ms", "end_ms").agg(*sums)
+    groups = grouped(per_window, "start_ms", COMPLETENESS_POINTS).groupBy("group")
     return groups.agg(F.min("start_ms").alias("start_ms"), F.max("end_ms").alias("end_ms"), *sums).drop("group")
 
 
@@ -161,44 +149,6 @@ def by_lateness(marks: DataFrame, bins: Bins) -> DataFrame:
     return marks.groupBy("too_late", F.least(place, F.lit(bins.last)).alias("bin")).agg(F.sum("rows").alias("rows"))
 
 
-def combined(expression: str) -> Combined:
-    """Return how values of an aggregate are combined: counts and sums add up, extremes stay, others are averaged."""
-    function, _, rest = _QUOTED.sub("", expression).partition("(")
-    # sum(a) / sum(b) begins like a sum, but is no sum.
-    whole = _FILTER.fullmatch(_after_call(rest)) is not None
-    return _COMBINED.get(function.strip().lower(), Combined.MEAN) if whole else Combined.MEAN
-
-
-def drawable(results: DataFrame, pipeline: Pipeline) -> list[tuple[str, Combined]]:
-    """Return the numeric result columns, the row count first, and how the values of each are combined."""
-    numeric = {f.name.lower() for f in results.schema if isinstance(f.dataType, T.NumericType)}
-    aggregates = [(a.name, combined(a.expression)) for a in pipeline.windows.aggregates if a.name.lower() in numeric]
-    return [("row_count", Combined.SUM), *aggregates]
-
-
-def over_time(results: DataFrame, series: Sequence[tuple[str, Combined]]) -> DataFrame:
-    """Return results of all keys and neighbouring windows: `start_ms, end_ms, windows`, `v0`, `v1`, ... of `series`.
-
-    Windows are grouped by rank, not by distance, so that a window in another decade does not reduce the resolution.
-    """
-    window = [F.unix_millis("window_start").alias("start_ms"), F.unix_millis("window_end").alias("end_ms")]
-    once = [part for i, (name, manner) in enumerate(series) for part in _of_window(i, name, manner)]
-    again = [part for i, (_, manner) in enumerate(series) for part in _of_point(i, manner)]
-    per_window = results.groupBy(*window).agg(*once)
-    points = (
-        _grouped(per_window, "start_ms", RESULT_POINTS)
-        .groupBy("group")
-        .agg(
-            F.min("start_ms").alias("start_ms"),
-            F.max("end_ms").alias("end_ms"),
-            F.count("*").alias("windows"),
-            *again,
-        )
-    )
-    values = (_value(i, manner).alias(f"v{i}") for i, (_, manner) in enumerate(series))
-    return points.select("start_ms", "end_ms", "windows", *values)
-
-
 def heaviest_windows(late_events: DataFrame) -> DataFrame:
     """Return the windows with most too late rows: `start_ms, end_ms, rows, late_by_ms`."""
     window = [F.unix_millis("window_start").alias("start_ms"), F.unix_millis("window_end").alias("end_ms")]
@@ -207,13 +157,35 @@ def heaviest_windows(late_events: DataFrame) -> DataFrame:
 
 def heaviest_keys(late_events: DataFrame, pipeline: Pipeline) -> DataFrame:
     """Return the keys with most too late rows: `k0`, `k1`, ... as text, `rows, late_by_ms`."""
+    keys = _keys_of_late_events(late_events, pipeline)
+    return _heaviest(late_events, keys, [f"k{i}" for i in range(len(keys))])
+
+
+def _keys_of_late_events(late_events: DataFrame, pipeline: Pipeline) -> list[Column]:
     names = {name.lower() for name in late_events.columns}
     keys = []
     for i, name in enumerate(pipeline.windows.key):
         # `late_events` keeps a source column with the name of an added column as `source_<name>`.
         column = f"source_{name}" if f"source_{name}".lower() in names and name.lower() in _OWN else name
         keys.append(F.col(f"`{column}`").cast("string").alias(f"k{i}"))
-    return _heaviest(late_events, keys, [f"k{i}" for i in range(len(keys))])
+    return keys
+
+
+def late_rows(late_events: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Return a few too late rows, the farthest behind first: `k0`, ... as text, `event_ms`, `arrived_ms`, `end_ms`.
+
+    `watermark_ms` is the watermark before the row. A join has no columns of the key.
+    """
+    keys = [] if pipeline.join is not None else _keys_of_late_events(late_events, pipeline)
+    times = {
+        "event_ms": "event_time",
+        "arrived_ms": "arrival_time",
+        "end_ms": "window_end",
+        "watermark_ms": "watermark",
+    }
+    instants = [F.unix_millis(column).alias(name) for name, column in times.items()]
+    order = [F.desc("late_by_ms"), F.col("event_ms"), *(F.col(f"k{i}") for i in range(len(keys)))]
+    return late_events.select(*keys, *instants, "late_by_ms").orderBy(*order).limit(EXAMPLES)
 
 
 def reasons(invalid_events: DataFrame) -> DataFrame:
@@ -243,7 +215,13 @@ def _heaviest(late_events: DataFrame, by: Sequence[Column], ties: Sequence[str])
     return counted.orderBy(F.desc("rows"), *ties).limit(HEAVIEST)
 
 
-def _grouped(rows: DataFrame, by: str, at_most: int) -> DataFrame:
+def stretched(per_window: DataFrame, stretch_ms: int) -> DataFrame:
+    """Return the windows with the bounds of the stretch in which each starts."""
+    start = F.col("start_ms") - F.pmod(F.col("start_ms"), F.lit(stretch_ms))
+    return per_window.withColumn("start_ms", start).withColumn("end_ms", F.col("start_ms") + F.lit(stretch_ms))
+
+
+def grouped(rows: DataFrame, by: str, at_most: int) -> DataFrame:
     """Return `rows` with `group`: at most `at_most` groups of equal size, in the order of `by`."""
     # One partition is intended: a row a window. Spark warns of a window without a partition, not of one with a single
     # partition.
@@ -251,32 +229,3 @@ def _grouped(rows: DataFrame, by: str, at_most: int) -> DataFrame:
     size = F.ceil(F.count("*").over(alone) / F.lit(at_most))
     rank = F.row_number().over(alone.orderBy(by)) - F.lit(1)
     return rows.withColumn("group", F.floor(rank / size))
-
-
-def _of_window(index: int, name: str, manner: Combined) -> list[Column]:
-    """Return the combined values of all keys; a mean as its sum and its count."""
-    value = F.col(f"`{name}`").cast("double")
-    together = _OVER.get(manner, F.sum)(value).alias(f"s{index}")
-    return [together, F.count(value).alias(f"n{index}")] if manner is Combined.MEAN else [together]
-
-
-def _of_point(index: int, manner: Combined) -> list[Column]:
-    """Return the combined columns of `_of_window` for neighbouring windows."""
-    together = _OVER.get(manner, F.sum)(f"s{index}").alias(f"s{index}")
-    return [together, F.sum(f"n{index}").alias(f"n{index}")] if manner is Combined.MEAN else [together]
-
-
-def _value(index: int, manner: Combined) -> Column:
-    if manner is Combined.MEAN:
-        return F.col(f"s{index}") / F.nullif(F.col(f"n{index}"), F.lit(0))
-    return F.col(f"s{index}")
-
-
-def _after_call(rest: str) -> str:
-    """Return the text after the closing parenthesis of a call; `rest` is the text after its opening parenthesis."""
-    depth = 1
-    for i, character in enumerate(rest):
-        depth += (character == "(") - (character == ")")
-        if depth == 0:
-            return rest[i + 1 :]
-    return rest

@@ -14,7 +14,7 @@ from bokeh.resources import Resources
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from spark_jobs.report import palette, text
+from spark_jobs.report import checks, palette, text
 
 _DOCUMENT = "report"
 _PACKAGE = "spark_jobs.report"
@@ -63,6 +63,16 @@ def environment(*packages: str) -> Environment:
     templates = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    filters = (text.excerpt, text.visible, text.number, text.share, text.instant, text.moment, text.duration)
+    texts = (
+        text.excerpt,
+        text.visible,
+        text.number,
+        text.share,
+        text.instant,
+        text.moment,
+        text.duration,
+        text.counted,
+    )
+    filters = (*texts, checks.observation)
     templates.filters.update({function.__name__: function for function in filters})
     return templates

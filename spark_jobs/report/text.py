@@ -64,6 +64,16 @@ def share(part: int, whole: int) -> str:
     return f"{per_cent:.2f}".rstrip("0").rstrip(".") + "%"
 
 
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """Write a number of things: `1 run`, `2 runs`. The plural is the noun with an s, unless `plural` is another."""
+    return f"{number(count)} {noun if count == 1 else plural or noun + 's'}"
+
+
+def extent(least: str, most: str) -> str:
+    """Write the range of texts of values: `from 1% to 3%`, or the one value if both are equal."""
+    return f"from {least} to {most}" if least != most else most
+
+
 def instant(ms: int) -> str:
     """Write an instant in UTC, as short as it allows: `2013-07-01 05:00`, with seconds and ms where there are any."""
     moment = EPOCH + timedelta(milliseconds=ms)

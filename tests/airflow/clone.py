@@ -55,6 +55,10 @@ print("PARSED" + json.dumps({
         "catchup": dag.catchup,
         "start": dag.start_date.isoformat(),
         "params": dag.params.dump(),
+        "description": dag.description,
+        "doc": dag.doc_md,
+        "tags": sorted(dag.tags),
+        "owner": dag.owner,
         "request": found if isinstance(found := getattr(dag.task_dict.get("plan"), "request", None), dict) else None,
     } for dag in bag.dags.values()},
 }))

@@ -24,7 +24,7 @@ from tests.support.whole_run import assert_published
 pytestmark = [pytest.mark.airflow, pytest.mark.spark, pytest.mark.soak]
 
 BACKFILL, READINGS = "tidemark_backfill", "tidemark_readings"
-LATER = ["watermarks", "slice", "replay", "audit", "approve", "publish", "report", "explain"]
+LATER = ["watermarks", "slice", "replay", "audit", "approve", "publish", "report", "report_if_blocked"]
 
 
 @pytest.fixture(name="clone", scope="module")
@@ -87,7 +87,7 @@ def test_a_form_without_a_window_fails_in_its_first_task_with_the_reason(airflow
     run = start_run(airflow, **{"from": "2024-03-31", "to": "2024-03-30"})
     assert airflow.ended(BACKFILL, run) == "failed"
     behind = dict.fromkeys(["plan", *LATER], "upstream_failed")
-    assert airflow.tasks(BACKFILL, run) == {"check": "failed", **behind, "explain": "skipped"}
+    assert airflow.tasks(BACKFILL, run) == {"check": "failed", **behind, "report_if_blocked": "skipped"}
     assert "which holds no window" in airflow.log(BACKFILL, run, "check")
 
 

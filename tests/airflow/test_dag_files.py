@@ -49,8 +49,8 @@ def _dags(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 def chain(*tasks: str) -> list[list[str]]:
     """Return the edges of tasks one after the other; behind checks that fail comes their report."""
-    explained = [["audit", "explain"]] if "audit" in tasks else []
-    return sorted([*([a, b] for a, b in pairwise(tasks)), *explained])
+    blocked = [["audit", "report_if_blocked"]] if "audit" in tasks else []
+    return sorted([*([a, b] for a, b in pairwise(tasks)), *blocked])
 
 
 def test_the_projects_dag_files_parse_without_errors_and_without_spark(clone: Clone) -> None:
@@ -80,6 +80,23 @@ def test_every_pipeline_file_is_a_dag_of_repeatable_steps_one_run_at_a_time(clon
     assert dags["tidemark_sales"]["edges"] == chain(*STEPS)
     # What a person has filled in wrong does not become right.
     assert dags["tidemark_backfill"]["retries"]["check"] == dags["tidemark_accept"]["retries"]["plan"] == 0
+
+
+def test_a_dag_is_described_by_its_pipeline_and_owned_by_the_project(dags: dict[str, Any]) -> None:
+    line = "Tumbling windows of 1 hour per place; bound 1 hour, no allowed lateness"
+    assert dags["daily"]["description"] == line
+    assert dags["daily"]["doc"].startswith(f"{line}.\n\nReads `")
+    assert "| report_if_blocked | skipped in a good run" in dags["daily"]["doc"]
+    assert dags["repaired.repair"]["doc"].startswith(line)
+    for dag in dags.values():
+        assert dag["owner"] == "tidemark"
+    tags = {name: dags[name]["tags"] for name in ("daily", "repaired.repair", "backfill", "accept")}
+    assert tags == {
+        "daily": ["pipeline", "tidemark"],
+        "repaired.repair": ["repair", "tidemark"],
+        "backfill": ["by hand", "tidemark"],
+        "accept": ["by hand", "tidemark"],
+    }
 
 
 def test_a_pipeline_whose_failed_checks_a_person_decides_has_a_task_for_it(dags: dict[str, Any]) -> None:

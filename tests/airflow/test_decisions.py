@@ -102,7 +102,7 @@ def test_what_was_blocked_is_published_by_a_form_without_computing_it_again(
     assert "not_too_many_rows_are_too_late" in airflow.log("tidemark_blocked", run, "audit")
     lake = Lake(str(clone.lake), "blocked")
     (blocked,) = ledger.runs(spark, lake)
-    assert airflow.tasks("tidemark_blocked", run)["explain"] == "success"
+    assert airflow.tasks("tidemark_blocked", run)["report_if_blocked"] == "success"
     with airflow.client("viewer") as viewer:
         page = viewer.get(f"/tidemark/reports/tidemark_blocked/{blocked.run_id}").text
         quality = viewer.get(f"/tidemark/quality/tidemark_blocked/dag_runs/{quote(run)}").text
@@ -168,4 +168,4 @@ def test_a_late_file_leads_to_a_repair_of_its_window_alone(
     assert airflow.ended(REPAIR, last) == "success"
     assert set(airflow.tasks(REPAIR, last).values()) == {"skipped"}
     report = lake.report_file(ledger.published(spark, lake)[-1].run_id).read_text(encoding="utf-8")
-    assert f"A repair: a closed window had missed {too_late_by_window[due]} rows" in report
+    assert f"A repair: 1 closed window had missed {too_late_by_window[due]} rows" in report

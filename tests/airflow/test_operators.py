@@ -11,10 +11,12 @@ import psutil
 import pytest
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
+from spark_jobs.job_protocol import StepResult, StepState
 from spark_jobs.runtime import RuntimeSetupError
 from tests.airflow.scripted import PLAN, REQUEST, RESULT, RUN, Task, replay, run
 from tests.airflow.waiting import until
-from tidemark_airflow.jobs.outcome import WIDE
+from tidemark_airflow.jobs.links import report_address
+from tidemark_airflow.jobs.outcome import WIDE, Outcome
 from tidemark_airflow.tasks import spark_job
 from tidemark_airflow.tasks.run_steps import LandOperator, PlanOperator
 
@@ -33,11 +35,28 @@ def test_the_counts_stand_in_the_log_as_a_block(job: Callable[..., str], logged:
     lines = [line.rstrip() for line in logged]
     block = lines[lines.index("replay: done. 3 windows") :]
     assert block[1:4] == [
-        "  rows_read             12,000",
-        "  on_time               11,999",
-        "  too_late                   1",
+        "  rows read             12,000",
+        "  on time               11,999",
+        "  too late                   1",
     ]
     assert "[tidemark] replay: working" in lines
+
+
+def test_the_log_has_the_address_of_the_report_in_line_with_the_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW__API__BASE_URL", "https://data.example/airflow/")
+    counts = {"rows_read_of_the_payments": 7}
+    result = StepResult("report", RUN, "sales", StepState.DONE, "written", counts=counts, report="/lake/r.html")
+    address = report_address(result)
+    assert address == f"https://data.example/airflow/tidemark/reports/tidemark_sales/{RUN}"
+    lines = Outcome("report", 0, result).lines(address)
+    assert lines[1:] == [
+        "  rows read of the payments              7",
+        "  seconds                              0.0",
+        f"  report                    {address}",
+    ]
+    monkeypatch.setenv("AIRFLOW__API__BASE_URL", "")
+    assert report_address(result) == ""
+    assert Outcome("report", 0, result).lines()[-1].endswith("/lake/r.html")
 
 
 def test_the_message_of_a_job_is_read_in_a_page_of_the_log_without_scrolling(

@@ -13,6 +13,7 @@ from airflow.utils.session import create_session
 from fastapi import FastAPI
 
 from spark_jobs.job_protocol import StepResult, StepState
+from tests.airflow.clone import PIPELINE
 from tests.airflow.fake_lake import add_rows, check, run_id, steps
 from tests.airflow.quality_server import PAGES, QUALITY, Clients, Enter, visible_text
 from tests.support.sample_report_runs import HOSTILE
@@ -32,7 +33,7 @@ def test_the_overview_shows_how_the_newest_run_of_each_pipeline_ended(
     report.touch()
     dag_run("tidemark_sales", "manual__2", {}, state="running")
     words = visible_text(client().get(f"{QUALITY}/").text)
-    assert "sales DAG Run Report Blocked 2026-01-05 09:02:30 its DAG is running all of time full 1,000" in words
+    assert "sales DAG Run Report Blocked 2026-01-05 09:02:30 its DAG is running all of time 1,000" in words
     assert "4.04% 1.01% 98.99% 1" in words
     assert "visits DAG It was never run." in words
 
@@ -90,13 +91,56 @@ def test_a_lake_that_does_not_answer_holds_no_page_for_long(
 def test_a_pipelines_page_draws_its_runs_and_lists_what_has_failed(client: Clients, sales: Path) -> None:
     answer = client().get(f"{QUALITY}/tidemark_sales")
     words = visible_text(answer.text)
-    assert "Blocked: checks failed, and nothing was published." in words
-    assert "✗ failed not_too_many_are_too_late window 1 window 2 11 of 1,000 3 panes" in words
+    assert "Blocked Checks failed, and nothing was published." in words
+    assert "✗ failed not_too_many_are_too_late window 1 window 2 11 of 1,000 panes" in words
     assert "passes" not in words
-    assert "2 runs were checked; in 1 of them checks failed, at most 1." in words
+    assert "2 runs were checked; in 1 of them 1 check failed." in words
+    assert "All 2 runs." in words
     for place in ("late-chart", "too-late-chart", "completeness-chart", "failed-chart"):
         assert f'id="{place}"' in answer.text
     assert "was never run" in client().get(f"{QUALITY}/tidemark_visits").text
+
+
+def test_one_run_is_numbers_and_no_chart(client: Clients, sales: Path) -> None:
+    add_rows(sales, "visits", steps(1, pipeline="visits"))
+    page = client().get(f"{QUALITY}/tidemark_visits").text
+    words = visible_text(page)
+    assert 'class="chart"' not in page
+    assert "static/bokeh" not in page
+    assert "Newest run" in words
+    assert "Completeness 98.99%" in words
+    assert " 1 run. All times are UTC." in words
+
+
+def test_limits_stand_beside_ratios_and_exceeded_ones_are_marked(
+    client: Clients, sales: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "dags" / "pipelines"
+    folder.mkdir(parents=True)
+    text = PIPELINE.format(name="sales", table="/lake/events") + "quality: {max_too_late_ratio: 0.005}\n"
+    (folder / "sales.yaml").write_text(text, encoding="utf-8")
+    monkeypatch.setenv("AIRFLOW__CORE__DAGS_FOLDER", str(folder.parent))
+    for page in ("", "tidemark_sales", f"tidemark_sales/runs/{run_id(2)}"):
+        html = client().get(f"{QUALITY}/{page}").text
+        assert re.search(r'<span class="bad">1\.01%</span>\s*<span class="small">at most 0\.5%</span>', html), page
+    (folder / "sales.yaml").write_text(text.replace("0.005", "0.05"), encoding="utf-8")
+    html = client().get(f"{QUALITY}/tidemark_sales").text
+    assert re.search(r'<span>1\.01%</span>\s*<span class="small">at most 5%</span>', html)
+
+
+def test_a_failing_pipeline_is_marked(client: Clients, sales: Path) -> None:
+    add_rows(sales, "visits", steps(1, pipeline="visits"))
+    rows = re.findall(
+        r'<tr( class="failing")?>\s*<th scope="row"><a href="[^"]*tidemark_(\w+)"', client().get(f"{QUALITY}/").text
+    )
+    assert dict(reversed(row) for row in rows) == {"sales": ' class="failing"', "visits": ""}
+    assert 'class="verdict failing"' in client().get(f"{QUALITY}/tidemark_sales").text
+    assert 'class="verdict failing"' not in client().get(f"{QUALITY}/tidemark_visits").text
+
+
+def test_passed_checks_are_folded_by_suite(client: Clients, sales: Path) -> None:
+    page = client().get(f"{QUALITY}/tidemark_sales/runs/{run_id(2)}").text
+    assert page.index("not_too_many_are_too_late") < page.index('<details class="passed">') < page.index("passes")
 
 
 def test_runs_are_paged(client: Clients, sales: Path) -> None:
@@ -127,7 +171,7 @@ def test_a_dag_run_shows_the_runs_that_its_tasks_have_named(client: Clients, sal
     words = visible_text(answer.text)
     assert words.index(f"sales, run {run_id(1)}") < words.index(f"sales, run {run_id(2)}")
     assert "not_too_many_are_too_late" in words
-    assert words.count(f"run {run_id(1)}") == 2
+    assert words.count(f"run {run_id(1)}") == 1
 
 
 @pytest.mark.parametrize(("state", "words"), [("running", "Load the page again"), ("failed", "it ended before")])

@@ -11,7 +11,7 @@ from airflow.sdk.exceptions import AirflowSkipException
 from tests.airflow.scripted import PLAN, REQUEST, RESULT, RUN, Task, published, run
 from tidemark_airflow.jobs.request import Request
 from tidemark_airflow.tasks.approval import ApproveOperator, question_body
-from tidemark_airflow.tasks.run_steps import ExplainOperator, StepOperator
+from tidemark_airflow.tasks.run_steps import BlockedReportOperator, StepOperator
 
 pytestmark = pytest.mark.airflow
 
@@ -93,7 +93,7 @@ def test_where_a_person_decides_failed_checks_are_a_question(
 def explained(application: str, **failure: Any) -> Any:
     """Return the result of the task behind an audit that has failed so."""
     task = Task(PLAN, audit_failure=failure) if failure else Task(PLAN)
-    return ExplainOperator(application=application).execute({"ti": task})  # type: ignore[typeddict-item]
+    return BlockedReportOperator(application=application).execute({"ti": task})  # type: ignore[typeddict-item]
 
 
 def test_what_checks_have_blocked_is_reported(job: Callable[..., str], arguments: Callable[[], list[str]]) -> None:

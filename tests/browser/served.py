@@ -28,6 +28,7 @@ from tests.airflow.fake_lake import COUNTS, add_rows, check, run_id, steps
 from tests.support.sample_report_runs import HOSTILE
 
 EVENTFUL, HOSTILE_ONE, EMPTY = "departures_by_carrier", "hostile", "never_run"
+ONCE = "sessions_by_user"
 LONG_ONE = "k" * 200
 LONG = "k" * 10_000
 # As a table can hold it: Delta's texts are Unicode.
@@ -57,6 +58,7 @@ def fill_lake(lake: Path) -> None:
             add_rows(lake, EVENTFUL, rows, _checks(number))
         else:
             add_rows(lake, EVENTFUL, steps(number, pipeline=EVENTFUL, counts=counts), _checks(number)[2:])
+    add_rows(lake, ONCE, steps(1, pipeline=ONCE), _checks(1)[2:])
     for name, words in ((HOSTILE_ONE, SPOILT), (LONG_ONE, LONG)):
         spoilt = check(1, words, success=False, suite=words, observed=words, details="\n".join([words] * 9))
         run = steps(1, pipeline=name, until="audit", state="blocked", failed=1, error=words, kind=words, note=words)
@@ -91,7 +93,7 @@ def served(lake: Path) -> Iterator[str]:
     ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TIDEMARK_LAKE", str(lake))
-        patch.setattr(access, "pipelines_of", lambda user: sorted((EVENTFUL, HOSTILE_ONE, LONG_ONE, EMPTY)))
+        patch.setattr(access, "pipelines_of", lambda user: sorted((EVENTFUL, HOSTILE_ONE, LONG_ONE, EMPTY, ONCE)))
         patch.setattr(access, "may_see", lambda user, pipeline: True)
         patch.setattr(access, "may_see_import_errors", lambda user: True)
         patch.setattr(airflow_metadata, "broken_files", lambda: [f"/dags/pipelines/a.yaml:2:10: {SPOILT}", LONG])

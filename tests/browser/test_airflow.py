@@ -27,15 +27,17 @@ pytestmark = [pytest.mark.airflow, pytest.mark.browser, pytest.mark.spark, pytes
 
 BACKFILL, READINGS = "tidemark_backfill", "tidemark_readings"
 FIELDS = {
-    "Pipeline": "Whose windows",
+    "Pipeline": "The pipeline whose windows to recompute",
     "From": "in the time zone that the picker names",
     "To": "in the time zone that the picker names",
-    "Dry run": "Only show what would be read and replaced",
-    "Ask before publishing": "Wait for a person's yes",
+    "Dry run": "Show what would be read and replaced",
+    "Ask before publishing": "Wait for a person's approval",
+}
+ADVANCED = {
     "Slices": "how many are done, and about how long the others will take",
-    "Slices apart": "as many side by side as Airflow's pool has room for",
+    "Slices apart": "as many at once as the pool has slots",
     "Restate": "Without this, such a run is refused",
-    "Complete results": "as if none had come too late",
+    "Complete results": "as if no row had been too late",
 }
 FOLDED = {
     "Out-of-orderness bound": "Such as 6 hours",
@@ -111,7 +113,7 @@ def test_without_a_login_nothing_is_shown(somebody: Somebody) -> None:
         assert answer.json() == {"detail": "Not authenticated"}
 
 
-def test_the_form_describes_its_fields_and_refuses_impossible_values(somebody: Somebody, airflow: Whole) -> None:
+def test_the_form_describes_its_fields(somebody: Somebody, airflow: Whole) -> None:
     admin = somebody("admin")
     admin.opens_dag(BACKFILL)
     before = runs(airflow)
@@ -123,6 +125,9 @@ def test_the_form_describes_its_fields_and_refuses_impossible_values(somebody: S
     expect(admin.page.get_by_role("option")).to_have_text(["readings", "visits"])
     admin.page.get_by_role("option", name="readings").click()
 
+    form.unfolds("Advanced")
+    for title, description in ADVANCED.items():
+        expect(form.field(title)).to_contain_text(description)
     form.types("Slices", "5000")
     expect(form.field("Slices").get_by_role("spinbutton")).to_have_value("1000")
     form.types("Slices", "")
@@ -134,26 +139,25 @@ def test_the_form_describes_its_fields_and_refuses_impossible_values(somebody: S
     form.unfolds("Settings of the pipeline file")
     for title, description in FOLDED.items():
         expect(form.field(title)).to_contain_text(description)
-    form.types("Emission", "now and then")
-    form.trigger.click()
-    refusal = form.dialog.get_by_text("'now and then' does not match")
-    expect(refusal).to_contain_text("{every: 1 minute}")
-    admin.keeps("form-refused")
+    admin.keeps("form-settings")
     assert runs(airflow) == before
 
 
-def test_a_form_without_a_window_fails_in_its_first_task_with_the_reason(somebody: Somebody) -> None:
+def test_a_form_that_cannot_be_fulfilled_fails_in_its_first_task_with_every_reason(somebody: Somebody) -> None:
     admin = somebody("admin")
     admin.opens_dag(BACKFILL)
     form = admin.opens_form()
     form.picks("From", "2024/03/31", "00:30")
     form.picks("To", "2024/03/30", "23:30")
+    form.unfolds("Settings of the pipeline file")
+    form.types("Emission", "now and then")
     run = form.starts()
     run.awaits("check", "Failed")
     run.awaits("report", "Upstream Failed")
     admin.keeps("wrong-run")
     run.opens_task("check")
     admin.sees("from and to: [2024-03-30T23:30:00+00:00, 2024-03-30T22:30:00+00:00) holds no window")
+    admin.sees("override 'watermark.emit': found 'now and then'")
     admin.keeps("wrong-run-log")
 
 
@@ -216,6 +220,7 @@ def start_run_with_approval(admin: Person) -> Run:
     form.picks("From", "2024/03/31", "00:30")
     form.picks("To", "2024/03/31", "03:30")
     form.turns_on("Ask before publishing")
+    form.unfolds("Advanced")
     form.types("Slices", "3")
     admin.keeps("run-form")
     return form.starts()

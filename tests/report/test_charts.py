@@ -125,9 +125,11 @@ def test_a_tool_writes_instants_as_such_and_everything_else_as_numbers(run: Repo
 def test_partitions_are_drawn_behind_arrival_with_rings_where_they_are_idle(run: ReportData) -> None:
     fig = figures(run)[charts.PARTITIONS]
     steps = [r for r in fig.renderers if type(r.glyph).__name__ == "Step"]
-    # Two partitions, numbered as in the table, and the watermark of all.
+    # The watermark of all below two partitions, numbered as in the table.
     hours = [[None if math.isnan(v) else v for v in step.data_source.data["behind"]] for step in steps]
-    assert hours == [[8.0, 11.0], [None, 7.0], [7.0, 7.0]]
+    assert hours == [[7.0, 7.0], [8.0, 11.0], [None, 7.0]]
+    assert steps[0].glyph.line_width > 2 * steps[1].glyph.line_width
+    assert len({(tuple(step.glyph.tags), str(step.glyph.line_dash)) for step in steps}) == 3
     rings = [r.data_source.data["behind"].tolist() for r in fig.renderers if type(r.glyph).__name__ == "Scatter"]
     assert rings == [[8.0, 11.0], []]
 
@@ -138,3 +140,14 @@ def test_completeness_is_the_share_of_rows_that_windows_have_taken(run: ReportDa
     assert step.data_source.data["share"].round(2).tolist() == [81.82, 100.0, 100.0]
     assert fig.y_range.start < 81
     assert fig.y_range.end > 100
+
+
+def test_partitions_differ_in_colour_or_dashes() -> None:
+    signs = [charts.partition_sign(index) for index in range(8)]
+    assert len(set(signs)) == 8
+
+
+def test_a_chart_with_a_single_point_is_not_drawn(run: ReportData) -> None:
+    one_point = Results(run.results.starts_ms[:1], run.results.ends_ms[:1], 1, series=run.results.series)
+    once = replace(run, results=one_point, completeness=Completeness((0,), (HOUR,), (4,), (1,)))
+    assert not {charts.COMPLETENESS, charts.results_chart(0)} & set(figures(once))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spark_jobs.report.data import Combined
-from spark_jobs.report.reduced import combined
+from spark_jobs.report.results_over_time import combined
 
 
 @pytest.mark.parametrize(

@@ -177,7 +177,7 @@ def test_the_largest_report_is_under_3_mb_and_counts_what_it_leaves_out(
     assert "4,800 more checks are not listed" in section(page, "checks").words()
     assert "4,800 more settings are not listed" in section(page, "run").words()
     assert "an even sample of 2,500 is drawn" in section(page, "watermark").words()
-    assert "2,000 points of 500 neighbouring windows each" in section(page, "results").words()
+    assert "drawn as 2,000 points; a point is 500 neighbouring windows." in section(page, "results").words()
 
 
 @pytest.mark.parametrize("counts", [{}, {"rows_read": 0, "on_time": 0}])
@@ -195,10 +195,91 @@ def test_the_page_of_an_empty_run_states_it_and_needs_no_script(
 
 
 def test_failed_checks_come_first_and_each_has_its_outcome_in_words(run: ReportData, parsed: Parsed) -> None:
-    table = section(parsed(page_of(run)), "checks").all("tbody")[0]
-    outcomes = [row.all("td")[0].words().strip() for row in table.all("tr")]
-    assert outcomes == ["✗ failed", "✓ passed"]
-    assert "19 of 20" in table.all("tr")[0].words()
+    checks = section(parsed(page_of(run)), "checks")
+    rows = [row for table in checks.all("tbody") for row in table.all("tr")]
+    assert [row.all("td")[0].words().strip() for row in rows] == ["✗ failed", "✓ passed"]
+    assert "19 of 20" in rows[0].words()
+
+
+def test_failed_checks_are_open_and_passed_ones_folded_by_suite(run: ReportData, parsed: Parsed) -> None:
+    checks = section(parsed(page_of(run)), "checks")
+    (folded,) = checks.all("details")
+    assert "open" not in folded.attributes
+    assert "1 check passed" in folded.all("summary")[0].words()
+    captions = [table.all("caption")[0].words().strip() for table in checks.all("table")]
+    assert captions == ["Failed checks", "panes: 1 check"]
+    assert "A row is a pane." in folded.words()
+
+
+def test_failed_checks_come_before_the_charts(run: ReportData) -> None:
+    def order(page: str) -> list[int]:
+        return [page.index(f'<section id="{name}"') for name in ("numbers", "checks", "lateness")]
+
+    assert order(page_of(run)) == sorted(order(page_of(run)))
+    numbers, checks, lateness = order(render(replace(run, checks=run.checks[:1])))
+    assert numbers < lateness < checks
+
+
+def test_what_a_check_observed_is_a_sentence(run: ReportData) -> None:
+    passed = CheckResult("clock", "the_watermark_never_falls", True, "0 of 16,891 rows", 0)
+    page = render(replace(run, checks=(passed, replace(passed, observed="759 of 328521 rows (0.231 %)"))))
+    assert "0 of 16,891 rows broke the rule" in page
+    assert "rows (0.231 %) broke" not in page
+    assert "All 2 checks passed" in page
+
+
+def test_the_page_begins_with_what_the_pipeline_is(run: ReportData, parsed: Parsed) -> None:
+    words = parsed(page_of(run)).all("header")[0].words()
+    assert "Tumbling windows of 1 hour per carrier; bound 30 minutes, allowed lateness 2 hours" in words
+    assert words.index("Tumbling") < words.index("Of 20 rows read")
+
+
+def test_a_published_run_names_its_moment_and_not_the_present(run: ReportData, parsed: Parsed) -> None:
+    words = parsed(page_of(run)).all("header")[0].words()
+    assert "published at 2026-01-05 07:00:00 UTC. A later run, or a rollback, may have replaced" in words
+    assert "readers see" not in page_of(run)
+
+
+def test_the_settings_of_the_run_are_marked_among_the_alternatives(run: ReportData, parsed: Parsed) -> None:
+    rows = section(parsed(page_of(run)), "alternatives").all("tbody")[0].all("tr")
+    assert [row.all("td")[0].words().strip() for row in rows] == ["*", ""]
+    assert [row.attributes.get("class") for row in rows] == ["used", None]
+
+
+def test_the_run_is_compared_with_the_run_before(run: ReportData, parsed: Parsed) -> None:
+    table = next(t for t in section(parsed(page_of(run)), "numbers").all("table") if "Compared" in t.words())
+    rows = [[cell.words().strip() for cell in row.all("th") + row.all("td")] for row in table.all("tbody")[0].all("tr")]
+    assert rows == [["rows read", "16", "20", "+4 (+25%)"], ["late", "3", "3", "none"], ["too late", "0", "2", "+2"]]
+    assert "Compared with" not in render(replace(run, earlier=None))
+
+
+def test_some_too_late_rows_are_shown_with_both_measures(run: ReportData, parsed: Parsed) -> None:
+    table = next(t for t in section(parsed(page_of(run)), "too-late").all("table") if "Some of these" in t.words())
+    first, second = table.all("tbody")[0].all("tr")
+    assert [cell.words() for cell in first.all("td")][-2:] == ["3 hours", "4 hours"]
+    assert [cell.words().strip() for cell in second.all("td")][-2:] == ["—", "3 hours"]
+
+
+def test_queries_read_the_versions_that_the_run_has_published(run: ReportData, facts: RunFacts, parsed: Parsed) -> None:
+    words = section(parsed(page_of(run)), "results").words()
+    assert "FROM delta.`/lake/departures_by_carrier/window_results` VERSION AS OF 4" in words
+    assert "FROM delta.`/lake/departures_by_carrier/late_events` VERSION AS OF 3" in words
+    assert "VERSION AS OF" not in render(replace(run, run=replace(facts, versions={}, state="staged")))
+
+
+def test_a_single_point_is_a_number_and_no_chart(run: ReportData, parsed: Parsed) -> None:
+    one_window = Results((0,), (3_600_000,), 1, series=(Series("flights", Combined.SUM, (4.0,), ("row_count",)),))
+    once = replace(run, results=one_window, completeness=Completeness((0,), (3_600_000,), (4,), (1,)))
+    page = parsed(render(once))
+    for name in ("results", "completeness"):
+        assert [d for d in section(page, name).all("div") if d.attributes.get("class") == "chart"] == []
+    assert "4, at 1970-01-01 00:00." in section(page, "results").words()
+    assert "the same values: row_count" in " ".join(section(page, "results").words().split())
+
+
+def test_the_measures_of_late_rows_are_defined_side_by_side(run: ReportData, parsed: Parsed) -> None:
+    measures = section(parsed(page_of(run)), "lateness").all("dl")[0]
+    assert [name.words() for name in measures.all("dt")] == ["Lateness", "Distance behind the watermark"]
 
 
 @pytest.mark.parametrize("state", ["published", "blocked", "failed", "staged", "audited", "planned"])
@@ -372,7 +453,13 @@ def test_the_page_shows_the_cost_of_the_watermark_if_the_run_has_measured_it(run
     assert "Nothing: the results of all 20 windows" in section(nothing, "cost").words()
 
 
-def test_partitions_are_named_beside_their_numbers(run: ReportData, parsed: Parsed) -> None:
+def test_partitions_are_named_in_the_legend(run: ReportData, parsed: Parsed) -> None:
+    figure = next(f for f in section(parsed(page_of(run)), "watermark").all("figure") if "EWR" in f.words())
+    signs = [item.words().strip() for item in figure.all("ul")[0].all("li")]
+    assert signs == ["watermark of all", "EWR", "JFK", "idle"]
+
+
+def test_partitions_have_their_numbers_in_the_table(run: ReportData, parsed: Parsed) -> None:
     words = section(parsed(page_of(run)), "watermark").words()
     assert "2 of 3 partitions are drawn, those farthest behind on average." in words
     assert "They are drawn at 2 of the 5 emissions that fired windows." in words
@@ -384,8 +471,8 @@ def test_partitions_are_named_beside_their_numbers(run: ReportData, parsed: Pars
 
 def test_completeness_names_the_least_complete_window(run: ReportData, parsed: Parsed) -> None:
     words = section(parsed(page_of(run)), "completeness").words()
-    assert "Of 17 rows that windows should hold 88.24% are in their results." in words
-    assert "Least complete is the window from 2013-01-01 05:00: 81.82%." in words
+    assert "Of 17 rows that belong to a window, 88.24% are in its result." in words
+    assert "Least complete is 2013-01-01 05:00 to 2013-01-01 06:00: 81.82%." in words
     none = parsed(render(replace(run, completeness=Completeness())))
     assert [s for s in none.all("section") if s.attributes.get("id") == "completeness"] == []
 
@@ -393,4 +480,3 @@ def test_completeness_names_the_least_complete_window(run: ReportData, parsed: P
 def test_failed_checks_show_some_of_what_breaks_them(run: ReportData, parsed: Parsed) -> None:
     words = section(parsed(page_of(run)), "checks").words()
     assert '{"key": {"carrier": "AA"}}' in words
-    assert words.count("Such as, of") == 1

@@ -103,3 +103,14 @@ def test_durations_are_written_in_their_two_largest_units(ms: int, expected: str
 @pytest.mark.parametrize(("ms", "unit"), [(0, "ms"), (1_999, "ms"), (2_000, "seconds"), (7_200_000, "hours")])
 def test_an_axis_is_in_a_unit_of_which_it_shows_at_least_two(ms: int, unit: str) -> None:
     assert text.unit_for(ms)[1] == unit
+
+
+@pytest.mark.parametrize(("count", "words"), [(0, "0 runs"), (1, "1 run"), (2, "2 runs"), (1_000, "1,000 runs")])
+def test_one_thing_has_no_plural(count: int, words: str) -> None:
+    assert text.counted(count, "run") == words
+    assert text.counted(count, "entry", "entries") == words.replace("runs", "entries").replace("run", "entry")
+
+
+def test_a_range_of_equal_ends_is_one_value() -> None:
+    assert text.extent("1%", "3%") == "from 1% to 3%"
+    assert text.extent("3.33%", "3.33%") == "3.33%"

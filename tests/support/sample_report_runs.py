@@ -10,9 +10,11 @@ from spark_jobs.report.data import (
     CheckResult,
     Combined,
     Completeness,
+    EarlierRun,
     LateMark,
     LateMarks,
     Lateness,
+    LateRow,
     PartitionLine,
     PartitionLines,
     ReportData,
@@ -44,9 +46,10 @@ def published() -> RunFacts:
         lake="/lake/departures_by_carrier",
         started_at=at,
         finished_at=at,
+        published_at=at,
         seconds=55.75,
         steps=(StepFacts("replay", "done", at, 55.75),),
-        versions={"panes": 3},
+        versions={"late_events": 3, "panes": 3, "window_results": 4},
         software={"Spark": "4.2.0"},
     )
 
@@ -58,6 +61,9 @@ def eventful() -> ReportData:
     return ReportData(
         pipeline="departures_by_carrier",
         run=published(),
+        description="Tumbling windows of 1 hour per carrier; bound 30 minutes, allowed lateness 2 hours",
+        file="dags/pipelines/departures by carrier.yaml",
+        earlier=EarlierRun("r00000000000000a", published().published_at, {"rows_read": 16, "late": 3, "too_late": 0}),
         counts={
             "rows_read": 20,
             "on_time": 12,
@@ -108,9 +114,16 @@ def eventful() -> ReportData:
             CheckResult("run", "rows are conserved", False, "19 of 20", 1, ('{"key": {"carrier": "AA"}}',)),
         ),
         too_late_windows=(TooLateWindow(START, START + HOUR, 2, 4 * HOUR),),
+        late_rows=(
+            LateRow(("UA",), START, START + 12 * HOUR, START + HOUR, START + 4 * HOUR),
+            LateRow((None,), START + HOUR, None, None, START + 4 * HOUR),
+        ),
         too_late_keys=(TooLateKey(("UA",), 1, 4 * HOUR), TooLateKey((None,), 1, HOUR)),
         invalid_reasons={"event_time_missing": 2},
-        alternatives=(Alternative("1 hour", "0s", 10, 0, 7),),
+        alternatives=(
+            Alternative("30 minutes", "2 hours", 12, 3, 2, is_used=True),
+            Alternative("1 hour", "0s", 10, 0, 7),
+        ),
     )
 
 
@@ -119,6 +132,9 @@ def hostile(data: ReportData) -> ReportData:
     return replace(
         data,
         pipeline=HOSTILE,
+        description=HOSTILE,
+        file=HOSTILE,
+        earlier=EarlierRun(HOSTILE, None, {HOSTILE: 1}),
         run=replace(
             data.run,
             run_id=HOSTILE,
@@ -129,7 +145,7 @@ def hostile(data: ReportData) -> ReportData:
             lake=HOSTILE,
             error=HOSTILE,
             steps=tuple(replace(s, step=HOSTILE, state=HOSTILE) for s in data.run.steps),
-            versions={HOSTILE: 1},
+            versions={HOSTILE: 1, "window_results": 4},
             software={HOSTILE: HOSTILE},
         ),
         key=(HOSTILE,),
@@ -137,11 +153,12 @@ def hostile(data: ReportData) -> ReportData:
         settings=(Setting(HOSTILE, HOSTILE),),
         results=replace(
             data.results,
-            series=tuple(replace(s, name=HOSTILE) for s in data.results.series),
+            series=tuple(replace(s, name=HOSTILE, same_as=(HOSTILE,)) for s in data.results.series),
             not_drawn=(HOSTILE,),
         ),
         checks=(CheckResult(HOSTILE, HOSTILE, False, HOSTILE, None, (HOSTILE,) * 9),),
         too_late_keys=(TooLateKey((HOSTILE,), 1, 1),),
+        late_rows=tuple(replace(row, key=(HOSTILE,)) for row in data.late_rows),
         invalid_reasons={HOSTILE: 1},
         alternatives=(Alternative(HOSTILE, HOSTILE, 1, 1, 1),),
     )

@@ -1,7 +1,7 @@
 """The form of a backfill by hand: the pipeline, the windows, the settings to replace in this run.
 
-Each field is checked twice. Its schema is checked before a run begins, so that the form shows the error. The run's
-first task checks all fields together with the pipeline file.
+The run's first task checks all fields together with the pipeline file, and names what is wrong in words. Airflow checks
+types, ranges and names before a run begins. It shows a refused pattern as a regular expression, so texts have none.
 """
 
 from __future__ import annotations
@@ -18,9 +18,6 @@ from spark_jobs.pipeline.schedules import MOST_SLICES
 from tidemark_airflow.jobs.form_settings import FURTHER, refused_settings
 from tidemark_airflow.jobs.request import Request
 
-_TIME = r"^$|^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})?)?$"
-_DURATION = r"^$|^\s*(\d+(\.\d+)?\s*[A-Za-z]+\s*)+$|^P[0-9.WDTHMS]+$"
-_EMIT = r"^$|^\s*(per_event|\{\s*(every|every_n)\s*:.+\})\s*$"
 _KEY = r"^[a-z_]+(\.[A-Za-z_][A-Za-z0-9_]*)+$"
 
 # Airflow's picker sends an instant; its time zone is the browser's, unless the user chooses another.
@@ -49,7 +46,8 @@ _AS_FILE = "Empty: as in the file."
 _SETTINGS = f"""By dotted key, written as in the file: `{{"windows.size": "2 hours"}}`. `null` removes a key.
 Times, emission and mode. An administrator allows further keys by `{FURTHER}`."""
 
-#: A part of the form that is folded until the user opens it.
+#: Parts of the form that are folded until the user opens them.
+_ADVANCED = "Advanced"
 _FOLDED = "Settings of the pipeline file, replaced in this run"
 
 #: A field of the form -> the key of the pipeline file that it replaces.
@@ -71,17 +69,25 @@ def form(pipelines: Mapping[str, Pipeline]) -> dict[str, Param]:
     """Return the fields, in the order of the form."""
     return {
         "pipeline": of_pipelines(pipelines, "The pipeline whose windows to recompute."),
-        "from": _text("From", _TIME, _FROM, format="date-time"),
-        "to": _text("To", _TIME, _TO, format="date-time"),
+        "from": _text("From", _FROM, format="date-time"),
+        "to": _text("To", _TO, format="date-time"),
         "dry_run": _switch("Dry run", _DRY_RUN),
         "approve": _switch("Ask before publishing", _APPROVE),
-        "slices": Param(1, type="integer", minimum=1, maximum=MOST_SLICES, title="Slices", description_md=_SLICES),
-        "apart": _switch("Slices apart", _APART),
-        "restate": _switch("Restate", _RESTATE),
-        "complete": _switch("Complete results", _COMPLETE),
-        "out_of_orderness": _folded("Out-of-orderness bound", _DURATION, f"Such as `6 hours`. {_AS_FILE}"),
-        "allowed_lateness": _folded("Allowed lateness", _DURATION, f"Such as `2 hours`. {_AS_FILE}"),
-        "emit": _folded("Emission", _EMIT, f"`per_event`, `{{every: 1 minute}}` or `{{every_n: 1000}}`. {_AS_FILE}"),
+        "slices": Param(
+            1,
+            type="integer",
+            minimum=1,
+            maximum=MOST_SLICES,
+            title="Slices",
+            description_md=_SLICES,
+            section=_ADVANCED,
+        ),
+        "apart": _switch("Slices apart", _APART, section=_ADVANCED),
+        "restate": _switch("Restate", _RESTATE, section=_ADVANCED),
+        "complete": _switch("Complete results", _COMPLETE, section=_ADVANCED),
+        "out_of_orderness": _folded("Out-of-orderness bound", f"Such as `6 hours`. {_AS_FILE}"),
+        "allowed_lateness": _folded("Allowed lateness", f"Such as `2 hours`. {_AS_FILE}"),
+        "emit": _folded("Emission", f"`per_event`, `{{every: 1 minute}}` or `{{every_n: 1000}}`. {_AS_FILE}"),
         "settings": settings(_SETTINGS, section=_FOLDED),
     }
 
@@ -151,16 +157,16 @@ def overrides_of(filled: Mapping[str, Any], path: str, problems: list[str]) -> d
 
 # Of a field whose value it refuses, Airflow shows the schema alone, so the description is part of the schema. Airflow
 # marks a field as required unless it may be null.
-def _text(title: str, pattern: str, description: str, **more: Any) -> Param:
-    return Param(None, type=["null", "string"], pattern=pattern, title=title, description_md=description, **more)
+def _text(title: str, description: str, **more: Any) -> Param:
+    return Param(None, type=["null", "string"], title=title, description_md=description, **more)
 
 
-def _folded(title: str, pattern: str, description: str) -> Param:
-    return _text(title, pattern, description, section=_FOLDED)
+def _folded(title: str, description: str) -> Param:
+    return _text(title, description, section=_FOLDED)
 
 
-def _switch(title: str, description: str) -> Param:
-    return Param(False, type=["boolean", "null"], title=title, description_md=description)
+def _switch(title: str, description: str, **more: Any) -> Param:
+    return Param(False, type=["boolean", "null"], title=title, description_md=description, **more)
 
 
 def _moment(name: str, text: str | None, problems: list[str]) -> datetime | None:

@@ -2,7 +2,7 @@
 
     a pipeline         [land ->] plan -> [watermarks -> slice, slice, ... ->]                `slices` of the schedule
                        replay -> audit -> [approve ->] publish -> report
-                                 audit -> explain                                            if checks block the run
+                                 audit -> report_if_blocked                                  skipped unless checks block
     its repair         look -> [approve ->] repair                                           if the file has `repair`
     backfill           check -> plan -> watermarks -> slice, slice, ... ->                   any pipeline, by a form
                        replay -> audit -> approve -> publish -> report
@@ -29,6 +29,7 @@ from airflow.sdk import DAG, Asset, CronDataIntervalTimetable, TriggerRule, chai
 from airflow.sdk.exceptions import AirflowFailException
 
 from spark_jobs.pipeline import EndOfInput, OnFailure, Order, Pipeline, Schedule
+from spark_jobs.pipeline.description import describe
 from spark_jobs.pipeline.environment import hide_values
 from tidemark_airflow.dags import accept_form
 from tidemark_airflow.dags.alerts import Alert, of_checks, of_failures
@@ -42,7 +43,7 @@ from tidemark_airflow.jobs.task_ids import AUDIT, CHECK, PLAN, REPLAY, REPORT, S
 from tidemark_airflow.tasks.approval import ApproveOperator, ApproveRepairOperator
 from tidemark_airflow.tasks.repair import LookOperator, RepairOperator
 from tidemark_airflow.tasks.run_steps import (
-    ExplainOperator,
+    BlockedReportOperator,
     LandOperator,
     PlanOperator,
     PublishOperator,
@@ -51,7 +52,8 @@ from tidemark_airflow.tasks.run_steps import (
     WatermarksOperator,
 )
 
-_TASKS = {"retries": 1, "retry_delay": timedelta(seconds=30)}
+_TAGS = ("tidemark",)
+_TASKS = {"owner": "tidemark", "retries": 1, "retry_delay": timedelta(seconds=30)}
 # A template, rendered for each DAG run; a run that is started by hand may have no data interval.
 _INTERVAL_END = "{{ data_interval_end.isoformat() if data_interval_end is defined and data_interval_end else '' }}"
 # A run that an asset has started has no data interval; arrival times are in whole milliseconds.
@@ -69,7 +71,19 @@ Recomputes the windows of the chosen pipeline that begin in [from, to), and repl
 | approve | waits for a person under *Required Actions*, if the form or, for failed checks, the file has it so |
 | publish | lets readers see the new results, all at once |
 | report | writes the report of the run, and links to it |
-| explain | writes the report of a run that its checks have blocked; nothing is published |
+| report_if_blocked | skipped, unless checks have blocked the run: then it writes the report, and nothing is published |
+"""
+_PIPELINE_DOC = """
+| task | |
+|---|---|
+| plan | finds out what is new, and what the run replaces |
+| replay | computes the windows |
+| audit | checks what was computed; failed checks stop the run here, unless the file has it otherwise |
+| publish | lets readers see the new results, all at once |
+| report | writes the report, and links to it |
+| report_if_blocked | skipped in a good run; writes the report of a run that its checks have blocked |
+
+*Data quality* has all runs of this pipeline.
 """
 _SINCE = datetime(2024, 1, 1, tzinfo=UTC)
 _BY_HAND = Schedule()
@@ -96,11 +110,11 @@ def pipeline_dag(
     schedule = pipeline.schedule or _BY_HAND
     with DAG(
         dag_id(pipeline.name),
-        description=hide_values(f"Replay {pipeline.source.table}"),
+        description=hide_values(describe(pipeline)),
         schedule=_runs(schedule),
         # Without a schedule a new DAG starts no run.
         is_paused_upon_creation=None if pipeline.schedule else False,
-        **_common(f"Made from `{pipeline.path}`.", alerts, schedule),
+        **_common(_doc(pipeline), alerts, schedule, tags=(*_TAGS, "pipeline")),
     ) as dag:
         may_ask = pipeline.quality.on_failure is OnFailure.ASK
         first = _steps(_request(pipeline), application, may_ask=may_ask, apart=schedule.slices > 1, alerts=alerts)
@@ -117,7 +131,7 @@ def repair_dag(pipeline: Pipeline, *, application: str = "", alerts: Sequence[Al
         repair_dag_id(pipeline.name),
         description=f"Recompute windows of {pipeline.name} that missed too many rows",
         schedule=[results_of(pipeline.name)],
-        **_common(f"By `repair` in `{pipeline.path}`.", alerts),
+        **_common(f"{describe(pipeline)}.\n\nBy `repair` in `{pipeline.path}`.", alerts, tags=(*_TAGS, "repair")),
     ) as dag:
         look, repair = (
             kind(pipeline_file=pipeline.path, application=application) for kind in (LookOperator, RepairOperator)
@@ -153,7 +167,7 @@ def backfill_dag(folder: Path, *, application: str = "", alerts: Sequence[Alert]
         schedule=None,
         is_paused_upon_creation=False,
         params=form(pipelines),
-        **_common(_BACKFILL_DOC, alerts),
+        **_common(_BACKFILL_DOC, alerts, tags=(*_TAGS, "by hand")),
     ) as dag:
 
         @task(task_id=CHECK, retries=0)
@@ -182,6 +196,7 @@ def accept_dag(folder: Path, *, application: str = "", alerts: Sequence[Alert] =
         **_common(
             "Nothing is computed. What the run has staged is published as it is, and the ledger keeps the reason.",
             alerts,
+            tags=(*_TAGS, "by hand"),
         ),
     ) as dag:
 
@@ -211,7 +226,7 @@ def _steps(
     approve = [ApproveOperator()] if may_ask else []
     report = StepOperator(step=REPORT, application=application)
     chain(plan, *slices, replay, audit, *approve, PublishOperator(application=application), report)
-    audit >> ExplainOperator(application=application)
+    audit >> BlockedReportOperator(application=application)
     return plan
 
 
@@ -224,12 +239,21 @@ def _slices(application: str) -> list[Any]:
     return [cut, named.expand(part=cut.output)]
 
 
-def _common(doc: str, alerts: Sequence[Alert] = (), schedule: Schedule = _BY_HAND) -> dict[str, Any]:
+def _doc(pipeline: Pipeline) -> str:
+    """Return the page of a pipeline's DAG: the pipeline in one line, its source and file, and its tasks."""
+    tables = [united.source.table for united in pipeline.sources] or [pipeline.source.table]
+    sources = ", ".join(f"`{table}`" for table in tables)
+    return hide_values(f"{describe(pipeline)}.\n\nReads {sources}. Made from `{pipeline.path}`.\n{_PIPELINE_DOC}")
+
+
+def _common(
+    doc: str, alerts: Sequence[Alert] = (), schedule: Schedule = _BY_HAND, *, tags: Sequence[str]
+) -> dict[str, Any]:
     return {
         "start_date": schedule.start or _SINCE,
         "catchup": schedule.catchup,
         "max_active_runs": 1,
         "default_args": {**_TASKS, **of_failures(alerts)},
-        "tags": ["tidemark"],
+        "tags": list(tags),
         "doc_md": doc,
     }

@@ -38,6 +38,8 @@ _PRIVATE = 0o600
 def up(installation: Installation) -> int:
     """Start it, unless it runs. Returns the exit code."""
     running = processes.carrying(installation.home)
+    if processes.of_demo(running):
+        raise InstallationError("a demo is running in this folder, with the same database; wait for its end")
     if running:
         return _already(installation, running)
     if not _is_free(installation.port):

@@ -1,7 +1,7 @@
 """The main job on real flights: one run of the DAG `tidemark_departures_by_carrier`, with its progress and a summary.
 
-It uses a separate Airflow (`.tidemark/demo`), so that it neither needs nor disturbs one that `make up` has started.
-No process is left behind, however it ends.
+It uses the database and the logs of the Airflow that `make up` starts, so that Airflow then shows the run. While that
+Airflow runs, the demo uses a separate one (`.tidemark/demo`) and disturbs nothing. No process is left behind.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import IO, NoReturn
@@ -32,12 +32,14 @@ _INTERRUPTED = 130
 
 def demo(installation: Installation, console: Console, dag_id: str = DAG_ID) -> int:
     """Run the DAG, show its progress and the summary. Returns the exit code."""
-    running = processes.carrying(installation.home)
+    running = processes.of_demo(processes.carrying(installation.home))
     if running:
         pids = ", ".join(str(process.pid) for process in running)
         return _complain(console, f"another demo is running from this clone (processes {pids}); wait for it or end it")
+    if installation.home.name == processes.DEMO:
+        _line(console, "==> Airflow is running: this run goes into a separate database, and Airflow does not list it")
     installation.make()
-    variables = installation.variables(os.environ)
+    variables = {**installation.variables(os.environ), processes.PART: processes.DEMO}
     log, result = installation.logs / "demo.log", installation.home / "result.json"
     result.unlink(missing_ok=True)
     _line(console, f"==> Tidemark: {dag_id}, through Airflow and spark-submit")
@@ -50,7 +52,7 @@ def demo(installation: Installation, console: Console, dag_id: str = DAG_ID) -> 
     if code or not result.is_file():
         return _complain(console, f"Airflow ended with exit code {code}. The end of {log}:\n{_tail(log)}")
     ended = RunEnd.from_json(json.loads(result.read_text(encoding="utf-8")))
-    return _sum_up(ended, time.monotonic() - began, console)
+    return _sum_up(ended, time.monotonic() - began, console, is_separate=installation.home.name == processes.DEMO)
 
 
 def _run(
@@ -91,7 +93,7 @@ def _show(output: Iterable[str], log: IO[str], console: Console, began: float) -
             last = progress
 
 
-def _sum_up(ended: RunEnd, seconds: float, console: Console) -> int:
+def _sum_up(ended: RunEnd, seconds: float, console: Console, *, is_separate: bool) -> int:
     if ended.problem:
         return _complain(console, ended.problem, code=ExitCode.WRONG_INPUT)
     summary = Summary(ended.tasks, seconds)
@@ -99,6 +101,8 @@ def _sum_up(ended: RunEnd, seconds: float, console: Console) -> int:
     console.print(summary.render())
     if summary.report:
         _line(console, f"\nreport: {location(summary.report)}")
+        if not is_separate:
+            _line(console, "make up starts Airflow, which lists this run")
     for task in summary.failed:
         reason = (task.failure or {}).get("reason") or "see the log for the reason"
         _complain(console, f"{task.task} failed, nothing is published that was not before: {reason}")
@@ -119,6 +123,14 @@ def _complain(console: Console, reason: str, code: int = ExitCode.FAILED) -> int
     return code
 
 
+def installation_of(environ: Mapping[str, str]) -> Installation:
+    """Return the installation of `make up`, or a separate one while its Airflow runs. Raises InstallationError."""
+    shared = Installation.of(environ)
+    running = processes.carrying(shared.home)
+    is_up = len(running) > len(processes.of_demo(running))
+    return Installation.of(environ, processes.DEMO) if is_up else shared
+
+
 def _interrupted(_signal: int, _frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
 
@@ -130,7 +142,7 @@ def main(arguments: Sequence[str]) -> int:
         return ExitCode.WRONG_INPUT
     signal.signal(signal.SIGTERM, _interrupted)
     try:
-        return demo(Installation.of(os.environ, "demo"), Console())
+        return demo(installation_of(os.environ), Console())
     except InstallationError as error:
         sys.stderr.write(f"error: {error}\n")
         return ExitCode.WRONG_INPUT

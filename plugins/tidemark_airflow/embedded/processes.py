@@ -18,6 +18,8 @@ from tidemark_airflow.embedded.installation import MARK, PORT
 
 #: Which part of Airflow a process belongs to, in its environment.
 PART = "TIDEMARK_AIRFLOW_PART"
+#: The part of the demo, which runs a DAG without Airflow's own parts.
+DEMO = "demo"
 #: Tasks report their end to this part, so it is ended after all others.
 LAST = "api-server"
 
@@ -29,6 +31,11 @@ def carrying(home: Path) -> list[psutil.Process]:
     """Return all live processes of the Airflow in `home`, but not this one."""
     own = psutil.Process().pid
     return [p for p in psutil.process_iter() if p.pid != own and _variable(p, MARK) == str(home)]
+
+
+def of_demo(running: Sequence[psutil.Process]) -> list[psutil.Process]:
+    """Return those of the processes that belong to a demo."""
+    return [process for process in running if _variable(process, PART) == DEMO]
 
 
 def port_of(processes: Sequence[psutil.Process]) -> int | None:

@@ -58,6 +58,13 @@ def report_page(result: StepResult) -> str:
     return result.report if "://" in result.report else report_of(result.pipeline, result.run_id)
 
 
+def report_address(result: StepResult) -> str:
+    """Return a result's report as an address for a browser, empty if Airflow's own address is not configured."""
+    page = report_page(result)
+    base = urlsplit(conf.get("api", "base_url", fallback="") or "")
+    return page if not page or "://" in page else f"{base.scheme}://{base.netloc}{page}" if base.netloc else ""
+
+
 def report_of(pipeline: str, run_id: str) -> str:
     """Return the address of the report of a run, which may not exist."""
     return f"{base_path()}{PREFIX}/{quote(dag_id(pipeline))}/{quote(run_id)}"

@@ -54,17 +54,19 @@ class Outcome:
         is_blocked = self.exit_code == ExitCode.BLOCKED
         return is_blocked and self.result is not None and self.result.state is StepState.NEEDS_APPROVAL
 
-    def lines(self) -> list[str]:
-        """Return the result as a block of lines; empty without a result."""
+    def lines(self, report: str = "") -> list[str]:
+        """Return the result as a block of aligned lines, empty without a result; `report` is the report's address."""
         if self.result is None:
             return []
         text = f"{self.job}: {self.result.state}. {self.result.message}"
         lines = textwrap.wrap(text, WIDE, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
         facts = _facts(self.result)
         # The name of a count of one input of a join contains the input's name.
-        width = max((len(name) + 1 for name, _ in facts), default=0)
-        lines += [f"  {name:<{max(width, 14)}}{value:>14}" for name, value in facts]
-        return [*lines, *([f"  report        {self.result.report}"] if self.result.report else [])]
+        width = max(14, *(len(name) + 1 for name, _ in facts))
+        values = max(14, *(len(value) for _, value in facts))
+        lines += [f"  {name:<{width}}{value:>{values}}" for name, value in facts]
+        address = report or self.result.report
+        return [*lines, *([f"  {'report':<{width}}{address}"] if address else [])]
 
     def failure(self) -> str:
         """Return why the job failed: the reason in the first line."""
@@ -89,7 +91,7 @@ class Outcome:
 
 def _facts(result: StepResult) -> list[tuple[str, str]]:
     counts = result.counts
-    facts = [(name, f"{counts[name]:,}") for name in in_reading_order(counts)]
+    facts = [(name.replace("_", " "), f"{counts[name]:,}") for name in in_reading_order(counts)]
     if result.checks:
         checks = result.checks
         facts.append(("checks", f"{checks.get('passed', 0)} passed, {checks.get('failed', 0)} failed"))

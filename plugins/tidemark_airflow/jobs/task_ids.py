@@ -15,7 +15,7 @@ REPLAY, AUDIT = StepName.REPLAY.value, StepName.AUDIT.value
 APPROVE = "approve"
 PUBLISH, REPORT = StepName.PUBLISH.value, StepName.REPORT.value
 #: Reports a run that its checks have blocked.
-EXPLAIN = "explain"
+REPORT_IF_BLOCKED = "report_if_blocked"
 #: Finds the windows that are due for repair, and recomputes them.
 LOOK, REPAIR = "look", StepName.REPAIR.value
 

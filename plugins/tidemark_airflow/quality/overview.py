@@ -12,6 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 
+from spark_jobs.job_protocol import RunState
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import Run
 from tidemark_airflow.jobs.links import dag_id
@@ -36,6 +37,12 @@ class Row:
     has_report: bool = False
     problem: str | None = None
     dag_run: DagRunState | None = None
+
+    @property
+    def is_failing(self) -> bool:
+        """True if its ledger cannot be read, or its newest run or DAG run has failed."""
+        of_run = self.run is not None and self.run.state in (RunState.BLOCKED, RunState.FAILED)
+        return self.problem is not None or of_run or (self.dag_run is not None and self.dag_run.state == "failed")
 
     @property
     def ratios(self) -> Ratios | None:

@@ -10,9 +10,10 @@ from typing import Any
 from markupsafe import Markup
 
 from spark_jobs.report import headlines, palette, text
+from spark_jobs.report.checks import Listed, listed
 from spark_jobs.report.templating import embedded, environment, template_text
-from spark_jobs.tables.run import ARRIVALS, Run
-from tidemark_airflow.quality import places, scripts, trend
+from spark_jobs.tables.run import ARRIVALS, REPAIR, ROLLBACK, Run
+from tidemark_airflow.quality import limits, places, scripts, trend
 from tidemark_airflow.quality.airflow_metadata import DagRunState
 from tidemark_airflow.quality.check_rows import Check
 from tidemark_airflow.quality.ledger import History
@@ -33,6 +34,11 @@ class RunView:
     has_report: bool = False
     problem: str | None = None
     has_data_docs: bool = False
+
+    @property
+    def listed(self) -> Listed[Check]:
+        """Its checks as a page lists them."""
+        return listed(self.checks)
 
     @property
     def ratios(self) -> Ratios | None:
@@ -117,6 +123,8 @@ def _render(template: str, nonce: str, charts: Mapping[str, Any] | None = None, 
             state_of=headlines.state,
             spark=trend.spark,
             covers=covers,
+            limits=limits.limits(),
+            no_limits=limits.NONE,
             most_checks=CHECKS,
             nothing=text.NOTHING,
         )
@@ -124,7 +132,12 @@ def _render(template: str, nonce: str, charts: Mapping[str, Any] | None = None, 
 
 
 def covers(run: Run) -> str:
-    """Return what a run covers, in words."""
+    """Return what a run covers, in words; a repair and a rollback are named."""
+    part = _part_of_time(run)
+    return f"{run.kind} of {part}" if run.kind in (REPAIR, ROLLBACK) else part
+
+
+def _part_of_time(run: Run) -> str:
     if run.kind == ARRIVALS and run.arrived_to is not None:
         since = f"from {text.moment(run.arrived_from)} on, " if run.arrived_from else ""
         return f"what arrived {since}before {text.moment(run.arrived_to)}"

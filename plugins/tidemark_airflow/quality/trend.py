@@ -1,13 +1,14 @@
 """The trend of a pipeline's runs: charts, a summary of each in words, and their numbers as tables.
 
-Runs are drawn one beside the other, the oldest first, without regard to the time between them. Point i is run i of the
-table below the chart. A run without counted rows leaves a gap.
+A run is drawn at the time when it started. Its number is that of its row in the table below the chart. A run without
+counted rows leaves a gap. One run has no trend: it is shown by its numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from bokeh.models import BasicTicker, ColumnDataSource, DataRange1d, NumeralTickFormatter, Range1d
@@ -15,7 +16,7 @@ from bokeh.plotting import figure
 
 from spark_jobs.report.figures import FEW, add_hover, give_role, new_figure
 from spark_jobs.report.pictures import Picture
-from spark_jobs.report.text import NOTHING, moment, number, share
+from spark_jobs.report.text import NOTHING, counted, extent, moment, number, share
 from spark_jobs.tables.run import Run
 from tidemark_airflow.quality.ratios import Ratios
 
@@ -23,6 +24,7 @@ LATE, TOO_LATE, COMPLETENESS, FAILED = "late-chart", "too-late-chart", "complete
 #: The most runs in one chart.
 MOST = 100
 _MARGIN = 2.0
+_HOUR_MS = 3_600_000
 
 
 @dataclass(frozen=True)
@@ -67,15 +69,15 @@ _PARTS = (
 
 
 def drawn(runs: Sequence[Run]) -> dict[str, figure]:
-    """Return the charts of runs, oldest first, by the id of their place; none without values."""
+    """Return the charts of runs, oldest first, by the id of their place; none for fewer than two values."""
     ratios = [Ratios.of(run.counts) for run in runs]
     charts: dict[str, figure] = {}
-    if any(ratios):
+    if sum(ratio is not None for ratio in ratios) > 1:
         for part in _PARTS:
             values = [None if ratio is None else 100 * getattr(ratio, part.part) / ratio.in_windows for ratio in ratios]
-            charts[part.chart] = _line(values, part)
-    if any("checks_failed" in run.counts for run in runs):
-        charts[FAILED] = _bars([run.counts.get("checks_failed") for run in runs])
+            charts[part.chart] = _line(runs, values, part)
+    if sum("checks_failed" in run.counts for run in runs) > 1:
+        charts[FAILED] = _bars(runs, [run.counts.get("checks_failed") for run in runs])
     return charts
 
 
@@ -90,7 +92,7 @@ def _of_part(part: _Part, rated: Sequence[tuple[int, Run, Ratios | None]]) -> Pi
     if counted:
         by_share = sorted(counted, key=lambda ratios: getattr(ratios, part.part) / ratios.in_windows)
         least, most = (_share(ratios, part.part) for ratios in (by_share[0], by_share[-1]))
-        words = (f"{part.meaning}, of those that belong to a window: from {least} to {most}.",)
+        words = (f"{part.meaning}, of those that belong to a window: {extent(least, most)}.",)
     else:
         words = ("No run has counted rows that belong to a window.",)
     return Picture(
@@ -113,17 +115,10 @@ def _of_part(part: _Part, rated: Sequence[tuple[int, Run, Ratios | None]]) -> Pi
 
 
 def _of_checks(runs: Sequence[Run]) -> Picture:
-    failed = [run.counts["checks_failed"] for run in runs if "checks_failed" in run.counts]
-    if failed:
-        some = sum(bool(count) for count in failed)
-        checked = "1 run was" if len(failed) == 1 else f"{number(len(failed))} runs were"
-        words = (f"{checked} checked; in {number(some)} of them checks failed, at most {number(max(failed))}.",)
-    else:
-        words = ("No run has been checked yet.",)
     return Picture(
         FAILED,
         (),
-        words,
+        (_checked([run.counts["checks_failed"] for run in runs if "checks_failed" in run.counts]),),
         "Checks, the newest run first",
         ("run", "started", "failed checks", "passed checks"),
         tuple(
@@ -134,6 +129,18 @@ def _of_checks(runs: Sequence[Run]) -> Picture:
     )
 
 
+def _checked(failed: Sequence[int]) -> str:
+    """Return how many runs were checked, and in how many of them checks failed, from their numbers of failed checks."""
+    if not failed:
+        return "No run has been checked yet."
+    checked = counted(len(failed), "run was", "runs were")
+    some = sum(bool(count) for count in failed)
+    if not some:
+        return f"{checked} checked; no check failed."
+    most = f"{counted(max(failed), 'check')} failed" if some == 1 else f"at most {counted(max(failed), 'check')} failed"
+    return f"{checked} checked; in {number(some)} of them {most}."
+
+
 def _of(index: int, run: Run) -> tuple[str, str]:
     return number(index), moment(run.started_at)
 
@@ -142,36 +149,52 @@ def _share(ratios: Ratios | None, part: str) -> str:
     return NOTHING if ratios is None else share(getattr(ratios, part), ratios.in_windows)
 
 
-def _line(values: Sequence[float | None], part: _Part) -> figure:
-    y_range = DataRange1d() if part.chart == COMPLETENESS else DataRange1d(start=0)
-    fig = _figure("% of rows in windows", y_range, len(values))
-    source = _source(values)
-    give_role(fig.line("run", "value", source=source, line_width=1.5).glyph, part.role)
-    marks = fig.scatter("run", "value", source=source, size=5 if len(values) <= FEW / 2 else 3)
+def _line(runs: Sequence[Run], values: Sequence[float | None], part: _Part) -> figure:
+    y_range = Range1d(start=_lowest(values), end=100) if part.chart == COMPLETENESS else DataRange1d(start=0)
+    fig = _figure("% of rows in windows", y_range)
+    source = _source(runs, values)
+    give_role(fig.line("started", "value", source=source, line_width=1.5).glyph, part.role)
+    # The highest possible share is at the edge of the frame.
+    marks = fig.scatter("started", "value", source=source, size=6 if len(values) <= FEW / 2 else 3, level="overlay")
     give_role(marks.glyph, part.role)
-    add_hover(fig, [marks], [("run", "@run"), ("%", "@value{0.[000]}")])
+    add_hover(fig, [marks], [("run", "@run"), ("started", "@started{%F %T}"), ("%", "@value{0.[000]}")], "@started")
     return fig
 
 
-def _bars(counts: Sequence[int | None]) -> figure:
-    fig = _figure("Failed checks", DataRange1d(start=0), len(counts))
-    bars = fig.vbar("run", width=0.8, top="value", source=_source(counts))
+def _lowest(values: Sequence[float | None]) -> float:
+    """Return where the axis of completeness begins: below the lowest share, by as much as that is below 100 %."""
+    lowest = min(value for value in values if value is not None)
+    return max(0.0, min(100 - 1.3 * (100 - lowest), 99.9))
+
+
+def _bars(runs: Sequence[Run], counts: Sequence[int | None]) -> figure:
+    fig = _figure("Failed checks", DataRange1d(start=0))
+    source = _source(runs, counts)
+    started = sorted({_started_ms(run) for run in runs})
+    gaps = [later - earlier for earlier, later in pairwise(started)]
+    # Wide enough to be seen where a few runs followed each other soon.
+    width = max(0.8 * min(gaps, default=_HOUR_MS), (started[-1] - started[0]) / 200)
+    bars = fig.vbar("started", width=width, top="value", source=source)
     give_role(bars.glyph, "too-late")
-    add_hover(fig, [bars], [("run", "@run"), ("failed checks", "@value")])
+    tips = [("run", "@run"), ("started", "@started{%F %T}"), ("failed checks", "@value")]
+    add_hover(fig, [bars], tips, "@started")
     fig.yaxis.formatter = NumeralTickFormatter(format="0,0")
     fig.yaxis.ticker = BasicTicker(min_interval=1)
     return fig
 
 
-def _figure(y_label: str, y_range: DataRange1d, runs: int) -> figure:
-    x_range = Range1d(start=0.5, end=runs + 0.5)
-    fig = new_figure("Run, oldest first", y_label, height=210, x_range=x_range, y_range=y_range)
-    fig.xaxis.ticker = BasicTicker(min_interval=1)
-    fig.xaxis.formatter = NumeralTickFormatter(format="0")
+def _figure(y_label: str, y_range: DataRange1d | Range1d) -> figure:
+    in_time = {"x_axis_type": "datetime", "x_range": DataRange1d(range_padding=0.04)}
+    fig = new_figure("Start of the run (UTC)", y_label, height=210, y_range=y_range, **in_time)
     fig.xgrid.visible = False
     return fig
 
 
-def _source(values: Sequence[float | None]) -> ColumnDataSource:
+def _source(runs: Sequence[Run], values: Sequence[float | None]) -> ColumnDataSource:
     heights = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
-    return ColumnDataSource({"run": np.arange(1, len(values) + 1), "value": heights})
+    started = np.array([_started_ms(run) for run in runs])
+    return ColumnDataSource({"run": np.arange(1, len(values) + 1), "started": started, "value": heights})
+
+
+def _started_ms(run: Run) -> float:
+    return 0.0 if run.started_at is None else 1000 * run.started_at.timestamp()

@@ -1,4 +1,4 @@
-"""The tasks of a run, each a step of it: land, plan, watermarks, slice, replay, audit, publish, report, explain."""
+"""The tasks of a run, each a step of it: land, plan, watermarks, slice, replay, audit, publish, report."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tidemark_airflow.jobs.request import (
     step_arguments,
     whole_run_arguments,
 )
-from tidemark_airflow.jobs.task_ids import APPROVE, AUDIT, EXPLAIN, FAILURE, LAND, PLAN, REPLAY
+from tidemark_airflow.jobs.task_ids import APPROVE, AUDIT, FAILURE, LAND, PLAN, REPLAY, REPORT_IF_BLOCKED
 from tidemark_airflow.tasks.returned import planned_run, result_of, results_of
 from tidemark_airflow.tasks.spark_job import JOBS, STEP_SCRIPT, SparkJobOperator
 
@@ -142,14 +142,14 @@ class SliceOperator(StepOperator):
         return self.end(context, lambda: self.without_job(planned) or self.outcome_of(planned, arguments))
 
 
-class ExplainOperator(StepOperator):
+class BlockedReportOperator(StepOperator):
     """Reports a run that its checks have blocked, behind the task `audit`; skipped for any other run.
 
     The DAG run still fails, because its last task was not reached.
     """
 
     def __init__(self, *, application: str = "", **kwargs: Any) -> None:
-        own = {"task_id": EXPLAIN, "trigger_rule": TriggerRule.ONE_FAILED, **kwargs}
+        own = {"task_id": REPORT_IF_BLOCKED, "trigger_rule": TriggerRule.ONE_FAILED, **kwargs}
         super().__init__(step=StepName.REPORT.value, application=application, **own)
 
     def execute(self, context: Context) -> Any:

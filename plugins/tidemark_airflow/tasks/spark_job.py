@@ -25,7 +25,7 @@ from spark_jobs.job_protocol import Option, progress_line
 from spark_jobs.pipeline import lake_folder
 from spark_jobs.pipeline.environment import LAKE
 from spark_jobs.runtime import RuntimeSetupError, driver_conf, process_environment, spark_conf
-from tidemark_airflow.jobs.links import QualityLink, ReportLink
+from tidemark_airflow.jobs.links import QualityLink, ReportLink, report_address
 from tidemark_airflow.jobs.outcome import Outcome
 from tidemark_airflow.jobs.pool import pool
 from tidemark_airflow.jobs.task_ids import COUNTS, FAILURE, RUN_ID
@@ -66,7 +66,8 @@ class SparkJobOperator(SparkSubmitOperator):
         if not outcome.succeeded:
             context["ti"].xcom_push(key=FAILURE, value={"exit_code": outcome.exit_code, "reason": outcome.failure()})
             raise (AirflowFailException if outcome.is_final else AirflowException)(outcome.failure())
-        for line in outcome.lines():
+        address = report_address(outcome.result) if outcome.result is not None else ""
+        for line in outcome.lines(address):
             self.log.info(line)
         return {**result, "task_seconds": round(time.monotonic() - began, 3)}
 

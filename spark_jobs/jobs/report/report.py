@@ -5,10 +5,9 @@ A second report of the same tables has the same figures.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from importlib.metadata import version
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +15,20 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from expectations import Answer
-from spark_jobs import __version__
 from spark_jobs.job_protocol import StepName
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.report import join_report, series
+from spark_jobs.jobs.report import join_report, run_facts, series
 from spark_jobs.jobs.report.write_page import write_page
-from spark_jobs.pipeline.durations import format_duration
-from spark_jobs.pipeline.environment import hide_values
+from spark_jobs.pipeline.description import describe
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.published_tables import COMPLETE_TABLE
 from spark_jobs.replay.panes import complete_results, per_epoch, retractions, triggers
 from spark_jobs.report import data as d
-from spark_jobs.report import incomplete_windows, reduced
+from spark_jobs.report import incomplete_windows, reduced, results_over_time
 from spark_jobs.report.bins import bins
 from spark_jobs.report.page import render
 from spark_jobs.report.settings import settings
-from spark_jobs.tables import delta_log, files, staging
+from spark_jobs.tables import delta_log, files, ledger, staging
 from spark_jobs.tables.lake import Lake, result_tables
 from spark_jobs.tables.ledger import Run
 
@@ -56,6 +53,7 @@ def report(
         raise InputError(f"report: maintenance has removed the staged tables of run {run.run_id}")
     tables = {table: staging.read_staged(spark, lake, run.run_id, table) for table in result_tables(pipeline)}
     data = collect(spark, pipeline, lake, run, tables, checks_of(spark, lake, run), alternatives)
+    data = replace(data, earlier=run_facts.earlier(run, ledger.published(spark, lake)))
     return write_page(render(data), lake.report_file(run.run_id))
 
 
@@ -83,15 +81,17 @@ def collect(
         tables = join_report.as_windows(spark, pipeline.join, tables)
     # Small, and read several times: as many partitions as cores, not as many as a shuffle makes.
     tables = {**tables, "panes": retractions.left_out(tables["panes"], pipeline)}
+    stretch_ms = results_over_time.stretch(tables["window_results"], pipeline)
     marks = reduced.marks(tables["panes"], tables["late_events"])
     marks = marks.coalesce(spark.sparkContext.defaultParallelism).persist()
     try:
         with ThreadPoolExecutor(max_workers=4) as pool:
             line = pool.submit(series.line, _emissions(tables, pipeline))
             partitions = pool.submit(series.partitions, tables["watermarks"])
-            completeness = pool.submit(series.completeness, tables, pipeline)
-            results = pool.submit(_results, tables["window_results"], pipeline)
+            completeness = pool.submit(series.completeness, tables, pipeline, stretch_ms)
+            results = pool.submit(_results, tables["window_results"], pipeline, stretch_ms)
             heaviest = pool.submit(_too_late_windows, tables["late_events"])
+            late_rows = pool.submit(_late_rows, tables["late_events"], pipeline)
             keys = pool.submit(_too_late_keys, tables["late_events"], pipeline)
             cost = pool.submit(_cost, tables.get(COMPLETE_TABLE), pipeline)
             reasons = pool.submit(reduced.reasons(tables["invalid_events"]).collect)
@@ -100,10 +100,13 @@ def collect(
             late = _Late(marks, allowed_ms)
             return d.ReportData(
                 pipeline=pipeline.name,
-                run=_facts(spark, pipeline, lake, run),
+                run=run_facts.facts(spark, pipeline, lake, run),
+                description=describe(pipeline, _number_of_partitions(partitions.result(), pipeline)),
+                file=pipeline.path,
                 counts=run.counts,
                 allowed_lateness_ms=allowed_ms,
                 bounds_ms=bounds_ms(pipeline),
+                merging=pipeline.windows.is_session,
                 overlapping=pipeline.windows.is_sliding,
                 waits=pipeline.windows.trigger.is_default,
                 late_rows_fire=triggers.late_rows_fire(pipeline)
@@ -129,8 +132,9 @@ def collect(
                 ),
                 too_late_windows=heaviest.result(),
                 too_late_keys=keys.result(),
+                late_rows=late_rows.result(),
                 invalid_reasons={row.reason: row.rows for row in reasons.result()},
-                alternatives=tuple(_alternative(a) for a in alternatives),
+                alternatives=tuple(run_facts.alternative(a, pipeline) for a in alternatives),
                 cost=cost.result(),
             )
     finally:
@@ -200,20 +204,34 @@ def bounds_ms(pipeline: Pipeline) -> tuple[int, ...]:
     return tuple(sorted({watermark.bound_ms for watermark in pipeline.watermarks}))
 
 
-def _results(results: DataFrame, pipeline: Pipeline) -> d.Results:
-    drawable = reduced.drawable(results, pipeline)
+def _results(results: DataFrame, pipeline: Pipeline, stretch_ms: int) -> d.Results:
+    drawable = results_over_time.drawable(results, pipeline)
     charted = drawable[:_CHARTED]
-    points = sorted(reduced.over_time(results, charted).collect(), key=lambda row: row.start_ms)
+    points = sorted(results_over_time.over_time(results, charted, stretch_ms).collect(), key=lambda row: row.start_ms)
     names = {name for name, _ in charted}
+    drawn = [d.Series(name, manner, tuple(row[f"v{i}"] for row in points)) for i, (name, manner) in enumerate(charted)]
     return d.Results(
         starts_ms=tuple(row.start_ms for row in points),
         ends_ms=tuple(row.end_ms for row in points),
         windows=sum(row.windows for row in points),
         windows_per_point=max((row.windows for row in points), default=1),
-        series=tuple(
-            d.Series(name, manner, tuple(row[f"v{i}"] for row in points)) for i, (name, manner) in enumerate(charted)
-        ),
+        stretch_ms=stretch_ms,
+        series=results_over_time.without_duplicates(drawn),
         not_drawn=tuple(a.name for a in pipeline.windows.aggregates if a.name not in names),
+    )
+
+
+def _number_of_partitions(lines: d.PartitionLines, pipeline: Pipeline) -> int | None:
+    """Return the number of source partitions, as far as the calendar has their watermarks."""
+    return None if pipeline.is_united else lines.partitions or None
+
+
+def _late_rows(late_events: DataFrame, pipeline: Pipeline) -> tuple[d.LateRow, ...]:
+    rows = reduced.late_rows(late_events, pipeline).collect()
+    keys = range(0 if pipeline.join is not None else len(pipeline.windows.key))
+    return tuple(
+        d.LateRow(tuple(row[f"k{i}"] for i in keys), row.event_ms, row.arrived_ms, row.end_ms, row.watermark_ms)
+        for row in rows
     )
 
 
@@ -242,41 +260,3 @@ def _cost(complete: DataFrame | None, pipeline: Pipeline) -> d.Cost | None:
         for row in incomplete_windows.worst(complete, pipeline).collect()
     )
     return d.Cost(total.windows, total.lacking, total.not_shown, total.missed, worst)
-
-
-def _facts(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> d.RunFacts:
-    # Without the report step, so that a second report has the same figures.
-    steps = tuple(
-        d.StepFacts(s.step, s.state, s.started_at, (s.finished_at - s.started_at).total_seconds())
-        for s in run.steps
-        if s.step != StepName.REPORT
-    )
-    software = {"Tidemark": __version__, "Spark": spark.version, "Delta": version("delta-spark")}
-    return d.RunFacts(
-        run_id=run.run_id,
-        fingerprint=run.fingerprint,
-        kind=run.kind,
-        state=run.state,
-        source_table=hide_values(pipeline.source.table),
-        source_version=run.source_version,
-        lake=lake.home,
-        interval_start=run.interval_start,
-        interval_end=run.interval_end,
-        started_at=run.started_at,
-        finished_at=max((s.finished_at for s in run.steps if s.step != StepName.REPORT), default=None),
-        seconds=sum(step.seconds for step in steps),
-        error=next((s.error for s in reversed(run.steps) if s.step != StepName.REPORT), None),
-        accepted=run.accepted,
-        steps=steps,
-        versions=run.versions,
-        software={**software, "Python": platform.python_version()},
-    )
-
-
-def _alternative(entry: Mapping[str, int | str]) -> d.Alternative:
-    def duration(name: str) -> str:
-        value = entry[name]
-        return format_duration(value) if isinstance(value, int) else value
-
-    rows = {name: int(entry[name]) for name in ("on_time", "late", "too_late")}
-    return d.Alternative(duration("out_of_orderness"), duration("allowed_lateness"), **rows)

@@ -63,12 +63,12 @@ def _partition(
     return d.PartitionLine(name, tuple(marks), tuple(idle))
 
 
-def completeness(tables: Mapping[str, DataFrame], pipeline: Pipeline) -> d.Completeness:
+def completeness(tables: Mapping[str, DataFrame], pipeline: Pipeline, stretch_ms: int) -> d.Completeness:
     """Return the rows in results and the too late rows over time; empty if results do not contain all accepted rows."""
     windows = pipeline.windows
     if pipeline.join is not None or windows.discards or windows.trigger.counts_rows or windows.drops_late:
         return d.Completeness()
-    points = reduced.completeness(tables["window_results"], tables["late_events"]).collect()
+    points = reduced.completeness(tables["window_results"], tables["late_events"], stretch_ms).collect()
     points.sort(key=lambda row: row.start_ms)
     return d.Completeness(
         starts_ms=tuple(row.start_ms for row in points),

@@ -23,7 +23,8 @@
       }
     }
   }
-  const scheme = () => (dark.matches ? schemes.dark : schemes.light);
+  // A page in a frame has the scheme of the page around it; any other page has that of the system.
+  const scheme = () => schemes[document.documentElement.dataset.scheme ?? (dark.matches ? "dark" : "light")];
 
   // Bokeh's tools are reached by keyboard, but have no role and no name that a screen reader tells.
   function name(within, title) {
@@ -55,6 +56,8 @@
   }
 
   dark.addEventListener("change", () => paint(scheme()));
+  const repaint = new MutationObserver(() => paint(scheme()));
+  repaint.observe(document.documentElement, { attributes: true, attributeFilter: ["data-scheme"] });
   // Bokeh repaints when it finds time, which paper does not wait for: print copies that are painted at once.
   addEventListener("beforeprint", () => {
     paint(schemes.light);

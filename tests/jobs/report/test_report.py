@@ -13,10 +13,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.report import report
+from spark_jobs.jobs.report import report, run_facts
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline.model import Accumulation, Aggregate, Pipeline, Strategy, UnitedSource, Watermark
-from spark_jobs.report import reduced, render
+from spark_jobs.report import reduced, render, results_over_time
 from spark_jobs.report.data import Combined, Completeness, LateMark, ReportData, TooLateKey, TooLateWindow
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
@@ -92,9 +92,9 @@ def test_the_report_knows_the_bounds_of_all_sources(drawn: ReportData) -> None:
 def test_results_are_taken_together_over_keys_window_by_window(drawn: ReportData) -> None:
     assert drawn.results.starts_ms == (ms(0), ms(10), ms(20))
     assert drawn.results.ends_ms == (ms(10), ms(20), ms(30))
-    rows, flights = drawn.results.series
+    (rows,) = drawn.results.series
     assert (rows.name, rows.combined, rows.values) == ("row_count", Combined.SUM, (6.0, 2.0, 4.0))
-    assert (flights.name, flights.values) == ("flights", (6.0, 2.0, 4.0))
+    assert rows.same_as == ("flights",), "the same values are drawn once"
 
 
 def test_partitions_are_drawn_at_the_emissions_the_farthest_behind_first(drawn: ReportData) -> None:
@@ -145,6 +145,46 @@ def test_completeness_is_empty_if_results_do_not_hold_all_rows(spark: SparkSessi
 def test_windows_and_keys_are_listed_by_their_too_late_rows(drawn: ReportData) -> None:
     assert drawn.too_late_windows == (TooLateWindow(ms(0), ms(10), 2, 13_000),)
     assert drawn.too_late_keys == (TooLateKey((None,), 1, 11_000), TooLateKey(("BB",), 1, 13_000))
+
+
+def test_some_too_late_rows_come_with_key_and_times(drawn: ReportData) -> None:
+    first, second = drawn.late_rows
+    assert [(row.key, row.behind_ms) for row in (first, second)] == [(("BB",), 13_000), ((None,), 11_000)]
+    assert [row.lateness_ms for row in (first, second)] == [9_001, 6_001]
+
+
+def test_the_run_before_covers_the_same_time_and_was_published_earlier() -> None:
+    at = datetime(2026, 1, 5, tzinfo=UTC)
+
+    def run(name: str, version: int, kind: str = "full") -> Run:
+        steps = (
+            Step("replay", "done", at, at, {"rows_read": version}),
+            Step("publish", "done", at, at, {}, {"late_events": version}),
+        )
+        return replace(RUN, run_id=name, kind=kind, steps=steps)
+
+    runs = [
+        run("a", 1),
+        run("b", 2),
+        run("part", 3, "backfill"),
+        run("c", 4),
+        run("d", 5),
+    ]
+    before = run_facts.earlier(runs[3], runs)
+    assert before is not None
+    assert (before.run_id, before.counts["rows_read"], before.published_at) == ("b", 2, at)
+    staged = run_facts.earlier(replace(RUN, run_id="new"), runs)
+    assert staged is not None
+    assert staged.run_id == "d"
+    assert run_facts.earlier(runs[0], runs) is None
+
+
+def test_the_alternative_with_the_settings_of_the_pipeline_is_marked() -> None:
+    pipeline = generated_run.PIPELINE
+    own = {"out_of_orderness": pipeline.watermark.bound_ms, "allowed_lateness": pipeline.windows.allowed_lateness_ms}
+    entry = {**own, "on_time": 1, "late": 2, "too_late": 3}
+    assert run_facts.alternative(entry, pipeline).is_used
+    assert not run_facts.alternative({**entry, "allowed_lateness": 1}, pipeline).is_used
 
 
 def test_invalid_rows_are_counted_by_reason(drawn: ReportData) -> None:
@@ -200,24 +240,45 @@ def test_many_windows_are_taken_together_and_none_is_left_out(spark: SparkSessio
         F.when(F.col("id") < n, F.col("id")).alias("delay"),
     )
     manners = [("row_count", Combined.SUM), ("delay", Combined.MEAN), ("delay", Combined.SMALLEST)]
-    points = reduced.over_time(results, [*manners, ("delay", Combined.LARGEST)]).orderBy("start_ms").collect()
-    assert len(points) == 1500
-    assert {row.windows for row in points} == {3}
+    points = results_over_time.over_time(results, [*manners, ("delay", Combined.LARGEST)]).orderBy("start_ms").collect()
+    assert len(points) == 500
+    assert {row.windows for row in points} == {9}
     assert sum(row.v0 for row in points) == 2 * 2 * n
     assert [(r.start_ms, r.end_ms, r.v0, r.v1, r.v2, r.v3) for r in points[:2]] == [
-        (0, 3000, 12.0, 1.0, 0.0, 2.0),
-        (3000, 6000, 12.0, 4.0, 3.0, 5.0),
+        (0, 9000, 36.0, 4.0, 0.0, 8.0),
+        (9000, 18000, 36.0, 13.0, 9.0, 17.0),
     ]
 
 
 def test_a_window_of_another_decade_takes_no_room_from_the_others(spark: SparkSession) -> None:
     starts = F.when(F.col("id") == 0, F.lit(-(10**12))).otherwise(F.col("id") * 1000)
-    results = spark.range(2000).select(
+    results = spark.range(500).select(
         F.timestamp_millis(starts).alias("window_start"),
         F.timestamp_millis(starts + 1000).alias("window_end"),
         F.lit(1).cast("long").alias("row_count"),
     )
-    assert reduced.over_time(results, [("row_count", Combined.SUM)]).count() == 2000
+    assert results_over_time.over_time(results, [("row_count", Combined.SUM)]).count() == 500
+
+
+def test_hours_of_many_days_are_combined_by_day(spark: SparkSession) -> None:
+    hour, day = 3_600_000, 86_400_000
+    results = spark.range(600).select(
+        F.timestamp_millis(F.col("id") * hour).alias("window_start"),
+        F.timestamp_millis((F.col("id") + 1) * hour).alias("window_end"),
+        F.lit(1).cast("long").alias("row_count"),
+    )
+    pipeline = replace(generated_run.PIPELINE, windows=replace(generated_run.PIPELINE.windows, size_ms=hour))
+    stretch_ms = results_over_time.stretch(results, pipeline)
+    assert stretch_ms == day
+    assert results_over_time.stretch(results.limit(500), pipeline) == 0
+    points = (
+        results_over_time.over_time(results, [("row_count", Combined.SUM)], stretch_ms).orderBy("start_ms").collect()
+    )
+    assert [tuple(point) for point in points[:2]] == [(0, day, 24, 24.0), (day, 2 * day, 24, 24.0)]
+    completeness = reduced.completeness(
+        results.withColumn("too_late_count", F.lit(2)), results.limit(0), stretch_ms
+    ).orderBy("start_ms")
+    assert [tuple(point) for point in completeness.take(1)] == [(0, day, 24, 48)]
 
 
 def test_a_thinned_line_keeps_its_ends_and_its_peaks(spark: SparkSession) -> None:

@@ -333,7 +333,7 @@ def test_the_command_takes_a_join(tables: dict[str, str], tmp_path: Path) -> Non
 
     assert "valid, and fits version 0 of" in answer("check")
     assert "source rows │ 1,500" in answer("plan")
-    assert "bound 2 minutes, pairs between 0s and 40 seconds no run yet" in answer("status")
+    assert "by device, right 0s to 40 seconds after left; bound 2 minutes no run yet" in answer("status")
 
 
 COMMAND = """
