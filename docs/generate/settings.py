@@ -79,6 +79,10 @@ HONOURED: Mapping[str, Setting] = {
     "PYSPARK_DRIVER_PYTHON": Setting(
         "Removed for the processes of Tidemark: it would start another Python.", "ignored"
     ),
+    "XDG_STATE_HOME": Setting(
+        "Folder of a user's state. `tidemark` writes the output of Spark and Java to `tidemark/logs` in it.",
+        "`~/.local/state`",
+    ),
     "SSL_CERT_FILE": Setting("File of trusted certificates, for the downloads of set-up.", "OpenSSL's", "OpenSSL"),
     "SSL_CERT_DIR": Setting("Folder of trusted certificates, for the downloads of set-up.", "OpenSSL's", "OpenSSL"),
     "DEFAULT_ARTIFACT_REPOSITORY": Setting(

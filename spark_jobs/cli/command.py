@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from spark_jobs.cli import printing
+from spark_jobs.cli import log_file, printing
 from spark_jobs.job_protocol import ExitCode, Option
 from spark_jobs.jobs.errors import BlockedError, InputError
 from spark_jobs.pipeline import Pipeline, PipelineError, load
@@ -70,7 +70,7 @@ class Request:
 
     def open_session(self) -> SparkSession:
         """Open the session that the command works in."""
-        from spark_jobs.session import open_session
+        from spark_jobs.cli.spark_session import open_session
 
         return open_session(f"tidemark {self.command} {self.pipeline.name}")
 
@@ -130,9 +130,12 @@ def _blocked(problem: BlockedError, arguments: Sequence[str]) -> str:
 
 
 def _fail(as_json: bool, code: ExitCode, message: str, **more: str | None) -> None:
+    log = log_file.current() if code == ExitCode.FAILED else None
     if as_json:
-        print(json.dumps({"error": message, "exit_code": code, **more}))
+        print(json.dumps({"error": message, "exit_code": code, **more, **({"log": str(log)} if log else {})}))
     printing.ERR.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
+    if log:
+        printing.ERR.print(f"log of Spark and Java: {log}", markup=False, highlight=False, soft_wrap=True)
     sys.exit(code)
 
 

@@ -65,9 +65,9 @@ def init(
 ) -> None:
     """Write a first pipeline file for a table, with the reason for each guess in it."""
     with answering(as_json) as answer:
+        from spark_jobs.cli.spark_session import open_session
         from spark_jobs.jobs import progress
         from spark_jobs.jobs.advise import column_roles, init
-        from spark_jobs.session import open_session
 
         target = file or f"{column_roles.pipeline_name(table)}.yaml"
         if not force:

@@ -1,0 +1,22 @@
+"""The Spark session of a command: its output is in the log file, and Ctrl-C stays the command's."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from spark_jobs.cli import log_file
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def open_session(app_name: str) -> SparkSession:
+    """Return the running session, or a new session.
+
+    It is opened in another thread: in the main thread, PySpark would replace the handler of Ctrl-C.
+    """
+    from spark_jobs import session
+
+    with ThreadPoolExecutor(max_workers=1) as opening:
+        return opening.submit(session.open_session, app_name, log_file.create).result()
