@@ -12,10 +12,10 @@ from markupsafe import Markup
 from spark_jobs.report import headlines, palette, text
 from spark_jobs.report.templating import embedded, environment, template_text
 from spark_jobs.tables.run import ARRIVALS, Run
+from spark_jobs.tables.run_history import History
 from tidemark_airflow.quality import places, scripts, trend
 from tidemark_airflow.quality.airflow_metadata import DagRunState
 from tidemark_airflow.quality.check_rows import Check
-from tidemark_airflow.quality.ledger import History
 from tidemark_airflow.quality.overview import PIPELINES, Row
 from tidemark_airflow.quality.ratios import Ratios
 
