@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import typer
 
+from spark_jobs.cli import interrupt
 from spark_jobs.cli.lake_commands import compare, handover, maintain, status
 from spark_jobs.cli.run_commands import accept, plan, repair, replay, report, rollback
 from spark_jobs.cli.settings_commands import advise, check, init
@@ -31,4 +32,5 @@ for command in COMMANDS:
 
 def main() -> None:
     """Run the command."""
+    interrupt.end_at_once()
     app()

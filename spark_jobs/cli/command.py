@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from spark_jobs.cli import log_file, printing
+from spark_jobs.cli import interrupt, live_line, log_file, printing, recorded_runs
+from spark_jobs.cli.live_line import LiveLine
 from spark_jobs.job_protocol import ExitCode, Option
 from spark_jobs.jobs.errors import BlockedError, InputError
 from spark_jobs.pipeline import Pipeline, PipelineError, load
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     from spark_jobs.jobs.runs.runner import Runner
     from spark_jobs.tables.lake import Lake
+    from spark_jobs.tables.run import Run
 
 File = Annotated[str, typer.Argument(help="The pipeline file.", metavar="FILE")]
 Override = Annotated[
@@ -60,6 +62,7 @@ class Request:
     file: str
     pipeline: Pipeline
     command: str
+    progress: LiveLine
 
     @property
     def lake(self) -> Lake:
@@ -72,15 +75,34 @@ class Request:
         """Open the session that the command works in."""
         from spark_jobs.cli.spark_session import open_session
 
-        return open_session(f"tidemark {self.command} {self.pipeline.name}")
+        return open_session(f"tidemark {self.command} {self.pipeline.name}", self.progress)
 
     def open_runner(self, slices: int = 1, wait_s: float = 0) -> Runner:
         """Open a session, and return what takes the steps of runs in it."""
-        from spark_jobs.jobs import progress
+        spark = self.open_session()
         from spark_jobs.jobs.runs.runner import Runner
 
-        spark = self.open_session()
-        return Runner(spark, self.pipeline, self.lake, progress=progress.to_stderr, slices=slices, wait_s=wait_s)
+        return Runner(spark, self.pipeline, self.lake, progress=self.progress, slices=slices, wait_s=wait_s)
+
+    def runs(self) -> list[Run]:
+        """Return all runs in the ledger; only a remote lake needs Spark for it."""
+        runs = recorded_runs.of(self.lake)
+        if runs is not None:
+            return runs
+        from spark_jobs.tables import ledger
+
+        return ledger.runs(self.open_session(), self.lake)
+
+    def require_sources(self) -> None:
+        """Raise InputError for a source whose local folder holds no Delta table."""
+        from spark_jobs.tables.errors import SourceError
+        from spark_jobs.tables.source_tables import require_local, tables_of
+
+        try:
+            for table in tables_of(self.pipeline).values():
+                require_local(table)
+        except SourceError as problem:
+            raise InputError(str(problem)) from problem
 
 
 def pipeline_command(body: Callable[..., Answer]) -> Callable[..., None]:
@@ -89,7 +111,11 @@ def pipeline_command(body: Callable[..., Answer]) -> Callable[..., None]:
     @wraps(body)
     def command(file: str, override: list[str], as_json: bool, **options: Any) -> None:
         with answering(as_json, [file, *(part for text in override for part in (Option.SET, text))]) as answer:
-            answer(body(Request(file, _load(file, override), body.__name__), **options))
+            with live_line.displayed(body.__name__) as progress, interrupt.answered(progress, as_json):
+                request = Request(file, _load(file, override), body.__name__, progress)
+                progress.lake = request.lake
+                result = body(request, **options)
+            answer(result)
 
     hints = get_type_hints(body, include_extras=True)
     _, *own = inspect.signature(body).parameters.values()

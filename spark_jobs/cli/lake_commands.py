@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from spark_jobs.cli import printing
+from spark_jobs.cli import printing, recorded_runs
 from spark_jobs.cli.command import Answer, Request, pipeline_command
 from spark_jobs.cli.run_commands import Wait
 from spark_jobs.job_protocol import Option
@@ -22,6 +22,8 @@ def compare(
     after: Annotated[str, typer.Option(help="A published run; by default the one published last.")] = "",
 ) -> Answer:
     """Show which windows have other results after a run than after an earlier one."""
+    for option, run in (("--before", before), ("--after", after)):
+        recorded_runs.require(request.lake, option, run)
     from spark_jobs.jobs.operate import compare
 
     comparison = compare.compare(request.open_session(), request.pipeline, request.lake, before, after)
@@ -40,7 +42,6 @@ def maintain(
     from datetime import UTC, datetime, timedelta
 
     from spark_jobs.cli import print_maintenance
-    from spark_jobs.jobs import progress
     from spark_jobs.jobs.operate import maintain
     from spark_jobs.jobs.options import parse_seconds
     from spark_jobs.tables.retention import Retention
@@ -48,7 +49,7 @@ def maintain(
     retention = Retention(datetime.now(UTC), timedelta(seconds=parse_seconds("--retain", retain)), keep_runs)
     wait_s = parse_seconds(Option.WAIT, wait)
     maintenance = maintain.maintain(
-        request.open_session(), request.lake, retention, dry_run=dry_run, wait_s=wait_s, progress=progress.to_stderr
+        request.open_session(), request.lake, retention, dry_run=dry_run, wait_s=wait_s, progress=request.progress
     )
     return Answer(print_maintenance.as_json(maintenance), lambda: print_maintenance.show(printing.OUT, maintenance))
 
@@ -68,10 +69,8 @@ def handover(request: Request) -> Answer:
 @pipeline_command
 def status(request: Request) -> Answer:
     """Show the pipeline's runs, the newest last, and what is published."""
-    from spark_jobs.tables import ledger
-
     pipeline, lake = request.pipeline, request.lake
-    runs = ledger.runs(request.open_session(), lake)
+    runs = request.runs()
     published = next((run.run_id for run in reversed(runs) if run.versions), None)
     rows = [printing.run_row(run) for run in runs]
     content = {"pipeline": pipeline.name, "lake": lake.home, "published_run": published, "runs": rows}

@@ -37,7 +37,7 @@ def test_a_terminal_shows_no_line_of_spark_or_java(tmp_path: Path) -> None:
     }
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     error = json.loads(ended.stdout)["error"]
-    assert (ended.returncode, ended.stderr) == (2, f"{error}\n")
+    assert (ended.returncode, ended.stderr) == (2, f"[tidemark] check: starting Spark\n{error}\n")
     (log,) = (tmp_path / "tidemark" / "logs").iterdir()
     assert "incubator" in log.read_text()
     assert "UNRESOLVED_COLUMN" in log.read_text()

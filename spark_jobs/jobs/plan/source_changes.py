@@ -48,7 +48,7 @@ def note(spark: SparkSession, pipeline: Pipeline, whole: Run | None, versions: M
 def made_anew(pipeline: Pipeline, since: Run | None, ids: Mapping[str, str]) -> list[str]:
     """Return the source tables that were deleted and made anew since the run; none if its ids are not recorded."""
     before = {} if since is None else since.source_ids
-    return [table for name, table in source.tables_of(pipeline).items() if before.get(name, ids[name]) != ids[name]]
+    return [table for name, table in tables_of(pipeline).items() if before.get(name, ids[name]) != ids[name]]
 
 
 def require_same_tables(pipeline: Pipeline, whole: Run | None, ids: Mapping[str, str]) -> None:
