@@ -18,23 +18,28 @@ _RETAIN = "Keep all that readers saw within this time, and what blocked and unfi
 @pipeline_command
 def compare(
     request: Request,
-    before: Annotated[str, typer.Option(help="A published run; by default the one before the other.")] = "",
-    after: Annotated[str, typer.Option(help="A published run; by default the one published last.")] = "",
+    before: Annotated[
+        str, typer.Option(metavar="RUN", help="A published run; by default the one before the other.")
+    ] = "",
+    after: Annotated[str, typer.Option(metavar="RUN", help="A published run; by default the one published last.")] = "",
+    limit: Annotated[int, typer.Option(min=0, metavar="N", help="How many of the largest changes to show.")] = 20,
 ) -> Answer:
     """Show which windows have other results after a run than after an earlier one."""
     for option, run in (("--before", before), ("--after", after)):
         recorded_runs.require(request.lake, option, run)
     from spark_jobs.jobs.operate import compare
 
-    comparison = compare.compare(request.open_session(), request.pipeline, request.lake, before, after)
+    comparison = compare.compare(request.open_session(), request.pipeline, request.lake, before, after, largest=limit)
     return Answer(asdict(comparison), lambda: printing.print_comparison(comparison))
 
 
 @pipeline_command
 def maintain(
     request: Request,
-    retain: Annotated[str, typer.Option(help=_RETAIN)] = "30 days",
-    keep_runs: Annotated[int, typer.Option(min=1, help="Keep at least so many of the last published runs.")] = 1,
+    retain: Annotated[str, typer.Option(metavar="DURATION", help=_RETAIN)] = "30 days",
+    keep_runs: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Keep at least so many of the last published runs.")
+    ] = 1,
     dry_run: Annotated[bool, typer.Option(Option.DRY_RUN, help="Show what would be done, and change nothing.")] = False,
     wait: Wait = "0s",
 ) -> Answer:

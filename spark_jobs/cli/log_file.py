@@ -39,6 +39,11 @@ def folder() -> Path:
     return Path(state) / "tidemark" / "logs"
 
 
+def shown_folder() -> str:
+    """Return the folder as a page of help shows it on any machine."""
+    return "$XDG_STATE_HOME/tidemark/logs" if os.environ.get("XDG_STATE_HOME") else "~/.local/state/tidemark/logs"
+
+
 def _new_file() -> Path:
     try:
         logs = folder()

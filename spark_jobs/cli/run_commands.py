@@ -16,18 +16,30 @@ if TYPE_CHECKING:
     from spark_jobs.tables.interval import Interval
 
 From = Annotated[
-    str, typer.Option(Option.FROM, help="Start of the first window, ISO 8601, UTC unless it has an offset.")
+    str,
+    typer.Option(Option.FROM, metavar="TIME", help="Start of the first window, ISO 8601, UTC unless it has an offset."),
 ]
-To = Annotated[str, typer.Option(Option.TO, help="End of the last window, ISO 8601, UTC unless it has an offset.")]
+To = Annotated[
+    str, typer.Option(Option.TO, metavar="TIME", help="End of the last window, ISO 8601, UTC unless it has an offset.")
+]
 ArrivedTo = Annotated[
     str,
-    typer.Option(Option.ARRIVED_TO, help="Read what arrived before this; open windows then stay open. As --from."),
+    typer.Option(
+        Option.ARRIVED_TO,
+        metavar="TIME",
+        help="Read what arrived before this time, ISO 8601; open windows then stay open.",
+    ),
 ]
 Restate = Annotated[
-    bool, typer.Option(Option.RESTATE, help="Replace results of other settings, and leave those around them as is.")
+    bool,
+    typer.Option(Option.RESTATE, help="Replace results of other settings, and leave those around them as is."),
 ]
-Slices = Annotated[int, typer.Option(min=1, help="How many stretches of windows to write one after the other.")]
-Wait = Annotated[str, typer.Option(help="How long to wait for another process that works on these windows.")]
+Slices = Annotated[
+    int, typer.Option(min=1, metavar="N", help="How many stretches of windows to write one after the other.")
+]
+Wait = Annotated[
+    str, typer.Option(metavar="DURATION", help="How long to wait for another process that works on these windows.")
+]
 
 
 @pipeline_command
@@ -61,7 +73,7 @@ def replay(
 @pipeline_command
 def report(
     request: Request,
-    run: Annotated[str, typer.Option(help="The run; by default the one published last.")] = "",
+    run: Annotated[str, typer.Option(metavar="RUN", help="The run; by default the one published last.")] = "",
 ) -> Answer:
     """Write the HTML report of a run."""
     recorded_runs.require(request.lake, "--run", run)
@@ -73,7 +85,7 @@ def report(
 @pipeline_command
 def rollback(
     request: Request,
-    run: Annotated[str, typer.Option(help="The run to go back to, as `status` names it.")],
+    run: Annotated[str, typer.Option(metavar="RUN", help="The run to go back to, as `status` names it.")],
     wait: Wait = "0s",
 ) -> Answer:
     """Restore the published tables to the state after an earlier run."""
@@ -102,8 +114,10 @@ def repair(
 @pipeline_command
 def accept(
     request: Request,
-    run: Annotated[str, typer.Option(help="The blocked run, as `status` names it.")],
-    because: Annotated[str, typer.Option(help="Who accepts the failed checks, and why; the ledger keeps it.")],
+    run: Annotated[str, typer.Option(metavar="RUN", help="The blocked run, as `status` names it.")],
+    because: Annotated[
+        str, typer.Option(metavar="REASON", help="Who accepts the failed checks, and why; the ledger keeps it.")
+    ],
     wait: Wait = "0s",
 ) -> Answer:
     """Publish a run although its checks have blocked it, without computing it again."""

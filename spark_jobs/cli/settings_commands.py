@@ -30,9 +30,15 @@ def check(request: Request) -> Answer:
 @pipeline_command
 def advise(
     request: Request,
-    bounds: Annotated[str, typer.Option(help="Bounds to compare, such as 5m,1h; by default from the data.")] = "",
-    lateness: Annotated[str, typer.Option(help="Allowed latenesses to compare, such as 0s,2h.")] = "",
-    target: Annotated[str, typer.Option(help="The share of the rows that results should have.")] = "99.99%",
+    bounds: Annotated[
+        str, typer.Option(metavar="DURATIONS", help="Bounds to compare, such as 5m,1h; by default from the data.")
+    ] = "",
+    lateness: Annotated[
+        str, typer.Option(metavar="DURATIONS", help="Allowed latenesses to compare, such as 0s,2h.")
+    ] = "",
+    target: Annotated[
+        str, typer.Option(metavar="SHARE", help="The share of the rows that results should have.")
+    ] = "99.99%",
     write: Annotated[bool, typer.Option("--write", help="Write the recommended settings into the file.")] = False,
 ) -> Answer:
     """Compare bounds and latenesses on the source's history, to the row; nothing is replayed."""

@@ -57,6 +57,8 @@ def test_what_the_ledger_and_the_file_decide_needs_no_spark(lake: Lake, tmp_path
         ("plan", str(file), "--from", "2024-03-30", "--to", "2024-03-29"): (2, "holds no window"),
         ("check", "nowhere.yaml"): (2, "nowhere.yaml"),
         ("--help",): (0, "rollback"),
+        ("replay", "--help"): (0, "--arrived-to"),
+        ("--version",): (0, "tidemark"),
     }
     command = [sys.executable, "-c", RUN_ALL, json.dumps([*cases]), lake.root]
     ended = subprocess.run(command, capture_output=True, text=True, check=True)
