@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
@@ -25,7 +27,8 @@ from spark_jobs.cli import interrupt, live_line, log_file, printing, recorded_ru
 from spark_jobs.cli.live_line import LiveLine
 from spark_jobs.job_protocol import ExitCode, Option
 from spark_jobs.jobs.errors import BlockedError, InputError
-from spark_jobs.pipeline import Pipeline, PipelineError, load
+from spark_jobs.pipeline import Pipeline, PipelineError, lake_folder, load
+from spark_jobs.pipeline.environment import LAKE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -93,6 +96,12 @@ class Request:
 
         return ledger.runs(self.open_session(), self.lake)
 
+    def name_new_lake(self) -> None:
+        """Show the path of a lake that does not exist yet."""
+        folder = self.lake.folder
+        if folder is not None and not folder.parent.exists():
+            self.progress(self.command, f"the lake {folder.parent} is new")
+
     def require_sources(self) -> None:
         """Raise InputError for a source whose local folder holds no Delta table."""
         from spark_jobs.tables.errors import SourceError
@@ -111,7 +120,11 @@ def pipeline_command(body: Callable[..., Answer]) -> Callable[..., None]:
     @wraps(body)
     def command(file: str, override: list[str], as_json: bool, **options: Any) -> None:
         with answering(as_json, [file, *(part for text in override for part in (Option.SET, text))]) as answer:
-            with live_line.displayed(body.__name__) as progress, interrupt.answered(progress, as_json):
+            with (
+                _lake_of_project(file),
+                live_line.displayed(body.__name__) as progress,
+                interrupt.answered(progress, as_json),
+            ):
                 request = Request(file, _load(file, override), body.__name__, progress)
                 progress.lake = request.lake
                 result = body(request, **options)
@@ -163,6 +176,19 @@ def _fail(as_json: bool, code: ExitCode, message: str, **more: str | None) -> No
     if log:
         printing.ERR.print(f"log of Spark and Java: {log}", markup=False, highlight=False, soft_wrap=True)
     sys.exit(code)
+
+
+@contextmanager
+def _lake_of_project(file: str) -> Iterator[None]:
+    """Set TIDEMARK_LAKE, where it is unset, to the lake of the project that the file is in."""
+    is_set = bool(os.environ.get(LAKE))
+    if not is_set:
+        os.environ[LAKE] = lake_folder(start=Path(file).parent)
+    try:
+        yield
+    finally:
+        if not is_set:
+            del os.environ[LAKE]
 
 
 def _load(file: str, override: list[str]) -> Pipeline:

@@ -67,6 +67,7 @@ def replay(
 ) -> Answer:
     """Replay, check, publish and report."""
     interval, until = _windows(request, start, end), _moment(arrived_to)
+    request.name_new_lake()
     return _steps(request.open_runner(slices, _wait_s(wait)).run(interval, until, restate=restate))
 
 

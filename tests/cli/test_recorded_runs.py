@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from spark_jobs.cli import recorded_runs
+from spark_jobs.cli.app import app
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import Run
@@ -66,6 +69,19 @@ def test_what_the_ledger_and_the_file_decide_needs_no_spark(lake: Lake, tmp_path
         exit_code, output, has_spark = json.loads(answer)
         assert (exit_code, has_spark) == (code, False), arguments
         assert text in output, arguments
+
+
+def test_the_lake_of_the_project_is_found_from_another_folder(
+    lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sales.yaml").write_text(FILE.format(table="'${TIDEMARK_LAKE}/nowhere'"))
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    monkeypatch.delenv("TIDEMARK_LAKE", raising=False)
+    status = CliRunner().invoke(app, ["status", "../sales.yaml", "--json"])
+    assert json.loads(status.stdout)["published_run"] == run_id(1)
+    assert f"{tmp_path}/lake/nowhere" in CliRunner().invoke(app, ["check", "../sales.yaml"]).stderr
+    assert "TIDEMARK_LAKE" not in os.environ
 
 
 def test_a_run_of_the_ledger_is_accepted(lake: Lake) -> None:
