@@ -187,6 +187,7 @@ COUNT_ORDER = (
     "rows_read",
     "invalid",
     "filtered",
+    "unassigned",
     "on_time",
     "late",
     "too_late",

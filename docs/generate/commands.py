@@ -68,7 +68,7 @@ def _section(name: str, command: Any) -> Iterator[str]:
     usage = f"tidemark {name} {' '.join(part.replace(' ', _NO_BREAK) for part in _usage(command))}"
     effect = wrapped(_help(command), "# ", "# ")
     yield block(
-        f"{effect}\n{wrapped(usage).replace(_NO_BREAK, ' ')}\n\n# For example:\ntidemark {EXAMPLES[name]}",
+        f"{effect}\n{wrapped(usage).replace(_NO_BREAK, ' ')}\n\n# For example:\ntidemark {name} {EXAMPLES[name]}",
         "bash",
         not_run="the test of this page parses the example",
     )

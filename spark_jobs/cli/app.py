@@ -40,7 +40,9 @@ app = typer.Typer(
 for group, commands in GROUPS.items():
     for command in commands:
         app.command(
-            cls=HelpfulCommand, rich_help_panel=group, epilog=f"For example: tidemark {EXAMPLES[command.__name__]}"
+            cls=HelpfulCommand,
+            rich_help_panel=group,
+            epilog=f"For example: tidemark {command.__name__} {EXAMPLES[command.__name__]}",
         )(command)
 
 

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from functools import wraps
 from inspect import Parameter
 from pathlib import Path
@@ -150,7 +151,7 @@ def answering(as_json: bool, arguments: Sequence[str] = ()) -> Iterator[Callable
     `arguments` are the file and its overrides, which the command that accepts a blocked run repeats.
     """
     try:
-        yield lambda answer: print(json.dumps(answer.content, default=str)) if as_json else answer.show()
+        yield lambda answer: _print_json(answer.content) if as_json else _show(answer)
     except (PipelineError, InputError) as problem:
         _fail(as_json, ExitCode.WRONG_INPUT, str(problem))
     except BlockedError as problem:
@@ -168,13 +169,26 @@ def _blocked(problem: BlockedError, arguments: Sequence[str]) -> str:
     return "\n".join([str(problem), f"Run {problem.run_id} is not published.", *report, f"To publish it: {accept}"])
 
 
+def _print_json(content: Mapping[str, Any]) -> None:
+    print(json.dumps(content, default=_plain))
+
+
+def _show(answer: Answer) -> None:
+    answer.show()
+
+
+def _plain(value: Any) -> str:
+    """Return a value that JSON has no type for; a time is ISO 8601."""
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
 def _fail(as_json: bool, code: ExitCode, message: str, **more: str | None) -> None:
     log = log_file.current() if code == ExitCode.FAILED else None
     if as_json:
-        print(json.dumps({"error": message, "exit_code": code, **more, **({"log": str(log)} if log else {})}))
-    printing.ERR.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
+        _print_json({"error": message, "exit_code": code, **more, **({"log": str(log)} if log else {})})
+    printing.ERR.print(message, style="red", soft_wrap=True)
     if log:
-        printing.ERR.print(f"log of Spark and Java: {log}", markup=False, highlight=False, soft_wrap=True)
+        printing.ERR.print(f"log of Spark and Java: {log}", soft_wrap=True)
     sys.exit(code)
 
 

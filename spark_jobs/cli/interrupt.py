@@ -16,15 +16,15 @@ from typing import Any
 
 from spark_jobs.cli import recorded_runs
 from spark_jobs.cli.live_line import LiveLine
-from spark_jobs.job_protocol import RunState
+from spark_jobs.job_protocol import RunState, StepName
 
 EXIT_CODE = 130
 _NOTHING = "nothing was changed"
 _READ_WITHIN_S = 1.0
-_RUNNING = ("replay", "repair", "accept")
-_SENTENCES = {
-    "report": "the published results are as before; the same command writes the report",
-    "rollback": "the same command continues; `tidemark status` shows what is published",
+_RUNNING = (StepName.REPLAY, StepName.REPAIR, StepName.ACCEPT)
+_SENTENCES: dict[str, str] = {
+    StepName.REPORT: "the published results are as before; the same command writes the report",
+    StepName.ROLLBACK: "the same command continues; `tidemark status` shows what is published",
     "maintain": "all that readers need is kept; the same command continues",
 }
 
@@ -60,7 +60,7 @@ def _of_run(line: LiveLine) -> str:
     match _state(line):
         case None:
             return f"`tidemark status` shows whether run {line.run_id} is published; the same command continues"
-        case RunState.PUBLISHED if line.command == "repair":
+        case RunState.PUBLISHED if line.command == StepName.REPAIR:
             return f"run {line.run_id} is published; the same command repairs the other windows"
         case RunState.PUBLISHED:
             return f"run {line.run_id} is published; `tidemark report` writes its report"

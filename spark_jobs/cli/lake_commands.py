@@ -27,10 +27,11 @@ def compare(
     """Show which windows have other results after a run than after an earlier one."""
     for option, run in (("--before", before), ("--after", after)):
         recorded_runs.require(request.lake, option, run)
+    from spark_jobs.cli import print_comparison
     from spark_jobs.jobs.operate import compare
 
     comparison = compare.compare(request.open_session(), request.pipeline, request.lake, before, after, largest=limit)
-    return Answer(asdict(comparison), lambda: printing.print_comparison(comparison))
+    return Answer(asdict(comparison), lambda: print_comparison.show(comparison))
 
 
 @pipeline_command

@@ -48,11 +48,15 @@ def plan(
 ) -> Answer:
     """Show what a replay would read and replace; nothing is written."""
     interval, until = _windows(request, start, end), _moment(arrived_to)
+    from spark_jobs.cli import print_plan
     from spark_jobs.jobs.plan.dry_run import foreseen
 
     spark = request.open_session()
     planned = foreseen(spark, request.pipeline, request.lake, interval, until, restate=restate)
-    return Answer(planned, lambda: printing.print_pairs(f"Plan for {request.pipeline.name}", planned))
+    published = next((run for run in reversed(request.runs()) if run.versions), None)
+    has_windows = not request.pipeline.windows.are_missing
+    content = {**planned, "published_run": published and published.run_id}
+    return Answer(content, lambda: print_plan.show(planned, published, has_windows=has_windows))
 
 
 @pipeline_command

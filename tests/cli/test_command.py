@@ -89,7 +89,7 @@ def test_every_command_has_a_help_text_and_answers_in_json() -> None:
         assert page.exit_code == 0
         assert str(command.__doc__) in page.stdout
         assert "--json" in page.stdout
-        assert f"For example: tidemark {EXAMPLES[command.__name__]}" in page.stdout
+        assert f"For example: tidemark {command.__name__} {EXAMPLES[command.__name__]}" in page.stdout
         assert "<bool>" not in page.stdout
         short = CliRunner().invoke(app, [command.__name__, "-h"], env={"COLUMNS": "200"})
         assert short.stdout == page.stdout
