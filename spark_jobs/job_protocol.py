@@ -11,6 +11,7 @@ this module without Spark.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import IntEnum, StrEnum
@@ -97,6 +98,8 @@ class Option(StrEnum):
     LAKE = "--lake"
 
 
+#: The form of a run's id: it is part of paths.
+RUN_ID = re.compile(r"r[0-9a-f]{15}")
 #: The beginning of a line of progress, wherever in a log it stands.
 PROGRESS_MARK = "[tidemark]"
 
@@ -184,6 +187,7 @@ COUNT_ORDER = (
     "rows_read",
     "invalid",
     "filtered",
+    "unassigned",
     "on_time",
     "late",
     "too_late",

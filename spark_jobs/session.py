@@ -6,10 +6,11 @@ Under spark-submit, its settings win; in a plain Python process the session is l
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spark_jobs.runtime.environment import driver_conf, process_environment, spark_conf
@@ -30,11 +31,12 @@ _INTERPRETED = {
 }
 
 
-def open_session(app_name: str) -> SparkSession:
+def open_session(app_name: str, new_log: Callable[[], Path] | None = None) -> SparkSession:
     """Return the running session, or a new session.
 
     A local session uses every core and 4 GiB of driver memory, unless the environment sets `TIDEMARK_SPARK_MASTER` or
-    `TIDEMARK_DRIVER_MEMORY`.
+    `TIDEMARK_DRIVER_MEMORY`. With `new_log`, the output of a Java that is started here goes to the file that it
+    returns. Under spark-submit, Java runs already and keeps its output.
     """
     os.environ.update(process_environment(os.environ))
     from pyspark.sql import SparkSession
@@ -44,9 +46,24 @@ def open_session(app_name: str) -> SparkSession:
     if "SPARK_ENV_LOADED" not in os.environ:
         master = os.environ.get("TIDEMARK_SPARK_MASTER") or "local[*]"
         settings = {**settings, "spark.master": master, **driver_conf(os.environ)}
+        if new_log is not None:
+            _start_java(settings, new_log)
     for name, value in settings.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+def _start_java(settings: Mapping[str, str], new_log: Callable[[], Path]) -> None:
+    """Start Java with its output in a log file, unless it runs already."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    if SparkContext._gateway is not None:  # noqa: SLF001  PySpark has no public name for it
+        return
+    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    with new_log().open("ab") as output:
+        gateway = launch_gateway(conf, {"stdout": output, "stderr": output})
+    SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001  as PySpark does, with another output
 
 
 @dataclass(frozen=True)

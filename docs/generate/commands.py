@@ -12,30 +12,15 @@ import typer
 from docs.generate.exit_codes import CODES, code_of
 from docs.generate.markdown import anchor, block, code, link, sentence, table, wrapped
 from spark_jobs.cli.app import app
+from spark_jobs.cli.examples import EXAMPLES
 
 _ROOT = Path(__file__).resolve().parents[2]
-_FILE = "dags/pipelines/departures_by_carrier.yaml"
-
-#: An example of each command, without its program.
-EXAMPLES: Mapping[str, str] = {
-    "check": f"check {_FILE}",
-    "advise": f"advise {_FILE} --bounds 2h,4h,8h --lateness 0s,2h --target 99.9%",
-    "init": "init lake/flights flights.yaml",
-    "plan": f"plan {_FILE} --from 2013-07-01 --to 2013-08-01",
-    "replay": f"replay {_FILE} --set 'windows.allowed_lateness=4 hours'",
-    "report": f"report {_FILE}",
-    "rollback": f"rollback {_FILE} --run r0123456789abcde",
-    "repair": f"repair {_FILE} --dry-run",
-    "accept": f"accept {_FILE} --run r0123456789abcde --because 'A.N.: the airport was closed'",
-    "compare": f"compare {_FILE} --json",
-    "maintain": f"maintain {_FILE} --retain '14 days' --keep-runs 3 --dry-run",
-    "handover": f"handover {_FILE} --json",
-    "status": f"status {_FILE}",
-}
 _NO_BREAK = "\u00a0"
 _INTRODUCTION = """\
 `tidemark` works on one pipeline, without Airflow. Progress goes to standard error. The answer goes to standard output;
 with `--json` it is one JSON object. Times are ISO 8601, and UTC unless they have an offset.
+`tidemark --install-completion` completes commands and options in your shell: bash, zsh or fish. Ctrl-C ends a command
+with exit code 130, and one sentence: what is kept, and how to continue.
 """
 
 
@@ -83,7 +68,7 @@ def _section(name: str, command: Any) -> Iterator[str]:
     usage = f"tidemark {name} {' '.join(part.replace(' ', _NO_BREAK) for part in _usage(command))}"
     effect = wrapped(_help(command), "# ", "# ")
     yield block(
-        f"{effect}\n{wrapped(usage).replace(_NO_BREAK, ' ')}\n\n# For example:\ntidemark {EXAMPLES[name]}",
+        f"{effect}\n{wrapped(usage).replace(_NO_BREAK, ' ')}\n\n# For example:\ntidemark {name} {EXAMPLES[name]}",
         "bash",
         not_run="the test of this page parses the example",
     )

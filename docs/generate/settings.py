@@ -23,7 +23,9 @@ TIDEMARK: Mapping[str, Setting] = {
     "TIDEMARK_LAKE": Setting(
         "Folder or URI of the lake. Each pipeline has its folder in it. `${TIDEMARK_LAKE}` in a pipeline file has the "
         "same default.",
-        "`lake` in the working directory; for `make demo` and `make up`, `lake` in the checkout",
+        "`lake` in the working directory if it exists; otherwise in the nearest folder, from the pipeline file "
+        "upwards, that holds a `lake` or the file `tidemark.toml`; otherwise in the working directory. For `make demo` "
+        "and `make up`, `lake` in the checkout",
     ),
     "TIDEMARK_SPARK_MASTER": Setting(
         "Spark master of `tidemark` and of Python programs. Under `spark-submit`, the submission decides.",
@@ -88,6 +90,10 @@ HONOURED: Mapping[str, Setting] = {
     "_JAVA_OPTIONS": Setting("As `JAVA_TOOL_OPTIONS`.", "none"),
     "PYSPARK_DRIVER_PYTHON": Setting(
         "Removed for the processes of Tidemark: it would start another Python.", "ignored"
+    ),
+    "XDG_STATE_HOME": Setting(
+        "Folder of a user's state. `tidemark` writes the output of Spark and Java to `tidemark/logs` in it.",
+        "`~/.local/state`",
     ),
     "SSL_CERT_FILE": Setting("File of trusted certificates, for the downloads of set-up.", "OpenSSL's", "OpenSSL"),
     "SSL_CERT_DIR": Setting("Folder of trusted certificates, for the downloads of set-up.", "OpenSSL's", "OpenSSL"),

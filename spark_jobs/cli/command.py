@@ -10,28 +10,33 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from functools import wraps
 from inspect import Parameter
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from spark_jobs.cli import printing
+from spark_jobs.cli import interrupt, live_line, log_file, printing, recorded_runs
+from spark_jobs.cli.live_line import LiveLine
 from spark_jobs.job_protocol import ExitCode, Option
 from spark_jobs.jobs.errors import BlockedError, InputError
-from spark_jobs.pipeline import Pipeline, PipelineError, load
-from spark_jobs.pipeline.environment import hide_values
+from spark_jobs.pipeline import Pipeline, PipelineError, lake_folder, load
+from spark_jobs.pipeline.environment import LAKE, hide_values
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from spark_jobs.jobs.runs.runner import Runner
     from spark_jobs.tables.lake import Lake
+    from spark_jobs.tables.run import Run
 
 File = Annotated[str, typer.Argument(help="The pipeline file.", metavar="FILE")]
 Override = Annotated[
@@ -61,6 +66,7 @@ class Request:
     file: str
     pipeline: Pipeline
     command: str
+    progress: LiveLine
 
     @property
     def lake(self) -> Lake:
@@ -71,17 +77,42 @@ class Request:
 
     def open_session(self) -> SparkSession:
         """Open the session that the command works in."""
-        from spark_jobs.session import open_session
+        from spark_jobs.cli.spark_session import open_session
 
-        return open_session(f"tidemark {self.command} {self.pipeline.name}")
+        return open_session(f"tidemark {self.command} {self.pipeline.name}", self.progress)
 
     def open_runner(self, slices: int = 1, wait_s: float = 0) -> Runner:
         """Open a session, and return what takes the steps of runs in it."""
-        from spark_jobs.jobs import progress
+        spark = self.open_session()
         from spark_jobs.jobs.runs.runner import Runner
 
-        spark = self.open_session()
-        return Runner(spark, self.pipeline, self.lake, progress=progress.to_stderr, slices=slices, wait_s=wait_s)
+        return Runner(spark, self.pipeline, self.lake, progress=self.progress, slices=slices, wait_s=wait_s)
+
+    def runs(self) -> list[Run]:
+        """Return all runs in the ledger; only a remote lake needs Spark for it."""
+        runs = recorded_runs.of(self.lake)
+        if runs is not None:
+            return runs
+        from spark_jobs.tables import ledger
+
+        return ledger.runs(self.open_session(), self.lake)
+
+    def name_new_lake(self) -> None:
+        """Show the path of a lake that does not exist yet."""
+        folder = self.lake.folder
+        if folder is not None and not folder.parent.exists():
+            self.progress(self.command, f"the lake {folder.parent} is new")
+
+    def require_sources(self) -> None:
+        """Raise InputError for a source whose local folder holds no Delta table."""
+        from spark_jobs.tables.errors import SourceError
+        from spark_jobs.tables.source_tables import require_local, tables_of
+
+        try:
+            for table in tables_of(self.pipeline).values():
+                require_local(table)
+        except SourceError as problem:
+            raise InputError(str(problem)) from problem
 
 
 def pipeline_command(body: Callable[..., Answer]) -> Callable[..., None]:
@@ -90,7 +121,15 @@ def pipeline_command(body: Callable[..., Answer]) -> Callable[..., None]:
     @wraps(body)
     def command(file: str, override: list[str], as_json: bool, **options: Any) -> None:
         with answering(as_json, [file, *(part for text in override for part in (Option.SET, text))]) as answer:
-            answer(body(Request(file, _load(file, override), body.__name__), **options))
+            with (
+                _lake_of_project(file),
+                live_line.displayed(body.__name__) as progress,
+                interrupt.answered(progress, as_json),
+            ):
+                request = Request(file, _load(file, override), body.__name__, progress)
+                progress.lake = request.lake
+                result = body(request, **options)
+            answer(result)
 
     hints = get_type_hints(body, include_extras=True)
     _, *own = inspect.signature(body).parameters.values()
@@ -112,7 +151,7 @@ def answering(as_json: bool, arguments: Sequence[str] = ()) -> Iterator[Callable
     `arguments` are the file and its overrides, which the command that accepts a blocked run repeats.
     """
     try:
-        yield lambda answer: print(hide_values(json.dumps(answer.content, default=str))) if as_json else answer.show()
+        yield lambda answer: _print_json(answer.content) if as_json else _show(answer)
     except (PipelineError, InputError) as problem:
         _fail(as_json, ExitCode.WRONG_INPUT, str(problem))
     except BlockedError as problem:
@@ -130,12 +169,41 @@ def _blocked(problem: BlockedError, arguments: Sequence[str]) -> str:
     return "\n".join([str(problem), f"Run {problem.run_id} is not published.", *report, f"To publish it: {accept}"])
 
 
+def _print_json(content: Mapping[str, Any]) -> None:
+    print(hide_values(json.dumps(content, default=_plain)))
+
+
+def _show(answer: Answer) -> None:
+    answer.show()
+
+
+def _plain(value: Any) -> str:
+    """Return a value that JSON has no type for; a time is ISO 8601."""
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
 def _fail(as_json: bool, code: ExitCode, message: str, **more: str | None) -> None:
     message = hide_values(message)
+    log = log_file.current() if code == ExitCode.FAILED else None
     if as_json:
-        print(json.dumps({"error": message, "exit_code": code, **more}))
-    printing.ERR.print(message, style="red", markup=False, highlight=False, soft_wrap=True)
+        _print_json({"error": message, "exit_code": code, **more, **({"log": str(log)} if log else {})})
+    printing.ERR.print(message, style="red", soft_wrap=True)
+    if log:
+        printing.ERR.print(f"log of Spark and Java: {log}", soft_wrap=True)
     sys.exit(code)
+
+
+@contextmanager
+def _lake_of_project(file: str) -> Iterator[None]:
+    """Set TIDEMARK_LAKE, where it is unset, to the lake of the project that the file is in."""
+    is_set = bool(os.environ.get(LAKE))
+    if not is_set:
+        os.environ[LAKE] = lake_folder(start=Path(file).parent)
+    try:
+        yield
+    finally:
+        if not is_set:
+            del os.environ[LAKE]
 
 
 def _load(file: str, override: list[str]) -> Pipeline:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from spark_jobs.cli import printing
+from spark_jobs.cli import printing, recorded_runs
 from spark_jobs.cli.command import Answer, Request, pipeline_command
 from spark_jobs.cli.run_commands import Wait
 from spark_jobs.job_protocol import Option
@@ -18,21 +18,29 @@ _RETAIN = "Keep all that readers saw within this time, and what blocked and unfi
 @pipeline_command
 def compare(
     request: Request,
-    before: Annotated[str, typer.Option(help="A published run; by default the one before the other.")] = "",
-    after: Annotated[str, typer.Option(help="A published run; by default the one published last.")] = "",
+    before: Annotated[
+        str, typer.Option(metavar="RUN", help="A published run; by default the one before the other.")
+    ] = "",
+    after: Annotated[str, typer.Option(metavar="RUN", help="A published run; by default the one published last.")] = "",
+    limit: Annotated[int, typer.Option(min=0, metavar="N", help="How many of the largest changes to show.")] = 20,
 ) -> Answer:
     """Show which windows have other results after a run than after an earlier one."""
+    for option, run in (("--before", before), ("--after", after)):
+        recorded_runs.require(request.lake, option, run)
+    from spark_jobs.cli import print_comparison
     from spark_jobs.jobs.operate import compare
 
-    comparison = compare.compare(request.open_session(), request.pipeline, request.lake, before, after)
-    return Answer(asdict(comparison), lambda: printing.print_comparison(comparison))
+    comparison = compare.compare(request.open_session(), request.pipeline, request.lake, before, after, largest=limit)
+    return Answer(asdict(comparison), lambda: print_comparison.show(comparison))
 
 
 @pipeline_command
 def maintain(
     request: Request,
-    retain: Annotated[str, typer.Option(help=_RETAIN)] = "30 days",
-    keep_runs: Annotated[int, typer.Option(min=1, help="Keep at least so many of the last published runs.")] = 1,
+    retain: Annotated[str, typer.Option(metavar="DURATION", help=_RETAIN)] = "30 days",
+    keep_runs: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Keep at least so many of the last published runs.")
+    ] = 1,
     dry_run: Annotated[bool, typer.Option(Option.DRY_RUN, help="Show what would be done, and change nothing.")] = False,
     wait: Wait = "0s",
 ) -> Answer:
@@ -40,7 +48,6 @@ def maintain(
     from datetime import UTC, datetime, timedelta
 
     from spark_jobs.cli import print_maintenance
-    from spark_jobs.jobs import progress
     from spark_jobs.jobs.operate import maintain
     from spark_jobs.jobs.options import parse_seconds
     from spark_jobs.tables.retention import Retention
@@ -48,7 +55,7 @@ def maintain(
     retention = Retention(datetime.now(UTC), timedelta(seconds=parse_seconds("--retain", retain)), keep_runs)
     wait_s = parse_seconds(Option.WAIT, wait)
     maintenance = maintain.maintain(
-        request.open_session(), request.lake, retention, dry_run=dry_run, wait_s=wait_s, progress=progress.to_stderr
+        request.open_session(), request.lake, retention, dry_run=dry_run, wait_s=wait_s, progress=request.progress
     )
     return Answer(print_maintenance.as_json(maintenance), lambda: print_maintenance.show(printing.OUT, maintenance))
 
@@ -68,10 +75,8 @@ def handover(request: Request) -> Answer:
 @pipeline_command
 def status(request: Request) -> Answer:
     """Show the pipeline's runs, the newest last, and what is published."""
-    from spark_jobs.tables import ledger
-
     pipeline, lake = request.pipeline, request.lake
-    runs = ledger.runs(request.open_session(), lake)
+    runs = request.runs()
     published = next((run.run_id for run in reversed(runs) if run.versions), None)
     rows = [printing.run_row(run) for run in runs]
     content = {"pipeline": pipeline.name, "lake": lake.home, "published_run": published, "runs": rows}

@@ -5,44 +5,50 @@ from __future__ import annotations
 from rich.console import Console
 from rich.table import Table
 
+from spark_jobs.cli.fitting_table import Column, fitting
 from spark_jobs.jobs.advise.advise import Advice, Spread
 from spark_jobs.jobs.advise.candidates import Candidate, percent, rough
 
 #: How many source partitions are shown, those with the most disorder.
 _PARTITIONS = 10
 _MEASURES = {"out_of_order": "out of order by", "delay": "arrival - event time", "silence": "silence"}
-_SHARES = ("0.5", "0.9", "0.99", "0.999", "0.9999")
+# The shares of the rows, each with the rank of its column.
+_SHARES = {"0.5": 1, "0.9": 4, "0.99": 0, "0.999": 3, "0.9999": 0}
 
 
 def show(out: Console, advice: Advice) -> None:
     """Print the advice."""
     out.print(f"{advice.pipeline}: {advice.rows:,} rows in windows, version {advice.source_version} of the source")
-    out.print(_spreads(advice))
-    out.print(_candidates(advice))
-    out.print("* in the file   > recommended", markup=False, highlight=False)
-    out.print(advice.words, markup=False, highlight=False)
+    if advice.invalid:
+        out.print(f"{advice.invalid:,} of {advice.rows_read:,} rows have no usable time and are in no window")
+    out.print(_spreads(advice, out.width))
+    out.print(_candidates(advice, out.width))
+    out.print("* in the file   > recommended")
+    out.print(advice.words)
 
 
-def _spreads(advice: Advice) -> Table:
-    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
-    table.add_column("of the rows", max_width=22, overflow="fold")
-    for share in _SHARES:
-        table.add_column(percent(float(share)), justify="right", no_wrap=True)
-    table.add_column("max", justify="right", no_wrap=True)
-    table.add_column("rows", justify="right", no_wrap=True)
+def _spreads(advice: Advice, width: int) -> Table:
+    rows: list[tuple[str, Spread | None]] = []
     for partition, measures in _most_disordered(advice):
-        name = "all" if partition is None else partition or "the one partition"
-        for measure, label in _MEASURES.items():
-            if spread := measures.get(measure):
-                first = name if measure == "out_of_order" else ""
-                table.add_row(f"{first}: {label}" if first else f"  {label}", *_row(spread))
+        name = "all partitions" if partition is None else partition or "the one partition"
         in_order = measures["out_of_order"]
-        table.add_row(f"  in order {percent(in_order.zero / in_order.rows)}", *[""] * 7)
-    return table
-
-
-def _row(spread: Spread) -> list[str]:
-    return [*(rough(spread.quantiles[share]) for share in _SHARES), rough(spread.max), f"{spread.rows:,}"]
+        rows.append((f"{name}:", None))
+        rows += [(f"  {label}", measures[measure]) for measure, label in _MEASURES.items() if measure in measures]
+        rows.append((f"  in order {percent(in_order.zero / in_order.rows)}", None))
+    spreads = [spread for _, spread in rows]
+    shares = [
+        Column(percent(float(share)), ["" if s is None else rough(s.quantiles[share]) for s in spreads], rank)
+        for share, rank in _SHARES.items()
+    ]
+    return fitting(
+        [
+            Column("of the rows", [label for label, _ in rows], right=False),
+            *shares,
+            Column("max", ["" if s is None else rough(s.max) for s in spreads]),
+            Column("rows", ["" if s is None else f"{s.rows:,}" for s in spreads], rank=2),
+        ],
+        width,
+    )
 
 
 def _most_disordered(advice: Advice) -> list[tuple[str | None, dict[str, Spread]]]:
@@ -54,13 +60,12 @@ def _most_disordered(advice: Advice) -> list[tuple[str | None, dict[str, Spread]
     return [(None, advice.spreads[None]), *partitions[:_PARTITIONS]]
 
 
-def _candidates(advice: Advice) -> Table:
-    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
-    for column in ("", "bound", "lateness", "on time", "late", "too late", "complete", "windows\nhit", "mean\nwait"):
-        table.add_column(column, justify="left" if not column else "right", no_wrap=True)
-    for candidate in advice.candidates:
-        table.add_row(*_cells(candidate, advice))
-    return table
+def _candidates(advice: Advice, width: int) -> Table:
+    headings = {"": 0, "bound": 0, "lateness": 0, "on time": 3, "late": 2, "too late": 0, "complete": 0}
+    headings |= {"windows\nhit": 4, "mean\nwait": 1}
+    cells = zip(*(_cells(candidate, advice) for candidate in advice.candidates), strict=True)
+    columns = zip(headings.items(), cells, strict=True)
+    return fitting([Column(heading, of, rank, right=bool(heading)) for (heading, rank), of in columns], width)
 
 
 def _cells(candidate: Candidate, advice: Advice) -> list[str]:

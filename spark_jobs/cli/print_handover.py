@@ -20,8 +20,8 @@ def show(out: Console, handover: Handover, file: str) -> None:
         table.add_row(name, value)
     out.print(table)
     if not handover.exact:
-        out.print(f"not exact: {handover.reason}; a live job has to read everything again", highlight=False)
-    out.print(f"written to {file}", markup=False, highlight=False, soft_wrap=True)
+        out.print(f"not exact: {handover.reason}; a live job has to read everything again")
+    out.print(f"written to {file}", soft_wrap=True)
 
 
 def _pairs(handover: Handover) -> Iterator[tuple[str, str]]:

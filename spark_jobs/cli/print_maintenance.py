@@ -58,16 +58,16 @@ def show(out: Console, maintenance: Maintenance) -> None:
         of = removal.run_id or removal.table
         table.add_row("remove", of, f"{removal.files:,}", _size(removal.size), removal.why)
     if table.row_count:
-        out.print(f"{maintenance.pipeline}: {'would change' if maintenance.dry_run else 'changed'}", highlight=False)
+        out.print(f"{maintenance.pipeline}: {'would change' if maintenance.dry_run else 'changed'}")
         out.print(table)
     else:
-        out.print(f"{maintenance.pipeline}: nothing to do", highlight=False)
+        out.print(f"{maintenance.pipeline}: nothing to do")
     if maintenance.lost:
         lost = "can no longer be restored" if not maintenance.dry_run else "could no longer be restored"
-        out.print(f"runs that {lost}: {', '.join(maintenance.lost)}", highlight=False)
-    out.print(f"published runs kept: {', '.join(maintenance.kept) or 'none'}", highlight=False)
+        out.print(f"runs that {lost}: {', '.join(maintenance.lost)}")
+    out.print(f"published runs kept: {', '.join(maintenance.kept) or 'none'}")
     for note in maintenance.notes:
-        out.print(note, markup=False, highlight=False)
+        out.print(note)
 
 
 def _removal(removal: Removal) -> dict[str, Any]:

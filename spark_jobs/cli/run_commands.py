@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from spark_jobs.cli import printing
+from spark_jobs.cli import printing, recorded_runs
 from spark_jobs.cli.command import Answer, Request, pipeline_command
 from spark_jobs.job_protocol import Option, StepName, StepResult
 
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from spark_jobs.tables.interval import Interval
+
 From = Annotated[
-    str, typer.Option(Option.FROM, help="Start of the first window, ISO 8601, UTC unless it has an offset.")
+    str,
+    typer.Option(Option.FROM, metavar="TIME", help="Start of the first window, ISO 8601, UTC unless it has an offset."),
 ]
-To = Annotated[str, typer.Option(Option.TO, help="End of the last window, ISO 8601, UTC unless it has an offset.")]
+To = Annotated[
+    str, typer.Option(Option.TO, metavar="TIME", help="End of the last window, ISO 8601, UTC unless it has an offset.")
+]
 ArrivedTo = Annotated[
     str,
-    typer.Option(Option.ARRIVED_TO, help="Read what arrived before this; open windows then stay open. As --from."),
+    typer.Option(
+        Option.ARRIVED_TO,
+        metavar="TIME",
+        help="Read what arrived before this time, ISO 8601; open windows then stay open.",
+    ),
 ]
 Restate = Annotated[
-    bool, typer.Option(Option.RESTATE, help="Replace results of other settings, and leave those around them as is.")
+    bool,
+    typer.Option(Option.RESTATE, help="Replace results of other settings, and leave those around them as is."),
 ]
-Slices = Annotated[int, typer.Option(min=1, help="How many stretches of windows to write one after the other.")]
-Wait = Annotated[str, typer.Option(help="How long to wait for another process that works on these windows.")]
+Slices = Annotated[
+    int, typer.Option(min=1, metavar="N", help="How many stretches of windows to write one after the other.")
+]
+Wait = Annotated[
+    str, typer.Option(metavar="DURATION", help="How long to wait for another process that works on these windows.")
+]
 
 
 @pipeline_command
@@ -30,13 +47,16 @@ def plan(
     request: Request, start: From = "", end: To = "", arrived_to: ArrivedTo = "", restate: Restate = False
 ) -> Answer:
     """Show what a replay would read and replace; nothing is written."""
-    from spark_jobs.jobs.options import optional_moment, parse_interval
+    interval, until = _windows(request, start, end), _moment(arrived_to)
+    from spark_jobs.cli import print_plan
     from spark_jobs.jobs.plan.dry_run import foreseen
 
-    interval, until = parse_interval(start, end), optional_moment(arrived_to)
     spark = request.open_session()
     planned = foreseen(spark, request.pipeline, request.lake, interval, until, restate=restate)
-    return Answer(planned, lambda: printing.print_pairs(f"Plan for {request.pipeline.name}", planned))
+    published = next((run for run in reversed(request.runs()) if run.versions), None)
+    has_windows = not request.pipeline.windows.are_missing
+    content = {**planned, "published_run": published and published.run_id}
+    return Answer(content, lambda: print_plan.show(planned, published, has_windows=has_windows))
 
 
 @pipeline_command
@@ -50,18 +70,18 @@ def replay(
     wait: Wait = "0s",
 ) -> Answer:
     """Replay, check, publish and report."""
-    from spark_jobs.jobs.options import optional_moment, parse_interval
-
-    interval, until = parse_interval(start, end), optional_moment(arrived_to)
+    interval, until = _windows(request, start, end), _moment(arrived_to)
+    request.name_new_lake()
     return _steps(request.open_runner(slices, _wait_s(wait)).run(interval, until, restate=restate))
 
 
 @pipeline_command
 def report(
     request: Request,
-    run: Annotated[str, typer.Option(help="The run; by default the one published last.")] = "",
+    run: Annotated[str, typer.Option(metavar="RUN", help="The run; by default the one published last.")] = "",
 ) -> Answer:
     """Write the HTML report of a run."""
+    recorded_runs.require(request.lake, "--run", run)
     runner = request.open_runner()
     result = runner.step(StepName.REPORT, runner.find(run) if run else runner.latest())
     return Answer.line(printing.summary([result]), result.report)
@@ -70,10 +90,11 @@ def report(
 @pipeline_command
 def rollback(
     request: Request,
-    run: Annotated[str, typer.Option(help="The run to go back to, as `status` names it.")],
+    run: Annotated[str, typer.Option(metavar="RUN", help="The run to go back to, as `status` names it.")],
     wait: Wait = "0s",
 ) -> Answer:
     """Restore the published tables to the state after an earlier run."""
+    recorded_runs.require(request.lake, "--run", run)
     result = request.open_runner(wait_s=_wait_s(wait)).rollback(run)
     return Answer.line(printing.summary([result]), result.message)
 
@@ -98,11 +119,15 @@ def repair(
 @pipeline_command
 def accept(
     request: Request,
-    run: Annotated[str, typer.Option(help="The blocked run, as `status` names it.")],
-    because: Annotated[str, typer.Option(help="Who accepts the failed checks, and why; the ledger keeps it.")],
+    run: Annotated[str, typer.Option(metavar="RUN", help="The blocked run, as `status` names it.")],
+    because: Annotated[
+        str, typer.Option(metavar="REASON", help="Who accepts the failed checks, and why; the ledger keeps it.")
+    ],
     wait: Wait = "0s",
 ) -> Answer:
     """Publish a run although its checks have blocked it, without computing it again."""
+    recorded_runs.require(request.lake, "--run", run)
+    request.progress.run_id = run
     runner = request.open_runner(wait_s=_wait_s(wait))
     accepted = runner.accept(runner.find(run), because)
     return _steps([runner.step(name, runner.find(accepted.run_id)) for name in (StepName.PUBLISH, StepName.REPORT)])
@@ -110,6 +135,23 @@ def accept(
 
 def _steps(results: list[StepResult]) -> Answer:
     return Answer(printing.summary(results), lambda: printing.print_steps(results))
+
+
+def _windows(request: Request, start: str, end: str) -> Interval:
+    """Read the requested windows; refuse those of no run, and a source that does not exist, before Spark is opened."""
+    from spark_jobs.jobs.options import parse_interval
+    from spark_jobs.jobs.plan.requested_windows import require_windows
+
+    interval = parse_interval(start, end)
+    require_windows(interval, request.pipeline)
+    request.require_sources()
+    return interval
+
+
+def _moment(moment: str) -> datetime | None:
+    from spark_jobs.jobs.options import optional_moment
+
+    return optional_moment(moment)
 
 
 def _wait_s(wait: str) -> float:

@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
-from spark_jobs.cli import printing
+from spark_jobs.cli import interrupt, live_line, printing
 from spark_jobs.cli.command import Answer, AsJson, Request, answering, pipeline_command
 
 
 @pipeline_command
 def check(request: Request) -> Answer:
     """Validate the file, and where the source can be reached its columns, types and expressions."""
+    request.require_sources()
     from spark_jobs.jobs.plan.plan import checked
 
     versions = checked(request.open_session(), request.pipeline)
@@ -29,14 +30,20 @@ def check(request: Request) -> Answer:
 @pipeline_command
 def advise(
     request: Request,
-    bounds: Annotated[str, typer.Option(help="Bounds to compare, such as 5m,1h; by default from the data.")] = "",
-    lateness: Annotated[str, typer.Option(help="Allowed latenesses to compare, such as 0s,2h.")] = "",
-    target: Annotated[str, typer.Option(help="The share of the rows that results should have.")] = "99.99%",
+    bounds: Annotated[
+        str, typer.Option(metavar="DURATIONS", help="Bounds to compare, such as 5m,1h; by default from the data.")
+    ] = "",
+    lateness: Annotated[
+        str, typer.Option(metavar="DURATIONS", help="Allowed latenesses to compare, such as 0s,2h.")
+    ] = "",
+    target: Annotated[
+        str, typer.Option(metavar="SHARE", help="The share of the rows that results should have.")
+    ] = "99.99%",
     write: Annotated[bool, typer.Option("--write", help="Write the recommended settings into the file.")] = False,
 ) -> Answer:
     """Compare bounds and latenesses on the source's history, to the row; nothing is replayed."""
+    request.require_sources()
     from spark_jobs.cli import print_advice
-    from spark_jobs.jobs import progress
     from spark_jobs.jobs.advise import advise, candidates
 
     settings = advise.Settings(
@@ -44,7 +51,7 @@ def advise(
         latenesses=candidates.parse_durations("--lateness", lateness),
         target=candidates.parse_target(target),
     )
-    advice = advise.advise(request.open_session(), request.pipeline, settings, progress=progress.to_stderr)
+    advice = advise.advise(request.open_session(), request.pipeline, settings, progress=request.progress)
     content = advice.as_json()
     if not write:
         return Answer(content, lambda: print_advice.show(printing.OUT, advice))
@@ -65,13 +72,13 @@ def init(
 ) -> None:
     """Write a first pipeline file for a table, with the reason for each guess in it."""
     with answering(as_json) as answer:
-        from spark_jobs.jobs import progress
+        from spark_jobs.cli.spark_session import open_session
         from spark_jobs.jobs.advise import column_roles, init
-        from spark_jobs.session import open_session
 
         target = file or f"{column_roles.pipeline_name(table)}.yaml"
         if not force:
             init.refuse_existing(target)
-        draft = init.draft(open_session("tidemark init"), table, progress=progress.to_stderr)
-        init.write(draft, target, force=force)
+        with live_line.displayed("init") as progress, interrupt.answered(progress, as_json):
+            draft = init.draft(open_session("tidemark init", progress), table, progress=progress)
+            init.write(draft, target, force=force)
         answer(Answer.line({"file": target, **draft.as_json()}, f"{target}: written; check what it guesses"))

@@ -1,7 +1,7 @@
 """`${VAR}` in a text value is the environment's VAR; `${VAR:-text}` is `text` where VAR is unset or empty.
 
 An unset variable without a default is refused, never empty text. `$${` is a literal `${`. One variable has a
-default: TIDEMARK_LAKE, the folder of all tables, is `<cwd>/lake`.
+default: TIDEMARK_LAKE, the folder of all tables, is the `lake` of the project.
 
 A value may be a secret. Reports, logs and errors show `${VAR}` in its place: `hide_values` replaces each value that
 this process has read, in a text of any origin. TIDEMARK_LAKE is no secret, nor is a value of fewer than six characters.
@@ -18,6 +18,7 @@ from pathlib import Path
 from spark_jobs.pipeline.errors import RefusedError
 
 LAKE = "TIDEMARK_LAKE"
+_NAME, _MARK = "lake", "tidemark.toml"
 
 SHORTEST_SECRET = 6
 
@@ -28,10 +29,23 @@ _REFERENCE = re.compile(r"\$\$\{|\$\{(?P<body>[^{}]*)\}|\$\{")
 _BODY = re.compile(r"(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?P<default>:-.*)?", re.DOTALL)
 
 
-def lake_folder(environ: Mapping[str, str] | None = None) -> str:
-    """Return the lake: TIDEMARK_LAKE, or `<cwd>/lake` where it is unset or empty."""
+def lake_folder(environ: Mapping[str, str] | None = None, start: Path | None = None) -> str:
+    """Return the lake: TIDEMARK_LAKE; where it is unset or empty, the folder `lake` of the project.
+
+    That is `lake` in the working directory if it exists. Otherwise it is in the nearest folder, from `start` upwards,
+    with a `lake` or the file `tidemark.toml`. Without one it is in the working directory. `start` is the folder of
+    the pipeline file, by default the working directory.
+    """
     variables = os.environ if environ is None else environ
-    return variables.get(LAKE) or str(Path.cwd() / "lake")
+    return variables.get(LAKE) or str(_project(Path.cwd() if start is None else start) / _NAME)
+
+
+def _project(start: Path) -> Path:
+    here, start = Path.cwd(), start.resolve()
+    if (here / _NAME).is_dir():
+        return here
+    marked = (folder for folder in (start, *start.parents) if (folder / _NAME).is_dir() or (folder / _MARK).is_file())
+    return next(marked, here)
 
 
 def substitute(text: str, environ: Mapping[str, str]) -> str:

@@ -104,8 +104,12 @@ def parent_of(key: str) -> str:
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """Return the one of `names` that looks most like `name`, if any does."""
-    near = difflib.get_close_matches(name.lower(), list(names), n=1, cutoff=0.6)
+    """Return the one of `names` that has the words of `name`, or that looks most like it, if any does."""
+    names = list(names)
+    longer = [other for other in names if f"_{name.lower()}_" in f"_{other}_"]
+    if len(longer) == 1:
+        return longer[0]
+    near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6)
     return near[0] if near else None
 
 

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.tables import delta_log, error_causes, source
+from spark_jobs.tables.source_tables import tables_of
 
 # Parts of the messages of Spark, Delta and Hadoop about a missing file.
 _MISSING = ("FILE_NOT_EXIST", "DELTA_FILE_NOT_FOUND", "FileNotFoundException", "does not exist")
@@ -23,7 +24,7 @@ def explanation(
     `versions` are the planned versions by the names of the sources. A message costs a Spark job.
     """
     messages = [text for text in error_causes.causes(problem) if any(word in text for word in _MISSING)]
-    for name, table in source.tables_of(pipeline).items():
+    for name, table in tables_of(pipeline).items():
         location = source.location(spark, table)
         file = _named_file(location, messages)
         if file is None:

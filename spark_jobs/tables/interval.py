@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
+if TYPE_CHECKING:
+    from pyspark.sql import Column
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class Interval:
 
     def holds(self, window_start: Column) -> Column:
         """Return the condition that the interval contains the window that starts at `window_start`."""
+        from pyspark.sql import functions as F
+
         is_inside = F.lit(True)
         if self.start is not None:
             is_inside = is_inside & (window_start >= F.lit(self.start))

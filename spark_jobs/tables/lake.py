@@ -10,11 +10,11 @@ Staged files lie below their published table. So publishing refers to them in on
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from spark_jobs.pipeline.environment import lake_folder
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.published_tables import COMPLETE_TABLE, JOIN_TABLES, LATE_EVENTS, RESULT_TABLES
 
@@ -40,8 +40,8 @@ class Lake:
 
     @classmethod
     def of(cls, pipeline: str) -> Lake:
-        """Return the lake at `TIDEMARK_LAKE`, or in the folder `lake` of the working directory."""
-        return cls(os.environ.get("TIDEMARK_LAKE") or str(Path.cwd() / "lake"), pipeline)
+        """Return the lake at `TIDEMARK_LAKE`, by default the folder `lake` of the project (`lake_folder`)."""
+        return cls(lake_folder(), pipeline)
 
     @property
     def home(self) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
-from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException
@@ -17,36 +16,23 @@ from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.sources import SOURCE
 from spark_jobs.tables import commits, delta_log
 from spark_jobs.tables.errors import SourceError
-
-
-def is_path(table: str) -> bool:
-    """Return whether `table` is a path or URI; otherwise it is a name in the catalog."""
-    return "/" in table or table.startswith(".")
+from spark_jobs.tables.source_tables import absolute_path, is_path, no_delta_table, tables_of
 
 
 def pinned_version(spark: SparkSession, table: str) -> int:
     """Return the table's newest version. Raises SourceError if it is not a Delta table."""
-    message = (
-        f"source.table: '{table}' is not a Delta table. "
-        "Give the path of a Delta table (its folder holds _delta_log) or a name as catalog.schema.table."
-    )
     if is_path(table):
         version = delta_log.version(spark, absolute_path(table))
         if version is None:
-            raise SourceError(message)
+            raise no_delta_table(table)
         return version
     try:
         newest = spark.sql(f"DESCRIBE HISTORY {table} LIMIT 1").head()
     except AnalysisException as problem:
-        raise SourceError(message) from problem
+        raise no_delta_table(table) from problem
     if newest is None:
-        raise SourceError(message)
+        raise no_delta_table(table)
     return int(newest["version"])
-
-
-def absolute_path(table: str) -> str:
-    """Return the absolute path of a table: Delta does not know the working directory."""
-    return table if urlsplit(table).scheme else str(Path(table).absolute())
 
 
 def read(spark: SparkSession, table: str, version: int) -> DataFrame:
@@ -63,11 +49,6 @@ def _unreadable(table: str, version: int) -> str:
         f"source.table: version {version} of '{table}' was planned, but can no longer be read: plan again "
         "to take the newest version."
     )
-
-
-def tables_of(pipeline: Pipeline) -> dict[str, str]:
-    """Return the table of each source by its name; the name of a single source is empty."""
-    return {united.name: united.source.table for united in pipeline.sources} or {"": pipeline.source.table}
 
 
 def newest_versions(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:

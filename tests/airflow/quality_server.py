@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.airflow.fake_lake import add_rows, check, run_id, steps
+from tests.support.fake_lake import add_rows, check, run_id, steps
 
 if TYPE_CHECKING:
     from fastapi import FastAPI

@@ -9,8 +9,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from tests.airflow import some_dags
-from tests.airflow.fake_lake import add_rows, run_id, steps
 from tests.airflow.quality_server import PAGES, QUALITY, Clients, Enter
+from tests.support.fake_lake import add_rows, run_id, steps
 
 pytestmark = pytest.mark.airflow
 

@@ -13,14 +13,15 @@ from airflow.utils.session import create_session
 from fastapi import FastAPI
 
 from spark_jobs.job_protocol import StepResult, StepState
+from spark_jobs.tables import run_history
 from tests.airflow.clone import PIPELINE
-from tests.airflow.fake_lake import add_rows, check, run_id, steps
 from tests.airflow.quality_server import PAGES, QUALITY, Clients, Enter, visible_text
+from tests.support.fake_lake import add_rows, check, run_id, steps
 from tests.support.sample_report_runs import HOSTILE
 from tidemark_airflow.jobs.links import QualityLink
 from tidemark_airflow.jobs.outcome import Outcome
 from tidemark_airflow.pages.plugin import TidemarkPlugin
-from tidemark_airflow.quality import ledger, overview
+from tidemark_airflow.quality import overview
 
 pytestmark = pytest.mark.airflow
 
@@ -82,7 +83,7 @@ def test_a_lake_that_does_not_answer_holds_no_page_for_long(
     client: Clients, sales: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(overview, "WITHIN_S", 0.2)
-    monkeypatch.setattr(ledger, "newest", lambda lake, steps: time.sleep(1))
+    monkeypatch.setattr(run_history, "newest", lambda lake, steps: time.sleep(1))
     began = time.monotonic()
     assert visible_text(client().get(f"{QUALITY}/").text).count("was not read within") == 2
     assert time.monotonic() - began < 1

@@ -16,12 +16,14 @@ from pyspark.sql import SparkSession
 
 from expectations import Check as RecordedCheck
 from spark_jobs.jobs.audit import audit
+from spark_jobs.tables import delta_rs, run_history
 from spark_jobs.tables import ledger as sparks
+from spark_jobs.tables.delta_rs import Table
+from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import Run, Step
-from tests.airflow.fake_lake import AT, COUNTS, add_rows, add_rows_in_one_file, check, run_id, steps
-from tidemark_airflow.quality import check_rows, lake_tables, ledger, overview, reading
-from tidemark_airflow.quality.lake_tables import LakeError, Table
+from tests.support.fake_lake import AT, COUNTS, add_rows, add_rows_in_one_file, check, run_id, steps
+from tidemark_airflow.quality import check_rows, overview, reading
 from tidemark_airflow.quality.ratios import Ratios
 
 pytestmark = pytest.mark.airflow
@@ -46,7 +48,7 @@ def _queries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return queries
 
 
-def ids(history: ledger.History) -> list[str]:
+def ids(history: run_history.History) -> list[str]:
     return [run.run_id for run in history.runs]
 
 
@@ -76,23 +78,23 @@ def test_what_spark_has_written_is_read_as_spark_reads_it(session: SparkSession,
     assert list((Path(lake.path("runs")) / "_delta_log").glob("*.checkpoint.parquet"))
 
     runs = sparks.runs(session, lake)
-    assert list(reversed(ledger.newest(lake, 100).runs)) == runs
-    assert ledger.find(lake, run_id(2)) == runs[2]
+    assert list(reversed(run_history.newest(lake, 100).runs)) == runs
+    assert run_history.find(lake, run_id(2)) == runs[2]
     assert [(c.expectation, c.success) for c in check_rows.of_runs(lake, [run_id(1)])[run_id(1)]] == [
         ("rows_are_conserved", False),
         ("numbered_without_gap", True),
     ]
     session.sql(f"OPTIMIZE delta.`{lake.path('runs')}`")
     audit.record(session, lake, run_id(1), checks[:1])
-    assert list(reversed(ledger.newest(lake, 100).runs)) == runs
-    assert ids(ledger.newest(lake, 6)) == [run_id(3), run_id(2)]
+    assert list(reversed(run_history.newest(lake, 100).runs)) == runs
+    assert ids(run_history.newest(lake, 6)) == [run_id(3), run_id(2)]
     assert [c.success for c in check_rows.of_runs(lake, [run_id(1)])[run_id(1)]] == [True]
 
 
 def test_runs_come_newest_first_with_their_states_and_counts(lake: Lake, tmp_path: Path) -> None:
     add_rows(tmp_path, "sales", steps(1))
     add_rows(tmp_path, "sales", steps(2, until="audit", state="blocked", failed=3))
-    newest, before = ledger.newest(lake, 50).runs
+    newest, before = run_history.newest(lake, 50).runs
     assert (newest.run_id, newest.state, newest.counts["checks_failed"]) == (run_id(2), "blocked", 3)
     assert (before.state, before.counts["rows_read"]) == ("published", 1000)
     assert before.started_at == AT + timedelta(hours=1)
@@ -101,19 +103,19 @@ def test_runs_come_newest_first_with_their_states_and_counts(lake: Lake, tmp_pat
 def test_a_long_ledger_is_read_as_far_as_it_is_shown(lake: Lake, tmp_path: Path, queries: list[str]) -> None:
     for number in range(4):
         add_rows(tmp_path, "sales", steps(number))
-    history = ledger.newest(lake, 7)
+    history = run_history.newest(lake, 7)
     assert ids(history) == [run_id(3), run_id(2)]
     assert history.is_cut
     # The oldest of them is whole, though its first steps are older than the newest seven.
     assert history.runs[-1].counts["rows_read"] == 1000
-    assert not ledger.newest(lake, 100).is_cut
+    assert not run_history.newest(lake, 100).is_cut
     since = AT + timedelta(hours=2, minutes=3, seconds=30)
     assert f"finished_at >= TIMESTAMP '{since.isoformat()}'" in queries[0]
 
 
 def test_a_ledger_in_one_file_is_read_like_any(lake: Lake, tmp_path: Path) -> None:
     add_rows_in_one_file(tmp_path, "sales", [row for number in range(30) for row in steps(number)])
-    history = ledger.newest(lake, 10)
+    history = run_history.newest(lake, 10)
     assert ids(history) == [run_id(29), run_id(28)]
     assert history.is_cut
 
@@ -125,35 +127,35 @@ def test_what_maintenance_enters_for_old_runs_hides_no_new_one(lake: Lake, tmp_p
     discard = {**steps(0)[0], "step": "discard", "started_at": late, "finished_at": late}
     add_rows_in_one_file(tmp_path, "sales", [{**discard, "run_id": run_id(100 + i)} for i in range(20)])
     add_rows(tmp_path, "sales", [discard])
-    newest, old = ledger.newest(lake, 8).runs
+    newest, old = run_history.newest(lake, 8).runs
     assert (newest.run_id, newest.state) == (run_id(1), "published")
     assert (old.run_id, old.state) == (run_id(0), "discarded")
 
 
 def test_a_version_is_read_once_and_the_next_one_is_seen(lake: Lake, tmp_path: Path, queries: list[str]) -> None:
     add_rows(tmp_path, "sales", steps(1))
-    first = ledger.newest(lake, 50)
+    first = run_history.newest(lake, 50)
     read = len(queries)
-    assert ledger.newest(lake, 50) is first
+    assert run_history.newest(lake, 50) is first
     assert len(queries) == read
     add_rows(tmp_path, "sales", steps(2, until="plan"))
-    assert ids(ledger.newest(lake, 50)) == [run_id(2), run_id(1)]
+    assert ids(run_history.newest(lake, 50)) == [run_id(2), run_id(1)]
 
 
 def test_a_lake_that_was_made_anew_is_read_anew(lake: Lake, tmp_path: Path) -> None:
     add_rows(tmp_path, "sales", steps(1))
-    assert ids(ledger.newest(lake, 50)) == [run_id(1)]
+    assert ids(run_history.newest(lake, 50)) == [run_id(1)]
     (tmp_path / "sales").rename(tmp_path / "old")
     add_rows(tmp_path, "sales", [*steps(2), *steps(3, until="plan")])
-    assert ids(ledger.newest(lake, 50)) == [run_id(3), run_id(2)]
+    assert ids(run_history.newest(lake, 50)) == [run_id(3), run_id(2)]
 
 
 def test_a_pipeline_that_was_never_run_has_no_runs_and_no_lake_is_an_error(tmp_path: Path) -> None:
-    assert ledger.newest(Lake(str(tmp_path), "sales"), 50) == ledger.History()
+    assert run_history.newest(Lake(str(tmp_path), "sales"), 50) == run_history.History()
     assert not (tmp_path / "sales").exists()
     nowhere = tmp_path / "nowhere"
     with pytest.raises(LakeError, match=rf"^there is no lake at {nowhere}; TIDEMARK_LAKE names its folder$"):
-        ledger.newest(Lake(str(nowhere), "sales"), 50)
+        run_history.newest(Lake(str(nowhere), "sales"), 50)
     assert not nowhere.exists()
 
 
@@ -163,7 +165,7 @@ def test_an_object_store_that_does_not_answer_is_an_error_of_one_line(monkeypatc
     for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY"):
         monkeypatch.setenv(f"AWS_{name}", "none")
     with pytest.raises(LakeError, match=r"^s3://nowhere/sales/runs cannot be read: .*[Cc]onnect") as raised:
-        ledger.newest(Lake("s3://nowhere", "sales"), 50)
+        run_history.newest(Lake("s3://nowhere", "sales"), 50)
     assert str(raised.value).isprintable()
 
 
@@ -199,7 +201,7 @@ def test_many_pipelines_with_many_runs_are_read_once(tmp_path: Path, monkeypatch
     between = time.perf_counter()
     warm = overview.rows(names[: overview.PIPELINES], {})
     ended = time.perf_counter()
-    history = ledger.newest(Lake(str(tmp_path), "p150"), reading.STEPS)
+    history = run_history.newest(Lake(str(tmp_path), "p150"), reading.STEPS)
     sys.stdout.write(
         f"{len(cold)} pipelines of 1,020 runs: {between - began:.2f} s, again {ended - between:.2f} s; "
         f"{len(history.runs)} runs of one: {time.perf_counter() - ended:.2f} s\n"
@@ -221,7 +223,7 @@ def test_failed_checks_of_the_requested_runs_come_first(lake: Lake, tmp_path: Pa
     assert [c.expectation for c in failed[run_id(1)]] == ["c"]
     assert run_id(2) not in failed
     assert check_rows.of_runs(lake, ["' OR 1 = 1 --"]) == {}
-    assert ledger.find(lake, "' OR 1 = 1 --") is None
+    assert run_history.find(lake, "' OR 1 = 1 --") is None
 
 
 def test_ratios_are_shares_of_the_rows_that_belong_to_a_window() -> None:
@@ -235,14 +237,14 @@ def test_ratios_are_shares_of_the_rows_that_belong_to_a_window() -> None:
 def test_the_cache_holds_at_most_its_limits_of_tables_and_readings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lake_tables, "MOST_TABLES", 2)
-    monkeypatch.setattr(lake_tables, "MOST_READINGS", 1)
+    monkeypatch.setattr(delta_rs, "MOST_TABLES", 2)
+    monkeypatch.setattr(delta_rs, "MOST_READINGS", 1)
     for name in ("a", "b", "c"):
         add_rows(tmp_path, name, steps(1, pipeline=name))
         for count in (5, 6):
-            assert len(ledger.newest(Lake(str(tmp_path), name), count).runs) == 1
-    assert len(lake_tables._cache) == 2
-    assert all(len(cached.readings) == 1 for cached in lake_tables._cache.values())
+            assert len(run_history.newest(Lake(str(tmp_path), name), count).runs) == 1
+    assert len(delta_rs._cache) == 2
+    assert all(len(cached.readings) == 1 for cached in delta_rs._cache.values())
 
 
 def test_a_ledger_without_later_columns_is_read(lake: Lake, tmp_path: Path) -> None:
@@ -251,5 +253,5 @@ def test_a_ledger_without_later_columns_is_read(lake: Lake, tmp_path: Path) -> N
     from deltalake import write_deltalake
 
     write_deltalake(tmp_path / "old" / "runs", table)
-    (run,) = ledger.newest(replace(lake, pipeline="old"), 50).runs
+    (run,) = run_history.newest(replace(lake, pipeline="old"), 50).runs
     assert (run.run_id, run.accepted, run.arrived_to) == (run_id(1), None, None)

@@ -24,7 +24,7 @@ from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 
 from tests.airflow.clone import free_port
-from tests.airflow.fake_lake import COUNTS, add_rows, check, run_id, steps
+from tests.support.fake_lake import COUNTS, add_rows, check, run_id, steps
 from tests.support.sample_report_runs import HOSTILE
 
 EVENTFUL, HOSTILE_ONE, EMPTY = "departures_by_carrier", "hostile", "never_run"

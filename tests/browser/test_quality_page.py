@@ -8,10 +8,10 @@ from itertools import product
 import pytest
 from playwright.sync_api import expect
 
-from tests.airflow.fake_lake import run_id
 from tests.browser.conftest import DESKTOP, PHONE, Opened, Shown
 from tests.browser.served import EMPTY, EVENTFUL, HOSTILE_ONE, LONG_ONE, ONCE, SPOILT, fill_lake, served
 from tests.sampling import sampled
+from tests.support.fake_lake import run_id
 
 pytestmark = pytest.mark.browser
 

@@ -87,13 +87,14 @@ def test_advice_fits_into_80_columns(file: Path, lake: Path) -> None:
     result = CliRunner().invoke(app, arguments, env={"TIDEMARK_LAKE": str(lake), "COLUMNS": "80"})
     assert result.exit_code == 0
     assert max(map(len, result.stdout.splitlines())) <= 80
+    assert "3 of 200 rows have no usable time" in result.stdout
     assert "too late" in result.stdout
 
 
 def test_plan_counts_the_rows_to_read_and_writes_nothing(file: Path, tmp_path: Path) -> None:
     plan = answer(run(tmp_path, "plan", str(file), "--from", "2024-03-30T22:10:00Z"))
     assert (plan["kind"], plan["state"], plan["source_rows"]) == ("backfill", "new", 200)
-    assert plan["interval_start"] == "2024-03-30 22:10:00+00:00"
+    assert plan["interval_start"] == "2024-03-30T22:10:00+00:00"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -10,8 +13,10 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+import spark_jobs
 from spark_jobs.cli.app import COMMANDS, app
 from spark_jobs.cli.command import Answer, Request, pipeline_command
+from spark_jobs.cli.examples import EXAMPLES
 from spark_jobs.job_protocol import ExitCode
 from spark_jobs.jobs.errors import BlockedError, InputError
 
@@ -55,6 +60,11 @@ def test_an_answer_is_a_line_or_one_json_object(file: str) -> None:
     assert json.loads(run(file, "--json").stdout) == {"size_ms": 600_000, "command": "show"}
 
 
+def test_a_part_of_the_name_of_a_key_is_enough_for_a_hint(file: str) -> None:
+    refused = run(file, "--set", "windows.lateness=1 hour")
+    assert "did you mean 'allowed_lateness'?" in refused.stderr
+
+
 def test_settings_are_overridden_by_option(file: str) -> None:
     assert run(file, "--set", "windows.size=1 hour").stdout == "readings: 3600000 ms\n"
     refused = run(file, "--set", "windows.size")
@@ -85,3 +95,35 @@ def test_every_command_has_a_help_text_and_answers_in_json() -> None:
         assert page.exit_code == 0
         assert str(command.__doc__) in page.stdout
         assert "--json" in page.stdout
+        assert f"For example: tidemark {command.__name__} {EXAMPLES[command.__name__]}" in page.stdout
+        assert "<bool>" not in page.stdout
+        short = CliRunner().invoke(app, [command.__name__, "-h"], env={"COLUMNS": "200"})
+        assert short.stdout == page.stdout
+
+
+def test_help_has_the_commands_in_groups_and_the_folder_of_logs() -> None:
+    page = CliRunner().invoke(app, ["-h"], env={"COLUMNS": "200", "XDG_STATE_HOME": ""}).stdout
+    places = [page.index(text) for text in ("Write the pipeline file", "│ init", "Compute and publish", "│ replay")]
+    assert places == sorted(places)
+    assert "~/.local/state/tidemark/logs" in page
+    assert "<bool>" not in page
+
+
+def test_the_version_is_shown() -> None:
+    assert CliRunner().invoke(app, ["--version"]).stdout == f"tidemark {spark_jobs.__version__}\n"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_commands_are_completed(shell: str) -> None:
+    environment = {
+        **os.environ,
+        "_TIDEMARK_COMPLETE": f"complete_{shell}",
+        "COMP_WORDS": "tidemark re",
+        "COMP_CWORD": "1",
+        "_TYPER_COMPLETE_ARGS": "tidemark re",
+        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+    }
+    program = [sys.executable, "-m", "spark_jobs.cli"]
+    completed = subprocess.run(program, env=environment, capture_output=True, text=True, check=False).stdout
+    assert all(name in completed for name in ("replay", "report", "repair"))
+    assert "rollback" not in completed

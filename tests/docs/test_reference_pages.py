@@ -17,7 +17,7 @@ from docs.generate.__main__ import differences, main
 from docs.generate.environment import readers
 from docs.generate.markdown import slug
 from docs.generate.pages import COMMAND, FOLDER, PAGES
-from spark_jobs.cli import command
+from spark_jobs.cli import command, examples
 from spark_jobs.cli.app import app
 from spark_jobs.pipeline import PipelineError, from_mapping, meanings
 from spark_jobs.pipeline.model import Learned, WindowKind
@@ -185,14 +185,13 @@ def test_key_is_required_on_its_condition(path: str) -> None:
 
 
 def test_each_command_has_an_example() -> None:
-    assert set(commands.EXAMPLES) == set(commands.commands())
+    assert set(examples.EXAMPLES) == set(commands.commands())
 
 
-@pytest.mark.parametrize("name", commands.EXAMPLES)
+@pytest.mark.parametrize("name", examples.EXAMPLES)
 def test_example_of_a_command_is_parsed(name: str) -> None:
-    words = shlex.split(commands.EXAMPLES[name])
-    assert words[0] == name
-    assert commands.commands()[name].make_context(name, words[1:]).params
+    words = shlex.split(examples.EXAMPLES[name])
+    assert commands.commands()[name].make_context(name, words).params
     assert CliRunner().invoke(app, [name, "--help"]).exit_code == 0
 
 

@@ -55,6 +55,24 @@ def test_the_lake_is_a_folder_of_the_working_directory_unless_it_is_set(
     assert lake_folder({"TIDEMARK_LAKE": "s3://bucket"}) == "s3://bucket"
 
 
+@pytest.mark.parametrize("mark", ["lake", "tidemark.toml"])
+def test_the_lake_is_beside_or_above_the_file_if_the_working_directory_has_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: str
+) -> None:
+    project, start = tmp_path / "project", tmp_path / "project" / "pipelines"
+    start.mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    assert lake_folder({}, start) == f"{tmp_path}/lake"
+    (project / mark).touch() if mark.endswith(".toml") else (project / mark).mkdir()
+    assert lake_folder({}, start) == f"{project}/lake"
+    assert lake_folder({}) == f"{tmp_path}/lake"
+    monkeypatch.chdir(start)
+    assert lake_folder({}) == f"{project}/lake"
+    assert lake_folder({"TIDEMARK_LAKE": "/elsewhere"}, start) == "/elsewhere"
+    (start / "lake").mkdir()
+    assert lake_folder({}, project) == f"{start}/lake"
+
+
 def test_variables_come_from_the_process_unless_they_are_given(flights: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDEMARK_LAKE", "/elsewhere")
     assert parse(flights).source.table == "/elsewhere/flights"

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from airflow.sdk.types import TaskInstanceKey
 
 PREFIX, QUALITY = "/tidemark/reports", "/tidemark/quality"
-#: What the id of a run of Tidemark looks like: it is part of paths.
-RUN_ID = re.compile(r"r[0-9a-f]{15}")
 
 _DAG = re.compile(r"tidemark_(?P<pipeline>[a-z][a-z0-9_]*)(\.repair)?")
 

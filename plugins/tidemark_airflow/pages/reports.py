@@ -13,8 +13,8 @@ from airflow.api_fastapi.core_api.security import requires_access_dag
 from fastapi import Depends, FastAPI, HTTPException
 from fastapi.responses import FileResponse
 
+from spark_jobs.job_protocol import RUN_ID
 from spark_jobs.tables.lake import Lake
-from tidemark_airflow.jobs.links import RUN_ID
 from tidemark_airflow.jobs.links import dag_id as dag_of
 
 _POLICY = (

@@ -13,8 +13,8 @@ from airflow.models.xcom import XCOM_RETURN_KEY, XComModel
 from airflow.utils.session import create_session
 from sqlalchemy import func, select
 
-from spark_jobs.job_protocol import ProtocolError, StepResult
-from tidemark_airflow.jobs.links import RUN_ID, pipeline_of
+from spark_jobs.job_protocol import RUN_ID, ProtocolError, StepResult
+from tidemark_airflow.jobs.links import pipeline_of
 from tidemark_airflow.jobs.pipeline_files import BrokenPipelinesError
 from tidemark_airflow.jobs.task_ids import RUN_ID as RUN_ID_KEY
 

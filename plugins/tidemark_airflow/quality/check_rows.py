@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from spark_jobs.job_protocol import RUN_ID
+from spark_jobs.tables.delta_rs import Table, read_table
 from spark_jobs.tables.lake import Lake
-from tidemark_airflow.jobs.links import RUN_ID
-from tidemark_airflow.quality.lake_tables import Table, read_table
 
 _TABLE = "quality"
 #: The most checks of one run that a page lists.

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from functools import cache
 
 from spark_jobs.job_protocol import RunState
+from spark_jobs.tables import run_history
+from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import Run
 from tidemark_airflow.jobs.links import dag_id
-from tidemark_airflow.quality import ledger
 from tidemark_airflow.quality.airflow_metadata import DagRunState
-from tidemark_airflow.quality.lake_tables import LakeError
+from tidemark_airflow.quality.page_files import page_exists
 from tidemark_airflow.quality.ratios import Ratios
 
 #: Pipelines on one page, the steps that are read of each, and the runs that they are about.
@@ -69,12 +70,12 @@ def _answer(pipeline: str, future: Future[Row], until: float) -> Row:
 
 def _row(pipeline: str, dag_run: DagRunState | None) -> Row:
     lake = Lake.of(pipeline)
-    history = ledger.newest(lake, STEPS)
+    history = run_history.newest(lake, STEPS)
     if not history.runs:
         return Row(pipeline, dag_run=dag_run)
     run, *_ = history.runs
     trend = tuple(Ratios.of(past.counts) for past in reversed(history.runs[:TREND]))
-    return Row(pipeline, run, trend, ledger.exists(lake.report_file(run.run_id)), dag_run=dag_run)
+    return Row(pipeline, run, trend, page_exists(lake.report_file(run.run_id)), dag_run=dag_run)
 
 
 @cache

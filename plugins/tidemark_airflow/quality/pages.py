@@ -13,10 +13,10 @@ from spark_jobs.report import headlines, palette, text
 from spark_jobs.report.checks import Listed, listed
 from spark_jobs.report.templating import embedded, environment, template_text
 from spark_jobs.tables.run import ARRIVALS, REPAIR, ROLLBACK, Run
+from spark_jobs.tables.run_history import History
 from tidemark_airflow.quality import limits, places, scripts, trend
 from tidemark_airflow.quality.airflow_metadata import DagRunState
 from tidemark_airflow.quality.check_rows import Check
-from tidemark_airflow.quality.ledger import History
 from tidemark_airflow.quality.overview import PIPELINES, Row
 from tidemark_airflow.quality.ratios import Ratios
 

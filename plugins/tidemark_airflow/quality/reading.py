@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from spark_jobs.tables import run_history
+from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import Run
-from tidemark_airflow.quality import check_rows, ledger
+from spark_jobs.tables.run_history import History
+from tidemark_airflow.quality import check_rows
 from tidemark_airflow.quality.airflow_metadata import Made
-from tidemark_airflow.quality.lake_tables import LakeError
-from tidemark_airflow.quality.ledger import History
+from tidemark_airflow.quality.page_files import page_exists
 from tidemark_airflow.quality.pages import RUNS, Part, RunView
 
 #: The steps that the page of a pipeline reads: about a hundred runs.
@@ -31,7 +33,7 @@ def pipeline(name: str, page: int) -> PipelineRuns:
     """Return the runs of a pipeline and one page of them, from 1."""
     lake = Lake.of(name)
     try:
-        history = ledger.newest(lake, STEPS)
+        history = run_history.newest(lake, STEPS)
     except LakeError as problem:
         return PipelineRuns(problem=str(problem))
     part = Part.of(page, len(history.runs), RUNS)
@@ -42,7 +44,7 @@ def run(name: str, run_id: str) -> RunView | str | None:
     """Return a run with all of its checks; None if the ledger does not have it, a line if it cannot be read."""
     lake = Lake.of(name)
     try:
-        entry = ledger.find(lake, run_id)
+        entry = run_history.find(lake, run_id)
     except LakeError as problem:
         return str(problem)
     return None if entry is None else _with_checks(lake, [entry])[0]
@@ -70,9 +72,9 @@ def _with_checks(lake: Lake, runs: Sequence[Run], *, failed_only: bool = False) 
         RunView(
             run,
             checks.get(run.run_id, ()),
-            ledger.exists(lake.report_file(run.run_id)),
+            page_exists(lake.report_file(run.run_id)),
             problem,
-            ledger.exists(lake.data_docs_file(run.run_id)),
+            page_exists(lake.data_docs_file(run.run_id)),
         )
         for run in runs
     ]

@@ -74,7 +74,10 @@ class Settings:
 
 @dataclass(frozen=True)
 class Advice:
-    """The advice. `spreads`: by source partition (None: all partitions), then by measure."""
+    """The advice. `spreads`: by source partition (None: all partitions), then by measure.
+
+    `rows` are the rows in windows, `invalid` of the `rows_read` rows have no usable time.
+    """
 
     pipeline: str
     source_version: int
@@ -85,6 +88,8 @@ class Advice:
     candidates: tuple[Candidate, ...]
     recommended: Candidate | None
     words: str
+    rows_read: int = 0
+    invalid: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """Return one object of plain values: durations in milliseconds, partitions as a list."""
@@ -127,6 +132,7 @@ class _Advising:
         self._pipeline, self._request, self._version, self._progress = pipeline, request, version, progress
         self._prepared = prepare(events, pipeline)
         self._rows = arrival_order.with_epoch(self._prepared, pipeline)
+        self._rows_read = self._invalid = 0
         self._own = (pipeline.watermark.bound_ms, pipeline.windows.allowed_lateness_ms)
 
     def advice(self) -> Advice:
@@ -154,6 +160,8 @@ class _Advising:
             candidates=tuple(candidates),
             recommended=best,
             words=in_words(best, request.target) if best else self._none(candidates),
+            rows_read=self._rows_read,
+            invalid=self._invalid,
         )
 
     def _none(self, candidates: Sequence[Candidate]) -> str:
@@ -170,10 +178,13 @@ class _Advising:
         row = groups.agg(
             F.coalesce(F.sum(F.when(implausible, F.col("row_count"))), F.lit(0)).alias("implausible"),
             F.coalesce(F.sum(F.when(valid | implausible, F.col("row_count"))), F.lit(0)).alias("timed"),
+            F.sum("row_count").alias("rows"),
+            F.sum(F.when(~valid, F.col("row_count"))).alias("invalid"),
             F.max(F.when(valid, F.col("top_ms"))).alias("last"),
             F.min(F.when(valid, F.col("slice_ms"))).alias("first"),
             F.coalesce(F.max(valid & F.col("kept")), F.lit(False)).alias("filled"),
         ).collect()[0]
+        self._rows_read, self._invalid = int(row["rows"] or 0), int(row["invalid"] or 0)
         refuse_wrong_unit(self._prepared, self._pipeline, int(row["implausible"]), int(row["timed"]))
         if row["last"] is None:
             raise InputError(f"source.table: '{self._pipeline.source.table}' has no row with usable times")

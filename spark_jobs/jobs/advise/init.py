@@ -37,7 +37,7 @@ from spark_jobs.replay.rows.event_time import millis
 from spark_jobs.replay.rows.prepare import quoted
 from spark_jobs.semantics.rows.instants import EPOCH
 from spark_jobs.session import shuffling
-from spark_jobs.tables import delta_log, source
+from spark_jobs.tables import delta_log, source, source_tables
 from spark_jobs.tables.errors import SourceError
 
 _TIMES = (T.TimestampType, T.TimestampNTZType)
@@ -215,10 +215,10 @@ def _rising(spark: SparkSession, table: str, names: Sequence[str]) -> dict[str, 
 
     Empty for a table in a catalog, and for a table with a single commit.
     """
-    if not source.is_path(table):
+    if not source_tables.is_path(table):
         return {}
     ranges: dict[str, list[tuple[int, int]]] = {name: [] for name in names}
-    for actions in delta_log.commits(spark, source.absolute_path(table)):
+    for actions in delta_log.commits(spark, source_tables.absolute_path(table)):
         added = [json.loads(a["add"]["stats"]) for a in actions if "add" in a and a["add"].get("stats")]
         for name in names:
             least, most = (

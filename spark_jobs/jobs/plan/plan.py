@@ -13,13 +13,13 @@ from datetime import datetime, timedelta
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.job_protocol import Option
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import source_changes
 from spark_jobs.jobs.plan.arrival_slices import require_slices, rewritten
 from spark_jobs.jobs.plan.check_join import check_join
 from spark_jobs.jobs.plan.check_source import check_source
 from spark_jobs.jobs.plan.expressions import require_allowed
+from spark_jobs.jobs.plan.requested_windows import require_windows
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.continuation.resume import Resumption, can_resume, resumption
 from spark_jobs.replay.supported import UnsupportedPipelineError, require_support
@@ -33,6 +33,7 @@ from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import ARRIVALS, BACKFILL, FULL, PARTS, REPAIR, Run
 from spark_jobs.tables.published import read_published
+from spark_jobs.tables.source_tables import tables_of
 
 _ANEW = "everything is read again"
 
@@ -94,7 +95,7 @@ def plan(
     kind = _kind(interval, arrived_to, repair=repair)
     if arrived_to is not None:
         if latest is not None and covers(latest, pipeline, arrived_to):
-            return Plan(latest, source.tables_of(pipeline))
+            return Plan(latest, tables_of(pipeline))
     elif not interval.whole and latest is not None:
         arrived_to = latest.arrived_to
     versions = checked(spark, pipeline)
@@ -124,7 +125,7 @@ def plan(
         arrived_to=arrived_to,
         source_ids=ids,
     )
-    return Plan(run, source.tables_of(pipeline), note)
+    return Plan(run, tables_of(pipeline), note)
 
 
 def _kind(interval: Interval, arrived_to: datetime | None, *, repair: bool) -> str:
@@ -135,8 +136,7 @@ def _kind(interval: Interval, arrived_to: datetime | None, *, repair: bool) -> s
 
 def _require(pipeline: Pipeline, interval: Interval, arrived_to: datetime | None) -> None:
     """Raise InputError for a run that cannot be replayed with any source."""
-    if interval.start and interval.end and interval.start >= interval.end:
-        raise InputError(f"--from and --to: [{interval.start}, {interval.end}) is an interval which holds no window")
+    require_windows(interval, pipeline)
     if pipeline.join is None:
         try:
             require_support(pipeline)
@@ -144,7 +144,6 @@ def _require(pipeline: Pipeline, interval: Interval, arrived_to: datetime | None
             raise InputError(str(problem)) from problem
         except GeneratorError as problem:
             raise InputError(f"watermark.class: {problem}") from problem
-    _aligned(interval, pipeline)
     if arrived_to is None:
         return
     require_slices(pipeline, arrived_to)
@@ -219,27 +218,9 @@ def checked(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:
         raise InputError(str(problem)) from problem
     except InputError as problem:
         located = "\n".join(map(pipeline.located, str(problem).splitlines()))
-        read = (f"version {versions[name]} of {table}" for name, table in source.tables_of(pipeline).items())
+        read = (f"version {versions[name]} of {table}" for name, table in tables_of(pipeline).items())
         raise InputError(f"{located}\n(checked with {', '.join(read)})") from problem
     return versions
-
-
-def _aligned(interval: Interval, pipeline: Pipeline) -> None:
-    """Raise InputError if a bound cuts a window, which is replaced as a whole or not at all; it cuts no session."""
-    if pipeline.windows.is_session:
-        return
-    # Without windows, times are whole milliseconds.
-    period, offset = pipeline.windows.period_ms or 1, pipeline.windows.offset_ms
-    cut = "window in two; windows" if pipeline.windows.period_ms else "millisecond in two; milliseconds"
-    for option, moment in ((Option.FROM, interval.start), (Option.TO, interval.end)):
-        if moment is None:
-            continue
-        into = (moment - EPOCH - timedelta(milliseconds=offset)) % timedelta(milliseconds=period)
-        if into:
-            below, above = moment - into, moment - into + timedelta(milliseconds=period)
-            raise InputError(
-                f"{option}: {moment.isoformat()} cuts a {cut} begin at {below.isoformat()} and {above.isoformat()}"
-            )
 
 
 def _run_id(

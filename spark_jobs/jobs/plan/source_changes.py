@@ -18,6 +18,7 @@ from spark_jobs.tables import columns, source
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.published import read_as_of
+from spark_jobs.tables.source_tables import tables_of
 
 # The columns that `late_events` adds. It has a source's column of such a name under another name, or as that time.
 _ADDED = tuple(column.name for column in LATE_EVENTS.own_columns if not column.when)
@@ -28,7 +29,7 @@ def note(spark: SparkSession, pipeline: Pipeline, whole: Run | None, versions: M
     if whole is None:
         return ""
     notes = []
-    for name, table in source.tables_of(pipeline).items():
+    for name, table in tables_of(pipeline).items():
         since = whole.pinned.get(name)
         if since is None or since == versions[name]:
             continue
@@ -47,7 +48,7 @@ def note(spark: SparkSession, pipeline: Pipeline, whole: Run | None, versions: M
 def made_anew(pipeline: Pipeline, since: Run | None, ids: Mapping[str, str]) -> list[str]:
     """Return the source tables that were deleted and made anew since the run; none if its ids are not recorded."""
     before = {} if since is None else since.source_ids
-    return [table for name, table in source.tables_of(pipeline).items() if before.get(name, ids[name]) != ids[name]]
+    return [table for name, table in tables_of(pipeline).items() if before.get(name, ids[name]) != ids[name]]
 
 
 def require_same_tables(pipeline: Pipeline, whole: Run | None, ids: Mapping[str, str]) -> None:
@@ -79,7 +80,7 @@ def require_types(
         return
     published = read_as_of(spark, lake, latest, "late_events").schema
     names = {name.lower() for name in published.names}
-    for name, table in source.tables_of(pipeline).items():
+    for name, table in tables_of(pipeline).items():
         fields = source.read(spark, table, versions[name]).schema
         columns_of_source = T.StructType([field for f in fields for field in _as_published(f, names)])
         clashes = columns.clashes(published, columns_of_source)

@@ -42,7 +42,7 @@ _QUALITY = pa.schema(
 
 
 def run_id(number: int) -> str:
-    """The id of a run by its number."""
+    """Return the id of a run by its number."""
     return f"r{number:015x}"
 
 

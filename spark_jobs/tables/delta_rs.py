@@ -15,6 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
+from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.lake import Lake
 
 if TYPE_CHECKING:
@@ -30,10 +31,6 @@ _KEPT_OPEN_S = 60.0
 _REMOTE = {"connect_timeout": "2s", "timeout": "5s", "max_retries": "1", "retry_timeout": "5s"}
 
 _COLOUR, _BRANCH = re.compile(r"\x1b\[[\d;]*m"), re.compile(r"↳|->")
-
-
-class LakeError(Exception):
-    """The lake cannot be read; the message is one line with the path and the problem."""
 
 
 @dataclass(frozen=True)

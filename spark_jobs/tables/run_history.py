@@ -1,6 +1,6 @@
-"""The ledger of a pipeline as the pages need it: its newest runs, or one of them.
+"""The history of runs: the ledger of a pipeline, read without Spark. All of it, its newest runs, or one of them.
 
-A ledger grows by a file a step until maintenance compacts it. So what is read is bounded by steps. The table's log
+A ledger grows by a file a step until maintenance compacts it. So what pages read is bounded by steps. The table's log
 shows from which moment on there are that many steps, and only files with later steps are opened.
 """
 
@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
-from spark_jobs.job_protocol import StepName
+from spark_jobs.job_protocol import RUN_ID, StepName
+from spark_jobs.tables.delta_rs import Table, read_table
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import DISCARD, MAINTAIN, Run, runs_of
-from tidemark_airflow.jobs.links import RUN_ID
-from tidemark_airflow.quality.lake_tables import Table, read_table
 
 _TABLE = "runs"
 _COLUMNS = (
@@ -37,6 +35,11 @@ class History:
     is_cut: bool = False
 
 
+def every(lake: Lake) -> list[Run]:
+    """Return all runs, ordered by when they were published or else last worked on. Raises LakeError."""
+    return list(read_table(lake, _TABLE, "every", lambda table: _runs(_select(table, "TRUE"))) or ())
+
+
 def newest(lake: Lake, steps: int) -> History:
     """Return the runs of the newest `steps` steps; none if no step was taken yet. Raises LakeError."""
     return read_table(lake, _TABLE, ("newest", steps), lambda table: _newest(table, steps)) or History()
@@ -48,14 +51,6 @@ def find(lake: Lake, run_id: str) -> Run | None:
         return None
     runs = read_table(lake, _TABLE, ("run", run_id), lambda table: _runs(_select(table, f"run_id = '{run_id}'")))
     return next(iter(runs or ()), None)
-
-
-def exists(page: Path) -> bool:
-    """True if a page about a run exists."""
-    try:
-        return page.is_file()
-    except OSError:
-        return False
 
 
 def _newest(table: Table, steps: int) -> History:

@@ -1,0 +1,36 @@
+"""The runs in the ledger of a local lake, read without Spark, so that a command answers or refuses at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spark_jobs.jobs.errors import InputError
+
+if TYPE_CHECKING:
+    from spark_jobs.tables.lake import Lake
+    from spark_jobs.tables.run import Run
+
+_MOST = 10
+
+
+def of(lake: Lake) -> list[Run] | None:
+    """Return the runs, ordered by when they were published or else last worked on.
+
+    Returns None for a remote lake: only Spark has its credentials.
+    """
+    if lake.folder is None:
+        return None
+    if not lake.folder.is_dir():
+        return []
+    from spark_jobs.tables import run_history
+
+    return run_history.every(lake)
+
+
+def require(lake: Lake, option: str, run_id: str) -> None:
+    """Raise InputError for a run that the ledger does not have; no id, and a remote lake, are left to the command."""
+    runs = of(lake) if run_id else None
+    if runs is None or any(run.run_id == run_id for run in runs):
+        return
+    newest = [f"{run.run_id} ({run.state})" for run in reversed(runs[-_MOST:])]
+    raise InputError(f"{option}: run {run_id} is not in {lake.home}/runs. Newest runs: {', '.join(newest) or 'none'}")

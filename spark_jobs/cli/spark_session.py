@@ -1,0 +1,30 @@
+"""The Spark session of a command: its output is in the log file, and Ctrl-C stays the command's."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spark_jobs.cli import log_file
+from spark_jobs.cli.live_line import LiveLine
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def open_session(app_name: str, progress: LiveLine) -> SparkSession:
+    """Return the running session, or a new session.
+
+    It is opened in another thread: in the main thread, PySpark would replace the handler of Ctrl-C.
+    """
+    from spark_jobs import session
+
+    def new_log() -> Path:
+        progress(progress.command, "starting Spark")
+        return log_file.create()
+
+    with ThreadPoolExecutor(max_workers=1) as opening:
+        spark = opening.submit(session.open_session, app_name, new_log).result()
+    progress.count_tasks(spark)
+    return spark

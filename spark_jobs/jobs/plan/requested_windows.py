@@ -1,0 +1,36 @@
+"""The windows that a run is requested for: an interval that holds windows and cuts none, known without Spark."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from spark_jobs.job_protocol import Option
+from spark_jobs.jobs.errors import InputError
+from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.semantics.rows.instants import EPOCH
+from spark_jobs.tables.interval import Interval
+
+
+def require_windows(interval: Interval, pipeline: Pipeline) -> None:
+    """Raise InputError for an interval that holds no window, or that cuts one."""
+    if interval.start and interval.end and interval.start >= interval.end:
+        raise InputError(f"--from and --to: [{interval.start}, {interval.end}) is an interval which holds no window")
+    _require_whole_windows(interval, pipeline)
+
+
+def _require_whole_windows(interval: Interval, pipeline: Pipeline) -> None:
+    """Raise InputError if a bound cuts a window, which is replaced as a whole or not at all; it cuts no session."""
+    if pipeline.windows.is_session:
+        return
+    # Without windows, times are whole milliseconds.
+    period, offset = pipeline.windows.period_ms or 1, pipeline.windows.offset_ms
+    cut = "window in two; windows" if pipeline.windows.period_ms else "millisecond in two; milliseconds"
+    for option, moment in ((Option.FROM, interval.start), (Option.TO, interval.end)):
+        if moment is None:
+            continue
+        into = (moment - EPOCH - timedelta(milliseconds=offset)) % timedelta(milliseconds=period)
+        if into:
+            below, above = moment - into, moment - into + timedelta(milliseconds=period)
+            raise InputError(
+                f"{option}: {moment.isoformat()} cuts a {cut} begin at {below.isoformat()} and {above.isoformat()}"
+            )

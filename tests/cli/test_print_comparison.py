@@ -1,0 +1,56 @@
+"""The comparison of two runs as text: few digits, the limit, and keys in one printable line."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from spark_jobs.cli import print_comparison, printing
+from spark_jobs.jobs.operate.compare import Change, Comparison
+
+AT = datetime(2024, 3, 30, 22, 10, tzinfo=UTC)
+CHANGE = Change({"device": "a"}, AT, {"mean": 7.9719999999999995, "n": 3}, {"mean": 8.25, "n": 3})
+COMPARED = Comparison("r1", "r2", 10, 3, 0, 0, AT, AT, {"mean": 3, "n": 0}, [], [], [CHANGE])
+
+
+def lines_of(comparison: Comparison, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    out = printing.SafeConsole(file=io.StringIO(), width=80)
+    monkeypatch.setattr(printing, "OUT", out)
+    print_comparison.show(comparison)
+    assert isinstance(out.file, io.StringIO)
+    return [line.rstrip() for line in out.file.getvalue().splitlines()]
+
+
+def test_a_comparison_has_counts_and_the_largest_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert lines_of(COMPARED, monkeypatch) == [
+        "results of run r1 and, after it, of run r2",
+        "same changed added gone",
+        "  10       3     0    0",
+        "mean: differs in 3",
+        "in windows that begin 2024-03-30 22:10 to 2024-03-30 22:10 UTC; the 1 largest of 3 changes:",
+        "  2024-03-30 22:10 device a: mean 7.972 -> 8.25",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "text"),
+    [
+        (0.1, 0.30000000000000004, "0.1 -> 0.3"),
+        (0.3, 0.30000000000000004, "0.3 -> 0.30000000000000004"),
+        (12345678.0, 1.0, "1.23457e+07 -> 1"),
+        (7, 1234567, "7 -> 1234567"),
+        (None, 1.5, "None -> 1.5"),
+    ],
+)
+def test_doubles_have_few_digits_unless_these_are_equal(old: Any, new: Any, text: str) -> None:
+    assert print_comparison._pair(old, new) == text
+
+
+def test_a_key_cannot_write_to_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    change = replace(CHANGE, key={"device": "[x]\x1b[2J\n"})
+    (line,) = (text for text in lines_of(replace(COMPARED, largest=[change]), monkeypatch) if "device" in text)
+    assert "device [x]\\x1b[2J\\n: mean" in line
