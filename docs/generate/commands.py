@@ -20,7 +20,7 @@ _FILE = "dags/pipelines/departures_by_carrier.yaml"
 EXAMPLES: Mapping[str, str] = {
     "check": f"check {_FILE}",
     "advise": f"advise {_FILE} --bounds 2h,4h,8h --lateness 0s,2h --target 99.9%",
-    "init": "init lake/flights flights.yaml",
+    "init": "init lake/flights flights.yaml --event-time departed_at --key carrier --yes",
     "plan": f"plan {_FILE} --from 2013-07-01 --to 2013-08-01",
     "replay": f"replay {_FILE} --set 'windows.allowed_lateness=4 hours'",
     "report": f"report {_FILE}",

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import typer
 
+from spark_jobs.cli.init_command import init
 from spark_jobs.cli.lake_commands import compare, handover, maintain, status
 from spark_jobs.cli.run_commands import accept, plan, repair, replay, report, rollback
-from spark_jobs.cli.settings_commands import advise, check, init
+from spark_jobs.cli.settings_commands import advise, check
 
 #: In the order of the help text.
 COMMANDS = (
