@@ -14,9 +14,10 @@ import spark_jobs
 from spark_jobs.cli import interrupt, log_file
 from spark_jobs.cli.examples import EXAMPLES
 from spark_jobs.cli.help_pages import HelpfulCommand, HelpfulGroup
+from spark_jobs.cli.init_command import init
 from spark_jobs.cli.lake_commands import compare, handover, maintain, status
 from spark_jobs.cli.run_commands import accept, plan, repair, replay, report, rollback
-from spark_jobs.cli.settings_commands import advise, check, init
+from spark_jobs.cli.settings_commands import advise, check
 
 #: The commands in their groups, both in the order of their use.
 GROUPS = {

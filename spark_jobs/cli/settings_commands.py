@@ -1,4 +1,4 @@
-"""Commands about the settings of a pipeline file: check, advise, init. None computes results."""
+"""Commands about the settings of a pipeline file: check and advise. None computes results."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from spark_jobs.cli import interrupt, live_line, printing
-from spark_jobs.cli.command import Answer, AsJson, Request, answering, pipeline_command
+from spark_jobs.cli import printing
+from spark_jobs.cli.command import Answer, Request, pipeline_command
 
 
 @pipeline_command
@@ -62,23 +62,3 @@ def advise(
         printing.print_line(f"{request.file}: {'written' if is_changed else 'has these settings already'}")
 
     return Answer({**content, "written": is_changed}, show)
-
-
-def init(
-    table: Annotated[str, typer.Argument(help="A Delta path, or catalog.schema.table.", metavar="TABLE")],
-    file: Annotated[str, typer.Argument(help="The file to write; by default named after the table.")] = "",
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Write a first pipeline file for a table, with the reason for each guess in it."""
-    with answering(as_json) as answer:
-        from spark_jobs.cli.spark_session import open_session
-        from spark_jobs.jobs.advise import column_roles, init
-
-        target = file or f"{column_roles.pipeline_name(table)}.yaml"
-        if not force:
-            init.refuse_existing(target)
-        with live_line.displayed("init") as progress, interrupt.answered(progress, as_json):
-            draft = init.draft(open_session("tidemark init", progress), table, progress=progress)
-            init.write(draft, target, force=force)
-        answer(Answer.line({"file": target, **draft.as_json()}, f"{target}: written; check what it guesses"))

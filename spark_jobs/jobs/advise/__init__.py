@@ -1,1 +1,1 @@
-"""Advice for a new pipeline: bounds from the history of a source, a pipeline file from its columns."""
+"""Advice for a pipeline: bounds from the history of its source."""

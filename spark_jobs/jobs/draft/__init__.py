@@ -1,0 +1,1 @@
+"""The first pipeline file of a table, drafted from its schema and its values."""
