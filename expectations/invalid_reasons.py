@@ -19,15 +19,16 @@ from spark_jobs.pipeline.model import Pipeline, Source
 from spark_jobs.pipeline.sources import SOURCE
 from spark_jobs.semantics.rows import time_faults
 
-#: The most values of a reason, and the most characters of a value, that are shown.
-MOST_VALUES, LONGEST_VALUE = 3, 40
+#: The most characters of a value that are shown.
+LONGEST_VALUE = 40
 
 
 def lines(staged: StagedTables) -> Sequence[str]:
-    """Return a line of JSON for each reason, most rows first: `{reason, rows, values}`; values that differ."""
+    """Return a line of JSON for each reason, most rows first: `{reason, rows, values}`; least and greatest."""
     rows = source_rows_of_invalid(staged.tables["invalid_events"])
-    values = F.slice(F.collect_set(F.substring(_read_value(rows, staged.pipeline), 1, LONGEST_VALUE)), 1, MOST_VALUES)
-    grouped = rows.groupBy("reason").agg(F.count("*").alias("rows"), F.sort_array(values).alias("values"))
+    value = F.substring(_read_value(rows, staged.pipeline), 1, LONGEST_VALUE)
+    values = F.array_distinct(F.array_compact(F.array(F.min(value), F.max(value))))
+    grouped = rows.groupBy("reason").agg(F.count("*").alias("rows"), values.alias("values"))
     counted = grouped.orderBy(F.desc("rows"), "reason").collect()
     return [json.dumps(_line(row.asDict()), ensure_ascii=False) for row in counted]
 

@@ -31,7 +31,7 @@ def init(
 ) -> None:
     """Write a first pipeline file for a table, with the evidence for each guess in it.
 
-    Where the evidence is thin, you are asked on a terminal. Anywhere else the line has the comment CHOOSE.
+    On a terminal the command prompts where the evidence is thin. Anywhere else the line has the comment CHOOSE.
     """
     with answering(as_json) as answer:
         from spark_jobs.jobs.draft import draft, pipeline_text

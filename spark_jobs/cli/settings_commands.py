@@ -12,19 +12,30 @@ from spark_jobs.cli.command import Answer, Request, pipeline_command
 
 @pipeline_command
 def check(request: Request) -> Answer:
-    """Validate the file, and where the source can be reached its columns, types and expressions."""
+    """Validate the file against the source: columns, types, expressions, and the times of a sample of rows."""
     request.require_sources()
-    from spark_jobs.jobs.plan.plan import checked
+    from spark_jobs.jobs.plan import sample
+    from spark_jobs.jobs.plan.plan import checked, warnings
 
-    versions = checked(request.open_session(), request.pipeline)
+    spark = request.open_session()
+    versions = checked(spark, request.pipeline)
+    samples = sample.sampled(spark, request.pipeline, versions)
+    notes = [*warnings(spark, request.pipeline, versions), *(s.in_words() for s in samples if s.invalid_count)]
     content = {
         "pipeline": request.pipeline.name,
         "fingerprint": request.pipeline.fingerprint,
         "source_version": next(iter(versions.values())),
         "valid": True,
+        "warnings": notes,
     }
     fits = f"version {', '.join(map(str, versions.values()))} of {request.pipeline.source.table}"
-    return Answer(content, lambda: printing.OUT.print(f"{request.file}: valid, and fits {fits}"))
+
+    def show() -> None:
+        printing.print_line(f"{request.file}: valid, and fits {fits}")
+        for note in notes:
+            printing.print_line(f"warning: {note}")
+
+    return Answer(content, show)
 
 
 @pipeline_command

@@ -10,6 +10,7 @@ each new version of Spark has new harmless functions.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -77,6 +78,32 @@ def forbidden(
         reason = _Parsed(spark, text, columns, allow_code=allow_code).forbidden()
         if reason is not None:
             yield f"{text.key}: found {reason} in '{_cut(text.text)}'. {_CURES[text.kind]}"
+
+
+@dataclass(frozen=True)
+class Function:
+    """A call of a function in an expression: its name in lower case, and its arguments as SQL."""
+
+    name: str
+    arguments: tuple[str, ...]
+
+
+def functions_of(spark: SparkSession, expression: str) -> Iterator[Function]:
+    """Yield each call of a function in an expression; none for a text that is no expression."""
+    try:
+        parsed: Any = spark._jsparkSession.sessionState().sqlParser().parseExpression(expression)  # noqa: SLF001
+    except ParseException:
+        return
+    yield from _calls(parsed)
+
+
+def _calls(node: Any) -> Iterator[Function]:
+    children = list(_items(node.children()))
+    if node.getClass().getSimpleName() == "UnresolvedFunction":
+        name = list(_items(node.nameParts()))[-1].lower()
+        yield Function(name, tuple(child.sql() for child in children))
+    for child in children:
+        yield from _calls(child)
 
 
 _CURES = {

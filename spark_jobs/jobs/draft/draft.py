@@ -19,13 +19,13 @@ from pyspark.sql import DataFrame, SparkSession
 from spark_jobs.jobs.advise.advise import Settings, weigh
 from spark_jobs.jobs.advise.candidates import in_words
 from spark_jobs.jobs.draft import commit_order, named_columns, profile, roles
-from spark_jobs.jobs.draft.invalid_rows import InvalidRows, invalid_rows
 from spark_jobs.jobs.draft.leaves import Leaf, leaves, most_likely
 from spark_jobs.jobs.draft.pipeline_text import Weighed, pipeline_text
 from spark_jobs.jobs.draft.profile import Profile
 from spark_jobs.jobs.draft.proposal import Answers, Choice, Proposal, propose, resolve
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan.check_source import check_source
+from spark_jobs.jobs.plan.invalid_rows import InvalidRows, invalid_rows
 from spark_jobs.jobs.progress import Progress, silent
 from spark_jobs.pipeline import PipelineError, parse
 from spark_jobs.pipeline.durations import format_duration

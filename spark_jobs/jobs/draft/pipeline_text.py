@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spark_jobs.jobs.draft import roles
-from spark_jobs.jobs.draft.invalid_rows import InvalidRows
 from spark_jobs.jobs.draft.named_columns import NamedColumn, named_column
 from spark_jobs.jobs.draft.profile import Profile
 from spark_jobs.jobs.draft.proposal import NONE, Proposal
 from spark_jobs.jobs.draft.roles import Guess
+from spark_jobs.jobs.plan.invalid_rows import InvalidRows
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.model import TimeField
 

@@ -22,6 +22,7 @@ from spark_jobs.jobs.plan.expressions import require_allowed
 from spark_jobs.jobs.plan.requested_windows import require_windows
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.continuation.resume import Resumption, can_resume, resumption
+from spark_jobs.replay.panes import unstable_aggregates
 from spark_jobs.replay.supported import UnsupportedPipelineError, require_support
 from spark_jobs.semantics.rows.instants import EPOCH
 from spark_jobs.semantics.watermark.custom import GeneratorError
@@ -221,6 +222,14 @@ def checked(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:
         read = (f"version {versions[name]} of {table}" for name, table in tables_of(pipeline).items())
         raise InputError(f"{located}\n(checked with {', '.join(read)})") from problem
     return versions
+
+
+def warnings(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]) -> list[str]:
+    """Return what a valid pipeline may not mean, a line each with the place in its file."""
+    if pipeline.join is not None:
+        return []
+    events = source.events(spark, pipeline, versions)
+    return [pipeline.located(warning) for warning in unstable_aggregates.warnings(events, pipeline)]
 
 
 def _run_id(
