@@ -21,6 +21,7 @@ NOTES = {
     "late for it. So there may be more rows than windows with a result.",
     "panes": "A row is a pane. every_window_has_one_pane_0 counts keys and windows, as the suite window_results.",
     "clock": "A row is the time between two emissions, if a window fired or a row came late in it.",
+    "plausibility": "The run as a whole, beside its arrivals and the results that it replaces.",
     "run": "The counts of the run as a whole.",
     "pipeline": "The expectations of the pipeline file.",
 }

@@ -31,7 +31,8 @@ UNKNOWN = [
         "  colour: red",
         (
             "30:3: quality.colour: unknown key; known keys: on_failure, max_late_ratio, "
-            "max_too_late_ratio, max_invalid_ratio, min_windows, max_arrival_lag, max_removed_ratio, min_coverage, max_silence, expectations, compare_with, drift, "
+            "max_too_late_ratio, max_invalid_ratio, min_windows, max_arrival_lag, max_removed_ratio, "
+            "min_coverage, max_silence, expectations, compare_with, drift, "
             "data_docs"
         ),
     ),
@@ -48,7 +49,8 @@ UNKNOWN = [
         "  schedule: x",
         (
             "30:3: quality.schedule: unknown key here; it belongs to the top of the file; known keys: on_failure,"
-            " max_late_ratio, max_too_late_ratio, max_invalid_ratio, min_windows, max_arrival_lag, max_removed_ratio, min_coverage, max_silence, expectations, "
+            " max_late_ratio, max_too_late_ratio, max_invalid_ratio, min_windows, max_arrival_lag, max_removed_ratio,"
+            " min_coverage, max_silence, expectations, "
             "compare_with, drift, data_docs"
         ),
     ),
