@@ -60,4 +60,4 @@ def live_results(staged: Staged) -> DataFrame:
 
 def _compared_columns(staged: Staged, rows: DataFrame) -> DataFrame:
     shared = (F.col(f"`{name}`").alias(name) for name in staged.once(shared_aggregates))
-    return rows.select(staged.key().alias("key"), *bounds(staged.pipeline), *shared)
+    return rows.select(staged.key(rows).alias("key"), *bounds(staged.pipeline), *shared)

@@ -1,13 +1,12 @@
 """Compute the times and the reason of a staged row again, from the source columns that the table keeps.
 
-`late_events` and `invalid_events` have every column of the source. If a source column has the name of a column of the
-table, it is staged as `source_<name>`.
+`late_events` and `invalid_events` have every column of the source. A source column with the name of a column of the
+table is staged under another name (`carried_columns`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
@@ -17,9 +16,9 @@ from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.published_tables import INVALID_EVENTS, LATE_EVENTS
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import event_time
-from spark_jobs.replay.rows.prepare import prepare
+from spark_jobs.replay.rows.prepare import prepare, quoted
+from spark_jobs.semantics.rows import carried_columns
 
-_RENAMED_PREFIX = "source_"
 _STAGED_PREFIX = f"{c.PREFIX}staged_"
 # The columns that the tables add to the columns of the source.
 _LATE_COLUMNS = tuple(column.name for column in LATE_EVENTS.own_columns if not column.when)
@@ -58,7 +57,8 @@ def _with_match(
     """Add `name`, the value of `condition` over the staged columns and the columns of the prepared source row."""
     staged_names = {column.lower() for column in rows.columns}
     staged_copies = {_staged(column): F.col(column) for column in table_columns if column in staged_names}
-    source_rows = reduce(_with_source_column, table_columns, rows.withColumns(staged_copies))
+    names = carried_columns.origins(rows.schema)
+    source_rows = rows.withColumns(staged_copies).drop(*names.values()).withColumnsRenamed(names)
     if pipeline.replay.by_commit:
         return rows.withColumn(name, F.lit(True))
     try:
@@ -66,21 +66,10 @@ def _with_match(
     except (AnalysisException, event_time.TimeFieldError):
         return rows.withColumn(name, F.lit(True))
     staged_columns = [
-        F.col(_staged(column)).alias(column) if column in table_columns else _as_staged(column, compared)
+        F.col(_staged(column) if column in table_columns else quoted(names.get(column, column))).alias(column)
         for column in rows.columns
     ]
     return compared.select(*staged_columns, name)
-
-
-def _with_source_column(rows: DataFrame, name: str) -> DataFrame:
-    """Replace the table's column `name` by the source column of that name, if the source has one."""
-    renamed = next((column for column in rows.columns if column.lower() == _RENAMED_PREFIX + name), None)
-    return rows if renamed is None else rows.drop(name).withColumnRenamed(renamed, name)
-
-
-def _as_staged(name: str, compared: DataFrame) -> Column:
-    column = name if name in compared.columns else name.removeprefix(_RENAMED_PREFIX)
-    return F.col(f"`{column}`").alias(name)
 
 
 def _staged(name: str) -> str:

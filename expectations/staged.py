@@ -24,6 +24,8 @@ from spark_jobs.pipeline.published_tables import COMPLETE_TABLE, RESULT_TABLES, 
 from spark_jobs.replay.panes.retractions import IS_RETRACTION, left_out
 from spark_jobs.replay.profile import silence
 from spark_jobs.replay.rows import keys
+from spark_jobs.replay.rows.prepare import quoted
+from spark_jobs.semantics.rows.carried_columns import carried_name
 
 _TABLES = tuple(published_tables.BY_NAME[name] for name in RESULT_TABLES)
 #: The columns of each table that invariants use, besides the key and the aggregates.
@@ -194,18 +196,20 @@ class Staged(StagedTables):
 
     def _reduced(self, table: str, rows: DataFrame | None = None, *more: str) -> DataFrame:
         staged_rows = self.tables[table] if rows is None else rows
-        derived = [self.key().alias("key")] if table in _TABLES_WITH_KEY else []
+        derived = [self.key(self.tables[table]).alias("key")] if table in _TABLES_WITH_KEY else []
         if table in _TABLES_WITH_AGGREGATES:
             derived.append(self._shown_hash(staged_rows).alias("shown"))
         if table == "panes":
             derived.append(self._counts_rows().alias("counts_rows"))
         return staged_rows.select(*derived, *self._own_columns(table), *more)
 
-    def key(self) -> Column:
-        """Return the key as one struct column; null for a pipeline without a key."""
-        names = self.pipeline.windows.key
+    def key(self, rows: DataFrame) -> Column:
+        """Return the key of staged `rows` as one struct column; null for a pipeline without a key."""
+        names = {name: carried_name(rows.schema, name) for name in self.pipeline.windows.key}
         # Spark cannot group by an empty struct.
-        return F.struct(*(F.col(f"`{name}`").alias(name) for name in names)) if names else F.lit(None).cast("string")
+        if not names:
+            return F.lit(None).cast("string")
+        return F.struct(*(F.col(quoted(staged)).alias(name) for name, staged in names.items()))
 
     def _shown_hash(self, rows: DataFrame) -> Column:
         kinds = {field.name.lower(): field.dataType for field in rows.schema}

@@ -20,4 +20,4 @@ def complete_results(staged: Staged) -> DataFrame:
         faithful_rows = F.aggregate(faithful_rows, F.lit(0).cast("long"), Column.__add__)
     results = staged.tables[COMPLETE_TABLE].withColumn("faithful_rows", faithful_rows)
     columns = (name for name in COMPLETE_COLUMNS if name != "faithful")
-    return staged.keep(results.select(staged.key().alias("key"), *columns, "faithful_rows"))
+    return staged.keep(results.select(staged.key(results).alias("key"), *columns, "faithful_rows"))

@@ -17,7 +17,7 @@ class Part(Enum):
 
     KEY = "the columns of `windows.key`, with the types of the source"
     AGGREGATES = "a column an aggregate, named as declared, with the type of its expression"
-    SOURCE = "all columns of the source; a column with the name of an added column is `source_<name>`"
+    SOURCE = "all columns of the source; a column with the name of an added column is `source_<name>`, or again so"
     INPUTS = "a struct an input of the join, named for the input, with all columns of its source"
 
 

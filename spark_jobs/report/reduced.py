@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.report.bins import Bins
+from spark_jobs.semantics.rows.carried_columns import carried_name
 from spark_jobs.semantics.rows.instants import END_OF_INPUT
 
 LINE_GROUPS = 700
@@ -24,8 +25,6 @@ HEAVIEST = 10
 EXAMPLES = 5
 
 _END_MS = round(END_OF_INPUT.timestamp() * 1000)
-# The columns that `late_events` adds and whose names a key may also have.
-_OWN = frozenset(("event_time", "arrival_time", "late_by_ms"))
 
 
 def firings(watermarks: DataFrame) -> DataFrame:
@@ -162,13 +161,8 @@ def heaviest_keys(late_events: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 
 def _keys_of_late_events(late_events: DataFrame, pipeline: Pipeline) -> list[Column]:
-    names = {name.lower() for name in late_events.columns}
-    keys = []
-    for i, name in enumerate(pipeline.windows.key):
-        # `late_events` keeps a source column with the name of an added column as `source_<name>`.
-        column = f"source_{name}" if f"source_{name}".lower() in names and name.lower() in _OWN else name
-        keys.append(F.col(f"`{column}`").cast("string").alias(f"k{i}"))
-    return keys
+    names = [carried_name(late_events.schema, name) for name in pipeline.windows.key]
+    return [F.col(f"`{name}`").cast("string").alias(f"k{i}") for i, name in enumerate(names)]
 
 
 def late_rows(late_events: DataFrame, pipeline: Pipeline) -> DataFrame:

@@ -39,6 +39,7 @@ from spark_jobs.semantics.panes.aggregates import Aggregation, aggregation
 from spark_jobs.semantics.panes.complete_results import complete_windows
 from spark_jobs.semantics.panes.window_operator import Pane, Timing
 from spark_jobs.semantics.rows.arrival_order import Comparable
+from spark_jobs.semantics.rows.carried_columns import carried_names
 from spark_jobs.semantics.rows.events import Event, Predicate, Row, event_reader
 from spark_jobs.semantics.rows.expressions import column
 from spark_jobs.semantics.rows.instants import MAX, floor_to_ms, micros, table_time, table_time_us
@@ -104,11 +105,13 @@ def replay(
     return Replay(
         panes=tables.panes(job.fired),
         window_results=results,
-        late_events=[_late_event(judged) for judged in too_late] if keeps_late else [],
-        invalid_events=[{**reader.columns(row), "reason": reason} for row, reason in read if isinstance(reason, str)],
+        late_events=[tables.late_event(judged) for judged in too_late] if keeps_late else [],
+        invalid_events=[
+            tables.carried(reader.columns(row), {"reason": reason}) for row, reason in read if isinstance(reason, str)
+        ],
         watermarks=tables.watermarks(job),
         unassigned_events=[
-            _skipped_event(judged) for judged, fate in zip(job.judged, fates, strict=True) if fate is None
+            tables.skipped_event(judged) for judged, fate in zip(job.judged, fates, strict=True) if fate is None
         ],
         counts={
             "rows_read": len(read),
@@ -130,7 +133,7 @@ class _Tables:
     """The results of a job as rows of the published tables."""
 
     def __init__(self, pipeline: ReplaySpec, aggregates: Mapping[str, Aggregation]) -> None:
-        self._windows = pipeline.windows
+        self._source, self._windows = pipeline.source, pipeline.windows
         self._key = pipeline.windows.key
         self._has_sessions = pipeline.windows.is_session
         self._retracts = pipeline.windows.retracts
@@ -234,6 +237,34 @@ class _Tables:
     def _group(self, first: Event, window: TimeWindow) -> TableRow:
         return {**{name: column(first.row, name) for name in self._key}, **_bounds(window)}
 
+    def late_event(self, judged: JudgedRow) -> TableRow:
+        """Return a too late row with the newest window that it missed."""
+        added = {
+            **_times(judged),
+            "late_by_ms": judged.watermark - judged.event.ts,
+            **_bounds(max((verdict.window for verdict in judged.verdicts), default=None)),
+        }
+        return self.carried(judged.event.row, added)
+
+    def skipped_event(self, judged: JudgedRow) -> TableRow:
+        """Return a row without a window."""
+        return self.carried(judged.event.row, _times(judged))
+
+    def carried(self, row: Row, added: TableRow) -> TableRow:
+        """Return a source row with the columns that a table adds. A column that is the added timestamp is left out."""
+        times = {"event_time": self._source.event_time, "arrival_time": self._source.arrival_time}
+        same = {
+            name
+            for name, value in row.items()
+            if name.lower() in added
+            and (declared := times.get(name.lower())) is not None
+            and declared.expression.lower() == name.lower()
+            and isinstance(value, datetime)
+            and value.tzinfo is not None
+        }
+        names = carried_names(row, (*added, "run_id"))
+        return {**{names[name]: value for name, value in row.items() if name not in same}, **added}
+
     def _values(self, events: Sequence[Event], window: TimeWindow, watermark: int) -> TableRow:
         of_pane = {**_bounds(window), "watermark": table_time(watermark)}
         of_source = {name.lower() for name in events[0].row}
@@ -282,21 +313,13 @@ def _clock_end(until: datetime | None, arrived: list[Event]) -> int | None:
     return until_ms * 1000
 
 
-def _skipped_event(judged: JudgedRow) -> TableRow:
+def _times(judged: JudgedRow) -> TableRow:
+    """The times of a row, and the watermark before it."""
     event = judged.event
     return {
-        **event.row,
         "event_time": table_time_us(event.event_us),
         "arrival_time": None if event.arrival_us is None else table_time_us(event.arrival_us),
         "watermark": table_time(judged.watermark),
-    }
-
-
-def _late_event(judged: JudgedRow) -> TableRow:
-    return {
-        **_skipped_event(judged),
-        "late_by_ms": judged.watermark - judged.event.ts,
-        **_bounds(max((verdict.window for verdict in judged.verdicts), default=None)),
     }
 
 

@@ -39,6 +39,7 @@ _COMPARISONS = (
     "tests/jobs/advise/test_advise.py",
     "tests/replay/panes/test_complete_results.py",
     "tests/replay/panes/test_late_panes.py",
+    "tests/replay/rows/test_column_names.py",
     "tests/replay/rows/test_identical_rows.py",
     "tests/replay/watermark/test_custom.py",
     "tests/replay/watermark/test_idleness.py",

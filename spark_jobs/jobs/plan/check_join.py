@@ -50,6 +50,8 @@ def _unsupported(inputs: JoiningPipeline, pipeline: Pipeline) -> Iterator[str]:
 
 def _keys(left: DataFrame, right: DataFrame, join: Join, inputs: JoiningPipeline) -> Iterator[str]:
     """Yield the problems of the key's columns: missing, or of different types on both sides."""
+    for side, rows in enumerate((left, right)):
+        yield from check_source.unordered(rows, "join.key", join.key[side])
     kinds = [{field.name.lower(): field.dataType for field in rows.schema} for rows in (left, right)]
     for names in zip(*join.key, strict=True):
         missing = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
@@ -16,6 +16,7 @@ from spark_jobs.pipeline.names import INTERNAL_PREFIX
 from spark_jobs.replay import TimeFieldError, UnsupportedPipelineError
 from spark_jobs.replay.panes import pane_columns
 from spark_jobs.replay.rows import event_time
+from spark_jobs.replay.rows.arrival_order import holds_map
 from spark_jobs.replay.rows.prepare import offset
 from spark_jobs.replay.supported import require_firing
 from spark_jobs.semantics.watermark.custom import GeneratorError, new_generator
@@ -59,8 +60,24 @@ def _columns(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
             table = pipeline.source.table
             yield f"{key}: {table} has no column '{name}'{hint(name, events)}"
     for name in events.columns:
-        if name.startswith(INTERNAL_PREFIX):
-            yield f"source.table: its column '{name}' begins with '{INTERNAL_PREFIX}', which is reserved for the replay"
+        if name.lower().startswith(INTERNAL_PREFIX):
+            yield (
+                f"source.table: its column '{name}' begins with '{INTERNAL_PREFIX}', in whatever case the prefix of "
+                "Tidemark's working columns: rename it, or read the table through a view that renames it"
+            )
+    yield from unordered(events, "windows.key", pipeline.windows.key)
+
+
+def unordered(events: DataFrame, key: str, names: Iterable[str]) -> Iterator[str]:
+    """Yield the problem of each column of `names` whose values Spark can neither group nor order."""
+    kinds = {field.name.lower(): field.dataType for field in events.schema}
+    for name in names:
+        kind = kinds.get(name.lower())
+        if kind is not None and holds_map(kind):
+            yield (
+                f"{key}: the column '{name}' is of type {kind.simpleString().upper()}, and rows cannot be grouped by "
+                "a MAP or VARIANT: use a value of it, or its text as from to_json"
+            )
 
 
 def _times(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:

@@ -14,6 +14,7 @@ from pyspark.sql import types as T
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.published_tables import LATE_EVENTS
+from spark_jobs.semantics.rows.carried_columns import carried_names
 from spark_jobs.tables import columns, source
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
@@ -82,7 +83,7 @@ def require_types(
     names = {name.lower() for name in published.names}
     for name, table in tables_of(pipeline).items():
         fields = source.read(spark, table, versions[name]).schema
-        columns_of_source = T.StructType([field for f in fields for field in _as_published(f, names)])
+        columns_of_source = T.StructType(_as_published(fields, names))
         clashes = columns.clashes(published, columns_of_source)
         if clashes:
             raise InputError(
@@ -92,9 +93,11 @@ def require_types(
             )
 
 
-def _as_published(field: T.StructField, names: set[str]) -> list[T.StructField]:
-    """Return the field with its name in `late_events`; nothing if `late_events` lacks it or has it as a time."""
-    if field.name.lower() not in _ADDED:
-        return [field]
-    other = f"source_{field.name}"
-    return [T.StructField(other, field.dataType)] if other.lower() in names else []
+def _as_published(fields: T.StructType, names: set[str]) -> list[T.StructField]:
+    """Return the fields with their names in `late_events`, without a renamed one that `late_events` has as a time."""
+    carried = carried_names(fields.names, _ADDED)
+    return [
+        T.StructField(carried[field.name], field.dataType)
+        for field in fields
+        if carried[field.name] == field.name or carried[field.name].lower() in names
+    ]

@@ -26,6 +26,7 @@ from spark_jobs.replay.panes.pane_contents import NEW_ROWS, SHOWN_CLOCK, SHOWN_W
 from spark_jobs.replay.rows import arrival_order, timestamps
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import window_assigners as grid
+from spark_jobs.replay.rows.prepare import quoted
 from spark_jobs.replay.watermark import row_watermarks, timeline
 from spark_jobs.replay.windows import lateness, window_slices
 
@@ -72,7 +73,7 @@ def accepted(
     several = late_rows if pipeline.windows.is_sliding else None
     in_time = window_slices.on_time_pairs(judged, several, pipeline, more=_JUDGED)
     late = window_slices.late_pairs(late_rows, pipeline)
-    return in_time, late.select(*in_time.columns)
+    return in_time, late.select(*map(quoted, in_time.columns))
 
 
 def panes(in_time: DataFrame, late: DataFrame, fire: Fire, pipeline: Pipeline) -> DataFrame:
@@ -151,13 +152,13 @@ def _repeated(with_rows: DataFrame, pipeline: Pipeline) -> DataFrame:
     at_last = F.when(to_come.isNull(), F.array(last)).otherwise(F.array().cast("array<bigint>"))
     instants = F.when(slot >= last, F.array(slot)).otherwise(F.concat(quiet, at_last))
     spread = with_rows.withColumn(_NEXT, following).withColumn(_NEXT, instants)
-    columns = [F.col(f"`{name}`") for name in with_rows.columns if name != SLOT]
+    columns = [F.col(quoted(name)) for name in with_rows.columns if name != SLOT]
     return spread.select(*columns, F.explode(_NEXT).alias(SLOT))
 
 
 def _source(rows: DataFrame) -> list[Column]:
     """Return the source's columns and the window."""
-    return [F.col(f"`{name}`") for name in rows.columns if name not in _JUDGED]
+    return [F.col(quoted(name)) for name in rows.columns if name not in _JUDGED]
 
 
 def _last_ms(pipeline: Pipeline) -> Column:

@@ -30,7 +30,8 @@ _NUMBERING_STRETCH_US = 60_000_000
 # sorted.
 _GROUPING_STRETCH_US = 1_000_000
 
-_PLACE = c.PREFIX + "place"
+_PLACE, _STRETCH = c.PREFIX + "place", c.PREFIX + "stretch"
+_SIZE, _START = c.PREFIX + "size", c.PREFIX + "start"
 
 
 def position(prepared: DataFrame, pipeline: Pipeline) -> Column:
@@ -150,17 +151,17 @@ def _numbered(prepared: DataFrame, counted: Column, place: Column, pipeline: Pip
     Each stretch of the clock is numbered by a separate task, from the number of rows in the stretches before it.
     """
     stretch = _stretch(F.col(c.CLOCK_US), _NUMBERING_STRETCH_US)
-    marked = prepared.withColumns({c.PREFIX + "stretch": F.when(counted, stretch), _PLACE: F.when(counted, place)})
-    sizes = marked.where(counted).groupBy(c.PREFIX + "stretch").agg(F.count("*").alias("size"))
-    in_order = Window.orderBy(c.PREFIX + "stretch").rowsBetween(Window.unboundedPreceding, -1)
-    starts = sizes.select(c.PREFIX + "stretch", F.coalesce(F.sum("size").over(in_order), F.lit(0)).alias("start"))
-    within = Window.partitionBy(c.PREFIX + "stretch").orderBy(_PLACE)
-    rank = F.col("start") + F.row_number().over(within) - F.lit(1)
+    marked = prepared.withColumns({_STRETCH: F.when(counted, stretch), _PLACE: F.when(counted, place)})
+    sizes = marked.where(counted).groupBy(_STRETCH).agg(F.count("*").alias(_SIZE))
+    in_order = Window.orderBy(_STRETCH).rowsBetween(Window.unboundedPreceding, -1)
+    starts = sizes.select(_STRETCH, F.coalesce(F.sum(_SIZE).over(in_order), F.lit(0)).alias(_START))
+    within = Window.partitionBy(_STRETCH).orderBy(_PLACE)
+    rank = F.col(_START) + F.row_number().over(within) - F.lit(1)
     n = F.lit(ticks(pipeline).n)
     return (
-        marked.join(F.broadcast(starts), c.PREFIX + "stretch", "left")
+        marked.join(F.broadcast(starts), _STRETCH, "left")
         .withColumn(c.EPOCH, F.when(counted, F.call_function("div", rank, n)))
-        .drop(c.PREFIX + "stretch", "start", _PLACE)
+        .drop(_STRETCH, _START, _PLACE)
     )
 
 
@@ -171,12 +172,13 @@ def _stretch(clock: Column, length: int) -> Column:
 
 def _comparable(name: str, kind: T.DataType) -> Column:
     column = F.col(quoted(name))
-    return F.to_json(column) if _holds_map(kind) else column
+    return F.to_json(column) if holds_map(kind) else column
 
 
-def _holds_map(kind: T.DataType) -> bool:
+def holds_map(kind: T.DataType) -> bool:
+    """Return whether values of the type have a MAP or VARIANT inside, which Spark does not order."""
     if isinstance(kind, (T.MapType, T.VariantType)):
         return True
     if isinstance(kind, T.ArrayType):
-        return _holds_map(kind.elementType)
-    return isinstance(kind, T.StructType) and any(_holds_map(f.dataType) for f in kind.fields)
+        return holds_map(kind.elementType)
+    return isinstance(kind, T.StructType) and any(holds_map(f.dataType) for f in kind.fields)

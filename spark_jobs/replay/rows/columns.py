@@ -29,5 +29,6 @@ OLDEST_MS = PREFIX + "oldest_ms"  # start of the oldest window of the row, where
 TOO_LATE = PREFIX + "too_late"  # of a late row: whether the state of all its windows had ended
 WATERMARK_MS = PREFIX + "watermark_ms"  # of a late row: the combined watermark before it
 FIRES_EPOCH = PREFIX + "fires_epoch"  # epoch whose emission fires the row's window; null: none before the end
+CLOSES_EPOCH = PREFIX + "closes_epoch"  # epoch whose emission ends the state of the row's window; null: likewise
 COMPONENT = PREFIX + "component"  # of a scanned row: number of its component among the unclean components
 RANK = PREFIX + "rank"  # of a scanned row: its rank among the component's rows in the arrival order, from 1

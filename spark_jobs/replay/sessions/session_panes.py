@@ -118,7 +118,9 @@ def rows_in(panes: DataFrame, scanned_rows: DataFrame, pipeline: Pipeline) -> Da
     """Return `scanned_rows`, the rows in `session_scan.scanned`, once for each of `panes` that contains them."""
     slot = F.col("slot")
     in_pane = slot == F.col(SLOT) if pipeline.windows.discards else (slot >= F.col(FIRST_SLOT)) & (slot <= F.col(SLOT))
-    return scanned_rows.join(panes, (F.col("component") == F.col(c.COMPONENT)) & in_pane)
+    # A key column may have the name of a column of the scan.
+    of_panes = panes.select(c.COMPONENT, FIRST_SLOT, SLOT)
+    return scanned_rows.join(of_panes, (F.col("component") == F.col(c.COMPONENT)) & in_pane)
 
 
 def retracted(scanned: DataFrame) -> DataFrame:

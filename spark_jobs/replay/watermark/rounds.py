@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import arrival_order, candidates
 from spark_jobs.replay.rows import columns as c
-from spark_jobs.replay.rows.prepare import moves_watermark
+from spark_jobs.replay.rows.prepare import moves_watermark, quoted
 from spark_jobs.replay.watermark.census import is_small
 from spark_jobs.semantics.rows.instants import MIN
 from spark_jobs.semantics.watermark.rounds import RoundSequence, simulated
@@ -34,6 +34,7 @@ _NUMBERING_STRETCH = 65_536
 _ROWS_A_BATCH = 100_000
 
 _STRETCH, _PLACE, _CHUNK, _ROUND = (c.PREFIX + name for name in ("stretch", "place", "chunk", "round"))
+_SIZE, _START = c.PREFIX + "size", c.PREFIX + "start"
 _ROUNDS = f"{c.PARTITION} string, {_CHUNK} long, {_ROUND} long"
 _DRIFT = "source_partition string, max_drift_ms long, paused_rounds long, rounds long"
 
@@ -61,7 +62,7 @@ def placed(prepared: DataFrame, rounds: DataFrame, pipeline: Pipeline) -> DataFr
     read = F.broadcast(rounds) if is_small(rounds) else rounds
     clock_us = F.col(_ROUND) * F.lit(pipeline.watermark.round_ms * 1000)
     beside = _chunked(prepared, pipeline).join(read, [c.PARTITION, _CHUNK], "left")
-    return beside.withColumn(c.CLOCK_US, clock_us).select(*prepared.columns)
+    return beside.withColumn(c.CLOCK_US, clock_us).select(*map(quoted, prepared.columns))
 
 
 def _chunked(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
@@ -71,11 +72,11 @@ def _chunked(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
     stretch = F.floor(F.col(c.OFFSET) / F.lit(_NUMBERING_STRETCH))
     place = F.struct(c.OFFSET, *arrival_order.ties(prepared, pipeline))
     marked = prepared.withColumns({_STRETCH: F.when(counted, stretch), _PLACE: F.when(counted, place)})
-    sizes = marked.where(counted).groupBy(c.PARTITION, _STRETCH).agg(F.count("*").alias("size"))
+    sizes = marked.where(counted).groupBy(c.PARTITION, _STRETCH).agg(F.count("*").alias(_SIZE))
     in_order = Window.partitionBy(c.PARTITION).orderBy(_STRETCH).rowsBetween(Window.unboundedPreceding, -1)
-    starts = sizes.select(c.PARTITION, _STRETCH, F.coalesce(F.sum("size").over(in_order), F.lit(0)).alias("start"))
+    starts = sizes.select(c.PARTITION, _STRETCH, F.coalesce(F.sum(_SIZE).over(in_order), F.lit(0)).alias(_START))
     within = Window.partitionBy(c.PARTITION, _STRETCH).orderBy(_PLACE)
-    rank = F.col("start") + F.row_number().over(within) - F.lit(1)
+    rank = F.col(_START) + F.row_number().over(within) - F.lit(1)
     chunk = F.call_function("div", rank, F.lit(pipeline.replay.rows_per_round))
     return marked.join(starts, [c.PARTITION, _STRETCH], "left").withColumn(_CHUNK, F.when(counted, chunk))
 

@@ -17,6 +17,7 @@ from spark_jobs.replay.rows.prepare import quoted
 from spark_jobs.replay.watermark import combined, timeline
 from spark_jobs.replay.watermark.census import moving
 from spark_jobs.replay.windows import lateness
+from spark_jobs.semantics.rows import carried_columns
 
 
 def behind(rows: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> DataFrame:
@@ -130,9 +131,11 @@ def invalid_events(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
 def beside(rows: DataFrame, added: dict[str, Column], pipeline: Pipeline) -> list[Column]:
     """Return the source's columns of `rows` and the added ones.
 
-    A source column with the name of an added column is kept as `source_<name>`, unless it is the same timestamp.
+    A source column with the name of an added column has another name (`carried_columns`), unless it is the same
+    timestamp.
     """
-    added_names = {name.lower() for name in (*added, "run_id")}
+    own = [field.name for field in rows.schema if not field.name.startswith(c.PREFIX)]
+    names = carried_columns.carried_names(own, (*added, "run_id"))
     times = {"event_time": pipeline.source.event_time, "arrival_time": pipeline.source.arrival_time}
     selected = []
     for field in rows.schema:
@@ -142,5 +145,12 @@ def beside(rows: DataFrame, added: dict[str, Column], pipeline: Pipeline) -> lis
         declared = times.get(name)
         if name in added and declared and declared.expression.lower() == name and field.dataType == T.TimestampType():
             continue
-        selected.append(F.col(quoted(field.name)).alias(f"source_{field.name}" if name in added_names else field.name))
+        selected.append(_carried(field.name, names[field.name]))
     return [*selected, *(column.alias(name) for name, column in added.items())]
+
+
+def _carried(name: str, in_table: str) -> Column:
+    column = F.col(quoted(name))
+    if name == in_table:
+        return column
+    return column.alias(in_table, metadata={carried_columns.ORIGIN: name})

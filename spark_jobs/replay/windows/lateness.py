@@ -25,6 +25,7 @@ from pyspark.sql import functions as F
 from spark_jobs.pipeline.model import Windows
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import window_assigners
+from spark_jobs.replay.rows.prepare import quoted
 
 
 def is_on_time(epoch: Column, fires_epoch: Column) -> Column:
@@ -82,10 +83,14 @@ def on_time(rows: DataFrame, calendar: DataFrame, spec: Windows) -> DataFrame:
 def behind(rows: DataFrame, calendar: DataFrame, spec: Windows) -> DataFrame:
     """Return the rows that are late or too late for a window, or have no window and may be too late (rule 53)."""
     oldest, newest = _oldest(spec), F.col(c.WINDOW_MS)
-    entry = calendar.select(F.col("window_ms").alias(c.OLDEST_MS), "fires_epoch", "closes_epoch")
+    entry = calendar.select(
+        F.col("window_ms").alias(c.OLDEST_MS),
+        F.col("fires_epoch").alias(c.FIRES_EPOCH),
+        F.col("closes_epoch").alias(c.CLOSES_EPOCH),
+    )
     judged = rows.withColumn(c.OLDEST_MS, F.least(oldest, newest)).join(F.broadcast(entry), c.OLDEST_MS)
-    late_after = passed(oldest, newest, F.col("fires_epoch"), F.col("closes_epoch"))
-    return judged.where(~is_on_time(F.col(c.EPOCH), late_after)).select(*rows.columns)
+    late_after = passed(oldest, newest, F.col(c.FIRES_EPOCH), F.col(c.CLOSES_EPOCH))
+    return judged.where(~is_on_time(F.col(c.EPOCH), late_after)).select(*map(quoted, rows.columns))
 
 
 def passed(oldest_ms: Column, newest_ms: Column, fires_epoch: Column, closes_epoch: Column) -> Column:

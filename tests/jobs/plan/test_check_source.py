@@ -1,0 +1,51 @@
+"""A source whose columns the replay cannot use is refused before any computation."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.plan.check_join import check_join
+from spark_jobs.jobs.plan.check_source import check_source
+from spark_jobs.pipeline import from_mapping
+from tests.support import history
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
+
+
+@pytest.fixture(name="events", scope="module")
+def _events(spark: SparkSession, table: str) -> DataFrame:
+    return spark.read.format("delta").load(table)
+
+
+@pytest.mark.parametrize("name", ["__tm_valid", "__TM_valid", "__Tmx"])
+def test_the_prefix_of_working_columns_is_refused_in_any_case(events: DataFrame, table: str, name: str) -> None:
+    with pytest.raises(InputError, match=f"its column '{name}' begins with '__tm'.*rename"):
+        check_source(events.withColumn(name, F.lit(1)), history.pipeline(table))
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ("map('a', 1)", "MAP<STRING,INT>"),
+        ("array(struct(map('a', 1) as m))", "ARRAY<STRUCT<M:MAP<STRING,INT>>>"),
+        ("parse_json('1')", "VARIANT"),
+    ],
+)
+def test_a_key_without_an_order_is_refused(events: DataFrame, table: str, value: str, kind: str) -> None:
+    rows = events.withColumn("device", F.expr(value))
+    with pytest.raises(InputError) as refused:
+        check_source(rows, history.pipeline(table))
+    assert f"windows.key: the column 'device' is of type {kind}, and rows cannot be grouped" in str(refused.value)
+    check_source(rows, history.pipeline(table, windows__key="[site]"))
+
+
+def test_the_key_of_a_join_without_an_order_is_refused(events: DataFrame, table: str) -> None:
+    join = {"key": ["device"], "between": ["0s", "1 minute"], "second_when": "reading > 10"}
+    source = {"table": table, "event_time": "happened_at", "arrival_time": "stored_at"}
+    pipeline = from_mapping({"name": "pairs", "source": source, "watermark": {"out_of_orderness": "1s"}, "join": join})
+    check_join(events, None, pipeline)
+    with pytest.raises(InputError, match=r"join\.key: the column 'device' is of type MAP"):
+        check_join(events.withColumn("device", F.expr("map('a', 1)")), None, pipeline)
