@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
+from spark_jobs.tables.data_files import escaped
 from spark_jobs.tables.errors import SourceError
 
 _FEED = "delta.enableChangeDataFeed"
@@ -59,13 +60,15 @@ def read(spark: SparkSession, name: str, location: str, version: int) -> DataFra
             {COMMIT_VERSION: F.lit(0).cast("long"), COMMIT_TIMESTAMP: F.lit(None).cast("timestamp")}
         )
     rows = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), parts)
-    return rows.select(*(F.col(f"`{column}`") for column in newest.columns), COMMIT_VERSION, COMMIT_TIMESTAMP)
+    return rows.drop(
+        *(name for name in rows.columns if name not in (*newest.columns, COMMIT_VERSION, COMMIT_TIMESTAMP))
+    )
 
 
 def _commits(spark: SparkSession, name: str, location: str, version: int) -> list[_Commit]:
     """Return every commit from the first to `version`, from the log."""
     # The pattern excludes checkpoints and checksums, whose names have more characters after the version.
-    logged = spark.read.schema(_LOG).json(f"{location}/_delta_log/{'[0-9]' * 20}.json")
+    logged = spark.read.schema(_LOG).json(f"{escaped(location)}/_delta_log/{'[0-9]' * 20}.json")
     actions = logged.select(
         F.regexp_extract("_metadata.file_name", r"^(\d+)\.json$", 1).cast("long").alias("version"), "*"
     )

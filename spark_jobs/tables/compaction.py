@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.tables import delta_log, table_metadata
+from spark_jobs.tables import data_files, delta_log, stored_names, table_metadata
 from spark_jobs.tables.lake import Lake, compacted_folder, staged_folder
 
 #: A file with fewer bytes is small. A compacted file has at most twice as many.
@@ -96,7 +96,7 @@ def _write(
     """Write the rows of several files into one; return the actions that add it to the published table."""
     path, target = lake.path(table), lake.staged(table, folder)
     names = [f"{path}/{unquote(file['path'])}" for file in group]
-    rows = spark.read.schema(delta_log.schema(spark, path)).parquet(*names)
+    rows = stored_names.stored(data_files.read(spark, delta_log.schema(spark, path), names))
     rows.coalesce(1).write.format("delta").mode("append").save(target)
     added = delta_log.live_files(delta_log.actions(spark, target))
     return [{"add": {**file, "path": f"{staged_folder(folder)}/{file['path']}", "dataChange": False}} for file in added]

@@ -24,7 +24,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.pipeline.published_tables import BY_NAME
-from spark_jobs.tables import columns, delta_log, files, pruning, staging, table_metadata
+from spark_jobs.tables import columns, data_files, delta_log, files, pruning, staging, stored_names, table_metadata
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake, behind_folder, staged_folder
 from spark_jobs.tables.staging import read_staged
@@ -107,9 +107,11 @@ def restore(spark: SparkSession, lake: Lake, run_id: str, table: str, version: i
         restored_paths = {action["add"]["path"] for action in actions}
         removed = [file for name, file in live_files.items() if name not in restored_paths]
         added = [{"add": {**action["add"], "dataChange": True}} for action in missing]
-        return transaction.commit(
-            removed, [*map(table_metadata.with_retention_settings, metadata), *added], application
-        )
+        restored = [
+            table_metadata.mapped(table_metadata.with_retention_settings(action), transaction.metadata_action())
+            for action in metadata
+        ]
+        return transaction.commit(removed, [*restored, *added], application)
 
     return _once(spark, lake, run_id, table, base, commit)
 
@@ -185,17 +187,21 @@ class _Publishing:
             behind_files, behind_metadata = self._staged(behind_folder(self._run_id))
             added, metadata = [*added, *behind_files], metadata or behind_metadata
         if self._transaction.read_version < 0:
-            return self._transaction.commit([], [*metadata, *added], application)
+            return self._transaction.commit([], [*map(table_metadata.mapped, metadata), *added], application)
         folder = self._run_id if interval is not None else behind_folder(self._run_id)
         same_columns = _columns(read_staged(self._spark, self._lake, folder, self._table).schema) == _columns(
             self._published.schema
         )
         if interval is not None and interval.whole:
             replaced = self._transaction.files()
-            return self._transaction.commit(replaced, [*([] if same_columns else metadata), *added], application)
-        widened = [] if same_columns else [self._widened(metadata, interval or Interval())]
+            changed = [] if same_columns else self._mapped(metadata)
+            return self._transaction.commit(replaced, [*changed, *added], application)
+        widened = [] if same_columns else self._mapped([self._widened(metadata, interval or Interval())])
         removed, carried = self._replaced(interval, behind=behind)
         return self._transaction.commit(removed, [*widened, *carried, *added], application)
+
+    def _mapped(self, actions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        return [table_metadata.mapped(action, self._transaction.metadata_action()) for action in actions]
 
     def _widened(self, actions: list[dict[str, Any]], span: Interval) -> dict[str, Any]:
         """Return the `metaData` action with the columns of the published and of the staged rows.
@@ -256,14 +262,14 @@ class _Publishing:
         if not partly:
             return removed, []
         rows, is_replaced = self._mark_replaced(self._rows_of(partly), interval, touched, is_touched)
-        remaining = rows.where(~F.coalesce(is_replaced, F.lit(False))).select(self._published.columns)
+        working = [name for name in rows.columns if name not in self._published.columns]
+        remaining = rows.where(~F.coalesce(is_replaced, F.lit(False))).drop(*working)
         return removed, self._carried_over(remaining)
 
     def _rows_of(self, live_files: Iterable[Any]) -> DataFrame:
         """Return the rows of files of the table, each with the name of its file."""
         paths = [f"{self._lake.path(self._table)}/{unquote(file.path())}" for file in live_files]
-        rows = self._spark.read.schema(self._published.schema).parquet(*paths)
-        return rows.withColumn(_FILE, F.col("_metadata.file_name"))
+        return data_files.read(self._spark, self._published.schema, paths, file_name=_FILE)
 
     def _mark_replaced(
         self, rows: DataFrame, interval: Interval | None, touched: DataFrame | None, is_touched: Column | None
@@ -290,7 +296,8 @@ class _Publishing:
         target = self._lake.staged(self._table, folder)
         statistics = staging.statistics_option(self._table, remaining.columns)
         try:
-            remaining.write.format("delta").mode("append").option(*statistics).save(target)
+            stored = stored_names.stored(remaining)
+            stored.write.format("delta").mode("append").option(*statistics).save(target)
         except Exception:
             with suppress(Exception):
                 files.remove(self._spark, target)

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline import published_tables
-from spark_jobs.tables import delta_log, files
+from spark_jobs.tables import data_files, delta_log, files, stored_names
 from spark_jobs.tables.lake import Lake, behind_folder
 
 # Columns of this prefix serve the run itself: they are staged, and no published table has them.
@@ -34,7 +34,7 @@ def stage(rows: DataFrame, lake: Lake, run_id: str, table: str, part: str, *, fo
     The folder is the run's, or `folder` for rows that are published in another way.
     """
     (
-        rows.withColumn("run_id", F.lit(run_id))
+        stored_names.stored(rows.withColumn("run_id", F.lit(run_id)))
         .write.format("delta")
         .mode("append")
         .option("txnAppId", part)
@@ -67,14 +67,13 @@ def read_staged(spark: SparkSession, lake: Lake, run_id: str, table: str) -> Dat
     if delta_log.version(spark, home) is None:
         return spark.read.format("delta").load(home)  # Spark's error names the missing path.
     rows = _read(spark, home, delta_log.live_files(delta_log.actions(spark, home)))
-    return rows.select(*published_columns(rows.columns))
+    return rows.drop(*(name for name in rows.columns if name not in published_columns(rows.columns)))
 
 
 def read_part(spark: SparkSession, lake: Lake, run_id: str, table: str, name: str) -> DataFrame:
     """Return the rows that the run has staged for `table` as the part `name`, with the columns for the run itself.
 
-    Spark reads the files that the log names: Delta would need several jobs to load the table after each commit. Raises
-    LookupError for a part that is not staged.
+    Raises LookupError for a part that is not staged.
     """
     home = lake.staged(table, run_id)
     commit = next((c for c in delta_log.commits(spark, home) if _is_part(c, name)), None)
@@ -84,9 +83,8 @@ def read_part(spark: SparkSession, lake: Lake, run_id: str, table: str, name: st
 
 
 def _read(spark: SparkSession, home: str, added: Sequence[Mapping[str, Any]]) -> DataFrame:
-    schema = delta_log.schema(spark, home)
     names = [f"{home}/{unquote(file['path'])}" for file in added]
-    return spark.read.schema(schema).parquet(*names) if names else spark.createDataFrame([], schema)
+    return data_files.read(spark, delta_log.schema(spark, home), names)
 
 
 def _is_part(commit: list[dict[str, Any]], name: str) -> bool:
@@ -141,7 +139,7 @@ def published_columns(names: list[str]) -> list[str]:
 
 def read_work(spark: SparkSession, lake: Lake, run_id: str, name: str) -> DataFrame:
     """Return the rows that the run has stored under `name`."""
-    return spark.read.parquet(lake.work(run_id, name))
+    return spark.read.parquet(data_files.escaped(lake.work(run_id, name)))
 
 
 def write_work_once(
@@ -155,4 +153,4 @@ def write_work_once(
     spark = reader or rows.sparkSession
     if not files.exists(spark, f"{path}/_SUCCESS"):
         rows.write.mode("overwrite").parquet(path)
-    return spark.read.schema(rows.schema).parquet(path)
+    return spark.read.schema(rows.schema).parquet(data_files.escaped(path))

@@ -1,11 +1,15 @@
-"""The `metaData` action of a published table in Delta's log: its schema and its retention settings."""
+"""The `metaData` action of a published table in Delta's log: its schema, the mapping of columns, retention settings."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
+from pyspark.sql.types import StructType
+
 from spark_jobs.tables.staging import published_columns
+from spark_jobs.tables.stored_names import COLUMN_ID, PHYSICAL_NAME, original_schema, stored_name
 
 #: Settings that stop Delta from deleting versions by age: the ledger refers to them until maintenance removes them.
 RETENTION_SETTINGS = {
@@ -13,19 +17,21 @@ RETENTION_SETTINGS = {
     "delta.logRetentionDuration": "interval 36500 days",
     "delta.deletedFileRetentionDuration": "interval 36500 days",
 }
+_MODE, _HIGHEST_ID = "delta.columnMapping.mode", "delta.columnMapping.maxColumnId"
 
 
 def published_action(action: dict[str, Any]) -> dict[str, Any]:
     """Return a staged table's action for the published table: without working columns, with retention settings.
 
-    Delta reads files by the schema, so readers do not see the working columns. Other actions stay unchanged.
+    Columns have their original names. Delta reads files by the schema, so readers do not see the working columns. Other
+    actions stay unchanged.
     """
     if "metaData" not in action:
         return action
     metadata = action["metaData"]
-    schema = json.loads(metadata["schemaString"])
-    schema["fields"] = [f for f in schema["fields"] if published_columns([f["name"]])]
-    return with_retention_settings({"metaData": {**metadata, "schemaString": json.dumps(schema)}})
+    schema = StructType.fromJson(json.loads(metadata["schemaString"]))
+    published = StructType([field for field in original_schema(schema) if published_columns([field.name])])
+    return with_retention_settings({"metaData": {**metadata, "schemaString": published.json()}})
 
 
 def with_retention_settings(action: dict[str, Any]) -> dict[str, Any]:
@@ -38,3 +44,43 @@ def has_retention_settings(action: dict[str, Any]) -> bool:
     """Return whether a `metaData` action has the retention settings."""
     settings: dict[str, str] = action["metaData"].get("configuration", {})
     return RETENTION_SETTINGS.items() <= settings.items()
+
+
+def mapped(action: dict[str, Any], current: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return a `metaData` action that maps columns to their stored names, if a stored name differs or the table maps.
+
+    `current` is the table's action; None for a new table. A table that maps its columns always does: Delta refuses the
+    way back. Columns keep their ids. Other actions stay unchanged.
+    """
+    if "metaData" not in action:
+        return action
+    metadata, before = action["metaData"], {} if current is None else current["metaData"]
+    is_mapped = before.get("configuration", {}).get(_MODE) == "name"
+    schema = json.loads(metadata["schemaString"])
+    if not is_mapped and all(stored_name(field["name"]) == field["name"] for _, field in _fields(schema)):
+        return action
+    ids = dict(_ids(json.loads(before["schemaString"]))) if is_mapped else {}
+    highest = max([*ids.values(), int(before.get("configuration", {}).get(_HIGHEST_ID, 0))], default=0)
+    for path, field in _fields(schema):
+        if path not in ids:
+            highest += 1
+        mapping = {COLUMN_ID: ids.get(path, highest), PHYSICAL_NAME: stored_name(field["name"])}
+        field["metadata"] = {**field["metadata"], **mapping}
+    settings = {**metadata.get("configuration", {}), _MODE: "name", _HIGHEST_ID: str(highest)}
+    return {"metaData": {**metadata, "schemaString": json.dumps(schema), "configuration": settings}}
+
+
+def _ids(schema: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], int]]:
+    return ((path, field["metadata"][COLUMN_ID]) for path, field in _fields(schema))
+
+
+def _fields(kind: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    """Yield each field of a type in JSON, at any depth, with its path."""
+    if not isinstance(kind, dict):
+        return
+    for field in kind.get("fields", ()):
+        inside = (*path, field["name"].lower())
+        yield inside, field
+        yield from _fields(field["type"], inside)
+    for part in ("elementType", "keyType", "valueType"):
+        yield from _fields(kind.get(part), (*path, part))
