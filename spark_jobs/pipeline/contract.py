@@ -19,6 +19,7 @@ from spark_jobs.pipeline.model import (
     Accumulation,
     Aggregate,
     Alignment,
+    ComputedColumn,
     EndOfInput,
     LateData,
     LatePanes,
@@ -36,7 +37,7 @@ from spark_jobs.pipeline.model import (
     WindowKind,
     Windows,
 )
-from spark_jobs.pipeline.names import argument, result_column
+from spark_jobs.pipeline.names import argument, result_column, source_column
 from spark_jobs.pipeline.quality import QUALITY
 from spark_jobs.pipeline.records import Either, Field, ListOf, Record, Rest
 from spark_jobs.pipeline.schedules import SCHEDULE, catchup_is_of_runs_that_go_on
@@ -48,6 +49,23 @@ from spark_jobs.pipeline.triggers import TRIGGER
 
 def _aggregates(expressions: Mapping[str, str]) -> tuple[Aggregate, ...]:
     return tuple(Aggregate(name, expression) for name, expression in expressions.items())
+
+
+def _computed(expressions: Mapping[str, str]) -> tuple[ComputedColumn, ...]:
+    return tuple(ComputedColumn(name, expression) for name, expression in expressions.items())
+
+
+def _windows(
+    key: tuple[str, ...] | tuple[ComputedColumn, ...] = (), **rest: Any
+) -> tuple[Windows, tuple[ComputedColumn, ...]]:
+    """Return the windows, and the columns of a key that is written as expressions."""
+    computed = tuple(column for column in key if isinstance(column, ComputedColumn))
+    names = tuple(column.name if isinstance(column, ComputedColumn) else column for column in key)
+    return Windows(key=names, **rest), computed
+
+
+def _with_columns(source: Source, columns: tuple[ComputedColumn, ...]) -> Source:
+    return replace(source, columns=(*source.columns, *columns))
 
 
 def _arguments(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -62,18 +80,21 @@ def _pipeline(
     source: Source | None = None,
     sources: tuple[UnitedSource, ...] = (),
     join: Declared | None = None,
-    windows: Windows | None = None,
+    windows: tuple[Windows, tuple[ComputedColumn, ...]] | None = None,
     **rest: Any,
 ) -> Pipeline | None:
     """Return None if a rule has reported a problem with the sources, the join or the windows."""
+    of_windows, of_key = windows or (None, ())
+    source = None if source is None else _with_columns(source, of_key)
+    sources = tuple(replace(united, source=_with_columns(united.source, of_key)) for united in sources)
     if len({united.name for united in sources}) == len(sources) > 1:
         rest["sources"], source = sources, together(sources)
     if join is not None:
         rest["join"] = join.of(tuple(united.name for united in sources) or join.names)
-        windows = windows or Windows(kind=WindowKind.NONE)
+        of_windows = of_windows or Windows(kind=WindowKind.NONE)
         if "quality" in rest:
             rest["quality"] = _about_pairs(rest["quality"])
-    return None if source is None or windows is None else Pipeline(source=source, windows=windows, **rest)
+    return None if source is None or of_windows is None else Pipeline(source=source, windows=of_windows, **rest)
 
 
 def _about_pairs(quality: Quality) -> Quality:
@@ -121,6 +142,18 @@ _SOURCE_FIELDS = (
         "offset",
         text("a column or SQL expression, the row's place in its partition"),
         meaning="Position of the row within its source partition, an integer. Only for the order `offset`.",
+    ),
+    Field(
+        "columns",
+        "columns",
+        Record(
+            _computed,
+            rest=Rest("expressions", text("a SQL expression over the table's columns"), name=source_column),
+            rules=(rules.computed_names_differ,),
+            what="a mapping of new columns to SQL expressions, such as {page: payload.page}",
+        ),
+        meaning="Columns that the table lacks: a name and a SQL expression over the columns of a row for each. All "
+        "other settings may use them as columns.",
     ),
     Field(
         "where",
@@ -280,7 +313,7 @@ _WATERMARK = Record(
 _KIND = replace(pattern(rules.KIND, "|".join(WindowKind)).then(WindowKind), later=("global",))
 
 _WINDOWS = Record(
-    Windows,
+    _windows,
     fields=(
         Field(
             "kind",
@@ -316,12 +349,18 @@ _WINDOWS = Record(
         Field(
             "key",
             "key",
-            ListOf(
-                text("a column").then(result_column),
+            Either(
                 rules.KEY,
-                identity=str.lower,
+                items=ListOf(text("a column").then(result_column), rules.KEY, identity=str.lower),
+                block=Record(
+                    _computed,
+                    rest=Rest("expressions", text("a SQL expression over the table's columns"), name=result_column),
+                    rules=(rules.computed_names_differ,),
+                    what=rules.KEY,
+                ),
             ),
-            meaning="Columns that group rows; each key has its own windows. `[]` puts all rows into one group.",
+            meaning="Columns that group rows; each key has its own windows. `[]` puts all rows into one group. A "
+            "mapping also declares the columns as in `source.columns`.",
         ),
         Field(
             "allowed_lateness",
@@ -502,6 +541,7 @@ PIPELINE = Record(
     rules=(
         rules.windows_or_a_join(_WINDOWS.expected),
         rules.one_source_or_several,
+        rules.a_column_is_computed_once,
         rules.sources_share_emission_and_placement,
         rules.arrival_order_needs_arrival_time,
         rules.settings_belong_to_their_strategy,

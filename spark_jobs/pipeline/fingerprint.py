@@ -18,6 +18,7 @@ from typing import Any
 from spark_jobs.semantics.spec import (
     Aggregate,
     Alignment,
+    ComputedColumn,
     Emit,
     Join,
     Mode,
@@ -39,6 +40,7 @@ FORMAT = "0.1.0"
 FIELDS: Mapping[type[Any], tuple[str, ...]] = {
     TimeField: ("expression", "unit", "format", "timezone"),
     SourcePartition: ("columns", "declared"),
+    ComputedColumn: ("name", "expression"),
     Source: (
         "table",
         "event_time",
@@ -88,6 +90,7 @@ FIELDS: Mapping[type[Any], tuple[str, ...]] = {
 
 #: Fields that are younger than the format, with the value under which they do not enter.
 SINCE_FORMAT: Mapping[type[Any], Mapping[str, object]] = {
+    Source: {"columns": ()},
     ReplayOrder: {"mode": Mode.FAITHFUL},
     ReplaySpec: {"join": None},
 }

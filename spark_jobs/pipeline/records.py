@@ -181,5 +181,7 @@ class Either:
         form = self.block if isinstance(node, Block) else self.items if isinstance(node, Items) else self.scalar
         if form is not None or isinstance(node, Broken):
             return UNREADABLE if form is None else form.read(node, key, review)
-        review.refuse(node.place, key, f"found {describe(node)}, expected {self.expected}")
+        is_word = isinstance(node, Scalar) and bool(node.text) and isinstance(self.items, ListOf)
+        rewritten = f"; write [{node.text}]" if is_word and isinstance(node, Scalar) else ""
+        review.refuse(node.place, key, f"found {describe(node)}, expected {self.expected}{rewritten}")
         return UNREADABLE

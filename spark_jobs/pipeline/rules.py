@@ -15,11 +15,13 @@ from spark_jobs.pipeline.names import COMPLETE_COLUMNS
 from spark_jobs.pipeline.review import UNREADABLE, Contradictions, Facts
 from spark_jobs.semantics.windows.window_assigners import MOST_WINDOWS
 
-ONE_SOURCE = "a mapping with the keys table, event_time, arrival_time, source_partition, tie_break, where, future_guard"
+ONE_SOURCE = (
+    "a mapping with the keys table, event_time, arrival_time, source_partition, tie_break, columns, where, future_guard"
+)
 KIND = join_rules.KIND
 SIZE = "a duration longer than 0, such as '1 hour'"
 GAP = "a duration longer than 0, such as '30 minutes'"
-KEY = "a list of columns such as [carrier], or [] for one group of all"
+KEY = "a list of columns such as [carrier], [] for one group of all, or {page: payload.page}"
 AGGREGATES = "a mapping of result columns to SQL aggregates, such as {flights: count(*)}"
 
 
@@ -281,6 +283,24 @@ def offset_is_shorter_than_period(facts: Facts) -> Contradictions:
 def period_key(kind: object) -> str:
     """Return the key of the distance at which windows of this kind start."""
     return "slide" if kind is WindowKind.SLIDING else "size"
+
+
+def computed_names_differ(facts: Facts) -> Contradictions:
+    """Require different names for computed columns, in any case of letters."""
+    names: set[str] = set()
+    for name in facts.names(""):
+        if name.lower() in names:
+            yield name, f"found the name '{name}' for the second time, whatever the letter case; use another name"
+        names.add(name.lower())
+
+
+def a_column_is_computed_once(facts: Facts) -> Contradictions:
+    """Declare a computed column as a column of the source or in the key, not in both."""
+    of_key = {name.lower(): name for name in facts.inside("windows.key")}
+    for source in _sources(facts):
+        for name in facts.names(f"{source}.columns"):
+            if declared := of_key.get(name.lower()):
+                yield f"windows.key.{declared}", f"{source}.columns declares it already; write the key as a list"
 
 
 def result_names_differ(facts: Facts) -> Contradictions:

@@ -160,7 +160,7 @@ def replay(events: DataFrame, pipeline: Pipeline, *, until: datetime | None = No
     - Spark's AnalysisException for columns that do not exist.
     """
     require_support(pipeline)
-    require_firing(events.columns, pipeline)
+    require_firing([*events.columns, *(column.name for column in pipeline.source.columns)], pipeline)
     store = MemoryStore()
     rows = SourceRows(events, pipeline, store)
     return replay_of(Ground(rows, pipeline, store, until_us=until_micros(until)), store)

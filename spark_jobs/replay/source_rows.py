@@ -14,6 +14,7 @@ from pyspark.sql import types as T
 
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import arrival_order
+from spark_jobs.replay.rows.computed_columns import with_computed
 from spark_jobs.replay.rows.prepare import fills_windows, moves_watermark, prepare, quoted
 from spark_jobs.replay.store import Store
 from spark_jobs.replay.watermark import rounds
@@ -58,6 +59,8 @@ class SourceRows(PlacedRows):
     """
 
     def __init__(self, events: DataFrame, pipeline: Pipeline, store: Store) -> None:
+        if not pipeline.sources:
+            events = with_computed(events, pipeline.source)
         super().__init__(prepare(events, pipeline), pipeline)
         self._events, self._store = events, store
 

@@ -75,20 +75,21 @@ def replay(
     until: datetime | None = None,
     aggregates: Mapping[str, Aggregation] | None = None,
     where: Predicate | None = None,
+    columns: Mapping[str, Predicate] | None = None,
 ) -> Replay:
     """Replay `rows`, dicts of the source's columns in any order.
 
-    `until` is how far the arrival clock went, if further than the last row (milliseconds, floored). `aggregates` by
-    result column, each a function of a pane's rows, and `where`, a function of one row, replace SQL that the reference
-    cannot evaluate. Panes come in firing order, late and invalid rows in the order of arrival and of reading,
-    windows by start.
+    `until` is how far the arrival clock went, if further than the last row (milliseconds, floored). Functions replace
+    SQL that the reference cannot evaluate: `aggregates` by result column, of a pane's rows; `where` and `columns` by
+    name, of one row. Panes come in firing order, late and invalid rows in the order of arrival and of
+    reading, windows by start.
 
     Raises ValueError, or a subclass, for rows and SQL that cannot be read and for an `until` before the last row.
     """
     if pipeline.join is not None:
         raise ValueError("found a join, expected windows; replay a join by joining_job")
-    reader, tables = event_reader(pipeline, where), _Tables(pipeline, aggregates or {})
-    read = [(row, reader.read(row)) for row in rows]
+    reader, tables = event_reader(pipeline, where, columns), _Tables(pipeline, aggregates or {})
+    read = [(row, reader.read(row)) for row in map(reader.completed, rows)]
     events = [event for _, event in read if isinstance(event, Event)]
     moves_all = pipeline.filtered_rows_move_watermark
     arrived = sorted((e for e in events if e.is_kept or moves_all), key=lambda event: event.position)

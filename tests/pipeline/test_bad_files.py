@@ -147,8 +147,8 @@ def test_a_mapping_of_python_is_checked_in_the_same_way() -> None:
             "write the unit of 60: '60 hours', '60 minutes', '60 s'"
         ),
         (
-            "<mapping>: windows.key: found 'k', expected a list of columns such as [carrier], or [] "
-            "for one group of all; "
+            "<mapping>: windows.key: found 'k', expected a list of columns such as [carrier], [] "
+            "for one group of all, or {page: payload.page}; "
             "write [k]"
         ),
         "<mapping>: windows.size: found a set; a pipeline is made of text, numbers, true, false, lists and mappings",

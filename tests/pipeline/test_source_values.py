@@ -77,7 +77,7 @@ WRONG = [
         "origin",
         (
             "6:21: source.source_partition: found 'origin', expected a list of columns such as [origin], or "
-            "{columns, declared}"
+            "{columns, declared}; write [origin]"
         ),
     ),
     (

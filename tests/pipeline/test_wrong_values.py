@@ -113,8 +113,8 @@ WRONG = [
         "key: [carrier]",
         "key: carrier",
         (
-            "22:8: windows.key: found 'carrier', expected a list of columns such as [carrier], or [] for one "
-            "group of all; write [carrier]"
+            "22:8: windows.key: found 'carrier', expected a list of columns such as [carrier], [] for one group "
+            "of all, or {page: payload.page}; write [carrier]"
         ),
     ),
     (

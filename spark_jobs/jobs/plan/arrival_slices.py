@@ -22,6 +22,7 @@ from spark_jobs.pipeline.sources import SOURCE
 from spark_jobs.replay.continuation import resume
 from spark_jobs.replay.continuation.resume import Resumption
 from spark_jobs.replay.rows import event_time, timestamps
+from spark_jobs.replay.rows.computed_columns import with_computed
 from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP
 from spark_jobs.session import interpreting
 from spark_jobs.tables import ledger, source
@@ -75,8 +76,13 @@ def arrived(rows: DataFrame, pipeline: Pipeline, run: Run, number: int | None = 
     if pipeline.replay.by_commit:
         return rows.where(_before(rows, _BY_COMMIT, run.arrived_to))
     fields = [united.source.arrival_time for united in pipeline.sources] or [pipeline.source.arrival_time]
+    sources = [united.source for united in pipeline.sources] or [pipeline.source]
     if number is not None or not pipeline.sources:
-        return rows.where(_before(rows, fields[number or 0], run.arrived_to))
+        completed = with_computed(rows, sources[number or 0])
+        return completed.where(_before(completed, fields[number or 0], run.arrived_to))
+    if any(declared.columns for declared in sources):
+        parts = enumerate(pipeline.sources)
+        return source.union_rows([arrived(rows.where(F.col(SOURCE) == u.name), pipeline, run, n) for n, u in parts])
     of_each = [
         (F.col(SOURCE) == united.name) & _before(rows, field, run.arrived_to)
         for united, field in zip(pipeline.sources, fields, strict=True)
@@ -86,7 +92,8 @@ def arrived(rows: DataFrame, pipeline: Pipeline, run: Run, number: int | None = 
 
 def arrived_from(rows: DataFrame, pipeline: Pipeline, moment: datetime) -> DataFrame:
     """Return the rows of the pipeline's only source that arrived at `moment` or later."""
-    return rows.where(_is_from(rows, _arrival_time(pipeline), timestamps.literal_millis(moment) * 1000))
+    completed = with_computed(rows, pipeline.source)
+    return completed.where(_is_from(completed, _arrival_time(pipeline), timestamps.literal_millis(moment) * 1000))
 
 
 def arrived_inputs(
@@ -181,7 +188,7 @@ def rewritten(spark: SparkSession, pipeline: Pipeline, since: int, until: int, c
             return f"its columns are others than at version {since}"
         early = 0
         for version, files in changed.added.items():
-            came = source.rows_of_files(spark, table, version, files)
+            came = with_computed(source.rows_of_files(spark, table, version, files), pipeline.source)
             if arrival is not None:
                 early += came.where(~_is_from(came, arrival, timestamps.literal_millis(covered) * 1000)).count()
     except (SourceError, PySparkException):

@@ -12,6 +12,7 @@ from spark_jobs.jobs.plan import check_source
 from spark_jobs.pipeline.joining import JoiningPipeline, joining
 from spark_jobs.pipeline.model import Join, Pipeline
 from spark_jobs.replay import UnsupportedPipelineError
+from spark_jobs.replay.rows.computed_columns import with_computed
 from spark_jobs.replay.supported import require_interval_join, require_window_join
 from spark_jobs.semantics.watermark.custom import GeneratorError
 from spark_jobs.tables import source
@@ -28,6 +29,10 @@ def check_join(left: DataFrame, right: DataFrame | None, pipeline: Pipeline) -> 
     problems = [*_unsupported(inputs, pipeline)]
     for rows, of in zip(frames, alone, strict=True):
         problems += check_source.problems(rows, replace(of, join=None))
+    if problems:
+        raise InputError("\n".join(dict.fromkeys(problems)))
+    completed = [with_computed(rows, of.source) for rows, of in zip(frames, alone, strict=True)]
+    left, right = completed[0], None if right is None else completed[1]
     problems += check_source.condition(left, "join.second_when", pipeline.join.second_when)
     problems += _keys(left, left if right is None else right, pipeline.join, inputs)
     if right is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
@@ -17,6 +18,7 @@ from spark_jobs.replay import TimeFieldError, UnsupportedPipelineError
 from spark_jobs.replay.panes import pane_columns
 from spark_jobs.replay.rows import event_time
 from spark_jobs.replay.rows.arrival_order import holds_map
+from spark_jobs.replay.rows.computed_columns import with_computed
 from spark_jobs.replay.rows.prepare import offset
 from spark_jobs.replay.supported import require_firing
 from spark_jobs.semantics.watermark.custom import GeneratorError, new_generator
@@ -26,14 +28,18 @@ def check_source(events: DataFrame, pipeline: Pipeline) -> None:
     """Raise InputError with every problem of `pipeline` against the columns of `events`; return if there is none."""
     alone = [pipeline.alone(united) for united in pipeline.sources] or [pipeline]
     of_sources = [problem for of in alone for problem in problems(events, of)]
-    if every_problem := list(dict.fromkeys([*of_sources, *_firing(events, pipeline)])):
+    names = [*events.columns, *(column.name for of in alone for column in of.source.columns)]
+    if every_problem := list(dict.fromkeys([*of_sources, *_firing(names, pipeline)])):
         raise InputError("\n".join(every_problem))
 
 
 def problems(events: DataFrame, pipeline: Pipeline) -> list[str]:
     """Return every problem of a pipeline that reads one source against the columns of `events`."""
+    if computed := list(_computed(events, pipeline)):
+        return computed
+    completed = with_computed(events, pipeline.source)
     checks = (_columns, _times, _offsets, _expressions, expressions.unrepeatable)
-    return [*(problem for check in checks for problem in check(events, pipeline)), *_generator(pipeline)]
+    return [*(problem for check in checks for problem in check(completed, pipeline)), *_generator(pipeline)]
 
 
 def condition(events: DataFrame, key: str, expression: str | None) -> Iterator[str]:
@@ -46,6 +52,34 @@ def condition(events: DataFrame, key: str, expression: str | None) -> Iterator[s
             yield f"{key}: '{expression}' is of type {kind}, not a condition"
     except AnalysisException as problem:
         yield f"{key}: {_first_line(problem, events)}"
+
+
+def _computed(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
+    names = {name.lower() for name in events.columns}
+    for column in pipeline.source.columns:
+        key = f"source.columns.{column.name}"
+        if column.name.lower() in names:
+            yield f"{key}: {pipeline.source.table} has a column of this name already: use another name"
+            continue
+        try:
+            computed = events.withColumn(column.name, F.expr(column.expression))
+        except AnalysisException as problem:
+            yield f"{key}: {_first_line(problem, events)}"
+            continue
+        if not _of_one_row(computed, events):
+            yield f"{key}: '{column.expression}' is no value of one row: use functions of the row's columns alone"
+        elif not _analysed(computed).deterministic():
+            yield f"{key}: '{column.expression}' differs from one reading to the next: use a deterministic expression"
+
+
+def _of_one_row(computed: DataFrame, events: DataFrame) -> bool:
+    """Return whether a column is a projection: a window, a generator and a subquery need other plans."""
+    sizes = [len(_analysed(rows).treeString().splitlines()) for rows in (computed, events)]
+    return sizes[0] == sizes[1] + 1
+
+
+def _analysed(rows: DataFrame) -> Any:
+    return rows._jdf.queryExecution().analyzed()  # noqa: SLF001  PySpark has no public way to its plan
 
 
 def _columns(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
@@ -76,7 +110,7 @@ def unordered(events: DataFrame, key: str, names: Iterable[str]) -> Iterator[str
         if kind is not None and holds_map(kind):
             yield (
                 f"{key}: the column '{name}' is of type {kind.simpleString().upper()}, and rows cannot be grouped by "
-                "a MAP or VARIANT: use a value of it, or its text as from to_json"
+                f"a MAP or VARIANT: declare a value of it in source.columns, or its text to_json({name})"
             )
 
 
@@ -118,9 +152,9 @@ def _expressions(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
             yield f"windows.aggregates.{aggregate.name}: {_first_line(problem, events)}"
 
 
-def _firing(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
+def _firing(columns: list[str], pipeline: Pipeline) -> Iterator[str]:
     try:
-        require_firing(events.columns, pipeline)
+        require_firing(columns, pipeline)
     except UnsupportedPipelineError as problem:
         yield f"windows.aggregates: {problem}"
 

@@ -15,6 +15,7 @@ from spark_jobs.pipeline.model import Order, Pipeline
 from spark_jobs.pipeline.sources import SOURCE
 from spark_jobs.replay.rows import candidates, event_time, window_assigners
 from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows.computed_columns import with_computed
 from spark_jobs.semantics.rows import event_time as rule
 from spark_jobs.semantics.rows import partition_labels
 from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
@@ -22,6 +23,8 @@ from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VER
 
 def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
     """Return a row for each source row, with the columns of `spark_jobs.replay.rows.columns` up to the window.
+
+    `events` may have the computed columns of the source already.
 
     Times of invalid rows are computed too, without meaning: a test of each row would cost more.
 
@@ -37,6 +40,7 @@ def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
     source, order = pipeline.source, pipeline.replay.order
     if order is Order.COMMIT:
         events = _committed(events)
+    events = with_computed(events, source)
     event_us = event_time.micros(events, source.event_time)
     arrival_us = F.col(c.COMMIT_US) if order is Order.COMMIT else None
     if source.arrival_time is not None:

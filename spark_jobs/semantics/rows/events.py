@@ -51,9 +51,14 @@ class Event:
 
 
 class EventReader:
-    """Reads the rows of one source; `condition` replaces a `where` that the reference cannot evaluate."""
+    """Reads the rows of one source.
 
-    def __init__(self, spec: ReplaySpec, condition: Predicate | None = None) -> None:
+    `condition` replaces a `where` that the reference cannot evaluate, `columns` do so for computed columns by name.
+    """
+
+    def __init__(
+        self, spec: ReplaySpec, condition: Predicate | None = None, columns: Mapping[str, Predicate] | None = None
+    ) -> None:
         source = spec.source
         self._source = source
         self._event_time = TimeReader(source.event_time)
@@ -64,6 +69,10 @@ class EventReader:
         if condition is None and source.where is not None:
             condition = Expression(source.where).evaluate
         self._condition = condition
+        self._columns = {
+            computed.name: (columns or {}).get(computed.name) or Expression(computed.expression).evaluate
+            for computed in source.columns
+        }
         if self._arrival_time is None and self._order_by is Order.ARRIVAL:
             raise ValueError(
                 "replay.order arrival: found no source.arrival_time; "
@@ -72,6 +81,13 @@ class EventReader:
 
         if self._offset is None and self._order_by is Order.OFFSET:
             raise ValueError("replay.order offset: found no source.offset; declare it")
+
+    def completed(self, row: Row) -> Row:
+        """Return a row of the table with its computed columns. Raises ValueError for a name that the table has."""
+        names = {name.lower() for name in row}
+        if repeated := [computed.name for computed in self._source.columns if computed.name.lower() in names]:
+            raise ValueError(f"source.columns: found the name '{repeated[0]}', which is a column of the row")
+        return {**row, **{name: compute(row) for name, compute in self._columns.items()}}
 
     def columns(self, row: Row) -> Row:
         """Return the source's columns of a row: in commit order without the columns of the commit."""
@@ -145,11 +161,23 @@ class EventReader:
 class UnitedReader:
     """Reads the rows of several sources; the column `source` holds the name of a row's source."""
 
-    def __init__(self, spec: ReplaySpec, condition: Predicate | None = None) -> None:
+    def __init__(
+        self, spec: ReplaySpec, condition: Predicate | None = None, columns: Mapping[str, Predicate] | None = None
+    ) -> None:
         self._readers = {
-            united.name: (number, EventReader(spec.alone(united), condition), united.source.source_partition.columns)
+            united.name: (
+                number,
+                EventReader(spec.alone(united), condition, columns),
+                united.source.source_partition.columns,
+            )
             for number, united in enumerate(spec.sources)
         }
+        self._computed = {computed.name for united in spec.sources for computed in united.source.columns}
+
+    def completed(self, row: Row) -> Row:
+        """Return a row of a table with its computed columns; those of the other sources are null."""
+        _, reader, _ = self._reader(row)
+        return {**dict.fromkeys(self._computed), **reader.completed(row)}
 
     def columns(self, row: Row) -> Row:
         """Return the row's own columns."""
@@ -158,10 +186,7 @@ class UnitedReader:
     def read(self, row: Row) -> Event | str:
         """Return the row as an event, or the reason why it is invalid."""
         name = column(row, "source")
-        if name not in self._readers:
-            names = ", ".join(self._readers)
-            raise ValueError(f"found a row of the source {name!r}, the pipeline has {names}")
-        number, reader, columns = self._readers[name]
+        number, reader, columns = self._reader(row)
         event = reader.read(row)
         if isinstance(event, str):
             return event
@@ -169,10 +194,20 @@ class UnitedReader:
         clock, *rest = event.position
         return replace(event, source=name, partition=partition, position=(clock, number, *rest))
 
+    def _reader(self, row: Row) -> tuple[int, EventReader, tuple[str, ...]]:
+        """Return the number of the row's source, its reader and its partition columns."""
+        name = column(row, "source")
+        if name not in self._readers:
+            names = ", ".join(self._readers)
+            raise ValueError(f"found a row of the source {name!r}, the pipeline has {names}")
+        return self._readers[name]
 
-def event_reader(spec: ReplaySpec, condition: Predicate | None = None) -> EventReader | UnitedReader:
+
+def event_reader(
+    spec: ReplaySpec, condition: Predicate | None = None, columns: Mapping[str, Predicate] | None = None
+) -> EventReader | UnitedReader:
     """Return the reader of the rows. Raises ValueError for an order without its time or offset."""
-    return UnitedReader(spec, condition) if spec.sources else EventReader(spec, condition)
+    return UnitedReader(spec, condition, columns) if spec.sources else EventReader(spec, condition, columns)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
 """An expression is a condition or value on one row's columns, in the part of SQL that SQLite and Spark read alike.
 
-A column's name alone gives the column's value, whatever its type. Everything else is evaluated by the standard
-library's sqlite3. It may contain
+A column's name alone gives the column's value, whatever its type. So does the name of a field, as in `payload.page`.
+Everything else is evaluated by the standard library's sqlite3. It may contain
 
-    columns, numbers and strings, = == <> != < <= > >= + - * ||, and or not, is [not] null, in, between, like, case,
-    and the functions abs, coalesce, lower, nullif, upper
+    columns and fields, numbers and strings, = == <> != < <= > >= + - * ||, and or not, is [not] null, in, between,
+    like, case, and the functions abs, coalesce, lower, nullif, upper
 
 Comparisons with null are null. Division, casts, regular expressions and dates differ between SQLite and Spark, so an
 expression with one of them is refused. Text is compared with text and numbers with numbers;
@@ -26,11 +26,13 @@ from spark_jobs.semantics.rows.instants import micros
 
 _LOGIC = ("and", "or", "not", "is", "null", "in", "between", "like", "true", "false")
 _KEYWORDS = frozenset((*_LOGIC, "case", "when", "then", "else", "end"))
+_PART = re.compile(r"`((?:[^`]|``)+)`|(\w+)")
 _FUNCTIONS = frozenset(("abs", "coalesce", "lower", "nullif", "upper"))
 _TOKEN = re.compile(
     r"""\s+
+    | (?P<path>(?:[A-Za-z_]\w*|`(?:[^`]|``)+`)(?:\.(?:[A-Za-z_]\w*|`(?:[^`]|``)+`))+)
     | (?P<name>[A-Za-z_]\w*)
-    | `(?P<quoted>[^`]+)`
+    | (?P<quoted>`(?:[^`]|``)+`)
     | (?P<number>\d+(\.\d+)?(?![\w.]))
     | (?P<text>'[^'\\]*'|"[^"\\]*")
     | (?P<mark>==|<>|!=|<=|>=|\|\||[=<>+\-*(),])""",
@@ -60,7 +62,7 @@ class Expression:
         Raises UnknownColumnError, and UnreadableExpressionError for a value that SQLite would treat otherwise than
         Spark.
         """
-        columns = {name: column(row, name) for name in self._names}
+        columns = {name: _value(row, name) for name in self._names}
         if len(self._tokens) == 1 and self._names:
             return columns[self._names[0]]
         return self._computed([self._bound(name, value) for name, value in columns.items()])
@@ -96,6 +98,22 @@ def column(row: Mapping[str, Any], name: str) -> Any:
     raise UnknownColumnError(f"found no column '{name}'; the row has {', '.join(row) or 'no columns'}")
 
 
+def quoted(name: str) -> str:
+    """Return a column's name in backticks, so that dots and blanks are part of the name."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _value(row: Mapping[str, Any], path: str) -> Any:
+    """Return the value of a column, or of a field inside; null inside a null struct."""
+    first, *fields = (part.replace("``", "`") or word for part, word in _PART.findall(path))
+    value = column(row, first)
+    for name in fields:
+        if value is not None and not isinstance(value, Mapping):
+            raise _unreadable(path, f"found {value!r}, which has no field {name}")
+        value = None if value is None else column(value, name)
+    return value
+
+
 def _tokens(sql: str) -> tuple[tuple[str, str], ...]:
     tokens: list[tuple[str, str]] = []
     depth = at = 0
@@ -116,8 +134,8 @@ def _tokens(sql: str) -> tuple[tuple[str, str], ...]:
 
 
 def _token(kind: str, value: str, *, is_call: bool, sql: str) -> tuple[str, str]:
-    if kind == "quoted":
-        return "column", value.strip("`")
+    if kind in ("path", "quoted"):
+        return "column", value
     if kind == "text":
         # A double-quoted text is a name in SQLite and a text in Spark.
         return "text", "'" + value[1:-1].replace("'", "''") + "'"

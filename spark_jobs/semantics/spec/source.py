@@ -21,11 +21,20 @@ class SourcePartition:
 
 
 @dataclass(frozen=True)
+class ComputedColumn:
+    """A column that the table lacks: a SQL expression over the columns of its row, under a name."""
+
+    name: str
+    expression: str
+
+
+@dataclass(frozen=True)
 class Source:
     """A table of events and the roles of its columns.
 
     `future_guard_ms`: a row whose event time is later than its arrival by more than this is invalid; None: no guard.
     `offset` belongs to the order OFFSET: an integer column or SQL expression, the row's place in its partition.
+    `columns` are computed for each row, and then columns of the source like those of the table.
     """
 
     table: str
@@ -36,3 +45,4 @@ class Source:
     where: str | None = None
     future_guard_ms: int | None = 86_400_000
     offset: str | None = None
+    columns: tuple[ComputedColumn, ...] = ()

@@ -101,3 +101,18 @@ def test_a_published_table_maps_its_columns_once_a_name_needs_it(
     Runner(spark, pipeline, lake).rollback(first)
     assert in_order(rows_of(read_published(spark, lake, "late_events").drop("run_id"))) == before
     assert mode(spark, lake, "late_events") == "name"
+
+
+def test_arrivals_by_a_computed_column_go_on(spark: SparkSession, lake: Lake, table: str) -> None:
+    pipeline = history.pipeline(
+        table,
+        source__columns="{arrived: stored_at, part: upper(site)}",
+        source__arrival_time="arrived",
+        source__source_partition="[part]",
+        windows__key="{who: 'coalesce(device, lower(site))'}",
+        replay__end_of_input="keep_open",
+    )
+    end = history.START + timedelta(minutes=400)
+    for until in (history.START + timedelta(minutes=90), end):
+        run_steps(spark, pipeline, lake, arrived_to=until)
+    assert_published(spark, lake, reference.replay(history.events(), pipeline, until=end))

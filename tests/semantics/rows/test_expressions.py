@@ -25,6 +25,8 @@ ROW: dict[str, Any] = {
     "odd name": "x",
     "tags": ["a"],
     "broken": float("nan"),
+    "payload": {"Page": "/home", "deep": {"a.b": 7}, "empty": None},
+    "a`b": "tick",
 }
 
 
@@ -47,6 +49,11 @@ ROW: dict[str, Any] = {
         ('carrier <> "it\'s"', 1),
         ("`odd name` = 'x'", 1),
         ("CARRIER = 'AA'", 1),
+        ("payload.page", "/home"),
+        ("PAYLOAD.`page` || '!'", "/home!"),
+        ("payload.deep.`a.b` + 1", 8),
+        ("payload.empty.anything", None),
+        ("`a``b`", "tick"),
         ("cancelled = false", 1),
         ("not cancelled", 1),
         ("case when delay > 3 then 'late' else 'fine' end", "late"),
