@@ -42,7 +42,7 @@ from spark_jobs.pipeline.quality import QUALITY
 from spark_jobs.pipeline.records import Either, Field, ListOf, Record, Rest
 from spark_jobs.pipeline.schedules import SCHEDULE, catchup_is_of_runs_that_go_on
 from spark_jobs.pipeline.source_partitions import COLUMNS, SOURCE_PARTITION
-from spark_jobs.pipeline.sources import together
+from spark_jobs.pipeline.sources import SOURCE, together
 from spark_jobs.pipeline.time_fields import TIME_FIELD
 from spark_jobs.pipeline.triggers import TRIGGER
 
@@ -73,6 +73,8 @@ def _arguments(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _united(name: str, watermark: Watermark = Watermark(), **source: Any) -> UnitedSource:  # noqa: B008
+    if source.get("select"):
+        source["select"] = (*source["select"], SOURCE)
     return UnitedSource(name, Source(**source), watermark)
 
 
@@ -102,6 +104,10 @@ def _about_pairs(quality: Quality) -> Quality:
     expectations = (replace(e, table="pairs") if e.table == "panes" else e for e in quality.expectations)
     return replace(quality, expectations=tuple(expectations))
 
+
+_PATTERNS = ListOf(
+    text("a column or pattern"), "a list of columns or patterns such as [id, payload_*]", identity=str.lower
+)
 
 _SOURCE_FIELDS = (
     Field(
@@ -154,6 +160,20 @@ _SOURCE_FIELDS = (
         ),
         meaning="Columns that the table lacks: a name and a SQL expression over the columns of a row for each. All "
         "other settings may use them as columns.",
+    ),
+    Field(
+        "select",
+        "select",
+        _PATTERNS,
+        meaning="Columns that late and invalid events carry; without this key, all. `*` stands for any text, `?` for "
+        "any character. The key is always carried.",
+    ),
+    Field(
+        "exclude",
+        "exclude",
+        _PATTERNS,
+        meaning="Columns that late and invalid events do not carry, with patterns as in `select`. The replay reads "
+        "such a column only if a setting names it.",
     ),
     Field(
         "where",
@@ -542,6 +562,7 @@ PIPELINE = Record(
         rules.windows_or_a_join(_WINDOWS.expected),
         rules.one_source_or_several,
         rules.a_column_is_computed_once,
+        rules.keys_are_carried,
         rules.sources_share_emission_and_placement,
         rules.arrival_order_needs_arrival_time,
         rules.settings_belong_to_their_strategy,

@@ -90,7 +90,7 @@ FIELDS: Mapping[type[Any], tuple[str, ...]] = {
 
 #: Fields that are younger than the format, with the value under which they do not enter.
 SINCE_FORMAT: Mapping[type[Any], Mapping[str, object]] = {
-    Source: {"columns": ()},
+    Source: {"columns": (), "select": (), "exclude": ()},
     ReplayOrder: {"mode": Mode.FAITHFUL},
     ReplaySpec: {"join": None},
 }

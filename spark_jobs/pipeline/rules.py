@@ -16,7 +16,8 @@ from spark_jobs.pipeline.review import UNREADABLE, Contradictions, Facts
 from spark_jobs.semantics.windows.window_assigners import MOST_WINDOWS
 
 ONE_SOURCE = (
-    "a mapping with the keys table, event_time, arrival_time, source_partition, tie_break, columns, where, future_guard"
+    "a mapping with the keys table, event_time, arrival_time, source_partition, tie_break, columns, select, exclude, "
+    "where, future_guard"
 )
 KIND = join_rules.KIND
 SIZE = "a duration longer than 0, such as '1 hour'"
@@ -301,6 +302,19 @@ def a_column_is_computed_once(facts: Facts) -> Contradictions:
         for name in facts.names(f"{source}.columns"):
             if declared := of_key.get(name.lower()):
                 yield f"windows.key.{declared}", f"{source}.columns declares it already; write the key as a list"
+
+
+def keys_are_carried(facts: Facts) -> Contradictions:
+    """Carry the key in late and invalid events, and all columns for the pairs of a join."""
+    key = {name.lower() for name in facts.names("windows.key")}
+    for source in _sources(facts):
+        for name in ("select", "exclude"):
+            if facts.is_written("join") and facts.is_written(f"{source}.{name}"):
+                yield f"{source}.{name}", "found with a join, whose pairs contain whole rows; take it away"
+        for position, name in enumerate(facts.names(f"{source}.exclude")):
+            if name.lower() in key:
+                reason = "is a column of the key, which late and invalid events always contain; take it away"
+                yield f"{source}.exclude[{position}]", f"'{name}' {reason}"
 
 
 def result_names_differ(facts: Facts) -> Contradictions:

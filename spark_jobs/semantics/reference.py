@@ -40,7 +40,7 @@ from spark_jobs.semantics.panes.complete_results import complete_windows
 from spark_jobs.semantics.panes.window_operator import Pane, Timing
 from spark_jobs.semantics.rows.arrival_order import Comparable
 from spark_jobs.semantics.rows.carried_columns import carried_names
-from spark_jobs.semantics.rows.events import Event, Predicate, Row, event_reader
+from spark_jobs.semantics.rows.events import Event, EventReader, Predicate, Row, UnitedReader, event_reader
 from spark_jobs.semantics.rows.expressions import column
 from spark_jobs.semantics.rows.instants import MAX, floor_to_ms, micros, table_time, table_time_us
 from spark_jobs.semantics.spec import ReplaySpec
@@ -106,13 +106,15 @@ def replay(
     return Replay(
         panes=tables.panes(job.fired),
         window_results=results,
-        late_events=[tables.late_event(judged) for judged in too_late] if keeps_late else [],
+        late_events=[tables.late_event(judged, reader) for judged in too_late] if keeps_late else [],
         invalid_events=[
-            tables.carried(reader.columns(row), {"reason": reason}) for row, reason in read if isinstance(reason, str)
+            tables.carried(reader.carried(reader.columns(row)), {"reason": reason})
+            for row, reason in read
+            if isinstance(reason, str)
         ],
         watermarks=tables.watermarks(job),
         unassigned_events=[
-            tables.skipped_event(judged) for judged, fate in zip(job.judged, fates, strict=True) if fate is None
+            tables.skipped_event(judged, reader) for judged, fate in zip(job.judged, fates, strict=True) if fate is None
         ],
         counts={
             "rows_read": len(read),
@@ -238,18 +240,18 @@ class _Tables:
     def _group(self, first: Event, window: TimeWindow) -> TableRow:
         return {**{name: column(first.row, name) for name in self._key}, **_bounds(window)}
 
-    def late_event(self, judged: JudgedRow) -> TableRow:
+    def late_event(self, judged: JudgedRow, reader: EventReader | UnitedReader) -> TableRow:
         """Return a too late row with the newest window that it missed."""
         added = {
             **_times(judged),
             "late_by_ms": judged.watermark - judged.event.ts,
             **_bounds(max((verdict.window for verdict in judged.verdicts), default=None)),
         }
-        return self.carried(judged.event.row, added)
+        return self.carried(reader.carried(judged.event.row), added)
 
-    def skipped_event(self, judged: JudgedRow) -> TableRow:
+    def skipped_event(self, judged: JudgedRow, reader: EventReader | UnitedReader) -> TableRow:
         """Return a row without a window."""
-        return self.carried(judged.event.row, _times(judged))
+        return self.carried(reader.carried(judged.event.row), _times(judged))
 
     def carried(self, row: Row, added: TableRow) -> TableRow:
         """Return a source row with the columns that a table adds. A column that is the added timestamp is left out."""

@@ -67,3 +67,22 @@ def test_columns_that_contradict_others_are_refused(
     source: dict[str, Any], windows: dict[str, Any], problem: str
 ) -> None:
     assert problem in problems(source, windows)
+
+
+def test_a_selection_enters_the_fingerprint_and_none_does_not() -> None:
+    plain = pipeline()
+    assert plain.fingerprint == pipeline({"select": [], "exclude": []}).fingerprint
+    fingerprints = {pipeline({key: ["a*"]}).fingerprint for key in ("select", "exclude")}
+    assert len({*fingerprints, plain.fingerprint}) == 3
+
+
+def test_the_key_is_always_carried() -> None:
+    assert "source.exclude[1]: 'PAGE' is a column of the key" in problems({"exclude": ["x", "PAGE"]})
+    assert pipeline({"exclude": ["p*"]}).source.exclude == ("p*",)
+
+
+def test_a_join_has_no_selection() -> None:
+    join = {"key": ["id"], "between": ["0s", "1s"], "second_when": "x"}
+    whole = {"name": "p", "source": {**SOURCE, "select": ["a"]}, "watermark": {"out_of_orderness": "1s"}, "join": join}
+    with pytest.raises(PipelineError, match=r"source\.select: found with a join, whose pairs contain whole rows"):
+        from_mapping(whole)

@@ -21,6 +21,7 @@ from spark_jobs.replay.rows.arrival_order import holds_map
 from spark_jobs.replay.rows.computed_columns import with_computed
 from spark_jobs.replay.rows.prepare import offset
 from spark_jobs.replay.supported import require_firing
+from spark_jobs.semantics.rows.used_columns import matches
 from spark_jobs.semantics.watermark.custom import GeneratorError, new_generator
 
 
@@ -99,6 +100,10 @@ def _columns(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
                 f"source.table: its column '{name}' begins with '{INTERNAL_PREFIX}', in whatever case the prefix of "
                 "Tidemark's working columns: rename it, or read the table through a view that renames it"
             )
+    for key, patterns in (("source.select", pipeline.source.select), ("source.exclude", pipeline.source.exclude)):
+        for pattern in patterns:
+            if not any(matches(pattern, name) for name in events.columns):
+                yield f"{key}: no column of {pipeline.source.table} matches '{pattern}'{hint(pattern, events)}"
     yield from unordered(events, "windows.key", pipeline.windows.key)
 
 

@@ -17,7 +17,7 @@ from spark_jobs.replay.rows import candidates, event_time, window_assigners
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.computed_columns import with_computed
 from spark_jobs.semantics.rows import event_time as rule
-from spark_jobs.semantics.rows import partition_labels
+from spark_jobs.semantics.rows import partition_labels, used_columns
 from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
 
 
@@ -40,7 +40,7 @@ def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
     source, order = pipeline.source, pipeline.replay.order
     if order is Order.COMMIT:
         events = _committed(events)
-    events = with_computed(events, source)
+    events = narrowed(with_computed(events, source), pipeline)
     event_us = event_time.micros(events, source.event_time)
     arrival_us = F.col(c.COMMIT_US) if order is Order.COMMIT else None
     if source.arrival_time is not None:
@@ -88,6 +88,12 @@ def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
     if not candidates.carries(pipeline):
         return placed
     return placed.withColumn(c.CANDIDATE_MS, candidates.carried_ms(placed, pipeline))
+
+
+def narrowed(events: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Return source rows with the columns that the replay uses; `events` themselves if it uses all."""
+    names = used_columns.used(events.columns, pipeline)
+    return events if len(names) == len(events.columns) else events.select(*map(quoted, names))
 
 
 def _prepared_alone(events: DataFrame, pipeline: Pipeline) -> DataFrame:

@@ -17,7 +17,7 @@ from spark_jobs.replay.rows.prepare import quoted
 from spark_jobs.replay.watermark import combined, timeline
 from spark_jobs.replay.watermark.census import moving
 from spark_jobs.replay.windows import lateness
-from spark_jobs.semantics.rows import carried_columns
+from spark_jobs.semantics.rows import carried_columns, used_columns
 
 
 def behind(rows: DataFrame, calendar: DataFrame, pipeline: Pipeline) -> DataFrame:
@@ -134,23 +134,38 @@ def beside(rows: DataFrame, added: dict[str, Column], pipeline: Pipeline) -> lis
     A source column with the name of an added column has another name (`carried_columns`), unless it is the same
     timestamp.
     """
-    own = [field.name for field in rows.schema if not field.name.startswith(c.PREFIX)]
+    of_source = [field.name for field in rows.schema if not field.name.startswith(c.PREFIX)]
+    carriers = _carriers(of_source, pipeline)
+    own = [name for name in of_source if carriers.get(name) != ()]
     names = carried_columns.carried_names(own, (*added, "run_id"))
     times = {"event_time": pipeline.source.event_time, "arrival_time": pipeline.source.arrival_time}
     selected = []
     for field in rows.schema:
         name = field.name.lower()
-        if field.name.startswith(c.PREFIX):
+        if field.name not in names:
             continue
         declared = times.get(name)
         if name in added and declared and declared.expression.lower() == name and field.dataType == T.TimestampType():
             continue
-        selected.append(_carried(field.name, names[field.name]))
+        column = F.col(quoted(field.name))
+        if carriers.get(field.name):
+            column = F.when(F.col(c.SOURCE).isin(*carriers[field.name]), column)
+        selected.append(_carried(column, field.name, names[field.name], is_whole=not carriers.get(field.name)))
     return [*selected, *(column.alias(name) for name, column in added.items())]
 
 
-def _carried(name: str, in_table: str) -> Column:
-    column = F.col(quoted(name))
+def _carriers(names: list[str], pipeline: Pipeline) -> dict[str, tuple[int, ...]]:
+    """Return the numbers of the sources that carry a column, for each column that not all sources carry.
+
+    Without a number, no source carries the column.
+    """
+    alone = [pipeline.alone(united) for united in pipeline.sources] or [pipeline]
+    by_source = [set(used_columns.carried(names, of)) for of in alone]
+    numbers = {name: tuple(n for n, carried in enumerate(by_source) if name in carried) for name in names}
+    return {name: carriers for name, carriers in numbers.items() if len(carriers) < len(alone)}
+
+
+def _carried(column: Column, name: str, in_table: str, *, is_whole: bool) -> Column:
     if name == in_table:
-        return column
+        return column if is_whole else column.alias(name)
     return column.alias(in_table, metadata={carried_columns.ORIGIN: name})

@@ -17,6 +17,7 @@ from spark_jobs.semantics.rows.event_time import OFFSET_MISSING, TimeReader, inv
 from spark_jobs.semantics.rows.expressions import Expression, column
 from spark_jobs.semantics.rows.instants import floor_to_ms, micros
 from spark_jobs.semantics.rows.partition_labels import label
+from spark_jobs.semantics.rows.used_columns import carried, narrows, used
 from spark_jobs.semantics.spec import Order, ReplaySpec
 
 Row = Mapping[str, Any]
@@ -60,7 +61,7 @@ class EventReader:
         self, spec: ReplaySpec, condition: Predicate | None = None, columns: Mapping[str, Predicate] | None = None
     ) -> None:
         source = spec.source
-        self._source = source
+        self._spec, self._source = spec, source
         self._event_time = TimeReader(source.event_time)
         self._arrival_time = None if source.arrival_time is None else TimeReader(source.arrival_time)
         self._order_by = spec.replay.order
@@ -90,14 +91,20 @@ class EventReader:
         return {**row, **{name: compute(row) for name, compute in self._columns.items()}}
 
     def columns(self, row: Row) -> Row:
-        """Return the source's columns of a row: in commit order without the columns of the commit."""
-        return _commit(row)[1] if self._order_by is Order.COMMIT else row
+        """Return the source's columns of a row that the replay uses, without the columns of a commit."""
+        row = _commit(row)[1] if self._order_by is Order.COMMIT else row
+        return {name: row[name] for name in used(row, self._spec)} if narrows(self._source) else row
+
+    def carried(self, row: Row) -> Row:
+        """Return the columns of a row that late and invalid events carry."""
+        return {name: row[name] for name in carried(row, self._spec)} if narrows(self._source) else row
 
     def read(self, row: Row) -> Event | str:
         """Return the row as an event, or the reason why it is invalid."""
         commit = None
         if self._order_by is Order.COMMIT:
-            commit, row = _commit(row)
+            commit = _commit(row)[0]
+        row = self.columns(row)
         event_us = self._event_time.micros(row)
         if self._arrival_time is None:
             arrival_us = None if commit is None else commit.clock_us
@@ -180,8 +187,18 @@ class UnitedReader:
         return {**dict.fromkeys(self._computed), **reader.completed(row)}
 
     def columns(self, row: Row) -> Row:
-        """Return the row's own columns."""
-        return row
+        """Return the columns of a row that the replay of its source uses; those of other sources are null."""
+        _, reader, _ = self._reader(row)
+        return self._together(row, reader.columns(row), EventReader.columns)
+
+    def carried(self, row: Row) -> Row:
+        """Return the columns of a row that late and invalid events carry; those of other sources are null."""
+        _, reader, _ = self._reader(row)
+        return self._together(row, reader.carried(row), EventReader.carried)
+
+    def _together(self, row: Row, own: Row, of: Callable[[EventReader, Row], Row]) -> Row:
+        names = {name for _, reader, _ in self._readers.values() for name in of(reader, row)}
+        return {name: own.get(name) for name in row if name in names}
 
     def read(self, row: Row) -> Event | str:
         """Return the row as an event, or the reason why it is invalid."""

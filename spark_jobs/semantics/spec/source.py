@@ -34,7 +34,8 @@ class Source:
 
     `future_guard_ms`: a row whose event time is later than its arrival by more than this is invalid; None: no guard.
     `offset` belongs to the order OFFSET: an integer column or SQL expression, the row's place in its partition.
-    `columns` are computed for each row, and then columns of the source like those of the table.
+    `columns` are computed for each row, and then columns of the source like those of the table. `select` and `exclude`
+    are patterns of the columns that late and invalid events carry; without both, these are all columns.
     """
 
     table: str
@@ -46,3 +47,5 @@ class Source:
     future_guard_ms: int | None = 86_400_000
     offset: str | None = None
     columns: tuple[ComputedColumn, ...] = ()
+    select: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()

@@ -74,3 +74,10 @@ def test_computed_columns_may_be_used_as_columns(events: DataFrame, table: str) 
     check_source(events, history.pipeline(table, **computed, windows__key="[X]", source__where="x > 1"))
     with pytest.raises(InputError, match="has no column 'y'; did you mean"):
         check_source(events, history.pipeline(table, **computed, windows__key="[placee, y]"))
+
+
+@pytest.mark.parametrize("key", ["select", "exclude"])
+def test_a_pattern_without_a_column_is_refused(events: DataFrame, table: str, key: str) -> None:
+    check_source(events, history.pipeline(table, **{f"source__{key}": "['*_at', ID]"}))
+    with pytest.raises(InputError, match=f"source.{key}: no column of .* matches 'redings'; did you mean 'reading'"):
+        check_source(events, history.pipeline(table, **{f"source__{key}": "[redings]"}))

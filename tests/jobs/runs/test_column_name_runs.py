@@ -116,3 +116,10 @@ def test_arrivals_by_a_computed_column_go_on(spark: SparkSession, lake: Lake, ta
     for until in (history.START + timedelta(minutes=90), end):
         run_steps(spark, pipeline, lake, arrived_to=until)
     assert_published(spark, lake, reference.replay(history.events(), pipeline, until=end))
+
+
+def test_a_run_that_carries_few_columns_passes_its_audit(spark: SparkSession, lake: Lake, table: str) -> None:
+    pipeline = history.pipeline(table, source__select="['i?']", source__columns="{later: reading + 1}")
+    outcomes = run_steps(spark, pipeline, lake)
+    assert [outcome.state for outcome in outcomes] == ["done"] * 4
+    assert_published(spark, lake, reference.replay(history.events(), pipeline))
