@@ -24,7 +24,7 @@ from spark_jobs.semantics.rows.emission import emission_clock
 from spark_jobs.semantics.rows.events import Event, Row
 from spark_jobs.semantics.rows.expressions import column
 from spark_jobs.semantics.rows.instants import MAX
-from spark_jobs.semantics.rows.partition_labels import label
+from spark_jobs.semantics.rows.partition_labels import label, of_source
 from spark_jobs.semantics.sessions.session_operator import SessionOperator
 from spark_jobs.semantics.spec import ReplaySpec, Windows
 from spark_jobs.semantics.watermark.generators import WatermarkOutput
@@ -156,7 +156,7 @@ def _sources(
         united.name: WatermarkedSource(
             united.watermark,
             clock,
-            [label((united.name, *values)) for values in united.source.source_partition.declared],
+            [of_source(united.name, label(values)) for values in united.source.source_partition.declared],
             channel,
         )
         for united, channel in zip(spec.sources, channels, strict=True)

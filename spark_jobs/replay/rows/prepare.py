@@ -147,11 +147,23 @@ def source_columns(prepared: DataFrame) -> list[str]:
 
 
 def partition_label(columns: tuple[str, ...]) -> Column:
-    """Return the source partition as text: its values joined by '|'; 'null' for a null, '' for a single partition."""
+    """Return the source partition as text (`partition_labels`); '' for a single partition."""
     if not columns:
         return F.lit("")
-    texts = [F.coalesce(F.col(quoted(name)).cast("string"), F.lit("null")) for name in columns]
-    return texts[0] if len(texts) == 1 else F.concat_ws("|", *texts)
+    texts = [_label_text(F.col(quoted(name)).cast("string")) for name in columns]
+    return texts[0] if len(texts) == 1 else F.concat_ws("|", *map(_escaped, texts))
+
+
+def _label_text(text: Column) -> Column:
+    # Most texts need no regular expression.
+    marked = F.regexp_replace(text, r"\A(\\*null)\z", r"\\$1")
+    return F.coalesce(F.when(F.endswith(text, F.lit("null")), marked).otherwise(text), F.lit("null"))
+
+
+def _escaped(text: Column) -> Column:
+    ended = F.regexp_replace(F.regexp_replace(text, r"(\\*)\|", r"$1$1\\|"), r"(\\+)\z", "$1$1")
+    special = F.contains(text, F.lit("|")) | F.endswith(text, F.lit("\\"))
+    return F.when(special, ended).otherwise(text)
 
 
 def declared_labels(pipeline: Pipeline) -> list[str]:

@@ -16,7 +16,7 @@ from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VER
 from spark_jobs.semantics.rows.event_time import OFFSET_MISSING, TimeReader, invalid_reason
 from spark_jobs.semantics.rows.expressions import Expression, column
 from spark_jobs.semantics.rows.instants import floor_to_ms, micros
-from spark_jobs.semantics.rows.partition_labels import label
+from spark_jobs.semantics.rows.partition_labels import label, of_source
 from spark_jobs.semantics.rows.used_columns import carried, narrows, used
 from spark_jobs.semantics.spec import Order, ReplaySpec
 
@@ -207,7 +207,7 @@ class UnitedReader:
         event = reader.read(row)
         if isinstance(event, str):
             return event
-        partition = label((name, event.partition)) if columns else name
+        partition = of_source(name, event.partition) if columns else name
         clock, *rest = event.position
         return replace(event, source=name, partition=partition, position=(clock, number, *rest))
 

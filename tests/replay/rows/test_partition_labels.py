@@ -11,14 +11,32 @@ from spark_jobs.semantics.rows.partition_labels import label
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
-ROWS = [("north", 1, True), ("north", None, None), (None, None, False), ("a|b", 2, True)]
+ROWS = [("north", 1, True), ("north", None, None), (None, None, False), ("a|b", 2, True), ("null", 3, True)]
 LABELS = {
-    (): ["", "", "", ""],
-    ("site",): ["north", "north", "null", "a|b"],
-    ("site", "shard no"): ["north|1", "north|null", "null|null", "a|b|2"],
-    ("shard no", "site"): ["1|north", "null|north", "null|null", "2|a|b"],
-    ("spare",): ["true", "null", "false", "true"],
+    (): ["", "", "", "", ""],
+    ("site",): ["north", "north", "null", "a|b", "\\null"],
+    ("site", "shard no"): ["north|1", "north|null", "null|null", "a\\|b|2", "\\null|3"],
+    ("shard no", "site"): ["1|north", "null|north", "null|null", "2|a\\|b", "3|\\null"],
+    ("spare",): ["true", "null", "false", "true", "true"],
 }
+PARTS = (
+    *(None, "null", "\\null", "\\\\null", "null\n", "NULL", "a", "", "\\", "a\\", "\\a"),
+    *("a|", "|a", "|", "||", "\\|", "\\\\|\\"),
+)
+
+
+def test_different_partitions_have_different_labels_everywhere(spark: SparkSession) -> None:
+    pairs = [(first, second) for first in PARTS for second in PARTS]
+    rows = spark.createDataFrame(pairs, "site string, shard string").coalesce(1)
+    for columns in (("site", "shard"), ("site",)):
+        labels = [row.label for row in rows.select(partition_label(columns).alias("label")).collect()]
+        assert labels == [label(pair[: len(columns)]) for pair in pairs]
+        assert len(set(labels)) == len(PARTS) ** len(columns)
+
+
+def test_harmless_values_are_as_they_are() -> None:
+    assert label(("C:\\x", "a nullable", "x\\y|"[:3])) == "C:\\x|a nullable|x\\y"
+    assert label(("a|b",)) == "a|b"
 
 
 @pytest.mark.parametrize("columns", LABELS)
