@@ -1,6 +1,7 @@
 """A time field is how a file names a time of a row: a column or expression, and how its values are read.
 
-`ts`; `{column: ts, unit: ms}` for numbers; `{column: ts, format: yyyy-MM-dd, timezone: Europe/Berlin}` for text.
+`ts`; `{column: ts, unit: ms}` for numbers; `{column: ts, format: yyyy-MM-dd, timezone: Europe/Berlin}` for text;
+`{column: ts, timezone: Europe/Berlin}` for a local time without a zone, and for a date.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ def _format(pattern: str) -> str:
 def _read_in_one_way(facts: Facts) -> Iterator[tuple[str, str]]:
     if facts.is_written("unit") and facts.is_written("format"):
         yield "format", "contradicts unit: a number has a unit, text has a format; keep one"
-    if facts.is_written("timezone") and not facts.is_written("format"):
-        yield "timezone", "belongs to text, which needs a format as well; numbers and TIMESTAMPs are in UTC"
+    if facts.is_written("timezone") and facts.is_written("unit"):
+        yield "timezone", "belongs to text, TIMESTAMP_NTZ and DATE; numbers count from 1970 in UTC"
 
 
 _UNIT_WORDS = {word: unit.value for unit in TimeUnit for word in (unit.name.lower(), unit.name.lower()[:-1])}
@@ -71,7 +72,7 @@ TIME_FIELD = Either(
                 "timezone",
                 "timezone",
                 text("a time zone such as Europe/Berlin or +02:00").then(_timezone),
-                meaning="Time zone of text without an offset. Only with `format`.",
+                meaning="Time zone of a local time: of text without an offset, of TIMESTAMP_NTZ and of DATE.",
             ),
         ),
         rules=(_read_in_one_way,),

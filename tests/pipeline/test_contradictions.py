@@ -240,11 +240,8 @@ CONTRADICTIONS = [
     ),
     (
         "event_time: departed_at",
-        "event_time: {column: ts, timezone: UTC}",
-        (
-            "4:28: source.event_time.timezone: belongs to text, which needs a format as well; numbers and "
-            "TIMESTAMPs are in UTC"
-        ),
+        "event_time: {column: ts, unit: ms, timezone: UTC}",
+        ("4:38: source.event_time.timezone: belongs to text, TIMESTAMP_NTZ and DATE; numbers count from 1970 in UTC"),
     ),
     (
         "[origin]",

@@ -17,6 +17,7 @@ from spark_jobs.pipeline.model import Source, TimeField, TimeUnit
 from spark_jobs.semantics.rows import event_time as rule
 from spark_jobs.semantics.rows import time_faults
 
+_UTC = "UTC"
 _MICROS_PER_DAY = 86_400_000_000
 _MICROS_PER_UNIT = {TimeUnit.SECONDS: 1_000_000, TimeUnit.MILLISECONDS: 1_000, TimeUnit.MICROSECONDS: 1}
 _ZONE_IN_PATTERN = re.compile(r"[VzOXxZ]")
@@ -40,13 +41,21 @@ def micros(events: DataFrame, field: TimeField) -> Column:
     if field.format is not None and isinstance(kind, T.StringType):
         return _text_micros(value, field)
     if field.unit is None and field.format is None:
-        if isinstance(kind, T.TimestampType):
+        if isinstance(kind, T.TimestampType) and field.timezone == _UTC:
             return F.unix_micros(value)
-        if isinstance(kind, T.TimestampNTZType):
-            return F.expr(f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', {field.expression})")
+        if isinstance(kind, T.TimestampNTZType) or (isinstance(kind, T.DateType) and field.timezone != _UTC):
+            return _local_micros(value, field.timezone)
         if isinstance(kind, T.DateType):
             return F.unix_date(value).cast("long") * F.lit(_MICROS_PER_DAY)
     raise TimeFieldError(_misfit(field, kind))
+
+
+def _local_micros(value: Column, timezone: str) -> Column:
+    """Return the instant of a local time: the earlier one of an ambiguous time; a skipped time moves by the gap."""
+    local = value.cast("timestamp_ntz")
+    if timezone != _UTC:
+        local = F.call_function("convert_timezone", F.lit(timezone), F.lit(_UTC), local)
+    return F.timestamp_diff("MICROSECOND", F.expr("TIMESTAMP_NTZ'1970-01-01 00:00:00'"), local)
 
 
 def millis(us: Column) -> Column:
@@ -145,13 +154,14 @@ def _text_micros(value: Column, field: TimeField) -> Column:
 
 def _misfit(field: TimeField, kind: T.DataType) -> str:
     type_name = kind.simpleString().upper()
-    declared = f"unit: {field.unit.value}" if field.unit else f"format: {field.format}" if field.format else "no unit"
+    local = "no unit" if field.timezone == _UTC else f"timezone: {field.timezone}"
+    declared = f"unit: {field.unit.value}" if field.unit else f"format: {field.format}" if field.format else local
     if isinstance(kind, T.NumericType):
         remedy = "a numeric time needs {column, unit: s|ms|us|ns}"
     elif isinstance(kind, T.StringType):
         remedy = "a text time needs {column, format, timezone}"
     elif isinstance(kind, (T.TimestampType, T.TimestampNTZType, T.DateType)):
-        remedy = "a TIMESTAMP or DATE is given by its name alone"
+        remedy = "a TIMESTAMP is an instant, given by its name alone; TIMESTAMP_NTZ and DATE may have a timezone"
     else:
         remedy = "a time is a TIMESTAMP, a DATE, a number with a unit or a text with a format"
     return f"'{field.expression}' is {type_name}, declared with {declared}: {remedy}"

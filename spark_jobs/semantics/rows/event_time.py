@@ -1,7 +1,9 @@
 """Event time is when a row happened, arrival time is when it became known, in microseconds since 1970, UTC.
 
-A time is a datetime (naive: UTC), a date (its midnight UTC), a number with a unit or a text with a pattern. Numbers are
-floored to microseconds. A value that cannot be read is None. A row is invalid, tested in this order, if
+A time is a datetime (naive: local time), a date (its midnight, local time), a number with a unit or a text with a
+pattern. Local times are in the declared zone: an ambiguous one is the earlier instant, and a skipped one is moved
+forward by the gap. Numbers are floored to microseconds. A value that cannot be read is None. A row is invalid, tested
+in this order, if
 
     event_time_<fault>        event is None, for this fault of the value (`time_faults`)
     arrival_time_<fault>      arrival is declared and None, for this fault
@@ -25,7 +27,7 @@ from typing import Any
 from spark_jobs.semantics.rows import time_faults
 from spark_jobs.semantics.rows.expressions import Expression
 from spark_jobs.semantics.rows.instants import micros
-from spark_jobs.semantics.rows.text_times import parse
+from spark_jobs.semantics.rows.text_times import parse, zone
 from spark_jobs.semantics.spec import TimeField, TimeUnit
 
 OFFSET_MISSING = "offset_missing"
@@ -71,9 +73,12 @@ class TimeReader:
         if declared.format is not None and isinstance(value, str):
             return parse(value, declared.format, declared.timezone)
         if declared.unit is None and declared.format is None and isinstance(value, date):
-            return micros(
-                value if isinstance(value, datetime) else datetime(value.year, value.month, value.day, tzinfo=UTC)
-            )
+            local = value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)  # noqa: DTZ001
+            if local.tzinfo is None:
+                return micros(local.replace(tzinfo=zone(declared.timezone)))
+            if declared.timezone == "UTC":
+                return micros(local)
+            raise TimeFieldError(f"'{declared.expression}' gave {value!r}: an instant has no timezone to be declared")
         expected = "expected a datetime or date, a number with a unit, or a text with a format"
         raise TimeFieldError(f"'{declared.expression}' gave {value!r}: {expected}")
 

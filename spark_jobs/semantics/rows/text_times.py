@@ -53,7 +53,7 @@ def parse(text: str, pattern: str, timezone_name: str) -> int | None:
             int(parts.get("minute", 0)),
             int(parts.get("second", 0)),
             int(parts.get("fraction", "0").ljust(6, "0")),
-            tzinfo=_zone(parts.get("zone", timezone_name)),
+            tzinfo=zone(parts.get("zone", timezone_name)),
         )
         return micros(local)
     except (ValueError, ZoneInfoNotFoundError):
@@ -69,7 +69,8 @@ def _hour(parts: dict[str, str]) -> int:
     return hour % 12 + (12 if parts.get("half", "am").lower() == "pm" else 0)
 
 
-def _zone(name: str) -> tzinfo:
+def zone(name: str) -> tzinfo:
+    """Return the zone of a name or an offset. Raises ZoneInfoNotFoundError."""
     offset = re.fullmatch(r"([+-])(\d{2}):?(\d{2})?", name)
     if offset is None:
         return UTC if name == "Z" else ZoneInfo(name)

@@ -23,7 +23,8 @@ class TimeField:
     """A time of a row: a column or SQL expression, and how to read its values.
 
     `unit` is set for numeric times, `format` (a Spark datetime pattern) for text. With neither, the expression is a
-    TIMESTAMP or DATE. `timezone` applies to text without an offset.
+    TIMESTAMP, TIMESTAMP_NTZ or DATE. `timezone` is the zone of local times: of text without an offset, of TIMESTAMP_NTZ
+    and of DATE.
     """
 
     expression: str

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from itertools import product
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -11,6 +13,7 @@ from pyspark.sql import functions as F
 from spark_jobs.pipeline.model import Source, TimeField, TimeUnit
 from spark_jobs.replay.rows import event_time
 from spark_jobs.semantics.rows import event_time as rule
+from spark_jobs.semantics.rows.instants import micros
 
 pytestmark = pytest.mark.spark
 
@@ -87,3 +90,37 @@ def test_a_time_that_is_not_what_it_is_declared_to_be_is_refused(
     with pytest.raises(event_time.TimeFieldError) as raised:
         event_time.micros(spark.createDataFrame([], COLUMNS), field)
     assert str(raised.value).startswith(message)
+
+
+ZONES = ("Europe/Berlin", "America/New_York", "+05:30", "-18:00", "UTC")
+# The clock of Berlin skips 02:30 of the first day and shows that of the second twice; New York's days are others.
+LOCAL_TIMES = [
+    datetime(2024, month, day, hour, 30, 1, 250)
+    for month, day in ((3, 31), (10, 27), (3, 10), (11, 3), (7, 1))
+    for hour in (0, 1, 2, 3, 23)
+]
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_local_times_are_read_in_their_zone(spark: SparkSession, zone: str) -> None:
+    rows = [{"at": at, "day": at.date()} for at in LOCAL_TIMES] + [{"at": None, "day": None}]
+    frame = spark.createDataFrame(pa.Table.from_pylist(rows)).coalesce(1)
+    assert dict(frame.dtypes)["at"] == "timestamp_ntz"
+    for name in ("at", "day"):
+        field = TimeField(name, timezone=zone)
+        reader = rule.TimeReader(field)
+        expected = [reader.micros(row) for row in rows]
+        assert [row[0] for row in frame.select(event_time.micros(frame, field)).collect()] == expected
+    berlin = rule.TimeReader(TimeField("at", timezone="Europe/Berlin"))
+    skipped, ambiguous = (berlin.micros({"at": datetime(2024, *day, 2, 30)}) for day in ((3, 31), (10, 27)))
+    assert skipped == micros(datetime(2024, 3, 31, 1, 30, tzinfo=UTC))
+    assert ambiguous == micros(datetime(2024, 10, 27, 0, 30, tzinfo=UTC))
+
+
+def test_an_instant_has_no_zone(spark: SparkSession) -> None:
+    rows = spark.sql("select timestamp'2024-01-01 00:00:00' as at")
+    field = TimeField("at", timezone="Europe/Berlin")
+    with pytest.raises(event_time.TimeFieldError, match="declared with timezone: Europe/Berlin: a TIMESTAMP is an"):
+        event_time.micros(rows, field)
+    with pytest.raises(rule.TimeFieldError, match="an instant has no timezone"):
+        rule.TimeReader(field).micros({"at": datetime(2024, 1, 1, tzinfo=UTC)})
