@@ -201,7 +201,17 @@ class _Publishing:
         return self._transaction.commit(removed, [*widened, *carried, *added], application)
 
     def _mapped(self, actions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [table_metadata.mapped(action, self._transaction.metadata_action()) for action in actions]
+        """Return the actions with the mapping of columns that the table has or needs.
+
+        A table that begins to map its columns does so in a separate commit, as Delta demands. Raises
+        CommitConflictError after that commit: the transaction has to begin again.
+        """
+        current = self._transaction.metadata_action()
+        mapped = [table_metadata.mapped(action, current) for action in actions]
+        if any(map(table_metadata.is_mapped, mapped)) and not table_metadata.is_mapped(current):
+            self._transaction.commit([], [table_metadata.with_mapping(current)], uuid4().hex, data_change=False)
+            raise delta_log.CommitConflictError(f"{self._table}: its columns are mapped now")
+        return mapped
 
     def _widened(self, actions: list[dict[str, Any]], span: Interval) -> dict[str, Any]:
         """Return the `metaData` action with the columns of the published and of the staged rows.

@@ -46,6 +46,20 @@ def has_retention_settings(action: dict[str, Any]) -> bool:
     return RETENTION_SETTINGS.items() <= settings.items()
 
 
+def is_mapped(action: dict[str, Any]) -> bool:
+    """Return whether an action maps columns."""
+    return str(action.get("metaData", {}).get("configuration", {}).get(_MODE)) == "name"
+
+
+def with_mapping(action: dict[str, Any]) -> dict[str, Any]:
+    """Return the action of a table that does not map its columns as one that does; Delta gives the columns their ids.
+
+    All columns keep their names in files.
+    """
+    metadata = action["metaData"]
+    return {"metaData": {**metadata, "configuration": {**metadata.get("configuration", {}), _MODE: "name"}}}
+
+
 def mapped(action: dict[str, Any], current: dict[str, Any] | None = None) -> dict[str, Any]:
     """Return a `metaData` action that maps columns to their stored names, if a stored name differs or the table maps.
 
@@ -55,11 +69,11 @@ def mapped(action: dict[str, Any], current: dict[str, Any] | None = None) -> dic
     if "metaData" not in action:
         return action
     metadata, before = action["metaData"], {} if current is None else current["metaData"]
-    is_mapped = before.get("configuration", {}).get(_MODE) == "name"
+    maps = current is not None and is_mapped(current)
     schema = json.loads(metadata["schemaString"])
-    if not is_mapped and all(stored_name(field["name"]) == field["name"] for _, field in _fields(schema)):
+    if not maps and all(stored_name(field["name"]) == field["name"] for _, field in _fields(schema)):
         return action
-    ids = dict(_ids(json.loads(before["schemaString"]))) if is_mapped else {}
+    ids = dict(_ids(json.loads(before["schemaString"]))) if maps else {}
     highest = max([*ids.values(), int(before.get("configuration", {}).get(_HIGHEST_ID, 0))], default=0)
     for path, field in _fields(schema):
         if path not in ids:

@@ -58,7 +58,7 @@ def test_a_table_maps_its_columns_only_where_a_name_needs_it() -> None:
     assert mapped(action("id", "user.name")) == action("id", "user.name")
     assert mapped(action("id"), action("id")) == action("id")
     assert mapped({"protocol": {}}) == {"protocol": {}}
-    new = mapped(action("id", "a b", kept="1"), action("id"))
+    new = mapped(action("id", "a b", kept="1"))
     assert columns(new) == {"id": (1, "id"), "a b": (2, "__tmc_a%20b")}
     settings = new["metaData"]["configuration"]
     assert settings == {"kept": "1", "delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "2"}

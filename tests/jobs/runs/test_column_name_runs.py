@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 NAMES = (
     *(name for name in column_names.HARD[::2] if not name.lower().startswith("__tm")),
-    *column_names.drawn(5, 4),
+    *column_names.drawn(5, 3),
     *("watermark", "reason", "run_id", "event_time", "late_by_ms", "fires_epoch", "_tmc_%20"),
 )
 EVENTS = column_names.beside(history.events(700), NAMES)
