@@ -58,6 +58,7 @@ def _of_source(prefix: str, source: Source, watermark: Watermark, own: str = "so
         f"{prefix}{own}offset": source.offset,
         f"{prefix}watermark.when": watermark.when,
         f"{prefix}watermark.value": watermark.value,
+        **{f"{prefix}{own}columns.{column.name}": column.expression for column in source.columns},
     }
     for key, field in fields.items():
         if field is not None:

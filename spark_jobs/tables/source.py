@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, reduce
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
-from py4j.protocol import Py4JJavaError
-from pyspark.errors import AnalysisException
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.sources import SOURCE
-from spark_jobs.tables import commits, delta_log
+from spark_jobs.tables import commits, delta_log, error_causes
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.source_tables import absolute_path, is_path, no_delta_table, tables_of
 
@@ -22,7 +23,8 @@ from spark_jobs.tables.source_tables import absolute_path, is_path, no_delta_tab
 def pinned_version(spark: SparkSession, table: str) -> int:
     """Return the table's newest version. Raises SourceError if it is not a Delta table."""
     if is_path(table):
-        version = delta_log.version(spark, absolute_path(table))
+        with _readable(table):
+            version = delta_log.version(spark, absolute_path(table))
         if version is None:
             raise no_delta_table(table)
         return version
@@ -39,7 +41,8 @@ def read(spark: SparkSession, table: str, version: int) -> DataFrame:
     """Return the rows of the table at `version`. Raises SourceError if that version can no longer be read."""
     reader = spark.read.format("delta").option("versionAsOf", version)
     try:
-        return reader.load(absolute_path(table)) if is_path(table) else reader.table(table)
+        with _readable(table):
+            return reader.load(absolute_path(table)) if is_path(table) else reader.table(table)
     except AnalysisException as problem:
         raise SourceError(_unreadable(table, version)) from problem
 
@@ -49,6 +52,26 @@ def _unreadable(table: str, version: int) -> str:
         f"source.table: version {version} of '{table}' was planned, but can no longer be read: plan again "
         "to take the newest version."
     )
+
+
+@contextmanager
+def _readable(table: str) -> Iterator[None]:
+    """Raise SourceError, with what to do, if a table or its log cannot be read; analysis errors pass."""
+    try:
+        yield
+    except AnalysisException:
+        raise
+    except (Py4JError, PySparkException) as problem:
+        scheme = urlsplit(table).scheme
+        if error_causes.mentions(problem, "ClassNotFoundException") and scheme == "s3a":
+            remedy = "run `python -m spark_jobs.runtime setup s3`, which installs the jars for s3a://"
+        elif scheme in ("http", "https"):
+            remedy = "Spark reads no Delta table over HTTP: give a path, or a URI such as s3a://bucket/table"
+        else:
+            remedy = "check the path, the access to it, and the files of its _delta_log"
+        raise SourceError(
+            f"source.table: '{table}' cannot be read ({error_causes.first_line(problem)}): {remedy}"
+        ) from problem
 
 
 def newest_versions(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:

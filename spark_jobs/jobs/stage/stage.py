@@ -24,6 +24,7 @@ from spark_jobs.job_protocol import StepName
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import arrival_slices, source_changes
 from spark_jobs.jobs.progress import Progress, staged
+from spark_jobs.jobs.stage import overflow
 from spark_jobs.jobs.stage.closed_windows import ClosedWindowsStaging
 from spark_jobs.jobs.stage.complete_row_counts import cost
 from spark_jobs.jobs.stage.join_staging import JoinStaging
@@ -105,9 +106,9 @@ def _input_errors(spark: SparkSession, pipeline: Pipeline, run: Run) -> Iterator
         raise InputError(str(problem)) from problem
     except (PySparkException, Py4JError) as problem:
         fault = custom.fault(problem) if isinstance(problem, PythonException) else None
-        message = (
-            f"watermark.class: {fault}" if fault else deleted_files.explanation(spark, pipeline, run.pinned, problem)
-        )
+        message = f"watermark.class: {fault}" if fault else overflow.explanation(pipeline, problem)
+        if message is None:
+            message = deleted_files.explanation(spark, pipeline, run.pinned, problem)
         if message is None:
             raise
         raise InputError(message) from problem
