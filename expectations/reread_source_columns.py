@@ -7,6 +7,7 @@ table is staged under another name (`carried_columns`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
@@ -47,8 +48,10 @@ def invalid_rows_matching_source(rows: DataFrame, pipeline: Pipeline, name: str)
 
 def source_rows_of_invalid(rows: DataFrame) -> DataFrame:
     """Return staged invalid events with the columns of the source under their names, and the column `reason`."""
-    is_hidden = _RENAMED_PREFIX + "reason" in {column.lower() for column in rows.columns}
-    return rows if is_hidden else reduce(_with_source_column, (n for n in _INVALID_COLUMNS if n != "reason"), rows)
+    names = carried_columns.origins(rows.schema)
+    if "reason" in {name.lower() for name in names.values()}:
+        return rows
+    return rows.drop(*names.values()).withColumnsRenamed(names)
 
 
 def _with_match(
@@ -62,7 +65,9 @@ def _with_match(
     if pipeline.replay.by_commit:
         return rows.withColumn(name, F.lit(True))
     try:
-        compared = prepare(source_rows, pipeline).withColumn(name, F.coalesce(condition, F.lit(False)))
+        compared = prepare(source_rows, _with_all_columns(pipeline)).withColumn(
+            name, F.coalesce(condition, F.lit(False))
+        )
     except (AnalysisException, event_time.TimeFieldError):
         return rows.withColumn(name, F.lit(True))
     staged_columns = [
@@ -70,6 +75,12 @@ def _with_match(
         for column in rows.columns
     ]
     return compared.select(*staged_columns, name)
+
+
+def _with_all_columns(pipeline: Pipeline) -> Pipeline:
+    """Return the pipeline that reads all columns of staged rows."""
+    sources = tuple(replace(u, source=replace(u.source, select=(), exclude=())) for u in pipeline.sources)
+    return replace(pipeline, source=replace(pipeline.source, select=(), exclude=()), sources=sources)
 
 
 def _staged(name: str) -> str:

@@ -180,25 +180,29 @@ class UnitedReader:
             for number, united in enumerate(spec.sources)
         }
         self._computed = {computed.name for united in spec.sources for computed in united.source.columns}
+        self._names: dict[str, None] = {}
 
     def completed(self, row: Row) -> Row:
         """Return a row of a table with its computed columns; those of the other sources are null."""
         _, reader, _ = self._reader(row)
-        return {**dict.fromkeys(self._computed), **reader.completed(row)}
+        completed = {**dict.fromkeys(self._computed), **reader.completed(row)}
+        self._names |= dict.fromkeys(completed)
+        return completed
 
     def columns(self, row: Row) -> Row:
         """Return the columns of a row that the replay of its source uses; those of other sources are null."""
         _, reader, _ = self._reader(row)
-        return self._together(row, reader.columns(row), EventReader.columns)
+        return self._together(reader.columns(row), EventReader.columns)
 
     def carried(self, row: Row) -> Row:
         """Return the columns of a row that late and invalid events carry; those of other sources are null."""
         _, reader, _ = self._reader(row)
-        return self._together(row, reader.carried(row), EventReader.carried)
+        return self._together(reader.carried(row), EventReader.carried)
 
-    def _together(self, row: Row, own: Row, of: Callable[[EventReader, Row], Row]) -> Row:
-        names = {name for _, reader, _ in self._readers.values() for name in of(reader, row)}
-        return {name: own.get(name) for name in row if name in names}
+    def _together(self, own: Row, of: Callable[[EventReader, Row], Row]) -> Row:
+        readers = [reader for _, reader, _ in self._readers.values()]
+        names = {name for reader in readers for name in of(reader, dict.fromkeys(self._names))}
+        return {name: own.get(name) for name in self._names if name in names}
 
     def read(self, row: Row) -> Event | str:
         """Return the row as an event, or the reason why it is invalid."""

@@ -40,6 +40,7 @@ def test_each_source_carries_its_own_columns(session: SparkSession) -> None:
     united = from_mapping({"name": "p", "sources": sources, "windows": windows})
     rows = [{**row, "source": "north" if row["site"] == "north" else "rest"} for row in ROWS]
     expected = reference.replay(rows, united)
+    assert {"id", "more", "source"} <= set(expected.late_events[0])
     assert all(row["reading"] is None for row in expected.late_events if row["source"] == "north")
     assert_same_tables(
         spark_replay(session, rows, united, schema=pa.schema([*SCHEMA, ("source", pa.string())])), expected
