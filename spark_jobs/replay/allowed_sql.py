@@ -59,6 +59,8 @@ _OPERATORS = frozenset(
         *("UnresolvedRelation", "UnresolvedSubqueryColumnAliases", "UnresolvedWith"),
     )
 )
+# Functions with a syntax of their own, which the parser itself resolves.
+_PARSED_FUNCTIONS = frozenset(("AnyValue", "First", "Last"))
 _LONGEST = 60
 
 
@@ -102,6 +104,8 @@ def _calls(node: Any) -> Iterator[Function]:
     if node.getClass().getSimpleName() == "UnresolvedFunction":
         name = list(_items(node.nameParts()))[-1].lower()
         yield Function(name, tuple(child.sql() for child in children))
+    elif node.getClass().getSimpleName() in _PARSED_FUNCTIONS:
+        yield Function(node.prettyName(), tuple(child.sql() for child in children))
     for child in children:
         yield from _calls(child)
 

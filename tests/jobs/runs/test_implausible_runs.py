@@ -69,7 +69,7 @@ def test_a_wrong_format_takes_no_results_away(spark: SparkSession, texts: str, l
         "plausibility: the_run_has_windows",
         "found:    0 windows of 120 rows read, 120 invalid, 0 filtered",
         f"found:    0 rows in windows, where {before} are published",
-        '"reason": "event_time_unreadable", "rows": 119, "values": ["30.03.2024',
+        '"reason": "event_time_unreadable", "rows": 119, "values": ["04.05.2025 22:01:40", "30.03.2024 22:09:32"]',
     ):
         assert line in str(problem)
     assert Path(str(problem.report)).is_file()

@@ -332,7 +332,7 @@ def test_the_command_takes_a_join(tables: dict[str, str], tmp_path: Path) -> Non
         return " ".join(result.stdout.split())
 
     assert "valid, and fits version 0 of" in answer("check")
-    assert "source rows │ 1,500" in answer("plan")
+    assert "reads 1,500 rows" in answer("plan")
     assert "by device, right 0s to 40 seconds after left; bound 2 minutes no run yet" in answer("status")
 
 
