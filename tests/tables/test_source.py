@@ -28,7 +28,7 @@ def test_a_place_that_spark_cannot_read_is_named(spark: SparkSession, table: str
 
 
 def test_a_truncated_commit_is_named(spark: SparkSession, tmp_path: Path) -> None:
-    table = history.land(spark, history.events(20), tmp_path / "rows")
+    table = history.land(spark, history.events(50), tmp_path / "rows")
     log = Path(table) / "_delta_log" / f"{0:020}.json"
     log.write_text(log.read_text(encoding="utf-8")[:-200], encoding="utf-8")
     log.with_name(f".{log.name}.crc").unlink(missing_ok=True)

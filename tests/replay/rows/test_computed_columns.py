@@ -89,4 +89,4 @@ def test_the_reference_refuses_a_name_of_the_table_and_takes_functions() -> None
     )
     assert all("half" in row for row in halves.invalid_events)
     with pytest.raises(ValueError, match="found the name 'half'"):
-        reference.replay([{**row, "HALF": 1} for row in history.events(50)], declared)
+        reference.replay([{**row, "HALF": 1} for row in history.events(50)], declared, columns={"half": len})

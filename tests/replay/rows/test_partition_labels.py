@@ -64,4 +64,4 @@ def test_declared_partitions_are_named_as_their_rows_are() -> None:
             "windows": {"size": "1s", "key": [], "aggregates": {"n": "count(*)"}},
         }
     )
-    assert declared_labels(pipeline) == ["north|1", "null|true", "1.50|1.5"]
+    assert declared_labels(pipeline) == ["north|1", "\\null|true", "1.50|1.5"]
