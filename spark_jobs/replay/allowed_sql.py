@@ -59,7 +59,7 @@ _OPERATORS = frozenset(
         *("UnresolvedRelation", "UnresolvedSubqueryColumnAliases", "UnresolvedWith"),
     )
 )
-# Functions with a syntax of their own, which the parser itself resolves.
+# Functions that the parser itself resolves, by their syntax.
 _PARSED_FUNCTIONS = frozenset(("AnyValue", "First", "Last"))
 _LONGEST = 60
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.jobs.advise.advise import Settings, weigh
 from spark_jobs.jobs.advise.candidates import in_words
-from spark_jobs.jobs.draft import commit_order, named_columns, profile, roles
+from spark_jobs.jobs.draft import commit_order, profile, roles
 from spark_jobs.jobs.draft.leaves import Leaf, leaves, most_likely
 from spark_jobs.jobs.draft.pipeline_text import Weighed, pipeline_text
 from spark_jobs.jobs.draft.profile import Profile
@@ -190,7 +189,7 @@ def _profile(spark: SparkSession, table: str, events: DataFrame, answers: Answer
     best = profile.best(moments)
     by_name = {leaf.expression: leaf for leaf in every}
     times = {moment.column for moment in best}
-    left_out |= reasons | _unnamed(by_name, values.keys() - times)
+    left_out |= reasons
     no_keys = times | left_out.keys()
     return Profile(
         rows=rows,
@@ -201,21 +200,6 @@ def _profile(spark: SparkSession, table: str, events: DataFrame, answers: Answer
         left_out=left_out,
         note=note,
     )
-
-
-def _unnamed(by_name: Mapping[str, Leaf], counted: Collection[str]) -> dict[str, str]:
-    """Return the reason for each counted leaf that the pipeline file cannot name."""
-    if named_columns.are_accepted():
-        return {}
-    odd = [
-        column
-        for column in sorted(counted)
-        if named_columns.named_column(by_name[column], (), is_key=True).expression is not None
-    ]
-    return {
-        column: "is a field of a struct" if by_name[column].is_nested else "its name cannot be a column of results"
-        for column in odd
-    }
 
 
 def _no_time(events: DataFrame, table: str, every: list[Leaf]) -> str:

@@ -6,14 +6,11 @@ a new name in `source.columns`.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import cache
 
 from spark_jobs.jobs.draft.leaves import Leaf
-from spark_jobs.pipeline import PipelineError, parse
 from spark_jobs.pipeline.errors import RefusedError
 from spark_jobs.pipeline.names import result_column
 
@@ -39,18 +36,6 @@ def named_column(leaf: Leaf, columns: Collection[str], *, is_key: bool) -> Named
     candidates += [f"{name}_{number}" for number in range(2, len(names) + 4)]
     free = next(c for c in candidates if c.lower() not in names and _is_result(c))
     return NamedColumn(free, leaf.expression)
-
-
-@cache
-def are_accepted() -> bool:
-    """Return whether a pipeline file may name expressions in `source.columns`."""
-    source = {"table": "./a", "event_time": "a", "columns": {"b": "c.d"}}
-    text = {"name": "a", "source": source, "windows": {"size": "1h", "aggregates": {"n": "count(*)"}}}
-    try:
-        parse(json.dumps(text), origin="")
-    except PipelineError as problem:
-        return "source.columns" not in str(problem)
-    return True
 
 
 def _is_result(name: str) -> bool:

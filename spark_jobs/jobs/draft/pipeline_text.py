@@ -53,7 +53,7 @@ def time_field(field: TimeField, *, is_local: bool = False) -> str:
     if field.unit is not None:
         return f"{{column: {column}, unit: {field.unit.value}}}"
     if field.format is None:
-        return column
+        return column if field.timezone == "UTC" else f"{{column: {column}, timezone: {_yaml(field.timezone)}}}"
     zone = f", timezone: {_yaml(field.timezone)}" if is_local else ""
     return f"{{column: {column}, format: {json.dumps(field.format, ensure_ascii=False)}{zone}}}"
 
@@ -204,7 +204,7 @@ class _Lines:
             return ""
         if self._proposal.timezone is not None:
             return f"its clock has no zone, and is read as {self._proposal.timezone}"
-        example = f"to_utc_timestamp({moment.column}, 'Europe/Berlin')"
+        example = f"{{column: {moment.column}, timezone: Europe/Berlin}}"
         remedy = "set timezone" if moment.reading.field.format else f"write {example}"
         return f"its clock has no zone, and is read as UTC: for another zone {remedy}"
 

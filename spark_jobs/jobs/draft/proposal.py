@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from zoneinfo import available_timezones
 
-from spark_jobs.jobs.draft import named_columns, roles
+from spark_jobs.jobs.draft import roles
 from spark_jobs.jobs.draft.leaves import Leaf
 from spark_jobs.jobs.draft.profile import Profile
 from spark_jobs.jobs.draft.readings import Reading
@@ -110,9 +110,6 @@ def propose(profile: Profile, answers: Answers) -> Proposal:
     )
     event, arrival = _times(profile, answers)
     _require_zone(answers.timezone)
-    _require_name(answers.source_partition, "--partition", profile)
-    for name in answers.key or ():
-        _require_name(name, "--key", profile)
     partition = _chosen(answers.source_partition, profile) or roles.source_partition(profile)
     keys = None if answers.key is None else tuple(name for name in answers.key if name != NONE)
     guessed = roles.key(profile, (partition.column,))
@@ -131,9 +128,7 @@ def in_zone(reading: Reading, timezone: str | None) -> TimeField:
     """Return the time field of a reading; a time zone applies to a clock without one."""
     if timezone is None or not reading.is_local:
         return reading.field
-    if reading.field.format is not None:
-        return replace(reading.field, timezone=timezone)
-    return TimeField(f"to_utc_timestamp({reading.field.expression}, '{timezone}')")
+    return replace(reading.field, timezone=timezone)
 
 
 def resolve(name: str, flag: str, leaves: Iterable[Leaf]) -> Leaf:
@@ -169,15 +164,6 @@ def _require_time(column: str | None, flag: str, profile: Profile) -> None:
     reason = profile.left_out.get(column, "its values have no form of a time")
     times = ", ".join(moment.column for moment in profile.moments)
     raise InputError(f"{flag} '{column}': is not a time: {reason}. The times are {times}")
-
-
-def _require_name(column: str | None, flag: str, profile: Profile) -> None:
-    if column is None or column == NONE or named_columns.are_accepted():
-        return
-    leaf = profile.leaves[column]
-    if named_columns.named_column(leaf, (), is_key=flag == "--key").expression is not None:
-        reason = "is a field of a struct" if leaf.is_nested else "its name cannot be a column of results"
-        raise InputError(f"{flag} '{column}': {reason}. Read the table through a view that has a column for it")
 
 
 def _require_zone(name: str | None) -> None:
