@@ -110,6 +110,10 @@ _ELSEWHERE: dict[str, set[str]] = {
     "plugins/tidemark_airflow/jobs/assets.py": {"failed"},
     "plugins/tidemark_airflow/jobs/outcome.py": {"failed"},
     "plugins/tidemark_airflow/quality/trend.py": {"failed"},
+    # A state of Airflow's DAG runs.
+    "plugins/tidemark_airflow/quality/overview.py": {"failed"},
+    # A tag of DAGs.
+    "plugins/tidemark_airflow/dags/dags.py": {"repair"},
     # A state of Airflow's tasks, and a key of the checks' counts.
     "plugins/tidemark_airflow/embedded/summary.py": {"failed"},
     # Sections of a pipeline file.

@@ -26,7 +26,7 @@ import typer
 
 from spark_jobs.cli import interrupt, live_line, log_file, printing, recorded_runs
 from spark_jobs.cli.live_line import LiveLine
-from spark_jobs.job_protocol import ExitCode, Option
+from spark_jobs.job_protocol import ExitCode, Option, StepName
 from spark_jobs.jobs.errors import BlockedError, InputError
 from spark_jobs.pipeline import Pipeline, PipelineError, lake_folder, load
 from spark_jobs.pipeline.environment import LAKE, hide_values
@@ -164,7 +164,9 @@ def answering(as_json: bool, arguments: Sequence[str] = ()) -> Iterator[Callable
 
 def _blocked(problem: BlockedError, arguments: Sequence[str]) -> str:
     """Return the message of a blocked run, with its report and the command that publishes it all the same."""
-    accept = shlex.join(["tidemark", "accept", *arguments, "--run", problem.run_id, Option.BECAUSE, "WHO AND WHY"])
+    accept = shlex.join(
+        ["tidemark", StepName.ACCEPT, *arguments, "--run", problem.run_id, Option.BECAUSE, "WHO AND WHY"]
+    )
     report = [] if problem.report is None else [f"report: {problem.report}"]
     return "\n".join([str(problem), f"Run {problem.run_id} is not published.", *report, f"To publish it: {accept}"])
 

@@ -77,12 +77,12 @@ def test_the_times_of_each_table_and_the_check(
 @pytest.mark.parametrize(
     ("name", "partition", "key", "tie_break"),
     [
-        ("sensors", ("site",), (), ()),
-        ("clicks", (), (), ("click_id",)),
+        ("sensors", ("site",), ("Gerät_Nr",), ()),
+        ("clicks", ("region",), ("page",), ("click_id",)),
         ("orders", (), ("currency",), ("order_id",)),
         ("meters", (), ("meter",), ()),
-        ("heartbeats", ("partition",), ("host",), ("offset",)),
-        ("shipments", (), (), ("shipmentId",)),
+        ("heartbeats", ("partition",), ("status",), ("offset",)),
+        ("shipments", (), ("code",), ("shipmentId",)),
     ],
 )
 def test_the_columns_of_each_table(
@@ -100,11 +100,11 @@ def test_the_columns_of_each_table(
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
-        ("sensors", ["source.source_partition"]),
-        ("clicks", []),
+        ("sensors", ["source.source_partition", "windows.size"]),
+        ("clicks", ["source.source_partition", "windows.size"]),
         ("orders", ["source.event_time"]),
         ("meters", ["source.event_time"]),
-        ("heartbeats", ["source.arrival_time"]),
+        ("heartbeats", ["source.arrival_time", "windows.key"]),
         ("shipments", []),
     ],
 )
@@ -112,6 +112,15 @@ def test_what_the_user_has_to_choose(drafts: dict[str, Drafted], name: str, sett
     drafted = drafts[name]
     assert [choice.setting for choice in drafted.choices] == settings
     assert drafted.text.count("# CHOOSE: ") == len(settings)
+
+
+def test_fields_of_structs_and_odd_names_are_named_in_source_columns(drafts: dict[str, Drafted]) -> None:
+    named = {name: drafts[name].pipeline.source.columns for name in ("sensors", "clicks", "shipments")}
+    assert {name: [(c.name, c.expression) for c in columns] for name, columns in named.items()} == {
+        "sensors": [("Gerät_Nr", "`Gerät Nr`")],
+        "clicks": [("region", "meta.region"), ("page", "payload.page")],
+        "shipments": [("code", "scanInfo.depot.code")],
+    }
 
 
 def test_invalid_rows_are_counted_with_samples(drafts: dict[str, Drafted]) -> None:

@@ -18,6 +18,7 @@ from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline.model import Accumulation, Aggregate, Pipeline, Strategy, UnitedSource, Watermark
 from spark_jobs.report import reduced, render, results_over_time
 from spark_jobs.report.data import Combined, Completeness, LateMark, ReportData, TooLateKey, TooLateWindow
+from spark_jobs.semantics.rows import carried_columns
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run, Step
@@ -225,7 +226,9 @@ def test_result_columns_that_are_no_numbers_are_named_and_not_drawn(spark: Spark
 
 
 def test_a_key_whose_name_late_events_needs_for_itself_is_found_under_its_other_name(spark: SparkSession) -> None:
-    late_events = spark.createDataFrame([("a", 5), ("a", 7), ("b", 9)], "source_late_by_ms string, late_by_ms bigint")
+    rows_of_source = spark.createDataFrame([("a", 5), ("a", 7), ("b", 9)], "value string, late_by_ms bigint")
+    carried = F.col("value").alias("source_late_by_ms", metadata={carried_columns.ORIGIN: "late_by_ms"})
+    late_events = rows_of_source.select(carried, "late_by_ms")
     pipeline = replace(generated_run.PIPELINE, windows=replace(generated_run.PIPELINE.windows, key=("late_by_ms",)))
     rows = [(row.k0, row.rows, row.late_by_ms) for row in reduced.heaviest_keys(late_events, pipeline).collect()]
     assert rows == [("a", 2, 7), ("b", 1, 9)]
