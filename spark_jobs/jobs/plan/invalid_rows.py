@@ -44,7 +44,7 @@ def invalid_rows(events: DataFrame, pipeline: Pipeline) -> list[InvalidRows]:
         .collect()
     )
     every = [InvalidRows(row.reason, row["rows"], _samples(row.least, row.most)) for row in counted]
-    return sorted(every, key=lambda invalid: -invalid.rows)
+    return sorted(every, key=lambda invalid: (-invalid.rows, invalid.reason))
 
 
 def _samples(*values: str | None) -> tuple[str, ...]:
