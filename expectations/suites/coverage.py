@@ -6,12 +6,13 @@ before its first row, but a key that falls silent lacks windows. A run over part
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from expectations import local_time
 from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
-from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.model import Pipeline, Windows
 from spark_jobs.pipeline.published_tables import WINDOW_RESULTS
 
 
@@ -24,9 +25,16 @@ def rows(staged: Staged) -> DataFrame:
     windows = staged.window_results.select("key", "window_start").distinct()
     last = windows.agg(F.max("window_start").alias("last_window"))
     own = windows.groupBy("key").agg(F.count("*").alias("windows"), F.min("window_start").alias("first_window"))
-    span_ms = F.unix_millis("last_window") - F.unix_millis("first_window")
-    periods = F.floor(span_ms / F.lit(staged.pipeline.windows.period_ms))
+    periods = F.floor(_span_ms(staged.pipeline.windows) / F.lit(staged.pipeline.windows.period_ms))
     return own.crossJoin(F.broadcast(last)).withColumn("expected", periods + F.lit(1))
+
+
+def _span_ms(windows: Windows) -> Column:
+    """Return the time from `first_window` to `last_window`, by the clock of the windows."""
+    if windows.are_local:
+        first, last = (local_time.clock_start(name, windows) for name in ("first_window", "last_window"))
+        return F.expr(f"{last} - {first}")
+    return F.unix_millis("last_window") - F.unix_millis("first_window")
 
 
 def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:

@@ -13,6 +13,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from expectations import local_time
 from expectations.invariant import Invariant, Suite
 from expectations.measured_windows import measured_windows
 from expectations.staged import Staged
@@ -32,10 +33,13 @@ def rows(staged: Staged) -> DataFrame:
     measured = staged.once(measured_windows)
     own = measured.where("is_own").drop("is_own")
     back = F.explode(F.sequence(F.lit(1), F.lit(drift.seasons)))
-    later = F.timestamp_millis(F.unix_millis("window_start") + F.col("season") * F.lit(drift.every_ms))
+    windows, apart = staged.pipeline.windows, f"season * {drift.every_ms}L"
+    later = f"timestamp_millis(unix_millis(window_start) + {apart})"
+    if windows.are_local:
+        later = local_time.moved("window_start", apart, windows)
     usual = (
         measured.withColumn("season", back)
-        .withColumn("window_start", later)
+        .withColumn("window_start", F.expr(later))
         .groupBy("window_start")
         .agg(
             F.struct(*(F.avg(F.col("measured").getField(name)).alias(name) for name in names)).alias("usual"),

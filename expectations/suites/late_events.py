@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from expectations import lateness, windows
+from expectations import lateness, local_time, windows
 from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
 from spark_jobs.pipeline.model import Order, Pipeline
@@ -78,6 +78,10 @@ def _own_window(pipeline: Pipeline) -> Invariant:
     size, period, offset = pipeline.windows.size_ms, pipeline.windows.period_ms, pipeline.windows.offset_ms
     newest = f"event_time >= window_start AND unix_millis(event_time) - unix_millis(window_start) < {min(size, period)}"
     between_windows = f"pmod(unix_millis(event_time) - ({offset}), {period}) >= {size}"
+    if pipeline.windows.are_local:
+        until = local_time.moved("window_start", str(min(size, period)), pipeline.windows)
+        newest = f"event_time >= window_start AND event_time < {until}"
+        between_windows = f"event_time >= {local_time.moved('event_time', str(size), pipeline.windows)}"
     return Invariant(
         "late_events_missed_their_own_window",
         "The event time of a late event lies in the window that the event missed, and in no newer window. An event "

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from expectations import bulk_agreement, windows
+from expectations import bulk_agreement, local_time, windows
 from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
 from expectations.suites import panes
@@ -142,6 +142,8 @@ def _counted(pipeline: Pipeline) -> str:
         return "result.too_late_count = late_events"
     # A run over part of time has no late events of newer windows. Its last windows may share these events.
     whole = f"unix_millis(window_end) <= unix_millis(last_start) + {pipeline.windows.period_ms}"
+    if pipeline.windows.are_local:
+        whole = f"window_end <= {local_time.moved('last_start', str(pipeline.windows.period_ms), pipeline.windows)}"
     return f"CASE WHEN {whole} THEN result.too_late_count = late_events ELSE result.too_late_count >= late_events END"
 
 

@@ -43,7 +43,7 @@ from spark_jobs.pipeline.records import Either, Field, ListOf, Record, Rest
 from spark_jobs.pipeline.schedules import SCHEDULE, catchup_is_of_runs_that_go_on
 from spark_jobs.pipeline.source_partitions import COLUMNS, SOURCE_PARTITION
 from spark_jobs.pipeline.sources import SOURCE, together
-from spark_jobs.pipeline.time_fields import TIME_FIELD
+from spark_jobs.pipeline.time_fields import TIME_FIELD, TIMEZONE
 from spark_jobs.pipeline.triggers import TRIGGER
 
 
@@ -357,8 +357,15 @@ _WINDOWS = Record(
             "offset",
             "offset_ms",
             duration("a duration such as '0s' or '-8 hours'", least_ms=None),
-            meaning="Shift of the window grid from 1970-01-01T00:00Z; shorter than the size, or than the slide "
-            "of sliding windows.",
+            meaning="Shift of the window grid from 1970-01-01 00:00 in the time zone, a Thursday; shorter than the "
+            "size, or than the slide of sliding windows.",
+        ),
+        Field(
+            "timezone",
+            "timezone",
+            TIMEZONE,
+            meaning="Time zone on whose clock windows of whole days start and end, such as Europe/Berlin. A day has 23 "
+            "or 25 hours where that clock changes.",
         ),
         Field(
             "gap",
@@ -431,6 +438,7 @@ _WINDOWS = Record(
         rules.triggers_fire_late_rows_themselves,
         rules.windows_overlap_within_reason,
         rules.offset_is_shorter_than_period,
+        rules.local_windows_last_whole_days,
         rules.aggregates_are_not_empty,
         rules.result_names_differ,
     ),

@@ -59,7 +59,9 @@ def _windows(windows: Windows) -> str:
 
 def _kind(windows: Windows) -> str:
     size, offset = format_duration(windows.size_ms), format_duration(windows.offset_ms)
-    begin = f" that begin {offset} after midnight UTC" if windows.offset_ms else ""
+    at = f"{offset} after midnight" if windows.offset_ms else "at midnight"
+    place = f"in {windows.timezone}" if windows.are_local else "UTC"
+    begin = f" that begin {at} {place}" if windows.offset_ms or windows.are_local else ""
     match windows.kind:
         case WindowKind.TUMBLING:
             return f"Tumbling windows of {size}{begin}"

@@ -91,6 +91,7 @@ FIELDS: Mapping[type[Any], tuple[str, ...]] = {
 #: Fields that are younger than the format, with the value under which they do not enter.
 SINCE_FORMAT: Mapping[type[Any], Mapping[str, object]] = {
     Source: {"columns": (), "select": (), "exclude": ()},
+    Windows: {"timezone": "UTC"},
     ReplayOrder: {"mode": Mode.FAITHFUL},
     ReplaySpec: {"join": None},
 }

@@ -13,6 +13,7 @@ from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.model import LatePanes, Mode, Order, Strategy, Trigger, WindowKind
 from spark_jobs.pipeline.names import COMPLETE_COLUMNS
 from spark_jobs.pipeline.review import UNREADABLE, Contradictions, Facts
+from spark_jobs.semantics.spec.times import DAY_MS
 from spark_jobs.semantics.windows.window_assigners import MOST_WINDOWS
 
 ONE_SOURCE = (
@@ -279,6 +280,21 @@ def offset_is_shorter_than_period(facts: Facts) -> Contradictions:
     if isinstance(length, int) and isinstance(offset, int) and abs(offset) >= length:
         lengths = f"{format_duration(offset)} is not shorter than the {period}, {format_duration(length)}"
         yield "offset", f"{lengths}; {format_duration(offset % length)} gives the same windows"
+
+
+def local_windows_last_whole_days(facts: Facts) -> Contradictions:
+    """Follow the clock of a zone with windows of whole days only."""
+    zone = facts.value("timezone", "UTC")
+    if zone == "UTC" or not isinstance(zone, str):
+        return
+    if facts.value("kind") is WindowKind.SESSION:
+        yield "timezone", "windows.kind session has no grid: a session ends a gap after its last row; take it away"
+        return
+    for name in ("size", "slide"):
+        length = facts.value(name)
+        if isinstance(length, int) and length % DAY_MS:
+            grid = f"with timezone {zone} windows last whole days, such as '1 day'"
+            yield name, f"{format_duration(length)} is not a whole number of days; {grid}, or shift them by offset"
 
 
 def period_key(kind: object) -> str:

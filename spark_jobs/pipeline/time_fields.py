@@ -20,11 +20,14 @@ from spark_jobs.pipeline.review import Facts, hint
 _OFFSET = r"[+-]((0[0-9]|1[0-7]):[0-5][0-9]|18:00)"
 
 
-def _timezone(name: str) -> str:
+def _existing_zone(name: str) -> str:
     zones = available_timezones()
     if name not in zones and re.fullmatch(_OFFSET, name) is None:
         raise RefusedError(hint(name, zones))
     return name
+
+
+TIMEZONE = text("a time zone such as Europe/Berlin or +02:00").then(_existing_zone)
 
 
 def _format(pattern: str) -> str:
@@ -71,7 +74,7 @@ TIME_FIELD = Either(
             Field(
                 "timezone",
                 "timezone",
-                text("a time zone such as Europe/Berlin or +02:00").then(_timezone),
+                TIMEZONE,
                 meaning="Time zone of a local time: of text without an offset, of TIMESTAMP_NTZ and of DATE.",
             ),
         ),

@@ -85,7 +85,7 @@ class SourceRows(PlacedRows):
         If the event time is a plain timestamp, only files that can hold such rows are read.
         """
         pipeline, read = self._pipeline, self._events
-        event_time, size = pipeline.source.event_time.expression, pipeline.windows.size_ms
+        event_time, size = pipeline.source.event_time.expression, pipeline.windows.longest_ms
         # An expression has no statistics.
         if isinstance({f.name: f.dataType for f in read.schema}.get(event_time), T.TimestampType):
             if part.start_ms is not None:

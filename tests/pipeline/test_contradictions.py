@@ -211,6 +211,22 @@ CONTRADICTIONS = [
         ),
     ),
     (
+        "size: 1 hour",
+        "size: 1 hour\n  timezone: Europe/Berlin",
+        (
+            "20:3: windows.size: 1 hour is not a whole number of days; with timezone Europe/Berlin windows last whole "
+            "days, such as '1 day', or shift them by offset"
+        ),
+    ),
+    (
+        "  kind: tumbling\n  size: 1 hour\n  offset: -15 min\n",
+        "  kind: session\n  gap: 30 min\n  timezone: Asia/Kolkata\n",
+        (
+            "21:3: windows.timezone: windows.kind session has no grid: a session ends a gap after its last row; "
+            "take it away"
+        ),
+    ),
+    (
         "kind: tumbling",
         "kind: sliding",
         "18:1: windows.slide: missing; windows.kind sliding needs how far apart windows start, such as '15 minutes'",

@@ -22,8 +22,8 @@ UNKNOWN = [
         "  size: 1 hour",
         "  sise: 1 hour",
         (
-            "20:3: windows.sise: unknown key; did you mean 'size'? known keys: kind, size, slide, offset, gap, key, "
-            "allowed_lateness, trigger, accumulation, late_data, late_panes, aggregates"
+            "20:3: windows.sise: unknown key; did you mean 'size'? known keys: kind, size, slide, offset, "
+            "timezone, gap, key, allowed_lateness, trigger, accumulation, late_data, late_panes, aggregates"
         ),
     ),
     (
@@ -84,16 +84,16 @@ LATER = [
         "  kind: tumbling",
         "  triggers: {count: 3}",
         (
-            "19:3: windows.triggers: unknown key; did you mean 'trigger'? known keys: kind, size, slide, offset, gap, "
-            "key, allowed_lateness, trigger, accumulation, late_data, late_panes, aggregates"
+            "19:3: windows.triggers: unknown key; did you mean 'trigger'? known keys: kind, size, slide, offset, "
+            "timezone, gap, key, allowed_lateness, trigger, accumulation, late_data, late_panes, aggregates"
         ),
     ),
     (
         "  kind: tumbling",
         "  evictor: {count: 3}",
         (
-            "19:3: windows.evictor: not supported by this version; known keys: kind, size, slide, offset, gap, key, "
-            "allowed_lateness, trigger, accumulation, late_data, late_panes, aggregates"
+            "19:3: windows.evictor: not supported by this version; known keys: kind, size, slide, offset, "
+            "timezone, gap, key, allowed_lateness, trigger, accumulation, late_data, late_panes, aggregates"
         ),
     ),
     (

@@ -81,7 +81,9 @@ def _earlier(spark: SparkSession, lake: Lake, drift: Drift, interval: Interval) 
     if interval.whole or not earlier_runs:
         return {}
     results = published.read_as_of(spark, lake, earlier_runs[-1], "window_results")
-    first = None if interval.start is None else interval.start - timedelta(milliseconds=drift.seasons * drift.every_ms)
+    # A day more: the clock of a zone may have been set back.
+    reach = timedelta(milliseconds=drift.seasons * drift.every_ms, days=1)
+    first = None if interval.start is None else interval.start - reach
     rows = results.where(Interval(first, interval.end).holds(F.col("window_start")))
     return {EARLIER: rows.where(~interval.holds(F.col("window_start")))}
 

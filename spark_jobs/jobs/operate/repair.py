@@ -22,7 +22,9 @@ from pyspark.sql import functions as F
 from spark_jobs.job_protocol import StepName, StepResult, StepState
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Pipeline, Repair
+from spark_jobs.replay.rows import window_assigners
 from spark_jobs.semantics.rows.instants import EPOCH
+from spark_jobs.semantics.windows.grid import grid, next_start
 from spark_jobs.tables import ledger
 from spark_jobs.tables.effective_runs import effective_runs
 from spark_jobs.tables.interval import Interval
@@ -121,11 +123,10 @@ def find(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> Due:
         for part in standing.partial
         if part.fingerprint not in pipeline.same_results
     ]
-    period = timedelta(milliseconds=pipeline.windows.period_ms)
+    starts = grid(pipeline.windows)
     stretches = [
-        Stretch(start, start + period, 1, row.missed, joins=row.joins)
+        Stretch(_moment(row.start_ms), _moment(next_start(row.start_ms, starts)), 1, row.missed, joins=row.joins)
         for row in due
-        for start in [EPOCH + timedelta(milliseconds=row.start_ms)]
     ]
     own = [s for s in stretches if not any(part.overlaps(Interval(s.start, s.end)) for part in restated)]
     return Due(tuple(_joined(own, restated)), len(stretches) - len(own))
@@ -165,13 +166,10 @@ def _of_each_window(
     """
     spec, start = pipeline.windows, F.unix_millis("window_start").alias("start_ms")
     # The newest window that a row has missed, and the earlier windows of the row.
-    event_ms = F.unix_millis("event_time")
-    older = F.floor((F.col("newest_ms") + F.lit(spec.size_ms - 1) - event_ms) / F.lit(spec.period_ms))
+    oldest = window_assigners.oldest_ms(F.unix_millis("event_time"), spec)
     rows = late_events.where("window_start is not null").select("event_time", start.alias("newest_ms"))
-    starts = F.explode(F.sequence(F.lit(0), older.cast("int")))
-    by_window = rows.withColumn("older", starts).groupBy(
-        (F.col("newest_ms") - F.col("older") * F.lit(spec.period_ms)).alias("start_ms")
-    )
+    starts = F.explode(window_assigners.starts_ms(oldest, F.col("newest_ms"), spec))
+    by_window = rows.select(starts.alias("start_ms")).groupBy("start_ms")
     results = window_results.groupBy(start).agg(
         F.sum("too_late_count").alias("counted"), F.sum("row_count").alias("rows")
     )
@@ -200,6 +198,10 @@ def _apart(windows: DataFrame, pipeline: Pipeline) -> DataFrame:
         & F.lit(not pipeline.windows.is_sliding)
     )
     return due.select("start_ms", "missed", F.coalesce(joins, F.lit(False)).alias("joins")).orderBy("start_ms")
+
+
+def _moment(ms: int) -> datetime:
+    return EPOCH + timedelta(milliseconds=ms)
 
 
 def _exceeds(allowed: Repair) -> Column:

@@ -8,7 +8,10 @@ from spark_jobs.job_protocol import Option
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.semantics.rows.instants import EPOCH
+from spark_jobs.semantics.windows.grid import FixedGrid, grid, newest_start, next_start
 from spark_jobs.tables.interval import Interval
+
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 def require_windows(interval: Interval, pipeline: Pipeline) -> None:
@@ -23,14 +26,15 @@ def _require_whole_windows(interval: Interval, pipeline: Pipeline) -> None:
     if pipeline.windows.is_session:
         return
     # Without windows, times are whole milliseconds.
-    period, offset = pipeline.windows.period_ms or 1, pipeline.windows.offset_ms
+    starts = grid(pipeline.windows) if pipeline.windows.kind.has_grid else FixedGrid(1)
     cut = "window in two; windows" if pipeline.windows.period_ms else "millisecond in two; milliseconds"
     for option, moment in ((Option.FROM, interval.start), (Option.TO, interval.end)):
         if moment is None:
             continue
-        into = (moment - EPOCH - timedelta(milliseconds=offset)) % timedelta(milliseconds=period)
-        if into:
-            below, above = moment - into, moment - into + timedelta(milliseconds=period)
+        start_ms = newest_start((moment - EPOCH) // _MILLISECOND, starts)
+        below = EPOCH + start_ms * _MILLISECOND
+        if below != moment:
+            above = EPOCH + next_start(start_ms, starts) * _MILLISECOND
             raise InputError(
                 f"{option}: {moment.isoformat()} cuts a {cut} begin at {below.isoformat()} and {above.isoformat()}"
             )

@@ -139,7 +139,7 @@ class Counting:
         spec = self._pipeline.windows
         oldest, newest = oldest_window_ms(spec), F.col(c.WINDOW_MS)
         watermark = F.col(c.WATERMARK_MS)
-        dropping = F.least(newest, lateness.oldest_accepting_ms(watermark, spec) - F.lit(spec.period_ms))
+        dropping = F.least(newest, window_assigners.latest_with_cleanup_ms(watermark, spec))
         sums: Counter[str] = Counter()
         for part in parts:
             rows = self._read_work(f"late_rows/{part.name}")

@@ -33,6 +33,8 @@ from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.prepare import moves_watermark
 from spark_jobs.replay.watermark import combined
 from spark_jobs.replay.watermark.census import census, moving
+from spark_jobs.semantics.windows.grid import grid, previous_start
+from spark_jobs.semantics.windows.window_assigners import assigner
 
 PartitionWatermark = tuple[str, int | None]
 
@@ -55,7 +57,8 @@ class LiveStart:
 def state_from_ms(oldest_ms: int, pipeline: Pipeline) -> int:
     """Return E of the window that starts at `oldest_ms`. It may be earlier if windows leave gaps."""
     spec = pipeline.windows
-    closing_ms = oldest_ms - spec.period_ms + spec.size_ms - 1 + spec.lateness_ms + candidates.delay_ms(pipeline)
+    closed = assigner(spec).assign(previous_start(oldest_ms, grid(spec)))[0]
+    closing_ms = closed.last + spec.lateness_ms + candidates.delay_ms(pipeline)
     return min(oldest_ms, closing_ms)
 
 

@@ -25,6 +25,7 @@ from spark_jobs.replay.rows import arrival_order, candidates, emission, timestam
 from spark_jobs.replay.rows.epochs import Axis, axis
 from spark_jobs.replay.watermark import combined
 from spark_jobs.replay.watermark.census import CLOSE_CELL, FIRE_CELL, moving, with_cells
+from spark_jobs.replay.windows import lateness
 from spark_jobs.replay.windows.calendar import first_passages
 
 #: The columns of a kept emission; `watermark` and `partition_watermarks` as in the table `watermarks`.
@@ -118,7 +119,7 @@ def resumption(kept_emissions: DataFrame, covered_us: int, pipeline: Pipeline) -
     """Return the state from which to resume after `covered_us`; None if the kept emissions begin too late."""
     spec, covered = pipeline.windows, advances(kept_emissions).where(F.col("clock_us") <= covered_us)
     newest = covered.agg(F.max("watermark_ms").alias("watermark_ms"))
-    oldest = window_assigners.latest_with_cleanup_ms(F.col("watermark_ms"), spec) + F.lit(spec.period_ms)
+    oldest = lateness.oldest_accepting_ms(F.col("watermark_ms"), spec)
     oldest_ms = newest.select(oldest.alias("oldest_ms")).collect()[0].oldest_ms
     if oldest_ms is None:
         return None

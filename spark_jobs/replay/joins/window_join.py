@@ -21,7 +21,7 @@ from spark_jobs.pipeline.model import Aggregate, Pipeline, Windows
 from spark_jobs.replay.joins.co_group import Grouped, fires_panes, grouped
 from spark_jobs.replay.joins.inputs import LEFT, RIGHT, ROW, inputs, is_side, key_columns
 from spark_jobs.replay.rows import columns as c
-from spark_jobs.replay.rows import timestamps
+from spark_jobs.replay.rows import timestamps, window_assigners
 from spark_jobs.replay.rows.prepare import quoted
 from spark_jobs.replay.supported import require_window_join
 from spark_jobs.replay.windows import late_events
@@ -124,7 +124,7 @@ class WindowJoined:
         return fired.select(
             *(F.col(name).alias(own) for name, own in zip(key, self._joining.left.key, strict=True)),
             timestamps.from_millis(start).alias("window_start"),
-            timestamps.from_millis(start + F.lit(self._windows.size_ms)).alias("window_end"),
+            timestamps.from_millis(window_assigners.end_ms(start, self._windows)).alias("window_end"),
             F.lit(0).alias("pane_index"),
             F.lit("on_time").alias("timing"),
             F.timestamp_micros("fires_us").alias("fired_at"),

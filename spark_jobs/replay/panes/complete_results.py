@@ -21,7 +21,7 @@ from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.panes import aggregates, pane_columns, per_epoch
 from spark_jobs.replay.panes.aggregates import ROW_COUNT, aggregate_column, aggregated
 from spark_jobs.replay.rows import columns as c
-from spark_jobs.replay.rows import keys, timestamps
+from spark_jobs.replay.rows import keys, timestamps, window_assigners
 from spark_jobs.replay.rows.keys import key_columns
 from spark_jobs.replay.rows.prepare import quoted
 from spark_jobs.replay.windows import window_slices
@@ -137,7 +137,9 @@ def _aggregated(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 def _of_pairs(pairs: DataFrame, pipeline: Pipeline) -> DataFrame:
     requested = pane_columns.requested(pairs.columns, pipeline)
-    values = pane_columns.values(F.col(c.WINDOW_MS), F.lit(pipeline.windows.size_ms), timestamps.end_of_input())
+    values = pane_columns.values(
+        F.col(c.WINDOW_MS), window_assigners.end_ms(F.col(c.WINDOW_MS), pipeline.windows), timestamps.end_of_input()
+    )
     with_values = pane_columns.with_values(pairs, values, pipeline)
     grouped = with_values.groupBy(*key_columns(pipeline), c.WINDOW_MS, *requested)
     return grouped.agg(*aggregated(pipeline)).drop(*requested)
@@ -150,7 +152,7 @@ def _of_passed(aggregated: DataFrame, calendar: DataFrame, pipeline: Pipeline) -
     return aggregated.join(F.broadcast(passed), c.WINDOW_MS).select(
         *key_columns(pipeline),
         timestamps.from_millis(start).alias("window_start"),
-        timestamps.from_millis(start + F.lit(pipeline.windows.size_ms)).alias("window_end"),
+        timestamps.from_millis(window_assigners.end_ms(start, pipeline.windows)).alias("window_end"),
         *named(pipeline),
     )
 

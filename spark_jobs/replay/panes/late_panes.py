@@ -18,7 +18,7 @@ from spark_jobs.replay.panes.aggregates import ROW_COUNT, aggregate_column, aggr
 from spark_jobs.replay.panes.on_time_panes import INDEX, contract
 from spark_jobs.replay.panes.per_epoch import EMITTED_US
 from spark_jobs.replay.rows import columns as c
-from spark_jobs.replay.rows import keys, timestamps
+from spark_jobs.replay.rows import keys, timestamps, window_assigners
 from spark_jobs.replay.rows.keys import key_columns
 from spark_jobs.replay.rows.prepare import quoted
 
@@ -116,7 +116,9 @@ def _recomputed(steps: DataFrame, pipeline: Pipeline, *, gathered: bool) -> Data
     frames = steps.join(fires, [*same, _reach(of_rank, pipeline, gathered=gathered)])
     watermark = timestamps.from_millis(F.col(_OF + c.WATERMARK_MS))
     requested = pane_columns.requested((n for n in steps.columns if not n.startswith(c.PREFIX)), pipeline)
-    values = pane_columns.values(F.col(c.WINDOW_MS), F.lit(pipeline.windows.size_ms), watermark)
+    values = pane_columns.values(
+        F.col(c.WINDOW_MS), window_assigners.end_ms(F.col(c.WINDOW_MS), pipeline.windows), watermark
+    )
     return (
         pane_columns.with_values(frames, values, pipeline)
         .groupBy(

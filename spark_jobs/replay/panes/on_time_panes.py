@@ -14,7 +14,7 @@ from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.panes import aggregates, pane_columns
 from spark_jobs.replay.panes.aggregates import ROW_COUNT, aggregate_column, aggregated, finished
 from spark_jobs.replay.rows import columns as c
-from spark_jobs.replay.rows import keys, timestamps
+from spark_jobs.replay.rows import keys, timestamps, window_assigners
 from spark_jobs.replay.rows.keys import key_columns
 from spark_jobs.replay.rows.prepare import quoted
 from spark_jobs.replay.windows import window_slices
@@ -57,7 +57,9 @@ def _of_rows(pairs: DataFrame, fires: DataFrame, pipeline: Pipeline) -> DataFram
     """Return the aggregates of `window_slices.on_time_pairs` by key and `WINDOW_MS`, for windows that fire."""
     requested = pane_columns.requested(pairs.columns, pipeline)
     if requested:
-        values = pane_columns.values(F.col(c.WINDOW_MS), F.lit(pipeline.windows.size_ms), _watermark())
+        values = pane_columns.values(
+            F.col(c.WINDOW_MS), window_assigners.end_ms(F.col(c.WINDOW_MS), pipeline.windows), _watermark()
+        )
         pairs = pane_columns.with_values(pairs.join(F.broadcast(fires), c.WINDOW_MS), values, pipeline)
     grouped = pairs.groupBy(*key_columns(pipeline), c.WINDOW_MS, *requested)
     return grouped.agg(*aggregated(pipeline)).drop(*requested)
@@ -119,7 +121,7 @@ def contract(
     return fired.select(
         *key_columns(pipeline),
         timestamps.from_millis(start).alias("window_start"),
-        timestamps.from_millis(start + F.lit(pipeline.windows.size_ms)).alias("window_end"),
+        timestamps.from_millis(window_assigners.end_ms(start, pipeline.windows)).alias("window_end"),
         index.cast("int").alias("pane_index"),
         timing.alias("timing"),
         fired_at.alias("fired_at"),

@@ -33,9 +33,9 @@ def requested(columns: Iterable[str], pipeline: Pipeline) -> list[str]:
     return [name for name in NAMES if name in named - source_names]
 
 
-def values(start_ms: Column, length_ms: Column, watermark: Column) -> dict[str, Column]:
-    """Return the pane columns, by name, of a window that starts at `start_ms`; `watermark` is a TIMESTAMP."""
-    ends = timestamps.from_millis(start_ms + length_ms)
+def values(start_ms: Column, end_ms: Column, watermark: Column) -> dict[str, Column]:
+    """Return the pane columns, by name, of a window `[start_ms, end_ms)`; `watermark` is a TIMESTAMP."""
+    ends = timestamps.from_millis(end_ms)
     return dict(zip(NAMES, (timestamps.from_millis(start_ms), ends, watermark), strict=True))
 
 

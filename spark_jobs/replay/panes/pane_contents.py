@@ -83,7 +83,7 @@ def panes(
     return fired.select(
         *key_columns(pipeline),
         timestamps.from_millis(start).alias("window_start"),
-        timestamps.from_millis(start + F.lit(window_assigners.length_ms(pipeline.windows))).alias("window_end"),
+        timestamps.from_millis(window_assigners.end_ms(start, pipeline.windows)).alias("window_end"),
         index.cast("int").alias("pane_index"),
         timing.alias("timing"),
         F.timestamp_micros(fired_us).alias("fired_at"),

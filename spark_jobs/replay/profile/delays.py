@@ -30,6 +30,8 @@ from spark_jobs.replay.watermark.census import cell_after, census, moving
 from spark_jobs.replay.windows import lateness
 from spark_jobs.replay.windows.calendar import passages
 
+_SECOND_MS = 1_000
+
 
 def unweighable(pipeline: Pipeline) -> str | None:
     """Return why other bounds and latenesses need a replay of each; None if they can be weighed."""
@@ -47,7 +49,10 @@ def unweighable(pipeline: Pipeline) -> str | None:
 
 def grid_ms(pipeline: Pipeline, delays: Sequence[int], finest_ms: int) -> int:
     """Return the longest step, a divisor of `finest_ms`, that divides the windows and the `delays`."""
-    return math.gcd(pipeline.windows.size_ms, pipeline.windows.period_ms, finest_ms, *delays)
+    spec = pipeline.windows
+    # The clock of a zone changes by whole seconds.
+    lengths = (_SECOND_MS,) if spec.are_local else (spec.size_ms, spec.period_ms)
+    return math.gcd(*lengths, finest_ms, *delays)
 
 
 def groups(rows: DataFrame, pipeline: Pipeline, grid_ms: int) -> DataFrame:
@@ -135,7 +140,7 @@ def waits(passed: DataFrame, groups: DataFrame, pipeline: Pipeline, delays: Sequ
     )
     by_delay = passed.select("window_ms", F.explode(F.array(*each)).alias("passage")).select("window_ms", "passage.*")
     clocked = emission.clocked(by_delay, {"epoch": "clock_us"}, moving(groups, pipeline), pipeline)
-    ends_us = (F.col("window_ms") + F.lit(pipeline.windows.size_ms)) * F.lit(1000)
+    ends_us = window_assigners.end_ms(F.col("window_ms"), pipeline.windows) * F.lit(1000)
     waited = (F.when(F.col("epoch").isNotNull(), F.col("clock_us")) - ends_us) / F.lit(1000)
     return clocked.groupBy("delay_ms").agg(
         F.count("*").alias("windows"),

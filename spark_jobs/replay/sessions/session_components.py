@@ -72,9 +72,9 @@ def retold(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
     """
     together = Window.partitionBy(*key_columns(pipeline), c.WINDOW_MS)
     ended = _started(rows, pipeline).withColumn(LAST_TS_MS, F.max(c.TS_MS).over(together))
-    length_ms = F.col(LAST_TS_MS) + F.lit(pipeline.windows.gap_ms) - F.col(c.WINDOW_MS)
+    end_ms = F.col(LAST_TS_MS) + F.lit(pipeline.windows.gap_ms)
     with_values = pane_columns.with_values(
-        ended, pane_columns.values(F.col(c.WINDOW_MS), length_ms, timestamps.end_of_input()), pipeline
+        ended, pane_columns.values(F.col(c.WINDOW_MS), end_ms, timestamps.end_of_input()), pipeline
     )
     requested = pane_columns.requested(rows.columns, pipeline)
     grouped = with_values.groupBy(*key_columns(pipeline), c.WINDOW_MS, LAST_TS_MS, *requested)

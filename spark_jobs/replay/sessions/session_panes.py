@@ -101,8 +101,7 @@ def scanned_panes(firings: DataFrame, ranked: DataFrame, scanned: DataFrame, pip
         *map(F.col, _PANE),
     ]
     requested = pane_columns.requested((name for name in rows.columns if not name.startswith(c.PREFIX)), pipeline)
-    length_ms = F.col(_END_MS) - F.col(c.WINDOW_MS)
-    values = pane_columns.values(F.col(c.WINDOW_MS), length_ms, F.col(t.FIRED_WATERMARK))
+    values = pane_columns.values(F.col(c.WINDOW_MS), F.col(_END_MS), F.col(t.FIRED_WATERMARK))
     beside = pane_columns.with_values(pairs.drop(SLOT), values, pipeline)
     panes = beside.groupBy(*key_columns(pipeline), *of_pane, *requested).agg(*aggregated(pipeline))
     return _contract(panes, pipeline, c.COMPONENT, FIRST_SLOT, SLOT, NEXT_SLOT)

@@ -202,7 +202,7 @@ def _with_holds(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
     # In the order of slices, oldest and newest windows never decrease: each slice adds the windows after the last one.
     before = Window.partitionBy(F.lit(0)).orderBy("slice_ms")
     oldest, newest = window_assigners.oldest_ms(F.col("slice_ms"), spec), F.col("window_ms")
-    added = F.greatest(F.least(oldest, newest), F.lag("window_ms").over(before) + F.lit(spec.period_ms))
+    added = F.greatest(F.least(oldest, newest), window_assigners.next_ms(F.lag("window_ms").over(before), spec))
     return (
         slices.select(newest, (oldest <= newest).alias("holds"), added.alias("added"))
         .where("added <= window_ms")

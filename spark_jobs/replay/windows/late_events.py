@@ -104,7 +104,7 @@ def late_events(late: DataFrame, pipeline: Pipeline) -> DataFrame:
     added = {
         **late_columns(pipeline),
         "window_start": timestamps.from_millis(newest),
-        "window_end": timestamps.from_millis(newest + F.lit(window_assigners.length_ms(spec))),
+        "window_end": timestamps.from_millis(window_assigners.end_ms(newest, spec)),
     }
     return late.where(c.TOO_LATE).select(*beside(late, added, pipeline))
 

@@ -60,12 +60,12 @@ def is_complete(watermark_ms: Column, last_ms: Column) -> Column:
 
 def oldest_on_time_ms(watermark_ms: Column, spec: Windows) -> Column:
     """Start of the oldest window for which a row is on time when the watermark before it is `watermark_ms`."""
-    return window_assigners.latest_with_last_ms(watermark_ms, spec) + F.lit(spec.period_ms)
+    return window_assigners.next_ms(window_assigners.latest_with_last_ms(watermark_ms, spec), spec)
 
 
 def oldest_accepting_ms(watermark_ms: Column, spec: Windows) -> Column:
     """Start of the oldest window that still accepts a row when the watermark before it is `watermark_ms`."""
-    return window_assigners.latest_with_cleanup_ms(watermark_ms, spec) + F.lit(spec.period_ms)
+    return window_assigners.next_ms(window_assigners.latest_with_cleanup_ms(watermark_ms, spec), spec)
 
 
 def on_time(rows: DataFrame, calendar: DataFrame, spec: Windows) -> DataFrame:

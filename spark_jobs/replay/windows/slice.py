@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from spark_jobs.pipeline.model import Windows
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import window_assigners
+from spark_jobs.semantics.windows.grid import grid, previous_start
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,9 @@ class Slice:
     def windows_between(self, oldest_ms: Column, newest_ms: Column, spec: Windows) -> Column:
         """Count the windows from `oldest_ms` to `newest_ms` that are in the slice."""
         oldest = oldest_ms if self.start_ms is None else F.greatest(oldest_ms, F.lit(self.start_ms))
-        newest = newest_ms if self.end_ms is None else F.least(newest_ms, F.lit(self.end_ms - spec.period_ms))
+        newest = (
+            newest_ms if self.end_ms is None else F.least(newest_ms, F.lit(previous_start(self.end_ms, grid(spec))))
+        )
         return window_assigners.count_between(oldest, newest, spec)
 
 

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay.rows import timestamps
+from spark_jobs.replay.rows import timestamps, window_assigners
 from spark_jobs.replay.watermark import combined
 
 _TIMES = ("window_start", "window_end", "fires_at", "watermark_at_fire", "closes_at")
@@ -26,7 +26,7 @@ def rows(book: DataFrame, pipeline: Pipeline) -> DataFrame:
     at_end = F.when(F.col("fires_us").isNotNull(), timestamps.end_of_input())
     return book.where("holds").select(
         timestamps.from_millis(start).alias("window_start"),
-        timestamps.from_millis(start + F.lit(pipeline.windows.size_ms)).alias("window_end"),
+        timestamps.from_millis(window_assigners.end_ms(start, pipeline.windows)).alias("window_end"),
         F.timestamp_micros("fires_us").alias("fires_at"),
         F.coalesce(reached, at_end).alias("watermark_at_fire"),
         F.timestamp_micros("closes_us").alias("closes_at"),

@@ -94,7 +94,7 @@ def late_pairs(late_rows: DataFrame, pipeline: Pipeline) -> DataFrame:
         return accepted
     oldest, newest = window_assigners.oldest_ms(F.col(c.TS_MS), spec), F.col(c.WINDOW_MS)
     first = F.greatest(oldest, lateness.oldest_accepting_ms(F.col(c.WATERMARK_MS), spec))
-    last = F.least(newest, lateness.oldest_on_time_ms(F.col(c.WATERMARK_MS), spec) - F.lit(spec.period_ms))
+    last = F.least(newest, window_assigners.latest_with_last_ms(F.col(c.WATERMARK_MS), spec))
     return _expanded(accepted.withColumns({c.OLDEST_MS: first, c.WINDOW_MS: last}), spec)
 
 
@@ -103,7 +103,7 @@ def dropped_pairs(late_rows: DataFrame, pipeline: Pipeline) -> DataFrame:
     spec = pipeline.windows
     if not spec.is_sliding:
         return late_rows.where(c.TOO_LATE)
-    closed = lateness.oldest_accepting_ms(F.col(c.WATERMARK_MS), spec) - F.lit(spec.period_ms)
+    closed = window_assigners.latest_with_cleanup_ms(F.col(c.WATERMARK_MS), spec)
     bounds = {
         c.OLDEST_MS: window_assigners.oldest_ms(F.col(c.TS_MS), spec),
         c.WINDOW_MS: F.least(F.col(c.WINDOW_MS), closed),

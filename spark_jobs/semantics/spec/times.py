@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+#: A day, in milliseconds.
+DAY_MS = 86_400_000
 #: Longer than any two times of a table are apart; a sum of a table's time and this duration fits into 64 bits.
 FOREVER_MS = 2**61
 

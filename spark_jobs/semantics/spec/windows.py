@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import assert_never
 
-from spark_jobs.semantics.spec.times import FOREVER_MS
+from spark_jobs.semantics.spec.times import DAY_MS, FOREVER_MS
 from spark_jobs.semantics.spec.triggers import Trigger
 
 
@@ -82,6 +82,9 @@ class Windows:
 
     Tumbling windows are `[offset + k*size, offset + (k+1)*size)`, sliding ones `[offset + k*slide, offset + k*slide +
     size)`. A session has no size: it ends `gap` after its last row. `slide_ms` belongs to SLIDING, `gap_ms` to SESSION.
+
+    `timezone` is the zone on whose clock tumbling and sliding windows start and end; with another zone than UTC, size
+    and slide are whole days of that clock.
     """
 
     size_ms: int = 0
@@ -96,6 +99,7 @@ class Windows:
     gap_ms: int = 0
     late_panes: LatePanes = LatePanes.PER_ROW
     trigger: Trigger = field(default_factory=Trigger)
+    timezone: str = "UTC"
 
     def __post_init__(self) -> None:
         # A kind may be written as text, such as "session": from here on it is a member.
@@ -122,8 +126,18 @@ class Windows:
         return self.kind is WindowKind.NONE
 
     @property
+    def are_local(self) -> bool:
+        """True if windows start and end at wall-clock times of a zone, so that their days differ in length."""
+        return self.kind.has_grid and self.timezone != "UTC"
+
+    @property
+    def longest_ms(self) -> int:
+        """How long a window lasts at most, sessions aside; a clock may be set back within a local one."""
+        return self.size_ms + (DAY_MS if self.are_local else 0)
+
+    @property
     def period_ms(self) -> int:
-        """How far apart windows of a grid start; 0 for sessions and without windows."""
+        """How far apart windows of a grid start, by the clock of their zone; 0 for sessions and without windows."""
         match self.kind:
             case WindowKind.SLIDING:
                 return self.slide_ms

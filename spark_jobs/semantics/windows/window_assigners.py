@@ -11,8 +11,10 @@ Sliding: windows of one size start a slide apart; an instant lies in all that st
 The size need not be a multiple of the slide: the number of an instant's windows then varies by one. With a slide longer
 than the size, an instant between two windows has none.
 
-floorMod is never negative, so windows before 1970 or
-before the offset are as regular as all others. Rules 3, 40-42.
+floorMod is never negative, so windows before 1970 or before the offset are as regular as all others. Rules 3, 40-42.
+
+Local windows, tumbling or sliding, start and end at wall-clock times of a zone (`grid`). A window of n days ends when
+the clock shows the time of its start n days later. A window that the clock skips as a whole has no instant.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol, assert_never
 
 from spark_jobs.semantics.rows.instants import MIN
+from spark_jobs.semantics.rows.text_times import zone
 from spark_jobs.semantics.spec import WindowKind, Windows
+from spark_jobs.semantics.windows.grid import LocalGrid, instant
 
 #: The most slides that a sliding window may span.
 MOST_WINDOWS = 10_000_000
@@ -102,6 +106,28 @@ class SlidingWindows:
         )
 
 
+@dataclass(frozen=True)
+class LocalWindows:
+    """Tumbling windows, or sliding ones, that start and end at wall-clock times of a zone. Lengths are whole days."""
+
+    size_ms: int
+    grid: LocalGrid
+
+    def assign(self, ts: int) -> tuple[TimeWindow, ...]:
+        """Return the windows of `ts`, the newest first; maybe none. Raises ValueError for MIN (rule 3)."""
+        _require_event_time(ts)
+        windows, number = [], self.grid.number(ts)
+        while (end := self._end(number)) > ts:
+            start = self.grid.start(number)
+            if start < self.grid.start(number + 1):
+                windows.append(TimeWindow(start, end))
+            number -= 1
+        return tuple(windows)
+
+    def _end(self, number: int) -> int:
+        return instant(self.grid.offset_ms + number * self.grid.period_ms + self.size_ms, self.grid.zone)
+
+
 def window_start(ts: int, *, offset_ms: int, size_ms: int) -> int:
     """Return the newest start on the grid `offset + k*size` that is not after `ts` (rule 40)."""
     # Python's % is floorMod for a positive divisor; Java's and Spark's % is not.
@@ -110,6 +136,10 @@ def window_start(ts: int, *, offset_ms: int, size_ms: int) -> int:
 
 def assigner(declared: Windows) -> WindowAssigner:
     """Return the assigner of declared tumbling or sliding windows. Raises ValueError for windows without a grid."""
+    if declared.are_local:
+        return LocalWindows(
+            declared.size_ms, LocalGrid(zone(declared.timezone), declared.period_ms, declared.offset_ms)
+        )
     match declared.kind:
         case WindowKind.TUMBLING:
             return TumblingWindows(declared.size_ms, declared.offset_ms)
