@@ -81,9 +81,14 @@ def _columns(entry: model.Expectation) -> tuple[str, ...]:
 
 
 def resolve(expectations: Sequence[model.Expectation], tables: Mapping[str, DataFrame]) -> list[Declared]:
-    """Return the expectations as objects of the library. Raises AuditError that lists all problems."""
+    """Return the expectations about staged tables as objects of the library.
+
+    Raises AuditError that lists all problems.
+    """
     declared, problems = [], []
     for i, entry in enumerate(expectations):
+        if entry.quarantines:
+            continue
         place = f"quality.expectations[{i}]"
         try:
             declared.append(Declared(place, entry, _resolved(entry, tables)))

@@ -23,4 +23,6 @@ def _descriptions(pipeline: Pipeline) -> Iterator[tuple[tuple[str, str], str]]:
         for invariant in suite.invariants(pipeline):
             yield (suite.name, invariant.name), invariant.description
     for expectation in pipeline.quality.expectations:
+        if expectation.quarantines:
+            continue
         yield ("pipeline", declared.name(expectation)), declared.description(expectation)

@@ -16,8 +16,9 @@ from pyspark.sql import functions as F
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.published_tables import INVALID_EVENTS, LATE_EVENTS
 from spark_jobs.replay.rows import columns as c
-from spark_jobs.replay.rows import event_time
-from spark_jobs.replay.rows.prepare import prepare, quoted
+from spark_jobs.replay.rows import event_time, left_out
+from spark_jobs.replay.rows.prepare import prepare
+from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.semantics.rows import carried_columns
 
 _STAGED_PREFIX = f"{c.PREFIX}staged_"
@@ -43,7 +44,9 @@ def invalid_rows_matching_source(rows: DataFrame, pipeline: Pipeline, name: str)
 
     The column is true for every row if the reason cannot be computed again.
     """
-    return _with_match(rows, _INVALID_COLUMNS, pipeline, name, F.col(_staged("reason")).eqNullSafe(F.col(c.REASON)))
+    return _with_match(
+        rows, _INVALID_COLUMNS, pipeline, name, F.col(_staged("reason")).eqNullSafe(left_out.reason(pipeline))
+    )
 
 
 def source_rows_of_invalid(rows: DataFrame) -> DataFrame:

@@ -24,7 +24,7 @@ from spark_jobs.pipeline.published_tables import COMPLETE_TABLE, RESULT_TABLES, 
 from spark_jobs.replay.panes.retractions import IS_RETRACTION, left_out
 from spark_jobs.replay.profile import silence
 from spark_jobs.replay.rows import keys
-from spark_jobs.replay.rows.prepare import quoted
+from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.semantics.rows.carried_columns import carried_name
 
 _TABLES = tuple(published_tables.BY_NAME[name] for name in RESULT_TABLES)

@@ -187,6 +187,8 @@ COUNT_ORDER = (
     "rows_read",
     "invalid",
     "filtered",
+    "quarantined",
+    "duplicates",
     "unassigned",
     "on_time",
     "late",

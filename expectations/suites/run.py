@@ -1,10 +1,10 @@
 """Run: one row with the sums of all counts. Every row of the source is counted exactly once (semantics B8).
 
-    rows read = invalid + filtered + on time + late + too late
+    rows read = invalid + left out + on time + late + too late         left out = filtered + quarantined + duplicates
 
-The replay counted `rows_read` and `filtered` in the source. The other terms are counted here, in the staged tables: an
-on-time pane contains its on-time rows, a late pane stands for one late row. Rows in windows that are still open
-(`end_of_input: keep_open`) are in no table yet.
+The replay counted the rows read and the rows left out in the source. The other terms are counted here, in the staged
+tables: an on-time pane contains its on-time rows, a late pane stands for one late row. Rows in windows that are still
+open (`end_of_input: keep_open`) are in no table yet.
 
 Exceptions:
 
@@ -24,6 +24,7 @@ Exceptions:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame
@@ -32,14 +33,17 @@ from pyspark.sql import functions as F
 from expectations import ratios
 from expectations.invariant import Invariant, Suite
 from expectations.staged import Staged
+from spark_jobs.pipeline import quarantine
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.panes.per_epoch import gathers
+from spark_jobs.semantics.rows.left_out import LeftOut
 
 #: Counts that a replay may report and that the staged tables also have.
 _COUNTED = ("invalid", "on_time", "late", "too_late", "windows", "panes", "early_panes", "late_panes")
 #: Counts of overlapping windows that only the replay can count.
 _REPORTED = ("on_time", "late", "unassigned", "row_windows", "row_windows_dropped")
-_ACCOUNTED = "(invalid + filtered + on_time + late + too_late)"
+_LEFT_OUT = tuple(reason.value for reason in LeftOut)
+_ACCOUNTED = f"(invalid + {' + '.join(_LEFT_OUT)} + on_time + late + too_late)"
 # Includes the rows for windows that closed before the run. The denominator also includes rows in open windows.
 _MISSED = "(too_late + too_late_behind)"
 _IN_WINDOWS = f"(greatest(on_time, coalesce(reported_on_time, on_time)) + late + {_MISSED})"
@@ -56,7 +60,7 @@ _RATIOS = (
 
 
 def rows(staged: Staged) -> DataFrame:
-    """Return the one row: `rows_read`, `filtered`, the counted terms, `open_windows` and `reported_*`.
+    """Return the one row: `rows_read`, the rows left out, the counted terms, `open_windows` and `reported_*`.
 
     `reported_*` is null if the replay did not report the count. `open_windows` is null if the number is not known:
     for sessions and gathered late rows, with `end_of_input: keep_open`.
@@ -85,7 +89,7 @@ def rows(staged: Staged) -> DataFrame:
             counted(staged.window_results, "results", F.count("*").alias("windows"), row_counts.alias("in_results"))
         )
         .crossJoin(counted(staged.late_events, "late", too_late.alias("too_late")))
-        .crossJoin(counted(staged.invalid_events, "invalid", F.count("*").alias("invalid")))
+        .crossJoin(counted(staged.invalid_events, "invalid", *_by_reason(staged)))
         .crossJoin(counted(staged.watermarks, "calendar", F.count_if(F.col("fires_at").isNull()).alias("open_windows")))
     )
     sums = sums.withColumn("shown_once", F.col("in_panes" if discards else "in_results"))
@@ -100,7 +104,7 @@ def rows(staged: Staged) -> DataFrame:
         sums = sums.crossJoin(counted(staged.retractions, "retractions", F.count("*").alias("retractions")))
     other_runs = [F.col(name) for name in sums.columns if name.endswith("_of_another_run")]
     sums = sums.withColumn("of_another_run", reduce(Column.__add__, other_runs))
-    counts_of_replay = {name: F.lit(staged.counts[name]).cast("long") for name in ("rows_read", "filtered")}
+    counts_of_replay = {name: F.lit(staged.counts.get(name, 0)).cast("long") for name in ("rows_read", *_LEFT_OUT)}
     counts_of_replay["too_late_behind"] = F.lit(staged.counts.get("too_late_behind", 0)).cast("long")
     if staged.pipeline.windows.is_sliding:
         sums = sums.withColumn("on_time_pairs", F.col("on_time"))
@@ -111,6 +115,14 @@ def rows(staged: Staged) -> DataFrame:
     return sums.withColumns(
         {**counts_of_replay, **reported, **ratios.columns(staged.earlier), **staged.context.columns()}
     )
+
+
+def _by_reason(staged: Staged) -> list[Column]:
+    """Count the rows without a usable time, the rows in quarantine, and the rows that each rule has set apart."""
+    names = [rule.name for rule in staged.pipeline.source.quarantine]
+    is_quarantined = F.col("reason").isin(names)
+    each = [F.count_if(F.col("reason") == name).alias(f"quarantined_by_{name}") for name in names]
+    return [F.count_if(~is_quarantined).alias("invalid"), F.count_if(is_quarantined).alias("in_quarantine"), *each]
 
 
 def _rows_of_another_run(staged: Staged) -> Column:
@@ -164,12 +176,13 @@ def _of_all(pipeline: Pipeline, accounted: str, without: str) -> tuple[Invariant
     always: tuple[Invariant, ...] = (
         Invariant(
             "every_row_is_accounted_for",
-            "Rows read = invalid + filtered + on time + late + too late. Only rows in windows that are still open may "
-            "be missing.",
+            "Rows read = invalid + filtered + quarantined + duplicates + on time + late + too late. Only rows in "
+            "windows that are still open may be missing.",
             f"CASE WHEN open_windows = 0 THEN rows_read = {accounted} ELSE rows_read >= {accounted} END",
             observed=(
                 "concat(rows_read, ' read; ', invalid, ' invalid + ', filtered, ' filtered + ', "
-                f"on_time, ' on time + ', late, ' late + ', too_late, ' too late', {without}, ' = ', {accounted}, "
+                f"{_more_left_out(pipeline)}on_time, ' on time + ', late, ' late + ', too_late, ' too late', "
+                f"{without}, ' = ', {accounted}, "
                 "if(open_windows = 0, '', "
                 "coalesce(concat('; ', open_windows, ' windows open'), '; windows may be open')))"
             ),
@@ -196,7 +209,36 @@ def _of_all(pipeline: Pipeline, accounted: str, without: str) -> tuple[Invariant
             observed="concat(retractions, ' retractions of ', panes, ' panes of ', windows, ' windows')",
         )
         always = (*always, withdrawn)
-    return (*always, *ratios.invariants(pipeline.quality, _RATIOS))
+    return (*always, *_of_quarantine(pipeline), *ratios.invariants(pipeline.quality, _RATIOS))
+
+
+def _of_quarantine(pipeline: Pipeline) -> Iterator[Invariant]:
+    """Yield the invariants of rows in quarantine, which only a run over all of time stages."""
+    if not pipeline.source.quarantine:
+        return
+    yield Invariant(
+        "every_row_in_quarantine_is_staged",
+        "The rows that the replay has set apart are in invalid_events, with the rule as reason.",
+        f"NOT is_whole OR {LeftOut.QUARANTINED} = in_quarantine",
+        observed=f"concat({LeftOut.QUARANTINED}, ' set apart, ', in_quarantine, ' staged')",
+    )
+    for expectation in pipeline.quality.expectations:
+        if not expectation.quarantines or not (least := quarantine.least_share(expectation)):
+            continue
+        name = quarantine.rule(expectation).name
+        yield Invariant(
+            f"not_too_many_rows_are_set_apart_by_{name}",
+            f"At least {100 * least:g} % of the rows read meet {expectation.type} (mostly).",
+            f"quarantined_by_{name} <= CAST({1 - least!r} AS DOUBLE) * rows_read",
+            observed=f"concat(quarantined_by_{name}, ' of ', rows_read, ' rows')",
+        )
+
+
+def _more_left_out(pipeline: Pipeline) -> str:
+    """Return SQL for the rows left out for another reason than `where`, to be continued."""
+    if not any(source.leaves_out for source in pipeline.all_sources):
+        return ""
+    return "".join(f"{name}, ' {name} + ', " for name in _LEFT_OUT if name != LeftOut.FILTERED)
 
 
 def _of_gathered(sums: DataFrame, pipeline: Pipeline) -> DataFrame:

@@ -1,7 +1,7 @@
 """Source: the invalid rows, which were set aside before any window, one row each.
 
-A row is invalid for one of the reasons of `semantics.rows.event_time`. A reason is possible only if the pipeline
-declares the setting that it is about.
+A row is invalid for one of the reasons of `semantics.rows.event_time`, or breaks a rule of the source. A reason is
+possible only if the pipeline declares the setting that it is about.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def invariants(pipeline: Pipeline) -> tuple[Invariant, ...]:
     """Return the invariants of invalid rows."""
     source = pipeline.source
     by_offset = (_BY_OFFSET,) if pipeline.replay.in_rounds else ()
-    every = (*_ALWAYS, *_WITH_ARRIVAL, _WITH_GUARD, *by_offset)
+    every = (*_ALWAYS, *_WITH_ARRIVAL, _WITH_GUARD, *by_offset, *(rule.name for rule in source.quarantine))
     impossible: list[str] = []
     # In commit order every row has an arrival time, the commit's.
     has_arrival = source.arrival_time is not None or pipeline.replay.by_commit

@@ -21,6 +21,10 @@ def show(out: Console, advice: Advice) -> None:
     out.print(f"{advice.pipeline}: {advice.rows:,} rows in windows, version {advice.source_version} of the source")
     if advice.invalid:
         out.print(f"{advice.invalid:,} of {advice.rows_read:,} rows have no usable time and are in no window")
+    if advice.repeated:
+        out.print(
+            f"{advice.repeated:,} rows equal another row: name the columns that identify a row in source.deduplicate"
+        )
     out.print(_spreads(advice, out.width))
     out.print(_candidates(advice, out.width))
     out.print("* in the file   > recommended")

@@ -7,12 +7,14 @@ typo. Keys that are left out get the defaults of the model.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from spark_jobs.pipeline import join_rules, quality_rules, rules
+from spark_jobs.pipeline import join_rules, quality_rules, quarantine, row_rules, rules
 from spark_jobs.pipeline.document import join
 from spark_jobs.pipeline.emission import EMISSION
+from spark_jobs.pipeline.errors import RefusedError
 from spark_jobs.pipeline.forms import Form, Plain, choice, duration, flag, or_none, pattern, ratio, text, whole_number
 from spark_jobs.pipeline.joins import JOIN, Declared
 from spark_jobs.pipeline.model import (
@@ -28,6 +30,7 @@ from spark_jobs.pipeline.model import (
     Pipeline,
     Placement,
     Quality,
+    QuarantineRule,
     Repair,
     ReplayOrder,
     Source,
@@ -87,7 +90,8 @@ def _pipeline(
 ) -> Pipeline | None:
     """Return None if a rule has reported a problem with the sources, the join or the windows."""
     of_windows, of_key = windows or (None, ())
-    source = None if source is None else _with_columns(source, of_key)
+    if source is not None:
+        source = replace(_with_columns(source, of_key), quarantine=_quarantine(rest.get("quality", Quality())))
     sources = tuple(replace(united, source=_with_columns(united.source, of_key)) for united in sources)
     if len({united.name for united in sources}) == len(sources) > 1:
         rest["sources"], source = sources, together(sources)
@@ -97,6 +101,15 @@ def _pipeline(
         if "quality" in rest:
             rest["quality"] = _about_pairs(rest["quality"])
     return None if source is None or of_windows is None else Pipeline(source=source, windows=of_windows, **rest)
+
+
+def _quarantine(quality: Quality) -> tuple[QuarantineRule, ...]:
+    """Return the rules about rows of the source, without those that a rule of the contract has refused."""
+    rules_of_rows = []
+    for expectation in quality.expectations:
+        with suppress(RefusedError):
+            rules_of_rows += [quarantine.rule(expectation)] if expectation.quarantines else []
+    return tuple(rules_of_rows)
 
 
 def _about_pairs(quality: Quality) -> Quality:
@@ -174,6 +187,13 @@ _SOURCE_FIELDS = (
         _PATTERNS,
         meaning="Columns that late and invalid events do not carry, with patterns as in `select`. The replay reads "
         "such a column only if a setting names it.",
+    ),
+    Field(
+        "deduplicate",
+        "deduplicate",
+        COLUMNS,
+        meaning="Columns that name a row. Of rows with the same values in all of them, only the first to arrive enters "
+        "windows.",
     ),
     Field(
         "where",
@@ -579,6 +599,7 @@ PIPELINE = Record(
         rules.alignment_belongs_to_offset_order,
         rules.complete_results_have_columns_of_their_own,
         *quality_rules.RULES,
+        *row_rules.RULES,
         *join_rules.RULES,
         catchup_is_of_runs_that_go_on,
     ),

@@ -6,13 +6,21 @@ Arguments are kept as written. Great Expectations checks whether the type exists
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 
 from spark_jobs.pipeline.errors import RefusedError
-from spark_jobs.pipeline.forms import Plain, text
+from spark_jobs.pipeline.forms import Plain, choice, pattern, text
 from spark_jobs.pipeline.model import Expectation
 from spark_jobs.pipeline.published_tables import COMPLETE_TABLE, JOIN_TABLES, RESULT_TABLES
+from spark_jobs.pipeline.quarantine import SOURCE_TABLE
 from spark_jobs.pipeline.records import Field, ListOf, Record, Rest
 from spark_jobs.pipeline.review import hint
+
+
+class RowFailure(StrEnum):
+    """What happens to a row that does not meet an expectation about the source: it is set apart."""
+
+    QUARANTINE = "quarantine"
 
 
 def _type(value: str) -> str:
@@ -23,7 +31,7 @@ def _type(value: str) -> str:
 
 
 def _table(value: str) -> str:
-    tables = tuple(dict.fromkeys((*RESULT_TABLES, *JOIN_TABLES, COMPLETE_TABLE)))
+    tables = tuple(dict.fromkeys((*RESULT_TABLES, *JOIN_TABLES, COMPLETE_TABLE, SOURCE_TABLE)))
     if value not in tables:
         raise RefusedError(hint(value, tables))
     return value
@@ -45,9 +53,22 @@ EXPECTATIONS = ListOf(
                 "table",
                 text(
                     f"one of {', '.join(RESULT_TABLES)}; of a join {', '.join(JOIN_TABLES)}; "
-                    f"with replay.mode complete {COMPLETE_TABLE}"
+                    f"with replay.mode complete {COMPLETE_TABLE}; {SOURCE_TABLE} with on_failure quarantine"
                 ).then(_table),
-                meaning="The table that the expectation is about. For a join the default is `pairs`.",
+                meaning="The table that the expectation is about. For a join the default is `pairs`. With `source` "
+                "it is about single rows before the replay.",
+            ),
+            Field(
+                "on_failure",
+                "quarantines",
+                choice(RowFailure).then(bool),
+                meaning="What happens to a row of the source that does not meet the expectation.",
+            ),
+            Field(
+                "name",
+                "name",
+                pattern("a name of lower-case letters, digits and _, a letter first", r"[a-z][a-z0-9_]*"),
+                meaning="Reason of the row in `invalid_events`. Without this key, the column and the type.",
             ),
         ),
         rest=Rest("arguments", Plain()),

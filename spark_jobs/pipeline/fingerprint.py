@@ -22,6 +22,7 @@ from spark_jobs.semantics.spec import (
     Emit,
     Join,
     Mode,
+    QuarantineRule,
     ReplayOrder,
     ReplaySpec,
     Source,
@@ -41,6 +42,7 @@ FIELDS: Mapping[type[Any], tuple[str, ...]] = {
     TimeField: ("expression", "unit", "format", "timezone"),
     SourcePartition: ("columns", "declared"),
     ComputedColumn: ("name", "expression"),
+    QuarantineRule: ("name", "unexpected"),
     Source: (
         "table",
         "event_time",
@@ -90,7 +92,7 @@ FIELDS: Mapping[type[Any], tuple[str, ...]] = {
 
 #: Fields that are younger than the format, with the value under which they do not enter.
 SINCE_FORMAT: Mapping[type[Any], Mapping[str, object]] = {
-    Source: {"columns": (), "select": (), "exclude": ()},
+    Source: {"columns": (), "select": (), "exclude": (), "quarantine": (), "deduplicate": ()},
     Windows: {"timezone": "UTC"},
     ReplayOrder: {"mode": Mode.FAITHFUL},
     ReplaySpec: {"join": None},

@@ -14,6 +14,7 @@ from spark_jobs.pipeline.joins import NAMES, Declared
 from spark_jobs.pipeline.model import WINDOW_KINDS, Accumulation, LatePanes, Mode, Order, Trigger, WindowKind
 from spark_jobs.pipeline.names import FIRING_COLUMNS, RESULT_COLUMNS
 from spark_jobs.pipeline.published_tables import COMPLETE_TABLE, JOIN_TABLES, RESULT_TABLES
+from spark_jobs.pipeline.quarantine import SOURCE_TABLE
 from spark_jobs.pipeline.review import Contradictions, Facts, hint
 
 #: The kinds of windows, in words.
@@ -176,7 +177,7 @@ def expectations_are_about_published_tables(facts: Facts) -> Contradictions:
     tables = JOIN_TABLES if joins else (*RESULT_TABLES, COMPLETE_TABLE) if complete else RESULT_TABLES
     for key in facts.items("quality.expectations"):
         table = facts.value(f"{key}.table")
-        if isinstance(table, str) and table not in tables:
+        if isinstance(table, str) and table not in (*tables, SOURCE_TABLE):
             kind = "a join" if joins else "a pipeline without a join"
             if table == COMPLETE_TABLE and not joins:
                 kind = f"replay.mode {Mode.FAITHFUL}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 
+from spark_jobs.pipeline.expectations import RowFailure
 from spark_jobs.pipeline.joins import Bound
 from spark_jobs.pipeline.model import (
     Accumulation,
@@ -101,6 +102,9 @@ OF_MEMBERS: Mapping[type[Enum], Mapping[Enum, str]] = {
         TimeUnit.MILLISECONDS: "Milliseconds.",
         TimeUnit.MICROSECONDS: "Microseconds.",
         TimeUnit.NANOSECONDS: "Nanoseconds.",
+    },
+    RowFailure: {
+        RowFailure.QUARANTINE: "Set the row apart, in `invalid_events` with the name of the rule.",
     },
     Bound: {
         Bound.LOWER: "The lower bound does not belong to the interval.",

@@ -29,6 +29,7 @@ from spark_jobs.semantics.spec import (
     Mode,
     Order,
     Placement,
+    QuarantineRule,
     ReplayOrder,
     ReplaySpec,
     Source,
@@ -67,6 +68,7 @@ __all__ = [
     "Pipeline",
     "Placement",
     "Quality",
+    "QuarantineRule",
     "Repair",
     "ReplayOrder",
     "ReplaySpec",
@@ -101,11 +103,17 @@ class Learned(StrEnum):
 
 @dataclass(frozen=True)
 class Expectation:
-    """One expectation of the user: its Great Expectations type, the table that it checks, and its arguments."""
+    """One expectation of the user: its Great Expectations type, the table that it checks, and its arguments.
+
+    With the table `source` it is about single rows before the replay. If it `quarantines`, rows that do not meet it are
+    in `invalid_events` with the reason `name`.
+    """
 
     type: str
     table: str = "panes"
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    quarantines: bool = False
+    name: str = ""
 
 
 @dataclass(frozen=True)

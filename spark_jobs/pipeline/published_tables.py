@@ -202,7 +202,7 @@ LATE_EVENTS = Table(
 )
 INVALID_EVENTS = Table(
     "invalid_events",
-    "one source row without a usable event time or arrival time",
+    "one source row without a usable event time or arrival time, or a row that breaks a rule of the source",
     Use.WINDOWS_AND_JOIN,
     (
         Column("source", "string", "name of the input", when=When.JOIN),
@@ -210,7 +210,8 @@ INVALID_EVENTS = Table(
         Column(
             "reason",
             "string",
-            "why the row is invalid: the time and its fault, such as `event_time_unreadable` (see Late rows)",
+            "why the row is invalid: the time and its fault, such as `event_time_unreadable` (see Late rows), or the "
+            "name of the rule that it breaks",
         ),
         _RUN_ID,
     ),
@@ -291,6 +292,12 @@ RUNS = Table(
             "source_ids",
             "map<string,string>",
             "Delta's id of each source table, by name of the source",
+            null="a version before 0.2 wrote the row",
+        ),
+        Column(
+            "settings",
+            "map<string,string>",
+            "settings that can change a result row, by dotted name; of the step `plan`, and of rollbacks",
             null="a version before 0.2 wrote the row",
         ),
         Column("state", "string", "how the step ended"),

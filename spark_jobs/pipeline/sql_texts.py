@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from spark_jobs.pipeline import quarantine
 from spark_jobs.pipeline.model import Expectation, Pipeline, Quality, Source, TimeField, Watermark
 
 
@@ -38,6 +39,9 @@ def of_results(pipeline: Pipeline) -> Iterator[SqlText]:
         yield from _of_source(f"sources[{number}].", united.source, united.watermark, own="")
     for aggregate in pipeline.windows.aggregates:
         yield _result(f"windows.aggregates.{aggregate.name}", aggregate.expression)
+    rules = {rule.name: rule for rule in pipeline.source.quarantine}
+    for key, name in quarantine.names(pipeline.quality):
+        yield _result(key, rules[name].unexpected)
     if pipeline.join is not None and pipeline.join.second_when is not None:
         yield _result("join.second_when", pipeline.join.second_when)
 
@@ -47,6 +51,8 @@ def of_checks(quality: Quality) -> Iterator[SqlText]:
     for measure in quality.drift.measures if quality.drift is not None else ():
         yield SqlText(f"quality.drift.measures.{measure.name}", measure.expression, SqlKind.CHECK)
     for number, entry in enumerate(quality.expectations):
+        if entry.quarantines:
+            continue
         yield from _of_expectation(f"quality.expectations[{number}]", entry)
 
 

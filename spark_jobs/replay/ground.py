@@ -123,7 +123,7 @@ class Ground:
         return resume.emissions(self.census, self.rows.moving, self.pipeline, until_us=self.until_us)
 
     def invalid_events(self) -> DataFrame:
-        """Return the rows without a usable time: the columns of `invalid_events`."""
+        """Return the rows without a usable time and those in quarantine: the columns of `invalid_events`."""
         return late_events.invalid_events(self.rows.prepared, self.pipeline)
 
     def watermarks(self, part: Slice = EVERYTHING) -> DataFrame:

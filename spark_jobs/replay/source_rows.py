@@ -13,9 +13,10 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay.rows import arrival_order
+from spark_jobs.replay.rows import arrival_order, left_out
 from spark_jobs.replay.rows.computed_columns import with_computed
-from spark_jobs.replay.rows.prepare import fills_windows, moves_watermark, prepare, quoted
+from spark_jobs.replay.rows.prepare import fills_windows, moves_watermark, prepare
+from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.replay.store import Store
 from spark_jobs.replay.watermark import rounds
 from spark_jobs.replay.windows.slice import Slice
@@ -25,8 +26,12 @@ class PlacedRows:
     """Prepared rows with place and epoch; `prepared` and `placed` are the same rows."""
 
     def __init__(self, prepared: DataFrame, pipeline: Pipeline) -> None:
-        self.prepared = prepared
-        self._pipeline = pipeline
+        self._rows, self._pipeline = prepared, pipeline
+
+    @cached_property
+    def prepared(self) -> DataFrame:
+        """The rows with their times, validity and window."""
+        return self._rows
 
     @cached_property
     def placed(self) -> DataFrame:
@@ -55,14 +60,38 @@ class PlacedRows:
 class SourceRows(PlacedRows):
     """The rows of `events`, which have the columns of the source, in any order.
 
-    Raises TimeFieldError for a time column of another type than declared.
+    `arrived` are all rows that have arrived, where `events` are only those that matter to a run that goes on. Raises
+    TimeFieldError for a time column of another type than declared.
     """
 
-    def __init__(self, events: DataFrame, pipeline: Pipeline, store: Store) -> None:
-        if not pipeline.sources:
-            events = with_computed(events, pipeline.source)
+    def __init__(
+        self, events: DataFrame, pipeline: Pipeline, store: Store, *, arrived: DataFrame | None = None
+    ) -> None:
+        events = _completed(events, pipeline)
         super().__init__(prepare(events, pipeline), pipeline)
-        self._events, self._store = events, store
+        self._events, self._store, self._arrived = events, store, arrived
+
+    @cached_property
+    def prepared(self) -> DataFrame:
+        """The rows with their times, validity and window, and duplicates left out."""
+        return self._without_duplicates(self._rows)
+
+    def _without_duplicates(self, rows: DataFrame) -> DataFrame:
+        if not self._pipeline.deduplicates:
+            return rows
+        firsts, copies = self._first_rows
+        position = arrival_order.position(rows, self._pipeline)
+        return left_out.without_duplicates(rows, position, firsts, copies=copies)
+
+    @cached_property
+    def _first_rows(self) -> tuple[DataFrame, bool]:
+        """The first rows of repeated identities, and whether some are identical."""
+        every, among = self._rows, None
+        if self._arrived is not None:
+            every, among = prepare(_completed(self._arrived, self._pipeline), self._pipeline), self._rows
+        position = arrival_order.position(every, self._pipeline)
+        firsts = self._store.keep("first_rows", left_out.first_rows(every, position, among))
+        return firsts, left_out.have_copies(firsts)
 
     @cached_property
     def placed(self) -> DataFrame:
@@ -92,5 +121,10 @@ class SourceRows(PlacedRows):
                 read = read.where(F.col(quoted(event_time)) >= F.timestamp_millis(F.lit(part.start_ms)))
             if part.end_ms is not None:
                 read = read.where(F.col(quoted(event_time)) < F.timestamp_millis(F.lit(part.end_ms + size)))
-        rows = self.prepared if read is self._events else prepare(read, pipeline)
+        rows = self.prepared if read is self._events else self._without_duplicates(prepare(read, pipeline))
         return rows.where(fills_windows() & part.reaches_row(pipeline.windows))
+
+
+def _completed(events: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Return source rows with computed columns; those of several sources are computed source by source."""
+    return events if pipeline.sources else with_computed(events, pipeline.source)

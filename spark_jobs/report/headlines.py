@@ -1,7 +1,8 @@
 """The headline numbers of a run, each with a sentence on its meaning.
 
-Law (semantics B8): rows read = on time + late + too late + invalid + filtered + without window. The page shows whether
-the numbers of the run add up. Only windows with gaps leave rows without a window.
+Law (semantics B8): rows read = on time + late + too late + invalid + filtered + without window, and + quarantined +
+duplicates where the pipeline leaves such rows out. The page shows whether the numbers of the run add up. Only windows
+with gaps leave rows without a window.
 """
 
 from __future__ import annotations
@@ -19,7 +20,12 @@ _PARTS = (
     ("invalid", "invalid", "invalid"),
     ("filtered", "filtered", "filtered"),
 )
-_WITHOUT = ("unassigned", "without window", "unassigned")
+# Shown if the run has such rows.
+_SOMETIMES = (
+    ("quarantined", "quarantined", "invalid"),
+    ("duplicates", "duplicates", "filtered"),
+    ("unassigned", "without window", "unassigned"),
+)
 _STATES: dict[str, tuple[str, str, str]] = {
     RunState.PLANNED: ("Planned", "warn", "nothing has been computed yet"),
     RunState.STAGED: ("Staged", "warn", "computed, but not yet checked"),
@@ -152,6 +158,8 @@ def _meanings(data: ReportData, allowed: str) -> dict[str, str]:
         "too_late": f"Came when their window was closed for good; {_storage(data)}.",
         "invalid": "Have no usable event or arrival time; kept in invalid_events.",
         "filtered": "Were dropped by the pipeline's own condition.",
+        "quarantined": "Break a rule about the source; kept in invalid_events with the rule as reason.",
+        "duplicates": "Repeat a row that arrived earlier (source.deduplicate).",
         "unassigned": "Lie between two windows and were not too late: as in Flink, no table holds them.",
     }
     if data.join is None or not data.join.by_interval:
@@ -235,7 +243,7 @@ def parts(data: ReportData) -> tuple[Part, ...]:
 
 
 def _classes(data: ReportData) -> tuple[tuple[str, str, str], ...]:
-    return (*_PARTS, _WITHOUT) if data.counts.get("unassigned") else _PARTS
+    return (*_PARTS, *(part for part in _SOMETIMES if data.counts.get(part[0])))
 
 
 def conservation(data: ReportData) -> str | None:

@@ -2,7 +2,7 @@
 
 It runs the streaming job row by row and records the results; `spark_jobs.replay` must have the same rows. Law:
 
-    rows_read = invalid + filtered + on_time + late + too_late + unassigned
+    rows_read = invalid + filtered + quarantined + duplicates + on_time + late + too_late + unassigned
 
 A row with several windows counts once, by the best verdict. Unassigned rows lie between two sliding windows and ahead
 of the watermark. Flink drops them without a trace (rule 53), and no published table contains them.
@@ -40,9 +40,18 @@ from spark_jobs.semantics.panes.complete_results import complete_windows
 from spark_jobs.semantics.panes.window_operator import Pane, Timing
 from spark_jobs.semantics.rows.arrival_order import Comparable
 from spark_jobs.semantics.rows.carried_columns import carried_names
-from spark_jobs.semantics.rows.events import Event, EventReader, Predicate, Row, UnitedReader, event_reader
+from spark_jobs.semantics.rows.events import (
+    Event,
+    EventReader,
+    Predicate,
+    Row,
+    UnitedReader,
+    event_reader,
+    without_duplicates,
+)
 from spark_jobs.semantics.rows.expressions import column
 from spark_jobs.semantics.rows.instants import MAX, floor_to_ms, micros, table_time, table_time_us
+from spark_jobs.semantics.rows.left_out import LeftOut
 from spark_jobs.semantics.spec import ReplaySpec
 from spark_jobs.semantics.streaming_job import FiredPane, JudgedRow, StreamingJob, group_key
 from spark_jobs.semantics.watermark.rounds import Rounds
@@ -76,23 +85,25 @@ def replay(
     aggregates: Mapping[str, Aggregation] | None = None,
     where: Predicate | None = None,
     columns: Mapping[str, Predicate] | None = None,
+    rules: Mapping[str, Predicate] | None = None,
 ) -> Replay:
     """Replay `rows`, dicts of the source's columns in any order.
 
     `until` is how far the arrival clock went, if further than the last row (milliseconds, floored). Functions replace
-    SQL that the reference cannot evaluate: `aggregates` by result column, of a pane's rows; `where` and `columns` by
-    name, of one row. Panes come in firing order, late and invalid rows in the order of arrival and of
-    reading, windows by start.
+    SQL that the reference cannot evaluate. `aggregates` by result column take a pane's rows. `where`, `columns` and the
+    `rules` of quarantine by name take one row. Panes come in firing order, late rows in the order of arrival, invalid
+    rows in the order of reading, windows by start.
 
     Raises ValueError, or a subclass, for rows and SQL that cannot be read and for an `until` before the last row.
     """
     if pipeline.join is not None:
         raise ValueError("found a join, expected windows; replay a join by joining_job")
-    reader, tables = event_reader(pipeline, where, columns), _Tables(pipeline, aggregates or {})
+    reader, tables = event_reader(pipeline, where, columns, rules), _Tables(pipeline, aggregates or {})
     read = [(row, reader.read(row)) for row in map(reader.completed, rows)]
     events = [event for _, event in read if isinstance(event, Event)]
+    placed = without_duplicates(events)
     moves_all = pipeline.filtered_rows_move_watermark
-    arrived = sorted((e for e in events if e.is_kept or moves_all), key=lambda event: event.position)
+    arrived = [event for event in placed if event.is_kept or moves_all]
     rounds = Rounds(pipeline) if pipeline.replay.in_rounds else None
     if rounds is not None:
         arrived = list(rounds.read(arrived))
@@ -109,8 +120,8 @@ def replay(
         late_events=[tables.late_event(judged, reader) for judged in too_late] if keeps_late else [],
         invalid_events=[
             tables.carried(reader.carried(reader.columns(row)), {"reason": reason})
-            for row, reason in read
-            if isinstance(reason, str)
+            for row, event in read
+            if (reason := event if isinstance(event, str) else event.verdict.rule)
         ],
         watermarks=tables.watermarks(job),
         unassigned_events=[
@@ -119,7 +130,7 @@ def replay(
         counts={
             "rows_read": len(read),
             "invalid": len(read) - len(events),
-            "filtered": sum(not event.is_kept for event in events),
+            **_left_out(placed, pipeline),
             **{fate.value: counted[fate] for fate in Lateness},
             "unassigned": counted[None],
             "windows": len(results),
@@ -297,6 +308,13 @@ class _Latest:
         withdrawn = [*(self.panes.pop(group, None) for group in absorbed), self.panes.get((pane.key, pane.window))]
         self.panes[pane.key, pane.window] = fired
         return [f for f in withdrawn if f is not None]
+
+
+def _left_out(events: Iterable[Event], pipeline: ReplaySpec) -> dict[str, int]:
+    """Count the rows that are left out; without rules and names of rows, only those that `where` drops."""
+    counted = Counter(event.verdict.left_out for event in events)
+    reasons = LeftOut if any(source.leaves_out for source in pipeline.all_sources) else (LeftOut.FILTERED,)
+    return {reason.value: counted[reason] for reason in reasons}
 
 
 def _by_key(fired: Iterable[FiredPane]) -> defaultdict[Comparable, list[Pane[Comparable, Event]]]:

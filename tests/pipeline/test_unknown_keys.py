@@ -15,7 +15,8 @@ UNKNOWN = [
         "  tiebreak: [flight_id]",
         (
             "7:3: source.tiebreak: unknown key; did you mean 'tie_break'? known keys: table, event_time, "
-            "arrival_time, source_partition, tie_break, offset, columns, select, exclude, where, future_guard"
+            "arrival_time, source_partition, tie_break, offset, columns, select, exclude, deduplicate, where, "
+            "future_guard"
         ),
     ),
     (

@@ -175,8 +175,7 @@ WRONG = [
         (
             "34:14: quality.expectations[0].table: found 'pane', expected one of panes, window_results, "
             "late_events, invalid_events, watermarks; of a join pairs, late_events, invalid_events; with replay.mode "
-            "complete complete_results; did you mean "
-            "'panes'?"
+            "complete complete_results; source with on_failure quarantine; did you mean 'panes'?"
         ),
     ),
     (

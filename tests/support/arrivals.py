@@ -32,9 +32,13 @@ def replay_until(rows: list[dict[str, Any]], pipeline: Pipeline, arrived_to: dat
 
 
 def assert_slices_follow(
-    spark: SparkSession, pipeline: Pipeline, lake: Lake, cuts: list[datetime] = CUTS
+    spark: SparkSession,
+    pipeline: Pipeline,
+    lake: Lake,
+    cuts: list[datetime] = CUTS,
+    rows: list[dict[str, Any]] | None = None,
 ) -> list[ledger.Run]:
-    rows = history.events()
+    rows = history.events() if rows is None else rows
     for cut in cuts:
         outcomes = run_steps(spark, pipeline, lake, arrived_to=cut)
         assert [outcome.state for outcome in outcomes] == ["done"] * 4

@@ -24,7 +24,11 @@ _ROWS = (
     ("too late", "too_late"),
     ("invalid", "invalid"),
     ("filtered", "filtered"),
+    ("quarantined", "quarantined"),
+    ("duplicates", "duplicates"),
 )
+# Counts that a run may not have.
+_SOMETIMES = frozenset(("filtered", "quarantined", "duplicates"))
 _OF_WINDOWS = (("windows", "windows"), ("panes", "panes"))
 _OF_A_JOIN = (("pairs", "pairs"),)
 # Airflow's words for how a task ended.
@@ -77,7 +81,7 @@ class Summary:
         table.add_column(justify="right")
         counts = self.counts
         for label, name in (*_ROWS, *(_OF_A_JOIN if "pairs" in counts else _OF_WINDOWS)):
-            if name != "filtered" or counts.get(name):
+            if name not in _SOMETIMES or counts.get(name):
                 table.add_row(label, _number(counts.get(name)))
         if counts.get("early_panes"):
             table.add_row("early panes", _number(counts["early_panes"]))

@@ -34,10 +34,11 @@ from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.errors import RefusedError
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.rewriting import rewrite
-from spark_jobs.replay.profile import delays, disorder
+from spark_jobs.replay.profile import delays, disorder, repeats
 from spark_jobs.replay.rows import arrival_order
 from spark_jobs.replay.rows.epochs import Axis, axis
-from spark_jobs.replay.rows.prepare import prepare
+from spark_jobs.replay.source_rows import SourceRows
+from spark_jobs.replay.store import MemoryStore
 from spark_jobs.replay.supported import UnsupportedPipelineError, require_support
 from spark_jobs.replay.watermark.census import gathered
 from spark_jobs.semantics.rows.event_time import IMPLAUSIBLE
@@ -76,7 +77,8 @@ class Settings:
 class Advice:
     """The advice. `spreads`: by source partition (None: all partitions), then by measure.
 
-    `rows` are the rows in windows, `invalid` of the `rows_read` rows have no usable time.
+    `rows` are the rows in windows, `invalid` of the `rows_read` rows have no usable time. `repeated` rows in windows
+    equal another row but for the arrival time.
     """
 
     pipeline: str
@@ -90,6 +92,7 @@ class Advice:
     words: str
     rows_read: int = 0
     invalid: int = 0
+    repeated: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """Return one object of plain values: durations in milliseconds, partitions as a list."""
@@ -130,7 +133,7 @@ class _Advising:
         self, events: DataFrame, pipeline: Pipeline, request: Settings, version: int, progress: Progress
     ) -> None:
         self._pipeline, self._request, self._version, self._progress = pipeline, request, version, progress
-        self._prepared = prepare(events, pipeline)
+        self._prepared = SourceRows(events, pipeline, MemoryStore()).prepared
         self._rows = arrival_order.with_epoch(self._prepared, pipeline)
         self._rows_read = self._invalid = 0
         self._own = (pipeline.watermark.bound_ms, pipeline.windows.allowed_lateness_ms)
@@ -162,6 +165,7 @@ class _Advising:
             words=in_words(best, request.target) if best else self._none(candidates),
             rows_read=self._rows_read,
             invalid=self._invalid,
+            repeated=repeats.repeated_rows(self._prepared, self._pipeline),
         )
 
     def _none(self, candidates: Sequence[Candidate]) -> str:

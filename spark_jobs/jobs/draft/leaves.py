@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pyspark.sql import types as T
 
 from spark_jobs.pipeline.names import INTERNAL_PREFIX
-from spark_jobs.replay.rows.prepare import quoted
+from spark_jobs.replay.rows.quoting import quoted
 
 #: The most leaves that are profiled.
 MOST_LEAVES = 200

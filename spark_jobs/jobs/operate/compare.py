@@ -18,7 +18,7 @@ from pyspark.sql import types as T
 
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay.rows.prepare import quoted
+from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.semantics.rows.instants import EPOCH
 from spark_jobs.tables import ledger
 from spark_jobs.tables.lake import Lake

@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import arrival_slices
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.settings import differences
 from spark_jobs.replay.continuation import resume
 from spark_jobs.replay.continuation.handover import LiveStart, live_start, state_from_ms
 from spark_jobs.replay.rows import columns as c
@@ -99,8 +100,8 @@ def handover(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> Handover:
         raise InputError(f"handover: nothing is published in {lake.home}. Replay the pipeline first")
     if latest.fingerprint != pipeline.fingerprint:
         raise InputError(
-            f"handover: the published results are of other settings (fingerprint {latest.fingerprint}, run "
-            f"{latest.run_id}) than the pipeline {pipeline.name} (fingerprint {pipeline.fingerprint}). Replay it first"
+            f"handover: run {latest.run_id} has published results of other settings "
+            f"({differences(latest.settings, latest.fingerprint, pipeline)}). Replay the pipeline first"
         )
     if latest.arrived_to is None and pipeline.replay.closes:
         raise InputError(
@@ -134,6 +135,8 @@ class _Handing:
         reason = resume.obstacle(self._pipeline)
         if reason is not None:
             return self._inexact(f"the open windows are not known with {reason}")
+        if self._pipeline.deduplicates:
+            return self._inexact("source.deduplicate needs the rows of all of time: a later row may repeat any of them")
         if self._latest.arrived_to is None:
             return self._inexact("the run has read all rows, and has no moment to end at: replay with --arrived-to")
         return self._exact(self._latest.arrived_to)
@@ -161,7 +164,8 @@ class _Handing:
         else:
             # A row that closes the previous window may lie in the gap between two windows.
             wider = replace(resumed, oldest_ms=state_from_ms(resumed.oldest_ms, self._pipeline))
-            rows = arrival_slices.read(self._spark, self._pipeline, replace(self._read, arrived_to=covered), wider)
+            arrived = arrival_slices.read(self._spark, self._pipeline, replace(self._read, arrived_to=covered))
+            rows = arrival_slices.mattering(arrived, self._pipeline, wider)
             start = live_start(prepare(rows, self._pipeline), kept_emissions, resumed, self._pipeline)
         oldest = None if resumed is None else _at_ms(resumed.oldest_ms)
         read_from = None if start.read_from_us is None else EPOCH + timedelta(microseconds=start.read_from_us)

@@ -152,13 +152,12 @@ def _until(moment: datetime | None) -> str:
     return "all arrivals" if moment is None else f"arrivals until {moment:%Y-%m-%d %H:%M:%S} UTC"
 
 
-def read(spark: SparkSession, pipeline: Pipeline, run: Run, resumed: Resumption | None) -> DataFrame:
-    """Return the rows that the run reads, of all its sources together."""
-    rows = arrived(source.events(spark, pipeline, run.pinned), pipeline, run)
-    return rows if resumed is None else _mattering(rows, pipeline, resumed)
+def read(spark: SparkSession, pipeline: Pipeline, run: Run) -> DataFrame:
+    """Return the rows that have arrived for the run, of all its sources together."""
+    return arrived(source.events(spark, pipeline, run.pinned), pipeline, run)
 
 
-def _mattering(rows: DataFrame, pipeline: Pipeline, resumed: Resumption) -> DataFrame:
+def mattering(rows: DataFrame, pipeline: Pipeline, resumed: Resumption) -> DataFrame:
     """Return the source's rows that can still affect a resumed run (`resume`)."""
     event, arrival = pipeline.source.event_time, _arrival_time(pipeline)
     came = _is_from(rows, arrival, resumed.since_us) | _is_missing(rows, arrival)

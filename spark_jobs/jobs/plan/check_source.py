@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import expressions
+from spark_jobs.pipeline import quarantine
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.names import INTERNAL_PREFIX
 from spark_jobs.replay import TimeFieldError, UnsupportedPipelineError
@@ -88,6 +89,7 @@ def _columns(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
     required = [
         *(("source.source_partition", name) for name in pipeline.source.source_partition.columns),
         *(("source.tie_break", name) for name in pipeline.source.tie_break),
+        *(("source.deduplicate", name) for name in pipeline.source.deduplicate),
         *(("windows.key", name) for name in pipeline.windows.key),
     ]
     for key, name in required:
@@ -149,6 +151,9 @@ def _offsets(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
 
 def _expressions(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
     yield from condition(events, "source.where", pipeline.source.where)
+    rules = {rule.name: rule for rule in pipeline.source.quarantine}
+    for key, name in quarantine.names(pipeline.quality):
+        yield from condition(events, key, rules[name].unexpected)
     yield from condition(events, "watermark.when", pipeline.watermark.when)
     for aggregate in pipeline.windows.aggregates:
         try:

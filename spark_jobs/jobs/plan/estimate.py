@@ -63,7 +63,8 @@ def _read(spark: SparkSession, pipeline: Pipeline, lake: Lake, planned: Plan) ->
         inputs = arrival_slices.arrived_inputs(*source.inputs(spark, pipeline, run.pinned), pipeline, run)
         return [rows for rows in inputs if rows is not None]
     resumed = arrival_slices.resumption(spark, pipeline, lake, run, arrival_slices.base(spark, lake, run))
-    return [arrival_slices.read(spark, pipeline, run, resumed)]
+    rows = arrival_slices.read(spark, pipeline, run)
+    return [rows if resumed is None else arrival_slices.mattering(rows, pipeline, resumed)]
 
 
 def _files(spark: SparkSession, pipeline: Pipeline, planned: Plan, frames: list[DataFrame]) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from spark_jobs.jobs.stage.lake_store import LakeStore
 from spark_jobs.replay.continuation.closed_windows import ClosedWindows
 from spark_jobs.replay.ground import Ground
 from spark_jobs.replay.rows import columns as c
-from spark_jobs.replay.rows.prepare import quoted
+from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.session import interpreting
 from spark_jobs.tables import pruning, staging
 from spark_jobs.tables.lake import Lake, behind_folder

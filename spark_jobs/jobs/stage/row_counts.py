@@ -23,6 +23,7 @@ from spark_jobs.replay.sessions import session_panes
 from spark_jobs.replay.windows import lateness
 from spark_jobs.replay.windows.slice import Slice, oldest_window_ms
 from spark_jobs.semantics.rows.event_time import IMPLAUSIBLE
+from spark_jobs.semantics.rows.left_out import LeftOut
 from spark_jobs.tables import staging
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
@@ -49,7 +50,7 @@ class Counting:
         sums = {
             "rows_read": inside,
             "invalid": inside & ~valid,
-            "filtered": inside & valid & ~F.col("kept"),
+            **_left_out(groups, inside & valid & ~F.col("kept")),
             "unassigned": replayed & (oldest > F.col("window_ms")),
             "implausible": F.col("reason").isin(*IMPLAUSIBLE),
             "timed": valid | F.col("reason").isin(*IMPLAUSIBLE),
@@ -76,10 +77,10 @@ class Counting:
             return dict(read)
         panes = staging.read_staged(self._spark, self._lake, self._run.run_id, "panes")
         results = staging.read_staged(self._spark, self._lake, self._run.run_id, "window_results")
-        filtered = session_row_counts.filtered(self._prepared, self._interval) if self._pipeline.source.where else 0
+        left_out = session_row_counts.left_out(self._prepared, self._pipeline, self._interval)
         accepted = session_row_counts.accepted(panes, results, self._pipeline)
-        rows_read = filtered + accepted + self._too_late([])
-        return {**read, "rows_read": rows_read, "filtered": filtered}
+        rows_read = sum(left_out.values()) + accepted + self._too_late([])
+        return {**read, "rows_read": rows_read, **left_out}
 
     def staged(self, read: Mapping[str, int], parts: Sequence[Slice]) -> dict[str, int]:
         """Count the staged rows, from Delta's own count where a table holds them; sessions have no `parts`.
@@ -101,7 +102,8 @@ class Counting:
             counts["retractions"] = panes.pop(staging.RETRACTIONS, 0)
         # Some rows without a window are late events.
         unassigned = read["unassigned"] - counts.pop("reported", 0)
-        elsewhere = read["invalid"] + read["filtered"] + counts["late"] + counts["too_late"] + unassigned
+        left_out = sum(read.get(reason, 0) for reason in LeftOut)
+        elsewhere = read["invalid"] + left_out + counts["late"] + counts["too_late"] + unassigned
         return {
             "on_time": read["rows_read"] - elsewhere,
             **counts,
@@ -153,6 +155,14 @@ class Counting:
             )
             sums.update({name: int(n) for name, n in row.collect()[0].asDict().items()})
         return dict(sums)
+
+
+def _left_out(groups: DataFrame, is_left_out: Column) -> dict[str, Column]:
+    """Return by the name of the count whether the rows of a census group are left out for its reason."""
+    if "left_out" not in groups.columns:
+        return {LeftOut.FILTERED.value: is_left_out}
+    reason = F.coalesce("left_out", F.lit(LeftOut.FILTERED.value))
+    return {why.value: is_left_out & (reason == why.value) for why in LeftOut}
 
 
 def refuse_wrong_unit(prepared: DataFrame, pipeline: Pipeline, implausible: int, timed: int) -> None:

@@ -40,6 +40,7 @@ from spark_jobs.replay.source_rows import SourceRows
 from spark_jobs.replay.stages.stages import Stages, Write
 from spark_jobs.replay.watermark import custom
 from spark_jobs.replay.windows.slice import Slice
+from spark_jobs.semantics.rows.left_out import LeftOut
 from spark_jobs.session import SmallPlans, shuffling
 from spark_jobs.tables import deleted_files, staging
 from spark_jobs.tables.errors import SourceError
@@ -137,7 +138,10 @@ class _Staging:
         base = arrival_slices.base(spark, lake, run)
         resumed = arrival_slices.resumption(spark, pipeline, lake, run, base)
         self._store = LakeStore(spark, lake, run.run_id, apart=apart, splits_results=self._can_be_resumed)
-        rows = SourceRows(arrival_slices.read(spark, pipeline, run, resumed), pipeline, self._store)
+        arrived = arrival_slices.read(spark, pipeline, run)
+        events = arrived if resumed is None else arrival_slices.mattering(arrived, pipeline, resumed)
+        earlier = None if resumed is None else arrived
+        rows = SourceRows(events, pipeline, self._store, arrived=earlier)
         until_us, plans = arrival_slices.until_us(run), SmallPlans.interpreted(spark)
         self._ground = Ground(rows, pipeline, self._store, until_us=until_us, resumed=resumed, plans=plans)
         self._closed: ClosedWindowsStaging | None = None
@@ -155,7 +159,7 @@ class _Staging:
             self._store.write(silence.TABLE, "all", silent)
         with shuffling(self._spark, counts["rows_read"]):
             if self._pipeline.windows.is_session:
-                self._write_sessions(counts["invalid"])
+                self._write_sessions(counts)
                 counts = self._counting.of_interval(counts)
                 return {**counts, **self._counting.staged(counts, []), **self._cost()}
             parts, closed = self._write_windows(slices, counts)
@@ -184,7 +188,7 @@ class _Staging:
         self._report(f"{counts['rows_read']:,} rows, {counts['invalid']:,} of them without a usable time")
         return counts
 
-    def _write_sessions(self, invalid: int) -> None:
+    def _write_sessions(self, counts: Mapping[str, int]) -> None:
         """Stage the tables of sessions, which are written in one piece."""
         stages = stages_of(self._ground, self._whole)
         with ThreadPoolExecutor(max_workers=_THREADS) as pool:
@@ -193,7 +197,7 @@ class _Staging:
             if self._pipeline.is_complete:
                 beside.append(pool.submit(stages.write_complete))
             _finish(beside)
-        self._write_invalid(invalid)
+        self._write_invalid(counts)
         self._report("sessions staged")
 
     def _write_windows(self, slices: int, counts: Mapping[str, int]) -> tuple[list[Slice], dict[str, int]]:
@@ -203,7 +207,7 @@ class _Staging:
         closed_counts: dict[str, int] = {}
         began = monotonic()
         with ThreadPoolExecutor(max_workers=_THREADS) as pool:
-            beside = [pool.submit(self._write_watermarks), pool.submit(self._write_invalid, counts["invalid"])]
+            beside = [pool.submit(self._write_watermarks), pool.submit(self._write_invalid, counts)]
             beside += self._write_emissions(pool)
             for i, part in enumerate(parts):
                 # Late rows of closed windows are computed together with those of the first slice.
@@ -248,8 +252,11 @@ class _Staging:
     def _write_watermarks(self) -> None:
         self._store.write("watermarks", "all", self._ground.watermarks(self._whole))
 
-    def _write_invalid(self, count: int) -> None:
+    def _write_invalid(self, counts: Mapping[str, int]) -> None:
         rows = self._ground.invalid_events()
+        # A run over part of time changes no invalid events.
+        is_whole = self._run.interval_start is None and self._run.interval_end is None
+        count = counts["invalid"] + counts.get(LeftOut.QUARANTINED, 0) if is_whole else 0
         self._store.write("invalid_events", "all", rows if count else rows.limit(0))
 
     def _slices(self, count: int, rows: int) -> list[Slice]:

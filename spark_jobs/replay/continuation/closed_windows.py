@@ -18,7 +18,7 @@ from spark_jobs.replay.continuation import resume
 from spark_jobs.replay.continuation.resume import Resumption
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import keys, timestamps
-from spark_jobs.replay.rows.prepare import quoted
+from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.replay.windows import calendar, late_events, watermarks_table, window_slices
 from spark_jobs.replay.windows.slice import Slice
 

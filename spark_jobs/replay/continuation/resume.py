@@ -148,4 +148,4 @@ def with_known(groups: DataFrame, resumed: Resumption, pipeline: Pipeline) -> Da
         F.lit(_BEFORE_ALL_US).alias("last_clock_us"),
         F.lit(0).cast("long").alias("row_count"),
     )
-    return groups.unionByName(with_cells(empty_groups, pipeline))
+    return groups.unionByName(with_cells(empty_groups, pipeline), allowMissingColumns=True)

@@ -21,7 +21,8 @@ from spark_jobs.pipeline.joining import JoiningPipeline
 from spark_jobs.pipeline.model import Pipeline, UnitedSource, Watermark, Windows
 from spark_jobs.replay.rows import arrival_order, candidates
 from spark_jobs.replay.rows import columns as c
-from spark_jobs.replay.rows.prepare import moves_watermark, prepare, quoted
+from spark_jobs.replay.rows.prepare import moves_watermark, prepare
+from spark_jobs.replay.rows.quoting import quoted
 
 SIDE = c.PREFIX + "side"  # LEFT or RIGHT
 LEFT, RIGHT = 0, 1

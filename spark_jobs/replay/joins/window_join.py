@@ -22,7 +22,7 @@ from spark_jobs.replay.joins.co_group import Grouped, fires_panes, grouped
 from spark_jobs.replay.joins.inputs import LEFT, RIGHT, ROW, inputs, is_side, key_columns
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import timestamps, window_assigners
-from spark_jobs.replay.rows.prepare import quoted
+from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.replay.supported import require_window_join
 from spark_jobs.replay.windows import late_events
 

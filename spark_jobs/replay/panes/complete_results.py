@@ -23,7 +23,7 @@ from spark_jobs.replay.panes.aggregates import ROW_COUNT, aggregate_column, aggr
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import keys, timestamps, window_assigners
 from spark_jobs.replay.rows.keys import key_columns
-from spark_jobs.replay.rows.prepare import quoted
+from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.replay.windows import window_slices
 
 FAITHFUL = c.PREFIX + "faithful"  # the window's row of `window_results`; null: none

@@ -20,7 +20,7 @@ from spark_jobs.replay.panes.per_epoch import EMITTED_US
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import keys, timestamps, window_assigners
 from spark_jobs.replay.rows.keys import key_columns
-from spark_jobs.replay.rows.prepare import quoted
+from spark_jobs.replay.rows.quoting import quoted
 
 _IS_LATE = c.PREFIX + "is_late"
 _FIRES = (

@@ -20,7 +20,7 @@ from spark_jobs.replay.panes.aggregates import ROW_COUNT, aggregate_column, aggr
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import timestamps, window_assigners
 from spark_jobs.replay.rows.keys import key_columns
-from spark_jobs.replay.rows.prepare import quoted
+from spark_jobs.replay.rows.quoting import quoted
 
 SLOT = c.PREFIX + "slot"
 SHOWN_CLOCK, SHOWN_WATERMARK = c.PREFIX + "shown_us", c.PREFIX + "shown_ms"  # of a slot: the greatest value of its rows

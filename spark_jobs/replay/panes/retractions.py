@@ -18,7 +18,7 @@ from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import keys
 from spark_jobs.replay.rows.keys import key_columns
-from spark_jobs.replay.rows.prepare import quoted
+from spark_jobs.replay.rows.quoting import quoted
 
 IS_RETRACTION = "is_retraction"
 

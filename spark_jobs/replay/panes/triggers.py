@@ -26,7 +26,7 @@ from spark_jobs.replay.panes.pane_contents import NEW_ROWS, SHOWN_CLOCK, SHOWN_W
 from spark_jobs.replay.rows import arrival_order, timestamps
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import window_assigners as grid
-from spark_jobs.replay.rows.prepare import quoted
+from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.replay.watermark import row_watermarks, timeline
 from spark_jobs.replay.windows import lateness, window_slices
 

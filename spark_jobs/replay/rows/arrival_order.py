@@ -22,7 +22,8 @@ from spark_jobs.replay.rows import candidates
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.epochs import Axis, axis, of_row_among_ticks, ticks
 from spark_jobs.replay.rows.event_time import millis
-from spark_jobs.replay.rows.prepare import moves_watermark, quoted
+from spark_jobs.replay.rows.prepare import moves_watermark
+from spark_jobs.replay.rows.quoting import quoted
 
 # Rows are numbered in stretches of this length, side by side.
 _NUMBERING_STRETCH_US = 60_000_000

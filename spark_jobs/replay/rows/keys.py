@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import columns as c
-from spark_jobs.replay.rows.prepare import quoted
+from spark_jobs.replay.rows.quoting import quoted
 
 
 def key_columns(pipeline: Pipeline) -> list[Column]:

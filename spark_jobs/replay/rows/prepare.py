@@ -13,9 +13,10 @@ from pyspark.sql import types as T
 
 from spark_jobs.pipeline.model import Order, Pipeline
 from spark_jobs.pipeline.sources import SOURCE
-from spark_jobs.replay.rows import candidates, event_time, window_assigners
+from spark_jobs.replay.rows import candidates, event_time, left_out, window_assigners
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.computed_columns import with_computed
+from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.semantics.rows import event_time as rule
 from spark_jobs.semantics.rows import partition_labels, used_columns
 from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
@@ -70,10 +71,11 @@ def prepare(events: DataFrame, pipeline: Pipeline) -> DataFrame:
             c.VALID: valid,
             c.REASON: reason,
             c.KEPT: F.lit(True) if source.where is None else F.coalesce(F.expr(source.where), F.lit(False)),
+            **left_out.identity(timed, source),
             c.PARTITION: partition_label(source.source_partition.columns),
         }
     )
-    placed = judged.withColumns(
+    placed = left_out.quarantined(judged, source).withColumns(
         {
             c.TS_MS: event_time.millis(event),
             c.CLOCK_US: {
@@ -99,7 +101,7 @@ def narrowed(events: DataFrame, pipeline: Pipeline) -> DataFrame:
 def _prepared_alone(events: DataFrame, pipeline: Pipeline) -> DataFrame:
     """Return the rows of several sources, each prepared as if its source (column `source`) were the only one."""
     alone = [
-        prepare(events.where(F.col(SOURCE) == united.name), pipeline.alone(united)).withColumn(c.SOURCE, F.lit(number))
+        left_out.of_source(prepare(events.where(F.col(SOURCE) == united.name), pipeline.alone(united)), number)
         for number, united in enumerate(pipeline.sources)
     ]
     return reduce(partial(DataFrame.unionByName, allowMissingColumns=True), alone)
@@ -169,8 +171,3 @@ def _escaped(text: Column) -> Column:
 def declared_labels(pipeline: Pipeline) -> list[str]:
     """Labels of the partitions that exist from the beginning, as `partition_label` writes them."""
     return [partition_labels.label(values) for values in pipeline.source.source_partition.declared]
-
-
-def quoted(name: str) -> str:
-    """Return a column's name in backticks, so that dots and blanks are part of the name."""
-    return "`" + name.replace("`", "``") + "`"

@@ -21,7 +21,7 @@ from spark_jobs.replay.panes.aggregates import ROW_COUNT, aggregate_column, aggr
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import timestamps
 from spark_jobs.replay.rows.keys import key_columns
-from spark_jobs.replay.rows.prepare import quoted
+from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.replay.sessions import session_scan
 from spark_jobs.replay.sessions.session_components import LAST_TS_MS, UNCLEAN
 from spark_jobs.replay.watermark import timeline as t

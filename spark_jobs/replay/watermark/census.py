@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay.rows import candidates, window_assigners
+from spark_jobs.replay.rows import candidates, left_out, window_assigners
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.arrival_order import bucket
 from spark_jobs.replay.rows.epochs import Axis, axis
@@ -29,6 +29,7 @@ def census(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
 
     - `reason`: null for valid rows
     - `kept`
+    - `left_out`: why a valid row is not kept, null if `where` drops it; only with rules or names of rows
     - `SOURCE`: only with several sources
     - `partition`
     - `bucket`: the epoch, or a stretch of the clock; null without a position in the arrival order
@@ -43,6 +44,7 @@ def census(rows: DataFrame, pipeline: Pipeline) -> DataFrame:
     keys = {
         "reason": F.col(c.REASON),
         "kept": F.col(c.KEPT),
+        **left_out.grouping(rows),
         **({c.SOURCE: F.col(c.SOURCE)} if pipeline.sources else {}),
         "partition": F.col(c.PARTITION),
         "bucket": F.when(moves_watermark(pipeline), bucket(F.col(c.EPOCH), pipeline)),

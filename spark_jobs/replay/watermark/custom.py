@@ -16,7 +16,8 @@ from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline, Watermark
 from spark_jobs.replay.rows import columns as c
-from spark_jobs.replay.rows.prepare import declared_labels, quoted
+from spark_jobs.replay.rows.prepare import declared_labels
+from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.replay.watermark.partition_runner import Change, PartitionRunner
 from spark_jobs.semantics.watermark.custom import GeneratorError
 from spark_jobs.semantics.watermark.strategy import generator

@@ -21,7 +21,8 @@ from pyspark.sql import functions as F
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import arrival_order, candidates
 from spark_jobs.replay.rows import columns as c
-from spark_jobs.replay.rows.prepare import moves_watermark, quoted
+from spark_jobs.replay.rows.prepare import moves_watermark
+from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.replay.watermark.census import is_small
 from spark_jobs.semantics.rows.instants import MIN
 from spark_jobs.semantics.watermark.rounds import RoundSequence, simulated

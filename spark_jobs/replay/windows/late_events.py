@@ -10,10 +10,10 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay.rows import arrival_order, timestamps, window_assigners
+from spark_jobs.replay.rows import arrival_order, left_out, timestamps, window_assigners
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.epochs import Axis, axis
-from spark_jobs.replay.rows.prepare import quoted
+from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.replay.watermark import combined, timeline
 from spark_jobs.replay.watermark.census import moving
 from spark_jobs.replay.windows import lateness
@@ -123,9 +123,10 @@ def late_columns(pipeline: Pipeline) -> dict[str, Column]:
 
 
 def invalid_events(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """Return the rows without a usable time: the columns of `invalid_events`."""
-    added = {"reason": F.col(c.REASON)}
-    return prepared.where(F.col(c.REASON).isNotNull()).select(*beside(prepared, added, pipeline))
+    """Return the rows without a usable time and those in quarantine: the columns of `invalid_events`."""
+    reason = left_out.reason(pipeline)
+    added = {"reason": reason}
+    return prepared.where(reason.isNotNull()).select(*beside(prepared, added, pipeline))
 
 
 def beside(rows: DataFrame, added: dict[str, Column], pipeline: Pipeline) -> list[Column]:

@@ -25,7 +25,7 @@ from pyspark.sql import functions as F
 from spark_jobs.pipeline.model import Windows
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import window_assigners
-from spark_jobs.replay.rows.prepare import quoted
+from spark_jobs.replay.rows.quoting import quoted
 
 
 def is_on_time(epoch: Column, fires_epoch: Column) -> Column:

@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 from spark_jobs.pipeline.model import Pipeline, Windows
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import window_assigners
-from spark_jobs.replay.rows.prepare import quoted
+from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.replay.windows import lateness
 
 _SLICE = c.PREFIX + "slice_ms"

@@ -36,6 +36,14 @@ EVENT_TIME_AFTER_RANGE = "event_time_after_range"
 EVENT_TIME_IN_FUTURE = "event_time_in_future"
 #: Reasons of event times that are read and impossible. Most of them stand for a wrong unit.
 IMPLAUSIBLE = (EVENT_TIME_BEFORE_RANGE, EVENT_TIME_AFTER_RANGE, EVENT_TIME_IN_FUTURE)
+#: All reasons of invalid rows.
+REASONS = frozenset(
+    (
+        *(time_faults.reason(time, fault) for time in time_faults.TIMES for fault in time_faults.ALL),
+        *IMPLAUSIBLE,
+        OFFSET_MISSING,
+    )
+)
 
 EARLIEST_US = micros(datetime(2, 1, 1, tzinfo=UTC))
 LATEST_US = micros(datetime(9998, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC))

@@ -1,13 +1,13 @@
 """An event is a source row with what a replay needs: its times, validity, source partition and position.
 
-A row is invalid (it has a reason), or filtered (`where` is not true), or it fills windows. Invalid rows do not move the
-watermark and have no position. Filtered rows move the watermark and have a position if the placement is SOURCE; if it
-is AFTER_WHERE they are left out.
+A row is invalid (it has a reason), or left out (`left_out`), or it fills windows. Invalid rows do not move the
+watermark and have no position. Rows that are left out move the watermark and have a position if the placement is
+SOURCE; with AFTER_WHERE the job does not see them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VER
 from spark_jobs.semantics.rows.event_time import OFFSET_MISSING, TimeReader, invalid_reason
 from spark_jobs.semantics.rows.expressions import Expression, column
 from spark_jobs.semantics.rows.instants import floor_to_ms, micros
+from spark_jobs.semantics.rows.left_out import LeftOut, RowFilter, Verdict, identity, repeated
 from spark_jobs.semantics.rows.partition_labels import label, of_source
 from spark_jobs.semantics.rows.used_columns import carried, narrows, used
 from spark_jobs.semantics.spec import Order, ReplaySpec
@@ -41,9 +42,15 @@ class Event:
     arrival_us: int | None
     clock_us: int
     partition: str
-    is_kept: bool
+    verdict: Verdict
     position: Comparable
     source: str = ""
+    identity: Comparable | None = None
+
+    @property
+    def is_kept(self) -> bool:
+        """True if the row fills windows."""
+        return self.verdict.left_out is None
 
     @property
     def ts(self) -> int:
@@ -54,11 +61,16 @@ class Event:
 class EventReader:
     """Reads the rows of one source.
 
-    `condition` replaces a `where` that the reference cannot evaluate, `columns` do so for computed columns by name.
+    `condition` replaces a `where` that the reference cannot evaluate, `columns` and `rules` do so for computed columns
+    and rules of quarantine by name.
     """
 
     def __init__(
-        self, spec: ReplaySpec, condition: Predicate | None = None, columns: Mapping[str, Predicate] | None = None
+        self,
+        spec: ReplaySpec,
+        condition: Predicate | None = None,
+        columns: Mapping[str, Predicate] | None = None,
+        rules: Mapping[str, Predicate] | None = None,
     ) -> None:
         source = spec.source
         self._spec, self._source = spec, source
@@ -67,9 +79,7 @@ class EventReader:
         self._order_by = spec.replay.order
         self._order = (*source.source_partition.columns, *source.tie_break)
         self._offset = None if source.offset is None else Expression(source.offset)
-        if condition is None and source.where is not None:
-            condition = Expression(source.where).evaluate
-        self._condition = condition
+        self._filter = RowFilter(source, condition, rules)
         self._columns = {
             computed.name: (columns or {}).get(computed.name) or Expression(computed.expression).evaluate
             for computed in source.columns
@@ -133,8 +143,9 @@ class EventReader:
             arrival_us=known_us,
             clock_us=clock_us,
             partition=self._partition(row),
-            is_kept=self._is_kept(row),
+            verdict=self._filter.judge(row),
             position=position(row, first, self._order),
+            identity=identity(row, self._source.deduplicate),
         )
 
     def _by_offset(self, row: Row, event_us: int, arrival_us: int | None) -> Event | str:
@@ -150,7 +161,7 @@ class EventReader:
             arrival_us=arrival_us,
             clock_us=0,
             partition=partition,
-            is_kept=self._is_kept(row),
+            verdict=self._filter.judge(row),
             position=(partition, offset, *position(row, (), self._order)),
         )
 
@@ -161,20 +172,21 @@ class EventReader:
     def _partition(self, row: Row) -> str:
         return label(column(row, name) for name in self._source.source_partition.columns)
 
-    def _is_kept(self, row: Row) -> bool:
-        return self._condition is None or bool(self._condition(row))
-
 
 class UnitedReader:
     """Reads the rows of several sources; the column `source` holds the name of a row's source."""
 
     def __init__(
-        self, spec: ReplaySpec, condition: Predicate | None = None, columns: Mapping[str, Predicate] | None = None
+        self,
+        spec: ReplaySpec,
+        condition: Predicate | None = None,
+        columns: Mapping[str, Predicate] | None = None,
+        rules: Mapping[str, Predicate] | None = None,
     ) -> None:
         self._readers = {
             united.name: (
                 number,
-                EventReader(spec.alone(united), condition, columns),
+                EventReader(spec.alone(united), condition, columns, rules),
                 united.source.source_partition.columns,
             )
             for number, united in enumerate(spec.sources)
@@ -213,7 +225,9 @@ class UnitedReader:
             return event
         partition = of_source(name, event.partition) if columns else name
         clock, *rest = event.position
-        return replace(event, source=name, partition=partition, position=(clock, number, *rest))
+        own_identity = None if event.identity is None else (number, event.identity)
+        placed = (clock, number, *rest)
+        return replace(event, source=name, partition=partition, position=placed, identity=own_identity)
 
     def _reader(self, row: Row) -> tuple[int, EventReader, tuple[str, ...]]:
         """Return the number of the row's source, its reader and its partition columns."""
@@ -225,10 +239,24 @@ class UnitedReader:
 
 
 def event_reader(
-    spec: ReplaySpec, condition: Predicate | None = None, columns: Mapping[str, Predicate] | None = None
+    spec: ReplaySpec,
+    condition: Predicate | None = None,
+    columns: Mapping[str, Predicate] | None = None,
+    rules: Mapping[str, Predicate] | None = None,
 ) -> EventReader | UnitedReader:
     """Return the reader of the rows. Raises ValueError for an order without its time or offset."""
-    return UnitedReader(spec, condition, columns) if spec.sources else EventReader(spec, condition, columns)
+    kind = UnitedReader if spec.sources else EventReader
+    return kind(spec, condition, columns, rules)
+
+
+def without_duplicates(events: Iterable[Event]) -> list[Event]:
+    """Return the events in the order of arrival, each kept event with an earlier one of its identity left out."""
+    arrived = sorted(events, key=lambda event: event.position)
+    are_repeated = repeated(event.identity if event.is_kept else None for event in arrived)
+    return [
+        replace(event, verdict=Verdict(LeftOut.DUPLICATES)) if is_repeated else event
+        for event, is_repeated in zip(arrived, are_repeated, strict=True)
+    ]
 
 
 @dataclass(frozen=True)

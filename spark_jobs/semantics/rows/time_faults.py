@@ -22,6 +22,7 @@ ALL = (MISSING, EMPTY, WITHOUT_OFFSET, UNREADABLE)
 BLANK = r"^\s*$"
 
 EVENT_TIME, ARRIVAL_TIME = "event_time", "arrival_time"
+TIMES = (EVENT_TIME, ARRIVAL_TIME)
 
 # Quoted text, which is no pattern, or letters of a zone with the blanks before them.
 _QUOTED_OR_ZONE = re.compile(r"(?P<quoted>'[^']*')|\s*[VzOXxZ]+")

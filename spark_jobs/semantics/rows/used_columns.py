@@ -62,11 +62,12 @@ def _named(text: str) -> Iterator[str]:
 
 
 def _columns(spec: ReplaySpec) -> Sequence[str]:
-    return (*spec.source.source_partition.columns, *spec.source.tie_break, *spec.windows.key)
+    return (*spec.source.source_partition.columns, *spec.source.tie_break, *spec.source.deduplicate, *spec.windows.key)
 
 
 def _expressions(spec: ReplaySpec) -> list[str]:
     source, watermark = spec.source, spec.watermark
     times = (source.event_time, source.arrival_time, watermark.value)
     texts = [source.where, source.offset, watermark.when, *(time.expression for time in times if time is not None)]
-    return [text for text in texts if text] + [aggregate.expression for aggregate in spec.windows.aggregates]
+    rules = [rule.unexpected for rule in source.quarantine]
+    return [text for text in texts if text] + rules + [aggregate.expression for aggregate in spec.windows.aggregates]

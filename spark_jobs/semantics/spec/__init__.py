@@ -6,7 +6,7 @@ milliseconds and carry `_ms` in their names; all intervals are half-open.
 
 from spark_jobs.semantics.spec.joins import Join
 from spark_jobs.semantics.spec.replay import EndOfInput, Mode, Order, ReplayOrder, ReplaySpec, UnitedSource
-from spark_jobs.semantics.spec.source import ComputedColumn, Source, SourcePartition
+from spark_jobs.semantics.spec.source import ComputedColumn, QuarantineRule, Source, SourcePartition
 from spark_jobs.semantics.spec.times import FOREVER_MS, TimeField, TimeUnit
 from spark_jobs.semantics.spec.triggers import Trigger, TriggerKind
 from spark_jobs.semantics.spec.watermark import Alignment, Emit, EmitKind, Placement, Strategy, Watermark
@@ -36,6 +36,7 @@ __all__ = [
     "Mode",
     "Order",
     "Placement",
+    "QuarantineRule",
     "ReplayOrder",
     "ReplaySpec",
     "Source",

@@ -102,6 +102,16 @@ class ReplaySpec:
         return bool(self.sources)
 
     @property
+    def deduplicates(self) -> bool:
+        """True if a source has columns that name its rows, so that later rows of the same name are left out."""
+        return any(source.deduplicate for source in self.all_sources)
+
+    @property
+    def all_sources(self) -> tuple[Source, ...]:
+        """The sources, in the order of `sources`; the only source of a replay without them."""
+        return tuple(united.source for united in self.sources) or (self.source,)
+
+    @property
     def is_complete(self) -> bool:
         """True if there are complete results besides the faithful ones."""
         return self.replay.mode is Mode.COMPLETE

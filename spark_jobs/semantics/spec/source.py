@@ -29,13 +29,24 @@ class ComputedColumn:
 
 
 @dataclass(frozen=True)
+class QuarantineRule:
+    """A rule about single rows: a row for which the SQL condition `unexpected` is true is set apart under the name."""
+
+    name: str
+    unexpected: str
+
+
+@dataclass(frozen=True)
 class Source:
     """A table of events and the roles of its columns.
 
     `future_guard_ms`: a row whose event time is later than its arrival by more than this is invalid; None: no guard.
     `offset` belongs to the order OFFSET: an integer column or SQL expression, the row's place in its partition.
+
     `columns` are computed for each row, and then columns of the source like those of the table. `select` and `exclude`
-    are patterns of the columns that late and invalid events carry; without both, these are all columns.
+    are patterns of the columns that late and invalid events carry; without both, these are all columns. Rows that break
+    a rule of `quarantine` are invalid events. Of rows with the same values in the columns `deduplicate`, the first to
+    arrive stays.
     """
 
     table: str
@@ -49,3 +60,10 @@ class Source:
     columns: tuple[ComputedColumn, ...] = ()
     select: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    quarantine: tuple[QuarantineRule, ...] = ()
+    deduplicate: tuple[str, ...] = ()
+
+    @property
+    def leaves_out(self) -> bool:
+        """True if rows may be left out for another reason than `where`."""
+        return bool(self.quarantine or self.deduplicate)

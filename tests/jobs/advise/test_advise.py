@@ -10,6 +10,7 @@ import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from fractions import Fraction
 from math import ceil
 from pathlib import Path
@@ -274,3 +275,17 @@ def test_write_puts_what_is_recommended_into_the_file_and_leaves_the_rest(
     assert after == replace(before, watermark=replace(before.watermark, out_of_orderness_ms=300_000), windows=windows)
     with pytest.raises(InputError, match="no settings are recommended"):
         advising.write(after, None)
+
+
+def test_rows_that_equal_another_row_are_counted(spark: SparkSession) -> None:
+    rows = [
+        {"id": number, "happened_at": history.START, "stored_at": history.START + timedelta(seconds=number % 5)}
+        for number in [*range(40), 3, 3, 7]
+    ]
+    again = [{**row, "stored_at": row["stored_at"] + timedelta(minutes=2)} for row in rows[:2]]
+    every = [{"site": "north", "device": "a", "reading": 1.0, **row} for row in (*rows, *again)]
+    pipeline = history.pipeline("any")
+    advice = weigh(frame_of(spark, every, history.SCHEMA), pipeline, Settings())
+    assert advice.repeated == 5
+    named = history.pipeline("any", source__deduplicate="[id]")
+    assert weigh(frame_of(spark, every, history.SCHEMA), named, Settings()).repeated == 0
