@@ -77,7 +77,9 @@ def status(request: Request) -> Answer:
     """Show the pipeline's runs, the newest last, and what is published."""
     pipeline, lake = request.pipeline, request.lake
     runs = request.runs()
-    published = next((run.run_id for run in reversed(runs) if run.versions), None)
+    published = next((run for run in reversed(runs) if run.versions), None)
+    changed = recorded_runs.settings_changes(published, pipeline)
     rows = [printing.run_row(run) for run in runs]
-    content = {"pipeline": pipeline.name, "lake": lake.home, "published_run": published, "runs": rows}
-    return Answer(content, lambda: printing.print_runs(pipeline, lake, runs, published))
+    of_lake = {"pipeline": pipeline.name, "lake": lake.home, "published_run": published and published.run_id}
+    content = {**of_lake, "changed_settings": changed, "runs": rows}
+    return Answer(content, lambda: printing.print_runs(pipeline, lake, runs, published, changed))

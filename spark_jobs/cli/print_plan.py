@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -11,13 +11,18 @@ from spark_jobs.job_protocol import RunState
 from spark_jobs.tables.run import FULL, PARTS, Run
 
 
-def show(planned: Mapping[str, Any], published: Run | None, *, has_windows: bool) -> None:
-    """Print the plan; `published` is the run that was published last, None without one."""
-    for line in _lines(planned, published, has_windows=has_windows):
+def show(planned: Mapping[str, Any], published: Run | None, changed: Sequence[str] = (), *, has_windows: bool) -> None:
+    """Print the plan; `published` is the run that was published last, None without one.
+
+    `changed` are the settings that differ from those of `published`.
+    """
+    for line in _lines(planned, published, changed, has_windows=has_windows):
         printing.OUT.print(line, soft_wrap=True)
 
 
-def _lines(planned: Mapping[str, Any], published: Run | None, *, has_windows: bool) -> Iterator[str]:
+def _lines(
+    planned: Mapping[str, Any], published: Run | None, changed: Sequence[str] = (), *, has_windows: bool
+) -> Iterator[str]:
     state = planned["state"]
     yield f"{planned['pipeline']}  run {planned['run_id']}, {state}"
     if state == RunState.PUBLISHED:
@@ -28,6 +33,7 @@ def _lines(planned: Mapping[str, Any], published: Run | None, *, has_windows: bo
     if planned["arrived_from"] is not None:
         yield f"continues from the rows that arrived before {_moment(planned['arrived_from'])}"
     yield _replaced(planned, published)
+    yield from (f"  {change}" for change in changed)
     if planned["first_window"] is not None:
         yield f"windows begin from {_moment(planned['first_window'])} to {_moment(planned['last_window'])}"
     elif planned["kind"] in PARTS:

@@ -15,6 +15,7 @@ from spark_jobs.pipeline.environment import hide_values
 from spark_jobs.pipeline.printable import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from spark_jobs.tables.lake import Lake
@@ -86,16 +87,22 @@ def run_row(run: Run) -> dict[str, Any]:
     }
 
 
-def print_runs(pipeline: Pipeline, lake: Lake, runs: list[Run], published: str | None) -> None:
-    """Print the runs of a pipeline, and its settings."""
+def print_runs(
+    pipeline: Pipeline, lake: Lake, runs: list[Run], published: Run | None, changed: Sequence[str] = ()
+) -> None:
+    """Print the runs of a pipeline, and its settings; `changed` are settings that the published run had not."""
     for line in (f"{pipeline.name} in {lake.home}", describe(pipeline)):
         OUT.print(line, soft_wrap=True)
     if not runs:
         OUT.print("no run yet")
         return
-    OUT.print(fitting(_columns(runs, published), OUT.width))
+    OUT.print(fitting(_columns(runs, published.run_id if published else None), OUT.width))
     if published:
         OUT.print("* published last")
+    if changed:
+        OUT.print("the file has other settings than the published results:")
+    for change in changed:
+        OUT.print(f"  {change}", soft_wrap=True)
 
 
 def _state(run: Run) -> str:

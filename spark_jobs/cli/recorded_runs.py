@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spark_jobs.jobs.errors import InputError
+from spark_jobs.pipeline import settings
 
 if TYPE_CHECKING:
+    from spark_jobs.pipeline.model import Pipeline
     from spark_jobs.tables.lake import Lake
     from spark_jobs.tables.run import Run
 
@@ -25,6 +27,13 @@ def of(lake: Lake) -> list[Run] | None:
     from spark_jobs.tables import run_history
 
     return run_history.every(lake)
+
+
+def settings_changes(published: Run | None, pipeline: Pipeline) -> list[str]:
+    """Return the settings of results that differ from those of the run published last, as `name: old -> new`."""
+    if published is None or published.fingerprint in pipeline.same_results:
+        return []
+    return settings.changes(published.settings, settings.of_results(pipeline)) if published.settings else []
 
 
 def require(lake: Lake, option: str, run_id: str) -> None:

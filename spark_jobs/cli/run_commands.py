@@ -55,8 +55,9 @@ def plan(
     planned = foreseen(spark, request.pipeline, request.lake, interval, until, restate=restate)
     published = next((run for run in reversed(request.runs()) if run.versions), None)
     has_windows = not request.pipeline.windows.are_missing
-    content = {**planned, "published_run": published and published.run_id}
-    return Answer(content, lambda: print_plan.show(planned, published, has_windows=has_windows))
+    changed = recorded_runs.settings_changes(published, request.pipeline)
+    content = {**planned, "published_run": published and published.run_id, "changed_settings": changed}
+    return Answer(content, lambda: print_plan.show(planned, published, changed, has_windows=has_windows))
 
 
 @pipeline_command

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.job_protocol import StepName
 from spark_jobs.pipeline.published_tables import RUNS
 from spark_jobs.semantics.rows.instants import EPOCH
 from spark_jobs.session import interpreting
@@ -76,6 +77,7 @@ def record(spark: SparkSession, lake: Lake, run: Run, step: Step) -> Run:
         "interval_end": run.interval_end,
         "source_version": run.source_version,
         "source_ids": run.source_ids,
+        "settings": run.settings if step.step == StepName.PLAN or run.kind == ROLLBACK else {},
         "state": step.state,
         "counts": step.counts,
         "versions": step.versions,

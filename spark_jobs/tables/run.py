@@ -61,6 +61,7 @@ class Run:
     - `source_version`: the version of the source, or of the first of several sources;
     - `source_versions`: the versions of several sources by name, from the step `plan`. Empty for one source;
     - `source_ids`: Delta's id of each source table by name, from the step `plan`. Empty in ledgers of earlier versions;
+    - `settings`: the settings that can change a result row, by dotted name. Empty in ledgers of earlier versions;
     - `arrived_to`: the run reads only rows that arrived before this time. None: all rows;
     - `arrived_from`: the run continues a run that read the rows before this time. None: it starts at the first row.
     """
@@ -77,6 +78,7 @@ class Run:
     arrived_from: datetime | None = None
     arrived_to: datetime | None = None
     source_ids: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def state(self) -> RunState:
@@ -196,6 +198,7 @@ def _run(rows: Sequence[Mapping[str, Any]]) -> Run:
         arrived_from=last.get("arrived_from"),
         arrived_to=last.get("arrived_to"),
         source_ids=next((dict(row["source_ids"]) for row in rows if row.get("source_ids")), {}),
+        settings=next((dict(row["settings"]) for row in rows if row.get("settings")), {}),
         steps=tuple(
             Step(
                 step=r["step"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -31,8 +32,8 @@ PLANNED: dict[str, Any] = {
 }
 
 
-def lines(published: Run | None = None, **values: Any) -> list[str]:
-    return list(print_plan._lines({**PLANNED, **values}, published, has_windows=True))
+def lines(published: Run | None = None, changed: Sequence[str] = (), **values: Any) -> list[str]:
+    return list(print_plan._lines({**PLANNED, **values}, published, changed, has_windows=True))
 
 
 def test_a_first_run_replaces_nothing() -> None:
@@ -68,4 +69,6 @@ def test_a_later_run_names_what_it_replaces(values: dict[str, Any], line: str) -
 
 def test_results_of_other_settings_are_named() -> None:
     other = Run("r2", "readings", "g", "full", 3, None, None)
-    assert "replaces all results, last published by run r2 with other settings" in lines(other)
+    change = "windows.allowed_lateness: 4 hours -> 1 hour"
+    named = lines(other, [change])
+    assert named[named.index("replaces all results, last published by run r2 with other settings") + 1] == f"  {change}"

@@ -87,7 +87,7 @@ def test_runs_are_lines_without_wrapped_cells(
     runs: list[Run] = run_history.every(lake)
     out = printing.SafeConsole(file=io.StringIO(), width=width)
     monkeypatch.setattr(printing, "OUT", out)
-    printing.print_runs(PIPELINE, lake, runs, run_id(2))
+    printing.print_runs(PIPELINE, lake, runs, runs[-1])
     printed = lines(out)
     heading = next(line for line in printed if line.startswith("run"))
     assert heading.split() == " ".join(headings).split()
@@ -95,3 +95,18 @@ def test_runs_are_lines_without_wrapped_cells(
     assert len(rows) == 2
     assert f"{run_id(2)} * published 2026-01-05 07:00 to 2026-01-05 07:00" in rows[1]
     assert max(map(len, rows)) <= width
+
+
+def test_settings_that_differ_from_the_published_results_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_rows(tmp_path, "sales", steps(1))
+    lake = Lake(str(tmp_path), "sales")
+    runs = run_history.every(lake)
+    out = printing.SafeConsole(file=io.StringIO(), width=100)
+    monkeypatch.setattr(printing, "OUT", out)
+    printing.print_runs(PIPELINE, lake, runs, runs[-1], ["windows.size: 1 hour -> 1 day"])
+    assert lines(out)[-2:] == [
+        "the file has other settings than the published results:",
+        "  windows.size: 1 hour -> 1 day",
+    ]

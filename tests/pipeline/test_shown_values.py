@@ -10,7 +10,7 @@ from spark_jobs.job_protocol import StepName
 from spark_jobs.jobs import progress
 from spark_jobs.pipeline import PipelineError, parse
 from spark_jobs.pipeline.environment import hide_values
-from spark_jobs.report.settings import settings
+from spark_jobs.pipeline.settings import settings
 
 TABLE = "abfss://rows@account/flights?sig=${SAS}"
 VARIABLES = {"SAS": 'sas-"secret"-é', "DB_PASSWORD": "hunter2", "TIDEMARK_LAKE": "/data/lake", "SHORT": "1 day"}
@@ -24,7 +24,7 @@ def _text(edit: Callable[..., str]) -> str:
 def test_settings_show_what_was_written(text: str) -> None:
     pipeline = parse(text, environ=VARIABLES)
     assert pipeline.source.table == TABLE.replace("${SAS}", VARIABLES["SAS"])
-    lines = {setting.name: setting.value for setting in settings(pipeline)}
+    lines = settings(pipeline)
     assert lines["source.table"] == TABLE
     assert "${DB_PASSWORD}" in lines["quality.expectations"]
     assert "hunter2" not in str(lines)

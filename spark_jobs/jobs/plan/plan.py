@@ -21,6 +21,7 @@ from spark_jobs.jobs.plan.check_source import check_source
 from spark_jobs.jobs.plan.expressions import require_allowed
 from spark_jobs.jobs.plan.requested_windows import require_windows
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.settings import differences, of_results
 from spark_jobs.replay.continuation.resume import Resumption, can_resume, resumption
 from spark_jobs.replay.panes import unstable_aggregates
 from spark_jobs.replay.supported import UnsupportedPipelineError, require_support
@@ -125,6 +126,7 @@ def plan(
         arrived_from=None if goes_on is None else EPOCH + timedelta(microseconds=goes_on.covered_us),
         arrived_to=arrived_to,
         source_ids=ids,
+        settings=of_results(pipeline),
     )
     return Plan(run, tables_of(pipeline), note)
 
@@ -168,9 +170,9 @@ def _require_likeness(standing: EffectiveRuns, pipeline: Pipeline) -> None:
     # Complete results do not change the other results: a part of time may have them or not.
     if whole is not None and whole.fingerprint not in pipeline.same_results:
         raise InputError(
-            f"--from and --to: the published results are of other settings (fingerprint {whole.fingerprint}, run "
-            f"{whole.run_id}) than the pipeline {pipeline.name} (fingerprint {pipeline.fingerprint}). Run without "
-            "--from and --to, or give --restate to have both side by side"
+            f"--from and --to: run {whole.run_id} has published results of other settings "
+            f"({differences(whole.settings, whole.fingerprint, pipeline)}). Run without --from and --to, or give "
+            "--restate to have both side by side"
         )
 
 
@@ -188,8 +190,8 @@ def _going_on(
         return None, ""
     if pipeline.is_complete:
         return None, f"{_ANEW}: replay.mode complete needs all rows of closed windows"
-    if latest.fingerprint != pipeline.fingerprint or "advances" not in latest.versions:
-        return None, f"{_ANEW}: the published results are of another pipeline"
+    if other := _other_results(latest, pipeline):
+        return None, f"{_ANEW}: the published results {other}"
     if anew := source_changes.made_anew(pipeline, latest, ids):
         return None, f"{_ANEW}: {', '.join(anew)} was deleted and made anew"
     # A part of time may have been replayed on a later version than the rest.
@@ -198,6 +200,13 @@ def _going_on(
         return None, f"{_ANEW}: {pipeline.source.table}: {changed}"
     covered_us = (latest.arrived_to - EPOCH) // timedelta(microseconds=1)
     return resumption(read_published(interpreting(spark), lake, "advances"), covered_us, pipeline), ""
+
+
+def _other_results(latest: Run, pipeline: Pipeline) -> str | None:
+    """Return why the pipeline does not continue the published results, in words."""
+    if latest.fingerprint != pipeline.fingerprint:
+        return f"are of other settings ({differences(latest.settings, latest.fingerprint, pipeline)})"
+    return None if "advances" in latest.versions else "lack the emissions to continue from"
 
 
 def covers(run: Run, pipeline: Pipeline, arrived_to: datetime) -> bool:

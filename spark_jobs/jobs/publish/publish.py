@@ -122,6 +122,7 @@ def going_back(target: Run, newest: Run) -> Run:
         interval_end=None,
         source_versions=target.versions,
         arrived_to=target.arrived_to,
+        settings=target.settings,
     )
 
 

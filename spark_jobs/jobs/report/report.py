@@ -22,12 +22,13 @@ from spark_jobs.jobs.report.write_page import write_page
 from spark_jobs.pipeline.description import describe
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.published_tables import COMPLETE_TABLE
+from spark_jobs.pipeline.settings import settings
 from spark_jobs.replay.panes import complete_results, per_epoch, retractions, triggers
 from spark_jobs.report import data as d
 from spark_jobs.report import incomplete_windows, reduced, results_over_time
 from spark_jobs.report.bins import bins
+from spark_jobs.report.data import Setting
 from spark_jobs.report.page import render
-from spark_jobs.report.settings import settings
 from spark_jobs.tables import delta_log, files, ledger, staging
 from spark_jobs.tables.lake import Lake, result_tables
 from spark_jobs.tables.ledger import Run
@@ -116,7 +117,7 @@ def collect(
                 keeps_late=not pipeline.windows.drops_late,
                 join=None if pipeline.join is None else join_report.facts(pipeline.join),
                 key=pipeline.windows.key,
-                settings=settings(pipeline),
+                settings=tuple(Setting(name, value) for name, value in settings(pipeline).items()),
                 watermark=line.result(),
                 partitions=partitions.result(),
                 completeness=completeness.result(),

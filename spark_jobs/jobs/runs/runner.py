@@ -27,6 +27,7 @@ from spark_jobs.jobs.runs.steps import AFTER_PLAN, STEPS, RunStep, SliceStep, St
 from spark_jobs.jobs.stage import slices as run_slices
 from spark_jobs.pipeline.environment import hide_values
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.pipeline.settings import differences
 from spark_jobs.tables import ledger, locks
 from spark_jobs.tables.effective_runs import effective_runs
 from spark_jobs.tables.interval import Interval
@@ -289,9 +290,9 @@ class Runner:
         if run is None:
             raise InputError(f"run: {run_id} is not in {self._lake.home}/runs: plan it first")
         if run.fingerprint != self._pipeline.fingerprint:
+            differing = differences(run.settings, run.fingerprint, self._pipeline)
             raise InputError(
-                f"run: {run_id} was planned with other settings (fingerprint {run.fingerprint}, now "
-                f"{self._pipeline.fingerprint}): plan again, or give the same overrides"
+                f"run: {run_id} was planned with other settings ({differing}): plan again, or give the same overrides"
             )
         return run
 

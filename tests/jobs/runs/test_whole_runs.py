@@ -89,7 +89,8 @@ def test_a_range_replaces_only_its_windows(spark: SparkSession, table: str, lake
     start = history.START + timedelta(hours=1)
     interval = Interval(start, start + timedelta(hours=1))
     lenient = history.pipeline(table, watermark__out_of_orderness="1 hour")
-    with pytest.raises(InputError, match=r"the published results are of other settings .* or give --restate"):
+    differing = r"other settings \(watermark.out_of_orderness: 10 seconds -> 1 hour\)\. .* or give --restate"
+    with pytest.raises(InputError, match=differing):
         publish(spark, lenient, lake, interval)
     publish(spark, lenient, lake, interval, restate=True)
     expected = reference.replay(history.events(), lenient)
