@@ -171,6 +171,7 @@ Each example is a folder of `docs/examples`: a pipeline file, the rows that it r
 of its tables. Look for the setting that you want to understand:
 
 GROUPS
+- [A week of earthquakes](earthquakes.md): a real feed, with times in milliseconds.
 
 [Worked examples](../explanation/worked_examples.md) show single rules, with smaller streams.
 

@@ -16,6 +16,8 @@ from spark_jobs.pipeline.model import WindowKind
 
 _STEP = 10
 _LANE = 14
+#: Where the number of a row stands, from the row: the first place that no other number has.
+_BESIDE = ((6, -6), (6, 15), (-18, -6), (-18, 15))
 #: The signs of firings by the timing of the pane, and what the legend calls them.
 _FIRES = {"early": "on-time early fires", "on_time": "on-time fires", "late": "late fires"}
 _NAMES = {"early": "fires early", "on_time": "fires", "late": "fires late"}
@@ -128,13 +130,20 @@ def _draw_firings(picture: Picture, example: Example, results: Sequence[TableRow
 
 
 def _draw_rows(picture: Picture, example: Example, judged: Sequence[Judged]) -> None:
+    places: list[tuple[float, float]] = []
     for place, row in enumerate(judged, start=1):
         x, y = picture.x(_across(example, row.clock_us / 1000)), picture.y(minutes_of_ms(row.ts))
         if example.pipeline.replay.in_rounds:
             # Rows of one round have one clock: they stand side by side, in the order of reading.
             x += 9 * sum(other.clock_us == row.clock_us for other in judged[: place - 1])
         picture.sign(_kind(row), x, y)
-        picture.text("small halo", x + 6, y - 6, number(row, place))
+        across, up = next((free for free in _BESIDE if _is_free(x + free[0], y + free[1], places)), _BESIDE[0])
+        places.append((x + across, y + up))
+        picture.text("small halo", x + across, y + up, number(row, place))
+
+
+def _is_free(x: float, y: float, places: Iterable[tuple[float, float]]) -> bool:
+    return all(abs(x - other_x) > 14 or abs(y - other_y) > 11 for other_x, other_y in places)
 
 
 def _kind(judged: Judged) -> str:
@@ -190,7 +199,7 @@ def _in_rows(entries: Iterable[tuple[str, str]]) -> Iterator[list[tuple[str, flo
     row: list[tuple[str, float, str]] = []
     x = 16.0
     for kind, meaning in entries:
-        width = 34 + 6.2 * len(meaning)
+        width = 36 + 6.4 * len(meaning)
         if row and x + width > WIDTH + 10:
             yield row
             row, x = [], 16.0
