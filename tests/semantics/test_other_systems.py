@@ -1,93 +1,160 @@
-"""The rules of other systems, as the pages of docs/coming-from state them, equal pipelines that the pages give."""
+"""The pipeline files of docs/how-to/coming_from have the counts of the systems' own rules, which are written here."""
 
 from __future__ import annotations
 
 import random
+import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
+import yaml
 
-from spark_jobs.pipeline import from_mapping
+from spark_jobs.pipeline import Pipeline, from_mapping, parse
 from spark_jobs.semantics.reference import replay
+from tests.docs.markdown import Step, steps
+from tests.docs.pipelines import BASES
+from tests.docs.scenario import merged
 
+PAGES = Path(__file__).parents[2] / "docs" / "how-to" / "coming_from"
 START = datetime(2024, 5, 1, tzinfo=UTC)
-SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
-SIZE_MS, DAY_MS = 10_000, 86_400_000
+MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
 
 Stream = list[tuple[int, int]]
 
 
-def stream(seed: int, *, delay: int = 15_000) -> Stream:
-    """Return event time and arrival of rows, in milliseconds after the start, in arrival order."""
-    draw = random.Random(seed)
-    arrivals = sorted(draw.sample(range(200_000), 80))
-    # A third of the rows lies a whole second behind another, so that some reach an end to the millisecond.
-    behind = (draw.choice([draw.randrange(delay), 1000 * draw.randrange(delay // 1000)]) for _ in arrivals)
-    return [(max(0, arrival // 1000 * 1000 - late), arrival) for arrival, late in zip(arrivals, behind, strict=True)]
+def blocks(page: str, kind: str) -> list[Step]:
+    """Return the blocks of a page that a test reads."""
+    return [step for step in steps(PAGES / page) if step.kind == kind and "shown" not in step.words]
 
 
-def counts(rows: Stream, watermark: Mapping[str, Any], windows: Mapping[str, Any]) -> Counter[datetime]:
+def whole_file(page: str) -> Pipeline:
+    """Return the first pipeline file of a page."""
+    return parse(blocks(page, "yaml")[0].text)
+
+
+def fragment(page: str, strategy: str) -> dict[str, Any]:
+    """Return the settings of the watermark with this strategy on a page."""
+    watermarks = (yaml.safe_load(block.text).get("watermark", {}) for block in blocks(page, "yaml"))
+    settings: dict[str, Any] = next(watermark for watermark in watermarks if watermark.get("strategy") == strategy)
+    return settings
+
+
+def at(ms: int) -> datetime:
+    """Return the time so many milliseconds after the start."""
+    return START + timedelta(milliseconds=ms)
+
+
+def counts(rows: Stream, pipeline: Pipeline) -> Counter[datetime]:
     """Return the rows of each window in the reference's results."""
-    pipeline = from_mapping(
-        {
-            "name": "clicks",
-            "source": {"table": "clicks", "event_time": "at", "arrival_time": "stored_at"},
-            "watermark": watermark,
-            "windows": {"key": [], "aggregates": {"n": "count(*)"}, **windows},
-        }
-    )
-    events = [{"at": START + ts * SECOND / 1000, "stored_at": START + arrival * SECOND / 1000} for ts, arrival in rows]
-    return Counter({row["window_start"]: row["n"] for row in replay(events, pipeline).window_results})
+    events = [{"clicked_at": at(ts), "stored_at": at(arrival), "country": "DE"} for ts, arrival in rows]
+    return Counter({row["window_start"]: row["clicks"] for row in replay(events, pipeline).window_results})
 
 
-def by_rule(rows: Stream, bound_ms: int, *, behind_end_ms: int, batch: int) -> Counter[datetime]:
-    """Count rows unless the watermark, of earlier batches, has reached the end of their window less some time."""
-    counted: Counter[datetime] = Counter()
-    watermark = newest = -(10**12)
-    for place, (ts, _) in enumerate(rows):
-        if place % batch == 0:
-            watermark = newest - bound_ms
-        end = ts - ts % SIZE_MS + SIZE_MS
-        if watermark < end - behind_end_ms:
-            counted[START + (end - SIZE_MS) * SECOND / 1000] += 1
-        newest = max(newest, ts)
-    return counted
+@dataclass(frozen=True)
+class Rule:
+    """A system with a watermark of earlier batches: `bound_ms` behind the newest row up to `batches` batches ago.
+
+    A row is dropped from a window if the watermark is `behind_end_ms` before its end, or later.
+    """
+
+    bound_ms: int
+    behind_end_ms: int
+    batches: int = 1
+
+    def counts(self, rows: Stream, pipeline: Pipeline) -> Counter[datetime]:
+        """Count the rows of each window; each minute is a batch."""
+        counted: Counter[datetime] = Counter()
+        for ts, arrival in rows:
+            before = arrival // MINUTE_MS - self.batches
+            newest = max((ts for ts, arrival in rows if arrival // MINUTE_MS <= before), default=-DAY_MS)
+            for start in starts(ts, pipeline):
+                if newest - self.bound_ms < start + pipeline.windows.size_ms - self.behind_end_ms:
+                    counted[at(start)] += 1
+        return counted
 
 
-TUMBLING = {"size": "10 seconds"}
+def starts(ts: int, pipeline: Pipeline) -> Iterator[int]:
+    """Yield the starts of the windows that contain a time."""
+    windows = pipeline.windows
+    step = windows.slide_ms or windows.size_ms
+    start = ts - (ts - windows.offset_ms) % step
+    while start + windows.size_ms > ts:
+        yield start
+        start -= step
+
+
+def stream(seed: int) -> Stream:
+    """Return event time and arrival of rows of a day, in milliseconds after the start, in arrival order."""
+    draw = random.Random(seed)
+    rows: Stream = []
+    for arrival in sorted(draw.sample(range(MINUTE_MS, 6 * HOUR_MS), 120)):
+        # Many times lie on a whole minute or a bound behind it, so that some reach an end to the millisecond.
+        late = draw.choice([draw.randrange(40 * MINUTE_MS), arrival % MINUTE_MS, arrival % MINUTE_MS - 5000])
+        rows.append((max(0, min(arrival, arrival - late)), arrival))
+    return rows
+
+
+FLINK_SQL, SPARK = Rule(5000, behind_end_ms=1), Rule(10 * MINUTE_MS, behind_end_ms=0, batches=2)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_flink_sql_has_a_bound_without_its_last_millisecond(seed: int) -> None:
-    rows = stream(seed)
-    expected = by_rule(rows, 5000, behind_end_ms=1, batch=1)
-    assert counts(rows, {"out_of_orderness": "4999 ms"}, TUMBLING) == expected
+    rows, pipeline = stream(seed), whole_file("flink_sql.md")
+    assert counts(rows, pipeline) == FLINK_SQL.counts(rows, pipeline)
 
 
 def test_the_millisecond_of_flink_sql_makes_a_difference() -> None:
-    rows = [(1000, 1000), (14_999, 15_000), (2000, 16_000)]
-    assert by_rule(rows, 5000, behind_end_ms=1, batch=1)[START] == 1
-    assert counts(rows, {"out_of_orderness": "4999 ms"}, TUMBLING)[START] == 1
-    assert counts(rows, {"out_of_orderness": "5 seconds"}, TUMBLING)[START] == 2
+    pipeline = whole_file("flink_sql.md")
+    end = 5 * MINUTE_MS
+    rows = [(1000, 1000), (end + 4999, 2 * end), (2000, 3 * end)]
+    before = at(end - HOUR_MS)
+    longer = replace(pipeline, watermark=replace(pipeline.watermark, out_of_orderness_ms=5000))
+    assert FLINK_SQL.counts(rows, pipeline)[before] == counts(rows, pipeline)[before] == 1
+    assert counts(rows, longer)[before] == 2
 
 
 def test_flink_sql_without_a_bound_is_punctuated() -> None:
-    rows = [(1000, 1000), (9999, 15_000), (2000, 16_000)]
-    watermark = {"strategy": "punctuated", "when": "at is not null"}
-    assert by_rule(rows, 0, behind_end_ms=1, batch=1) == counts(rows, watermark, TUMBLING) == {START: 2}
-    assert counts(rows, {"strategy": "monotonous"}, TUMBLING)[START] == 3
+    settings = fragment("flink_sql.md", "punctuated")
+    end = HOUR_MS
+    rows = [(1000, 1000), (end - 1, end), (2000, 2 * end)]
+    punctuated, monotonous = (
+        from_mapping(merged(yaml.safe_load(BASES["watermark"]), {"watermark": {**watermark, "emit": "per_event"}}))
+        for watermark in (settings, {"strategy": "monotonous"})
+    )
+    assert counts(rows, punctuated) == Rule(0, behind_end_ms=1).counts(rows, punctuated) == {START: 2}
+    assert counts(rows, monotonous)[START] == 3
+
+
+@pytest.fixture(name="one_batch_behind")
+def _one_batch_behind(monkeypatch: pytest.MonkeyPatch) -> Pipeline:
+    """Return the pipeline file of Structured Streaming with the custom watermark of its page."""
+    (program,) = (block for block in blocks("structured_streaming.md", "python") if "file" in block.words)
+    settings = fragment("structured_streaming.md", "custom")
+    name = settings["class"].partition(":")[0]
+    assert program.words["file"] == f"{name}.py"
+    module = ModuleType(name)
+    exec(program.text, module.__dict__)  # noqa: S102  the page's own code is what is tested
+    monkeypatch.setitem(sys.modules, name, module)
+    declared = yaml.safe_load(blocks("structured_streaming.md", "yaml")[0].text)
+    return from_mapping({**declared, "watermark": settings})
 
 
 @pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize("batch", [1, 7, 16])
-def test_structured_streaming_has_the_same_bound_for_the_same_batches(seed: int, batch: int) -> None:
+def test_structured_streaming_is_one_batch_behind(seed: int, one_batch_behind: Pipeline) -> None:
     rows = stream(seed)
-    expected = by_rule(rows, 5000, behind_end_ms=0, batch=batch)
-    watermark = {"out_of_orderness": "5 seconds", "emit": {"every_n": batch}}
-    assert counts(rows, watermark, TUMBLING) == expected
+    assert counts(rows, one_batch_behind) == SPARK.counts(rows, one_batch_behind)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_bound_of_structured_streaming_is_that_of_the_pipeline(seed: int) -> None:
+    rows, pipeline = stream(seed), whole_file("structured_streaming.md")
+    assert counts(rows, pipeline) == replace(SPARK, batches=1).counts(rows, pipeline)
 
 
 def microbatch(rows: Stream, lookback: int, days: int) -> Counter[datetime]:
@@ -97,7 +164,7 @@ def microbatch(rows: Stream, lookback: int, days: int) -> Counter[datetime]:
         arrived = [ts // DAY_MS for ts, arrival in rows if arrival < midnight * DAY_MS]
         for day in range(midnight - lookback, midnight + 1):
             if count := arrived.count(day):
-                table[START + day * DAY] = count
+                table[at(day * DAY_MS)] = count
     return table
 
 
@@ -106,10 +173,12 @@ def microbatch(rows: Stream, lookback: int, days: int) -> Counter[datetime]:
 def test_microbatch_looks_back_as_lateness_by_the_clock(seed: int, lookback: int) -> None:
     # Before its first row a source has no watermark: the first row starts the clock.
     rows = [(0, 0), *((arrival - late, arrival) for arrival, late in days(seed))]
-    watermark = {"strategy": "time_lag", "lag": "0s", "emit": {"every": "1 day"}}
-    lateness = {"allowed_lateness": f"{lookback - 1} days" if lookback > 1 else "0s"}
+    pipeline = whole_file("dbt_microbatch.md")
+    assert pipeline.windows.allowed_lateness_ms == (3 - 1) * DAY_MS
+    lateness_ms = pipeline.windows.allowed_lateness_ms - (3 - lookback) * DAY_MS
+    declared = replace(pipeline, windows=replace(pipeline.windows, allowed_lateness_ms=lateness_ms))
     expected = microbatch(rows, lookback, days=30)
-    assert counts(rows, watermark, {"size": "1 day", "late_panes": "per_epoch", **lateness}) == expected
+    assert counts(rows, declared) == expected
     assert expected.total() < len(rows)
 
 

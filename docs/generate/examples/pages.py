@@ -179,8 +179,7 @@ GROUPS
 
 - The rows stand in the order in which a job processes them. *Watermark before* is the watermark that judges the row. It
   is empty before the first watermark.
-- In a picture a row has its number. Below the line of the watermark a row is out of time: whether it is late depends on
-  its window.
+- In a picture a row has its number. A row below the line of the watermark may be late: its window decides.
 - The upper edge of a window is its time line: a triangle stands at each time when the window fires.
 - Windows that overlap are bars on the right.
 - Times are those of 1 May 2024, UTC.
