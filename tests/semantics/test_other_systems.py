@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 from collections import Counter
@@ -14,6 +15,8 @@ from typing import Any
 
 import pytest
 import yaml
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from spark_jobs.pipeline import Pipeline, from_mapping, parse
 from spark_jobs.semantics.reference import replay
@@ -155,6 +158,52 @@ def test_structured_streaming_is_one_batch_behind(seed: int, one_batch_behind: P
 def test_the_bound_of_structured_streaming_is_that_of_the_pipeline(seed: int) -> None:
     rows, pipeline = stream(seed), whole_file("structured_streaming.md")
     assert counts(rows, pipeline) == replace(SPARK, batches=1).counts(rows, pipeline)
+
+
+@pytest.mark.spark
+@pytest.mark.soak
+def test_structured_streaming_closes_windows_with_the_same_counts(
+    session: SparkSession, tmp_path: Path, one_batch_behind: Pipeline
+) -> None:
+    # A batch a minute, each with rows: Spark adds no batch without rows between them.
+    draw = random.Random(1)
+    rows = [(max(0, (6 * i - draw.randrange(50)) * MINUTE_MS // 2), i * MINUTE_MS // 3) for i in range(3, 120)]
+    closed = spark_counts(session, rows, one_batch_behind, tmp_path)
+    counted = counts(rows, one_batch_behind)
+    assert len(closed) > 10
+    assert closed == {start: counted[start] for start in closed}
+    bounded = counts(rows, whole_file("structured_streaming.md"))
+    assert closed != {start: bounded[start] for start in closed}
+
+
+def spark_counts(session: SparkSession, rows: Stream, pipeline: Pipeline, folder: Path) -> dict[datetime, int]:
+    """Return what a streaming query counts whose batches are the rows of each minute."""
+    (folder / "clicks").mkdir()
+    for minute in sorted({arrival // MINUTE_MS for _, arrival in rows}):
+        text = "".join(f"{ts / 1000}\n" for ts, arrival in rows if arrival // MINUTE_MS == minute)
+        file = folder / "clicks" / f"{minute:04}.csv"
+        file.write_text(text)
+        # Spark reads files by their time.
+        os.utime(file, (minute * 60, minute * 60))
+    windows = pipeline.windows
+    clicks = session.readStream.schema("at double").option("maxFilesPerTrigger", 1).csv(str(folder / "clicks"))
+    length, slide = f"{windows.size_ms} milliseconds", f"{windows.slide_ms} milliseconds"
+    query = (
+        clicks.select((F.lit(START.timestamp()) + F.col("at")).cast("timestamp").alias("clicked_at"))
+        .withWatermark("clicked_at", "10 minutes")
+        .groupBy(F.window("clicked_at", length, slide))
+        .count()
+        .writeStream.outputMode("append")
+        .format("memory")
+        .queryName("closed_windows")
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    return {
+        row["window"]["start"].replace(tzinfo=UTC): row["count"] for row in session.table("closed_windows").collect()
+    }
 
 
 def microbatch(rows: Stream, lookback: int, days: int) -> Counter[datetime]:
