@@ -113,6 +113,11 @@ def advances(rows: Iterable[Mapping[str, Any]], declared: Pipeline) -> list[tupl
     ]
 
 
+def clock(minute: float) -> str:
+    """Return a minute after noon as a clock shows it."""
+    return f"{NOON + timedelta(minutes=minute):%H:%M}"
+
+
 @dataclass
 class Picture:
     """An SVG under construction: `x` and `y` turn minutes after noon into units."""
@@ -121,12 +126,14 @@ class Picture:
     xs: tuple[float, float]
     ys: tuple[float, float] = (0, 0)
     bottom: float = BOTTOM
+    right: float = RIGHT
+    label: Callable[[float], str] = clock
     parts: list[str] = field(default_factory=list)
 
     def x(self, minute: float) -> float:
         """Return the place of a minute on the horizontal axis."""
         low, high = self.xs
-        return LEFT + (minute - low) / (high - low) * (RIGHT - LEFT)
+        return LEFT + (minute - low) / (high - low) * (self.right - LEFT)
 
     def y(self, minute: float) -> float:
         """Return the place of a minute on the vertical axis, which points up."""
@@ -152,23 +159,23 @@ class Picture:
         places = " L".join(f"{_number(x)} {_number(y)}" for x, y in points)
         self.add("path", css, d=f"M{places}")
 
-    def axes(self, step: int, *, across: str = "arrival time", up: str = "event time") -> None:
-        """Draw the grid and both axes, with a label every `step` minutes."""
+    def axes(self, step: int, *, across: str = "arrival time", up: str = "event time", across_step: int = 0) -> None:
+        """Draw the grid and both axes, with a label every `step` minutes; across, every `across_step` if given."""
         floor = self.height - self.bottom
         for minute in range(int(self.ys[0]), int(self.ys[1]) + 1, step):
-            self.line("grid", LEFT, self.y(minute), RIGHT, self.y(minute))
+            self.line("grid", LEFT, self.y(minute), self.right, self.y(minute))
             self.text("tick end", LEFT - 6, self.y(minute) + 4, clock(minute))
         self.text("axis-name", LEFT + 5, TOP + 9, f"\N{UPWARDS ARROW} {up}")
-        self.across(step, floor, across)
+        self.across(across_step or step, floor, across)
         self.line("axis", LEFT, TOP, LEFT, floor)
 
     def across(self, step: int, floor: float, name: str) -> None:
         """Draw the horizontal axis."""
-        self.line("axis", LEFT, floor, RIGHT, floor)
+        self.line("axis", LEFT, floor, self.right, floor)
         for minute in range(int(self.xs[0]), int(self.xs[1]) + 1, step):
             self.line("axis", self.x(minute), floor, self.x(minute), floor + 4)
-            self.text("tick middle", self.x(minute), floor + 18, clock(minute))
-        self.text("axis-name end", RIGHT, floor + 36, f"{name} \N{RIGHTWARDS ARROW}")
+            self.text("tick middle", self.x(minute), floor + 18, self.label(minute))
+        self.text("axis-name end", self.right, floor + 36, f"{name} \N{RIGHTWARDS ARROW}")
 
     def steps(self, css: str, points: Sequence[tuple[float, float]]) -> None:
         """Draw a line that rises at each point and stays until the next, from the lower edge on."""
@@ -185,12 +192,17 @@ class Picture:
         self.sign(kind, self.x(arrival), self.y(event))
 
     def sign(self, kind: str, x: float, y: float) -> None:
-        """Draw the sign of a row: a circle, a diamond for a late row, a cross for one that is too late."""
+        """Draw the sign of a row, or of a firing: a triangle.
+
+        A row is a circle, a diamond if it is late, a cross if it is too late.
+        """
         if kind == "late":
             self.path("late mark", [(x, y - 6.5), (x + 6.5, y), (x, y + 6.5), (x - 6.5, y), (x, y - 6.5)])
         elif kind == "too-late":
             self.path("too-late cross", [(x - 5, y - 5), (x + 5, y + 5)])
             self.path("too-late cross", [(x - 5, y + 5), (x + 5, y - 5)])
+        elif "fires" in kind:
+            self.path(f"{kind} pane", [(x, y - 6), (x + 5.5, y + 4), (x - 5.5, y + 4), (x, y - 6)])
         else:
             self.add("circle", f"{kind} mark", cx=x, cy=y, r=4.5)
 
@@ -202,11 +214,6 @@ class Picture:
 
 def _number(value: Any) -> str:
     return f"{value:.1f}".removesuffix(".0") if isinstance(value, float | int) else escape(str(value))
-
-
-def clock(minute: float) -> str:
-    """Return a minute after noon as a clock shows it."""
-    return f"{NOON + timedelta(minutes=minute):%H:%M}"
 
 
 def style() -> str:
@@ -232,6 +239,8 @@ def style() -> str:
 .tm .mark {{ fill: var(--c); stroke: var(--tm-paper); stroke-width: 1.5; }}
 .tm .cross {{ fill: none; stroke: var(--c); stroke-width: 3; stroke-linecap: round; }}
 .tm .step {{ fill: none; stroke: var(--c); stroke-width: 2.5; stroke-linejoin: round; }}
+.tm .pane {{ fill: var(--c); stroke: var(--tm-paper); stroke-width: 1; }}
+.tm .early.pane {{ fill: var(--tm-paper); stroke: var(--c); stroke-width: 1.5; }}
 .tm .thin {{ fill: none; stroke: var(--c); stroke-width: 1.6; }}
 .tm .dashed {{ stroke-dasharray: 5 4; }}
 .tm .band {{ fill: var(--tm-ink); opacity: .05; }}
@@ -244,8 +253,8 @@ def style() -> str:
 def legend(picture: Picture, y: float, entries: Sequence[tuple[str, float, str]]) -> None:
     """Draw the legend: the kind of each sign, its place across in units, and its meaning."""
     for kind, x, meaning in entries:
-        if kind == "watermark":
-            picture.line("watermark step", x - 8, y, x + 8, y)
+        if kind in {"watermark", "delay"}:
+            picture.line("watermark step" if kind == "watermark" else kind, x - 8, y, x + 8, y)
         else:
             picture.sign(kind, x, y)
         picture.text("small", x + 13, y + 4, meaning)

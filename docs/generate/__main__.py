@@ -1,6 +1,6 @@
-"""Write the generated pages, or with `--check` compare them with the code.
+"""Write the generated pages and pictures, or with `--check` compare them with the code.
 
-python -m docs.generate            write the pages
+python -m docs.generate            write the pages and pictures
 python -m docs.generate --check    print the differences; exit code 1 if a page differs
 """
 
@@ -12,26 +12,27 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from docs.generate.pages import COMMAND, FOLDER, PAGES, render
+from docs.generate.pages import COMMAND, FILES, FOLDER, render
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write or compare the pages; returns the exit code."""
-    parser = argparse.ArgumentParser(prog=COMMAND, description="Generate the reference pages from the code.")
+    parser = argparse.ArgumentParser(prog=COMMAND, description="Generate pages from the code and the examples.")
     parser.add_argument("--check", action="store_true", help="compare and write nothing; exit code 1 for a difference")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="the folder of the pages")
     options = parser.parse_args(arguments)
     if options.check:
         return _check(options.folder)
-    rendered = {name: render(name) for name in PAGES}
-    options.folder.mkdir(parents=True, exist_ok=True)
+    rendered = {name: render(name) for name in FILES}
     for name, text in rendered.items():
-        (options.folder / name).write_text(text, encoding="utf-8")
+        file = options.folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
     return 0
 
 
 def _check(folder: Path) -> int:
-    lines = [line for name in PAGES for line in differences(folder, name)]
+    lines = [line for name in FILES for line in differences(folder, name)]
     sys.stdout.write("".join(lines))
     if lines:
         sys.stderr.write(f"pages and code differ: run `{COMMAND}`\n")

@@ -1,25 +1,36 @@
-"""Pages: each generated page with the function that renders it."""
+"""Files: each generated page and picture with the function that renders it, by its path under `docs`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from docs.generate import commands, errors, pipeline_file, settings, tables
+from docs.generate.examples import pages as example_pages
 
 COMMAND = "python -m docs.generate"
-FOLDER = Path(__file__).resolve().parents[1] / "reference"
+FOLDER = Path(__file__).resolve().parents[1]
 PAGES: Mapping[str, Callable[[], str]] = {
-    "pipeline_file.md": pipeline_file.page,
-    "commands.md": commands.page,
-    "tables.md": tables.page,
-    "errors.md": errors.page,
-    "settings.md": settings.page,
+    "reference/pipeline_file.md": pipeline_file.page,
+    "reference/commands.md": commands.page,
+    "reference/tables.md": tables.page,
+    "reference/errors.md": errors.page,
+    "reference/settings.md": settings.page,
+    "examples/index.md": example_pages.index,
+    **{f"examples/{name}.md": partial(example_pages.page, name) for name in example_pages.GROUPS},
 }
+#: The pictures of examples; `docs/pictures.py` writes those of other pages.
+PICTURES: Mapping[str, Callable[[], str]] = {
+    f"images/{name}.svg": draw for name, draw in example_pages.pictures().items()
+}
+FILES: Mapping[str, Callable[[], str]] = {**PAGES, **PICTURES}
 
 
 def render(name: str) -> str:
-    """Return the content of a page."""
+    """Return the content of a file; a page begins with how it is generated."""
+    if name in PICTURES:
+        return PICTURES[name]()
     return f"<!-- Generated from the code by `{COMMAND}`. Do not edit: change the code, and run it again. -->\n\n" + (
         PAGES[name]().rstrip() + "\n"
     )

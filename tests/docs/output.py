@@ -15,7 +15,7 @@ from pathlib import Path
 #: What a page calls the folder that a scenario works in.
 FOLDER = "/home/you/tidemark"
 
-_RUN_ID = re.compile(r"\br[0-9a-f]{16}\b")
+_RUN_ID = re.compile(r"\br[0-9a-f]{15}\b")
 _CLOCK = re.compile(r"\b20(?:2[6-9]|[3-9]\d)-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:\+00:00|Z)?)?")
 _DRAWN = re.compile(r"[─━]+")
 

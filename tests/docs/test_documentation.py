@@ -12,7 +12,7 @@ import pytest
 from _pytest.mark import ParameterSet
 from pyspark.sql import SparkSession
 
-from tests.docs.markdown import steps
+from tests.docs.markdown import Step, steps
 from tests.docs.scenario import ROOT, Scenario
 
 pytestmark = pytest.mark.spark
@@ -23,8 +23,13 @@ TUTORIAL = ROOT / "docs" / "tutorial.md"
 
 def parameter(page: Path) -> ParameterSet:
     """Return the page as a parameter; a page with whole runs takes minutes, so it is `soak`."""
-    is_long = page == TUTORIAL or any(word in step.words for step in steps(page) for word in ("after", "start"))
+    is_long = page == TUTORIAL or any(step.words.keys() & {"after", "start"} or replays(step) for step in steps(page))
     return pytest.param(page, marks=[pytest.mark.soak] if is_long else [], id=str(page.relative_to(ROOT)))
+
+
+def replays(step: Step) -> bool:
+    """Return whether a block runs a whole replay."""
+    return "\n$ tidemark replay" in f"\n{step.text}" and "parse" not in step.words
 
 
 class Library:

@@ -12,7 +12,7 @@ from tests.docs.markdown import rows, steps
 from tests.docs.output import FOLDER, Output
 from tests.docs.scenario import Scenario, exchanges, merged, parsed
 
-RUN, OTHER = "r0123456789abcdef", "rfedcba9876543210"
+RUN, OTHER = "r0123456789abcde", "rfedcba987654321"
 
 
 def take(folder: Path, text: str) -> None:
@@ -95,7 +95,7 @@ def test_an_id_of_the_page_stands_for_the_real_one_in_later_commands() -> None:
     assert output.difference(f"run {RUN}\n", f"run {OTHER}\n") is None
     assert output.real(f"--run {RUN}") == f"--run {OTHER}"
     with pytest.raises(ValueError, match="shows no output"):
-        output.real("--run raaaaaaaaaaaaaaaa")
+        output.real("--run raaaaaaaaaaaaaaa")
 
 
 def test_a_fragment_replaces_values_and_lists_and_takes_keys_away() -> None:

@@ -16,7 +16,7 @@ from docs.generate import commands, error_examples, errors, exit_codes, pipeline
 from docs.generate.__main__ import differences, main
 from docs.generate.environment import readers
 from docs.generate.markdown import slug
-from docs.generate.pages import COMMAND, FOLDER, PAGES
+from docs.generate.pages import COMMAND, FILES, FOLDER, PAGES
 from spark_jobs.cli import command, examples
 from spark_jobs.cli.app import app
 from spark_jobs.pipeline import PipelineError, from_mapping, meanings
@@ -33,7 +33,7 @@ def page(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", FILES)
 def test_page_is_what_the_code_makes(name: str) -> None:
     lines = "".join(differences(FOLDER, name))
     assert not lines, f"page and code differ: run `{COMMAND}`\n{lines}"
@@ -47,7 +47,7 @@ def test_page_begins_with_how_it_is_generated(name: str) -> None:
 def test_check_fails_and_writes_nothing_if_a_page_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--folder", str(tmp_path)]) == 0
     assert main(["--check", "--folder", str(tmp_path)]) == 0
-    changed = tmp_path / "settings.md"
+    changed = tmp_path / "reference" / "settings.md"
     changed.write_text(changed.read_text().replace("TIDEMARK_LAKE", "TIDEMARK_POND", 1))
     capsys.readouterr()
     assert main(["--check", "--folder", str(tmp_path)]) == 1
@@ -66,8 +66,8 @@ def test_anchors_of_a_page_are_unique(name: str) -> None:
 
 
 def test_links_of_the_pages_resolve() -> None:
-    dead = [str(place) for place in dead_links(Checkout(_ROOT)) if place.path.startswith("docs/reference/")]
-    assert not [line for line in dead if line.split(":")[0].removeprefix("docs/reference/") in PAGES]
+    dead = [str(place) for place in dead_links(Checkout(_ROOT)) if place.path.startswith("docs/")]
+    assert not [line for line in dead if line.split(":")[0].removeprefix("docs/") in PAGES]
 
 
 # The pipeline file.
@@ -88,7 +88,8 @@ def test_key_has_a_meaning_of_short_sentences(path: str) -> None:
 def test_page_has_an_anchor_for_each_key(path: str) -> None:
     name = pipeline_file.key_anchor(path)
     repeats = path.startswith("sources.watermark.") or path.count(".") > 1
-    assert f'<a id="{name}">' in page("pipeline_file.md") or f"## `{path}`\n" in page("pipeline_file.md") or repeats
+    text = page("reference/pipeline_file.md")
+    assert f'<a id="{name}">' in text or f"## `{path}`\n" in text or repeats
 
 
 def enums_of_the_contract() -> Iterator[type[Enum]]:
@@ -205,7 +206,7 @@ def test_targets_of_make_are_on_the_page() -> None:
 
 
 def test_page_has_each_table_and_column() -> None:
-    text = page("tables.md")
+    text = page("reference/tables.md")
     for table in ALL:
         assert f"\n## `{table.name}`\n" in text
         assert all(f'<a id="{table.name}-{column}">' in text for column in table.names)
