@@ -108,7 +108,7 @@ ENTRIES: Mapping[str, Entry] = {
     ),
     "RuntimeSetupError": Entry(
         "Java, Spark or the jars of Delta are missing, or have another hash than their lock.",
-        "Run `make setup`. In another environment, run `python -m spark_jobs.runtime setup`.",
+        "Run `make setup` in a checkout, and `tidemark setup` in any other environment.",
         examples.no_java,
     ),
     "DatasetMissingError": Entry(

@@ -24,7 +24,10 @@ def open_session(app_name: str, progress: LiveLine) -> SparkSession:
         progress(progress.command, "starting Spark")
         return log_file.create()
 
+    def report(line: str) -> None:
+        progress(progress.command, line)
+
     with ThreadPoolExecutor(max_workers=1) as opening:
-        spark = opening.submit(session.open_session, app_name, new_log).result()
+        spark = opening.submit(session.open_session, app_name, new_log, report).result()
     progress.count_tasks(spark)
     return spark
