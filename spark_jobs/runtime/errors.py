@@ -39,14 +39,17 @@ class RuntimeSetupError(Exception):
     @classmethod
     def jar_absent(cls, coordinate: str, folder: str) -> RuntimeSetupError:
         """Name a locked jar that a folder of jars lacks."""
-        return cls(f"{folder} lacks the jar {coordinate}; name the folder that `tidemark setup` prints.")
+        return cls(
+            f"{folder} lacks the jar {coordinate}. Name a folder with all jars of the folders that `tidemark setup` "
+            "prints on a machine with a network."
+        )
 
     @classmethod
     def not_writable(cls, folder: str, reason: str) -> RuntimeSetupError:
         """Name the folder that set-up cannot write."""
         return cls(
             f"Tidemark cannot write to {folder} ({reason}), where it installs Delta's jars. Let this user write it, "
-            "or name another folder for caches in XDG_CACHE_HOME."
+            "or run `tidemark setup` as a user who may."
         )
 
     @classmethod

@@ -21,19 +21,18 @@ Report = Callable[[str], None]
 
 
 def install(environ: Mapping[str, str], report: Report, *, s3: bool = False, jars_from: Path | None = None) -> None:
-    """Install what is missing; with `jars_from`, copy the jars from that folder in place of fetching them.
+    """Install what is missing; with `jars_from`, copy all jars from that folder and fetch none.
 
     With `s3`, the jars that read s3a:// are installed too. Raises RuntimeSetupError.
     """
     with _alone(report):
         java = _bring_java(environ, report)
         report(f"java: Java {java.version} from {java.origin}, {java.path}")
-        if jars_from is not None:
-            jars.copy(jars_from, jars_dir(), report)
-        else:
-            jars.fetch(jars_dir(), process_environment(environ), report)
-        if s3:
-            jars.fetch(s3_jars_dir(), process_environment(environ), report, jars.S3)
+        for kind, into in ((jars.DELTA, jars_dir()), *([(jars.S3, s3_jars_dir())] if s3 else [])):
+            if jars_from is None:
+                jars.fetch(into, process_environment(environ), report, kind)
+            else:
+                jars.copy(jars_from, into, report, kind)
 
 
 @contextmanager

@@ -103,16 +103,16 @@ def fetch(into: Path, environ: Mapping[str, str], report: Callable[[str], None],
     report(f"{kind.name}: {len(jars)} jars fetched and verified, in {into}")
 
 
-def copy(folder: Path, into: Path, report: Callable[[str], None]) -> None:
-    """Copy Delta's locked jars from a folder, such as that of another machine.
+def copy(folder: Path, into: Path, report: Callable[[str], None], kind: Kind = DELTA) -> None:
+    """Copy the locked jars of a kind from a folder, such as that of another machine; it may contain other files.
 
     Raises RuntimeSetupError if the folder lacks a jar, or a jar differs from the locked jar.
     """
-    jars = locked()
+    jars = locked(kind)
     into.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=into.parent, prefix=WORK) as work:
         _install(jars, [folder / jar.file_name for jar in jars], Path(work), into)
-    report(f"{DELTA.name}: {len(jars)} jars copied and verified, in {into}")
+    report(f"{kind.name}: {len(jars)} jars copied and verified, in {into}")
 
 
 def _install(jars: Sequence[Jar], sources: Sequence[Path], work: Path, into: Path) -> None:

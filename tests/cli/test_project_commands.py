@@ -10,7 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from spark_jobs.cli.app import app
-from spark_jobs.runtime import RuntimeSetupError, installation, jars_dir
+from spark_jobs.runtime import RuntimeSetupError, installation
+from spark_jobs.runtime.installed import jars_dir, s3_jars_dir
 
 
 def test_setup_installs_and_names_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,7 +24,7 @@ def test_setup_installs_and_names_the_folder(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(installation, "install", install)
     result = CliRunner().invoke(app, ["setup", "--s3", "--jars", "usb", "--json"])
     assert calls == [(True, Path("usb"))]
-    assert json.loads(result.stdout) == {"jars": str(jars_dir())}
+    assert json.loads(result.stdout) == {"jars": str(jars_dir()), "s3": str(s3_jars_dir())}
     assert "setup: java: Java 17" in result.stderr
 
 

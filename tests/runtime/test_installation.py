@@ -19,7 +19,7 @@ import os, sys
 from pathlib import Path
 sys.prefix = sys.argv[1]
 from spark_jobs.runtime import installation, jars
-def fetch(into, environ, report):
+def fetch(into, environ, report, kind):
     if into.exists():
         print("in place", flush=True)
         return
@@ -81,8 +81,18 @@ def test_jars_of_a_folder_are_copied_and_nothing_is_fetched(monkeypatch: pytest.
         installation.install(os.environ, lambda line: None, jars_from=tmp_path)
 
 
+def test_with_s3_the_jars_of_both_kinds_are_copied_from_the_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    copies: list[tuple[Path, str]] = []
+    monkeypatch.setattr(jars, "fetch", lambda *_: pytest.fail("fetched"))
+    monkeypatch.setattr(jars, "copy", lambda folder, into, report, kind: copies.append((folder, kind.name)))
+    installation.install(os.environ, lambda line: None, s3=True, jars_from=tmp_path)
+    assert copies == [(tmp_path, "delta"), (tmp_path, "s3")]
+
+
 def test_a_folder_that_cannot_be_made_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setattr(installation, "share", lambda: tmp_path / "file" / "share")
-    with pytest.raises(RuntimeSetupError, match=r"cannot write to .*file/share .*XDG_CACHE_HOME"):
+    with pytest.raises(RuntimeSetupError, match=r"cannot write to .*file/share .*as a user who may"):
         installation.install(os.environ, lambda line: None)

@@ -64,7 +64,7 @@ def test_a_failure_is_one_error_and_exit_code_1(
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(make_java("jdk", "17")))
 
-    def fetch(into: Path, environ: Mapping[str, str], progress: Progress) -> None:
+    def fetch(into: Path, environ: Mapping[str, str], progress: Progress, kind: jars.Kind) -> None:
         raise RuntimeSetupError.jars_unresolved(["no network"])
 
     monkeypatch.setattr(jars, "fetch", fetch)
