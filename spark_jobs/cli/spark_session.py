@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from spark_jobs.cli import log_file
 from spark_jobs.cli.live_line import LiveLine
+from spark_jobs.runtime import import_path
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -19,6 +20,8 @@ def open_session(app_name: str, progress: LiveLine) -> SparkSession:
     It is opened in another thread: in the main thread, PySpark would replace the handler of Ctrl-C.
     """
     from spark_jobs import session
+
+    import_path.require_own_packages()
 
     def new_log() -> Path:
         progress(progress.command, "starting Spark")

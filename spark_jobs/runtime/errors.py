@@ -22,6 +22,14 @@ class RuntimeSetupError(Exception):
         return cls(f"Tidemark needs the package pyspark in the interpreter it runs on, and it is missing: {AGAIN}.")
 
     @classmethod
+    def foreign_package(cls, name: str, origin: str, own: str) -> RuntimeSetupError:
+        """Name a package of the same name that Python finds before Tidemark's own."""
+        return cls(
+            f"Python finds the package {name} in {origin}, and not Tidemark's own in {own}. Rename that package, or "
+            "take its folder out of PYTHONPATH."
+        )
+
+    @classmethod
     def jars_missing(cls, folder: str, names: Sequence[str]) -> RuntimeSetupError:
         """Name the locked jars that the folder lacks."""
         return cls(f"Delta's jars are not all in {folder}: missing {', '.join(names)}. To fetch them, {AGAIN}.")
