@@ -24,4 +24,5 @@ EXAMPLES: Mapping[str, str] = {
     "maintain": f"{_FILE} --retain '14 days' --keep-runs 3 {Option.DRY_RUN}",
     "handover": f"{_FILE} --json",
     "setup": "--s3",
+    "new": "clickstream",
 }

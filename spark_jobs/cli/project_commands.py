@@ -1,15 +1,43 @@
-"""Commands about the installation: setup. None needs a pipeline file."""
+"""Commands before the first pipeline file: new makes a project, setup installs what Spark needs."""
 
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from spark_jobs.cli import live_line
+from spark_jobs.cli import live_line, new_project, printing
 from spark_jobs.cli.command import Answer, AsJson, answering
+
+
+def new(
+    folder: Annotated[str, typer.Argument(help="The folder of the project; new, or empty.", metavar="FOLDER")],
+    as_json: AsJson = False,
+) -> None:
+    """Make a project: an example with its table, tests, and what Airflow needs."""
+    with answering(as_json) as answer:
+        paths = new_project.write(Path(folder))
+
+        def show() -> None:
+            printing.print_line(f"{folder}: {len(paths)} files written; README.md describes them")
+            printing.print_line("next:")
+            for command in _next_commands(folder):
+                printing.print_line(f"  {command}")
+
+        answer(Answer({"folder": folder, "files": paths}, show))
+
+
+def _next_commands(folder: str) -> tuple[str, ...]:
+    example = new_project.EXAMPLE
+    return (
+        f"cd {shlex.quote(folder)}",
+        "python make_example_table.py",
+        f"tidemark check {example}",
+        f"tidemark replay {example}",
+    )
 
 
 def setup(
