@@ -80,4 +80,5 @@ def test_the_metadata_names_licence_readme_and_pythons(dist: Path) -> None:
         metadata: Message = message_from_bytes(archive.read(f"{INFO}/METADATA"))
     assert (metadata["License-Expression"], metadata["Version"]) == ("Apache-2.0", spark_jobs.__version__)
     assert str(metadata.get_payload()).startswith("# Tidemark")
-    assert f"{PYTHON} :: 3.11" in metadata.get_all("Classifier", [])
+    assert metadata["Requires-Python"] == "<3.14,>=3.11"
+    assert {f"{PYTHON} :: 3.{minor}" for minor in (11, 12, 13)} <= set(metadata.get_all("Classifier", []))
