@@ -22,7 +22,7 @@ PACKAGES := $(VENV)/packages-$(call content,requirements-build.lock requirements
 PROJECT := $(VENV)/project-$(call content,pyproject.toml)
 COMPILED := $(VENV)/compiled
 
-.PHONY: help setup demo up down test lint docs bench soak proofs smoke lock clean
+.PHONY: help setup demo up down test lint dist docs bench soak proofs smoke lock clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /  make \1	/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -62,6 +62,9 @@ lint: setup ## ruff, mypy, the import contracts, the words of code and documents
 	@$(PY) -m tests.house.prose
 	@echo "==> docs"
 	@site="$$(mktemp -d)"; trap 'rm -rf "$$site"' EXIT; $(mkdocs) --site-dir "$$site"
+
+dist: setup ## build the wheel and the source distribution, in dist
+	@rm -rf dist; $(PY) -m hatchling build --directory dist
 
 docs: setup ## build the documentation site, in .tidemark/site
 	@$(mkdocs) --site-dir .tidemark/site

@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spark_jobs.runtime import first_use
 from spark_jobs.runtime.environment import driver_conf, process_environment, spark_conf
 
 if TYPE_CHECKING:
@@ -31,13 +32,19 @@ _INTERPRETED = {
 }
 
 
-def open_session(app_name: str, new_log: Callable[[], Path] | None = None) -> SparkSession:
+def open_session(
+    app_name: str,
+    new_log: Callable[[], Path] | None = None,
+    report: Callable[[str], None] = first_use.to_stderr,
+) -> SparkSession:
     """Return the running session, or a new session.
 
     A local session uses every core and 4 GiB of driver memory, unless the environment sets `TIDEMARK_SPARK_MASTER` or
     `TIDEMARK_DRIVER_MEMORY`. With `new_log`, the output of a Java that is started here goes to the file that it
-    returns. Under spark-submit, Java runs already and keeps its output.
+    returns. Under spark-submit, Java runs already and keeps its output. The first use of an environment made by pip
+    fetches Delta's jars, and reports that.
     """
+    first_use.provide(os.environ, report)
     os.environ.update(process_environment(os.environ))
     from pyspark.sql import SparkSession
 

@@ -122,6 +122,8 @@ _ELSEWHERE: dict[str, set[str]] = {
     "plugins/tidemark_airflow/jobs/pipeline_files.py": {"accept"},
     # Names that a package exports, and a kind of page.
     "spark_jobs/replay/__init__.py": {"replay"},
+    # A file of a user's project, which uses the command.
+    "spark_jobs/cli/project/tests": {"replay"},
 }
 # The names of the table `watermarks` and of reports and slices are everywhere; `run` and `land` are plain words.
 _WORDS = {*StepName, *StepState} - {StepName.WATERMARKS, StepName.REPORT, StepName.SLICE, StepName.RUN}

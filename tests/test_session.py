@@ -6,7 +6,8 @@ import pytest
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
-from spark_jobs.session import interpreting, shuffling
+from spark_jobs.runtime import RuntimeSetupError, first_use
+from spark_jobs.session import interpreting, open_session, shuffling
 
 pytestmark = pytest.mark.spark
 
@@ -35,3 +36,12 @@ def test_a_plan_may_be_interpreted_beside_a_session_that_compiles(spark: SparkSe
     assert interpreting(spark).conf.get(name) == "false"
     assert interpreting(interpreting(spark)) is interpreting(spark), "one session beside, whoever asks"
     assert spark.conf.get(name) == before
+
+
+def test_jars_are_fetched_before_a_session_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise RuntimeSetupError.jars_unresolved(["no network"])
+
+    monkeypatch.setattr(first_use, "provide", refuse)
+    with pytest.raises(RuntimeSetupError, match="no network"):
+        open_session("first use")

@@ -107,8 +107,9 @@ ENTRIES: Mapping[str, Entry] = {
         examples.nothing_published,
     ),
     "RuntimeSetupError": Entry(
-        "Java, Spark or the jars of Delta are missing, or have another hash than their lock.",
-        "Run `make setup`. In another environment, run `python -m spark_jobs.runtime setup`.",
+        "Java, Spark or the jars of Delta are missing, or have another hash than their lock. Or Python finds another "
+        "package `expectations` before Tidemark's.",
+        "Run `make setup` in a checkout, and `tidemark setup` in any other environment. Rename a package of that name.",
         examples.no_java,
     ),
     "DatasetMissingError": Entry(

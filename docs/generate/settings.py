@@ -95,6 +95,10 @@ HONOURED: Mapping[str, Setting] = {
         "Folder of a user's state. `tidemark` writes the output of Spark and Java to `tidemark/logs` in it.",
         "`~/.local/state`",
     ),
+    "XDG_CACHE_HOME": Setting(
+        "Folder of a user's caches. The jars of Delta are in it if the user cannot write into the environment.",
+        "`~/.cache`",
+    ),
     "SSL_CERT_FILE": Setting("File of trusted certificates, for the downloads of set-up.", "OpenSSL's", "OpenSSL"),
     "SSL_CERT_DIR": Setting("Folder of trusted certificates, for the downloads of set-up.", "OpenSSL's", "OpenSSL"),
     "DEFAULT_ARTIFACT_REPOSITORY": Setting(

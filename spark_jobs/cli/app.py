@@ -6,6 +6,7 @@ object on standard output; progress goes to standard error either way.
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -17,15 +18,19 @@ from spark_jobs.cli.help_pages import HelpfulCommand, HelpfulGroup
 from spark_jobs.cli.init_command import init
 from spark_jobs.cli.lake_commands import compare, handover, maintain, status
 from spark_jobs.cli.land_command import land
+from spark_jobs.cli.project_commands import new, setup
 from spark_jobs.cli.run_commands import accept, plan, repair, replay, report, rollback
 from spark_jobs.cli.settings_commands import advise, check
+from spark_jobs.pipeline.code import is_allowed
+from spark_jobs.pipeline.errors import RefusedError
+from spark_jobs.runtime import import_path
 
 #: The commands in their groups, both in the order of their use.
 GROUPS = {
-    "Write the pipeline file": (land, init, check, advise),
+    "Write the pipeline file": (new, land, init, check, advise),
     "Compute and publish": (plan, replay, status, report),
     "Decide and correct": (accept, compare, rollback, repair),
-    "Operate": (maintain, handover),
+    "Operate": (maintain, handover, setup),
 }
 COMMANDS = tuple(command for commands in GROUPS.values() for command in commands)
 
@@ -64,7 +69,16 @@ def program(
     """Take the options of the program itself."""
 
 
+def _code_is_allowed() -> bool:
+    """Return whether pipeline files may name code; reading a file reports a wrong value of the setting."""
+    try:
+        return is_allowed(os.environ)
+    except RefusedError:
+        return False
+
+
 def main() -> None:
     """Run the command."""
     interrupt.end_at_once()
+    import_path.demote_working_directory(code_is_allowed=_code_is_allowed())
     app(prog_name="tidemark")

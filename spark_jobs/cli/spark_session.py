@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from spark_jobs.cli import log_file
 from spark_jobs.cli.live_line import LiveLine
+from spark_jobs.runtime import import_path
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,11 +21,16 @@ def open_session(app_name: str, progress: LiveLine) -> SparkSession:
     """
     from spark_jobs import session
 
+    import_path.require_own_packages()
+
     def new_log() -> Path:
         progress(progress.command, "starting Spark")
         return log_file.create()
 
+    def report(line: str) -> None:
+        progress(progress.command, line)
+
     with ThreadPoolExecutor(max_workers=1) as opening:
-        spark = opening.submit(session.open_session, app_name, new_log).result()
+        spark = opening.submit(session.open_session, app_name, new_log, report).result()
     progress.count_tasks(spark)
     return spark

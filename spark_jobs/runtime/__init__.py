@@ -1,7 +1,7 @@
 """The runtime of Spark: a Java, Delta's jars, and the settings and variables by which a process finds both.
 
-Set-up installs them once, below `sys.prefix`; nothing is fetched later. Standard library only: Airflow's plugins import
-this package, and must not import Spark.
+Set-up installs them once, below `sys.prefix`, and nothing is fetched later. An environment made by pip gets them at its
+first use. Standard library only: Airflow's plugins import this package, and must not import Spark.
 """
 
 from spark_jobs.runtime.environment import driver_conf, process_environment, spark_conf

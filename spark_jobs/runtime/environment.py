@@ -49,6 +49,8 @@ def spark_conf() -> dict[str, str]:
         "spark.log.level": "WARN",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        # A worker of Python looks first in its working directory, where a user's folder `spark_jobs` may be.
+        "spark.executorEnv.PYTHONSAFEPATH": "1",
     }
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-AGAIN = (
-    "run `make setup` again, or `python -m spark_jobs.runtime setup` in the environment that Tidemark is installed in"
-)
+AGAIN = "run `make setup` in a checkout of Tidemark, and `tidemark setup` in any other environment"
 
 
 class RuntimeSetupError(Exception):
@@ -24,6 +22,14 @@ class RuntimeSetupError(Exception):
         return cls(f"Tidemark needs the package pyspark in the interpreter it runs on, and it is missing: {AGAIN}.")
 
     @classmethod
+    def foreign_package(cls, name: str, origin: str, own: str) -> RuntimeSetupError:
+        """Name a package of the same name that Python finds before Tidemark's own."""
+        return cls(
+            f"Python finds the package {name} in {origin}, and not Tidemark's own in {own}. Rename that package, or "
+            "take its folder out of PYTHONPATH."
+        )
+
+    @classmethod
     def jars_missing(cls, folder: str, names: Sequence[str]) -> RuntimeSetupError:
         """Name the locked jars that the folder lacks."""
         return cls(f"Delta's jars are not all in {folder}: missing {', '.join(names)}. To fetch them, {AGAIN}.")
@@ -31,10 +37,27 @@ class RuntimeSetupError(Exception):
     @classmethod
     def jars_unresolved(cls, causes: Sequence[str]) -> RuntimeSetupError:
         """Report the output of Spark's resolver, which could not fetch the jars."""
-        lines = "".join(f"\n  {line}" for line in causes)
         return cls(
-            "Delta's jars could not be fetched from the Maven repository. Check that it can be reached from here, or "
-            f"name a mirror in DEFAULT_ARTIFACT_REPOSITORY; then {AGAIN}. Output of the resolver:{lines}"
+            f"Delta's jars could not be fetched from the Maven repository ({'; '.join(causes)}). If it cannot be "
+            "reached from here, name a mirror in DEFAULT_ARTIFACT_REPOSITORY. Or run `tidemark setup` on a machine "
+            "with a network, copy the folder of jars that it prints to this machine, and run `tidemark setup --jars "
+            "FOLDER` here."
+        )
+
+    @classmethod
+    def jar_absent(cls, coordinate: str, folder: str) -> RuntimeSetupError:
+        """Name a locked jar that a folder of jars lacks."""
+        return cls(
+            f"{folder} lacks the jar {coordinate}. Name a folder with all jars of the folders that `tidemark setup` "
+            "prints on a machine with a network."
+        )
+
+    @classmethod
+    def not_writable(cls, folder: str, reason: str) -> RuntimeSetupError:
+        """Name the folder that set-up cannot write."""
+        return cls(
+            f"Tidemark cannot write to {folder} ({reason}), where it installs Delta's jars. Let this user write it, "
+            "or run `tidemark setup` as a user who may."
         )
 
     @classmethod

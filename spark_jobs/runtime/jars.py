@@ -18,6 +18,9 @@ from spark_jobs.runtime import ivy
 from spark_jobs.runtime.errors import RuntimeSetupError
 from spark_jobs.runtime.installed import jars_dir
 
+#: How the name of a temporary folder of jars begins.
+WORK = "jars-"
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -56,6 +59,12 @@ class Jar:
         _, artifact, version = self.coordinate.split(":")
         return f"{artifact}-{version}.jar"
 
+    @property
+    def name_of_ivy(self) -> str:
+        """The name that Spark's resolver gives to the file."""
+        group, _, _ = self.coordinate.split(":")
+        return f"{group}_{self.file_name}"
+
 
 def locked(kind: Kind = DELTA) -> tuple[Jar, ...]:
     """Read a lock: a line is `sha256  coordinate`, lines with # are notes."""
@@ -66,11 +75,14 @@ def locked(kind: Kind = DELTA) -> tuple[Jar, ...]:
 
 def require_jars() -> Path:
     """Return the folder of jars. Raises RuntimeSetupError where one of them is missing."""
-    folder = jars_dir()
-    missing = [jar.file_name for jar in locked() if not (folder / jar.file_name).is_file()]
-    if missing:
-        raise RuntimeSetupError.jars_missing(str(folder), missing)
-    return folder
+    if missing := missing_jars():
+        raise RuntimeSetupError.jars_missing(str(jars_dir()), missing)
+    return jars_dir()
+
+
+def missing_jars() -> list[str]:
+    """Return the file names of Delta's locked jars that are not installed."""
+    return [jar.file_name for jar in locked() if not (jars_dir() / jar.file_name).is_file()]
 
 
 def fetch(into: Path, environ: Mapping[str, str], report: Callable[[str], None], kind: Kind = DELTA) -> None:
@@ -85,27 +97,38 @@ def fetch(into: Path, environ: Mapping[str, str], report: Callable[[str], None],
         return
     report(f"{kind.name}: fetching {len(jars)} jars ({kind.megabytes} MB) with Spark's own resolver")
     into.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=into.parent, prefix="jars-") as work:
+    with tempfile.TemporaryDirectory(dir=into.parent, prefix=WORK) as work:
         fetched = ivy.resolve([jar.coordinate for jar in jars], Path(work) / "ivy", environ, kind.needless)
-        complete = Path(work) / "complete"
-        _gather(jars, fetched, complete)
-        if into.exists():
-            into.rename(Path(work) / "replaced")
-        complete.rename(into)
-    report(f"{kind.name}: {len(jars)} jars fetched and verified")
+        _install(jars, [fetched / jar.name_of_ivy for jar in jars], Path(work), into)
+    report(f"{kind.name}: {len(jars)} jars fetched and verified, in {into}")
 
 
-def _gather(jars: Sequence[Jar], fetched: Path, complete: Path) -> None:
+def copy(folder: Path, into: Path, report: Callable[[str], None], kind: Kind = DELTA) -> None:
+    """Copy the locked jars of a kind from a folder, such as that of another machine; it may contain other files.
+
+    Raises RuntimeSetupError if the folder lacks a jar, or a jar differs from the locked jar.
+    """
+    jars = locked(kind)
+    into.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=into.parent, prefix=WORK) as work:
+        _install(jars, [folder / jar.file_name for jar in jars], Path(work), into)
+    report(f"{kind.name}: {len(jars)} jars copied and verified, in {into}")
+
+
+def _install(jars: Sequence[Jar], sources: Sequence[Path], work: Path, into: Path) -> None:
+    """Replace the folder `into` by the jars of `sources`, in the order of `jars`; `work` is on the same disk."""
+    complete = work / "complete"
     complete.mkdir()
-    for jar in jars:
-        group, _, _ = jar.coordinate.split(":")
-        source = fetched / f"{group}_{jar.file_name}"
+    for jar, source in zip(jars, sources, strict=True):
         if not source.is_file():
-            raise RuntimeSetupError.jars_unresolved([f"{jar.coordinate} is not among the fetched jars"])
-        fetched_hash = _sha256(source)
-        if fetched_hash != jar.sha256:
-            raise RuntimeSetupError.wrong_hash(jar.file_name, jar.sha256, fetched_hash)
-        shutil.move(source, complete / jar.file_name)
+            raise RuntimeSetupError.jar_absent(jar.coordinate, str(source.parent))
+        found_hash = _sha256(source)
+        if found_hash != jar.sha256:
+            raise RuntimeSetupError.wrong_hash(jar.file_name, jar.sha256, found_hash)
+        shutil.copyfile(source, complete / jar.file_name)
+    if into.exists():
+        into.rename(work / "replaced")
+    complete.rename(into)
 
 
 def _holds_exactly(folder: Path, jars: Sequence[Jar]) -> bool:

@@ -12,7 +12,7 @@ import pytest
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from spark_jobs.job_protocol import StepResult, StepState
-from spark_jobs.runtime import RuntimeSetupError
+from spark_jobs.runtime import RuntimeSetupError, first_use
 from tests.airflow.scripted import PLAN, REQUEST, RESULT, RUN, Task, replay, run
 from tests.airflow.waiting import until
 from tidemark_airflow.jobs.links import report_address
@@ -204,6 +204,17 @@ def test_a_machine_without_java_fails_the_task_at_once(
 
     monkeypatch.setattr(spark_job, "spark_conf", refuse)
     with pytest.raises(AirflowFailException, match="Spark needs Java 17 or 21"):
+        run(replay(job(0, RESULT)))
+
+
+def test_first_use_without_a_network_fails_the_task_at_once(
+    job: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise RuntimeSetupError.jars_unresolved(["no network"])
+
+    monkeypatch.setattr(first_use, "provide", refuse)
+    with pytest.raises(AirflowFailException, match=r"could not be fetched .*no network"):
         run(replay(job(0, RESULT)))
 
 

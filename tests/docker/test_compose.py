@@ -50,7 +50,7 @@ def test_the_base_image_is_pinned_by_digest_and_has_the_python_of_the_project() 
     required_python = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
         "requires-python"
     ]
-    assert required_python == ">=3.11,<3.12"
+    assert required_python == ">=3.11,<3.14"
     assert base.startswith("python:3.11.")
     assert image_environment()["SPARK_HOME"].endswith("/lib/python3.11/site-packages/pyspark")
 

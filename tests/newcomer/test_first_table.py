@@ -159,4 +159,4 @@ def test_the_first_result_is_the_streaming_answer(
     )
     assert late == Counter(answer.too_late)
     assert len(published("invalid_events")) == invalid
-    assert len(panes) > 50
+    assert len(panes) >= 10

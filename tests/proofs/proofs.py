@@ -61,6 +61,7 @@ _ENGINE_JUDGES = (
 )
 _KILLS = ("tests/faults/test_kill_moments.py",)
 _RACES = ("tests/faults/test_two_at_once.py",)
+_INSTALLED = ("tests/cli/test_installed_with_pip.py",)
 
 
 def _without(*tests: tuple[str, ...]) -> tuple[str, ...]:
@@ -73,7 +74,7 @@ _OTHER_RUNS = (
     "tests/replay/**/test_*.py",
     "tests/tables/test_*.py",
     "tests/test_session.py",
-    *_without(_SLICINGS, _SCENARIOS, _TRIGGERS, _JOINS, _COMPARISONS, _PROPERTIES),
+    *_without(_SLICINGS, _SCENARIOS, _TRIGGERS, _JOINS, _COMPARISONS, _PROPERTIES, _INSTALLED),
 )
 _OTHER_FAULTS = ("tests/faults/test_*.py", *_without(_KILLS, _RACES))
 
@@ -258,6 +259,22 @@ PROOFS = (
             "!tests/airflow/test_*.py",
         ),
         case_s=120,
+    ),
+    Proof(
+        "installed",
+        "The wheel works in an empty environment: a new project is replayed, its DAGs are read, its tests pass.",
+        "Users have the wheel and no checkout.",
+        tests=_INSTALLED,
+        depends=(
+            *_LOCKED,
+            "spark_jobs/**",
+            "expectations/**",
+            "plugins/**",
+            "pyproject.toml",
+            "requirements-build.lock",
+            *_INSTALLED,
+        ),
+        case_s=200,
     ),
     Proof(
         "benchmarks",

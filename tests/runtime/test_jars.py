@@ -101,7 +101,7 @@ def test_a_jar_that_is_not_the_locked_one_is_refused_and_nothing_changes(tmp_pat
 
 def test_a_jar_that_the_resolver_did_not_bring_is_named(tmp_path: Path, serve: Serve) -> None:
     serve({"org.one:first:1.0": b"first jar"})
-    with pytest.raises(RuntimeSetupError, match=r"org\.two:second_2\.13:2\.0 is not among the fetched jars"):
+    with pytest.raises(RuntimeSetupError, match=r"lacks the jar org\.two:second_2\.13:2\.0"):
         fetch(tmp_path / "jars")
     assert not (tmp_path / "jars").exists()
 
@@ -117,3 +117,25 @@ def test_require_jars_returns_the_folder_if_all_jars_are_in_it(serve: Serve) -> 
     serve(LOCKED)
     fetch(jars_dir())
     assert jars.require_jars() == jars_dir()
+
+
+def test_jars_of_another_machine_are_copied_and_verified(tmp_path: Path) -> None:
+    (tmp_path / "usb").mkdir()
+    for name, content in WANTED.items():
+        (tmp_path / "usb" / name).write_bytes(content)
+    lines: list[str] = []
+    jars.copy(tmp_path / "usb", jars_dir(), lines.append)
+    assert contents(jars_dir()) == contents(tmp_path / "usb") == WANTED
+    assert lines == [f"delta: 2 jars copied and verified, in {jars_dir()}"]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"), [(b"cut off", "is not the jar that was locked"), (None, "lacks the jar")]
+)
+def test_a_folder_without_the_locked_jars_is_refused(tmp_path: Path, content: bytes | None, reason: str) -> None:
+    (tmp_path / NAMES[0]).write_bytes(WANTED[NAMES[0]])
+    if content is not None:
+        (tmp_path / NAMES[1]).write_bytes(content)
+    with pytest.raises(RuntimeSetupError, match=reason):
+        jars.copy(tmp_path, jars_dir(), lambda line: None)
+    assert not jars_dir().exists()

@@ -9,6 +9,7 @@ import pytest
 
 from spark_jobs.runtime import JavaHome, RuntimeSetupError, jars, wheel_java
 from spark_jobs.runtime.__main__ import main
+from spark_jobs.runtime.installed import set_up_mark
 from tests.runtime.conftest import MakeJava
 
 Progress = Callable[[str], None]
@@ -28,6 +29,7 @@ def test_a_fitting_java_is_used_and_named(
     monkeypatch.setenv("JAVA_HOME", str(home))
     assert main(["setup"]) == 0
     assert capsys.readouterr().out == f"java: Java 21 from JAVA_HOME, {home}\ndelta in jars\n"
+    assert set_up_mark().is_file()
 
 
 def test_s3_jars_are_fetched_if_s3_is_requested(
@@ -62,11 +64,12 @@ def test_a_failure_is_one_error_and_exit_code_1(
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(make_java("jdk", "17")))
 
-    def fetch(into: Path, environ: Mapping[str, str], progress: Progress) -> None:
+    def fetch(into: Path, environ: Mapping[str, str], progress: Progress, kind: jars.Kind) -> None:
         raise RuntimeSetupError.jars_unresolved(["no network"])
 
     monkeypatch.setattr(jars, "fetch", fetch)
     assert main(["setup"]) == 1
+    assert not set_up_mark().exists()
     error = capsys.readouterr().err
     assert error.startswith("error: Delta's jars could not be fetched")
     assert "Traceback" not in error

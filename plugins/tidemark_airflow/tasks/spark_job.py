@@ -24,7 +24,7 @@ import spark_jobs
 from spark_jobs.job_protocol import Option, progress_line
 from spark_jobs.pipeline import lake_folder
 from spark_jobs.pipeline.environment import LAKE
-from spark_jobs.runtime import RuntimeSetupError, driver_conf, process_environment, spark_conf
+from spark_jobs.runtime import RuntimeSetupError, driver_conf, first_use, process_environment, spark_conf
 from tidemark_airflow.jobs.links import QualityLink, ReportLink, report_address
 from tidemark_airflow.jobs.outcome import Outcome
 from tidemark_airflow.jobs.pool import pool
@@ -107,6 +107,7 @@ class SparkJobOperator(SparkSubmitOperator):
 
     def _prepare(self) -> None:
         try:
+            first_use.provide(os.environ, self.log.info)
             self.env_vars = {**process_environment(os.environ), LAKE: lake_folder(), **_import_path()}
             self.conf = {**driver_conf(os.environ), **spark_conf(), **(self.conf or {})}
         except RuntimeSetupError as error:

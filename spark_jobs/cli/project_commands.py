@@ -1,0 +1,65 @@
+"""Commands before the first pipeline file: new makes a project, setup installs what Spark needs."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from spark_jobs.cli import live_line, new_project, printing
+from spark_jobs.cli.command import Answer, AsJson, answering
+
+
+def new(
+    folder: Annotated[str, typer.Argument(help="The folder of the project; new, or empty.", metavar="FOLDER")],
+    as_json: AsJson = False,
+) -> None:
+    """Make a project: an example with its table, tests, and what Airflow needs."""
+    with answering(as_json) as answer:
+        paths = new_project.write(Path(folder))
+
+        def show() -> None:
+            printing.print_line(f"{folder}: {len(paths)} files written; README.md describes them")
+            printing.print_line("next:")
+            for command in _next_commands(folder):
+                printing.print_line(f"  {command}")
+
+        answer(Answer({"folder": folder, "files": paths}, show))
+
+
+def _next_commands(folder: str) -> tuple[str, ...]:
+    example = new_project.EXAMPLE
+    return (
+        f"cd {shlex.quote(folder)}",
+        "python make_example_table.py",
+        f"tidemark check {example}",
+        f"tidemark replay {example}",
+    )
+
+
+def setup(
+    jars: Annotated[
+        str, typer.Option(metavar="FOLDER", help="Copy the jars from this folder in place of fetching them.")
+    ] = "",
+    s3: Annotated[bool, typer.Option("--s3", help="Install also the jars that read s3a://.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Install what Spark needs: the jars of Delta, and a Java if none fits.
+
+    Commands do this at the first use of an environment made by pip.
+    """
+    with answering(as_json) as answer:
+        from spark_jobs.runtime import installation
+        from spark_jobs.runtime.installed import jars_dir, s3_jars_dir
+
+        with live_line.displayed("setup") as progress:
+
+            def report(line: str) -> None:
+                progress("setup", line)
+
+            installation.install(os.environ, report, s3=s3, jars_from=Path(jars) if jars else None)
+        folders = {"jars": str(jars_dir()), **({"s3": str(s3_jars_dir())} if s3 else {})}
+        answer(Answer.line(folders, f"the jars are in {' and '.join(folders.values())}"))

@@ -1,0 +1,32 @@
+"""First use: an environment made by pip gets a Java and the jars when it first starts Spark.
+
+The environments of a checkout and of an image are made by `python -m spark_jobs.runtime setup`. They fetch nothing at
+run time: a missing jar is an error.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+
+from spark_jobs.runtime.installation import install
+from spark_jobs.runtime.installed import set_up_mark, share
+from spark_jobs.runtime.jars import DELTA, missing_jars
+
+
+def provide(environ: Mapping[str, str], report: Callable[[str], None]) -> None:
+    """Fetch the jars, and a Java if none fits, unless the jars are in place. Raises RuntimeSetupError."""
+    if not missing_jars() or set_up_mark().is_file():
+        return
+    report(f"first use: fetching Delta's jars ({DELTA.megabytes} MB), and a Java if none fits, into {share()}")
+    install(environ, _without_details)
+
+
+def to_stderr(line: str) -> None:
+    """Report a line on standard error."""
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
+def _without_details(line: str) -> None:
+    pass

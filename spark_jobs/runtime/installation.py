@@ -1,0 +1,62 @@
+"""Installation: what Spark needs in addition to its packages, a Java and the locked jars.
+
+One process installs at a time. Another process waits, and then finds everything in place.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from spark_jobs.runtime import jars, wheel_java
+from spark_jobs.runtime.environment import process_environment
+from spark_jobs.runtime.errors import RuntimeSetupError
+from spark_jobs.runtime.installed import jars_dir, s3_jars_dir, share
+from spark_jobs.runtime.java import JavaHome, search
+
+Report = Callable[[str], None]
+
+
+def install(environ: Mapping[str, str], report: Report, *, s3: bool = False, jars_from: Path | None = None) -> None:
+    """Install what is missing; with `jars_from`, copy all jars from that folder and fetch none.
+
+    With `s3`, the jars that read s3a:// are installed too. Raises RuntimeSetupError.
+    """
+    with _alone(report):
+        java = _bring_java(environ, report)
+        report(f"java: Java {java.version} from {java.origin}, {java.path}")
+        for kind, into in ((jars.DELTA, jars_dir()), *([(jars.S3, s3_jars_dir())] if s3 else [])):
+            if jars_from is None:
+                jars.fetch(into, process_environment(environ), report, kind)
+            else:
+                jars.copy(jars_from, into, report, kind)
+
+
+@contextmanager
+def _alone(report: Report) -> Iterator[None]:
+    """Hold the lock of the folder of all parts. The system frees the lock of a process that is killed."""
+    folder = share()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / "lock").open("w")
+    except OSError as error:
+        raise RuntimeSetupError.not_writable(str(folder), error.strerror or str(error)) from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            report("set-up: waiting for another process that installs the same")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        for unfinished in folder.glob(f"{jars.WORK}*"):
+            shutil.rmtree(unfinished, ignore_errors=True)
+        yield
+
+
+def _bring_java(environ: Mapping[str, str], report: Report) -> JavaHome:
+    result = search(environ)
+    for reason in result.refused:
+        report(f"java: not used: {reason}; Spark needs Java 17 or 21")
+    return result.found or wheel_java.install(report)
