@@ -87,7 +87,17 @@ def test_counts_of_several_steps_are_merged_and_the_last_wins() -> None:
 
 
 def test_counts_are_shown_from_the_rows_read_to_the_panes_and_then_all_others() -> None:
-    fates = ["rows_read", "invalid", "filtered", "unassigned", "on_time", "late", "too_late"]
+    fates = [
+        "rows_read",
+        "invalid",
+        "filtered",
+        "quarantined",
+        "duplicates",
+        "unassigned",
+        "on_time",
+        "late",
+        "too_late",
+    ]
     ordered = [*fates, "pairs", "windows", "panes", "early_panes", "late_panes"]
     assert list(COUNT_ORDER) == ordered
     assert in_reading_order(["joined", *reversed(ordered), "rows"]) == [*ordered, "joined", "rows"]

@@ -9,7 +9,7 @@ from spark_jobs.job_protocol import Option, StepName
 _FILE = "dags/pipelines/departures_by_carrier.yaml"
 
 EXAMPLES: Mapping[str, str] = {
-    "land": "exports/orders lake/orders --option 'sep=;'",
+    StepName.LAND: "exports/orders lake/orders --option 'sep=;'",
     "init": "lake/flights flights.yaml",
     "check": _FILE,
     "advise": f"{_FILE} --bounds 2h,4h,8h --lateness 0s,2h --target 99.9%",

@@ -10,6 +10,7 @@ import typer
 
 from spark_jobs.cli import live_line, printing
 from spark_jobs.cli.command import Answer, AsJson, answering
+from spark_jobs.job_protocol import StepName
 
 if TYPE_CHECKING:
     from spark_jobs.jobs.land.land import Landed
@@ -44,7 +45,7 @@ def land(
 
         files = read_folder(Path(folder), format_of(format_))
         layout = Layout(arrival_column, file_column, reader_options(option or []), keep_broken)
-        with live_line.displayed("land") as progress:
+        with live_line.displayed(StepName.LAND) as progress:
             from spark_jobs.cli.spark_session import open_session
             from spark_jobs.jobs.land.land import land as land_files
 

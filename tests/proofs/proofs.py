@@ -41,10 +41,12 @@ _COMPARISONS = (
     "tests/replay/panes/test_late_panes.py",
     "tests/replay/rows/test_column_names.py",
     "tests/replay/rows/test_identical_rows.py",
+    "tests/replay/rows/test_left_out.py",
     "tests/replay/watermark/test_custom.py",
     "tests/replay/watermark/test_idleness.py",
     "tests/replay/watermark/test_rounds.py",
     "tests/replay/watermark/test_union.py",
+    "tests/replay/windows/test_local_windows.py",
 )
 _DRAWINGS = ("tests/worked/test_*.py",)
 _CORRUPTIONS = ("tests/expectations/**/test_*.py", "!tests/expectations/suites/test_panes.py")
@@ -61,6 +63,7 @@ _ENGINE_JUDGES = (
 )
 _KILLS = ("tests/faults/test_kill_moments.py",)
 _RACES = ("tests/faults/test_two_at_once.py",)
+_PAGES = ("tests/docs/test_documentation.py", "tests/examples/test_*.py", "tests/semantics/test_other_systems.py")
 _INSTALLED = ("tests/cli/test_installed_with_pip.py",)
 
 
@@ -71,6 +74,7 @@ def _without(*tests: tuple[str, ...]) -> tuple[str, ...]:
 _OTHER_RUNS = (
     "tests/cli/test_*.py",
     "tests/jobs/**/test_*.py",
+    "tests/newcomer/test_*.py",
     "tests/replay/**/test_*.py",
     "tests/tables/test_*.py",
     "tests/test_session.py",
@@ -172,6 +176,7 @@ PROOFS = (
             "spark_jobs/**",
             "expectations/**",
             "tests/faults/drivers.py",
+            "tests/newcomer/brute_force.py",
             *_VECTORS,
             *_SUPPORT,
             *_OTHER_RUNS,
@@ -228,8 +233,9 @@ PROOFS = (
         "documentation",
         "Each command, pipeline file and query of the documentation works and gives the output that the page shows.",
         "Readers type what a page shows.",
-        tests=("tests/docs/test_documentation.py",),
+        tests=_PAGES,
         depends=(
+            _SAMPLING,
             *_LOCKED,
             "spark_jobs/**",
             "expectations/**",
@@ -237,6 +243,8 @@ PROOFS = (
             "README.md",
             "Makefile",
             "tests/docs/**",
+            "tests/examples/**",
+            *_PAGES,
             *_SUPPORT,
         ),
         case_s=60,

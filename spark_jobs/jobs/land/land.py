@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from spark_jobs.job_protocol import StepName
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.land.folder import DataFile, DataFolder, Format
 from spark_jobs.jobs.progress import Progress, silent
@@ -71,7 +72,7 @@ def land(
     new = folder.files if existing is None else _new_files(existing, folder, table, layout)
     if not new:
         return Landed(table, -1 if version is None else version, 0, 0)
-    progress("land", f"reading {len(new):,} files")
+    progress(StepName.LAND, f"reading {len(new):,} files")
     rows = _with_arrival(_rows(spark, folder, new, existing, layout), folder, layout)
     observed = Observation("landed")
     broken = F.count(BROKEN) if BROKEN in rows.columns else F.lit(0)

@@ -68,10 +68,11 @@ class Expression:
         return self._computed([self._bound(name, value) for name, value in columns.items()])
 
     def _computed(self, parameters: list[Any]) -> Any:
-        numbered = {name: f"?{i}" for i, name in enumerate(self._names, start=1)}
-        sql = " ".join(numbered[value] if kind == "column" else value for kind, value in self._tokens)
+        labels = {name: f"value{i}" for i, name in enumerate(self._names)}
+        sql = " ".join(f":{labels[value]}" if kind == "column" else value for kind, value in self._tokens)
+        named = dict(zip(labels.values(), parameters, strict=True))
         try:
-            return _connection().execute(f"select ({sql})", parameters).fetchone()[0]
+            return _connection().execute(f"select ({sql})", named).fetchone()[0]
         except sqlite3.Error as error:
             raise _unreadable(self.sql, f"SQLite error: {error}") from None
 

@@ -15,8 +15,8 @@ from spark_jobs.replay import replay
 from spark_jobs.replay.rows import window_assigners
 from spark_jobs.semantics import reference
 from spark_jobs.semantics.windows.window_assigners import assigner
-from tests.semantics.windows.test_grid import DAY, HOUR, ODD_DAYS, ZONES, ms
 from tests.support.engine import aware, in_order
+from tests.support.local_days import DAY, HOUR, ODD_DAYS, ZONES, ms
 from tests.support.streams import SCHEMA, START_MS, drawn_pipeline, drawn_rows
 
 pytestmark = pytest.mark.spark

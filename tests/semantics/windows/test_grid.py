@@ -21,25 +21,7 @@ from spark_jobs.semantics.windows.grid import (
     wall,
 )
 from spark_jobs.semantics.windows.window_assigners import TimeWindow, assigner
-
-HOUR, DAY = 3_600_000, 86_400_000
-# Changes at midnight, at one minute after midnight, half an hour before it, by half an hour, and by a whole day.
-ZONES = (
-    "Europe/Berlin",
-    "America/Havana",
-    "America/Sao_Paulo",
-    "America/Goose_Bay",
-    "America/Toronto",
-    "Australia/Lord_Howe",
-    "Pacific/Apia",
-    "Asia/Kolkata",
-)
-ODD_DAYS = ("2011-12-30", "1919-03-30", "2010-11-07", "2024-03-31", "2024-10-27", "2018-11-04", "2019-02-16")
-
-
-def ms(text: str) -> int:
-    """Return the milliseconds of a time in UTC."""
-    return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp() * 1000)
+from tests.support.local_days import DAY, HOUR, ODD_DAYS, ZONES, ms
 
 
 def window(zone_name: str, ts: str, **lengths: int) -> list[tuple[str, float]]:
