@@ -13,6 +13,7 @@ from expectations.errors import AuditError
 from expectations.redaction import first_line
 from expectations.staged import Staged
 from expectations.windows import bounds
+from spark_jobs.error_codes import ErrorCode
 
 #: The name of the live job's table among the staged tables, if the pipeline compares with one.
 LIVE = "live"
@@ -54,7 +55,9 @@ def live_results(staged: Staged) -> DataFrame:
             *(F.col(f"`{name}`").cast(own_types[name.lower()]).alias(name) for name in names)
         )
     except AnalysisException as problem:
-        raise AuditError(f"quality.compare_with: {first_line(str(problem))}") from problem
+        raise AuditError(
+            f"quality.compare_with: {first_line(str(problem))}", code=ErrorCode.LIVE_TABLE_BROKEN
+        ) from problem
     return staged.keep(_compared_columns(staged, cast_rows))
 
 

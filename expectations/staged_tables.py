@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame
 
 from expectations.errors import AuditError
 from expectations.run_context import RunContext
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.pipeline.model import Pipeline
 
 WINDOW = ("window_start", "window_end")
@@ -56,9 +57,15 @@ class StagedTables(ABC):
                 )
             staged_names = {name.lower() for name in tables[table].columns}
             if missing := [name for name in names if name.lower() not in staged_names]:
-                raise AuditError(f"the staged table {table} has no column {', '.join(missing)}; stage the run again")
+                raise AuditError(
+                    f"the staged table {table} has no column {', '.join(missing)}; stage the run again",
+                    code=ErrorCode.STAGED_TABLES_MISSING,
+                )
         if missing := [name for name in self._needed_counts if name not in counts]:
-            raise AuditError(f"the replay reported no {' and no '.join(missing)}; run the replay step again")
+            raise AuditError(
+                f"the replay reported no {' and no '.join(missing)}; run the replay step again",
+                code=ErrorCode.STAGED_TABLES_MISSING,
+            )
 
     @property
     @abstractmethod

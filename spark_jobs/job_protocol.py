@@ -120,6 +120,7 @@ class StepResult:
     `pipeline` and `run_id` are empty where they are not known, such as for a pipeline file that cannot be read.
     `checks` counts `passed` and `failed`, and lists `failures`. `versions` is the Delta version of each published
     table. `report` is a path or URL. `slices` are the names that the step `watermarks` returns, for a job each.
+    `code` is the code of the error, such as `TM205`.
     """
 
     step: str
@@ -134,13 +135,21 @@ class StepResult:
     error: str | None = None
     seconds: float = 0.0
     slices: Sequence[str] = ()
+    code: str | None = None
 
     @classmethod
     def failed(
-        cls, step: str, error: str, state: StepState = StepState.FAILED, *, run_id: str = "", pipeline: str = ""
+        cls,
+        step: str,
+        error: str,
+        state: StepState = StepState.FAILED,
+        *,
+        run_id: str = "",
+        pipeline: str = "",
+        code: str | None = None,
     ) -> StepResult:
         """Return the result of a step that raised; the message is the first line of `error`."""
-        return cls(step, run_id, pipeline, state, next(iter(error.splitlines()), ""), error=error)
+        return cls(step, run_id, pipeline, state, next(iter(error.splitlines()), ""), error=error, code=code)
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields by name, of plain types."""

@@ -39,6 +39,7 @@ RESULT = {
     "error": None,
     "seconds": 1.5,
     "slices": ["slice-0-of-2"],
+    "code": None,
 }
 
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from docs.generate.pages import COMMAND, FILES, FOLDER, render
+from docs.generate.pages import COMMAND, FILES, FOLDER, render, stale
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -24,6 +24,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.check:
         return _check(options.folder)
     rendered = {name: render(name) for name in FILES}
+    for page in stale(options.folder):
+        page.unlink()
     for name, text in rendered.items():
         file = options.folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -33,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _check(folder: Path) -> int:
     lines = [line for name in FILES for line in differences(folder, name)]
+    lines += [f"{page}: no error has this code\n" for page in stale(folder)]
     sys.stdout.write("".join(lines))
     if lines:
         sys.stderr.write(f"pages and code differ: run `{COMMAND}`\n")

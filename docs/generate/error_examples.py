@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,8 +19,9 @@ from expectations import Check, declared, ratios
 from spark_jobs.flights import dataset, times
 from spark_jobs.jobs.audit.audit import failure_message
 from spark_jobs.jobs.errors import BlockedError
+from spark_jobs.jobs.land import folder as landing_folder
 from spark_jobs.jobs.options import parse_overrides
-from spark_jobs.jobs.plan import arrival_slices
+from spark_jobs.jobs.plan import arrival_slices, requested_windows
 from spark_jobs.jobs.publish import publish
 from spark_jobs.pipeline import parse
 from spark_jobs.pipeline.model import Expectation, Pipeline, Quality, TimeField
@@ -181,3 +182,50 @@ def wrong_port() -> Installation:
 def broken_folder() -> None:
     """Load a folder with a broken pipeline file."""
     raise BrokenPipelinesError({Path("dags/pipelines/clicks.yaml"): str(raised(broken_file))})
+
+
+def _file_with(before: str, after: str) -> Callable[[], Pipeline]:
+    return lambda: parse(_CLICKS.replace(before, after), origin=_FILE, environ={"TIDEMARK_ALLOW_CODE": "no"})
+
+
+def cut_window() -> None:
+    """Request a part of time that begins inside a window."""
+    requested_windows.require_windows(Interval(_JULY + timedelta(minutes=5), _AUGUST), parse(_CLICKS))
+
+
+def future_arrivals() -> None:
+    """Read arrivals that may still come."""
+    arrival_slices.require_slices(parse(_CLICKS), datetime(2999, 1, 1, tzinfo=UTC))
+
+
+def not_published() -> None:
+    """Go back to a run that was not published."""
+    with patch.object(ledger, "published", return_value=[]):
+        publish.rollback(_SPARK, _LAKE, _RUN_ID)
+
+
+def no_folder() -> None:
+    """Land a folder that does not exist."""
+    landing_folder.read_folder(Path("exports/orders"), None)
+
+
+def no_jars() -> None:
+    """Start Spark without the jars of Delta."""
+    raise RuntimeSetupError.jars_missing("/opt/tidemark/jars", ["delta-spark_4.1_2.13-4.4.0.jar"])
+
+
+#: Further examples, for codes that no example of a class has.
+OF_CODES: tuple[Callable[[], object], ...] = (
+    _file_with("name: clicks", "name: ["),
+    _file_with("watermark:", "watermarks:"),
+    _file_with("name: clicks\n", ""),
+    _file_with("10 minutes", "10"),
+    _file_with("size: 1 hour", "kind: tumbling, slide: 5 minutes, size: 1 hour"),
+    _file_with("lake/raw_clicks", "'${CLICKS_TABLE}'"),
+    _file_with("{out_of_orderness: 10 minutes}", "{strategy: custom, class: 'my_company.watermarks:DeviceClock'}"),
+    cut_window,
+    future_arrivals,
+    not_published,
+    no_folder,
+    no_jars,
+)

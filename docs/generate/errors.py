@@ -11,6 +11,7 @@ from pathlib import Path
 from docs.generate import error_examples as examples
 from docs.generate.exit_codes import COMMAND, code_of
 from docs.generate.markdown import block, code, link, table, wrapped
+from spark_jobs.error_codes import ErrorCode
 
 _ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("spark_jobs", "plugins", "expectations", "dags", "docker")
@@ -169,9 +170,18 @@ error. The code itself made the messages below, which are broken into lines. In 
 """
 
 
+_CODES = """\
+`tidemark` prints the code of an error after its message, and `tidemark explain CODE` prints the cause and the cure.
+With `--json`, and in the result file of a step, the key `code` has it.
+A published code keeps its cause in later versions.
+"""
+
+
 def page() -> str:
     """Return the page."""
-    parts = ["# Errors\n", _INTRODUCTION, "## Overview\n"]
+    parts = ["# Errors\n", _INTRODUCTION, "## Codes\n", _CODES]
+    numbered = ((link(of, f"errors/{of}.md"), str(of.exit_code), of.summary) for of in ErrorCode)
+    parts += [table(("code", "exit code", "error"), numbered), "## Classes\n"]
     rows = ((link(code(name), f"#{name.lower()}"), exit_code(name), entry.cause) for name, entry in ENTRIES.items())
     parts.append(table(("error", "exit code", "cause"), rows))
     for name, entry in ENTRIES.items():

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from docs.generate import commands, errors, pipeline_file, settings, tables
+from docs.generate import commands, error_pages, errors, pipeline_file, settings, tables
 from docs.generate.examples import pages as example_pages
+from spark_jobs.error_codes import ErrorCode
 
 COMMAND = "python -m docs.generate"
 FOLDER = Path(__file__).resolve().parents[1]
@@ -16,6 +17,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "reference/commands.md": commands.page,
     "reference/tables.md": tables.page,
     "reference/errors.md": errors.page,
+    **{f"reference/errors/{code}.md": partial(error_pages.page, code) for code in ErrorCode},
     "reference/settings.md": settings.page,
     "examples/index.md": example_pages.index,
     **{f"examples/{name}.md": partial(example_pages.page, name) for name in example_pages.GROUPS},
@@ -34,3 +36,9 @@ def render(name: str) -> str:
     return f"<!-- Generated from the code by `{COMMAND}`. Do not edit: change the code, and run it again. -->\n\n" + (
         PAGES[name]().rstrip() + "\n"
     )
+
+
+def stale(folder: Path) -> list[Path]:
+    """Return the pages of error codes in the folder that the code does not make."""
+    pages = sorted((folder / "reference/errors").glob("*.md"))
+    return [page for page in pages if page.relative_to(folder).as_posix() not in PAGES]

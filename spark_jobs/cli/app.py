@@ -14,6 +14,7 @@ import typer
 import spark_jobs
 from spark_jobs.cli import interrupt, log_file
 from spark_jobs.cli.examples import EXAMPLES
+from spark_jobs.cli.explain_command import explain
 from spark_jobs.cli.help_pages import HelpfulCommand, HelpfulGroup
 from spark_jobs.cli.init_command import init
 from spark_jobs.cli.lake_commands import compare, handover, maintain, status
@@ -30,7 +31,7 @@ GROUPS = {
     "Write the pipeline file": (new, land, init, check, advise),
     "Compute and publish": (plan, replay, status, report),
     "Decide and correct": (accept, compare, rollback, repair),
-    "Operate": (maintain, handover, setup),
+    "Operate": (maintain, handover, setup, explain),
 }
 COMMANDS = tuple(command for commands in GROUPS.values() for command in commands)
 

@@ -26,6 +26,7 @@ import typer
 
 from spark_jobs.cli import interrupt, live_line, log_file, printing, recorded_runs
 from spark_jobs.cli.live_line import LiveLine
+from spark_jobs.code_of_error import code_of
 from spark_jobs.job_protocol import ExitCode, Option, StepName
 from spark_jobs.jobs.errors import BlockedError, InputError
 from spark_jobs.pipeline import Pipeline, PipelineError, lake_folder, load
@@ -153,13 +154,14 @@ def answering(as_json: bool, arguments: Sequence[str] = ()) -> Iterator[Callable
     try:
         yield lambda answer: _print_json(answer.content) if as_json else _show(answer)
     except (PipelineError, InputError) as problem:
-        _fail(as_json, ExitCode.WRONG_INPUT, str(problem))
+        _fail(as_json, ExitCode.WRONG_INPUT, problem, str(problem))
     except BlockedError as problem:
-        _fail(as_json, ExitCode.BLOCKED, _blocked(problem, arguments), run_id=problem.run_id, report=problem.report)
+        text, report = _blocked(problem, arguments), problem.report
+        _fail(as_json, ExitCode.BLOCKED, problem, text, run_id=problem.run_id, report=report)
     except Exception as problem:
         from spark_jobs.jobs.runs import failures
 
-        _fail(as_json, ExitCode.FAILED, failures.describe(problem))
+        _fail(as_json, ExitCode.FAILED, problem, failures.describe(problem))
 
 
 def _blocked(problem: BlockedError, arguments: Sequence[str]) -> str:
@@ -184,15 +186,18 @@ def _plain(value: Any) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
-def _fail(as_json: bool, code: ExitCode, message: str, **more: str | None) -> None:
-    message = hide_values(message)
-    log = log_file.current() if code == ExitCode.FAILED else None
+def _fail(as_json: bool, exit_code: ExitCode, problem: Exception, message: str, **more: str | None) -> None:
+    message, code = hide_values(message), code_of(problem)
+    log = log_file.current() if exit_code == ExitCode.FAILED else None
     if as_json:
-        _print_json({"error": message, "exit_code": code, **more, **({"log": str(log)} if log else {})})
+        _print_json(
+            {"error": message, "code": code, "exit_code": exit_code, **more, **({"log": str(log)} if log else {})}
+        )
     printing.ERR.print(message, style="red", soft_wrap=True)
     if log:
         printing.ERR.print(f"log of Spark and Java: {log}", soft_wrap=True)
-    sys.exit(code)
+    printing.ERR.print(f"code {code}: tidemark explain {code}", style="dim", soft_wrap=True)
+    sys.exit(exit_code)
 
 
 @contextmanager

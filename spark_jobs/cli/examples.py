@@ -25,4 +25,5 @@ EXAMPLES: Mapping[str, str] = {
     "handover": f"{_FILE} --json",
     "setup": "--s3",
     "new": "clickstream",
+    "explain": "TM205",
 }

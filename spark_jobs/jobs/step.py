@@ -17,6 +17,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.code_of_error import code_of
 from spark_jobs.job_protocol import ExitCode, Option, StepName, StepResult, StepState
 from spark_jobs.jobs import progress
 from spark_jobs.jobs.errors import BlockedError, InputError, StaleError
@@ -59,25 +60,26 @@ def _end(options: argparse.Namespace) -> tuple[ExitCode, StepResult]:
     """Take the step, and return how it ended whatever happens."""
     name = ""
 
-    def failed(error: str, state: StepState = StepState.FAILED) -> StepResult:
-        return StepResult.failed(options.step, error, state, run_id=options.run_id or "", pipeline=name)
+    def failed(error: str, problem: Exception, state: StepState = StepState.FAILED) -> StepResult:
+        code = code_of(problem).value
+        return StepResult.failed(options.step, error, state, run_id=options.run_id or "", pipeline=name, code=code)
 
     try:
         pipeline = load(options.pipeline, overrides=parse_overrides(options.set))
         name = pipeline.name
         return ExitCode.DONE, _merged(_take(options, pipeline))
     except StaleError as problem:
-        return ExitCode.WRONG_INPUT, failed(str(problem), StepState.STALE)
+        return ExitCode.WRONG_INPUT, failed(str(problem), problem, StepState.STALE)
     except (PipelineError, InputError) as problem:
-        return ExitCode.WRONG_INPUT, failed(str(problem))
+        return ExitCode.WRONG_INPUT, failed(str(problem), problem)
     except BlockedError as problem:
         state = StepState.NEEDS_APPROVAL if problem.needs_approval else StepState.BLOCKED
-        return ExitCode.BLOCKED, failed(str(problem), state)
+        return ExitCode.BLOCKED, failed(str(problem), problem, state)
     except Exception as problem:
         import traceback
 
         traceback.print_exc()
-        return ExitCode.FAILED, failed(failures.describe(problem))
+        return ExitCode.FAILED, failed(failures.describe(problem), problem)
 
 
 def _merged(results: Sequence[StepResult]) -> StepResult:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.pipeline.errors import Problem, RefusedError
 from spark_jobs.pipeline.model import Strategy
 from spark_jobs.pipeline.review import Review
@@ -20,7 +21,7 @@ def is_allowed(environ: Mapping[str, str]) -> bool:
     """Return whether pipeline files may name code. Raises RefusedError for another value than `yes` or `no`."""
     text = environ.get(ALLOW_CODE) or "yes"
     if text not in _ALLOWED:
-        raise RefusedError(f"{ALLOW_CODE} is '{text}'; write {' or '.join(_ALLOWED)}")
+        raise RefusedError(f"{ALLOW_CODE} is '{text}'; write {' or '.join(_ALLOWED)}", code=ErrorCode.CODE_FORBIDDEN)
     return _ALLOWED[text]
 
 
@@ -32,4 +33,4 @@ def refused_code(review: Review, environ: Mapping[str, str]) -> Iterator[Problem
     except RefusedError as refused:
         reason = str(refused)
     if reason:
-        yield from (Problem(review.place_of(key), key, reason) for key in strategies)
+        yield from (Problem(review.place_of(key), key, reason, ErrorCode.CODE_FORBIDDEN) for key in strategies)

@@ -15,6 +15,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.pipeline.errors import RefusedError
 
 LAKE = "TIDEMARK_LAKE"
@@ -73,7 +74,10 @@ def _value(match: re.Match[str], environ: Mapping[str, str]) -> str:
         return "${"
     body = _BODY.fullmatch(match["body"] or "")
     if body is None:
-        raise RefusedError(f"'{match[0]}' is no variable; write ${{NAME}} or ${{NAME:-default}}, or $${{ for text")
+        raise RefusedError(
+            f"'{match[0]}' is no variable; write ${{NAME}} or ${{NAME:-default}}, or $${{ for text",
+            code=ErrorCode.VARIABLE_UNSET,
+        )
     name, default = body["name"], body["default"]
     if default is not None:
         present = environ.get(name)
@@ -81,5 +85,8 @@ def _value(match: re.Match[str], environ: Mapping[str, str]) -> str:
     if name == LAKE:
         return lake_folder(environ)
     if name not in environ:
-        raise RefusedError(f"the environment variable {name} is not set; set it, or write ${{{name}:-default}}")
+        raise RefusedError(
+            f"the environment variable {name} is not set; set it, or write ${{{name}:-default}}",
+            code=ErrorCode.VARIABLE_UNSET,
+        )
     return _secret(name, environ[name])

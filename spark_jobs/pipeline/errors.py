@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.pipeline.printable import printable, shortened
 
 #: The problems that are collected of one file.
@@ -40,6 +41,7 @@ class Problem:
     place: Place
     key: str
     message: str
+    code: ErrorCode = ErrorCode.VALUE_WRONG
 
     def __str__(self) -> str:
         key = "" if self.key == self.place.override else shortened(self.key, _LONGEST_KEY)
@@ -73,6 +75,11 @@ class PipelineError(ValueError):
         self.problems = tuple(sorted(problems, key=_position))
         super().__init__(self.problems)
 
+    @property
+    def code(self) -> ErrorCode:
+        """The code of the first problem."""
+        return self.problems[0].code if self.problems else ErrorCode.VALUE_WRONG
+
     def __str__(self) -> str:
         if len(self.problems) == 1:
             return str(self.problems[0])
@@ -85,6 +92,10 @@ class PipelineError(ValueError):
 
 class RefusedError(Exception):
     """The reason why a value is refused, from code that does not know the place of the value."""
+
+    def __init__(self, reason: str = "", *, code: ErrorCode = ErrorCode.VALUE_WRONG) -> None:
+        super().__init__(reason)
+        self.code = code
 
 
 def _position(problem: Problem) -> tuple[bool, int, int]:

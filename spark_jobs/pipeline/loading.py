@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.pipeline.code import refused_code
 from spark_jobs.pipeline.contract import PIPELINE, homes
 from spark_jobs.pipeline.document import Block, Node
@@ -42,7 +43,7 @@ def load(
     try:
         text = _text(Path(path))
     except RefusedError as reason:
-        raise PipelineError([Problem(Place(origin), "", str(reason))]) from reason
+        raise PipelineError([Problem(Place(origin), "", str(reason), ErrorCode.FILE_UNREADABLE)]) from reason
     return replace(parse(text, origin=origin, overrides=overrides, environ=environ), path=origin)
 
 

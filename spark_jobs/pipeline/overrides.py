@@ -30,7 +30,7 @@ def override(
             if not isinstance(node, Broken):
                 root = _put(root, parts, 0, None if isinstance(node, Scalar) and node.value is None else node, place)
         except RefusedError as refused:
-            problems.add(Problem(place, key, str(refused)))
+            problems.add(Problem(place, key, str(refused), refused.code))
     return root
 
 

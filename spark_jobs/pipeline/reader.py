@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.pipeline.document import Block, Broken, Entry, Items, Node, Scalar, describe, join, quoted, resolve
 from spark_jobs.pipeline.errors import Place, Problem, Problems, RefusedError
 from spark_jobs.pipeline.printable import shortened
@@ -106,14 +107,14 @@ class Reader:
         try:
             replaced = self.substitute(text)
         except RefusedError as refused:
-            return self._broken(place, key, str(refused))
+            return self._broken(place, key, str(refused), refused.code)
         if _HALF_CHARACTER.search(replaced):
             return self._broken(place, key, f"found half a character in '{shortened(text, 60)}'; {_WHOLE}")
         template = "" if replaced == text else text
         return Scalar(resolve(replaced) if plain else replaced, replaced, place, plain, template)
 
-    def _broken(self, place: Place, key: str, message: str) -> Broken:
-        self.problems.add(Problem(place, key, message))
+    def _broken(self, place: Place, key: str, message: str, code: ErrorCode = ErrorCode.FILE_UNREADABLE) -> Broken:
+        self.problems.add(Problem(place, key, message, code))
         return Broken(place)
 
     def _at(self, line: int, column: int | None = None) -> Place:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.pipeline.document import Block, Broken, Items, Node, Scalar, describe, join
 from spark_jobs.pipeline.errors import RefusedError
 from spark_jobs.pipeline.forms import Form
@@ -77,7 +78,7 @@ class Record:
             arguments[self.rest.into] = self._read_rest(self.rest, free, key, review)
         for rule in self.rules:
             for inner, message in rule(Facts(review, key)):
-                review.refuse(review.place_of(join(key, inner)), join(key, inner), message)
+                _contradict(review, join(key, inner), message)
         # Values may define equality; only identity finds the sentinel.
         if any(value is UNREADABLE for value in arguments.values()):
             return UNREADABLE
@@ -99,7 +100,8 @@ class Record:
                 arguments[field.into] = UNREADABLE
                 if key not in review.of_later_version and not review.is_closed(inner):
                     review.closed.add(inner)
-                    review.refuse(review.place_of(inner), inner, f"missing, expected {field.form.expected}")
+                    message = f"missing, expected {field.form.expected}"
+                    review.refuse(review.place_of(inner), inner, message, ErrorCode.KEY_MISSING)
         return arguments
 
     def _read_rest(self, rest: Rest, free: dict[str, Node], key: str, review: Review) -> Any:
@@ -131,7 +133,13 @@ class Record:
         else:
             message = "unknown key"
         end = "" if message.endswith("?") else ";"
-        review.refuse(review.places[place_key], place_key, f"{message}{end} known keys: {', '.join(names)}")
+        full_message = f"{message}{end} known keys: {', '.join(names)}"
+        review.refuse(review.places[place_key], place_key, full_message, ErrorCode.KEY_UNKNOWN)
+
+
+def _contradict(review: Review, key: str, message: str) -> None:
+    code = ErrorCode.KEY_MISSING if message.startswith("missing") else ErrorCode.SETTINGS_CONTRADICT
+    review.refuse(review.place_of(key), key, message, code)
 
 
 @dataclass(frozen=True)

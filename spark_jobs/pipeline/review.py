@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.pipeline.document import join
 from spark_jobs.pipeline.errors import Place, Problem, Problems
 
@@ -39,9 +40,9 @@ class Review:
     closed: set[str] = field(default_factory=set)
     of_later_version: set[str] = field(default_factory=set)
 
-    def refuse(self, place: Place, key: str, message: str) -> None:
+    def refuse(self, place: Place, key: str, message: str, code: ErrorCode = ErrorCode.VALUE_WRONG) -> None:
         """Note a problem."""
-        self.problems.add(Problem(place, key, message))
+        self.problems.add(Problem(place, key, message, code))
 
     def place_of(self, key: str) -> Place:
         """Find where a key was written, or else the nearest mapping around it."""

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from spark_jobs.error_codes import ErrorCode
+
 AGAIN = "run `make setup` in a checkout of Tidemark, and `tidemark setup` in any other environment"
 
 
 class RuntimeSetupError(Exception):
     """Java, Spark or Delta's jars are unusable; the message has the requirement, the state and the remedy."""
+
+    def __init__(self, message: str, *, code: ErrorCode = ErrorCode.JAVA_OR_SPARK_MISSING) -> None:
+        super().__init__(message)
+        self.code = code
 
     @classmethod
     def no_java(cls, refused: Sequence[str]) -> RuntimeSetupError:
@@ -32,7 +38,10 @@ class RuntimeSetupError(Exception):
     @classmethod
     def jars_missing(cls, folder: str, names: Sequence[str]) -> RuntimeSetupError:
         """Name the locked jars that the folder lacks."""
-        return cls(f"Delta's jars are not all in {folder}: missing {', '.join(names)}. To fetch them, {AGAIN}.")
+        return cls(
+            f"Delta's jars are not all in {folder}: missing {', '.join(names)}. To fetch them, {AGAIN}.",
+            code=ErrorCode.JARS_BROKEN,
+        )
 
     @classmethod
     def jars_unresolved(cls, causes: Sequence[str]) -> RuntimeSetupError:
@@ -65,7 +74,8 @@ class RuntimeSetupError(Exception):
         """Report that a fetched jar differs from the locked jar."""
         return cls(
             f"{name} is not the jar that was locked: sha256 {locked} is expected and {fetched} was fetched. "
-            "It is not used; look into what the repository or mirror serves."
+            "It is not used; look into what the repository or mirror serves.",
+            code=ErrorCode.JARS_BROKEN,
         )
 
     @classmethod

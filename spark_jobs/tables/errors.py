@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from spark_jobs.error_codes import ErrorCode
+
 
 class SourceError(ValueError):
     """The source cannot be read. The message states the cause, the value found and what to do."""
@@ -9,3 +11,5 @@ class SourceError(ValueError):
 
 class LakeError(Exception):
     """The lake cannot be read; the message is one line with the path and the problem."""
+
+    code = ErrorCode.LAKE_UNREADABLE

@@ -21,6 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import WORK, Lake
 
@@ -29,6 +30,8 @@ _POLL_S = 0.2
 
 class LockedError(RuntimeError):
     """Another process works on some of the requested windows."""
+
+    code = ErrorCode.WINDOWS_LOCKED
 
 
 @dataclass(frozen=True)

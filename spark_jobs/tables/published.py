@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.pipeline.published_tables import PUBLISHABLE
 from spark_jobs.tables import ledger
 from spark_jobs.tables.lake import Lake
@@ -12,6 +13,8 @@ from spark_jobs.tables.ledger import Run
 
 class NothingPublishedError(LookupError):
     """No run has published yet, or maintenance has removed the files of the requested run."""
+
+    code = ErrorCode.NOTHING_PUBLISHED
 
 
 def read_published(spark: SparkSession, lake: Lake, table: str, *, run_id: str | None = None) -> DataFrame:

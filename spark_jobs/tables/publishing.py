@@ -23,6 +23,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.pipeline.published_tables import BY_NAME
 from spark_jobs.tables import columns, data_files, delta_log, files, pruning, staging, stored_names, table_metadata
 from spark_jobs.tables.interval import Interval
@@ -37,9 +38,15 @@ _FILE, _TOUCHED = "__tm_file", "__tm_touched"
 class PublishError(ValueError):
     """A staged table cannot be published into the published table."""
 
+    def __init__(self, message: str, *, code: ErrorCode = ErrorCode.COLUMNS_CHANGED) -> None:
+        super().__init__(message)
+        self.code = code
+
 
 class OvertakenError(RuntimeError):
     """Another run, `run_id`, has begun to publish and has not finished."""
+
+    code = ErrorCode.OVERTAKEN
 
     def __init__(self, table: str, run_id: str) -> None:
         super().__init__(f"{table}: found a commit of the run {run_id}, whose publishing has not finished")
@@ -102,7 +109,8 @@ def restore(spark: SparkSession, lake: Lake, run_id: str, table: str, version: i
         if deleted := _deleted(spark, path, missing):
             raise PublishError(
                 f"{table}: cannot restore version {version}: {len(deleted)} of its files are deleted, "
-                f"{deleted[0]} first"
+                f"{deleted[0]} first",
+                code=ErrorCode.PUBLISHED_FILES_DELETED,
             )
         restored_paths = {action["add"]["path"] for action in actions}
         removed = [file for name, file in live_files.items() if name not in restored_paths]

@@ -73,10 +73,14 @@ def test_settings_are_overridden_by_option(file: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "code"),
-    [("input", ExitCode.WRONG_INPUT), ("checks", ExitCode.BLOCKED), ("ours", ExitCode.FAILED)],
+    ("error", "code", "number"),
+    [
+        ("input", ExitCode.WRONG_INPUT, "TM201"),
+        ("checks", ExitCode.BLOCKED, "TM401"),
+        ("ours", ExitCode.FAILED, "TM901"),
+    ],
 )
-def test_an_error_is_one_message_and_its_exit_code(file: str, error: str, code: ExitCode) -> None:
+def test_an_error_is_one_message_and_its_exit_code(file: str, error: str, code: ExitCode, number: str) -> None:
     failed = run(file, "--error", error, "--json")
     assert failed.exit_code == code
     message = str(ERRORS[error])
@@ -85,8 +89,8 @@ def test_an_error_is_one_message_and_its_exit_code(file: str, error: str, code: 
         command = f"tidemark accept {file} --run r1 --because 'WHO AND WHY'"
         message += f"\nRun r1 is not published.\nTo publish it: {command}"
         more = {"run_id": "r1", "report": None}
-    assert json.loads(failed.stdout) == {"error": message, "exit_code": code, **more}
-    assert failed.stderr.strip() == message
+    assert json.loads(failed.stdout) == {"error": message, "code": number, "exit_code": code, **more}
+    assert failed.stderr.strip() == f"{message}\ncode {number}: tidemark explain {number}"
 
 
 def test_every_command_has_a_help_text_and_answers_in_json() -> None:

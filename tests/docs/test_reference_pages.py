@@ -57,6 +57,16 @@ def test_check_fails_and_writes_nothing_if_a_page_differs(tmp_path: Path, capsys
     assert "TIDEMARK_POND" in changed.read_text()
 
 
+def test_a_page_of_a_code_that_does_not_exist_is_removed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--folder", str(tmp_path)]) == 0
+    stale = tmp_path / "reference" / "errors" / "TM999.md"
+    stale.write_text("", encoding="utf-8")
+    assert main(["--check", "--folder", str(tmp_path)]) == 1
+    assert "TM999" in capsys.readouterr().out
+    assert main(["--folder", str(tmp_path)]) == 0
+    assert not stale.exists()
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_anchors_of_a_page_are_unique(name: str) -> None:
     prose = re.sub(r"^```.*?^```", "", page(name), flags=re.MULTILINE | re.DOTALL)

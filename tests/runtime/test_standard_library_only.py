@@ -8,20 +8,20 @@ from pathlib import Path
 
 import spark_jobs.runtime
 
-# Its exit codes are those of all programs of the project; that module imports the standard library alone too.
-PROTOCOL = "spark_jobs.job_protocol"
+# Its exit codes and error codes are those of all programs; these modules import the standard library alone too.
+SHARED = "spark_jobs.error_codes spark_jobs.job_protocol"
 SCRIPT = """
 import importlib, pkgutil, sys
 sys.path.insert(0, sys.argv[1])
 import spark_jobs.runtime as package
 for module in pkgutil.iter_modules(package.__path__):
     importlib.import_module(f"spark_jobs.runtime.{module.name}")
-print(*(name for name in sys.modules if name.startswith("spark_jobs.") and "runtime" not in name))
+print(*sorted(name for name in sys.modules if name.startswith("spark_jobs.") and "runtime" not in name))
 """
 
 
-def test_runtime_imports_neither_packages_nor_the_project_but_the_protocol_of_jobs() -> None:
+def test_runtime_imports_neither_packages_nor_the_project_but_the_protocol_of_jobs_and_codes() -> None:
     root = Path(spark_jobs.runtime.__file__).parents[2]
     # -S leaves installed packages out, so importing one would fail.
     command = [sys.executable, "-I", "-S", "-c", SCRIPT, str(root)]
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == PROTOCOL
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == SHARED

@@ -13,6 +13,7 @@ from typing import Any
 
 from airflow.sdk import Param
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.pipeline import Mode, Pipeline, PipelineError, load
 from spark_jobs.pipeline.schedules import MOST_SLICES
 from tidemark_airflow.jobs.form_settings import FURTHER, refused_settings
@@ -63,6 +64,8 @@ _MODE = "replay.mode"
 
 class FormError(ValueError):
     """A form that cannot be fulfilled; the message names every wrong field and what to do."""
+
+    code = ErrorCode.FORM_WRONG
 
 
 def form(pipelines: Mapping[str, Pipeline]) -> dict[str, Param]:

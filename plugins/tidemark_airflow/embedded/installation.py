@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from spark_jobs.error_codes import ErrorCode
+
 PORT = "TIDEMARK_AIRFLOW_PORT"
 DATABASE = "TIDEMARK_AIRFLOW_DATABASE"
 MARK = "TIDEMARK_AIRFLOW_HOME"
@@ -36,6 +38,8 @@ _LOCAL_SPARK = '{"conn_type": "spark", "host": "local[2]"}'
 
 class InstallationError(Exception):
     """The embedded Airflow cannot be set up; the message has the value found and what to do."""
+
+    code = ErrorCode.AIRFLOW_SETTING_WRONG
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.pipeline import Pipeline, PipelineError, load
 from spark_jobs.pipeline.printable import printable
 
@@ -20,6 +21,8 @@ _RESERVED = {BACKFILL: "the DAG of backfills", ACCEPT: "the DAG that publishes b
 
 class BrokenPipelinesError(Exception):
     """Pipeline files that cannot be used, with a problem a line."""
+
+    code = ErrorCode.FILES_BROKEN_IN_AIRFLOW
 
     def __init__(self, problems: Mapping[Path, str]) -> None:
         several = "file" if len(problems) == 1 else "files"

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from expectations import EARLIER, LIVE, AuditError, Check, check
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import STAGED_SIZES
 from spark_jobs.jobs.audit import surroundings
 from spark_jobs.jobs.errors import InputError
@@ -69,7 +70,8 @@ def _live(spark: SparkSession, table: str, interval: Interval) -> DataFrame:
     try:
         results = source.read(spark, table, source.pinned_version(spark, table))
     except SourceError as problem:
-        raise AuditError(f"quality.compare_with.{str(problem).removeprefix('source.')}") from problem
+        message = f"quality.compare_with.{str(problem).removeprefix('source.')}"
+        raise AuditError(message, code=ErrorCode.LIVE_TABLE_BROKEN) from problem
     # The check of the columns reports a table without windows.
     has_windows = dict(results.dtypes).get("window_start") == "timestamp"
     return results.where(interval.holds(F.col("window_start"))) if has_windows else results

@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import StepName, StepState
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import arrival_slices
@@ -173,7 +174,10 @@ def _finish(spark: SparkSession, lake: Lake, run_id: str, base: Base) -> None:
     began = datetime.now(UTC)
     other = ledger.find(spark, lake, run_id)
     if other is None:
-        raise publishing.PublishError(f"{lake.home}: tables have commits of run {run_id}, which is not in the ledger")
+        raise publishing.PublishError(
+            f"{lake.home}: tables have commits of run {run_id}, which is not in the ledger",
+            code=ErrorCode.LEDGER_LACKS_RUN,
+        )
     if not other.versions:
         versions = _committed(spark, lake, other, base)
         ledger.record(spark, lake, other, _ended_step(StepName.PUBLISH, began, versions))
