@@ -16,7 +16,7 @@ _LOCKED = (
     "tests/conftest.py",
 )
 #: The pipeline file, and the rules twice: in plain Python, and on Spark.
-_RULES = ("spark_jobs/pipeline/**", "spark_jobs/semantics/**", "spark_jobs/replay/**")
+_RULES = ("spark_jobs/pipeline/**", "spark_jobs/error_codes.py", "spark_jobs/semantics/**", "spark_jobs/replay/**")
 #: What a run consists of, from its plan to its report.
 _RUNS = (
     "spark_jobs/**",
