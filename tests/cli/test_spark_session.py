@@ -36,8 +36,11 @@ def test_a_terminal_shows_no_line_of_spark_or_java(tmp_path: Path) -> None:
         "TIDEMARK_DRIVER_MEMORY": "1g",
     }
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    error = json.loads(ended.stdout)["error"]
-    assert (ended.returncode, ended.stderr) == (2, f"[tidemark] check: starting Spark\n{error}\n")
+    answer = json.loads(ended.stdout)
+    explain = f"code {answer['code']}: tidemark explain {answer['code']}"
+    lines = ("[tidemark] check: starting Spark", answer["error"], explain)
+    shown = "".join(f"{line}\n" for line in lines)
+    assert (ended.returncode, ended.stderr) == (2, shown)
     (log,) = (tmp_path / "tidemark" / "logs").iterdir()
     assert "incubator" in log.read_text()
     assert "UNRESOLVED_COLUMN" in log.read_text()
