@@ -39,8 +39,8 @@ def test_a_terminal_shows_no_line_of_spark_or_java(tmp_path: Path) -> None:
     answer = json.loads(ended.stdout)
     explain = f"code {answer['code']}: tidemark explain {answer['code']}"
     lines = ("[tidemark] check: starting Spark", answer["error"], explain)
-    shown = "".join(f"{line}\n" for line in lines)
-    assert (ended.returncode, ended.stderr) == (2, shown)
+    screen = "".join(f"{line}\n" for line in lines)
+    assert (ended.returncode, ended.stderr) == (2, screen)
     (log,) = (tmp_path / "tidemark" / "logs").iterdir()
     assert "incubator" in log.read_text()
     assert "UNRESOLVED_COLUMN" in log.read_text()
