@@ -10,14 +10,19 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.pipeline.model import (
+    Aggregate,
     EmitKind,
     Order,
     Pipeline,
     QuarantineRule,
     ReplayOrder,
+    Source,
     Strategy,
+    TimeField,
+    TimeUnit,
     UnitedSource,
     WindowKind,
+    Windows,
 )
 from spark_jobs.pipeline.sources import together
 from spark_jobs.replay import replay
@@ -105,3 +110,17 @@ def test_replays_equal_the_reference(session: SparkSession, number: int) -> None
 def test_many_replays_equal_the_reference(session: SparkSession, part: int) -> None:
     counts = [check(session, number) for number in range(5 + 10 * part, 15 + 10 * part)]
     assert sum(count.get("duplicates", 0) for count in counts) > 10
+
+
+@pytest.mark.parametrize("kind", ["timestamp", "timestamp_ntz"])
+def test_names_that_differ_by_a_microsecond_are_no_duplicates(session: SparkSession, kind: str) -> None:
+    at = TimeField("ts", TimeUnit.MILLISECONDS)
+    pipeline = Pipeline(
+        name="any",
+        source=Source("any", at, at, deduplicate=("name",)),
+        windows=Windows(size_ms=1000, aggregates=(Aggregate("rows", "count(*)"),)),
+    )
+    micros = [1_000_001, 1_000_002, 1_000_002]
+    rows = session.createDataFrame([(5, at) for at in micros], "ts long, at long")
+    named = rows.selectExpr("ts", f"cast(timestamp_micros(at) as {kind}) as name")
+    assert [row.rows for row in replay(named, pipeline).window_results.collect()] == [2]
