@@ -51,7 +51,7 @@ from spark_jobs.semantics.rows.events import (
 )
 from spark_jobs.semantics.rows.expressions import column
 from spark_jobs.semantics.rows.instants import MAX, floor_to_ms, micros, table_time, table_time_us
-from spark_jobs.semantics.rows.left_out import LeftOut
+from spark_jobs.semantics.rows.left_out import reasons
 from spark_jobs.semantics.spec import ReplaySpec
 from spark_jobs.semantics.streaming_job import FiredPane, JudgedRow, StreamingJob, group_key
 from spark_jobs.semantics.watermark.rounds import Rounds
@@ -313,8 +313,7 @@ class _Latest:
 def _left_out(events: Iterable[Event], pipeline: ReplaySpec) -> dict[str, int]:
     """Count the rows that are left out; without rules and names of rows, only those that `where` drops."""
     counted = Counter(event.verdict.left_out for event in events)
-    reasons = LeftOut if any(source.leaves_out for source in pipeline.all_sources) else (LeftOut.FILTERED,)
-    return {reason.value: counted[reason] for reason in reasons}
+    return {reason.value: counted[reason] for reason in reasons(pipeline)}
 
 
 def _by_key(fired: Iterable[FiredPane]) -> defaultdict[Comparable, list[Pane[Comparable, Event]]]:

@@ -9,7 +9,7 @@ from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.left_out import grouping
 from spark_jobs.replay.sessions import session_panes
-from spark_jobs.semantics.rows.left_out import LeftOut
+from spark_jobs.semantics.rows.left_out import LeftOut, reasons
 from spark_jobs.tables.interval import Interval
 
 
@@ -36,11 +36,10 @@ def late_rows(panes: DataFrame, scanned: DataFrame, interval: Interval, pipeline
 
 def left_out(rows: DataFrame, pipeline: Pipeline, interval: Interval) -> dict[str, int]:
     """Count the valid prepared `rows` with an event time in `interval` that are left out, by the name of the count."""
-    reasons = LeftOut if any(source.leaves_out for source in pipeline.all_sources) else (LeftOut.FILTERED,)
     if not any(source.where or source.leaves_out for source in pipeline.all_sources):
-        return {reason.value: 0 for reason in reasons}
+        return {reason.value: 0 for reason in reasons(pipeline)}
     inside = rows.where(F.col(c.VALID) & ~F.col(c.KEPT) & interval.holds(F.timestamp_millis(c.TS_MS)))
     reason = grouping(rows).get("left_out", F.lit(None).cast("string"))
     counted = inside.groupBy(F.coalesce(reason, F.lit(LeftOut.FILTERED.value)).alias("reason")).count().collect()
     counts = {row["reason"]: int(row["count"]) for row in counted}
-    return {reason.value: counts.get(reason.value, 0) for reason in reasons}
+    return {reason.value: counts.get(reason.value, 0) for reason in reasons(pipeline)}

@@ -30,7 +30,7 @@ def meet_window_starts(timezone: str, offset_ms: int) -> bool:
 
 def _is_between(offset_ms: int, low: int, high: int) -> bool:
     low, high = min(low, high), max(low, high)
-    following = low + 1 - (low + 1 - offset_ms) % -DAY_MS
+    following = low + 1 + (offset_ms - low - 1) % DAY_MS
     return following < high
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from spark_jobs.semantics.rows.arrival_order import Comparable, comparable
 from spark_jobs.semantics.rows.expressions import Expression, column
-from spark_jobs.semantics.spec import Source
+from spark_jobs.semantics.spec import ReplaySpec, Source
 
 Predicate = Callable[[Mapping[str, Any]], object]
 
@@ -28,6 +28,11 @@ class LeftOut(StrEnum):
     FILTERED = "filtered"
     QUARANTINED = "quarantined"
     DUPLICATES = "duplicates"
+
+
+def reasons(spec: ReplaySpec) -> tuple[LeftOut, ...]:
+    """Return the reasons that a replay counts; without rules and names of rows, only `where`."""
+    return tuple(LeftOut) if any(source.leaves_out for source in spec.all_sources) else (LeftOut.FILTERED,)
 
 
 @dataclass(frozen=True)

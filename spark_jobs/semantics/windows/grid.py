@@ -74,9 +74,12 @@ class LocalGrid:
 
 def grid(declared: Windows) -> Grid:
     """Return the grid of declared tumbling or sliding windows."""
-    if declared.are_local:
-        return LocalGrid(zone(declared.timezone), declared.period_ms, declared.offset_ms)
-    return FixedGrid(declared.period_ms, declared.offset_ms)
+    return local_grid(declared) if declared.are_local else FixedGrid(declared.period_ms, declared.offset_ms)
+
+
+def local_grid(declared: Windows) -> LocalGrid:
+    """Return the grid of declared windows on the clock of their zone."""
+    return LocalGrid(zone(declared.timezone), declared.period_ms, declared.offset_ms)
 
 
 def newest_start(ts: int, starts: Grid) -> int:

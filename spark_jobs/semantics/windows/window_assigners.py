@@ -23,9 +23,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol, assert_never
 
 from spark_jobs.semantics.rows.instants import MIN
-from spark_jobs.semantics.rows.text_times import zone
 from spark_jobs.semantics.spec import WindowKind, Windows
-from spark_jobs.semantics.windows.grid import LocalGrid, instant
+from spark_jobs.semantics.windows.grid import LocalGrid, instant, local_grid
 
 #: The most slides that a sliding window may span.
 MOST_WINDOWS = 10_000_000
@@ -137,9 +136,7 @@ def window_start(ts: int, *, offset_ms: int, size_ms: int) -> int:
 def assigner(declared: Windows) -> WindowAssigner:
     """Return the assigner of declared tumbling or sliding windows. Raises ValueError for windows without a grid."""
     if declared.are_local:
-        return LocalWindows(
-            declared.size_ms, LocalGrid(zone(declared.timezone), declared.period_ms, declared.offset_ms)
-        )
+        return LocalWindows(declared.size_ms, local_grid(declared))
     match declared.kind:
         case WindowKind.TUMBLING:
             return TumblingWindows(declared.size_ms, declared.offset_ms)
