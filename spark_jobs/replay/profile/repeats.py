@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay.rows.left_out import content
+from spark_jobs.replay.rows.json_text import json_text
 from spark_jobs.replay.rows.prepare import fills_windows, source_columns
 from spark_jobs.replay.rows.quoting import quoted
 
@@ -19,6 +19,6 @@ def repeated_rows(prepared: DataFrame, pipeline: Pipeline) -> int:
     arrival = pipeline.source.arrival_time
     own = "" if arrival is None else arrival.expression.strip("`").lower()
     names = [name for name in source_columns(prepared) if name.lower() != own]
-    hashed = F.xxhash64(content([F.col(quoted(name)) for name in names])).alias("content")
+    hashed = F.xxhash64(json_text(F.struct(*(F.col(quoted(name)) for name in names)))).alias("content")
     groups = prepared.where(fills_windows()).groupBy(hashed).agg(F.count("*").alias("rows"))
     return int(groups.agg(F.coalesce(F.sum(F.col("rows") - F.lit(1)), F.lit(0))).collect()[0][0])

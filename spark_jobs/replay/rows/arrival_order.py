@@ -22,6 +22,7 @@ from spark_jobs.replay.rows import candidates
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.epochs import Axis, axis, of_row_among_ticks, ticks
 from spark_jobs.replay.rows.event_time import millis
+from spark_jobs.replay.rows.json_text import json_text
 from spark_jobs.replay.rows.prepare import moves_watermark
 from spark_jobs.replay.rows.quoting import quoted
 
@@ -173,7 +174,7 @@ def _stretch(clock: Column, length: int) -> Column:
 
 def _comparable(name: str, kind: T.DataType) -> Column:
     column = F.col(quoted(name))
-    return F.to_json(column) if holds_map(kind) else column
+    return json_text(column) if holds_map(kind) else column
 
 
 def holds_map(kind: T.DataType) -> bool:

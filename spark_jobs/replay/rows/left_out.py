@@ -17,14 +17,10 @@ from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline, Source
 from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows.json_text import json_text
 from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.semantics.rows.left_out import LeftOut
 
-# By default, JSON has the milliseconds of a time.
-_WHOLE_TIMES = {
-    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
-    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
-}
 _HASH, _PLACE = c.PREFIX + "hash", c.PREFIX + "place_of_row"
 _FIRST, _COPIES = c.PREFIX + "first", c.PREFIX + "copies"
 
@@ -38,12 +34,7 @@ def identity(rows: DataFrame, source: Source) -> dict[str, Column]:
     is_named = F.lit(True)
     for value in values:
         is_named = is_named & value.isNotNull()
-    return {c.IDENTITY: F.when(is_named, content(values))}
-
-
-def content(values: list[Column]) -> Column:
-    """Return a text that is the same for equal values only; times have all of their digits."""
-    return F.to_json(F.struct(*values), _WHOLE_TIMES)
+    return {c.IDENTITY: F.when(is_named, json_text(F.struct(*values)))}
 
 
 def quarantined(rows: DataFrame, source: Source) -> DataFrame:
