@@ -17,13 +17,13 @@ from spark_jobs.semantics.watermark.generators import BoundedOutOfOrderness, Wat
 from spark_jobs.semantics.watermark.idleness import IdlenessTimer
 from spark_jobs.semantics.watermark.multiplexer import WatermarkMerge
 from spark_jobs.semantics.watermark.valve import Valve
+from spark_jobs.semantics.windows.grid import FixedGrid, newest_start
 from spark_jobs.semantics.windows.lateness import Lateness, fate
 from spark_jobs.semantics.windows.window_assigners import (
     SlidingWindows,
     TimeWindow,
     TumblingWindows,
     WindowAssigner,
-    window_start,
 )
 from tests.support.outputs import Output
 from tests.vectors.flink_cases import CASES, REFUSED, Case, of_schema
@@ -85,7 +85,7 @@ def windows_of(window: Case, ts: int) -> list[TimeWindow]:
 @of_schema("window_start")
 def test_window_start(case: Case) -> None:
     for expected in case["cases"]:
-        start = window_start(expected["ts"], offset_ms=case["offset_ms"], size_ms=case["size_ms"])
+        start = newest_start(expected["ts"], FixedGrid(case["size_ms"], case["offset_ms"]))
         assert start == expected["start"], expected
 
 

@@ -50,6 +50,7 @@ class FixedGrid:
 
     def number(self, ts: int) -> int:
         """Return the greatest number whose window starts at `ts` or before."""
+        # Python's // is floorDiv; Java's / and Spark's div are not.
         return (ts - self.offset_ms) // self.period_ms
 
 

@@ -24,7 +24,7 @@ from typing import NamedTuple, Protocol, assert_never
 
 from spark_jobs.semantics.rows.instants import MIN
 from spark_jobs.semantics.spec import WindowKind, Windows
-from spark_jobs.semantics.windows.grid import LocalGrid, instant, local_grid
+from spark_jobs.semantics.windows.grid import FixedGrid, LocalGrid, instant, local_grid, newest_start
 
 #: The most slides that a sliding window may span.
 MOST_WINDOWS = 10_000_000
@@ -68,7 +68,7 @@ class TumblingWindows:
     def assign(self, ts: int) -> tuple[TimeWindow, ...]:
         """Return the one window of `ts`. Raises ValueError for MIN, which stands for no timestamp (rule 3)."""
         _require_event_time(ts)
-        start = window_start(ts, offset_ms=self.offset_ms, size_ms=self.size_ms)
+        start = newest_start(ts, FixedGrid(self.size_ms, self.offset_ms))
         return (TimeWindow(start, start + self.size_ms),)
 
 
@@ -99,7 +99,7 @@ class SlidingWindows:
     def assign(self, ts: int) -> tuple[TimeWindow, ...]:
         """Return the windows of `ts`, the newest first; maybe none. Raises ValueError for MIN (rule 3)."""
         _require_event_time(ts)
-        newest = window_start(ts, offset_ms=self.offset_ms, size_ms=self.slide_ms)
+        newest = newest_start(ts, FixedGrid(self.slide_ms, self.offset_ms))
         return tuple(
             TimeWindow(start, start + self.size_ms) for start in range(newest, ts - self.size_ms, -self.slide_ms)
         )
@@ -125,12 +125,6 @@ class LocalWindows:
 
     def _end(self, number: int) -> int:
         return instant(self.grid.offset_ms + number * self.grid.period_ms + self.size_ms, self.grid.zone)
-
-
-def window_start(ts: int, *, offset_ms: int, size_ms: int) -> int:
-    """Return the newest start on the grid `offset + k*size` that is not after `ts` (rule 40)."""
-    # Python's % is floorMod for a positive divisor; Java's and Spark's % is not.
-    return ts - (ts - offset_ms) % size_ms
 
 
 def assigner(declared: Windows) -> WindowAssigner:
