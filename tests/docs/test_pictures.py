@@ -14,7 +14,7 @@ _ALL = {**PICTURES, **pictures()}
 
 @pytest.mark.parametrize("name", PICTURES)
 def test_a_picture_is_up_to_date(name: str) -> None:
-    assert (IMAGES / f"{name}.svg").read_text(encoding="utf-8") == PICTURES[name](), "run python docs/pictures.py"
+    assert (IMAGES / f"{name}.svg").read_text(encoding="utf-8") == PICTURES[name](), "run python -m docs.pictures"
 
 
 @pytest.mark.parametrize("name", _ALL)

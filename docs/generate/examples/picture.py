@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from docs.drawing import LEFT, RIGHT, WIDTH, Picture, legend, minutes, minutes_of_ms
 from docs.generate.examples.answers import LATE, TOO_LATE, Answer, Judged, of_reference
 from docs.generate.examples.folder import Example, TableRow
-from docs.pictures import LEFT, RIGHT, WIDTH, Picture, legend, minutes, minutes_of_ms
 from spark_jobs.pipeline.model import WindowKind
 
 _STEP = 10
