@@ -134,6 +134,16 @@ def test_a_job_that_failed_fails_its_task_with_the_reason_and_without_retry_wher
     assert task.pushed["run_id"] == RUN
 
 
+def test_a_task_that_failed_ends_with_the_code_of_the_error(job: Callable[..., str]) -> None:
+    failed = {**RESULT, "state": "failed", "error": "plan it first", "code": "TM205"}
+    with pytest.raises(AirflowFailException) as raised:
+        run(replay(job(2, failed)))
+    assert str(raised.value).splitlines() == [
+        "replay failed on wrong input: plan it first",
+        "code TM205: tidemark explain TM205",
+    ]
+
+
 def test_a_closed_gate_names_the_checks_that_failed(job: Callable[..., str]) -> None:
     failure = {"suite": "panes", "expectation": "no gap in pane numbers", "observed": "3 rows", "unexpected_count": 3}
     checks = {"passed": 40, "failed": 12, "failures": [failure] * 12}

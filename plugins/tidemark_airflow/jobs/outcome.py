@@ -69,7 +69,11 @@ class Outcome:
         return [*lines, *([f"  {'report':<{width}}{address}"] if address else [])]
 
     def failure(self) -> str:
-        """Return why the job failed: the reason in the first line."""
+        """Return why the job failed: the reason in the first line, the code of the error in the last one."""
+        code = None if self.result is None else self.result.code
+        return "\n".join([self._reason(), *([f"code {code}: tidemark explain {code}"] if code else [])])
+
+    def _reason(self) -> str:
         result = self.result
         if result is None and self.exit_code != ExitCode.BLOCKED:
             ended = "ended" if self.exit_code == ExitCode.DONE else self._ended()
