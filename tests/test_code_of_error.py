@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -21,8 +22,10 @@ from spark_jobs.jobs.draft.draft import refuse_no_table, refuse_unwritable
 from spark_jobs.jobs.errors import BlockedError, InputError, Misfit, StaleError, require_fit
 from spark_jobs.jobs.land.folder import read_folder
 from spark_jobs.jobs.options import parse_moment, parse_overrides
+from spark_jobs.jobs.plan import check_source
 from spark_jobs.jobs.plan.arrival_slices import require_slices
 from spark_jobs.jobs.plan.requested_windows import require_windows
+from spark_jobs.jobs.stage import stage
 from spark_jobs.pipeline import PipelineError, load, parse
 from spark_jobs.replay import TimeFieldError, UnsupportedPipelineError
 from spark_jobs.semantics.watermark.custom import new_generator
@@ -91,6 +94,41 @@ def test_an_error_of_several_lines_has_the_code_of_the_first() -> None:
         require_fit([*lines, lines[0]])
     assert caught.value.code is ErrorCode.COLUMN_UNKNOWN
     require_fit([])
+
+
+@pytest.mark.parametrize(
+    ("condition", "message", "code"),
+    [
+        (
+            "UNRESOLVED_COLUMN.WITH_SUGGESTION",
+            "source.where: the source has no column 'x' (it has y)",
+            ErrorCode.COLUMN_UNKNOWN,
+        ),
+        (
+            "DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES",
+            "source.where: [DATATYPE_MISMATCH] Cannot resolve",
+            ErrorCode.SQL_REFUSED,
+        ),
+    ],
+)
+def test_an_error_of_spark_has_the_code_of_its_condition(condition: str, message: str, code: ErrorCode) -> None:
+    problem = Mock(__str__=Mock(return_value="[DATATYPE_MISMATCH] Cannot resolve\nmore"))
+    problem.getCondition.return_value, problem.getMessageParameters.return_value = condition, {"objectName": "`x`"}
+    assert check_source._refused("source.where", problem, Mock(columns=["y"])) == Misfit(message, code)
+
+
+@pytest.mark.parametrize(
+    ("cause", "code"),
+    [("overflow", "TM314"), ("deleted_files", "TM312"), ("", None)],
+)
+def test_a_failure_of_staging_has_the_code_of_its_cause(
+    monkeypatch: pytest.MonkeyPatch, cause: str, code: str | None
+) -> None:
+    for module in ("overflow", "deleted_files"):
+        explanation = "what to do" if module == cause else None
+        monkeypatch.setattr(getattr(stage, module), "explanation", Mock(return_value=explanation))
+    explained = stage._explained(Mock(), parse(_GOOD), Mock(), RuntimeError("any text"))
+    assert (explained and explained.code) == code
 
 
 _GOOD = """\
