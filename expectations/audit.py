@@ -20,6 +20,7 @@ from expectations.run_context import RunContext
 from expectations.staged import Staged
 from expectations.staged_join import StagedJoin
 from expectations.suites import JOIN_SUITES, SUITES
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.sql_texts import of_checks
 from spark_jobs.replay import allowed_sql
@@ -63,7 +64,7 @@ def _require_allowed(tables: Mapping[str, DataFrame], pipeline: Pipeline) -> Non
     """Raise AuditError for SQL that reaches out of the staged rows: the plan may have been made of another file."""
     spark = next(iter(tables.values())).sparkSession
     if problems := list(allowed_sql.forbidden(spark, of_checks(pipeline.quality))):
-        raise AuditError("\n".join(problems))
+        raise AuditError("\n".join(problems), code=ErrorCode.SQL_REFUSED)
 
 
 def _checks(suites: Sequence[Suite[S]], staged: S, tables: Mapping[str, DataFrame]) -> list[Check]:

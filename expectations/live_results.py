@@ -33,7 +33,8 @@ def shared_aggregates(staged: Staged) -> tuple[str, ...]:
         missing = ["for any aggregate"]
     if missing:
         raise AuditError(
-            f"quality.compare_with: the table has no column {', '.join(missing)}; found {', '.join(live_columns)}"
+            f"quality.compare_with: the table has no column {', '.join(missing)}; found {', '.join(live_columns)}",
+            code=ErrorCode.LIVE_TABLE_BROKEN,
         )
     return shared
 

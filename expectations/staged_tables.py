@@ -53,7 +53,8 @@ class StagedTables(ABC):
             if table not in tables:
                 raise AuditError(
                     f"the staged table {table} is missing, found {', '.join(sorted(tables)) or 'no table'}; "
-                    "stage the run again"
+                    "stage the run again",
+                    code=ErrorCode.STAGED_TABLES_MISSING,
                 )
             staged_names = {name.lower() for name in tables[table].columns}
             if missing := [name for name in names if name.lower() not in staged_names]:

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from docs.generate import error_messages
 from docs.generate.error_messages import messages
 from spark_jobs import error_codes
+from spark_jobs.cli import new_project
 from spark_jobs.code_of_error import OF_CLASSES, code_of
 from spark_jobs.error_codes import ErrorCode
-from spark_jobs.jobs.errors import BlockedError, InputError, StaleError
+from spark_jobs.jobs.advise.candidates import parse_durations
+from spark_jobs.jobs.draft.draft import refuse_no_table, refuse_unwritable
+from spark_jobs.jobs.errors import BlockedError, InputError, Misfit, StaleError, require_fit
+from spark_jobs.jobs.land.folder import read_folder
+from spark_jobs.jobs.options import parse_moment, parse_overrides
+from spark_jobs.jobs.plan import check_source
+from spark_jobs.jobs.plan.arrival_slices import require_slices
+from spark_jobs.jobs.plan.requested_windows import require_windows
+from spark_jobs.jobs.stage import stage
 from spark_jobs.pipeline import PipelineError, load, parse
-from spark_jobs.semantics.watermark.custom import GeneratorError
-from spark_jobs.tables.errors import SourceError
+from spark_jobs.replay import TimeFieldError, UnsupportedPipelineError
+from spark_jobs.semantics.watermark.custom import new_generator
+from spark_jobs.tables.interval import Interval
+from spark_jobs.tables.source_tables import require_local
+
+_JULY = datetime(2024, 7, 1, tzinfo=UTC)
 
 
 def test_each_message_of_the_product_has_a_code() -> None:
@@ -22,43 +40,95 @@ def test_each_message_of_the_product_has_a_code() -> None:
     assert [f"{message.place}: {message.template}" for message in messages() if message.code is None] == []
 
 
+def test_a_message_without_a_code_is_not_overlooked() -> None:
+    call = ast.parse("InputError(f'run {run_id} is lost')", mode="eval").body
+    assert [code for _, code in error_messages._raised(call, "", "spark_jobs/jobs/step.py")] == [None]
+
+
 @pytest.mark.parametrize(
-    ("message", "code"),
+    ("raises", "code"),
     [
-        ("run: r1 is not in /lake/orders/runs: plan it first", "TM205"),
-        ("--run: run r1 is not in /lake/orders/runs. Newest runs: none", "TM205"),
-        ("--set: found 'x', expected dotted.key=value, such as windows.size='1 hour'", "TM201"),
-        ("--from: 2024-01-01 cuts a window in two; windows begin at a and b", "TM202"),
-        ("orders.yaml:4:1: source.where: the source has no column 'x' (it has y)", "TM303"),
-        ("source.event_time: 'x' is BIGINT, declared with no unit: a numeric time needs", "TM304"),
-        ("source.where: 'x' is of type int, not a condition", "TM306"),
-        ("source.where: found rand() (its value is another in every run) in 'rand()'. An expression uses", "TM306"),
-        ("source.where: [DATATYPE_MISMATCH.X] Cannot resolve", "TM306"),
-        ("windows.aggregates.n ('sum(x)'): a sum is greater than its type can hold. Sum", "TM314"),
-        ("source.table: version 3 of 't' was planned, found its file f deleted by a vacuum: plan again", "TM312"),
-        ("--from and --to: t was deleted and made anew since run r1, whose", "TM308"),
-        ("FOLDER: 'x': [MALFORMED]: correct the file. Nothing has been appended", "TM703"),
-        ("orders.yaml: exists already. Give another name, or --force to replace it", "TM702"),
-        ("publish: run r1 is planned; take its step audit before its publish", "TM206"),
+        (lambda folder: parse_overrides(["windows.size"]), "TM201"),
+        (lambda folder: parse_moment("yesterday"), "TM201"),
+        (lambda folder: parse_durations("--bounds", "soon"), "TM201"),
+        (lambda folder: require_windows(Interval(_JULY, _JULY), parse(_GOOD)), "TM202"),
+        (lambda folder: require_windows(Interval(_JULY + timedelta(minutes=1)), parse(_GOOD)), "TM202"),
+        (lambda folder: require_slices(parse(_GOOD), datetime(2999, 1, 1, tzinfo=UTC)), "TM204"),
+        (lambda folder: require_local(str(folder / "no_table")), "TM301"),
+        (lambda folder: refuse_no_table(str(folder / "no_table")), "TM301"),
+        (lambda folder: new_generator("no_such_package:Clock", {}), "TM309"),
+        (lambda folder: refuse_unwritable(folder, force=False), "TM702"),
+        (lambda folder: read_folder(folder / "no_folder"), "TM703"),
+        (new_project.write, "TM704"),
     ],
 )
-def test_a_message_has_the_code_of_its_cause(message: str, code: str) -> None:
-    assert code_of(InputError(message)) == code
+def test_an_error_has_the_code_of_its_cause(tmp_path: Path, raises: Callable[[Path], object], code: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ValueError, match=r"\w") as caught:
+        raises(tmp_path)
+    assert code_of(caught.value) == code
 
 
-def test_a_class_or_the_raiser_decides_before_the_message() -> None:
+def test_a_class_has_a_code() -> None:
     assert code_of(StaleError("run: plan again")) is ErrorCode.PLAN_STALE
     assert code_of(BlockedError("1 failed", run_id="r1")) is ErrorCode.CHECKS_FAILED
-    assert code_of(InputError("--set: found", code=ErrorCode.NO_DRAFT)) is ErrorCode.NO_DRAFT
+    assert code_of(UnsupportedPipelineError("join: not supported")) is ErrorCode.NOT_SUPPORTED
+    assert code_of(TimeFieldError("'at' is BIGINT")) is ErrorCode.TIME_OF_OTHER_TYPE
+    assert [code_of(kind("any text")) for kind in OF_CLASSES] == list(OF_CLASSES.values())
     assert code_of(RuntimeError("--set: found 'x'")) is ErrorCode.UNEXPECTED
-    assert code_of(SourceError("source.table: 'x' is not a Delta table")) is ErrorCode.NOT_A_DELTA_TABLE
-    assert {code_of(type(name, (ValueError,), {})()) for name in OF_CLASSES} == set(OF_CLASSES.values())
 
 
-def test_an_error_has_the_code_of_the_error_that_it_replaces() -> None:
-    problem = InputError("no pattern has this text")
-    problem.__cause__ = GeneratorError("cannot import")
-    assert code_of(problem) is ErrorCode.GENERATOR_FAILED
+def test_an_error_without_a_code_has_that_of_the_error_that_it_replaces() -> None:
+    error = RuntimeError("the run failed")
+    error.__cause__ = InputError("--set: found", code=ErrorCode.OPTION_WRONG)
+    assert code_of(error) is ErrorCode.OPTION_WRONG
+    # Its own code is the first.
+    stale = StaleError("plan again")
+    stale.__cause__ = error
+    assert code_of(stale) is ErrorCode.PLAN_STALE
+
+
+def test_an_error_of_several_lines_has_the_code_of_the_first() -> None:
+    lines = [Misfit("a", ErrorCode.COLUMN_UNKNOWN), Misfit("b", ErrorCode.SQL_REFUSED)]
+    with pytest.raises(InputError, match=r"^a\nb$") as caught:
+        require_fit([*lines, lines[0]])
+    assert caught.value.code is ErrorCode.COLUMN_UNKNOWN
+    require_fit([])
+
+
+@pytest.mark.parametrize(
+    ("condition", "message", "code"),
+    [
+        (
+            "UNRESOLVED_COLUMN.WITH_SUGGESTION",
+            "source.where: the source has no column 'x' (it has y)",
+            ErrorCode.COLUMN_UNKNOWN,
+        ),
+        (
+            "DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES",
+            "source.where: [DATATYPE_MISMATCH] Cannot resolve",
+            ErrorCode.SQL_REFUSED,
+        ),
+    ],
+)
+def test_an_error_of_spark_has_the_code_of_its_condition(condition: str, message: str, code: ErrorCode) -> None:
+    problem = Mock(__str__=Mock(return_value="[DATATYPE_MISMATCH] Cannot resolve\nmore"))
+    problem.getCondition.return_value, problem.getMessageParameters.return_value = condition, {"objectName": "`x`"}
+    assert check_source._refused("source.where", problem, Mock(columns=["y"])) == Misfit(message, code)
+
+
+@pytest.mark.parametrize(
+    ("cause", "code"),
+    [("overflow", "TM314"), ("deleted_files", "TM312"), ("", None)],
+)
+def test_a_failure_of_staging_has_the_code_of_its_cause(
+    monkeypatch: pytest.MonkeyPatch, cause: str, code: str | None
+) -> None:
+    for module in ("overflow", "deleted_files"):
+        explanation = "what to do" if module == cause else None
+        monkeypatch.setattr(getattr(stage, module), "explanation", Mock(return_value=explanation))
+    explained = stage._explained(Mock(), parse(_GOOD), Mock(), RuntimeError("any text"))
+    assert (explained and explained.code) == code
 
 
 _GOOD = """\

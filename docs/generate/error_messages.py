@@ -9,35 +9,23 @@ from functools import cache
 from pathlib import Path
 
 from docs.generate.errors import PRODUCT, bases_of, classes
-from spark_jobs.code_of_error import OF_CLASSES, code_of_message
+from spark_jobs.code_of_error import OF_CLASSES
 from spark_jobs.error_codes import ErrorCode
 
 _ROOT = Path(__file__).resolve().parents[2]
-#: Values for expressions of messages that decide on the code: a message begins with an option or a key.
-_VALUES = {
-    "option": "--from",
-    "flag": "--key",
-    "Option.SET": "--set",
-    "Option.BECAUSE": "--because",
-    "Option.RUN_ID": "--run-id",
-    "key": "source.where",
-    "text.key": "source.where",
-}
 #: Functions that note a problem of a pipeline file: the position of the message, and the code without another one.
 _NOTES = {
     "_broken": (2, ErrorCode.FILE_UNREADABLE),
     "refuse": (2, ErrorCode.VALUE_WRONG),
     "Problem": (2, ErrorCode.VALUE_WRONG),
 }
-#: The modules whose generators yield lines of an `InputError`.
-_LINES = ("spark_jobs/jobs/plan/check_",)
 #: The module whose function `forbidden` makes all lines about SQL that is not allowed.
 _ALLOWED_SQL = "spark_jobs/replay/allowed_sql.py"
 
 
 @dataclass(frozen=True)
 class Message:
-    """A message of the product; `code` is None if its text has no code."""
+    """A message of the product; `code` is None if the call that makes the message names no code."""
 
     place: str
     template: str
@@ -64,8 +52,7 @@ def _of_module(path: Path) -> Iterator[Message]:
         for expression, code in _raised(node, owners.get(id(node), ""), name):
             for text in _texts(expression, returned):
                 if _has_words(text):
-                    code_or_none = code or code_of_message(_plain(text))
-                    yield Message(f"{name}:{getattr(node, 'lineno', 1)}", _template(text), code_or_none)
+                    yield Message(f"{name}:{getattr(node, 'lineno', 1)}", _template(text), code)
 
 
 def _raised(node: ast.AST, owner: str, module: str) -> Iterator[tuple[ast.expr, ErrorCode | None]]:
@@ -78,6 +65,8 @@ def _raised(node: ast.AST, owner: str, module: str) -> Iterator[tuple[ast.expr, 
             if kind in classes() and kind not in {"PipelineError", "ProtocolError"} and arguments:
                 if kind in _of_class() or kind in {"InputError", "SourceError"}:
                     yield arguments[0], keyword_code or _of_class().get(kind)
+            elif name == "Misfit":
+                yield arguments[0], _code(arguments[-1])
             elif name in _NOTES and module.startswith("spark_jobs/pipeline") and len(arguments) > _NOTES[name][0]:
                 position, default = _NOTES[name]
                 yield arguments[position], _code(arguments[-1]) or default
@@ -87,8 +76,6 @@ def _raised(node: ast.AST, owner: str, module: str) -> Iterator[tuple[ast.expr, 
         case ast.Yield(ast.JoinedStr([ast.FormattedValue(), *_]) as message) if module == _ALLOWED_SQL:
             if ": found " in ast.unparse(message):
                 yield message, ErrorCode.SQL_REFUSED
-        case ast.Yield(ast.expr() as message) if module.startswith(_LINES):
-            yield message, None
 
 
 def _code(node: ast.expr) -> ErrorCode | None:
@@ -101,7 +88,7 @@ def _code(node: ast.expr) -> ErrorCode | None:
 @cache
 def _of_class() -> Mapping[str, ErrorCode]:
     """Return the code of each class that has one, also by a class that it derives from."""
-    own: dict[str, ErrorCode] = dict(OF_CLASSES)
+    own = {kind.__name__: code for kind, code in OF_CLASSES.items()}
     for folder in PRODUCT:
         for path in (_ROOT / folder).rglob("*.py"):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -147,10 +134,6 @@ def _texts(node: ast.expr, functions: Mapping[str, ast.FunctionDef]) -> Iterator
 
 def _has_words(parts: _Parts) -> bool:
     return sum(len(word) > 1 and word.isalpha() for text, _ in parts for word in text.split()) > 1
-
-
-def _plain(parts: _Parts) -> str:
-    return "".join(text or _VALUES.get(expression, "x") for text, expression in parts)
 
 
 def _template(parts: _Parts) -> str:

@@ -12,6 +12,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 import spark_jobs
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.errors import InputError
 
 #: The pipeline file of the example, below the project.
@@ -34,7 +35,9 @@ def write(folder: Path) -> list[str]:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(text, encoding="utf-8")
     except OSError as problem:
-        raise InputError(f"cannot write the project to {folder}: {problem.strerror or problem}") from problem
+        raise InputError(
+            f"cannot write the project to {folder}: {problem.strerror or problem}", code=ErrorCode.PROJECT_NOT_WRITTEN
+        ) from problem
     return list(texts)
 
 
@@ -44,9 +47,12 @@ def _refuse_full(folder: Path) -> None:
         if names:
             more = ", ..." if len(names) > _SHOWN else ""
             contents = ", ".join(names[:_SHOWN]) + more
-            raise InputError(f"{folder} is not empty, it contains {contents}; name a new or an empty folder")
+            raise InputError(
+                f"{folder} is not empty, it contains {contents}; name a new or an empty folder",
+                code=ErrorCode.PROJECT_NOT_WRITTEN,
+            )
     elif folder.exists():
-        raise InputError(f"{folder} is a file; name a new or an empty folder")
+        raise InputError(f"{folder} is a file; name a new or an empty folder", code=ErrorCode.PROJECT_NOT_WRITTEN)
 
 
 def _texts(template: Traversable, above: str = "") -> Iterator[tuple[str, str]]:

@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 from spark_jobs.cli import printing
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.draft.profile import Profile
 from spark_jobs.jobs.draft.proposal import NONE, Answers, Choice, propose
 from spark_jobs.jobs.errors import InputError
@@ -45,7 +46,9 @@ def on_terminal(question: str, default: str) -> str:
     try:
         return str(typer.prompt(question, default=default, err=True))
     except typer.Abort:
-        raise InputError("no answer: no file was written. Give --yes to accept all guesses") from None
+        raise InputError(
+            "no answer: no file was written. Give --yes to accept all guesses", code=ErrorCode.FILE_NOT_WRITTEN
+        ) from None
 
 
 def _accepted(profile: Profile, answers: Answers, name: str, question: str, default: str, prompt: Prompt) -> Answers:

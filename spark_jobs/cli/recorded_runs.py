@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline import settings
 
@@ -42,4 +43,7 @@ def require(lake: Lake, option: str, run_id: str) -> None:
     if runs is None or any(run.run_id == run_id for run in runs):
         return
     newest = [f"{run.run_id} ({run.state})" for run in reversed(runs[-_MOST:])]
-    raise InputError(f"{option}: run {run_id} is not in {lake.home}/runs. Newest runs: {', '.join(newest) or 'none'}")
+    raise InputError(
+        f"{option}: run {run_id} is not in {lake.home}/runs. Newest runs: {', '.join(newest) or 'none'}",
+        code=ErrorCode.RUN_UNKNOWN,
+    )

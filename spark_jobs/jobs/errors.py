@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from spark_jobs.error_codes import ErrorCode
 
 
+@dataclass(frozen=True)
+class Misfit:
+    """A way in which a pipeline and its source do not fit: a line of an `InputError`, with the code of its cause."""
+
+    message: str
+    code: ErrorCode
+
+
 class InputError(ValueError):
-    """The user's own mistake: what was requested, the value found, what to do. Exit code 2.
+    """The user's own mistake: what was requested, the value found, what to do. Exit code 2."""
 
-    Without a `code`, the message decides on it.
-    """
-
-    code: ErrorCode | None = None
-
-    def __init__(self, message: str, *, code: ErrorCode | None = None) -> None:
+    def __init__(self, message: str, *, code: ErrorCode) -> None:
         super().__init__(message)
-        if code is not None:
-            self.code = code
+        self.code = code
+
+
+def require_fit(misfits: Iterable[Misfit]) -> None:
+    """Raise InputError with a line for each misfit and the code of the first; return if there is none."""
+    if lines := list(dict.fromkeys(misfits)):
+        raise InputError("\n".join(line.message for line in lines), code=lines[0].code)
 
 
 class BlockedError(RuntimeError):
@@ -55,4 +64,5 @@ class BlockedError(RuntimeError):
 class StaleError(InputError):
     """The run was planned on results that are no longer the published ones; the same request plans a new run."""
 
-    code = ErrorCode.PLAN_STALE
+    def __init__(self, message: str, *, code: ErrorCode = ErrorCode.PLAN_STALE) -> None:
+        super().__init__(message, code=code)

@@ -23,6 +23,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import ExitCode, Option, StepName, StepResult, StepState
 from spark_jobs.jobs import progress
 from spark_jobs.jobs.errors import InputError
@@ -73,7 +74,10 @@ def land(spark: SparkSession, table: str, flights: pd.DataFrame) -> int:
     months = list(_months(flights))
     missing = [m for m in months if not Transaction(spark, table).applied(_application(m[0]))]
     if len(missing) == len(months) and Transaction(spark, table).read_version >= 0:
-        raise InputError(f"{table}: another program has written this table. Give another --lake, or remove the table")
+        raise InputError(
+            f"{table}: another program has written this table. Give another --lake, or remove the table",
+            code=ErrorCode.FILES_NOT_LANDED,
+        )
     # Rows are sent with their tasks, and Spark warns beyond 1 MB: so in pieces, then repartitioned to one file.
     spark.conf.set("spark.sql.leafNodeDefaultParallelism", _PIECES)
     for month, rows in missing:

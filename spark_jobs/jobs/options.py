@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import Option
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.durations import parse_duration
@@ -17,7 +18,10 @@ def parse_overrides(pairs: Iterable[str]) -> dict[str, str]:
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not key.strip():
-            raise InputError(f"{Option.SET}: found '{pair}', expected dotted.key=value, such as windows.size='1 hour'")
+            raise InputError(
+                f"{Option.SET}: found '{pair}', expected dotted.key=value, such as windows.size='1 hour'",
+                code=ErrorCode.OPTION_WRONG,
+            )
         overrides[key.strip()] = value
     return overrides
 
@@ -27,7 +31,9 @@ def parse_moment(text: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise InputError(f"found the time '{text}', expected ISO 8601, such as 2013-07-01T00:00:00Z") from None
+        raise InputError(
+            f"found the time '{text}', expected ISO 8601, such as 2013-07-01T00:00:00Z", code=ErrorCode.OPTION_WRONG
+        ) from None
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
@@ -46,4 +52,4 @@ def parse_seconds(option: str, duration: str) -> float:
     try:
         return parse_duration(duration) / 1000
     except ValueError as problem:
-        raise InputError(f"{option}: {problem}") from None
+        raise InputError(f"{option}: {problem}", code=ErrorCode.OPTION_WRONG) from None

@@ -18,6 +18,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from spark_jobs.code_of_error import code_of
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import ExitCode, Option, StepName, StepResult, StepState
 from spark_jobs.jobs import progress
 from spark_jobs.jobs.errors import BlockedError, InputError, StaleError
@@ -121,7 +122,10 @@ def _repair(options: argparse.Namespace, runner: Runner, pipeline: Pipeline, lak
 
 def _take_planned(options: argparse.Namespace, runner: Runner) -> StepResult:
     if not options.run_id:
-        raise InputError(f"{options.step}: needs {Option.RUN_ID}, which the step {StepName.PLAN} returns")
+        raise InputError(
+            f"{options.step}: needs {Option.RUN_ID}, which the step {StepName.PLAN} returns",
+            code=ErrorCode.OPTION_WRONG,
+        )
     run = runner.find(options.run_id)
     if options.step == StepName.PUBLISH and options.because:
         run = runner.accept(run, options.because)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.pipeline.joining import JoiningPipeline
 from spark_jobs.pipeline.model import (
     WINDOW_KINDS,
@@ -29,6 +30,8 @@ WINDOW_JOIN_TRIGGERS = (TriggerKind.EVENT_TIME,)
 
 class UnsupportedPipelineError(ValueError):
     """A pipeline with a property that the Spark engine does not support."""
+
+    code = ErrorCode.NOT_SUPPORTED
 
 
 def require_support(pipeline: Pipeline) -> None:

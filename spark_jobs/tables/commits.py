@@ -20,6 +20,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
 from spark_jobs.tables.data_files import escaped
 from spark_jobs.tables.errors import SourceError
@@ -90,7 +91,8 @@ def _commits(spark: SparkSession, name: str, location: str, version: int) -> lis
         missing = next(v for v in range(version + 1) if v not in set(versions))
         raise SourceError(
             f"replay.order: the log of '{name}' no longer contains version {missing}, of the versions up to {version}. "
-            "Order by arrival, with a column that contains when a row was stored."
+            "Order by arrival, with a column that contains when a row was stored.",
+            code=ErrorCode.COMMITS_UNKNOWN,
         )
     return [
         _Commit(
@@ -122,7 +124,8 @@ def _of_feed(spark: SparkSession, name: str, location: str, since: int, version:
     except AnalysisException as problem:
         raise SourceError(
             f"replay.order: cannot read the change data feed of '{name}' from version {since} to {version}: "
-            f"{str(problem).splitlines()[0]}"
+            f"{str(problem).splitlines()[0]}",
+            code=ErrorCode.COMMITS_UNKNOWN,
         ) from problem
     return changes.where(F.col("_change_type").isin(*_ARRIVAL_CHANGES)).drop("_change_type")
 
@@ -134,7 +137,8 @@ def _of_history(spark: SparkSession, name: str, location: str, commits: Sequence
             raise SourceError(
                 f"replay.order: in '{name}', version {commit.version} changed or removed rows while no change data "
                 f"feed was on ({_FEED}), so the rows of this commit are not known. "
-                "Order by arrival, with a column that contains when a row was stored."
+                "Order by arrival, with a column that contains when a row was stored.",
+                code=ErrorCode.COMMITS_UNKNOWN,
             )
     if not any(commit.added for commit in commits):
         return []

@@ -8,6 +8,10 @@ from spark_jobs.error_codes import ErrorCode
 class SourceError(ValueError):
     """The source cannot be read. The message states the cause, the value found and what to do."""
 
+    def __init__(self, message: str, *, code: ErrorCode) -> None:
+        super().__init__(message)
+        self.code = code
+
 
 class LakeError(Exception):
     """The lake cannot be read; the message is one line with the path and the problem."""

@@ -13,6 +13,7 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.sources import SOURCE
 from spark_jobs.tables import commits, delta_log, error_causes
@@ -44,7 +45,7 @@ def read(spark: SparkSession, table: str, version: int) -> DataFrame:
         with _readable(table):
             return reader.load(absolute_path(table)) if is_path(table) else reader.table(table)
     except AnalysisException as problem:
-        raise SourceError(_unreadable(table, version)) from problem
+        raise SourceError(_unreadable(table, version), code=ErrorCode.VERSION_REMOVED) from problem
 
 
 def _unreadable(table: str, version: int) -> str:
@@ -70,7 +71,8 @@ def _readable(table: str) -> Iterator[None]:
         else:
             remedy = "check the path, the access to it, and the files of its _delta_log"
         raise SourceError(
-            f"source.table: '{table}' cannot be read ({error_causes.first_line(problem)}): {remedy}"
+            f"source.table: '{table}' cannot be read ({error_causes.first_line(problem)}): {remedy}",
+            code=ErrorCode.TABLE_UNREADABLE,
         ) from problem
 
 
@@ -91,7 +93,7 @@ def _table_id(spark: SparkSession, table: str, version: int) -> str:
     try:
         return delta_log.table_id(spark, location(spark, table), version)
     except (AnalysisException, Py4JJavaError) as problem:
-        raise SourceError(_unreadable(table, version)) from problem
+        raise SourceError(_unreadable(table, version), code=ErrorCode.VERSION_REMOVED) from problem
 
 
 def events(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]) -> DataFrame:
@@ -126,7 +128,10 @@ def union_rows(frames: Sequence[DataFrame]) -> DataFrame:
     try:
         return reduce(partial(DataFrame.unionByName, allowMissingColumns=True), frames)
     except AnalysisException as problem:
-        raise SourceError(f"sources: their columns have different types: {str(problem).splitlines()[0]}") from problem
+        raise SourceError(
+            f"sources: their columns have different types: {str(problem).splitlines()[0]}",
+            code=ErrorCode.SOURCES_DIFFER,
+        ) from problem
 
 
 def _united(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]) -> DataFrame:
@@ -146,7 +151,8 @@ def _without_source_column(rows: DataFrame, key: str, table: str) -> DataFrame:
     if SOURCE in (name.lower() for name in rows.columns):
         raise SourceError(
             f"{key}.table: found a column '{SOURCE}' in '{table}', which the result uses for the name of a "
-            "row's source: read the table through a view that renames the column"
+            "row's source: read the table through a view that renames the column",
+            code=ErrorCode.SOURCES_DIFFER,
         )
     return rows
 

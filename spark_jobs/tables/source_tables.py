@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.tables.errors import SourceError
 
@@ -28,7 +29,8 @@ def no_delta_table(table: str) -> SourceError:
     """Return the error for a table that is no Delta table."""
     return SourceError(
         f"source.table: '{table}' is not a Delta table. "
-        "Give the path of a Delta table (its folder holds _delta_log) or a name as catalog.schema.table."
+        "Give the path of a Delta table (its folder holds _delta_log) or a name as catalog.schema.table.",
+        code=ErrorCode.NOT_A_DELTA_TABLE,
     )
 
 

@@ -17,6 +17,7 @@ import spark_jobs
 from spark_jobs.cli.app import COMMANDS, app
 from spark_jobs.cli.command import Answer, Request, pipeline_command
 from spark_jobs.cli.examples import EXAMPLES
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import ExitCode
 from spark_jobs.jobs.errors import BlockedError, InputError
 
@@ -27,7 +28,7 @@ watermark: {out_of_orderness: 10 seconds}
 windows: {kind: tumbling, size: 10 minutes, key: [device], aggregates: {n: count(*)}}
 """
 ERRORS = {
-    "input": InputError("--from: wrong"),
+    "input": InputError("--from: wrong", code=ErrorCode.OPTION_WRONG),
     "checks": BlockedError("1 failed", run_id="r1"),
     "ours": RuntimeError("no memory"),
 }

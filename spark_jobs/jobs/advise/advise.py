@@ -14,6 +14,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.advise.candidates import (
     Candidate,
     Delay,
@@ -110,11 +111,13 @@ def advise(spark: SparkSession, pipeline: Pipeline, request: Settings, *, progre
     if reason is None and pipeline.replay.in_rounds:
         reason = "replay.order: with offset, rows have no clock to measure delays"
     if reason is not None:
-        raise InputError(f"{reason}: advise cannot weigh it exactly. Compare replays with --set")
+        raise InputError(
+            f"{reason}: advise cannot weigh it exactly. Compare replays with --set", code=ErrorCode.NOT_COMPARABLE
+        )
     try:
         require_support(pipeline)
     except UnsupportedPipelineError as problem:
-        raise InputError(str(problem)) from problem
+        raise InputError(str(problem), code=problem.code) from problem
     versions = checked(spark, pipeline)
     progress("advise", f"counting version {versions['']} of {pipeline.source.table}")
     return weigh(source.events(spark, pipeline, versions), pipeline, request, versions[""], progress=progress)
@@ -191,9 +194,14 @@ class _Advising:
         self._rows_read, self._invalid = int(row["rows"] or 0), int(row["invalid"] or 0)
         refuse_wrong_unit(self._prepared, self._pipeline, int(row["implausible"]), int(row["timed"]))
         if row["last"] is None:
-            raise InputError(f"source.table: '{self._pipeline.source.table}' has no row with usable times")
+            raise InputError(
+                f"source.table: '{self._pipeline.source.table}' has no row with usable times",
+                code=ErrorCode.NO_ROWS_TO_WEIGH,
+            )
         if not row["filled"]:
-            raise InputError(f"source.where: '{self._pipeline.source.where}' keeps no row to weigh")
+            raise InputError(
+                f"source.where: '{self._pipeline.source.where}' keeps no row to weigh", code=ErrorCode.NO_ROWS_TO_WEIGH
+            )
         return int(row["last"] - row["first"])
 
     def _spreads(self, groups: DataFrame) -> dict[str | None, dict[str, Spread]]:
@@ -250,11 +258,14 @@ class _Advising:
 def write(pipeline: Pipeline, best: Candidate | None) -> bool:
     """Set the recommended values in the pipeline's file; returns whether that changed it. Raises InputError."""
     if best is None or pipeline.path is None:
-        raise InputError("--write: no settings are recommended, so the file stays as it is")
+        raise InputError(
+            "--write: no settings are recommended, so the file stays as it is", code=ErrorCode.FILE_NOT_WRITTEN
+        )
     if not pipeline.watermark.has_bound and best.out_of_orderness:
         raise InputError(
             f"--write: {_BOUND} {format_duration(best.out_of_orderness)} is recommended, but watermark.strategy "
-            "monotonous has no bound. Set watermark.strategy to bounded_out_of_orderness first"
+            "monotonous has no bound. Set watermark.strategy to bounded_out_of_orderness first",
+            code=ErrorCode.FILE_NOT_WRITTEN,
         )
     before = load(pipeline.path)
     after = replace(
@@ -274,7 +285,7 @@ def write(pipeline: Pipeline, best: Candidate | None) -> bool:
     try:
         return rewrite(pipeline.path, values, has_new_values) if values else False
     except (RefusedError, OSError) as problem:
-        raise InputError(f"--write: {pipeline.path}: {problem}") from problem
+        raise InputError(f"--write: {pipeline.path}: {problem}", code=ErrorCode.FILE_NOT_WRITTEN) from problem
 
 
 def _on(grid_ms: int, ms: int) -> int:

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.durations import DurationError, format_duration, parse_duration
 
@@ -149,7 +150,10 @@ def parse_target(text: str) -> Fraction:
     except (ValueError, ZeroDivisionError):
         share = Fraction(-1)
     if not 0 <= share <= 1:
-        raise InputError(f"--target '{text}': not a share of the rows. Give a share such as 99.99% or 0.9999")
+        raise InputError(
+            f"--target '{text}': not a share of the rows. Give a share such as 99.99% or 0.9999",
+            code=ErrorCode.OPTION_WRONG,
+        )
     return share
 
 
@@ -158,7 +162,7 @@ def parse_durations(option: str, text: str) -> list[int]:
     try:
         return sorted({parse_duration(part) for part in text.split(",")}) if text else []
     except DurationError as problem:
-        raise InputError(f"{option} '{text}': {problem}") from None
+        raise InputError(f"{option} '{text}': {problem}", code=ErrorCode.OPTION_WRONG) from None
 
 
 def in_words(best: Candidate, target: Fraction) -> str:

@@ -62,7 +62,7 @@ def audit(
         with shuffling(spark, sum(counts.get(name, 0) for name in STAGED_SIZES)):
             return check(tables, pipeline, counts, run_id, before, context)
     except AuditError as problem:
-        raise InputError(str(problem)) from problem
+        raise InputError(str(problem), code=problem.code) from problem
 
 
 def _live(spark: SparkSession, table: str, interval: Interval) -> DataFrame:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from pyspark.sql import DataFrame, SparkSession
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.advise.advise import Settings, weigh
 from spark_jobs.jobs.advise.candidates import in_words
 from spark_jobs.jobs.draft import commit_order, profile, roles
@@ -83,7 +84,8 @@ def refuse_no_table(table: str) -> None:
     if is_local and not Path(table, "_delta_log").is_dir():
         raise InputError(
             f"'{table}' is not a Delta table: its folder has no _delta_log. "
-            "Give the path of a Delta table, or a name as catalog.schema.table"
+            "Give the path of a Delta table, or a name as catalog.schema.table",
+            code=ErrorCode.NOT_A_DELTA_TABLE,
         )
 
 
@@ -97,7 +99,7 @@ def survey(spark: SparkSession, table: str, answers: Answers, *, progress: Progr
         version = source.pinned_version(spark, table)
         events = source.read(spark, table, version)
     except SourceError as problem:
-        raise InputError(str(problem).replace("source.table: ", "", 1)) from problem
+        raise InputError(str(problem).replace("source.table: ", "", 1), code=problem.code) from problem
     progress("init", f"looking at version {version} of {table}")
     with shuffling(spark, 0):
         return Survey(table, version, events, _profile(spark, table, events, answers))
@@ -126,12 +128,12 @@ def refuse_unwritable(path: str | os.PathLike[str], *, force: bool) -> None:
     """Raise InputError for a file that exists, unless forced, and for a folder that cannot be written."""
     target = Path(path)
     if target.exists() and not force:
-        raise InputError(_exists(target))
+        raise InputError(_exists(target), code=ErrorCode.FILE_NOT_WRITTEN)
     try:
         with tempfile.TemporaryFile(dir=target.parent):
             pass
     except OSError as problem:
-        raise InputError(_unwritable(target, problem)) from problem
+        raise InputError(_unwritable(target, problem), code=ErrorCode.FILE_NOT_WRITTEN) from problem
 
 
 def write(drafted: Drafted, path: str | os.PathLike[str], *, force: bool) -> None:
@@ -140,7 +142,7 @@ def write(drafted: Drafted, path: str | os.PathLike[str], *, force: bool) -> Non
     try:
         handle, partial = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as problem:
-        raise InputError(_unwritable(target, problem)) from problem
+        raise InputError(_unwritable(target, problem), code=ErrorCode.FILE_NOT_WRITTEN) from problem
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(drafted.text)
@@ -151,9 +153,9 @@ def write(drafted: Drafted, path: str | os.PathLike[str], *, force: bool) -> Non
             # Fails if another process has made the file meanwhile.
             os.link(partial, target)
     except FileExistsError as problem:
-        raise InputError(_exists(target)) from problem
+        raise InputError(_exists(target), code=ErrorCode.FILE_NOT_WRITTEN) from problem
     except OSError as problem:
-        raise InputError(_unwritable(target, problem)) from problem
+        raise InputError(_unwritable(target, problem), code=ErrorCode.FILE_NOT_WRITTEN) from problem
     finally:
         Path(partial).unlink(missing_ok=True)
 
@@ -170,12 +172,12 @@ def _profile(spark: SparkSession, table: str, events: DataFrame, answers: Answer
     every, left_out = leaves(events.schema)
     for name, flag in answers.columns().items():
         if name in left_out:
-            raise InputError(f"{flag} '{name}': {left_out[name]}. Name another column")
+            raise InputError(f"{flag} '{name}': {left_out[name]}. Name another column", code=ErrorCode.NO_DRAFT)
     requested = {resolve(name, flag, every).expression: flag for name, flag in answers.columns().items()}
     likely, note = most_likely(every, requested)
     readings, reasons = profile.sampled(events, likely, requested)
     if not readings:
-        raise InputError(_no_time(events, table, every))
+        raise InputError(_no_time(events, table, every), code=ErrorCode.NO_DRAFT)
     counted = [leaf for leaf in likely if leaf.is_countable]
     by_request = sorted(counted, key=lambda leaf: (leaf.expression not in requested, not leaf.is_text))
     uncounted = f"its values are not counted: {_MOST_COUNTED} other columns are likelier keys"
@@ -185,7 +187,7 @@ def _profile(spark: SparkSession, table: str, events: DataFrame, answers: Answer
     scan = profile.Scan(readings, profile.compared(readings, requested), by_request[:_MOST_COUNTED])
     rows, moments, pairs, values = profile.scanned(events, scan, rises)
     if not rows:
-        raise InputError(f"{table}: has no rows, and a pipeline is drafted from its rows")
+        raise InputError(f"{table}: has no rows, and a pipeline is drafted from its rows", code=ErrorCode.NO_DRAFT)
     best = profile.best(moments)
     by_name = {leaf.expression: leaf for leaf in every}
     times = {moment.column for moment in best}
@@ -217,6 +219,6 @@ def _fitting(text: str, table: str, events: DataFrame) -> Pipeline:
     try:
         pipeline = parse(text, origin=f"the draft for {table}")
     except PipelineError as problem:
-        raise InputError(f"{table}: no pipeline file can be drafted: {problem}") from problem
+        raise InputError(f"{table}: no pipeline file can be drafted: {problem}", code=ErrorCode.NO_DRAFT) from problem
     check_source(events, pipeline)
     return pipeline

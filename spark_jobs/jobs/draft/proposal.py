@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from zoneinfo import available_timezones
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.draft import roles
 from spark_jobs.jobs.draft.leaves import Leaf
 from spark_jobs.jobs.draft.profile import Profile
@@ -141,7 +142,9 @@ def resolve(name: str, flag: str, leaves: Iterable[Leaf]) -> Leaf:
     near = difflib.get_close_matches(name, columns, n=1)
     hint = f"did you mean '{near[0]}'? " if near else ""
     listed = ", ".join(columns[:20]) + (", ..." if len(columns) > 20 else "")
-    raise InputError(f"{flag} '{name}': no column of the table has this name. {hint}It has {listed}")
+    raise InputError(
+        f"{flag} '{name}': no column of the table has this name. {hint}It has {listed}", code=ErrorCode.NO_DRAFT
+    )
 
 
 def _resolved(name: str | None, flag: str, leaves: Iterable[Leaf]) -> str | None:
@@ -152,7 +155,7 @@ def _times(profile: Profile, answers: Answers) -> tuple[Guess, Guess]:
     for column, flag in ((answers.event_time, "--event-time"), (answers.arrival_time, "--arrival-time")):
         _require_time(column, flag, profile)
     if answers.event_time == NONE:
-        raise InputError("--event-time: a pipeline needs an event time. Name a column")
+        raise InputError("--event-time: a pipeline needs an event time. Name a column", code=ErrorCode.NO_DRAFT)
     if answers.arrival_time == NONE:
         return roles.alone(profile, answers.event_time), Guess(None, "not used")
     return roles.times(profile, answers.event_time, answers.arrival_time)
@@ -163,14 +166,14 @@ def _require_time(column: str | None, flag: str, profile: Profile) -> None:
         return
     reason = profile.left_out.get(column, "its values have no form of a time")
     times = ", ".join(moment.column for moment in profile.moments)
-    raise InputError(f"{flag} '{column}': is not a time: {reason}. The times are {times}")
+    raise InputError(f"{flag} '{column}': is not a time: {reason}. The times are {times}", code=ErrorCode.NO_DRAFT)
 
 
 def _require_zone(name: str | None) -> None:
     if name is not None and name not in available_timezones():
         near = difflib.get_close_matches(name, available_timezones(), n=1)
         hint = f"did you mean '{near[0]}'?" if near else "Give a name such as Europe/Berlin"
-        raise InputError(f"--timezone '{name}': is no time zone; {hint}")
+        raise InputError(f"--timezone '{name}': is no time zone; {hint}", code=ErrorCode.OPTION_WRONG)
 
 
 def _chosen(column: str | None, profile: Profile) -> Guess | None:
@@ -187,7 +190,7 @@ def _size(profile: Profile, guesses: Mapping[str, Guess], keys: Sequence[str] | 
         try:
             return WindowSize(parse_duration(answer), "as you chose")
         except DurationError as problem:
-            raise InputError(f"--size '{answer}': {problem}") from None
+            raise InputError(f"--size '{answer}': {problem}", code=ErrorCode.OPTION_WRONG) from None
     moment = profile.moment(str(guesses["event_time"].column))
     columns = keys if keys is not None else [guesses["key"].column] if guesses["key"].column else []
     groups = 1

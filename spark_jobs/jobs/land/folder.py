@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.errors import InputError
 
 
@@ -59,21 +60,24 @@ class DataFolder:
 def read_folder(path: Path, format_: Format | None = None) -> DataFolder:
     """List a folder, or one file. Raises InputError for no folder, a table of another kind, and mixed formats."""
     if not path.exists():
-        raise InputError(f"FOLDER: '{path}' does not exist")
+        raise InputError(f"FOLDER: '{path}' does not exist", code=ErrorCode.FILES_NOT_LANDED)
     root = path if path.is_dir() else path.parent
     _refuse_tables(root)
     files = sorted(_files(path, root), key=lambda file: (file.changed_at, file.name))
     formats = {_format_of(file.path) for file in files} - {None}
     if format_ is None and len(formats) > 1:
         listed = ", ".join(sorted(each for each in formats if each))
-        raise InputError(f"FOLDER: '{path}' holds files of {listed}; name one format with --format")
+        raise InputError(
+            f"FOLDER: '{path}' holds files of {listed}; name one format with --format", code=ErrorCode.FILES_NOT_LANDED
+        )
     chosen = format_ or next(iter(formats), None)
     # Files of another name have the format that the user names.
     matching = tuple(file for file in files if _format_of(file.path) in (chosen, None if format_ else chosen))
     if chosen is None or not matching:
         raise InputError(
             f"FOLDER: '{path}' holds no data file, expected {chosen or ', '.join(_SUFFIXES)}; "
-            "name the format of other files with --format"
+            "name the format of other files with --format",
+            code=ErrorCode.FILES_NOT_LANDED,
         )
     return DataFolder(root, chosen, matching)
 
@@ -96,9 +100,12 @@ def _format_of(file: Path) -> Format | None:
 
 def _refuse_tables(root: Path) -> None:
     if (root / "_delta_log").is_dir():
-        raise InputError(f"FOLDER: '{root}' is a Delta table already: run `tidemark init {root}`")
+        raise InputError(
+            f"FOLDER: '{root}' is a Delta table already: run `tidemark init {root}`", code=ErrorCode.FILES_NOT_LANDED
+        )
     if any((root / "metadata").glob("*.metadata.json")):
         raise InputError(
             f"FOLDER: '{root}' is an Iceberg table, whose files may hold deleted rows: "
-            "write it as Parquet with the engine that owns it, and land that folder"
+            "write it as Parquet with the engine that owns it, and land that folder",
+            code=ErrorCode.FILES_NOT_LANDED,
         )

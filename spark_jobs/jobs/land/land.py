@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import StepName
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.land.folder import DataFile, DataFolder, Format
@@ -80,7 +81,7 @@ def land(
     try:
         _append(counted, path)
     except (Py4JError, PySparkException) as problem:
-        raise InputError(_explained(problem, folder, table)) from problem
+        raise InputError(_explained(problem, folder, table), code=ErrorCode.FILES_NOT_LANDED) from problem
     after = delta_log.version(spark, path)
     counts = observed.get
     return Landed(table, -1 if after is None else after, len(new), counts["rows"], counts["broken"], existing is None)
@@ -88,7 +89,9 @@ def land(
 
 def _path(table: str) -> str:
     if not is_path(table):
-        raise InputError(f"TABLE: found '{table}', expected a path, such as lake/{table}")
+        raise InputError(
+            f"TABLE: found '{table}', expected a path, such as lake/{table}", code=ErrorCode.FILES_NOT_LANDED
+        )
     return absolute_path(table)
 
 
@@ -97,7 +100,8 @@ def _new_files(existing: DataFrame, folder: DataFolder, table: str, layout: Layo
     if missing := {layout.arrival_column, layout.file_column} - set(existing.columns):
         raise InputError(
             f"TABLE: '{table}' has no column {' and no '.join(sorted(missing))}, and so no list of its files: "
-            "land in a new table, or name its columns with --arrival-column and --file-column"
+            "land in a new table, or name its columns with --arrival-column and --file-column",
+            code=ErrorCode.FILES_NOT_LANDED,
         )
     micros = F.unix_micros(layout.arrival_column).alias("at")
     in_table = existing.select(F.col(quoted(layout.file_column)).alias("file"), micros).distinct()
@@ -106,7 +110,8 @@ def _new_files(existing: DataFrame, folder: DataFolder, table: str, layout: Layo
     if changed:
         raise InputError(
             f"FOLDER: {len(changed):,} files have changed since they were landed in '{table}': {_listed(changed)}. "
-            "Their old rows are in the table: give changed files another name, or land in a new table"
+            "Their old rows are in the table: give changed files another name, or land in a new table",
+            code=ErrorCode.FILES_NOT_LANDED,
         )
     return [file for file in folder.files if file.name not in moments]
 
@@ -126,7 +131,7 @@ def _rows(
         with_broken = T.StructType([*schema.fields, T.StructField(BROKEN, T.StringType())])
         return reader.schema(with_broken).option("columnNameOfCorruptRecord", BROKEN).load(paths)
     except (Py4JError, PySparkException) as problem:
-        raise InputError(_explained(problem, folder, "")) from problem
+        raise InputError(_explained(problem, folder, ""), code=ErrorCode.FILES_NOT_LANDED) from problem
 
 
 def _defaults(folder: DataFolder, files: Sequence[DataFile]) -> dict[str, str]:
@@ -146,7 +151,9 @@ def _schema(inferred: T.StructType, existing: DataFrame | None) -> T.StructType:
 def _with_arrival(rows: DataFrame, folder: DataFolder, layout: Layout) -> DataFrame:
     for option, name in (("--arrival-column", layout.arrival_column), ("--file-column", layout.file_column)):
         if name.lower() in {column.lower() for column in rows.columns}:
-            raise InputError(f"{option}: the files have a column '{name}'; give another name")
+            raise InputError(
+                f"{option}: the files have a column '{name}'; give another name", code=ErrorCode.FILES_NOT_LANDED
+            )
     # In a URL + is no blank, as it is in a form.
     path = F.url_decode(F.replace("_metadata.file_path", F.lit("+"), F.lit("%2B")))
     root = f"{folder.path.absolute()}/"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.land.folder import Format
 
@@ -15,7 +16,9 @@ def format_of(text: str) -> Format | None:
     try:
         return Format(text.lower())
     except ValueError as problem:
-        raise InputError(f"--format: found '{text}', expected {', '.join(Format)}") from problem
+        raise InputError(
+            f"--format: found '{text}', expected {', '.join(Format)}", code=ErrorCode.OPTION_WRONG
+        ) from problem
 
 
 def reader_options(texts: Sequence[str]) -> dict[str, str]:
@@ -24,6 +27,8 @@ def reader_options(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         name, found_mark, value = text.partition("=")
         if not name or not found_mark:
-            raise InputError(f"--option: found '{text}', expected name=value, such as sep=;")
+            raise InputError(
+                f"--option: found '{text}', expected name=value, such as sep=;", code=ErrorCode.OPTION_WRONG
+            )
         options[name] = value
     return options

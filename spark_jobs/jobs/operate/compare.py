@@ -16,6 +16,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows.quoting import quoted
@@ -70,17 +71,23 @@ def compare(
     Raises InputError for a run that was never published, a join, and runs whose results have no key in common.
     """
     if pipeline.join is not None:
-        raise InputError("compare: the pipeline has a join. Only results of windows can be compared")
+        raise InputError(
+            "compare: the pipeline has a join. Only results of windows can be compared", code=ErrorCode.NOT_COMPARABLE
+        )
     runs = _runs(ledger.published(spark, lake), before, after)
     if lost := [run.run_id for run in runs if run.discarded]:
         raise InputError(
-            f"compare: maintenance has removed the files of run {', '.join(lost)}; name runs that are kept"
+            f"compare: maintenance has removed the files of run {', '.join(lost)}; name runs that are kept",
+            code=ErrorCode.FILES_REMOVED,
         )
     tables = [read_published(spark, lake, _TABLE, run_id=run.run_id) for run in runs]
     names = [*pipeline.windows.key, "window_start"]
     for run, table in zip(runs, tables, strict=True):
         if missing := [name for name in names if name not in table.columns]:
-            raise InputError(f"compare: the results of run {run.run_id} have no column {', '.join(missing)}")
+            raise InputError(
+                f"compare: the results of run {run.run_id} have no column {', '.join(missing)}",
+                code=ErrorCode.RUN_NOT_PUBLISHED,
+            )
     return _Comparing(runs, tables, names).comparison(largest)
 
 
@@ -88,18 +95,26 @@ def _runs(published: Sequence[Run], before: str, after: str) -> tuple[Run, Run]:
     by_id = {run.run_id: run for run in published}
     for option, run_id in (("--before", before), ("--after", after)):
         if run_id and run_id not in by_id:
-            raise InputError(f"{option}: {run_id} is not published. Published runs: {', '.join(by_id) or 'none'}")
+            raise InputError(
+                f"{option}: {run_id} is not published. Published runs: {', '.join(by_id) or 'none'}",
+                code=ErrorCode.RUN_NOT_PUBLISHED,
+            )
     later = by_id[after] if after else published[-1] if published else None
     earlier = [run for run in published if later is not None and run.versions != later.versions]
     if later is None or not (before or earlier):
         count = len(published)
-        raise InputError(f"compare: two published runs are needed, found {count}. Give --before and --after")
+        raise InputError(
+            f"compare: two published runs are needed, found {count}. Give --before and --after",
+            code=ErrorCode.NOT_ENOUGH_PUBLISHED,
+        )
     if before:
         return by_id[before], later
     if after:
         earlier = [run for run in published[: published.index(later)] if run.versions != later.versions]
         if not earlier:
-            raise InputError(f"compare: no run was published before {after}. Give --before")
+            raise InputError(
+                f"compare: no run was published before {after}. Give --before", code=ErrorCode.NOT_ENOUGH_PUBLISHED
+            )
     return earlier[-1], later
 
 

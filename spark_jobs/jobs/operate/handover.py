@@ -18,6 +18,7 @@ from datetime import datetime, timedelta
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import arrival_slices
 from spark_jobs.pipeline.model import Pipeline
@@ -97,21 +98,26 @@ def handover(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> Handover:
     standing = effective_runs(ledger.published(spark, lake))
     latest, whole = standing.latest, standing.base
     if latest is None or whole is None:
-        raise InputError(f"handover: nothing is published in {lake.home}. Replay the pipeline first")
+        raise InputError(
+            f"handover: nothing is published in {lake.home}. Replay the pipeline first",
+            code=ErrorCode.NOT_ENOUGH_PUBLISHED,
+        )
     if latest.fingerprint != pipeline.fingerprint:
         raise InputError(
             f"handover: run {latest.run_id} has published results of other settings "
-            f"({differences(latest.settings, latest.fingerprint, pipeline)}). Replay the pipeline first"
+            f"({differences(latest.settings, latest.fingerprint, pipeline)}). Replay the pipeline first",
+            code=ErrorCode.OTHER_RESULTS_PUBLISHED,
         )
     if latest.arrived_to is None and pipeline.replay.closes:
         raise InputError(
             f"handover: run {latest.run_id} has closed all windows at the end of its input, also windows with rows "
-            "still to come. Replay with --arrived-to"
+            "still to come. Replay with --arrived-to",
+            code=ErrorCode.WINDOWS_STILL_OPEN,
         )
     try:
         return _Handing(spark, pipeline, lake, whole, latest).over()
     except SourceError as problem:
-        raise InputError(f"handover: {problem}") from problem
+        raise InputError(f"handover: {problem}", code=problem.code) from problem
 
 
 def write(lake: Lake, handover: Handover) -> str:

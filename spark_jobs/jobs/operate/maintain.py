@@ -20,6 +20,7 @@ from typing import TypeVar
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import StepState
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.progress import Progress, silent
@@ -87,7 +88,8 @@ def maintain(
     if lake.folder is None and policy.retain < _LEAST_UNHELD:
         raise InputError(
             f"--retain {policy.retain}: too short for a lake that is no folder of this machine, where running "
-            f"processes are unknown. Give {_LEAST_UNHELD.days} day at least"
+            f"processes are unknown. Give {_LEAST_UNHELD.days} day at least",
+            code=ErrorCode.RETENTION_TOO_SHORT,
         )
     lock = nullcontext() if dry_run else locks.acquire(lake, HOLDER, Interval(), wait_s=wait_s)
     with lock:
@@ -194,7 +196,8 @@ class _Maintaining:
             if not delta_log.keeps_rows(actions):
                 raise InputError(
                     f"{self._lake.path(table)}: version {changed} has changed rows, and is of no run in the ledger. "
-                    "Readers still read the ledger's version. Publish again to replace it"
+                    "Readers still read the ledger's version. Publish again to replace it",
+                    code=ErrorCode.FOREIGN_COMMIT,
                 )
 
     def _of_delta(self, table: str) -> Compaction | None:

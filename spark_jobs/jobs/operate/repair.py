@@ -19,6 +19,7 @@ from typing import Any, Protocol
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import StepName, StepResult, StepState
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Pipeline, Repair
@@ -106,11 +107,15 @@ def find(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> Due:
     if pipeline.repair is None:
         raise InputError(
             f"repair: {pipeline.path or pipeline.name} has no limit of missed rows. "
-            "Set repair.max_too_late_rows or repair.max_too_late_ratio"
+            "Set repair.max_too_late_rows or repair.max_too_late_ratio",
+            code=ErrorCode.NOT_COMPARABLE,
         )
     standing = effective_runs(ledger.published(spark, lake))
     if standing.latest is None:
-        raise InputError(f"repair: nothing is published in {lake.home}. Replay the pipeline first")
+        raise InputError(
+            f"repair: nothing is published in {lake.home}. Replay the pipeline first",
+            code=ErrorCode.NOT_ENOUGH_PUBLISHED,
+        )
     windows = _of_each_window(
         pipeline,
         late_events=read_as_of(spark, lake, standing.latest, "late_events"),

@@ -15,6 +15,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import Option
 from spark_jobs.jobs.errors import InputError, StaleError
 from spark_jobs.pipeline.model import EndOfInput, LateData, Order, Pipeline, TimeField
@@ -41,12 +42,18 @@ def require_slices(pipeline: Pipeline, arrived_to: datetime) -> None:
     if order not in _CUT:
         raise InputError(
             f"{option}: rows have no arrival in replay.order {order}. "
-            "Set replay.order to arrival or commit, or leave the option out"
+            "Set replay.order to arrival or commit, or leave the option out",
+            code=ErrorCode.ARRIVED_TO_REFUSED,
         )
     if arrived_to.microsecond % 1000:
-        raise InputError(f"{option}: not in whole milliseconds, as emissions are. Round it")
+        raise InputError(
+            f"{option}: not in whole milliseconds, as emissions are. Round it", code=ErrorCode.ARRIVED_TO_REFUSED
+        )
     if arrived_to > datetime.now(UTC):
-        raise InputError(f"{option}: lies in the future, and rows may still arrive before it. Give a past moment")
+        raise InputError(
+            f"{option}: lies in the future, and rows may still arrive before it. Give a past moment",
+            code=ErrorCode.ARRIVED_TO_REFUSED,
+        )
 
 
 def pipeline_for_run(pipeline: Pipeline, run: Run) -> Pipeline:

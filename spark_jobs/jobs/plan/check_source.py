@@ -10,7 +10,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from spark_jobs.jobs.errors import InputError
+from spark_jobs.error_codes import ErrorCode
+from spark_jobs.jobs.errors import Misfit, require_fit
 from spark_jobs.jobs.plan import expressions
 from spark_jobs.pipeline import quarantine
 from spark_jobs.pipeline.model import Pipeline
@@ -27,51 +28,59 @@ from spark_jobs.semantics.watermark.custom import GeneratorError, new_generator
 
 
 def check_source(events: DataFrame, pipeline: Pipeline) -> None:
-    """Raise InputError with every problem of `pipeline` against the columns of `events`; return if there is none."""
+    """Raise InputError with every misfit of `pipeline` against the columns of `events`; return if there is none."""
     alone = [pipeline.alone(united) for united in pipeline.sources] or [pipeline]
-    of_sources = [problem for of in alone for problem in problems(events, of)]
+    of_sources = [misfit for of in alone for misfit in misfits(events, of)]
     names = [*events.columns, *(column.name for of in alone for column in of.source.columns)]
-    if every_problem := list(dict.fromkeys([*of_sources, *_firing(names, pipeline)])):
-        raise InputError("\n".join(every_problem))
+    require_fit([*of_sources, *_firing(names, pipeline)])
 
 
-def problems(events: DataFrame, pipeline: Pipeline) -> list[str]:
-    """Return every problem of a pipeline that reads one source against the columns of `events`."""
+def misfits(events: DataFrame, pipeline: Pipeline) -> list[Misfit]:
+    """Return every misfit of a pipeline that reads one source against the columns of `events`."""
     if computed := list(_computed(events, pipeline)):
         return computed
     completed = with_computed(events, pipeline.source)
     checks = (_columns, _times, _offsets, _expressions, expressions.unrepeatable)
-    return [*(problem for check in checks for problem in check(completed, pipeline)), *_generator(pipeline)]
+    return [*(misfit for check in checks for misfit in check(completed, pipeline)), *_generator(pipeline)]
 
 
-def condition(events: DataFrame, key: str, expression: str | None) -> Iterator[str]:
-    """Yield the problem of the SQL condition under `key` of the file, if it has one."""
+def condition(events: DataFrame, key: str, expression: str | None) -> Iterator[Misfit]:
+    """Yield the misfit of the SQL condition under `key` of the file, if it has one."""
     if expression is None:
         return
     try:
         kind = events.select(F.expr(expression).alias("holds")).schema[0].dataType.simpleString()
         if kind != "boolean":
-            yield f"{key}: '{expression}' is of type {kind}, not a condition"
+            yield Misfit(f"{key}: '{expression}' is of type {kind}, not a condition", ErrorCode.SQL_REFUSED)
     except AnalysisException as problem:
-        yield f"{key}: {_first_line(problem, events)}"
+        yield _refused(key, problem, events)
 
 
-def _computed(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
+def _computed(events: DataFrame, pipeline: Pipeline) -> Iterator[Misfit]:
     names = {name.lower() for name in events.columns}
     for column in pipeline.source.columns:
         key = f"source.columns.{column.name}"
         if column.name.lower() in names:
-            yield f"{key}: {pipeline.source.table} has a column of this name already: use another name"
+            yield Misfit(
+                f"{key}: {pipeline.source.table} has a column of this name already: use another name",
+                ErrorCode.COLUMN_NAME_REFUSED,
+            )
             continue
         try:
             computed = events.withColumn(column.name, F.expr(column.expression))
         except AnalysisException as problem:
-            yield f"{key}: {_first_line(problem, events)}"
+            yield _refused(key, problem, events)
             continue
         if not _of_one_row(computed, events):
-            yield f"{key}: '{column.expression}' is no value of one row: use functions of the row's columns alone"
+            yield Misfit(
+                f"{key}: '{column.expression}' is no value of one row: use functions of the row's columns alone",
+                ErrorCode.SQL_REFUSED,
+            )
         elif not _analysed(computed).deterministic():
-            yield f"{key}: '{column.expression}' differs from one reading to the next: use a deterministic expression"
+            yield Misfit(
+                f"{key}: '{column.expression}' differs from one reading to the next: use a deterministic expression",
+                ErrorCode.SQL_REFUSED,
+            )
 
 
 def _of_one_row(computed: DataFrame, events: DataFrame) -> bool:
@@ -84,7 +93,7 @@ def _analysed(rows: DataFrame) -> Any:
     return rows._jdf.queryExecution().analyzed()  # noqa: SLF001  PySpark has no public way to its plan
 
 
-def _columns(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
+def _columns(events: DataFrame, pipeline: Pipeline) -> Iterator[Misfit]:
     names = {name.lower() for name in events.columns}
     required = [
         *(("source.source_partition", name) for name in pipeline.source.source_partition.columns),
@@ -95,33 +104,38 @@ def _columns(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
     for key, name in required:
         if name.lower() not in names:
             table = pipeline.source.table
-            yield f"{key}: {table} has no column '{name}'{hint(name, events)}"
+            yield Misfit(f"{key}: {table} has no column '{name}'{hint(name, events)}", ErrorCode.COLUMN_UNKNOWN)
     for name in events.columns:
         if name.lower().startswith(INTERNAL_PREFIX):
-            yield (
+            yield Misfit(
                 f"source.table: its column '{name}' begins with '{INTERNAL_PREFIX}', in whatever case the prefix of "
-                "Tidemark's working columns: rename it, or read the table through a view that renames it"
+                "Tidemark's working columns: rename it, or read the table through a view that renames it",
+                ErrorCode.COLUMN_NAME_REFUSED,
             )
     for key, patterns in (("source.select", pipeline.source.select), ("source.exclude", pipeline.source.exclude)):
         for pattern in patterns:
             if not any(matches(pattern, name) for name in events.columns):
-                yield f"{key}: no column of {pipeline.source.table} matches '{pattern}'{hint(pattern, events)}"
+                yield Misfit(
+                    f"{key}: no column of {pipeline.source.table} matches '{pattern}'{hint(pattern, events)}",
+                    ErrorCode.COLUMN_UNKNOWN,
+                )
     yield from unordered(events, "windows.key", pipeline.windows.key)
 
 
-def unordered(events: DataFrame, key: str, names: Iterable[str]) -> Iterator[str]:
-    """Yield the problem of each column of `names` whose values Spark can neither group nor order."""
+def unordered(events: DataFrame, key: str, names: Iterable[str]) -> Iterator[Misfit]:
+    """Yield a misfit for each column of `names` whose values Spark can neither group nor order."""
     kinds = {field.name.lower(): field.dataType for field in events.schema}
     for name in names:
         kind = kinds.get(name.lower())
         if kind is not None and holds_map(kind):
-            yield (
+            yield Misfit(
                 f"{key}: the column '{name}' is of type {kind.simpleString().upper()}, and rows cannot be grouped by "
-                f"a MAP or VARIANT: declare a value of it in source.columns, or its text to_json({name})"
+                f"a MAP or VARIANT: declare a value of it in source.columns, or its text to_json({name})",
+                ErrorCode.COLUMN_NAME_REFUSED,
             )
 
 
-def _times(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
+def _times(events: DataFrame, pipeline: Pipeline) -> Iterator[Misfit]:
     fields = {
         "source.event_time": pipeline.source.event_time,
         "source.arrival_time": pipeline.source.arrival_time,
@@ -133,23 +147,23 @@ def _times(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
         try:
             event_time.micros(events, field)
         except TimeFieldError as problem:
-            yield f"{key}: {problem}"
+            yield Misfit(f"{key}: {problem}", problem.code)
         except AnalysisException as problem:
-            yield f"{key}: {_first_line(problem, events)}"
+            yield _refused(key, problem, events)
 
 
-def _offsets(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
+def _offsets(events: DataFrame, pipeline: Pipeline) -> Iterator[Misfit]:
     if not pipeline.replay.in_rounds:
         return
     try:
         offset(events, pipeline)
     except TimeFieldError as problem:
-        yield f"source.offset: {problem}"
+        yield Misfit(f"source.offset: {problem}", problem.code)
     except AnalysisException as problem:
-        yield f"source.offset: {_first_line(problem, events)}"
+        yield _refused("source.offset", problem, events)
 
 
-def _expressions(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
+def _expressions(events: DataFrame, pipeline: Pipeline) -> Iterator[Misfit]:
     yield from condition(events, "source.where", pipeline.source.where)
     rules = {rule.name: rule for rule in pipeline.source.quarantine}
     for key, name in quarantine.names(pipeline.quality):
@@ -159,32 +173,32 @@ def _expressions(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
         try:
             pane_columns.grouped(events, pipeline).agg(F.expr(aggregate.expression).alias(aggregate.name))
         except AnalysisException as problem:
-            yield f"windows.aggregates.{aggregate.name}: {_first_line(problem, events)}"
+            yield _refused(f"windows.aggregates.{aggregate.name}", problem, events)
 
 
-def _firing(columns: list[str], pipeline: Pipeline) -> Iterator[str]:
+def _firing(columns: list[str], pipeline: Pipeline) -> Iterator[Misfit]:
     try:
         require_firing(columns, pipeline)
     except UnsupportedPipelineError as problem:
-        yield f"windows.aggregates: {problem}"
+        yield Misfit(f"windows.aggregates: {problem}", problem.code)
 
 
-def _generator(pipeline: Pipeline) -> Iterator[str]:
+def _generator(pipeline: Pipeline) -> Iterator[Misfit]:
     if not pipeline.watermark.is_custom:
         return
     try:
         new_generator(pipeline.watermark.generator, pipeline.watermark.arguments)
     except GeneratorError as problem:
-        yield f"watermark.class: {problem}"
+        yield Misfit(f"watermark.class: {problem}", ErrorCode.GENERATOR_FAILED)
 
 
-def _first_line(problem: AnalysisException, events: DataFrame) -> str:
-    """Return the first line of Spark's message, or for a missing column the nearest column."""
+def _refused(key: str, problem: AnalysisException, events: DataFrame) -> Misfit:
+    """Return the misfit with the first line of Spark's message, or for a missing column with the nearest column."""
     parameters = problem.getMessageParameters() or {}
     if (problem.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
         name = parameters.get("objectName", "").replace("`", "")
-        return f"the source has no column '{name}'{hint(name, events)}"
-    return str(problem).splitlines()[0]
+        return Misfit(f"{key}: the source has no column '{name}'{hint(name, events)}", ErrorCode.COLUMN_UNKNOWN)
+    return Misfit(f"{key}: {str(problem).splitlines()[0]}", ErrorCode.SQL_REFUSED)
 
 
 def hint(name: str, events: DataFrame) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pyspark.sql import DataFrame, SparkSession
 
-from spark_jobs.jobs.errors import InputError
+from spark_jobs.error_codes import ErrorCode
+from spark_jobs.jobs.errors import Misfit, require_fit
 from spark_jobs.pipeline import code
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.sql_texts import of_checks, of_results
@@ -17,10 +18,13 @@ from spark_jobs.replay import allowed_sql
 def require_allowed(spark: SparkSession, pipeline: Pipeline) -> None:
     """Raise InputError with every text of SQL that reaches out of its rows, or has another value in another run."""
     texts = (*of_results(pipeline), *of_checks(pipeline.quality))
-    if problems := list(allowed_sql.forbidden(spark, texts, allow_code=code.is_allowed(os.environ))):
-        raise InputError("\n".join(problems))
+    require_fit(_refused(allowed_sql.forbidden(spark, texts, allow_code=code.is_allowed(os.environ))))
 
 
-def unrepeatable(events: DataFrame, pipeline: Pipeline) -> Iterator[str]:
+def unrepeatable(events: DataFrame, pipeline: Pipeline) -> Iterator[Misfit]:
     """Yield each expression that decides on results by a function without parentheses, such as `current_date`."""
-    yield from allowed_sql.forbidden(events.sparkSession, of_results(pipeline), events.columns)
+    yield from _refused(allowed_sql.forbidden(events.sparkSession, of_results(pipeline), events.columns))
+
+
+def _refused(problems: Iterable[str]) -> Iterator[Misfit]:
+    return (Misfit(problem, ErrorCode.SQL_REFUSED) for problem in problems)

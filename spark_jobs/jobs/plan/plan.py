@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import source_changes
 from spark_jobs.jobs.plan.arrival_slices import require_slices, rewritten
@@ -144,14 +145,16 @@ def _require(pipeline: Pipeline, interval: Interval, arrived_to: datetime | None
         try:
             require_support(pipeline)
         except UnsupportedPipelineError as problem:
-            raise InputError(str(problem)) from problem
+            raise InputError(str(problem), code=problem.code) from problem
         except GeneratorError as problem:
-            raise InputError(f"watermark.class: {problem}") from problem
+            raise InputError(f"watermark.class: {problem}", code=ErrorCode.GENERATOR_FAILED) from problem
     if arrived_to is None:
         return
     require_slices(pipeline, arrived_to)
     if not interval.whole:
-        raise InputError("--arrived-to: cannot be combined with --from or --to. Give either")
+        raise InputError(
+            "--arrived-to: cannot be combined with --from or --to. Give either", code=ErrorCode.ARRIVED_TO_REFUSED
+        )
 
 
 def _require_kind(standing: EffectiveRuns, pipeline: Pipeline) -> None:
@@ -161,7 +164,8 @@ def _require_kind(standing: EffectiveRuns, pipeline: Pipeline) -> None:
         kind, other = ("windows", "a join") if pipeline.join is None else ("a join", "windows")
         raise InputError(
             f"--from and --to: the published results (run {whole.run_id}) are those of {other}, "
-            f"the pipeline defines {kind}. Run once without --from and --to"
+            f"the pipeline defines {kind}. Run once without --from and --to",
+            code=ErrorCode.OTHER_RESULTS_PUBLISHED,
         )
 
 
@@ -172,7 +176,8 @@ def _require_likeness(standing: EffectiveRuns, pipeline: Pipeline) -> None:
         raise InputError(
             f"--from and --to: run {whole.run_id} has published results of other settings "
             f"({differences(whole.settings, whole.fingerprint, pipeline)}). Run without --from and --to, or give "
-            "--restate to have both side by side"
+            "--restate to have both side by side",
+            code=ErrorCode.OTHER_RESULTS_PUBLISHED,
         )
 
 
@@ -225,11 +230,11 @@ def checked(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:
         else:
             check_join(*source.inputs(spark, pipeline, versions), pipeline)
     except SourceError as problem:
-        raise InputError(str(problem)) from problem
+        raise InputError(str(problem), code=problem.code) from problem
     except InputError as problem:
         located = "\n".join(map(pipeline.located, str(problem).splitlines()))
         read = (f"version {versions[name]} of {table}" for name, table in tables_of(pipeline).items())
-        raise InputError(f"{located}\n(checked with {', '.join(read)})") from problem
+        raise InputError(f"{located}\n(checked with {', '.join(read)})", code=problem.code) from problem
     return versions
 
 

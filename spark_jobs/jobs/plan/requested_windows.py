@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import Option
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Pipeline
@@ -17,7 +18,10 @@ _MILLISECOND = timedelta(milliseconds=1)
 def require_windows(interval: Interval, pipeline: Pipeline) -> None:
     """Raise InputError for an interval that holds no window, or that cuts one."""
     if interval.start and interval.end and interval.start >= interval.end:
-        raise InputError(f"--from and --to: [{interval.start}, {interval.end}) is an interval which holds no window")
+        raise InputError(
+            f"--from and --to: [{interval.start}, {interval.end}) is an interval which holds no window",
+            code=ErrorCode.WINDOWS_CUT,
+        )
     _require_whole_windows(interval, pipeline)
 
 
@@ -36,5 +40,6 @@ def _require_whole_windows(interval: Interval, pipeline: Pipeline) -> None:
         if below != moment:
             above = EPOCH + next_start(start_ms, starts) * _MILLISECOND
             raise InputError(
-                f"{option}: {moment.isoformat()} cuts a {cut} begin at {below.isoformat()} and {above.isoformat()}"
+                f"{option}: {moment.isoformat()} cuts a {cut} begin at {below.isoformat()} and {above.isoformat()}",
+                code=ErrorCode.WINDOWS_CUT,
             )

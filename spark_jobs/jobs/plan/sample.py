@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan.invalid_rows import InvalidRows, invalid_rows
 from spark_jobs.pipeline.model import Order, Pipeline
@@ -43,7 +44,7 @@ def sampled(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]
     samples = list(_samples(spark, pipeline, versions))
     for sample in samples:
         if sample.rows and sample.invalid_count == sample.rows:
-            raise InputError(f"source.event_time: {sample.in_words()}")
+            raise InputError(f"source.event_time: {sample.in_words()}", code=ErrorCode.TIMES_UNUSABLE)
     return samples
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.published_tables import LATE_EVENTS
@@ -57,7 +58,8 @@ def require_same_tables(pipeline: Pipeline, whole: Run | None, ids: Mapping[str,
     if whole is not None and (anew := made_anew(pipeline, whole, ids)):
         raise InputError(
             f"--from and --to: {', '.join(anew)} was deleted and made anew since run {whole.run_id}, whose results are "
-            "around this part. Run without --from and --to, or give --restate to have both side by side"
+            "around this part. Run without --from and --to, or give --restate to have both side by side",
+            code=ErrorCode.TABLE_MADE_ANEW,
         )
 
 
@@ -66,7 +68,8 @@ def require_planned_tables(spark: SparkSession, pipeline: Pipeline, run: Run) ->
     if run.source_ids and (anew := made_anew(pipeline, run, source.table_ids(spark, pipeline, run.pinned))):
         raise InputError(
             f"source.table: {', '.join(anew)} was deleted and made anew since run {run.run_id} was planned. Run the "
-            "same command again: it plans a run of the new table"
+            "same command again: it plans a run of the new table",
+            code=ErrorCode.TABLE_MADE_ANEW,
         )
 
 
@@ -89,7 +92,8 @@ def require_types(
             raise InputError(
                 f"--from and --to: columns of {table} have another type in version {versions[name]} than in the "
                 f"results around this part: {'; '.join(map(str, clashes))}. Replay without --from and --to, or read "
-                "the table through a view that casts"
+                "the table through a view that casts",
+                code=ErrorCode.TYPES_CHANGED,
             )
 
 

@@ -87,7 +87,9 @@ def rollback(spark: SparkSession, lake: Lake, run_id: str) -> Run:
     target = next((run for run in published if run.run_id == run_id), None)
     if target is None:
         run_ids = ", ".join(run.run_id for run in published) or "none"
-        raise InputError(f"--run: {run_id} is not published. Published runs: {run_ids}")
+        raise InputError(
+            f"--run: {run_id} is not published. Published runs: {run_ids}", code=ErrorCode.RUN_NOT_PUBLISHED
+        )
     if target is published[-1]:
         return target
     _require_files(spark, lake, target, published)
@@ -107,7 +109,10 @@ def _require_files(spark: SparkSession, lake: Lake, target: Run, published: Sequ
     if deleted:
         reason = ", ".join(f"{n} files of {table} are deleted" for table, n in deleted.items())
     kept_runs = ", ".join(run.run_id for run in published if run is not target and not run.discarded)
-    raise InputError(f"--run: cannot go back to {target.run_id}: {reason}. Runs that are kept: {kept_runs}")
+    raise InputError(
+        f"--run: cannot go back to {target.run_id}: {reason}. Runs that are kept: {kept_runs}",
+        code=ErrorCode.FILES_REMOVED,
+    )
 
 
 def going_back(target: Run, newest: Run) -> Run:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import StepName, StepState
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.report import report
@@ -24,7 +25,10 @@ def data_docs(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> 
     """Write the Data Docs of an audited run; returns their path. Raises InputError for a run that was not audited."""
     audits = _audits(run)
     if not audits:
-        raise InputError(f"data docs: run {run.run_id} is {run.state}; take its step audit before its Data Docs")
+        raise InputError(
+            f"data docs: run {run.run_id} is {run.state}; take its step audit before its Data Docs",
+            code=ErrorCode.RUN_STATE_WRONG,
+        )
     # Imported late: Great Expectations is slow to import, and other pages do not need it.
     from expectations.data_docs import page
     from expectations.descriptions import descriptions

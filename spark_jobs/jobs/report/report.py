@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from expectations import Answer
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import StepName
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.report import join_report, run_facts, series
@@ -49,9 +50,14 @@ def report(
     Raises InputError for a run that has not been replayed, or whose staged tables maintenance has removed.
     """
     if run.finished_step(StepName.REPLAY) is None:
-        raise InputError(f"report: run {run.run_id} is {run.state}; take its step replay before its report")
+        raise InputError(
+            f"report: run {run.run_id} is {run.state}; take its step replay before its report",
+            code=ErrorCode.RUN_STATE_WRONG,
+        )
     if not can_be_made(spark, pipeline, lake, run):
-        raise InputError(f"report: maintenance has removed the staged tables of run {run.run_id}")
+        raise InputError(
+            f"report: maintenance has removed the staged tables of run {run.run_id}", code=ErrorCode.FILES_REMOVED
+        )
     tables = {table: staging.read_staged(spark, lake, run.run_id, table) for table in result_tables(pipeline)}
     data = collect(spark, pipeline, lake, run, tables, checks_of(spark, lake, run), alternatives)
     data = replace(data, earlier=run_facts.earlier(run, ledger.published(spark, lake)))

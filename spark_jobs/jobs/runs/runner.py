@@ -14,6 +14,7 @@ from functools import partial
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import Option, RunState, StepName, StepResult, StepState
 from spark_jobs.jobs.errors import BlockedError, InputError
 from spark_jobs.jobs.plan.arrival_slices import pipeline_for_run
@@ -110,9 +111,15 @@ class Runner:
         """Return the run that was published last. Raises InputError if there is none."""
         published = self._ledger.published()
         if not published:
-            raise InputError(f"run: published runs of {self._lake.home}: found none. Replay first")
+            raise InputError(
+                f"run: published runs of {self._lake.home}: found none. Replay first",
+                code=ErrorCode.NOT_ENOUGH_PUBLISHED,
+            )
         if published[-1].kind == ledger.ROLLBACK:
-            raise InputError(f"run: the run published last, {published[-1].run_id}, is a rollback: give --run")
+            raise InputError(
+                f"run: the run published last, {published[-1].run_id}, is a rollback: give --run",
+                code=ErrorCode.RUN_NOT_PUBLISHED,
+            )
         return published[-1]
 
     def rollback(self, run_id: str) -> StepResult:
@@ -136,13 +143,18 @@ class Runner:
         """
         reason = because.strip()
         if not reason:
-            raise InputError(f"{Option.BECAUSE}: found no reason, expected who accepts the failed checks, and why")
+            raise InputError(
+                f"{Option.BECAUSE}: found no reason, expected who accepts the failed checks, and why",
+                code=ErrorCode.OPTION_WRONG,
+            )
         with self._holding(run) as (current, _):
             if current.accepted is not None or current.versions:
                 return current
             if current.state != RunState.BLOCKED:
                 rule = "only a blocked run can be accepted"
-                raise InputError(f"{StepName.ACCEPT}: run {run.run_id} is {current.state}; {rule}")
+                raise InputError(
+                    f"{StepName.ACCEPT}: run {run.run_id} is {current.state}; {rule}", code=ErrorCode.RUN_STATE_WRONG
+                )
             self._progress(StepName.ACCEPT, f"run {run.run_id}: {reason}")
             return self._ledger.record(current, Clock().entry(StepName.ACCEPT, StepState.DONE, note=reason))
 
@@ -168,7 +180,9 @@ class Runner:
         parts = {part.name: part for part in run_slices.stored_slices(self.spark, self._lake, run.run_id)}
         if name not in parts:
             names = ", ".join(parts) or f"none: take the step {StepName.WATERMARKS} before"
-            raise InputError(f"{StepName.SLICE}: requested {name} of run {run.run_id}, found {names}")
+            raise InputError(
+                f"{StepName.SLICE}: requested {name} of run {run.run_id}, found {names}", code=ErrorCode.RUN_STATE_WRONG
+            )
         step = SliceStep(parts[name])
         if run.finished_step(StepName.REPLAY) is not None:
             outcome = Outcome(f"run {run.run_id} is staged as a whole", StepState.UNCHANGED)
@@ -288,11 +302,14 @@ class Runner:
 
     def _checked(self, run_id: str, run: Run | None) -> Run:
         if run is None:
-            raise InputError(f"run: {run_id} is not in {self._lake.home}/runs: plan it first")
+            raise InputError(
+                f"run: {run_id} is not in {self._lake.home}/runs: plan it first", code=ErrorCode.RUN_UNKNOWN
+            )
         if run.fingerprint != self._pipeline.fingerprint:
             differing = differences(run.settings, run.fingerprint, self._pipeline)
             raise InputError(
-                f"run: {run_id} was planned with other settings ({differing}): plan again, or give the same overrides"
+                f"run: {run_id} was planned with other settings ({differing}): plan again, or give the same overrides",
+                code=ErrorCode.RUN_OF_OTHER_SETTINGS,
             )
         return run
 

@@ -17,6 +17,7 @@ from typing import ClassVar
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import STAGED_SIZES, StepName, StepState
 from spark_jobs.jobs.audit import openlineage
 from spark_jobs.jobs.errors import BlockedError, InputError
@@ -87,7 +88,9 @@ class RunStep(ABC):
         for name in self.needs:
             if run.finished_step(name) is None:
                 hint = f"take its step {name} before its {self.name}"
-                raise InputError(f"{self.name}: run {run.run_id} is {run.state}; {hint}")
+                raise InputError(
+                    f"{self.name}: run {run.run_id} is {run.state}; {hint}", code=ErrorCode.RUN_STATE_WRONG
+                )
 
     @abstractmethod
     def take(self, context: StepContext) -> Outcome:
@@ -193,7 +196,7 @@ class PublishStep(RunStep):
         run = context.run
         if run.accepted is None and run.finished_step(StepName.AUDIT) is None:
             rule = "only a run that passed its audit, or was accepted, is published"
-            raise InputError(f"{self.name}: run {run.run_id} is {run.state}; {rule}")
+            raise InputError(f"{self.name}: run {run.run_id} is {run.state}; {rule}", code=ErrorCode.RUN_STATE_WRONG)
 
     def take(self, context: StepContext) -> Outcome:
         """Return the Delta version of each published table."""

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.stage import session_row_counts
 from spark_jobs.jobs.stage.slices import whole
@@ -177,5 +178,6 @@ def refuse_wrong_unit(prepared: DataFrame, pipeline: Pipeline, implausible: int,
         + (f" in {field.unit.value}" if field.unit else "")
         + f", found {implausible:,} of {timed:,} event times in the future of their arrival or beyond any calendar "
         f"(the first in the year {year:,.0f}). The unit is probably finer than declared: "
-        "give source.event_time as {column, unit: s|ms|us|ns}"
+        "give source.event_time as {column, unit: s|ms|us|ns}",
+        code=ErrorCode.TIMES_UNUSABLE,
     )

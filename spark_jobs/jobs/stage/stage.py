@@ -20,6 +20,7 @@ from pyspark.errors import PySparkException, PythonException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import StepName
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import arrival_slices, source_changes
@@ -104,15 +105,23 @@ def _input_errors(spark: SparkSession, pipeline: Pipeline, run: Run) -> Iterator
         source_changes.require_planned_tables(spark, pipeline, run)
         yield
     except SourceError as problem:
-        raise InputError(str(problem)) from problem
+        raise InputError(str(problem), code=problem.code) from problem
     except (PySparkException, Py4JError) as problem:
-        fault = custom.fault(problem) if isinstance(problem, PythonException) else None
-        message = f"watermark.class: {fault}" if fault else overflow.explanation(pipeline, problem)
-        if message is None:
-            message = deleted_files.explanation(spark, pipeline, run.pinned, problem)
-        if message is None:
+        explained = _explained(spark, pipeline, run, problem)
+        if explained is None:
             raise
-        raise InputError(message) from problem
+        raise explained from problem
+
+
+def _explained(spark: SparkSession, pipeline: Pipeline, run: Run, problem: Exception) -> InputError | None:
+    """Return the error for a `problem` that the user can solve; None for any other."""
+    if isinstance(problem, PythonException) and (fault := custom.fault(problem)):
+        return InputError(f"watermark.class: {fault}", code=ErrorCode.GENERATOR_FAILED)
+    if too_great := overflow.explanation(pipeline, problem):
+        return InputError(too_great, code=ErrorCode.SUM_OVERFLOW)
+    if deleted := deleted_files.explanation(spark, pipeline, run.pinned, problem):
+        return InputError(deleted, code=ErrorCode.VERSION_REMOVED)
+    return None
 
 
 class _Staging:

@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.pipeline.model import Source, TimeField, TimeUnit
 from spark_jobs.semantics.rows import event_time as rule
 from spark_jobs.semantics.rows import time_faults
@@ -25,6 +26,8 @@ _ZONE_IN_PATTERN = re.compile(r"[VzOXxZ]")
 
 class TimeFieldError(ValueError):
     """A time field whose column has another type than its declaration can read."""
+
+    code = ErrorCode.TIME_OF_OTHER_TYPE
 
 
 def micros(events: DataFrame, field: TimeField) -> Column:

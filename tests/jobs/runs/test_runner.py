@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import StepName, StepState
 from spark_jobs.jobs.errors import BlockedError, InputError
 from spark_jobs.jobs.runs import run_ledger, runner
@@ -100,7 +101,9 @@ def test_a_blocked_step_is_entered_with_its_counts_and_its_reason(
     assert (entry.state, entry.counts, entry.error) == ("blocked", {"checks_failed": 1}, "1 of 3 checks failed")
 
 
-@pytest.mark.parametrize("problem", [InputError("--from: yesterday"), MemoryError("no memory")])
+@pytest.mark.parametrize(
+    "problem", [InputError("--from: yesterday", code=ErrorCode.OPTION_WRONG), MemoryError("no memory")]
+)
 def test_a_step_that_fails_is_entered_as_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entered: list[Step], problem: Exception
 ) -> None:
