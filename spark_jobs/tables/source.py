@@ -123,6 +123,13 @@ def inputs(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int])
     return left, right
 
 
+def rows_of(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]) -> tuple[DataFrame, DataFrame | None]:
+    """Return `events` and None, or for a join `inputs`. Raises SourceError as both do."""
+    if pipeline.join is not None:
+        return inputs(spark, pipeline, versions)
+    return events(spark, pipeline, versions), None
+
+
 def union_rows(frames: Sequence[DataFrame]) -> DataFrame:
     """Return the union of several sources, null in columns that a source lacks. Raises SourceError if types differ."""
     try:

@@ -21,6 +21,7 @@ from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.published import read_published
 from tests.support import history
 from tests.support.engine import in_order, rows_of
+from tests.support.result_columns import assert_derives_the_published_columns
 
 
 def published(spark: SparkSession, lake: Lake) -> dict[str, list[Any]]:
@@ -72,6 +73,7 @@ def assert_publishes_the_references(
     run = ledger.find(spark, lake, outcomes[0].run_id)
     assert run is not None
     assert {name: run.counts[name] for name in expected.counts} == expected.counts
+    assert_derives_the_published_columns(spark, pipeline, lake, run)
     return run, expected
 
 

@@ -17,6 +17,7 @@ from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import source_changes
 from spark_jobs.jobs.plan.arrival_slices import require_slices, rewritten
+from spark_jobs.jobs.plan.check_expectations import check_expectations
 from spark_jobs.jobs.plan.check_join import check_join
 from spark_jobs.jobs.plan.check_source import check_source
 from spark_jobs.jobs.plan.expressions import require_allowed
@@ -225,10 +226,12 @@ def checked(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:
     require_allowed(spark, pipeline)
     try:
         versions = source.newest_versions(spark, pipeline)
+        left, right = source.rows_of(spark, pipeline, versions)
         if pipeline.join is None:
-            check_source(source.events(spark, pipeline, versions), pipeline)
+            check_source(left, pipeline)
         else:
-            check_join(*source.inputs(spark, pipeline, versions), pipeline)
+            check_join(left, right, pipeline)
+        check_expectations(left, right, pipeline)
     except SourceError as problem:
         raise InputError(str(problem), code=problem.code) from problem
     except InputError as problem:

@@ -17,12 +17,12 @@ from pyspark.sql import functions as F
 
 from spark_jobs.job_protocol import StepName
 from spark_jobs.jobs.plan.arrival_slices import arrived_inputs
+from spark_jobs.jobs.plan.result_tables import rows_of_inputs
 from spark_jobs.jobs.progress import Progress
 from spark_jobs.jobs.stage import join_row_counts
 from spark_jobs.jobs.stage.lake_store import LakeStore
 from spark_jobs.pipeline.joining import bounds, joining
 from spark_jobs.pipeline.model import Join, LateData, Pipeline, Windows
-from spark_jobs.pipeline.sources import SOURCE
 from spark_jobs.replay.joins.inputs import inputs
 from spark_jobs.replay.joins.interval_join import IntervalJoined, interval_join
 from spark_jobs.replay.joins.window_join import WindowJoined, window_join
@@ -32,9 +32,6 @@ from spark_jobs.tables import source, staging
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
-
-#: The columns that the tables add to the source's columns; they stand last.
-_ADDED = ("event_time", "arrival_time", "watermark", "late_by_ms", "window_start", "window_end", "reason")
 
 
 class JoinStaging:
@@ -65,7 +62,7 @@ class JoinStaging:
         with shuffling(self._spark, rows):
             late, joined = self._late, self._joined
             dropped = self._store.keep("too_late", late) if self._drops else None
-            without_time = self._rows_of_inputs(joined.invalid_left, joined.invalid_right)
+            without_time = rows_of_inputs(joined.invalid_left, joined.invalid_right, self._join.names)
             with ThreadPoolExecutor(max_workers=3) as pool:
                 beside = [
                     pool.submit(self._stage, self._pairs, "pairs"),
@@ -117,15 +114,10 @@ class JoinStaging:
     @cached_property
     def _late(self) -> DataFrame:
         return self._inside(
-            self._rows_of_inputs(self._joined.late_left, self._joined.late_right), "window_start", "event_time"
+            rows_of_inputs(self._joined.late_left, self._joined.late_right, self._join.names),
+            "window_start",
+            "event_time",
         )
-
-    def _rows_of_inputs(self, left: DataFrame, right: DataFrame) -> DataFrame:
-        """Rows of both inputs, each with the name of its input."""
-        sides = zip((left, right), self._join.names, strict=True)
-        rows = source.union_rows([rows.withColumn(SOURCE, F.lit(name)) for rows, name in sides])
-        own = [name for name in rows.columns if name not in (*_ADDED, SOURCE)]
-        return rows.select(SOURCE, *(f"`{name}`" for name in own), *(name for name in _ADDED if name in rows.columns))
 
     def _inside(self, rows: DataFrame, *at: str) -> DataFrame:
         """The rows that belong to the part of time by the first of these columns that is not null."""

@@ -27,6 +27,7 @@ from tests.support import history
 from tests.support.engine import in_order
 from tests.support.join_histories import ROWS, land_tables, orders, payments, published, readings, split
 from tests.support.joined_tables import JoinedTables
+from tests.support.result_columns import assert_derives_the_published_columns
 from tests.support.whole_run import run_steps
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
@@ -92,6 +93,7 @@ def assert_publishes(spark: SparkSession, pipeline: Pipeline, lake: Lake, expect
     run = ledger.find(spark, lake, outcomes[0].run_id)
     assert run is not None
     assert {name: run.counts.get(name) for name in expected.counts} == dict(expected.counts)
+    assert_derives_the_published_columns(spark, pipeline, lake, run)
     return run
 
 
