@@ -90,6 +90,7 @@ def test_requirements_name_this_version_and_the_workflow_runs_set_up_and_the_tes
     assert commands == ["pip install -r requirements.txt", "tidemark setup", "python -m pytest"]
 
 
+@pytest.mark.soak
 @pytest.mark.spark
 def test_the_tests_of_the_project_pass(project: Path) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "."]

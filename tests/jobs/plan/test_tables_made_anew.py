@@ -66,6 +66,7 @@ def test_a_run_of_the_old_table_is_not_finished_with_the_new_table(
         runner.step("replay", runner.find(planned.run.run_id))
 
 
+@pytest.mark.soak
 def test_later_arrivals_of_the_new_table_are_read_from_its_beginning(
     spark: SparkSession, source: str, lake: Lake
 ) -> None:
@@ -78,6 +79,7 @@ def test_later_arrivals_of_the_new_table_are_read_from_its_beginning(
     assert most(spark, lake) == {1000.0}
 
 
+@pytest.mark.soak
 def test_a_part_of_the_new_table_is_not_put_beside_the_old_results(
     spark: SparkSession, source: str, lake: Lake
 ) -> None:

@@ -103,6 +103,7 @@ def test_a_published_table_maps_its_columns_once_a_name_needs_it(
     assert mode(spark, lake, "late_events") == "name"
 
 
+@pytest.mark.soak
 def test_arrivals_by_a_computed_column_go_on(spark: SparkSession, lake: Lake, table: str) -> None:
     pipeline = history.pipeline(
         table,
@@ -118,6 +119,7 @@ def test_arrivals_by_a_computed_column_go_on(spark: SparkSession, lake: Lake, ta
     assert_published(spark, lake, reference.replay(history.events(), pipeline, until=end))
 
 
+@pytest.mark.soak
 def test_a_run_that_carries_few_columns_passes_its_audit(spark: SparkSession, lake: Lake, table: str) -> None:
     pipeline = history.pipeline(table, source__select="['i?']", source__columns="{later: reading + 1}")
     outcomes = run_steps(spark, pipeline, lake)

@@ -82,6 +82,7 @@ def test_a_wrong_unit_makes_no_windows_of_1970(spark: SparkSession, texts: str, 
     assert "118 of 118 rows; the newest event is of 1970-01-21" in str(problem)
 
 
+@pytest.mark.soak
 def test_a_condition_that_drops_most_rows_is_published_once_it_is_accepted(
     spark: SparkSession, texts: str, lake: Lake
 ) -> None:

@@ -57,9 +57,8 @@ def test_other_kinds_publish_what_the_reference_gives(
     assert_publishes_the_references(spark, pipeline, lake, slices=2, rows=repeated_rows.rows())
 
 
-@pytest.mark.parametrize(
-    "cuts", [pytest.param(CUTS[1:3], id="two"), pytest.param(CUTS, id="four", marks=pytest.mark.soak)]
-)
+@pytest.mark.soak
+@pytest.mark.parametrize("cuts", [CUTS[1:3], CUTS], ids=["two", "four"])
 def test_runs_that_go_on_leave_out_what_one_run_does(
     spark: SparkSession, repeated: str, lake: Lake, cuts: list[datetime]
 ) -> None:
