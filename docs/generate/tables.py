@@ -15,7 +15,8 @@ only condition for null.
 ## Reading the tables
 
 Tables of one run belong together. A run that publishes changes one table after the other, so do not read the folders
-directly. Both functions below read all tables as of one published run:
+directly. For some seconds, or until the next run if a driver dies, the newest versions belong to two runs. Both
+functions below read tables as of one published run:
 """
 _READING = """\
 from spark_jobs.session import open_session
@@ -25,13 +26,14 @@ from spark_jobs.tables.published import create_views, read_published
 spark = open_session("reader")
 lake = Lake.of("departures_by_carrier")
 
-results = read_published(spark, lake, "window_results")  # of the newest published run; or name a run with run_id=
+results = read_published(spark, lake, "window_results")  # of the newest published run, or of run_id=
 
 create_views(spark, lake, prefix="departures_")  # a temporary view for each published table
 spark.sql("select * from departures_window_results where too_late_count > 0")
 """
 _READING_END = """\
-Both raise [`NothingPublishedError`](errors.md#nothingpublishederror) if no run has published, or if maintenance has
+A run may publish between two calls of `read_published`: pass the same `run_id`, or use `create_views`, which reads the
+ledger once. Both raise [`NothingPublishedError`](errors.md#nothingpublishederror) if no run has published, or if maintenance has
 removed the files of the run. The table [`runs`](#runs) lists the runs and the versions that each has published.
 """
 

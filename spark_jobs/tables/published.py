@@ -20,8 +20,9 @@ class NothingPublishedError(LookupError):
 def read_published(spark: SparkSession, lake: Lake, table: str, *, run_id: str | None = None) -> DataFrame:
     """Return the rows of `table` as of the newest published run, or of the published run `run_id`.
 
-    All tables that are read as of one run are consistent, even while another run publishes. Raises
-    NothingPublishedError if no such run is kept, and ValueError for an unknown table.
+    All tables that are read as of one run are consistent, even while another run publishes. Another run may publish
+    between two calls without `run_id`. Raises NothingPublishedError if no such run is kept, and ValueError for an
+    unknown table.
     """
     if table not in PUBLISHABLE:
         raise ValueError(f"no published table '{table}'; known: {', '.join(PUBLISHABLE)}")
