@@ -33,8 +33,9 @@ spark.sql("select * from departures_window_results where too_late_count > 0")
 """
 _READING_END = """\
 A run may publish between two calls of `read_published`: pass the same `run_id`, or use `create_views`, which reads the
-ledger once. Both raise [`NothingPublishedError`](errors.md#nothingpublishederror) if no run has published, or if maintenance has
-removed the files of the run. The table [`runs`](#runs) lists the runs and the versions that each has published.
+ledger once. Both raise [`NothingPublishedError`](errors.md#nothingpublishederror) if no run has published, or if
+maintenance has removed the files of the run. The table [`runs`](#runs) lists the runs and the versions that each has
+published.
 """
 
 

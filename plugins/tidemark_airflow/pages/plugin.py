@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from airflow.plugins_manager import AirflowPlugin
 
@@ -37,11 +38,21 @@ class TidemarkPlugin(AirflowPlugin):
         """Data quality in the navigation, on each DAG, and on each run of one; Airflow fills in what is in braces."""
         pages = f"{base_path()}{QUALITY}"
         return [
-            _view("nav", "data-quality", f"{pages}/"),
-            _view("dag", "data-quality-of-dag", f"{pages}/{{DAG_ID}}"),
-            _view("dag_run", "data-quality-of-run", f"{pages}/{{DAG_ID}}/dag_runs/{{RUN_ID}}"),
+            # The navigation cuts a longer name.
+            _view("Quality", "nav", "data-quality", f"{pages}/"),
+            _view("Data quality", "dag", "data-quality-of-dag", f"{pages}/{{DAG_ID}}"),
+            _view("Data quality", "dag_run", "data-quality-of-run", f"{pages}/{{DAG_ID}}/dag_runs/{{RUN_ID}}"),
         ]
 
 
-def _view(destination: str, route: str, href: str) -> dict[str, Any]:
-    return {"name": "Data quality", "destination": destination, "url_route": route, "href": href}
+def _view(name: str, destination: str, route: str, href: str) -> dict[str, Any]:
+    icons = {"icon": _icon("#27496d"), "icon_dark_mode": _icon("#e0eaf5")}
+    return {"name": name, "destination": destination, "url_route": route, "href": href, **icons}
+
+
+def _icon(colour: str) -> str:
+    """Return the address of a picture of two waves below a line."""
+    waves = "M3 6h18M3 12c3-3 6-3 9 0s6 3 9 0M3 18c3-3 6-3 9 0s6 3 9 0"
+    path = f"<path d='{waves}' fill='none' stroke='{colour}' stroke-width='2' stroke-linecap='round'/>"
+    svg = f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24'>{path}</svg>"
+    return f"data:image/svg+xml,{quote(svg)}"
