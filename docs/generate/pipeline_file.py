@@ -74,7 +74,9 @@ _EXAMPLES = re.compile(r"""\[?\{[^}]*\}\]?|\[[^\]]*\]|"[^"]*"|(?<!\w)'[^']*'(?!\
 _DURATIONS = ("500 ms", "10 s", "5 minutes", "1h 30m", "2 days", "1 week", "PT6H")
 _INTRODUCTION = """\
 A pipeline is one YAML file. `tidemark check FILE` validates it. An unknown key, a wrong unit and a contradiction are
-errors with the file, the line and the key. The tables below show a default as the file would write it.
+errors with the file, the line and the key. `check` finds mistakes of the file before it starts Spark. No schema for
+editors is published, because a schema cannot express the rules between keys. The tables below show a default as the
+file would write it.
 
 - `${NAME}` in a text value is the environment variable `NAME`.
 - `${NAME:-text}` is `text` if the variable is unset or empty.

@@ -113,7 +113,7 @@ class Request:
             for table in tables_of(self.pipeline).values():
                 require_local(table)
         except SourceError as problem:
-            raise InputError(str(problem), code=problem.code) from problem
+            raise InputError(self.pipeline.all_located(str(problem)), code=problem.code) from problem
 
 
 def pipeline_command(body: Callable[..., Answer]) -> Callable[..., None]:

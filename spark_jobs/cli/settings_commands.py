@@ -20,7 +20,7 @@ def check(request: Request) -> Answer:
     spark = request.open_session()
     versions = checked(spark, request.pipeline)
     samples = sample.sampled(spark, request.pipeline, versions)
-    notes = [*warnings(spark, request.pipeline, versions), *(s.in_words() for s in samples if s.invalid_count)]
+    notes = [*warnings(spark, request.pipeline, versions), *(line for s in samples for line in s.warnings())]
     content = {
         "pipeline": request.pipeline.name,
         "fingerprint": request.pipeline.fingerprint,

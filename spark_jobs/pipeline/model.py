@@ -224,6 +224,10 @@ class Pipeline(ReplaySpec, _Named):
             key = key[: max(key.rfind("."), key.rfind("["), 0)]
         return f"{self.places[key]}: {problem}" if key else problem
 
+    def all_located(self, problems: str) -> str:
+        """Return problems, a line each, as `located` returns each of them."""
+        return "\n".join(map(self.located, problems.splitlines()))
+
     @property
     def same_results(self) -> frozenset[str]:
         """The fingerprints of all pipelines that have the faithful results of this one."""

@@ -14,7 +14,7 @@ from spark_jobs.job_protocol import StepResult, StepState
 from spark_jobs.pipeline import from_mapping
 from spark_jobs.tables import run_history
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.run import Run
+from spark_jobs.tables.run import ACCEPT, Run
 from tests.support.fake_lake import AT, add_rows, run_id, steps
 
 PIPELINE = from_mapping(
@@ -95,6 +95,19 @@ def test_runs_are_lines_without_wrapped_cells(
     assert len(rows) == 2
     assert f"{run_id(2)} * published 2026-01-05 07:00 to 2026-01-05 07:00" in rows[1]
     assert max(map(len, rows)) <= width
+
+
+def test_a_run_that_a_person_has_accepted_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = steps(1)
+    audited = next(row for row in rows if row["step"] == "audit")
+    rows.insert(rows.index(audited) + 1, {**audited, "step": ACCEPT, "note": "Ana: a holiday"})
+    add_rows(tmp_path, "sales", rows)
+    lake = Lake(str(tmp_path), "sales")
+    out = printing.SafeConsole(file=io.StringIO(), width=160)
+    monkeypatch.setattr(printing, "OUT", out)
+    runs: list[Run] = run_history.every(lake)
+    printing.print_runs(PIPELINE, lake, runs, runs[-1])
+    assert any("published, accepted" in line for line in lines(out))
 
 
 def test_settings_that_differ_from_the_published_results_are_named(

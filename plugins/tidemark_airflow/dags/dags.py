@@ -59,7 +59,8 @@ _INTERVAL_END = "{{ data_interval_end.isoformat() if data_interval_end is define
 # A run that an asset has started has no data interval; arrival times are in whole milliseconds.
 _TRIGGERED = "{{ dag_run.run_after.isoformat(timespec='milliseconds') }}"
 _BACKFILL_DOC = """
-Recomputes the windows of the chosen pipeline that begin in [from, to), and replaces each as a whole.
+Recomputes the windows of the chosen pipeline that begin in [from, to), and replaces each as a whole. Use *Trigger*:
+Airflow's own tab *Backfill* repeats scheduled runs, and this DAG has none.
 
 | task | |
 |---|---|

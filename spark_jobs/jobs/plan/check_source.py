@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -22,9 +23,16 @@ from spark_jobs.replay.rows import event_time
 from spark_jobs.replay.rows.arrival_order import holds_map
 from spark_jobs.replay.rows.computed_columns import with_computed
 from spark_jobs.replay.rows.prepare import offset
+from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.replay.supported import require_firing
 from spark_jobs.semantics.rows.used_columns import matches
 from spark_jobs.semantics.watermark.custom import GeneratorError, new_generator
+
+#: Letters of patterns that other tools read in another way.
+_CONFUSED = {
+    "Y": "Y is the year of a week: write yyyy for the year",
+    "D": "D is the day of the year: write dd for the day of the month",
+}
 
 
 def check_source(events: DataFrame, pipeline: Pipeline) -> None:
@@ -144,12 +152,25 @@ def _times(events: DataFrame, pipeline: Pipeline) -> Iterator[Misfit]:
     for key, field in fields.items():
         if field is None:
             continue
+        if field.format is not None:
+            yield from _pattern(events, f"{key}.format", field.format)
         try:
             event_time.micros(events, field)
         except TimeFieldError as problem:
             yield Misfit(f"{key}: {problem}", problem.code)
         except AnalysisException as problem:
             yield _refused(key, problem, events)
+
+
+def _pattern(events: DataFrame, key: str, pattern: str) -> Iterator[Misfit]:
+    """Yield the misfit of a datetime pattern that Spark would refuse at the first row."""
+    try:
+        events.sparkSession.sql("SELECT try_to_timestamp('', :pattern)", args={"pattern": pattern}).collect()
+    except PySparkException:
+        hints = [f"; {hint}" for letter, hint in _CONFUSED.items() if letter in pattern]
+        yield Misfit(
+            f"{key}: '{pattern}' is no datetime pattern of Spark{''.join(hints)}", ErrorCode.TIME_OF_OTHER_TYPE
+        )
 
 
 def _offsets(events: DataFrame, pipeline: Pipeline) -> Iterator[Misfit]:
@@ -173,7 +194,12 @@ def _expressions(events: DataFrame, pipeline: Pipeline) -> Iterator[Misfit]:
         try:
             pane_columns.grouped(events, pipeline).agg(F.expr(aggregate.expression).alias(aggregate.name))
         except AnalysisException as problem:
-            yield _refused(f"windows.aggregates.{aggregate.name}", problem, events)
+            key = f"windows.aggregates.{aggregate.name}"
+            if problem.getCondition() in ("MISSING_GROUP_BY", "MISSING_AGGREGATION"):
+                text = f"'{aggregate.expression}' is no aggregate: write one, such as max({aggregate.expression})"
+                yield Misfit(f"{key}: {text}", ErrorCode.SQL_REFUSED)
+            else:
+                yield _refused(key, problem, events)
 
 
 def _firing(columns: list[str], pipeline: Pipeline) -> Iterator[Misfit]:
@@ -197,11 +223,19 @@ def _refused(key: str, problem: AnalysisException, events: DataFrame) -> Misfit:
     parameters = problem.getMessageParameters() or {}
     if (problem.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
         name = parameters.get("objectName", "").replace("`", "")
-        return Misfit(f"{key}: the source has no column '{name}'{hint(name, events)}", ErrorCode.COLUMN_UNKNOWN)
-    return Misfit(f"{key}: {str(problem).splitlines()[0]}", ErrorCode.SQL_REFUSED)
+        near = hint(name, events, in_sql=True)
+        return Misfit(f"{key}: the source has no column '{name}'{near}", ErrorCode.COLUMN_UNKNOWN)
+    # The message of a syntax error begins with an empty line.
+    first_line = next((line for line in str(problem).splitlines() if line.strip()), type(problem).__name__)
+    return Misfit(f"{key}: {first_line}", ErrorCode.SQL_REFUSED)
 
 
-def hint(name: str, events: DataFrame) -> str:
-    """Return a hint for a missing column: the nearest name, and all columns."""
+def hint(name: str, events: DataFrame, *, in_sql: bool = False) -> str:
+    """Return a hint for a missing column: the nearest name, and all columns. SQL needs backticks around some names."""
     near = difflib.get_close_matches(name, events.columns, n=1)
-    return (f"; did you mean '{near[0]}'?" if near else "") + f" (it has {', '.join(events.columns)})"
+    columns = f" (it has {', '.join(events.columns)})"
+    if not near:
+        return columns
+    if in_sql and not re.fullmatch(r"\w+", near[0]):
+        return f"; did you mean {quoted(near[0])}, in backticks?{columns}"
+    return f"; did you mean '{near[0]}'?{columns}"

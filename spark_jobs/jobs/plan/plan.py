@@ -47,7 +47,7 @@ class Plan:
     """The plan: the run, and the tables that it reads, by the names in `runner.pinned`.
 
     `note` is the reason why a run over later arrivals cannot resume and reads everything. For a part of time it is the
-    change of the source since the results around it.
+    change of the source since the results around it. For all of time it names settings that differ from the results.
     """
 
     run: Run
@@ -106,7 +106,7 @@ def plan(
     ids = source.table_ids(spark, pipeline, versions)
     if not interval.whole and not restate:
         source_changes.require_same_tables(pipeline, standing.base, ids)
-    goes_on, note = None, ""
+    goes_on, note = None, _replaced_settings(latest, pipeline) if kind == FULL else ""
     if arrived_to is not None and interval.whole:
         goes_on, note = _going_on(spark, pipeline, lake, standing, versions, ids)
     elif kind in PARTS and standing.latest is not None:
@@ -131,6 +131,13 @@ def plan(
         settings=of_results(pipeline),
     )
     return Plan(run, tables_of(pipeline), note)
+
+
+def _replaced_settings(latest: Run | None, pipeline: Pipeline) -> str:
+    """Return the settings of the published results that the pipeline changes, in words; empty without any."""
+    if latest is None or latest.fingerprint in pipeline.same_results:
+        return ""
+    return f"replaces results of other settings ({differences(latest.settings, latest.fingerprint, pipeline)})"
 
 
 def _kind(interval: Interval, arrived_to: datetime | None, *, repair: bool) -> str:
@@ -223,7 +230,10 @@ def covers(run: Run, pipeline: Pipeline, arrived_to: datetime) -> bool:
 
 def checked(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:
     """Return the newest version of each source, as `source.newest_versions`. Raises InputError if one does not fit."""
-    require_allowed(spark, pipeline)
+    try:
+        require_allowed(spark, pipeline)
+    except InputError as problem:
+        raise InputError(pipeline.all_located(str(problem)), code=problem.code) from problem
     try:
         versions = source.newest_versions(spark, pipeline)
         left, right = source.rows_of(spark, pipeline, versions)
@@ -233,9 +243,9 @@ def checked(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:
             check_join(left, right, pipeline)
         check_expectations(left, right, pipeline)
     except SourceError as problem:
-        raise InputError(str(problem), code=problem.code) from problem
+        raise InputError(pipeline.all_located(str(problem)), code=problem.code) from problem
     except InputError as problem:
-        located = "\n".join(map(pipeline.located, str(problem).splitlines()))
+        located = pipeline.all_located(str(problem))
         read = (f"version {versions[name]} of {table}" for name, table in tables_of(pipeline).items())
         raise InputError(f"{located}\n(checked with {', '.join(read)})", code=problem.code) from problem
     return versions

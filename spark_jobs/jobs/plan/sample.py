@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan.invalid_rows import InvalidRows, invalid_rows
 from spark_jobs.pipeline.model import Order, Pipeline
+from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows.prepare import prepare
 from spark_jobs.tables import source
 
 #: Rows of each source.
@@ -22,16 +25,30 @@ ROWS = 1_000
 
 @dataclass(frozen=True)
 class Sample:
-    """The sampled rows of one source: their number, and those without a usable time by reason."""
+    """The sampled rows of one source: their number, and those without a usable time by reason.
+
+    `far_behind` rows arrived longer after their event than `quality.max_arrival_lag`.
+    """
 
     table: str
     rows: int
     invalid: tuple[InvalidRows, ...]
+    far_behind: int = 0
 
     @property
     def invalid_count(self) -> int:
         """The number of rows without a usable time."""
         return sum(reason.rows for reason in self.invalid)
+
+    def warnings(self) -> list[str]:
+        """Return what the author of the pipeline may not mean, a line each."""
+        lines = [self.in_words()] if self.invalid_count else []
+        if 2 * self.far_behind > self.rows - self.invalid_count:
+            lines.append(
+                f"source.event_time: {self.far_behind:,} of {self.rows:,} sampled rows of {self.table} arrived longer "
+                "after their event than quality.max_arrival_lag: is the unit right? A run of such rows is blocked"
+            )
+        return lines
 
     def in_words(self) -> str:
         """Return the invalid rows of the sample as text."""
@@ -44,7 +61,8 @@ def sampled(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]
     samples = list(_samples(spark, pipeline, versions))
     for sample in samples:
         if sample.rows and sample.invalid_count == sample.rows:
-            raise InputError(f"source.event_time: {sample.in_words()}", code=ErrorCode.TIMES_UNUSABLE)
+            message = pipeline.located(f"source.event_time: {sample.in_words()}")
+            raise InputError(message, code=ErrorCode.TIMES_UNUSABLE)
     return samples
 
 
@@ -55,4 +73,12 @@ def _samples(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int
         rows = source.read(spark, table, versions[name]).limit(ROWS)
         # Times are read in the same way in each order, and this order needs no commits and no offsets.
         timed = replace(of_source, replay=replace(of_source.replay, order=Order.EVENT_TIME), join=None, sources=())
-        yield Sample(table, rows.count(), tuple(invalid_rows(rows, timed)))
+        yield Sample(table, rows.count(), tuple(invalid_rows(rows, timed)), _far_behind(rows, timed))
+
+
+def _far_behind(rows: DataFrame, pipeline: Pipeline) -> int:
+    lag_ms = pipeline.quality.max_arrival_lag_ms
+    if lag_ms is None or pipeline.source.arrival_time is None:
+        return 0
+    lag_us = F.col(c.ARRIVAL_US) - F.col(c.EVENT_US)
+    return prepare(rows, pipeline).where(F.col(c.VALID) & (lag_us > F.lit(lag_ms * 1000))).count()

@@ -40,7 +40,7 @@ def position(prepared: DataFrame, pipeline: Pipeline) -> Column:
     """Return the row's position in the arrival order: a struct that compares field by field, nulls first.
 
     The last fields are the source's columns by name: they break ties of the declared columns. Maps have no order in
-    Spark and are compared as JSON text. Rows that already have a position keep it.
+    Spark and are compared entry by entry. Rows that already have a position keep it.
     """
     if c.POSITION in prepared.columns:
         return F.col(c.POSITION)
@@ -173,8 +173,24 @@ def _stretch(clock: Column, length: int) -> Column:
 
 
 def _comparable(name: str, kind: T.DataType) -> Column:
-    column = F.col(quoted(name))
-    return json_text(column) if holds_map(kind) else column
+    return _ordered(F.col(quoted(name)), kind)
+
+
+def _ordered(value: Column, kind: T.DataType) -> Column:
+    """Return a value that Spark can order: a MAP as an array of its entries, a VARIANT as JSON text."""
+    if not holds_map(kind):
+        return value
+    match kind:
+        case T.MapType():
+            entry = T.StructType([T.StructField("key", kind.keyType), T.StructField("value", kind.valueType)])
+            return _ordered(F.map_entries(value), T.ArrayType(entry))
+        case T.ArrayType():
+            return F.transform(value, lambda item: _ordered(item, kind.elementType))
+        case T.StructType():
+            fields = (_ordered(value[field.name], field.dataType).alias(field.name) for field in kind)
+            return F.when(value.isNotNull(), F.struct(*fields))
+        case _:
+            return json_text(value)
 
 
 def holds_map(kind: T.DataType) -> bool:

@@ -32,14 +32,16 @@ def position(row: Mapping[str, Any], first: Sequence[int], declared: Sequence[st
 def comparable(value: Any) -> Comparable:
     """Return a hashable stand-in that sorts as Spark sorts the value: null first, NaN last, lists item by item.
 
-    Two values have equal stand-ins exactly when Spark groups them together; mappings are compared as text.
+    Two values have equal stand-ins exactly when Spark groups them together. A struct is compared field by field, a map
+    entry by entry, in their order.
     """
     if value is None:
         return (0,)
-    if isinstance(value, float) and math.isnan(value):
-        return (2,)
+    if isinstance(value, float):
+        # Spark groups 0.0 and -0.0 together.
+        return (2,) if math.isnan(value) else (1, value + 0.0)
     if isinstance(value, (list, tuple)):
         return (1, tuple(comparable(item) for item in value))
     if isinstance(value, Mapping):
-        return (1, repr(sorted((str(name), comparable(item)) for name, item in value.items())))
+        return (1, tuple((comparable(name), comparable(item)) for name, item in value.items()))
     return (1, value)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -9,7 +11,8 @@ from pyspark.sql import functions as F
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan.check_join import check_join
 from spark_jobs.jobs.plan.check_source import check_source
-from spark_jobs.pipeline import from_mapping
+from spark_jobs.jobs.plan.plan import checked
+from spark_jobs.pipeline import from_mapping, load
 from tests.support import history
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
@@ -81,3 +84,30 @@ def test_a_pattern_without_a_column_is_refused(events: DataFrame, table: str, ke
     check_source(events, history.pipeline(table, **{f"source__{key}": "['*_at', ID]"}))
     with pytest.raises(InputError, match=f"source.{key}: no column of .* matches 'redings'; did you mean 'reading'"):
         check_source(events, history.pipeline(table, **{f"source__{key}": "[redings]"}))
+
+
+@pytest.mark.parametrize(
+    ("key", "line"),
+    [("windows.key", "  key: [devise]"), ("source.where", "  where: (select true)")],
+)
+def test_a_problem_of_the_source_has_its_place_in_the_file(
+    spark: SparkSession, table: str, tmp_path: Path, key: str, line: str
+) -> None:
+    lines = [
+        "name: readings",
+        "source:",
+        f"  table: {table}",
+        "  event_time: happened_at",
+        "  arrival_time: stored_at",
+        "watermark: {out_of_orderness: 1s}",
+        "windows:",
+        "  size: 1 minute",
+        "  aggregates: {n: count(*)}",
+    ]
+    lines.insert(lines.index("watermark: {out_of_orderness: 1s}") if "where" in line else len(lines), line)
+    if "where" in line:
+        lines.append("  key: []")
+    file = tmp_path / "readings.yaml"
+    file.write_text("\n".join(lines))
+    with pytest.raises(InputError, match=rf"readings\.yaml:{lines.index(line) + 1}:\d+: {key}"):
+        checked(spark, load(file))

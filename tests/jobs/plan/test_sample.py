@@ -25,8 +25,9 @@ def _table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str
     return path
 
 
-def reading(table: str, pattern: str, **replay: Any) -> Any:
-    source = {"table": table, "event_time": {"column": "at", "format": pattern}, "arrival_time": "seen"}
+def reading(table: str, pattern: str, *, unit: str | None = None, **replay: Any) -> Any:
+    event_time = {"column": "at", **({"format": pattern} if unit is None else {"unit": unit})}
+    source = {"table": table, "event_time": event_time, "arrival_time": "seen"}
     windows = {"size": "1 hour", "key": [], "aggregates": {"n": "count(*)"}}
     watermark = {"out_of_orderness": "1 minute"}
     return from_mapping({"name": "x", "source": source, "watermark": watermark, "windows": windows, "replay": replay})
@@ -44,6 +45,18 @@ def test_a_format_that_fits_no_row_is_refused(spark: SparkSession, table: str) -
     message = "source.event_time: 20 of 20 sampled rows of .* event_time_unreadable .*'01.01.2023 00:14:11'"
     with pytest.raises(InputError, match=message):
         sampled(spark, reading(table, "dd.MM.yyyy"), {"": 0})
+
+
+def test_a_unit_that_is_too_fine_is_a_warning(spark: SparkSession, tmp_path: Path) -> None:
+    rows = spark.range(10).selectExpr("1672531200 + id AS at", "TIMESTAMP'2023-01-01 00:20:00' AS seen")
+    rows.write.format("delta").save(str(tmp_path / "table"))
+    warned = []
+    for unit in ("ms", "s"):
+        mapping = reading(str(tmp_path / "table"), "yyyy", unit=unit)
+        warned.append([line for sample in sampled(spark, mapping, {"": 0}) for line in sample.warnings()])
+    assert len(warned[0]) == 1
+    assert warned[0][0].startswith("source.event_time: 10 of 10 sampled rows of")
+    assert warned[1] == []
 
 
 def test_a_table_without_rows_is_not_refused(spark: SparkSession, table: str, tmp_path: Path) -> None:

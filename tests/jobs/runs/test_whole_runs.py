@@ -218,6 +218,19 @@ BAD_INPUT = {
         {"watermark": "{strategy: punctuated, when: reading > 1, value: id}"},
         "watermark.value: 'id' is BIGINT.*unit: s",
     ),
+    "an aggregate without its bracket": (
+        {"windows__aggregates": "{x: 'avg(reading'}"},
+        r"aggregates.x: \[PARSE_SYNTAX",
+    ),
+    "an aggregate that is none": (
+        {"windows__aggregates": "{x: reading}"},
+        r"aggregates.x: 'reading' is no aggregate: write one, such as max\(reading\)",
+    ),
+    "a pattern of weeks": (
+        {"source__event_time": "{column: cast(happened_at as string), format: DD.MM.YYYY}"},
+        r"event_time.format: 'DD.MM.YYYY' is no datetime pattern .*write yyyy for the year; .*write dd",
+    ),
+    "SQL that reaches out": ({"source__where": "(select true)"}, r"source.where: "),
     "an aggregate of a missing column": (
         {"windows__aggregates": "{x: sum(raeding)}"},
         "aggregates.x: .*raeding.*'reading'",

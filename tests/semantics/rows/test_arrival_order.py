@@ -36,8 +36,9 @@ def test_values_that_spark_groups_together_compare_equal() -> None:
     assert comparable(0.0) == comparable(-0.0)
     assert comparable(float("nan")) == comparable(float("nan"))
     assert comparable([1, None]) == comparable((1, None))
-    assert comparable({"b": 1, "a": 2}) == comparable({"a": 2, "b": 1})
-    assert comparable({"a": 1}) < comparable({"a": 2})
+    assert comparable({"b": -0.0}) == comparable({"b": 0.0})
+    assert comparable({"a": 9, "b": 1}) < comparable({"a": 10, "b": 0})
+    assert comparable({"b": 1, "a": 2}) < comparable({"b": 2, "a": 1})
     assert len({comparable({"a": [1]}), comparable({"a": [1]})}) == 1
 
 
