@@ -119,14 +119,20 @@ def test_an_error_of_spark_has_the_code_of_its_condition(condition: str, message
 
 @pytest.mark.parametrize(
     ("cause", "code"),
-    [("overflow", "TM314"), ("deleted_files", "TM312"), ("", None)],
+    [
+        ("overflow.explanation", "TM314"),
+        ("unreadable_files.deletion", "TM312"),
+        ("unreadable_files.damage", "TM302"),
+        ("", None),
+    ],
 )
 def test_a_failure_of_staging_has_the_code_of_its_cause(
     monkeypatch: pytest.MonkeyPatch, cause: str, code: str | None
 ) -> None:
-    for module in ("overflow", "deleted_files"):
-        explanation = "what to do" if module == cause else None
-        monkeypatch.setattr(getattr(stage, module), "explanation", Mock(return_value=explanation))
+    for name in ("overflow.explanation", "unreadable_files.deletion", "unreadable_files.damage"):
+        module, function = name.split(".")
+        message = "what to do" if name == cause else None
+        monkeypatch.setattr(getattr(stage, module), function, Mock(return_value=message))
     explained = stage._explained(Mock(), parse(_GOOD), Mock(), RuntimeError("any text"))
     assert (explained and explained.code) == code
 

@@ -86,8 +86,9 @@ def assert_same_tables(actual: Any, expected: Any, tables: Sequence[str] = TABLE
 
 
 def in_order(rows: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """Rows as lists of their columns by name, in one order whatever order they came in."""
-    return sorted((sorted(row.items(), key=lambda item: item[0]) for row in rows), key=str)
+    """Rows as lists of their columns by name, in one order whatever order they came in. NaN equals NaN."""
+    alike = ({name: "NaN" if value != value else value for name, value in row.items()} for row in rows)  # noqa: PLR0124
+    return sorted((sorted(row.items(), key=lambda item: item[0]) for row in alike), key=str)
 
 
 def aware(value: Any) -> Any:

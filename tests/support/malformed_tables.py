@@ -23,8 +23,9 @@ _FIRST, _ROWS = 1_704_067_200, 24
 _GOOD_TIME = "timestamp_seconds({first} + 60 * id + {shift})"
 _TEXTS = ("", " ", "N/A", "2024-13-01 00:00:00", "2024-01-01", "01.01.2024 00:14:11", "2024-01-01 00:10:00", "x" * 500)
 _NUMBERS = (0.0, -0.0, 1e28, -1e28, 1e300, math.nan, math.inf, -math.inf, 1.5, float(_FIRST))
+# Python reads no timestamp before the second day of the year 1.
 _TIMESTAMPS = (
-    *("TIMESTAMP'0001-01-01 00:00:00'", "TIMESTAMP'9999-12-31 23:59:59.999999'", "TIMESTAMP'1970-01-01 00:00:00'"),
+    *("TIMESTAMP'0001-01-02 00:00:00'", "TIMESTAMP'9999-12-31 23:59:59.999999'", "TIMESTAMP'1970-01-01 00:00:00'"),
     *("TIMESTAMP'1582-10-10 00:00:00'", "TIMESTAMP'2199-01-01 00:00:00'", "CAST(NULL AS TIMESTAMP)"),
 )
 _OTHER_TYPES = (

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -17,7 +19,7 @@ from spark_jobs.jobs.plan.invalid_rows import InvalidRows, invalid_rows
 from spark_jobs.pipeline.model import Order, Pipeline
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.prepare import prepare
-from spark_jobs.tables import source
+from spark_jobs.tables import source, unreadable_files
 
 #: Rows of each source.
 ROWS = 1_000
@@ -58,7 +60,13 @@ class Sample:
 
 def sampled(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]) -> list[Sample]:
     """Return the sample of each source at its version. Raises InputError if no row of a sample has a usable time."""
-    samples = list(_samples(spark, pipeline, versions))
+    try:
+        samples = list(_samples(spark, pipeline, versions))
+    except (PySparkException, Py4JError) as problem:
+        damaged = unreadable_files.damage(spark, pipeline, versions, problem)
+        if damaged is None:
+            raise
+        raise InputError(pipeline.located(damaged), code=ErrorCode.TABLE_UNREADABLE) from problem
     for sample in samples:
         if sample.rows and sample.invalid_count == sample.rows:
             message = pipeline.located(f"source.event_time: {sample.in_words()}")

@@ -43,7 +43,7 @@ from spark_jobs.replay.watermark import custom
 from spark_jobs.replay.windows.slice import Slice
 from spark_jobs.semantics.rows.left_out import LeftOut
 from spark_jobs.session import SmallPlans, shuffling
-from spark_jobs.tables import deleted_files, staging
+from spark_jobs.tables import staging, unreadable_files
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
@@ -119,8 +119,10 @@ def _explained(spark: SparkSession, pipeline: Pipeline, run: Run, problem: Excep
         return InputError(f"watermark.class: {fault}", code=ErrorCode.GENERATOR_FAILED)
     if too_great := overflow.explanation(pipeline, problem):
         return InputError(too_great, code=ErrorCode.SUM_OVERFLOW)
-    if deleted := deleted_files.explanation(spark, pipeline, run.pinned, problem):
+    if deleted := unreadable_files.deletion(spark, pipeline, run.pinned, problem):
         return InputError(deleted, code=ErrorCode.VERSION_REMOVED)
+    if damaged := unreadable_files.damage(spark, pipeline, run.pinned, problem):
+        return InputError(damaged, code=ErrorCode.TABLE_UNREADABLE)
     return None
 
 

@@ -1,4 +1,4 @@
-"""Source files that were deleted after a run had pinned their version, by a vacuum or by hand."""
+"""Source files that a run cannot read: deleted after it had pinned their version, or damaged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spark_jobs.tables.source_tables import tables_of
 _MISSING = ("FILE_NOT_EXIST", "DELTA_FILE_NOT_FOUND", "FileNotFoundException", "does not exist")
 
 
-def explanation(
+def deletion(
     spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int], problem: BaseException
 ) -> str | None:
     """Return the message for a `problem` that a deleted source file caused; None if it has another cause.
@@ -34,6 +34,21 @@ def explanation(
         if file in newest:
             return f"{message}, which its newest version has too: restore the file, or take its rows out of the table"
         return f"{message} by a vacuum: plan again to take the newest version"
+    return None
+
+
+def damage(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int], problem: BaseException) -> str | None:
+    """Return the message for a `problem` that a damaged source file caused; None if it has another cause.
+
+    `versions` are the planned versions by the names of the sources.
+    """
+    messages = [text for text in error_causes.causes(problem) if "FAILED_READ_FILE" in text]
+    for name, table in tables_of(pipeline).items():
+        file = _named_file(source.location(spark, table), messages)
+        if file is not None:
+            place = f"the file {file} of version {versions[name]} of '{table}'"
+            remedy = "restore the file, or take its rows out of the table"
+            return f"source.table: {place} cannot be read ({error_causes.first_line(problem)}): {remedy}"
     return None
 
 
