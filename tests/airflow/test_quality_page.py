@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 import time
 from pathlib import Path
+from urllib.parse import unquote
 
 import httpx
 import pytest
 from airflow.models.errors import ParseImportError
 from airflow.utils.session import create_session
+from bokeh.models import DatetimeAxis, Range1d
 from fastapi import FastAPI
 
 from spark_jobs.job_protocol import StepResult, StepState
 from spark_jobs.tables import run_history
+from spark_jobs.tables.lake import Lake
 from tests.airflow.clone import PIPELINE
 from tests.airflow.quality_server import PAGES, QUALITY, Clients, Enter, visible_text
 from tests.support.fake_lake import add_rows, check, run_id, steps
@@ -21,7 +24,7 @@ from tests.support.sample_report_runs import HOSTILE
 from tidemark_airflow.jobs.links import QualityLink
 from tidemark_airflow.jobs.outcome import Outcome
 from tidemark_airflow.pages.plugin import TidemarkPlugin
-from tidemark_airflow.quality import overview
+from tidemark_airflow.quality import overview, trend
 
 pytestmark = pytest.mark.airflow
 
@@ -246,6 +249,23 @@ def test_links_stay_under_the_path_of_this_airflow(
         "dag": "/airflow/tidemark/quality/{DAG_ID}",
         "dag_run": "/airflow/tidemark/quality/{DAG_ID}/dag_runs/{RUN_ID}",
     }
+
+
+def test_the_navigation_has_a_short_name_and_a_picture() -> None:
+    names = {view["destination"]: view["name"] for view in TidemarkPlugin().external_views}
+    assert names == {"nav": "Quality", "dag": "Data quality", "dag_run": "Data quality"}
+    for view in TidemarkPlugin().external_views:
+        for icon in (view["icon"], view["icon_dark_mode"]):
+            assert unquote(icon).startswith("data:image/svg+xml,<svg")
+
+
+def test_completeness_ends_at_all_rows_and_runs_stand_at_their_times(sales: Path) -> None:
+    add_rows(sales, "visits", [*steps(1, pipeline="visits"), *steps(2, pipeline="visits")])
+    charts = trend.drawn(run_history.every(Lake(str(sales), "visits")))
+    completeness = charts[trend.COMPLETENESS]
+    assert isinstance(completeness.y_range, Range1d)
+    assert completeness.y_range.end == 100
+    assert isinstance(completeness.xaxis[0], DatetimeAxis)
 
 
 def test_a_task_links_to_the_page_of_its_pipeline() -> None:
