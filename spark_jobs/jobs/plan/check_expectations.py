@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from expectations.errors import AuditError
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan.result_tables import empty_tables
 from spark_jobs.pipeline.model import Pipeline
@@ -18,7 +17,7 @@ def check_expectations(left: DataFrame, right: DataFrame | None, pipeline: Pipel
     if all(expectation.quarantines for expectation in pipeline.quality.expectations):
         return
     # Great Expectations takes seconds to import.
-    from expectations import declared
+    from expectations import AuditError, declared
 
     try:
         declared.resolve(pipeline.quality.expectations, empty_tables(pipeline, left, right))

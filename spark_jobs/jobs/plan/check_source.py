@@ -165,7 +165,7 @@ def _times(events: DataFrame, pipeline: Pipeline) -> Iterator[Misfit]:
 def _pattern(events: DataFrame, key: str, pattern: str) -> Iterator[Misfit]:
     """Yield the misfit of a datetime pattern that Spark would refuse at the first row."""
     try:
-        events.sparkSession.sql("SELECT try_to_timestamp('', :pattern)", args={"pattern": pattern}).collect()
+        events.sparkSession.sql("SELECT 'x' AS x").select(F.try_to_timestamp("x", F.lit(pattern))).collect()
     except PySparkException:
         hints = [f"; {hint}" for letter, hint in _CONFUSED.items() if letter in pattern]
         yield Misfit(

@@ -39,7 +39,7 @@ def test_every_text_is_judged_before_a_table_is_read(spark: SparkSession) -> Non
     quality = replace(plain.quality, expectations=(DELETE,), drift=Drift(0.5, measures=(Aggregate("m", "reflect(a)"),)))
     windows = replace(plain.windows, aggregates=(Aggregate("x", "max(rand())"),))
     lines = refused(spark, replace(plain, quality=quality, windows=windows))
-    assert [line.partition(" in '")[0] for line in lines] == [
+    assert [line.removeprefix("<mapping>: ").partition(" in '")[0] for line in lines] == [
         "source.where: found a subquery",
         "windows.aggregates.x: found rand() (its value is another in every run)",
         "quality.drift.measures.m: found reflect() (it runs code)",
@@ -49,7 +49,7 @@ def test_every_text_is_judged_before_a_table_is_read(spark: SparkSession) -> Non
 
 def test_allowed_texts_lead_to_the_source(spark: SparkSession) -> None:
     (line,) = refused(spark, filtered_by("id > 5"))
-    assert line.startswith("source.table: '/no/such/table' is not a Delta table")
+    assert line.startswith("<mapping>: source.table: '/no/such/table' is not a Delta table")
 
 
 def test_a_function_without_parentheses_is_found_by_the_columns_of_the_source(spark: SparkSession) -> None:
