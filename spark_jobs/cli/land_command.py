@@ -38,7 +38,7 @@ def land(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Append new files of a folder or an Iceberg table to a Delta table, with the time at which each became known."""
+    """Append new files of a folder to a Delta table, with the time at which each became known."""
     with answering(as_json) as answer:
         from spark_jobs.jobs.land.land import Layout
         from spark_jobs.jobs.land.options import format_of, reader_options
