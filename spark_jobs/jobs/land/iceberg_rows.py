@@ -68,7 +68,8 @@ def _read(
 ) -> Iterator[pa.RecordBatch]:
     for number in (number for batch in numbers for number in batch.column(0).to_pylist()):
         file = files[number]
-        for rows in scan.to_record_batches([FileScanTask(file.content)]):
+        # The public method collects all batches of a file first: 2 GiB for a file of 230 MiB, as measured.
+        for rows in scan._record_batches_from_scan_tasks_and_deletes([FileScanTask(file.content)], {}):  # noqa: SLF001
             added = [pa.repeat(pa.scalar(value), rows.num_rows) for value in (file.appended_at, file.name)]
             columns = zip([*rows.columns, *added], schema.types, strict=True)
             yield pa.RecordBatch.from_arrays([_plain(column).cast(kind) for column, kind in columns], schema=schema)
