@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 def land(
     folder: Annotated[
-        str, typer.Argument(help="A folder of Parquet, CSV or JSON files, or one file.", metavar="FOLDER")
+        str,
+        typer.Argument(help="A folder of Parquet, CSV or JSON files, a file, or an Iceberg table.", metavar="FOLDER"),
     ],
     table: Annotated[str, typer.Argument(help="The path of the Delta table.", metavar="TABLE")],
     format_: Annotated[
@@ -39,17 +40,17 @@ def land(
 ) -> None:
     """Append new files of a folder to a Delta table, with the time at which each became known."""
     with answering(as_json) as answer:
-        from spark_jobs.jobs.land.folder import read_folder
         from spark_jobs.jobs.land.land import Layout
         from spark_jobs.jobs.land.options import format_of, reader_options
+        from spark_jobs.jobs.land.source import read_source
 
-        files = read_folder(Path(folder), format_of(format_))
+        source = read_source(Path(folder), format_of(format_))
         layout = Layout(arrival_column, file_column, reader_options(option or []), keep_broken)
         with live_line.displayed(StepName.LAND) as progress:
             from spark_jobs.cli.spark_session import open_session
             from spark_jobs.jobs.land.land import land as land_files
 
-            landed = land_files(open_session("tidemark land", progress), files, table, layout, progress=progress)
+            landed = land_files(open_session("tidemark land", progress), source, table, layout, progress=progress)
         answer(Answer(asdict(landed), lambda: _show(landed)))
 
 

@@ -58,11 +58,11 @@ class DataFolder:
 
 
 def read_folder(path: Path, format_: Format | None = None) -> DataFolder:
-    """List a folder, or one file. Raises InputError for no folder, a table of another kind, and mixed formats."""
+    """List a folder, or one file. Raises InputError for no folder, a Delta table, and mixed formats."""
     if not path.exists():
         raise InputError(f"FOLDER: '{path}' does not exist", code=ErrorCode.FILES_NOT_LANDED)
     root = path if path.is_dir() else path.parent
-    _refuse_tables(root)
+    _refuse_delta(root)
     files = sorted(_files(path, root), key=lambda file: (file.changed_at, file.name))
     formats = {_format_of(file.path) for file in files} - {None}
     if format_ is None and len(formats) > 1:
@@ -98,14 +98,8 @@ def _format_of(file: Path) -> Format | None:
     return _SUFFIXES.get(suffixes[-1]) if suffixes else None
 
 
-def _refuse_tables(root: Path) -> None:
+def _refuse_delta(root: Path) -> None:
     if (root / "_delta_log").is_dir():
         raise InputError(
             f"FOLDER: '{root}' is a Delta table already: run `tidemark init {root}`", code=ErrorCode.FILES_NOT_LANDED
-        )
-    if any((root / "metadata").glob("*.metadata.json")):
-        raise InputError(
-            f"FOLDER: '{root}' is an Iceberg table, whose files may hold deleted rows: "
-            "write it as Parquet with the engine that owns it, and land that folder",
-            code=ErrorCode.FILES_NOT_LANDED,
         )

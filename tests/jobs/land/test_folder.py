@@ -57,7 +57,6 @@ def test_a_named_format_takes_files_of_any_name(tmp_path: Path) -> None:
     [
         (("a.csv", "b.json"), "holds files of csv, json; name one format"),
         (("notes.txt",), "holds no data file, expected .parquet, .csv"),
-        (("metadata/v1.metadata.json", "data/a.parquet"), "is an Iceberg table"),
         (("_delta_log/0.json",), "is a Delta table already: run `tidemark init"),
     ],
 )
