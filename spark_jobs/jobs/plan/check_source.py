@@ -166,7 +166,9 @@ def _pattern(events: DataFrame, key: str, pattern: str) -> Iterator[Misfit]:
     """Yield the misfit of a datetime pattern that Spark would refuse at the first row."""
     try:
         events.sparkSession.sql("SELECT 'x' AS x").select(F.try_to_timestamp("x", F.lit(pattern))).collect()
-    except PySparkException:
+    except PySparkException as problem:
+        if "DATETIME" not in (problem.getCondition() or ""):
+            raise
         hints = [f"; {hint}" for letter, hint in _CONFUSED.items() if letter in pattern]
         yield Misfit(
             f"{key}: '{pattern}' is no datetime pattern of Spark{''.join(hints)}", ErrorCode.TIME_OF_OTHER_TYPE

@@ -81,12 +81,14 @@ def _samples(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int
         rows = source.read(spark, table, versions[name]).limit(ROWS)
         # Times are read in the same way in each order, and this order needs no commits and no offsets.
         timed = replace(of_source, replay=replace(of_source.replay, order=Order.EVENT_TIME), join=None, sources=())
-        yield Sample(table, rows.count(), tuple(invalid_rows(rows, timed)), _far_behind(rows, timed))
+        number, far_behind = _counted(rows, timed)
+        yield Sample(table, number, tuple(invalid_rows(rows, timed)), far_behind)
 
 
-def _far_behind(rows: DataFrame, pipeline: Pipeline) -> int:
+def _counted(rows: DataFrame, pipeline: Pipeline) -> tuple[int, int]:
+    """Return the number of rows, and of valid rows that arrived longer after their event than the limit."""
     lag_ms = pipeline.quality.max_arrival_lag_ms
-    if lag_ms is None or pipeline.source.arrival_time is None:
-        return 0
     lag_us = F.col(c.ARRIVAL_US) - F.col(c.EVENT_US)
-    return prepare(rows, pipeline).where(F.col(c.VALID) & (lag_us > F.lit(lag_ms * 1000))).count()
+    exceeds = F.lit(False) if lag_ms is None else F.col(c.VALID) & (lag_us > F.lit(lag_ms * 1000))
+    counted = prepare(rows, pipeline).agg(F.count("*"), F.count_if(exceeds)).collect()[0]
+    return counted[0], counted[1]

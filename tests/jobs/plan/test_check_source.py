@@ -12,7 +12,7 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan.check_join import check_join
 from spark_jobs.jobs.plan.check_source import check_source
 from spark_jobs.jobs.plan.plan import checked
-from spark_jobs.pipeline import from_mapping, load
+from spark_jobs.pipeline import Pipeline, from_mapping, load
 from tests.support import history
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
@@ -84,6 +84,22 @@ def test_a_pattern_without_a_column_is_refused(events: DataFrame, table: str, ke
     check_source(events, history.pipeline(table, **{f"source__{key}": "['*_at', ID]"}))
     with pytest.raises(InputError, match=f"source.{key}: no column of .* matches 'redings'; did you mean 'reading'"):
         check_source(events, history.pipeline(table, **{f"source__{key}": "[redings]"}))
+
+
+@pytest.mark.parametrize("pattern", ["yyyy", "dd.MM.yyyy HH:mm:ss", "yyyy-MM-dd'T'HH:mm:ssXXX", "yyyy-DDD"])
+def test_a_pattern_of_spark_fits(events: DataFrame, table: str, pattern: str) -> None:
+    check_source(events, timed(table, pattern))
+
+
+@pytest.mark.parametrize("pattern", ["DD.MM.YYYY", "ddd", "yyyy-bb", "B"])
+def test_a_pattern_that_spark_would_refuse_at_a_row_is_refused(events: DataFrame, table: str, pattern: str) -> None:
+    with pytest.raises(InputError, match=f"source.event_time.format: '{pattern}' is no datetime pattern of Spark"):
+        check_source(events, timed(table, pattern))
+
+
+def timed(table: str, pattern: str) -> Pipeline:
+    """Return a pipeline whose event time is text of a pattern."""
+    return history.pipeline(table, source__event_time=f'{{column: cast(id as string), format: "{pattern}"}}')
 
 
 @pytest.mark.parametrize(
