@@ -1,4 +1,4 @@
-"""Values that differ have different JSON texts, where Spark's default texts are equal."""
+"""Values that differ have different JSON texts."""
 
 from __future__ import annotations
 
