@@ -52,6 +52,7 @@ def ids(history: run_history.History) -> list[str]:
     return [run.run_id for run in history.runs]
 
 
+@pytest.mark.soak
 @pytest.mark.spark
 def test_what_spark_has_written_is_read_as_spark_reads_it(session: SparkSession, lake: Lake) -> None:
     at = datetime(2026, 3, 29, 0, 59, 59, 123_456, tzinfo=UTC)

@@ -43,6 +43,7 @@ def most(spark: SparkSession, lake: Lake) -> set[Any]:
     return {row.most for row in read_published(spark, lake, "window_results").collect()}
 
 
+@pytest.mark.soak
 def test_the_same_command_replays_the_new_table(spark: SparkSession, source: str, lake: Lake) -> None:
     first = Runner(spark, pipeline(source), lake).run(Interval())
     made_anew(spark, source)

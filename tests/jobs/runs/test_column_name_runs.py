@@ -57,6 +57,7 @@ def mode(spark: SparkSession, lake: Lake, table: str) -> str | None:
     return setting
 
 
+@pytest.mark.soak
 def test_a_run_publishes_columns_of_any_name(spark: SparkSession, lake: Lake, tmp_path: Path) -> None:
     pipeline = history.pipeline(land(spark, NESTED, tmp_path / "rows"))
     outcomes = Runner(spark, pipeline, lake).run(Interval())

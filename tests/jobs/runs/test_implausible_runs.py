@@ -60,6 +60,7 @@ def published_rows(spark: SparkSession, lake: Lake) -> int:
     return int(read_published(spark, lake, "window_results").agg({"row_count": "sum"}).collect()[0][0])
 
 
+@pytest.mark.soak
 def test_a_wrong_format_takes_no_results_away(spark: SparkSession, texts: str, lake: Lake) -> None:
     Runner(spark, good(texts), lake).run(Interval())
     before = published_rows(spark, lake)
@@ -103,6 +104,7 @@ def test_a_condition_that_drops_most_rows_is_published_once_it_is_accepted(
     assert ledger.find(spark, lake, problem.run_id) == accepted
 
 
+@pytest.mark.soak
 def test_limits_can_be_set_aside(spark: SparkSession, texts: str, lake: Lake) -> None:
     limits = {"min_windows": "none", "max_invalid_ratio": "none"}
     wrong = reading(texts, {"column": "at", "format": "yyyy"}, quality=limits)

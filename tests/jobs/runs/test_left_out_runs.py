@@ -38,6 +38,7 @@ def leaving_out(table: str, **more: str) -> Pipeline:
     return history.pipeline(table, **repeated_rows.SETTINGS, **more)
 
 
+@pytest.mark.soak
 def test_slices_publish_what_the_reference_gives(spark: SparkSession, repeated: str, lake: Lake) -> None:
     run, _ = assert_publishes_the_references(spark, leaving_out(repeated), lake, slices=3, rows=repeated_rows.rows())
     assert min(run.counts[name] for name in ("invalid", "filtered", "quarantined", "duplicates", "too_late")) > 0

@@ -70,6 +70,7 @@ def assert_whole_run(spark: SparkSession, table: str, lake: Lake, shape: dict[st
     assert min(run.counts["late"], run.counts["too_late"]) > 0
 
 
+@pytest.mark.soak
 def test_days_publish_what_the_reference_gives(spark: SparkSession, days: str, tmp_path: Path) -> None:
     lake = Lake(str(tmp_path / "lake"), "readings")
     assert_whole_run(spark, days, lake, SHAPES["days"])
