@@ -61,6 +61,7 @@ def answer(result: Result, code: int = 0) -> dict[str, Any]:
     return output
 
 
+@pytest.mark.soak
 def test_check_names_the_version_that_the_file_fits(file: Path, lake: Path) -> None:
     output = answer(run(lake, "check", str(file)))
     assert (output["pipeline"], output["source_version"], output["valid"]) == ("readings", 0, True)
@@ -139,6 +140,7 @@ def test_report_writes_the_page_of_the_run_published_last(replayed: dict[str, An
     assert page.read_text().startswith("<!DOCTYPE html>")
 
 
+@pytest.mark.soak
 def test_a_replay_that_its_checks_refuse_exits_with_3_and_publishes_nothing(
     spark: SparkSession, file: Path, tmp_path: Path
 ) -> None:

@@ -56,6 +56,7 @@ def test_every_row_of_the_data_set_lands_once_under_its_number(
     assert tuple(totals.collect()[0]) == expected
 
 
+@pytest.mark.soak
 def test_commits_follow_one_another_in_arrival_order_and_are_at_least_12(spark: SparkSession, table: str) -> None:
     files = (
         read(spark, table)

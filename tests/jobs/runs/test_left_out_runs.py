@@ -73,6 +73,7 @@ def test_a_range_of_the_same_pipeline_changes_nothing(spark: SparkSession, repea
     assert_a_range_changes_nothing(spark, leaving_out(repeated), lake, Interval(start, start.replace(minute=40)))
 
 
+@pytest.mark.soak
 def test_too_many_broken_rows_block_the_run(spark: SparkSession, repeated: str, lake: Lake) -> None:
     settings = {**repeated_rows.SETTINGS}
     settings["quality__expectations"] = settings["quality__expectations"].replace("mostly: 0.5", "mostly: 0.99")
