@@ -70,12 +70,14 @@ def test_commits_follow_one_another_in_arrival_order_and_are_at_least_12(spark: 
     assert early.agg(F.max("landed_at")).collect()[0][0] == spans[0][1]
 
 
+@pytest.mark.soak
 def test_rows_of_a_commit_lie_in_arrival_order(spark: SparkSession, table: str) -> None:
     read_in_order = spark.read.format("delta").option("versionAsOf", 0).load(table).select("landed_at", "flight_id")
     rows = [tuple(row) for row in read_in_order.collect()]
     assert rows == sorted(rows)
 
 
+@pytest.mark.soak
 def test_times_are_instants_in_utc(spark: SparkSession, table: str) -> None:
     first = read(spark, table).where("flight_id = 1").select("scheduled_at", "departed_at", "landed_at")
     # UA 1545 from Newark to Houston on New Year's Day: 5:15, left at 5:17, landed at 8:30 in Houston.
@@ -83,6 +85,7 @@ def test_times_are_instants_in_utc(spark: SparkSession, table: str) -> None:
     assert tuple(texts.collect()[0]) == ("2013-01-01 10:15", "2013-01-01 10:17", "2013-01-01 14:30")
 
 
+@pytest.mark.soak
 def test_landing_again_changes_nothing(spark: SparkSession, table: str, flights: pd.DataFrame) -> None:
     before = versions(spark, table)
     assert land_flights.land(spark, table, flights) == 0
