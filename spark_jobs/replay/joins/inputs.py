@@ -13,6 +13,7 @@ invalid rows, and with `placement: after_where` also filtered rows.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -98,7 +99,7 @@ def inputs(
     sides = alone[LEFT].unionByName(alone[RIGHT], allowMissingColumns=True)
     place = F.struct(F.col(c.CLOCK_US).alias("clock_us"), SIDE, *_PLACE)
     placed = sides.withColumn(c.POSITION, place).drop(*_PLACE)
-    rows = _with_epoch(placed, F.col(SIDE), together)
+    rows = _with_epoch(placed, F.col(SIDE), together, pipelines)
     sources = tuple(SourceRows(F.col(SIDE) == side, pipelines[side]) for side in (LEFT, RIGHT))
     return Inputs(prepared, rows, sources, pipelines, together)
 
@@ -121,9 +122,15 @@ def _together(pipelines: tuple[Pipeline, Pipeline], joining: JoiningPipeline) ->
     return replace(pipelines[LEFT], watermark=Watermark(emit=joining.emit), sources=sources)
 
 
-def _with_epoch(placed: DataFrame, source: Column, together: Pipeline) -> DataFrame:
+def _with_epoch(
+    placed: DataFrame, source: Column, together: Pipeline, pipelines: tuple[Pipeline, Pipeline]
+) -> DataFrame:
     rows = placed.withColumn(c.SOURCE, source) if together.sources else placed
-    return arrival_order.with_epoch(rows, together, placed=True)
+    lags = [(side, arrival_order.outrun_by_lag(pipeline)) for side, pipeline in enumerate(pipelines)]
+    outrun = [is_side(side) & lag for side, lag in lags if lag is not None]
+    return arrival_order.with_epoch(
+        rows, together, placed=True, outrun=reduce(Column.__or__, outrun) if outrun else None
+    )
 
 
 def _times(pipeline: Pipeline) -> list[str]:
@@ -155,7 +162,7 @@ def _split(
         arrival_order.position(prepared, pipeline).alias(c.POSITION),
         *(F.when(is_side(LEFT), F.col(quoted(a))).otherwise(F.col(quoted(b))).alias(to) for a, b, to in keys),
     )
-    rows = _with_epoch(sides, F.lit(0), together)
+    rows = _with_epoch(sides, F.lit(0), together, pipelines)
     halves = (prepared.where(is_side(LEFT)), prepared.where(is_side(RIGHT)))
     return Inputs(halves, rows, (SourceRows(F.lit(True), pipeline),), pipelines, together)
 

@@ -13,6 +13,8 @@ and follows all its rows and precedes every row of the next epoch (semantics B3)
 
 from __future__ import annotations
 
+from functools import reduce
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -73,15 +75,19 @@ def _of_sources(prepared: DataFrame, pipeline: Pipeline) -> list[Column]:
     return fields
 
 
-def with_epoch(prepared: DataFrame, pipeline: Pipeline, *, placed: bool = False) -> DataFrame:
+def with_epoch(
+    prepared: DataFrame, pipeline: Pipeline, *, placed: bool = False, outrun: Column | None = None
+) -> DataFrame:
     """Return `prepared` with `EPOCH` (`epochs`); null in rows that have no position in the arrival order.
 
     `placed`: the rows come from several sources, each row moves its source's watermark, and `POSITION` is set already.
+    `outrun` is then `outrun_by_lag` of the sources.
     """
     counted = F.lit(True) if placed else moves_watermark(pipeline)
     place = F.col(c.POSITION) if placed else position(prepared, pipeline)
-    if emits_itself(pipeline) or c.CANDIDATE_MS in prepared.columns:
-        prepared = _with_copies(prepared, place, counted, pipeline)
+    outrun = outrun_by_lag(pipeline) if outrun is None else outrun
+    if outrun is not None or emits_itself(pipeline) or c.CANDIDATE_MS in prepared.columns:
+        prepared = _with_copies(prepared, place, counted & _emitting(prepared, outrun, pipeline))
         place = place.withField("copy", F.col(c.COPY))
     if axis(pipeline) is Axis.ROWS:
         return prepared.withColumn(c.EPOCH, F.when(counted, place))
@@ -99,23 +105,38 @@ def emits_itself(pipeline: Pipeline) -> bool:
     return candidates.carries(pipeline) or pipeline.watermark.is_custom or bool(_custom(pipeline))
 
 
+def outrun_by_lag(pipeline: Pipeline) -> Column | None:
+    """Return whether the clock that a row emits, less the lag, reaches the row's event time; null for no lag at rows.
+
+    Then an identical row after it may be late. For any other row its windows are still open.
+    """
+    if axis(pipeline) is not Axis.ROWS or not pipeline.watermark.follows_clock:
+        return None
+    return candidates.lagging_ms(F.col(c.CLOCK_US), pipeline) >= F.col(c.TS_MS)
+
+
 def _custom(pipeline: Pipeline) -> list[int]:
     """Return the numbers of the sources with a custom watermark generator."""
     return [n for n, united in enumerate(pipeline.sources) if united.watermark.is_custom]
 
 
-def _with_copies(prepared: DataFrame, place: Column, counted: Column, pipeline: Pipeline) -> DataFrame:
-    """Return `prepared` with `COPY`: the number of an emitting row among identical rows; 0 for other rows, unshuffled.
-
-    For a join, either input may have rows that carry watermarks.
-    """
-    emits = counted
+def _emitting(prepared: DataFrame, outrun: Column | None, pipeline: Pipeline) -> Column:
+    """Return whether a row may make an identical row after it late. For a join, either input may have such rows."""
+    emitting = [] if outrun is None else [outrun]
     if c.CANDIDATE_MS in prepared.columns:
         marked = F.col(c.CANDIDATE_MS).isNotNull()
-        emits = emits & (marked | F.col(c.SOURCE).isin(_custom(pipeline)) if pipeline.sources else marked)
+        emitting.append(marked | F.col(c.SOURCE).isin(_custom(pipeline)) if pipeline.sources else marked)
+    return reduce(Column.__or__, emitting) if emitting else F.lit(True)
+
+
+def _with_copies(prepared: DataFrame, place: Column, emitting: Column) -> DataFrame:
+    """Return `prepared` with `COPY`: the number of an emitting row among identical rows; 0 for other rows.
+
+    Other rows are not shuffled.
+    """
     alike = Window.partitionBy(place).orderBy(F.lit(0))
-    numbered = prepared.where(emits).withColumn(c.COPY, F.row_number().over(alike))
-    silent = prepared.where(~emits).withColumn(c.COPY, F.lit(0))
+    numbered = prepared.where(emitting).withColumn(c.COPY, F.row_number().over(alike))
+    silent = prepared.where(~emitting).withColumn(c.COPY, F.lit(0))
     return numbered.unionByName(silent)
 
 

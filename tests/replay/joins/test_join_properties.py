@@ -364,23 +364,34 @@ def test_watermark_from_before_a_partition_joined_in_an_earlier_stretch_stays(se
     assert check_interval_join(session, stream, JoinBounds(-90, 90)) == 0
 
 
+AHEAD = TimeField("ts + 5", unit=TimeUnit.MILLISECONDS)
+#: By the kind of watermark that is beyond a row's own time: the watermark, and the event time of the row.
+OUTRUN = {
+    "marker": (Watermark(Strategy.PUNCTUATED, when="marker", value=AHEAD), 10),
+    "lag": (Watermark(Strategy.TIME_LAG, lag_ms=0), 1),
+}
+
+
 @pytest.mark.parametrize(
-    ("other", "is_split"),
+    ("kind", "other", "is_split"),
     [
-        sampled(other, is_split, quick=is_split == (other == "left"), judges=True)
+        sampled(kind, other, is_split, quick=is_split == (other == "left"), judges=True)
+        for kind in OUTRUN
         for other in ("left", "right")
         for is_split in (True, False)
     ],
 )
-def test_the_copy_of_a_marker_is_judged_by_the_marker(session: SparkSession, other: str, *, is_split: bool) -> None:
-    """It carries a watermark beyond its own time: its copy is late, and joins nothing."""
+def test_the_copy_of_a_row_is_judged_by_what_the_row_emits(
+    session: SparkSession, kind: str, other: str, *, is_split: bool
+) -> None:
+    """The row emits a watermark beyond its own time: its copy is late, and joins nothing."""
     side = {"left": "right", "right": "left"}[other]
-    ahead = TimeField("ts + 5", unit=TimeUnit.MILLISECONDS)
-    source = JoinSource(Watermark(Strategy.PUNCTUATED, when="marker", value=ahead), LABELS[:1])
-    entries = [(0, other, 9, 1_000, False), (1, side, 10, 3_000, True), (1, side, 10, 3_000, True)]
+    watermark, ts = OUTRUN[kind]
+    source = JoinSource(watermark, LABELS[:1])
+    entries = [(0, other, ts - 1, 1_000, False), (1, side, ts, 4_000, True), (1, side, ts, 4_000, True)]
     if not is_split:
         # The watermark is the lesser one of both sources.
-        entries.insert(1, (2, other, 60, 2_000, True))
+        entries.insert(1, (2, other, 60, 1_000, True))
     names = ("index", "side", "ts", "arrival_us", "marker")
     rows = [{"partition": "p0", "key": "a", **dict(zip(names, row, strict=True))} for row in entries]
     stream = Stream(rows, source, None if is_split else source, EMISSIONS[0])

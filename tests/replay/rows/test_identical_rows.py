@@ -24,11 +24,15 @@ GRIDS = (
     Windows(kind=WindowKind.SLIDING, size_ms=10, slide_ms=4),
     Windows(kind=WindowKind.SESSION, gap_ms=4),
 )
-WAYS = [(Strategy.PUNCTUATED, EmitKind.EVERY), (Strategy.BOUNDED_OUT_OF_ORDERNESS, EmitKind.EVERY_N)]
+WAYS = [
+    (Strategy.PUNCTUATED, EmitKind.EVERY),
+    (Strategy.BOUNDED_OUT_OF_ORDERNESS, EmitKind.EVERY_N),
+    (Strategy.TIME_LAG, EmitKind.PER_EVENT),
+]
 SEEDS = [
     sampled(
         *(way, grid, seed),
-        quick=seed == 0 and w + g == 1,
+        quick=seed == 0 and (w + g == 1 or (w, g) == (2, 0)),
         judges=seed == 0 and not (w and g),
         id=f"{way[0]}-{grid.kind}-{seed}",
     )
