@@ -22,6 +22,7 @@ from spark_jobs.pipeline.joining import JoiningPipeline
 from spark_jobs.pipeline.model import Pipeline, UnitedSource, Watermark, Windows
 from spark_jobs.replay.rows import arrival_order, candidates
 from spark_jobs.replay.rows import columns as c
+from spark_jobs.replay.rows.epochs import Axis, axis
 from spark_jobs.replay.rows.prepare import moves_watermark, prepare
 from spark_jobs.replay.rows.quoting import quoted
 
@@ -126,11 +127,12 @@ def _with_epoch(
     placed: DataFrame, source: Column, together: Pipeline, pipelines: tuple[Pipeline, Pipeline]
 ) -> DataFrame:
     rows = placed.withColumn(c.SOURCE, source) if together.sources else placed
-    lags = [(side, arrival_order.outrun_by_lag(pipeline)) for side, pipeline in enumerate(pipelines)]
+    # Among ticks all rows are numbered, identical rows too.
+    alone = pipelines if axis(together) is Axis.ROWS else ()
+    lags = [(side, arrival_order.outrun_by_lag(pipeline)) for side, pipeline in enumerate(alone)]
     outrun = [is_side(side) & lag for side, lag in lags if lag is not None]
-    return arrival_order.with_epoch(
-        rows, together, placed=True, outrun=reduce(Column.__or__, outrun) if outrun else None
-    )
+    any_outrun = reduce(Column.__or__, outrun) if outrun else None
+    return arrival_order.with_epoch(rows, together, placed=True, outrun=any_outrun)
 
 
 def _times(pipeline: Pipeline) -> list[str]:

@@ -101,12 +101,12 @@ def with_epoch(
 
 
 def emits_itself(pipeline: Pipeline) -> bool:
-    """Return whether a row may emit a watermark that makes an identical row after it late."""
+    """Return whether rows carry watermarks, or a class makes them: an identical row after such a row may be late."""
     return candidates.carries(pipeline) or pipeline.watermark.is_custom or bool(_custom(pipeline))
 
 
 def outrun_by_lag(pipeline: Pipeline) -> Column | None:
-    """Return whether the clock that a row emits, less the lag, reaches the row's event time; null for no lag at rows.
+    """Return whether the clock that a row emits, less the lag, reaches its event time; None unless rows emit a lag.
 
     Then an identical row after it may be late. For any other row its windows are still open.
     """
