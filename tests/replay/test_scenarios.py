@@ -14,7 +14,7 @@ from tests.vectors.scenarios import Scenario
 
 pytestmark = pytest.mark.spark
 
-CHOSEN = 44
+CHOSEN = 40
 
 
 SAMPLE = chosen(ALL, CHOSEN, combinations)

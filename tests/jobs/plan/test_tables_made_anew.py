@@ -53,6 +53,7 @@ def test_the_same_command_replays_the_new_table(spark: SparkSession, source: str
     assert most(spark, lake) == {1000.0}
 
 
+@pytest.mark.soak
 def test_a_run_of_the_old_table_is_not_finished_with_the_new_table(
     spark: SparkSession, source: str, lake: Lake
 ) -> None:

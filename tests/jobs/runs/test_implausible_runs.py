@@ -77,6 +77,7 @@ def test_a_wrong_format_takes_no_results_away(spark: SparkSession, texts: str, l
     assert problem.run_id == ledger.runs(spark, lake)[-1].run_id
 
 
+@pytest.mark.soak
 def test_a_wrong_unit_makes_no_windows_of_1970(spark: SparkSession, texts: str, lake: Lake) -> None:
     problem = blocked(spark, reading(texts, {"column": "epoch", "unit": "ms"}), lake)
     assert "plausibility: events_are_of_the_time_of_their_arrival" in str(problem)

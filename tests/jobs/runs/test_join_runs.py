@@ -118,6 +118,12 @@ def test_two_tables_joined_by_interval(spark: SparkSession, tables: dict[str, st
     page = Path(str(Runner(spark, pipeline, lake).step("report", run).report)).read_text()
     for text in ("Rows of orders and payments of one key that lie -30 seconds to 1 minute apart.", "Rows by input"):
         assert text in page
+
+
+@pytest.mark.soak
+def test_a_part_of_time_replaces_the_same_pairs(spark: SparkSession, tables: dict[str, str], lake: Lake) -> None:
+    pipeline = two(tables)
+    assert_publishes(spark, pipeline, lake, JoinedTables(pipeline, orders(), payments()))
     assert_stays(spark, pipeline, lake)
 
 

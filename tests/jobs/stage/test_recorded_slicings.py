@@ -66,8 +66,6 @@ def cuts(draw: random.Random, scenario: Scenario) -> list[int]:
     return sorted({min(cut, end_ms - 1) for cut in drawn})
 
 
-SESSIONS = [scenario for scenario in BY_ARRIVAL if scenario.pipeline.windows.kind == "session"]
-QUICK = min(SESSIONS, key=lambda scenario: len(cuts(random.Random(scenario.id), scenario)))
 # A run that closes its input does so at the last arrival, not where a recorded clock goes on.
 ENDED, ENDED_TRIGGERS = [[s for s in scenarios[::-1] if s.until is None] for scenarios in (FIRING, FIRING_TRIGGERS)]
 BY_EVENT_TIME = chosen(ENDED, EACH, combinations) + chosen(ENDED_TRIGGERS, EACH // 4, of_triggers)
@@ -105,9 +103,8 @@ def land(spark: SparkSession, scenario: Scenario, rows: list[dict[str, Any]], ta
     frame.write.format("delta").mode("append").save(str(table))
 
 
-@pytest.mark.parametrize(
-    "scenario", [pytest.param(s, id=s.id, marks=[] if s is QUICK else pytest.mark.soak) for s in BY_ARRIVAL]
-)
+@pytest.mark.soak
+@pytest.mark.parametrize("scenario", [pytest.param(s, id=s.id) for s in BY_ARRIVAL])
 def test_consecutive_arrivals_match_flink(spark: SparkSession, tmp_path: Path, lake: Lake, scenario: Scenario) -> None:
     draw, table = random.Random(scenario.id), tmp_path / "rows"
     pipeline = stored(scenario, table, EndOfInput.KEEP_OPEN)
