@@ -32,7 +32,7 @@ def test_the_reference_computes_the_example(example: Example) -> None:
         assert csv_text(rows, example.columns[table]) == example.expected(table)
 
 
-# A third in `make test`: one folder after the other, by name.
+# A fifth in `make test`: one folder after the other, by name.
 @pytest.mark.spark
 @pytest.mark.parametrize("name", [sampled(name, quick=NAMES.index(name) % 5 == 1, id=name) for name in NAMES])
 def test_spark_computes_the_example(session: SparkSession, name: str) -> None:

@@ -41,6 +41,7 @@ JUDGES_OF_SPARK = (
     "tests/replay/rows/test_event_time.py",
     "tests/jobs/operate/test_handover.py",
     "tests/replay/rows/test_identical_rows.py",
+    "tests/replay/joins/test_copies.py",
     "tests/replay/joins/test_join_properties.py",
     "tests/replay/joins/test_interval_join.py",
     "tests/replay/panes/test_late_panes.py",

@@ -51,7 +51,11 @@ _COMPARISONS = (
 _DRAWINGS = ("tests/worked/test_*.py",)
 _CORRUPTIONS = ("tests/expectations/**/test_*.py", "!tests/expectations/suites/test_panes.py")
 _CATALOGUE = ("tests/expectations/corruptions/**",)
-_PROPERTIES = ("tests/replay/test_properties.py", "tests/replay/joins/test_join_properties.py")
+_PROPERTIES = (
+    "tests/replay/test_properties.py",
+    "tests/replay/joins/test_copies.py",
+    "tests/replay/joins/test_join_properties.py",
+)
 _ENGINE_JUDGES = (
     "tests/worked/**",
     "tests/replay/**",

@@ -104,7 +104,7 @@ def land(spark: SparkSession, scenario: Scenario, rows: list[dict[str, Any]], ta
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("scenario", [pytest.param(s, id=s.id) for s in BY_ARRIVAL])
+@pytest.mark.parametrize("scenario", BY_ARRIVAL, ids=lambda scenario: scenario.id)
 def test_consecutive_arrivals_match_flink(spark: SparkSession, tmp_path: Path, lake: Lake, scenario: Scenario) -> None:
     draw, table = random.Random(scenario.id), tmp_path / "rows"
     pipeline = stored(scenario, table, EndOfInput.KEEP_OPEN)

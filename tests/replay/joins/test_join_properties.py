@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from spark_jobs.pipeline.model import Emit, EmitKind, Strategy, TimeField, TimeUnit, Watermark, Windows
+from spark_jobs.pipeline.model import Emit, EmitKind, Strategy, Watermark, Windows
 from spark_jobs.replay.joins.interval_join import interval_join
 from spark_jobs.replay.joins.window_join import window_join
 from spark_jobs.replay.supported import WINDOW_JOIN_ACCUMULATIONS
@@ -362,44 +362,3 @@ def test_watermark_from_before_a_partition_joined_in_an_earlier_stretch_stays(se
     ]
     stream = Stream(rows, JoinSource(Watermark(out_of_orderness_ms=10)), None, EMISSIONS[0])
     assert check_interval_join(session, stream, JoinBounds(-90, 90)) == 0
-
-
-AHEAD = TimeField("ts + 5", unit=TimeUnit.MILLISECONDS)
-#: By the kind of watermark that is beyond a row's own time: the watermark, and the event time of the row.
-OUTRUN = {
-    "marker": (Watermark(Strategy.PUNCTUATED, when="marker", value=AHEAD), 10),
-    "lag": (Watermark(Strategy.TIME_LAG, lag_ms=0), 1),
-}
-
-
-@pytest.mark.parametrize(
-    ("kind", "other", "is_split"),
-    [
-        sampled(kind, other, is_split, quick=is_split == (other == "left"), judges=True)
-        for kind in OUTRUN
-        for other in ("left", "right")
-        for is_split in (True, False)
-    ],
-)
-def test_the_copy_of_a_row_is_judged_by_what_the_row_emits(
-    session: SparkSession, kind: str, other: str, *, is_split: bool
-) -> None:
-    """The row emits a watermark beyond its own time: its copy is late, and joins nothing."""
-    side = {"left": "right", "right": "left"}[other]
-    watermark, ts = OUTRUN[kind]
-    source = JoinSource(watermark, LABELS[:1])
-    entries = [(0, other, ts - 1, 1_000, False), (1, side, ts, 4_000, True), (1, side, ts, 4_000, True)]
-    if not is_split:
-        # The watermark is the lesser one of both sources.
-        entries.insert(1, (2, other, 60, 1_000, True))
-    names = ("index", "side", "ts", "arrival_us", "marker")
-    rows = [{"partition": "p0", "key": "a", **dict(zip(names, row, strict=True))} for row in entries]
-    stream = Stream(rows, source, None if is_split else source, EMISSIONS[0])
-    expected = join(stream.arrivals, JoinBounds(-3, 3), stream.emit, stream.left, stream.right)
-    assert [late.row["index"] for late in expected.late] == [1]
-    assert [{pair.left["index"], pair.right["index"]} for _, pair in expected.pairs] == [{0, 1}]
-    pipeline = joining(stream.left, stream.right, stream.emit)
-    joined = interval_join(*inputs_of(session, rows, pipeline), pipeline, JoinBounds(-3, 3))
-    pairs = [{pair["left"]["index"], pair["right"]["index"]} for pair in rows_of(joined.pairs)]
-    late = [row["index"] for table in (joined.late_left, joined.late_right) for row in rows_of(table)]
-    assert (pairs, late) == ([{0, 1}], [1])
