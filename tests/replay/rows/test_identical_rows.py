@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.pipeline.model import Aggregate, EmitKind, Pipeline, Strategy, Windows
+from spark_jobs.pipeline.model import Aggregate, Emit, EmitKind, Pipeline, Strategy, Windows
 from spark_jobs.semantics import reference
 from spark_jobs.semantics.spec import WindowKind
 from tests.sampling import sampled
 from tests.support.engine import assert_same_tables, spark_replay
 from tests.support.late_streams import late_rows
-from tests.support.streams import SCHEMA, drawn_pipeline
+from tests.support.streams import SCHEMA, drawn_pipeline, marked, numbered_rows
 
 pytestmark = pytest.mark.spark
 
@@ -61,3 +61,17 @@ def test_spark_judges_each_copy_as_the_reference_does(
     expected = reference.replay(rows, pipeline)
     outcome = spark_replay(session, rows[::-1], pipeline, schema=SCHEMA)
     assert_same_tables(outcome, expected)
+
+
+@pytest.mark.parametrize(("clock_ms", "late"), [(93, 0), (94, 1)])
+def test_the_copy_is_late_once_the_lagging_clock_reaches_the_end_of_its_window(
+    session: SparkSession, clock_ms: int, late: int
+) -> None:
+    """The row's time is the last millisecond of its window. Real Flink 2.3 returned the same late rows."""
+    lagging = marked(None, {"size_ms": 5})
+    watermark = replace(lagging.watermark, strategy=Strategy.TIME_LAG, lag_ms=10, emit=Emit(EmitKind.PER_EVENT))
+    pipeline = replace(lagging, watermark=watermark)
+    rows = numbered_rows([("a", clock_ms, 84, True)]) * 2
+    expected = reference.replay(rows, pipeline)
+    assert len(expected.late_events) == late
+    assert_same_tables(spark_replay(session, rows, pipeline, schema=SCHEMA), expected)
