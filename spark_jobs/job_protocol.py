@@ -92,6 +92,7 @@ class Option(StrEnum):
     SLICES = "--slices"
     SLICE = "--slice"
     BECAUSE = "--because"
+    THEN = "--then"
     WAIT = "--wait"
     SET = "--set"
     RESULT = "--result"
@@ -121,6 +122,9 @@ class StepResult:
     `checks` counts `passed` and `failed`, and lists `failures`. `versions` is the Delta version of each published
     table. `report` is a path or URL. `slices` are the names that the step `watermarks` returns, for a job each.
     `code` is the code of the error, such as `TM205`.
+
+    `following` are the results of the steps that the same job took behind this one. Each belongs to the caller's task
+    for that step.
     """
 
     step: str
@@ -136,6 +140,7 @@ class StepResult:
     seconds: float = 0.0
     slices: Sequence[str] = ()
     code: str | None = None
+    following: Sequence[StepResult] = ()
 
     @classmethod
     def failed(
@@ -155,7 +160,8 @@ class StepResult:
         """Return the fields by name, of plain types."""
         maps = {name: dict(getattr(self, name)) for name in _MAPS}
         plain = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {**plain, "step": str(self.step), "state": self.state.value, **maps, "slices": list(self.slices)}
+        lists = {"slices": list(self.slices), "following": [result.to_json() for result in self.following]}
+        return {**plain, "step": str(self.step), "state": self.state.value, **maps, **lists}
 
     @classmethod
     def from_json(cls, content: object) -> StepResult:
@@ -167,7 +173,8 @@ class StepResult:
             raise ProtocolError(f"a result's state is one of {', '.join(StepState)}, not '{state}'")
         present = {f.name: content[f.name] for f in fields(cls) if content.get(f.name) is not None}
         texts = dict.fromkeys(_TEXTS, "")
-        return cls(**{**texts, **present, "state": StepState(state)})
+        following = tuple(cls.from_json(result) for result in present.get("following", ()))
+        return cls(**{**texts, **present, "state": StepState(state), "following": following})
 
     def write(self, file: Path) -> None:
         """Write the result file. A reader sees the whole file or none. Raises OSError."""

@@ -40,15 +40,19 @@ RESULT = {
     "seconds": 1.5,
     "slices": ["slice-0-of-2"],
     "code": None,
+    "following": [],
 }
+FOLLOWING = {**RESULT, "step": "audit", "state": "blocked", "error": "1 check failed"}
 
 
 def test_a_result_file_has_these_keys_and_is_read_as_it_was_written(tmp_path: Path) -> None:
-    result = StepResult.from_json(RESULT)
-    assert result.to_json() == RESULT
+    content = {**RESULT, "following": [FOLLOWING]}
+    result = StepResult.from_json(content)
+    assert result.to_json() == content
+    assert result.following == (StepResult.from_json(FOLLOWING),)
     result.write(tmp_path / "of" / "a" / "job" / "RESULT.json")
     file = tmp_path / "of" / "a" / "job" / "RESULT.json"
-    assert json.loads(file.read_text(encoding="utf-8")) == RESULT
+    assert json.loads(file.read_text(encoding="utf-8")) == content
     assert StepResult.read(file) == result
     assert [path.name for path in file.parent.iterdir()] == ["RESULT.json"]
 

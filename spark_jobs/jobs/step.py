@@ -2,15 +2,20 @@
 
 The exit code is 0 done, 1 failed, 2 wrong input, 3 blocked by quality. Standard error ends with a line on how the step
 ended; the JSON file that `--result` names has all of it, whatever happens.
+
+With `--then` the same Spark takes the steps behind it as well, up to the first that is not done. The exit code is that
+of the step itself: the result of a later step belongs to the caller's task for it.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+import traceback
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -37,17 +42,14 @@ _STEPS = (
     *(StepName.PLAN, StepName.REPLAY, StepName.AUDIT, StepName.PUBLISH, StepName.REPORT),
     *(StepName.WATERMARKS, StepName.SLICE, StepName.RUN, StepName.REPAIR),
 )
+#: The steps that an application can take behind another, in their order.
+_BEHIND = (StepName.AUDIT, StepName.PUBLISH, StepName.REPORT)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Take the step; returns the exit code."""
     options = _parser().parse_args(arguments)
-    began = monotonic()
-    code, result = _end(options)
-    error = None if result.error is None else hide_values(result.error)
-    seconds = round(monotonic() - began, 3)
-    result = replace(result, message=hide_values(result.message), error=error, seconds=seconds)
-    progress.to_stderr(options.step, result.error or result.message)
+    code, result = _Job(options).end()
     try:
         if options.result:
             result.write(Path(options.result))
@@ -57,30 +59,83 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _end(options: argparse.Namespace) -> tuple[ExitCode, StepResult]:
-    """Take the step, and return how it ended whatever happens."""
-    name = ""
+class _Job:
+    """The step that the options request, and the steps behind it, in one Spark."""
 
-    def failed(error: str, problem: Exception, state: StepState = StepState.FAILED) -> StepResult:
-        code = code_of(problem).value
-        return StepResult.failed(options.step, error, state, run_id=options.run_id or "", pipeline=name, code=code)
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._options = options
+        self._pipeline: Pipeline | None = None
+        self._runner: Runner | None = None
+        self._results: list[StepResult] = []
 
-    try:
-        pipeline = load(options.pipeline, overrides=parse_overrides(options.set))
-        name = pipeline.name
-        return ExitCode.DONE, _merged(_take(options, pipeline))
-    except StaleError as problem:
-        return ExitCode.WRONG_INPUT, failed(str(problem), problem, StepState.STALE)
-    except (PipelineError, InputError) as problem:
-        return ExitCode.WRONG_INPUT, failed(str(problem), problem)
-    except BlockedError as problem:
-        state = StepState.NEEDS_APPROVAL if problem.needs_approval else StepState.BLOCKED
-        return ExitCode.BLOCKED, failed(str(problem), problem, state)
-    except Exception as problem:
-        import traceback
+    def end(self) -> tuple[ExitCode, StepResult]:
+        """Take the step and the steps behind it, and return how the step ended whatever happens."""
+        code, result = self._end(self._options.step, self._options.run_id or "", self._take)
+        if code is not ExitCode.DONE or self._runner is None:
+            return code, result
+        is_whole = self._options.step == StepName.RUN
+        behind = map(_hidden, self._results) if is_whole else self._following(self._options.then, self._runner, result)
+        return code, replace(result, following=tuple(behind))
 
-        traceback.print_exc()
-        return ExitCode.FAILED, failed(failures.describe(problem), problem)
+    def _take(self) -> StepResult:
+        options = self._options
+        self._pipeline = load(options.pipeline, overrides=parse_overrides(options.set))
+        self._runner = _runner(options, self._pipeline)
+        self._results = _take(options, self._runner, self._pipeline)
+        return _merged(self._results)
+
+    def _following(self, steps: Sequence[StepName], runner: Runner, result: StepResult) -> Iterator[StepResult]:
+        """Take the steps behind one that is done. If checks block the run, its report is the last of them.
+
+        A step that fails is left to the caller, who may try it again: it has no result here.
+        """
+        for step in steps:
+            code, behind = self._end(step, result.run_id, partial(_take_behind, runner, result.run_id, step))
+            if code not in (ExitCode.DONE, ExitCode.BLOCKED):
+                return
+            yield behind
+            if code is ExitCode.BLOCKED:
+                if behind.state is StepState.BLOCKED:
+                    yield from self._following([StepName.REPORT], runner, result)
+                return
+
+    def _end(self, step: str, run_id: str, take: Callable[[], StepResult]) -> tuple[ExitCode, StepResult]:
+        """Take one step, and return how it ended, after a line of progress about it."""
+        began = monotonic()
+
+        def failed(error: str, problem: Exception, state: StepState = StepState.FAILED) -> StepResult:
+            name = "" if self._pipeline is None else self._pipeline.name
+            code = code_of(problem).value
+            return _ended(StepResult.failed(step, error, state, run_id=run_id, pipeline=name, code=code), began)
+
+        try:
+            return ExitCode.DONE, _ended(take(), began)
+        except StaleError as problem:
+            return ExitCode.WRONG_INPUT, failed(str(problem), problem, StepState.STALE)
+        except (PipelineError, InputError) as problem:
+            return ExitCode.WRONG_INPUT, failed(str(problem), problem)
+        except BlockedError as problem:
+            state = StepState.NEEDS_APPROVAL if problem.needs_approval else StepState.BLOCKED
+            return ExitCode.BLOCKED, failed(str(problem), problem, state)
+        except Exception as problem:
+            traceback.print_exc()
+            return ExitCode.FAILED, failed(failures.describe(problem), problem)
+
+
+def _take_behind(runner: Runner, run_id: str, step: StepName) -> StepResult:
+    return runner.step(step, runner.find(run_id))
+
+
+def _ended(result: StepResult, began: float) -> StepResult:
+    """Return the result with its seconds and without values of variables, after a line of progress about it."""
+    ended = replace(_hidden(result), seconds=round(monotonic() - began, 3))
+    progress.to_stderr(ended.step, ended.error or ended.message)
+    return ended
+
+
+def _hidden(result: StepResult) -> StepResult:
+    error = None if result.error is None else hide_values(result.error)
+    return replace(result, message=hide_values(result.message), error=error)
 
 
 def _merged(results: Sequence[StepResult]) -> StepResult:
@@ -92,10 +147,14 @@ def _merged(results: Sequence[StepResult]) -> StepResult:
     return replace(results[-1], **parts)
 
 
-def _take(options: argparse.Namespace, pipeline: Pipeline) -> list[StepResult]:
+def _runner(options: argparse.Namespace, pipeline: Pipeline) -> Runner:
     spark = open_session(f"tidemark {options.step} {pipeline.name}")
     lake, wait_s = Lake.of(pipeline.name), parse_seconds(Option.WAIT, options.wait)
-    runner = Runner(spark, pipeline, lake, progress=progress.to_stderr, slices=options.slices, wait_s=wait_s)
+    return Runner(spark, pipeline, lake, progress=progress.to_stderr, slices=options.slices, wait_s=wait_s)
+
+
+def _take(options: argparse.Namespace, runner: Runner, pipeline: Pipeline) -> list[StepResult]:
+    lake = Lake.of(pipeline.name)
     match options.step:
         case StepName.RUN:
             request = _Request.of(options)
@@ -161,6 +220,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("step", choices=[str(name) for name in _STEPS])
     parser.add_argument("pipeline", help="the pipeline file")
     parser.add_argument(Option.RUN_ID, help="the planned run; for every step but plan, run and repair")
+    parser.add_argument(Option.THEN, type=_steps_behind, default=(), metavar="STEP,...", help="steps to take behind it")
     parser.add_argument(Option.BECAUSE, help="for publish: the reason to publish a run that its checks have blocked")
     parser.add_argument(Option.FROM, dest="start", help="start of the first window, ISO 8601")
     parser.add_argument(Option.TO, dest="end", help="end of the last window, ISO 8601")
@@ -173,6 +233,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(Option.SET, action="append", default=[], metavar="KEY=VALUE", help="override a setting")
     parser.add_argument(Option.RESULT, help="the JSON file to write the result to")
     return parser
+
+
+def _steps_behind(text: str) -> list[StepName]:
+    """Parse `audit,publish,report`."""
+    names = text.split(",")
+    if unknown := [name for name in names if name not in _BEHIND]:
+        raise argparse.ArgumentTypeError(f"found {', '.join(unknown)}, expected {', '.join(_BEHIND)}")
+    return [StepName(name) for name in names]
 
 
 if __name__ == "__main__":

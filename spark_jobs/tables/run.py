@@ -158,6 +158,18 @@ class Run:
                 return None
         return None
 
+    def ending(self, name: str) -> Step | None:
+        """Return the entry after which a step is not taken again: that it is done, or for an audit its acceptance."""
+        accepted = self.finished_step(ACCEPT) if name == StepName.AUDIT else None
+        return self.finished_step(name) or accepted
+
+    def done_before(self, name: str, ending: Step) -> str:
+        """Return in words that a step is not taken again after the entry `ending`."""
+        at = f"{ending.finished_at:%Y-%m-%d %H:%M:%S} UTC"
+        if ending.step == ACCEPT:
+            return f"run {self.run_id} was accepted at {at}: {ending.note}"
+        return f"{name} was done before, at {at}"
+
 
 def runs_of(rows: Iterable[Mapping[str, Any]]) -> list[Run]:
     """Return the runs from rows of the table `runs`, ordered by when they were published or else last worked on.

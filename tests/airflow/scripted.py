@@ -33,6 +33,9 @@ STALE = {**RESULT, "state": "stale", "error": "plan again", "message": "plan aga
 class Task:
     """The task instance that a task pushes its results to and pulls the plan from."""
 
+    #: As Airflow counts attempts: clearing a task is another attempt.
+    try_number = 1
+
     def __init__(self, plan: Mapping[str, Any], **returned: Mapping[str, Any]) -> None:
         self.pushed: dict[str, Any] = {}
         self._returned = {"plan": plan, **returned}

@@ -1,4 +1,4 @@
-"""A step as a program: its exit code and its JSON result."""
+"""A step as a program: its exit code and its JSON result, with those of the steps that it takes behind its own."""
 
 from __future__ import annotations
 
@@ -7,18 +7,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from spark_jobs.job_protocol import ExitCode
 from spark_jobs.jobs import step
+from spark_jobs.jobs.runs import steps
+from spark_jobs.tables import ledger
+from spark_jobs.tables.lake import Lake
 from tests.faults.drivers import PIPELINE
+from tests.support import history
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("spark")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
+
+ALL = ("--then", "audit,publish,report")
 
 
-def ended(folder: Path, name: str, file: Path) -> tuple[int, dict[str, Any]]:
+def ended(folder: Path, name: str, file: Path, *options: str) -> tuple[int, dict[str, Any]]:
     """Return the exit code of a step, and its JSON."""
     result = folder / "result.json"
-    code = step.main([name, str(file), "--result", str(result)])
+    code = step.main([name, str(file), *options, "--result", str(result)])
     return code, json.loads(result.read_text(encoding="utf-8"))
 
 
@@ -37,3 +44,74 @@ def test_of_a_file_that_cannot_be_read_no_name_is_known(tmp_path: Path) -> None:
     assert code == ExitCode.WRONG_INPUT
     assert (result["pipeline"], result["run_id"]) == ("", "")
     assert "nowhere.yaml" in result["error"]
+
+
+@pytest.fixture(name="file")
+def _file(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A pipeline file, whose lake is beside it."""
+    monkeypatch.setenv("TIDEMARK_LAKE", str(tmp_path / "lake"))
+    file = tmp_path / "readings.yaml"
+    table = history.land(spark, history.events(300), tmp_path / "events")
+    file.write_text(PIPELINE.format(table=table), encoding="utf-8")
+    return file
+
+
+def replayed(folder: Path, file: Path, *options: str) -> tuple[int, dict[str, Any]]:
+    """Return the exit code and the JSON of a replay behind its plan."""
+    _, planned = ended(folder, "plan", file, *options)
+    return ended(folder, "replay", file, "--run-id", planned["run_id"], *options, *ALL)
+
+
+def states(result: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(following["step"], following["state"]) for following in result["following"]]
+
+
+def test_a_step_goes_on_with_the_steps_behind_it(spark: SparkSession, file: Path, tmp_path: Path) -> None:
+    code, result = replayed(tmp_path, file)
+    assert (code, result["step"], result["state"]) == (ExitCode.DONE, "replay", "done")
+    assert states(result) == [("audit", "done"), ("publish", "done"), ("report", "done")]
+    audit, publish, report = result["following"]
+    assert audit["counts"]["checks_failed"] == 0
+    (run,) = ledger.published(spark, Lake(str(tmp_path / "lake"), "readings"))
+    assert {following["run_id"] for following in result["following"]} == {run.run_id}
+    assert publish["versions"] == run.versions
+    assert Path(report["report"]).is_file()
+    assert all(following["seconds"] > 0 for following in result["following"])
+    again = ended(tmp_path, "replay", file, "--run-id", run.run_id, *ALL)[1]
+    assert states(again) == [("audit", "unchanged"), ("publish", "unchanged"), ("report", "done")]
+
+
+def test_a_step_whose_run_is_blocked_goes_on_to_its_report(spark: SparkSession, file: Path, tmp_path: Path) -> None:
+    code, result = replayed(tmp_path, file, "--set", "quality.max_too_late_ratio=0")
+    assert (code, result["state"]) == (ExitCode.DONE, "done")
+    assert states(result) == [("audit", "blocked"), ("report", "done")]
+    assert "not_too_many_rows_are_too_late" in result["following"][0]["error"]
+    assert result["following"][0]["code"]
+    assert ledger.published(spark, Lake(str(tmp_path / "lake"), "readings")) == []
+
+
+@pytest.mark.soak
+def test_a_question_ends_what_a_step_goes_on_with(file: Path, tmp_path: Path) -> None:
+    ask = ("--set", "quality.max_too_late_ratio=0", "--set", "quality.on_failure=ask")
+    assert states(replayed(tmp_path, file, *ask)[1]) == [("audit", "asks")]
+
+
+@pytest.mark.soak
+def test_a_step_behind_that_fails_is_left_to_its_own_job(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(steps, "publish", refuse)
+        code, result = replayed(tmp_path, file)
+    assert (code, states(result)) == (ExitCode.DONE, [("audit", "done")])
+    published = ended(tmp_path, "publish", file, "--run-id", result["run_id"], "--then", "report")[1]
+    assert (published["state"], states(published)) == ("done", [("report", "done")])
+
+
+def test_steps_behind_are_steps_of_a_planned_run(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        step.main(["replay", str(file), "--then", "audit,replay"])
+    assert "found replay, expected audit, publish, report" in capsys.readouterr().err

@@ -84,6 +84,8 @@ _PIPELINE_DOC = """
 | report | writes the report, and links to it |
 | report_if_blocked | skipped in a good run; writes the report of a run that its checks have blocked |
 
+One Spark works for several tasks: that of *replay* goes on with the tasks behind it, up to a question to a person.
+
 *Data quality* has all runs of this pipeline.
 """
 _SINCE = datetime(2024, 1, 1, tzinfo=UTC)

@@ -106,8 +106,7 @@ class Summary:
         table.add_column("message")
         for task in self.tasks:
             if task.state != _SKIPPED:
-                seconds = "" if task.seconds is None else f"{task.seconds:.1f}"
-                table.add_row(task.task, Text(_state(task)), seconds, Text(_message(task)))
+                table.add_row(task.task, Text(_state(task)), _seconds(task), Text(_message(task)))
         return table
 
 
@@ -115,6 +114,12 @@ def _state(task: TaskEnd) -> str:
     if task.result is not None:
         return str(task.result.state)
     return _NOT_BEGUN if task.state in (None, _UPSTREAM_FAILED) else str(task.state)
+
+
+def _seconds(task: TaskEnd) -> str:
+    """Return the seconds of the step, which the job of an earlier task may have taken; without a step, of the task."""
+    seconds = task.seconds if task.result is None else task.result.seconds or task.seconds
+    return "" if seconds is None else f"{seconds:.1f}"
 
 
 def _message(task: TaskEnd) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NotRequired, TypedDict
 
 from spark_jobs.job_protocol import Option, StepName
@@ -43,13 +44,22 @@ def whole_run_arguments(request: Request) -> list[str]:
     return [StepName.RUN.value, *_run(request), Option.WAIT.value, WAIT, *_overrides(request)]
 
 
-def step_arguments(step: str, request: Request, run_id: str, *, because: str = "", part: str = "") -> list[str]:
-    """`STEP FILE --run-id ID --wait TIME [--slices N] [--set key=value ...] [--slice NAME] [--because TEXT]`."""
+def step_arguments(
+    step: str, request: Request, run_id: str, *, because: str = "", part: str = "", then: Sequence[str] = ()
+) -> list[str]:
+    """`STEP FILE --run-id ID --wait TIME [--slices N] [--set key=value ...] [--slice NAME] [--because TEXT]`.
+
+    With `then`, `--then STEP,STEP` names the steps that the same job takes behind it.
+    """
     is_cut = step in (StepName.REPLAY, StepName.WATERMARKS) and request.get("slices")
     slices = [Option.SLICES.value, str(request["slices"])] if is_cut else []
-    own = [*([Option.SLICE.value, part] if part else []), *([Option.BECAUSE.value, because] if because else [])]
+    own = [text for option, value in _own(because, part, then).items() if value for text in (option.value, value)]
     run = [Option.RUN_ID.value, run_id, Option.WAIT.value, WAIT]
     return [step, request["pipeline_file"], *run, *slices, *_overrides(request), *own]
+
+
+def _own(because: str, part: str, then: Sequence[str]) -> dict[Option, str]:
+    return {Option.SLICE: part, Option.BECAUSE: because, Option.THEN: ",".join(then)}
 
 
 def repair_arguments(pipeline_file: str, *, dry_run: bool) -> list[str]:

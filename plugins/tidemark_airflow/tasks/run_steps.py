@@ -26,6 +26,7 @@ from tidemark_airflow.jobs.request import (
 from tidemark_airflow.jobs.task_ids import APPROVE, AUDIT, FAILURE, LAND, PLAN, REPLAY, REPORT_IF_BLOCKED
 from tidemark_airflow.tasks.returned import planned_run, result_of, results_of
 from tidemark_airflow.tasks.spark_job import JOBS, STEP_SCRIPT, SparkJobOperator
+from tidemark_airflow.tasks.steps_behind import recorded, steps_behind, taken_before
 
 
 class LandOperator(SparkJobOperator):
@@ -57,6 +58,8 @@ class PlanOperator(SparkJobOperator):
 class StepOperator(SparkJobOperator):
     """Takes a later step of the run that the task `plan` has planned: replay, audit, publish or report.
 
+    - Its job goes on with the steps of the tasks that follow directly (`steps_behind`). These tasks start no job: each
+      returns the result of its step, or fails with it.
     - For a run that is published already the result comes from its plan, without Spark.
     - For a dry run the task is skipped.
     - If checks fail and the pipeline leaves the decision to a person, audit succeeds with the state `NEEDS_APPROVAL`,
@@ -80,8 +83,16 @@ class StepOperator(SparkJobOperator):
 
     def take(self, context: Context, planned: PlannedRun) -> Any:
         """Take the step; returns its result."""
-        arguments = step_arguments(self.step, planned.request, planned.run_id)
-        return self.end(context, lambda: self.without_job(planned) or self.outcome_of(planned, arguments))
+        then = steps_behind(self, planned.request)
+        arguments = step_arguments(self.step, planned.request, planned.run_id, then=then)
+        return self.end(context, lambda: self.ended_before(context, planned) or self.outcome_of(planned, arguments))
+
+    def ended_before(self, context: Context, planned: PlannedRun) -> Outcome | None:
+        """Return the outcome of a step that needs no job here; None if a job has to take it."""
+        outcome = self.without_job(planned)
+        if outcome is None:
+            outcome = taken_before(context, self.task_id, self.step)
+        return recorded(planned, self.task_id, self.step) if outcome is None else self._accepted(outcome)
 
     def without_job(self, planned: PlannedRun) -> Outcome | None:
         """Return the outcome if the plan has it: the run is published, and its report exists; else None."""
@@ -102,10 +113,14 @@ class StepOperator(SparkJobOperator):
         if outcome.is_stale and planned.request.get("arrived_to"):
             self.log.info(progress_line(self.task_id, "the plan is out of date: planning again"))
             outcome = self.run_job(whole_run_arguments(planned.request))
-        if outcome.needs_approval:
-            self.log.warning(progress_line(self.task_id, outcome.failure()))
-            return replace(outcome, exit_code=ExitCode.DONE)
-        return outcome
+        return self._accepted(outcome)
+
+    def _accepted(self, outcome: Outcome) -> Outcome:
+        """Return the outcome, as a success if its checks failed and a person decides."""
+        if not outcome.needs_approval:
+            return outcome
+        self.log.warning(progress_line(self.task_id, outcome.failure()))
+        return replace(outcome, exit_code=ExitCode.DONE)
 
 
 class WatermarksOperator(StepOperator):
@@ -148,6 +163,9 @@ class BlockedReportOperator(StepOperator):
     The DAG run still fails, because its last task was not reached.
     """
 
+    #: No job takes this step in advance of a good run.
+    only_if_blocked = True
+
     def __init__(self, *, application: str = "", **kwargs: Any) -> None:
         own = {"task_id": REPORT_IF_BLOCKED, "trigger_rule": TriggerRule.ONE_FAILED, **kwargs}
         super().__init__(step=StepName.REPORT.value, application=application, **own)
@@ -174,8 +192,9 @@ class PublishOperator(StepOperator):
     def take(self, context: Context, planned: PlannedRun) -> Any:
         """Publish; returns the result."""
         because = _approval(context) or planned.request.get("because") or ""
-        arguments = step_arguments(self.step, planned.request, planned.run_id, because=because)
-        content = self.end(context, lambda: self.without_job(planned) or self.outcome_of(planned, arguments))
+        then = steps_behind(self, planned.request)
+        arguments = step_arguments(self.step, planned.request, planned.run_id, because=because, then=then)
+        content = self.end(context, lambda: self.ended_before(context, planned) or self.outcome_of(planned, arguments))
         self._add_event(context, planned, StepResult.from_json(content))
         return content
 

@@ -1,7 +1,7 @@
 """The Runner takes steps of runs: it holds the run's windows, enters how each step ended into the ledger, dispatches.
 
-What a step does is in `steps`. The same steps serve Airflow, where each is a separate spark-submit, and `tidemark
-replay`, which takes all of them in one session.
+What a step does is in `steps`. The same steps serve Airflow, where each is a task, and `tidemark replay`, which takes
+all of them in one session.
 """
 
 from __future__ import annotations
@@ -229,10 +229,7 @@ class Runner:
         clock = Clock()
         earlier = step.ended(run)
         if earlier is not None:
-            at = f"{earlier.finished_at:%Y-%m-%d %H:%M:%S} UTC"
-            message = f"{step.name} was done before, at {at}"
-            if earlier.step == StepName.ACCEPT:
-                message = f"run {run.run_id} was accepted at {at}: {earlier.note}"
+            message = run.done_before(step.name, earlier)
             self._progress(step.name, message)
             outcome = Outcome(message, StepState.UNCHANGED, counts=earlier.counts, versions=earlier.versions)
             return clock.result(step.name, run, outcome)

@@ -80,7 +80,7 @@ class RunStep(ABC):
 
     def ended(self, run: Run) -> Step | None:
         """Return the entry of the ledger after which the step is not taken again; None without such an entry."""
-        return None if self.repeatable else run.finished_step(self.name)
+        return None if self.repeatable else run.ending(self.name)
 
     def require(self, context: StepContext) -> None:
         """Raise InputError unless the steps that this one needs are done."""
@@ -155,10 +155,6 @@ class AuditStep(RunStep):
 
     name = StepName.AUDIT
     needs = (StepName.REPLAY,)
-
-    def ended(self, run: Run) -> Step | None:
-        """Return the entry of the audit that passed, or by which a person has accepted the run."""
-        return super().ended(run) or run.finished_step(StepName.ACCEPT)
 
     def take(self, context: StepContext) -> Outcome:
         """Return how many checks passed and failed. Raises BlockedError for a run that may not be published."""
