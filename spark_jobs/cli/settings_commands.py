@@ -15,7 +15,7 @@ def check(request: Request) -> Answer:
     """Validate the file against the source: columns, types, expressions, and the times of a sample of rows."""
     request.require_sources()
     from spark_jobs.jobs.plan import sample
-    from spark_jobs.jobs.plan.plan import checked, warnings
+    from spark_jobs.jobs.plan.check import checked, warnings
 
     spark = request.open_session()
     versions = checked(spark, request.pipeline)

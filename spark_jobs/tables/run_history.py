@@ -19,9 +19,10 @@ from spark_jobs.tables.run import DISCARD, MAINTAIN, Run, runs_of
 _TABLE = "runs"
 _COLUMNS = (
     *("run_id", "pipeline", "fingerprint", "kind", "step", "interval_start", "interval_end", "source_version", "state"),
-    *("settings", "counts", "versions", "error", "note", "arrived_from", "arrived_to", "started_at", "finished_at"),
+    *("source_ids", "settings", "counts", "versions", "error", "note"),
+    *("arrived_from", "arrived_to", "started_at", "finished_at"),
 )
-_MAPS = ("settings", "counts", "versions")
+_MAPS = ("source_ids", "settings", "counts", "versions")
 # Entries of the log for a file.
 _STATISTICS = ("min.step", "max.step", "num_records", "min.finished_at", "max.finished_at")
 _NOT_ITS_OWN = f"('{MAINTAIN}', '{DISCARD}')"

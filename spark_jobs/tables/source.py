@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, reduce
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -195,8 +196,11 @@ def row_changes(spark: SparkSession, table: str, since: int, until: int) -> RowC
     Files that a compaction rewrites are no change.
     """
     actions_by_version = delta_log.changes(spark, location(spark, table), since, until)
-    if actions_by_version is None:
-        return None
+    return None if actions_by_version is None else row_changes_of(actions_by_version, until)
+
+
+def row_changes_of(actions_by_version: Mapping[int, Sequence[Mapping[str, Any]]], until: int) -> RowChanges:
+    """Return the changes of a table's rows by the actions of some versions, the last of them `until`."""
     last_seen: dict[str, int] = {}
     removed = 0
     for version, actions in actions_by_version.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from spark_jobs.job_protocol import StepName, StepResult
+from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.plan.delta_rs_tables import DeltaRsTables, NeedsSparkError
+from spark_jobs.jobs.plan.plan import Plan, plan
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.pipeline.published_tables import COMPLETE_TABLE, RESULT_TABLES
@@ -39,6 +43,16 @@ def assert_published(spark: SparkSession, lake: Lake, expected: reference.Replay
         assert tables[name] == in_order(getattr(expected, name)), (name, label)
 
 
+def planned_without_spark(
+    pipeline: Pipeline, lake: Lake, interval: Interval, arrived_to: datetime | None, *, restate: bool
+) -> Plan | None:
+    """Return the plan that delta-rs makes; None if it needs Spark or refuses, as Spark then does."""
+    try:
+        return plan(DeltaRsTables(pipeline, lake), interval, arrived_to, restate=restate)
+    except (NeedsSparkError, InputError):
+        return None
+
+
 def run_steps(
     spark: SparkSession,
     pipeline: Pipeline,
@@ -51,7 +65,13 @@ def run_steps(
 ) -> list[StepResult]:
     """The steps of a run but its report."""
     runner = Runner(spark, pipeline, lake, slices=slices)
+    without_spark = planned_without_spark(pipeline, lake, interval or Interval(), arrived_to, restate=restate)
     planned, outcome = runner.begin(interval or Interval(), arrived_to, restate=restate)
+    if without_spark is not None:
+        assert (replace(without_spark.run, steps=()), without_spark.note) == (
+            replace(planned.run, steps=()),
+            planned.note,
+        )
     steps = (StepName.REPLAY, StepName.AUDIT, StepName.PUBLISH)
     return [outcome, *(runner.step(step, runner.find(planned.run.run_id)) for step in steps)]
 

@@ -27,7 +27,7 @@ from spark_jobs.jobs.advise.candidates import (
     steps,
 )
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.plan.plan import checked
+from spark_jobs.jobs.plan.check import checked
 from spark_jobs.jobs.progress import Progress, silent
 from spark_jobs.jobs.stage.row_counts import refuse_wrong_unit
 from spark_jobs.pipeline import load, parse

@@ -186,9 +186,9 @@ def rewritten(spark: SparkSession, pipeline: Pipeline, since: int, until: int, c
     table, arrival = pipeline.source.table, pipeline.source.arrival_time
     changed = source.row_changes(spark, table, since, until)
     if changed is None:
-        return f"the log of the versions {since} to {until} is gone"
+        return log_is_gone(since, until)
     if changed.removed:
-        return f"{changed.removed} files of version {since} have been rewritten"
+        return files_rewritten(changed, since)
     try:
         if source.read(spark, table, since).schema != source.read(spark, table, until).schema:
             return f"its columns are others than at version {since}"
@@ -201,6 +201,16 @@ def rewritten(spark: SparkSession, pipeline: Pipeline, since: int, until: int, c
         # Files that compaction has replaced are deleted later.
         return f"rows that came after version {since} can no longer be distinguished from earlier rows"
     return f"{early:,} rows that arrived before {covered:%Y-%m-%d %H:%M:%S} UTC came later" if early else None
+
+
+def log_is_gone(since: int, until: int) -> str:
+    """Return in words that the commits between two versions are not known."""
+    return f"the log of the versions {since} to {until} is gone"
+
+
+def files_rewritten(changed: source.RowChanges, since: int) -> str:
+    """Return in words how many files were rewritten since a version."""
+    return f"{changed.removed} files of version {since} have been rewritten"
 
 
 def _before(rows: DataFrame, field: TimeField | None, end: datetime) -> Column:

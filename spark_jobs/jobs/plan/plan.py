@@ -11,32 +11,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from pyspark.sql import SparkSession
-
 from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import source_changes
-from spark_jobs.jobs.plan.arrival_slices import require_slices, rewritten
-from spark_jobs.jobs.plan.check_expectations import check_expectations
-from spark_jobs.jobs.plan.check_join import check_join
-from spark_jobs.jobs.plan.check_source import check_source
-from spark_jobs.jobs.plan.expressions import require_allowed
+from spark_jobs.jobs.plan.arrival_slices import require_slices
+from spark_jobs.jobs.plan.plan_tables import PlanTables
 from spark_jobs.jobs.plan.requested_windows import require_windows
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.settings import differences, of_results
-from spark_jobs.replay.continuation.resume import Resumption, can_resume, resumption
-from spark_jobs.replay.panes import unstable_aggregates
+from spark_jobs.replay.continuation.resume import Resumption, can_resume
 from spark_jobs.replay.supported import UnsupportedPipelineError, require_support
 from spark_jobs.semantics.rows.instants import EPOCH
 from spark_jobs.semantics.watermark.custom import GeneratorError
-from spark_jobs.session import interpreting
-from spark_jobs.tables import ledger, source
 from spark_jobs.tables.effective_runs import EffectiveRuns, effective_runs
-from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.interval import Interval
-from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.ledger import ARRIVALS, BACKFILL, FULL, PARTS, REPAIR, Run
-from spark_jobs.tables.published import read_published
+from spark_jobs.tables.run import ARRIVALS, BACKFILL, FULL, PARTS, REPAIR, Run, in_order
 from spark_jobs.tables.source_tables import tables_of
 
 _ANEW = "everything is read again"
@@ -71,9 +60,7 @@ class Plan:
 
 
 def plan(
-    spark: SparkSession,
-    pipeline: Pipeline,
-    lake: Lake,
+    tables: PlanTables,
     interval: Interval,
     arrived_to: datetime | None = None,
     *,
@@ -88,8 +75,10 @@ def plan(
     Raises InputError for a source that does not fit the pipeline, and without `restate` for a part of time next to
     results of other settings.
     """
+    pipeline = tables.pipeline
     _require(pipeline, interval, arrived_to)
-    published = ledger.published(spark, lake)
+    runs = tables.runs()
+    published = in_order(runs)
     standing = effective_runs(published)
     latest = standing.latest
     if not interval.whole:
@@ -102,20 +91,20 @@ def plan(
             return Plan(latest, tables_of(pipeline))
     elif not interval.whole and latest is not None:
         arrived_to = latest.arrived_to
-    versions = checked(spark, pipeline)
-    ids = source.table_ids(spark, pipeline, versions)
+    versions = tables.checked_versions()
+    ids = tables.table_ids(versions)
     if not interval.whole and not restate:
         source_changes.require_same_tables(pipeline, standing.base, ids)
     goes_on, note = None, _replaced_settings(latest, pipeline) if kind == FULL else ""
     if arrived_to is not None and interval.whole:
-        goes_on, note = _going_on(spark, pipeline, lake, standing, versions, ids)
+        goes_on, note = _going_on(tables, published, versions, ids)
     elif kind in PARTS and standing.latest is not None:
-        source_changes.require_types(spark, pipeline, lake, standing.latest, versions)
-        note = source_changes.note(spark, pipeline, standing.base, versions)
+        tables.require_types(standing.latest, versions)
+        note = source_changes.note(tables, standing.base, versions)
     if goes_on is not None:
         interval = Interval(EPOCH + timedelta(milliseconds=goes_on.oldest_ms), None)
     run_id = _run_id(pipeline, versions, ids, interval, arrived_to, latest if kind == ARRIVALS else None, kind)
-    run_id, recorded = _not_replaced(spark, lake, run_id, published, standing)
+    run_id, recorded = _not_replaced(run_id, runs, published, standing)
     run = recorded or Run(
         run_id=run_id,
         pipeline=pipeline.name,
@@ -190,14 +179,10 @@ def _require_likeness(standing: EffectiveRuns, pipeline: Pipeline) -> None:
 
 
 def _going_on(
-    spark: SparkSession,
-    pipeline: Pipeline,
-    lake: Lake,
-    standing: EffectiveRuns,
-    versions: Mapping[str, int],
-    ids: Mapping[str, str],
+    tables: PlanTables, published: Sequence[Run], versions: Mapping[str, int], ids: Mapping[str, str]
 ) -> tuple[Resumption | None, str]:
     """Return the state from which a run over later arrivals resumes, or None and the obstacle, if there is one."""
+    pipeline, standing = tables.pipeline, effective_runs(published)
     latest, whole = standing.latest, standing.base
     if latest is None or whole is None or latest.arrived_to is None or not can_resume(pipeline):
         return None, ""
@@ -208,11 +193,11 @@ def _going_on(
     if anew := source_changes.made_anew(pipeline, latest, ids):
         return None, f"{_ANEW}: {', '.join(anew)} was deleted and made anew"
     # A part of time may have been replayed on a later version than the rest.
-    changed = rewritten(spark, pipeline, whole.source_version, versions[""], latest.arrived_to)
+    changed = tables.rewritten(whole.source_version, versions[""], latest.arrived_to)
     if changed is not None:
         return None, f"{_ANEW}: {pipeline.source.table}: {changed}"
     covered_us = (latest.arrived_to - EPOCH) // timedelta(microseconds=1)
-    return resumption(read_published(interpreting(spark), lake, "advances"), covered_us, pipeline), ""
+    return tables.resumption(published[-1], covered_us), ""
 
 
 def _other_results(latest: Run, pipeline: Pipeline) -> str | None:
@@ -226,37 +211,6 @@ def covers(run: Run, pipeline: Pipeline, arrived_to: datetime) -> bool:
     """Return whether `run` has published all results of the pipeline until `arrived_to`."""
     includes = run.arrived_to is not None and run.arrived_to >= arrived_to
     return includes and run.fingerprint == pipeline.fingerprint
-
-
-def checked(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:
-    """Return the newest version of each source, as `source.newest_versions`. Raises InputError if one does not fit."""
-    try:
-        require_allowed(spark, pipeline)
-    except InputError as problem:
-        raise InputError(pipeline.all_located(str(problem)), code=problem.code) from problem
-    try:
-        versions = source.newest_versions(spark, pipeline)
-        left, right = source.rows_of(spark, pipeline, versions)
-        if pipeline.join is None:
-            check_source(left, pipeline)
-        else:
-            check_join(left, right, pipeline)
-        check_expectations(left, right, pipeline)
-    except SourceError as problem:
-        raise InputError(pipeline.all_located(str(problem)), code=problem.code) from problem
-    except InputError as problem:
-        located = pipeline.all_located(str(problem))
-        read = (f"version {versions[name]} of {table}" for name, table in tables_of(pipeline).items())
-        raise InputError(f"{located}\n(checked with {', '.join(read)})", code=problem.code) from problem
-    return versions
-
-
-def warnings(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]) -> list[str]:
-    """Return what a valid pipeline may not mean, a line each with the place in its file."""
-    if pipeline.join is not None:
-        return []
-    events = source.events(spark, pipeline, versions)
-    return [pipeline.located(warning) for warning in unstable_aggregates.warnings(events, pipeline)]
 
 
 def _run_id(
@@ -278,14 +232,15 @@ def _run_id(
 
 
 def _not_replaced(
-    spark: SparkSession, lake: Lake, run_id: str, published: Sequence[Run], standing: EffectiveRuns
+    run_id: str, runs: Sequence[Run], published: Sequence[Run], standing: EffectiveRuns
 ) -> tuple[str, Run | None]:
     """Return `run_id`, or an id after it whose results no other run has replaced, and its run in the ledger."""
-    recorded = ledger.find(spark, lake, run_id)
+    by_id = {run.run_id: run for run in runs}
+    recorded = by_id.get(run_id)
     while recorded is not None and (since := _gone_since(recorded, published, standing)) is not None:
         # No run id is published twice.
         run_id = _hashed(f"{run_id}\nagain after {since}")
-        recorded = ledger.find(spark, lake, run_id)
+        recorded = by_id.get(run_id)
     return run_id, recorded
 
 

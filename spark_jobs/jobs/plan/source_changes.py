@@ -13,6 +13,7 @@ from pyspark.sql import types as T
 
 from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.plan.plan_tables import PlanTables
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.published_tables import LATE_EVENTS
 from spark_jobs.semantics.rows.carried_columns import carried_names
@@ -26,16 +27,16 @@ from spark_jobs.tables.source_tables import tables_of
 _ADDED = tuple(column.name for column in LATE_EVENTS.own_columns if not column.when)
 
 
-def note(spark: SparkSession, pipeline: Pipeline, whole: Run | None, versions: Mapping[str, int]) -> str:
+def note(tables: PlanTables, whole: Run | None, versions: Mapping[str, int]) -> str:
     """Return the changes of the sources since `whole`, the last run over all of time; "" without a change."""
     if whole is None:
         return ""
     notes = []
-    for name, table in tables_of(pipeline).items():
+    for name, table in tables_of(tables.pipeline).items():
         since = whole.pinned.get(name)
         if since is None or since == versions[name]:
             continue
-        changed = source.row_changes(spark, table, since, versions[name])
+        changed = tables.row_changes(table, since, versions[name])
         if changed is None:
             changes = "the changed files are no longer known"
         elif not (changed.added or changed.removed):
@@ -80,13 +81,20 @@ def require_types(
 
     Costs no Spark job.
     """
-    if "late_events" not in latest.versions:
-        return
-    published = read_as_of(spark, lake, latest, "late_events").schema
+    if "late_events" in latest.versions:
+        published = read_as_of(spark, lake, latest, "late_events").schema
+        tables = tables_of(pipeline)
+        schemas = {name: source.read(spark, table, versions[name]).schema for name, table in tables.items()}
+        require_same_types(pipeline, published, schemas, versions)
+
+
+def require_same_types(
+    pipeline: Pipeline, published: T.StructType, schemas: Mapping[str, T.StructType], versions: Mapping[str, int]
+) -> None:
+    """Raise InputError if a column of `schemas`, the sources' by name, has another type in `published`, late rows."""
     names = {name.lower() for name in published.names}
     for name, table in tables_of(pipeline).items():
-        fields = source.read(spark, table, versions[name]).schema
-        columns_of_source = T.StructType(_as_published(fields, names))
+        columns_of_source = T.StructType(_as_published(schemas[name], names))
         clashes = columns.clashes(published, columns_of_source)
         if clashes:
             raise InputError(

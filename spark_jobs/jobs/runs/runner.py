@@ -19,6 +19,7 @@ from spark_jobs.job_protocol import Option, RunState, StepName, StepResult, Step
 from spark_jobs.jobs.errors import BlockedError, InputError
 from spark_jobs.jobs.plan.arrival_slices import pipeline_for_run
 from spark_jobs.jobs.plan.plan import Plan, covers, plan
+from spark_jobs.jobs.plan.spark_tables import SparkTables
 from spark_jobs.jobs.progress import Progress, silent
 from spark_jobs.jobs.publish import publish
 from spark_jobs.jobs.runs import failures
@@ -87,9 +88,8 @@ class Runner:
         beside: bool = False,
     ) -> tuple[Plan, StepResult]:
         clock = Clock()
-        planned = plan(
-            self.spark, self._pipeline, self._lake, interval, arrived_to, restate=restate, repair=repair is not None
-        )
+        tables = SparkTables(self.spark, self._pipeline, self._lake, remembers=True)
+        planned = plan(tables, interval, arrived_to, restate=restate, repair=repair is not None)
         run = planned.run
         is_known = run.finished_step(StepName.PLAN) is not None
         if not is_known:

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.jobs.draft.draft import Drafted, draft, survey, write
 from spark_jobs.jobs.draft.proposal import Answers
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.plan.plan import checked
+from spark_jobs.jobs.plan.check import checked
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import load
 from spark_jobs.pipeline.model import Order, TimeField, TimeUnit

@@ -15,6 +15,7 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.operate.compare import compare
 from spark_jobs.jobs.operate.maintain import maintain
 from spark_jobs.jobs.plan.plan import plan
+from spark_jobs.jobs.plan.spark_tables import SparkTables
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.tables import delta_log, ledger
 from spark_jobs.tables import publishing as tables
@@ -137,7 +138,7 @@ def test_lost_runs_are_refused_by_name_and_new_runs_continue(spark: SparkSession
         compare(spark, worn.pipeline, worn.lake, before=lost)
     assert [run.run_id for run in ledger.published(spark, worn.lake)] == worn.runs
     # The same command again begins a run of another name, and the same name each time.
-    names = {plan(spark, worn.other, worn.lake, SECOND, restate=True).run.run_id for _ in range(2)}
+    names = {plan(SparkTables(spark, worn.other, worn.lake), SECOND, restate=True).run.run_id for _ in range(2)}
     assert len(names) == 1
     assert not names & set(worn.runs)
     # As if nothing had happened: the next run continues, and publishes the results of one job.

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from spark_jobs.jobs.errors import InputError, StaleError
 from spark_jobs.jobs.plan.estimate import extent
 from spark_jobs.jobs.plan.plan import plan
+from spark_jobs.jobs.plan.spark_tables import SparkTables
 from spark_jobs.jobs.publish.publish import publish
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.jobs.stage import lake_store
@@ -111,7 +112,7 @@ def test_run_reads_and_writes_its_day_and_the_open_windows(
     for step in ("replay", "audit", "publish", "report"):
         outcome = Runner(spark, pipeline, lake).step(step, behind.run)
         assert (outcome.state, outcome.run_id) == ("unchanged", ledger.published(spark, lake)[-1].run_id)
-    planned = plan(spark, pipeline, lake, Interval(), end)
+    planned = plan(SparkTables(spark, pipeline, lake), Interval(), end)
     assert extent(spark, pipeline, lake, planned).source_files == 2
     assert most_files_read(spark, path, lambda: unchecked(spark, pipeline, lake, Interval(), arrived_to=end)) == 2
     [*_, run] = ledger.published(spark, lake)
@@ -186,14 +187,16 @@ def test_rows_that_come_after_their_time_are_read_with_all_others(
     history.land(spark, late, path)
     # Compaction writes them anew, among rows that were known.
     DeltaTable.forPath(spark, str(path)).optimize().executeCompaction()
-    noted = plan(spark, pipeline, lake, Interval(), CUTS[2])
+    noted = plan(SparkTables(spark, pipeline, lake), Interval(), CUTS[2])
     assert noted.note.endswith("10 rows that arrived before 2024-03-30 23:10:00 UTC came later")
     run_steps(spark, pipeline, lake, arrived_to=CUTS[2])
     assert_published(spark, lake, replay_until(rows, pipeline, CUTS[2]))
     DeltaTable.forPath(spark, str(path)).optimize().executeCompaction()
-    assert not plan(spark, pipeline, lake, Interval(), CUTS[3]).note, "compaction is no change"
+    assert not plan(SparkTables(spark, pipeline, lake), Interval(), CUTS[3]).note, "compaction is no change"
     DeltaTable.forPath(spark, str(path)).delete("id = 5")
-    assert "files of version 3 have been rewritten" in plan(spark, pipeline, lake, Interval(), CUTS[3]).note
+    assert (
+        "files of version 3 have been rewritten" in plan(SparkTables(spark, pipeline, lake), Interval(), CUTS[3]).note
+    )
 
 
 @pytest.mark.soak
@@ -203,7 +206,9 @@ def test_a_column_more_is_read_with_all_rows(spark: SparkSession, tmp_path: Path
     run_steps(spark, pipeline, lake, arrived_to=CUTS[0] + timedelta(minutes=30))
     more = spark.read.format("delta").load(str(path)).limit(0).withColumn("unit", F.lit("m"))
     more.write.format("delta").mode("append").option("mergeSchema", value=True).save(str(path))
-    assert plan(spark, pipeline, lake, Interval(), CUTS[1]).note.endswith("its columns are others than at version 0")
+    assert plan(SparkTables(spark, pipeline, lake), Interval(), CUTS[1]).note.endswith(
+        "its columns are others than at version 0"
+    )
     run_steps(spark, pipeline, lake, arrived_to=CUTS[1])
     assert "unit" in read_published(spark, lake, "late_events").columns
 

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.plan.plan import checked
+from spark_jobs.jobs.plan.check import checked
 from spark_jobs.pipeline import from_mapping
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]

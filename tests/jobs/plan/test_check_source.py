@@ -9,9 +9,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.plan.check import checked
 from spark_jobs.jobs.plan.check_join import check_join
 from spark_jobs.jobs.plan.check_source import check_source
-from spark_jobs.jobs.plan.plan import checked
 from spark_jobs.pipeline import Pipeline, from_mapping, load
 from tests.support import history
 

@@ -10,8 +10,8 @@ from pyspark.sql import functions as F
 
 from expectations import AuditError, check
 from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.plan.check import checked
 from spark_jobs.jobs.plan.check_source import check_source
-from spark_jobs.jobs.plan.plan import checked
 from spark_jobs.pipeline.model import Aggregate, Drift, Expectation, Pipeline
 from tests.support import history
 from tests.support.engine import frame_of

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan.plan import plan
+from spark_jobs.jobs.plan.spark_tables import SparkTables
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger
@@ -142,7 +143,7 @@ def test_a_column_that_is_used_and_gone_is_named_with_the_version(spark: SparkSe
             InputError,
             match=r"(?s)windows.key: .* has no column 'device'.*did you mean 'device_id'.*version 2 of .*rows",
         ):
-            plan(spark, history.pipeline(str(path)), lake, interval)
+            plan(SparkTables(spark, history.pipeline(str(path)), lake), interval)
 
 
 @pytest.mark.soak
@@ -152,11 +153,11 @@ def test_columns_of_another_type_are_replayed_whole(spark: SparkSession, path: P
     with pytest.raises(
         InputError, match=r"have another type in version 2 .*'device' was STRING and is INT now. Replay"
     ):
-        plan(spark, history.pipeline(str(path)), lake, PART)
+        plan(SparkTables(spark, history.pipeline(str(path)), lake), PART)
     publish(spark, history.pipeline(str(path)), lake, Interval())
     rewrite(now(spark, path).withColumn("device", F.col("device").cast("long")), path)
     with pytest.raises(InputError, match=r"'device' was INT and is BIGINT now"):
-        plan(spark, history.pipeline(str(path)), lake, PART)
+        plan(SparkTables(spark, history.pipeline(str(path)), lake), PART)
     publish(spark, history.pipeline(str(path)), lake, Interval())
     numbered = [{**row, "device": row["device"] and ord(row["device"])} for row in ROWS]
     assert_published(spark, lake, reference.replay(numbered, history.pipeline(str(path))))
@@ -166,11 +167,11 @@ def test_columns_of_another_type_are_replayed_whole(spark: SparkSession, path: P
 def test_partial_run_reads_the_newest_version_and_notes_changes(spark: SparkSession, path: Path, lake: Lake) -> None:
     pipeline = history.pipeline(str(path))
     publish(spark, pipeline, lake, Interval())
-    assert not plan(spark, pipeline, lake, PART).note
+    assert not plan(SparkTables(spark, pipeline, lake), PART).note
     pinned, _ = Runner(spark, pipeline, lake).plan(Interval(PART.start, None))
     delta_table = DeltaTable.forPath(spark, str(path))
     delta_table.update("reading is not null", {"reading": F.col("reading") + 1})
-    noted = plan(spark, pipeline, lake, PART)
+    noted = plan(SparkTables(spark, pipeline, lake), PART)
     assert noted.run.source_version == 2
     assert f"are of version 1 of {path}; since then" in noted.note
     assert "2 taken away or rewritten" in noted.note

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.jobs.operate.compare import compare
 from spark_jobs.jobs.plan.plan import plan
+from spark_jobs.jobs.plan.spark_tables import SparkTables
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.semantics import reference
@@ -90,7 +91,7 @@ def test_slices_of_arrivals_read_all_rows_and_note_the_reason(
     assert [run.arrived_from for run in runs] == [None, None]
     if kind == "tumbling":
         assert "advances" in runs[-1].versions
-        assert "needs all rows of closed windows" in plan(spark, pipeline, lake, Interval(), CUTS[3]).note
+        assert "needs all rows of closed windows" in plan(SparkTables(spark, pipeline, lake), Interval(), CUTS[3]).note
 
 
 @pytest.mark.soak

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.jobs.errors import BlockedError, InputError
 from spark_jobs.jobs.operate.handover import handover
 from spark_jobs.jobs.plan.plan import plan
+from spark_jobs.jobs.plan.spark_tables import SparkTables
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.tables.interval import Interval
@@ -85,7 +86,7 @@ def test_a_rule_over_a_missing_column_is_refused(spark: SparkSession, repeated: 
     settings = {**repeated_rows.SETTINGS, "source__deduplicate": "[idd]"}
     settings["quality__expectations"] = settings["quality__expectations"].replace("column: reading", "column: readng")
     with pytest.raises(InputError) as refused:
-        plan(spark, history.pipeline(repeated, **settings), lake, Interval())
+        plan(SparkTables(spark, history.pipeline(repeated, **settings), lake), Interval())
     assert "source.deduplicate:" in str(refused.value)
     assert "has no column 'idd'; did you mean 'id'?" in str(refused.value)
     assert "quality.expectations[0]: the source has no column 'readng'; did you mean 'reading'?" in str(refused.value)

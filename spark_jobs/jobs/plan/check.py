@@ -1,0 +1,49 @@
+"""The check of a pipeline before any computation: its SQL, its sources, its expectations; and what it may not mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import SparkSession
+
+from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.plan.check_expectations import check_expectations
+from spark_jobs.jobs.plan.check_join import check_join
+from spark_jobs.jobs.plan.check_source import check_source
+from spark_jobs.jobs.plan.expressions import require_allowed
+from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.replay.panes import unstable_aggregates
+from spark_jobs.tables import source
+from spark_jobs.tables.errors import SourceError
+from spark_jobs.tables.source_tables import tables_of
+
+
+def checked(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:
+    """Return the newest version of each source, as `source.newest_versions`. Raises InputError if one does not fit."""
+    try:
+        require_allowed(spark, pipeline)
+    except InputError as problem:
+        raise InputError(pipeline.all_located(str(problem)), code=problem.code) from problem
+    try:
+        versions = source.newest_versions(spark, pipeline)
+        left, right = source.rows_of(spark, pipeline, versions)
+        if pipeline.join is None:
+            check_source(left, pipeline)
+        else:
+            check_join(left, right, pipeline)
+        check_expectations(left, right, pipeline)
+    except SourceError as problem:
+        raise InputError(pipeline.all_located(str(problem)), code=problem.code) from problem
+    except InputError as problem:
+        located = pipeline.all_located(str(problem))
+        read = (f"version {versions[name]} of {table}" for name, table in tables_of(pipeline).items())
+        raise InputError(f"{located}\n(checked with {', '.join(read)})", code=problem.code) from problem
+    return versions
+
+
+def warnings(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]) -> list[str]:
+    """Return what a valid pipeline may not mean, a line each with the place in its file."""
+    if pipeline.join is not None:
+        return []
+    events = source.events(spark, pipeline, versions)
+    return [pipeline.located(warning) for warning in unstable_aggregates.warnings(events, pipeline)]

@@ -1,0 +1,235 @@
+"""What a plan reads of the sources and of the lake, by delta-rs: without a Java, in a second.
+
+It reads tables in local folders. Where only Spark knows the answer it raises NeedsSparkError, and the caller plans with
+`spark_tables`. Law: a plan that is made here is the plan that Spark makes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import types as T
+
+from spark_jobs.jobs.plan import arrival_slices, remembered_checks, source_changes
+from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.replay.continuation.resume import Resumption
+from spark_jobs.semantics.rows.instants import EPOCH
+from spark_jobs.semantics.windows.grid import grid, newest_start, next_start
+from spark_jobs.tables import local_log, run_history
+from spark_jobs.tables.errors import LakeError
+from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.run import Run
+from spark_jobs.tables.source import RowChanges, row_changes_of
+from spark_jobs.tables.source_tables import absolute_path, is_path, tables_of
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+_COLUMN = re.compile(r"\w+|`(?:[^`]|``)+`")
+_MAPPING = "delta.columnMapping.mode"
+
+
+class NeedsSparkError(Exception):
+    """A plan that only Spark can make; the message is the reason."""
+
+
+@dataclass(frozen=True)
+class DeltaRsTables:
+    """The tables of a plan, read by delta-rs (`plan_tables.PlanTables`); every method may raise NeedsSparkError."""
+
+    pipeline: Pipeline
+    lake: Lake
+
+    def __post_init__(self) -> None:
+        if self.lake.folder is None:
+            raise NeedsSparkError(f"the lake {self.lake.root} is remote")
+        if self.pipeline.replay.by_commit:
+            raise NeedsSparkError("replay.order commit needs all commits of the source")
+        for table in tables_of(self.pipeline).values():
+            if not is_path(table) or not (Path(absolute_path(table)) / "_delta_log").is_dir():
+                raise NeedsSparkError(f"the table {table} is in no local folder")
+
+    def runs(self) -> Sequence[Run]:
+        """Return all runs of the ledger."""
+        if not (Path(self.lake.path("runs")) / "_delta_log").is_dir():
+            raise NeedsSparkError("the pipeline has no ledger yet")
+        try:
+            return run_history.every(self.lake)
+        except LakeError as problem:
+            raise NeedsSparkError(str(problem)) from problem
+
+    def checked_versions(self) -> dict[str, int]:
+        """Return the newest version of each source, if the check of the pipeline is remembered."""
+        if not remembered_checks.is_remembered(self.lake, self.check):
+            raise NeedsSparkError("the pipeline was not checked with these columns yet")
+        return self.newest_versions
+
+    @property
+    def newest_versions(self) -> dict[str, int]:
+        """The newest version of each source."""
+        return {name: source.version for name, source in self._sources.items()}
+
+    @property
+    def check(self) -> str:
+        """The key of the pipeline's check with the newest columns of its sources (`remembered_checks`)."""
+        return remembered_checks.key_of(self.pipeline, {name: source.schema for name, source in self._sources.items()})
+
+    def table_ids(self, versions: Mapping[str, int]) -> dict[str, str]:
+        """Return Delta's id of each source at its version."""
+        return {name: self._source(name, version).table_id for name, version in versions.items()}
+
+    def rewritten(self, since: int, until: int, covered: datetime) -> str | None:
+        """Return the change of rows that arrived before `covered`, in words; None without one."""
+        source = self._source("", until)
+        actions_by_version = local_log.changes(source.folder, since, until)
+        if actions_by_version is None:
+            return arrival_slices.log_is_gone(since, until)
+        changed = row_changes_of(actions_by_version, until)
+        if changed.removed:
+            return arrival_slices.files_rewritten(changed, since)
+        actions = [action for of_version in actions_by_version.values() for action in of_version]
+        if any("metaData" in action for action in actions):
+            raise NeedsSparkError("the settings or columns of the source have changed")
+        files = {path for paths in changed.added.values() for path in paths}
+        added = [action["add"] for action in actions if action.get("add", {}).get("path") in files]
+        if self.pipeline.source.arrival_time is not None and not all(source.arrived(add, covered) for add in added):
+            raise NeedsSparkError("rows may have come later than they arrived")
+        return None
+
+    def row_changes(self, table: str, since: int, until: int) -> RowChanges | None:
+        """Return the changes of a source; None if their log is deleted."""
+        actions_by_version = local_log.changes(Path(absolute_path(table)), since, until)
+        return None if actions_by_version is None else row_changes_of(actions_by_version, until)
+
+    def require_types(self, latest: Run, versions: Mapping[str, int]) -> None:
+        """Raise InputError if a source's column has another type than in the tables that `latest` has published."""
+        if "late_events" in latest.versions:
+            published = _struct(_opened(self.lake.path("late_events"), latest.versions["late_events"]))
+            schemas = {name: self._source(name, version).struct for name, version in versions.items()}
+            source_changes.require_same_types(self.pipeline, published, schemas, versions)
+
+    def resumption(self, last: Run, covered_us: int) -> Resumption | None:
+        """Return the state from which a run resumes after `last`, the run published last."""
+        emissions = _opened(self.lake.path("advances"), last.versions["advances"])
+        until = f"emitted_at <= {_timestamp(covered_us)}"
+        of_newest = f"SELECT max(watermark) AS watermark FROM t WHERE {until}"  # noqa: S608  a number alone
+        newest = _rows(emissions, of_newest)[0]["watermark"]
+        if newest is None:
+            return None
+        windows, starts = self.pipeline.windows, grid(self.pipeline.windows)
+        closed = _millis(newest) - windows.lateness_ms
+        oldest_ms = next_start(self._latest_with_last(closed), starts)
+        last_ms = self._last(oldest_ms)
+        before = _rows(
+            emissions,
+            f"SELECT emitted_at, partition_watermarks FROM t WHERE {until} "  # noqa: S608  numbers alone
+            f"AND watermark < {_timestamp(last_ms * 1000)} ORDER BY watermark DESC, emitted_at DESC LIMIT 1",
+        )
+        if not before:
+            return None
+        partitions = [
+            (entry["source_partition"], _millis(entry["watermark"]))
+            for entry in before[0]["partition_watermarks"]
+            if entry["watermark"] is not None
+        ]
+        return Resumption(covered_us, oldest_ms, _micros(before[0]["emitted_at"]), partitions)
+
+    def _latest_with_last(self, watermark_ms: int) -> int:
+        """Return the start of the latest window that a watermark fires (`window_assigners.latest_with_last_ms`)."""
+        windows = self.pipeline.windows
+        if windows.are_local:
+            raise NeedsSparkError("windows by the clock of a zone")
+        return newest_start(watermark_ms - (windows.size_ms - 1), grid(windows))
+
+    def _last(self, start_ms: int) -> int:
+        return start_ms + self.pipeline.windows.span_ms - 1
+
+    @cached_property
+    def _sources(self) -> dict[str, _Source]:
+        return {name: _Source(self.pipeline, table) for name, table in tables_of(self.pipeline).items()}
+
+    def _source(self, name: str, version: int) -> _Source:
+        source = self._sources[name]
+        if source.version != version:
+            raise NeedsSparkError(f"version {version} is not the newest of {source.folder}")
+        return source
+
+
+def remember_check(pipeline: Pipeline, lake: Lake, versions: Mapping[str, int]) -> None:
+    """Remember that a pipeline fits its sources at `versions`, if delta-rs can read them and finds no newer ones."""
+    with suppress(NeedsSparkError):
+        tables = DeltaRsTables(pipeline, lake)
+        if tables.newest_versions == versions:
+            remembered_checks.remember(lake, tables.check)
+
+
+class _Source:
+    """A source at its newest version."""
+
+    def __init__(self, pipeline: Pipeline, table: str) -> None:
+        self._pipeline = pipeline
+        self.folder = Path(absolute_path(table))
+        delta = _opened(str(self.folder))
+        self.version, self._configuration = int(delta.version()), delta.metadata().configuration
+        self.table_id = str(delta.metadata().id)
+        self.struct = _struct(delta)
+        self.schema = self.struct.json()
+
+    def arrived(self, add: Mapping[str, Any], covered: datetime) -> bool:
+        """Return whether the log proves that no row of an added file arrived before `covered`."""
+        field, statistics = self._pipeline.source.arrival_time, json.loads(add.get("stats") or "{}")
+        if field is None or field.unit or field.format or not _COLUMN.fullmatch(field.expression):
+            return False
+        if self._pipeline.source.columns or _MAPPING in self._configuration:
+            return False
+        name = field.expression.strip("`").lower()
+        column = next((column for column in self.struct if column.name.lower() == name), None)
+        if column is None or not isinstance(column.dataType, T.TimestampType):
+            return False
+        oldest = statistics.get("minValues", {}).get(column.name)
+        if oldest is None:
+            return bool(statistics.get("nullCount", {}).get(column.name) == statistics.get("numRecords", -1))
+        # Statistics are cut to milliseconds.
+        return datetime.fromisoformat(oldest) >= covered
+
+
+def _opened(path: str, version: int | None = None) -> DeltaTable:
+    from deltalake import DeltaTable
+
+    try:
+        return DeltaTable(path, version=version)
+    except Exception as problem:
+        raise NeedsSparkError(f"{path} cannot be read by delta-rs: {problem}") from problem
+
+
+def _struct(delta: DeltaTable) -> T.StructType:
+    return T.StructType.fromJson(json.loads(delta.schema().to_json()))
+
+
+def _rows(delta: DeltaTable, query: str) -> list[dict[str, Any]]:
+    from spark_jobs.tables.delta_rs import Table
+
+    try:
+        return Table(delta).select(query)
+    except Exception as problem:
+        raise NeedsSparkError(f"delta-rs cannot read the emissions: {problem}") from problem
+
+
+def _timestamp(micros: int) -> str:
+    return f"arrow_cast({micros}, 'Timestamp(Microsecond, Some(\"UTC\"))')"
+
+
+def _micros(moment: datetime) -> int:
+    return (moment.astimezone(UTC) - EPOCH) // timedelta(microseconds=1)
+
+
+def _millis(moment: datetime) -> int:
+    return _micros(moment) // 1000

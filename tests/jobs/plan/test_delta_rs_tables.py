@@ -1,0 +1,110 @@
+"""A plan by delta-rs is the plan by Spark, or needs Spark and says why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from delta.tables import DeltaTable
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.plan.delta_rs_tables import DeltaRsTables, NeedsSparkError
+from spark_jobs.jobs.plan.plan import Plan, plan
+from spark_jobs.jobs.plan.spark_tables import SparkTables
+from spark_jobs.jobs.runs.runner import Runner
+from spark_jobs.pipeline import Pipeline
+from spark_jobs.tables.interval import Interval
+from spark_jobs.tables.lake import Lake
+from tests.support import history
+from tests.support.arrivals import CUTS
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
+
+ROWS = history.events(900)
+EARLIER = [row for row in ROWS if row["stored_at"] is not None and row["stored_at"] < CUTS[1]]
+LATER = [row for row in ROWS if row["stored_at"] is not None and row["stored_at"] >= CUTS[1]]
+PART = Interval(history.START, history.START + timedelta(minutes=20))
+
+
+@pytest.fixture(name="source")
+def _source(spark: SparkSession, tmp_path: Path) -> Path:
+    history.land(spark, EARLIER, tmp_path / "rows")
+    return tmp_path / "rows"
+
+
+@pytest.fixture(name="both")
+def _both(spark: SparkSession, source: Path, lake: Lake) -> Callable[..., Plan]:
+    """Return a plan that both make, after a run over the earlier arrivals."""
+    pipeline = history.pipeline(str(source))
+    Runner(spark, pipeline, lake).run(Interval(), CUTS[1])
+
+    def plan_both(interval: Interval = Interval(), arrived_to: datetime | None = None, **more: Any) -> Plan:  # noqa: B008
+        planned = plan(SparkTables(spark, pipeline, lake), interval, arrived_to, **more)
+        assert plan(DeltaRsTables(pipeline, lake), interval, arrived_to, **more) == planned
+        return planned
+
+    return plan_both
+
+
+@pytest.fixture(name="needs")
+def _needs(source: Path, lake: Lake) -> Callable[..., str]:
+    """Return the reason for which a plan over later arrivals needs Spark."""
+
+    def reason(pipeline: Pipeline | None = None, arrived_to: datetime = CUTS[2]) -> str:
+        with pytest.raises(NeedsSparkError) as needed:
+            plan(DeltaRsTables(pipeline or history.pipeline(str(source)), lake), Interval(), arrived_to)
+        return str(needed.value)
+
+    return reason
+
+
+def test_plans_of_each_kind_are_those_of_spark(spark: SparkSession, source: Path, both: Callable[..., Plan]) -> None:
+    assert both(arrived_to=CUTS[0]).run.versions, "it is covered"
+    history.land(spark, LATER, source)
+    resumed = both(arrived_to=CUTS[2])
+    assert resumed.run.arrived_from == CUTS[1]
+    assert resumed.interval.start is not None
+    assert both().run.kind == "full"
+    part = both(PART)
+    assert (part.run.kind, part.run.arrived_to) == ("backfill", CUTS[1])
+    assert "1 files were added and 0 removed or rewritten" in part.note
+    DeltaTable.forPath(spark, str(source)).optimize().executeCompaction()
+    assert both(arrived_to=CUTS[2]).note == "", "compaction is no change"
+    DeltaTable.forPath(spark, str(source)).delete("id = 5")
+    assert "files of version 0 have been rewritten" in both(arrived_to=CUTS[2]).note
+
+
+def test_a_first_plan_needs_spark(needs: Callable[..., str]) -> None:
+    assert needs() == "the pipeline has no ledger yet"
+
+
+def test_what_only_spark_knows_needs_spark(
+    spark: SparkSession, source: Path, both: Callable[..., Plan], needs: Callable[..., str]
+) -> None:
+    other = history.pipeline(str(source), windows__size="20 minutes")
+    assert needs(other) == "the pipeline was not checked with these columns yet"
+    checked_anew = history.pipeline(str(source), quality__max_too_late_ratio="0.25")
+    assert needs(checked_anew) == "the pipeline was not checked with these columns yet"
+    history.land(spark, ROWS[:5], source)
+    assert needs() == "rows may have come later than they arrived"
+    rows = spark.read.format("delta").load(str(source)).limit(0).withColumn("unit", F.lit("m"))
+    rows.write.format("delta").mode("append").option("mergeSchema", value=True).save(str(source))
+    assert needs() == "the pipeline was not checked with these columns yet"
+
+
+@pytest.mark.usefixtures("both")
+def test_what_spark_refuses_is_refused(spark: SparkSession, source: Path, lake: Lake) -> None:
+    other = history.pipeline(str(source), windows__allowed_lateness="0s")
+    tables = (SparkTables(spark, other, lake), DeltaRsTables(other, lake))
+    problems = []
+    for reader in tables:
+        with pytest.raises(InputError) as refused:
+            plan(reader, PART)
+        problems.append(str(refused.value))
+    assert problems[0] == problems[1]
+    assert "has published results of other settings" in problems[0]
