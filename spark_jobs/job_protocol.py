@@ -48,6 +48,8 @@ class StepState(StrEnum):
     STALE = "stale"
     #: Checks failed, so nothing may be published.
     BLOCKED = "blocked"
+    #: Only Spark can take the step, and it was requested without Spark: nothing was written.
+    NEEDS_SPARK = "needs_spark"
     #: A dry run: nothing was written.
     DRY_RUN = "foreseen"
     FAILED = "failed"
@@ -93,6 +95,7 @@ class Option(StrEnum):
     SLICE = "--slice"
     BECAUSE = "--because"
     THEN = "--then"
+    WITHOUT_SPARK = "--without-spark"
     WAIT = "--wait"
     SET = "--set"
     RESULT = "--result"

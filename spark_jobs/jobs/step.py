@@ -30,7 +30,8 @@ from spark_jobs.jobs.errors import BlockedError, InputError, StaleError
 from spark_jobs.jobs.operate import repair
 from spark_jobs.jobs.options import optional_moment, parse_interval, parse_overrides, parse_seconds
 from spark_jobs.jobs.plan import dry_run
-from spark_jobs.jobs.runs import failures
+from spark_jobs.jobs.plan.delta_rs_tables import NeedsSparkError
+from spark_jobs.jobs.runs import failures, plan_step
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline, PipelineError, load
 from spark_jobs.pipeline.environment import hide_values
@@ -43,7 +44,7 @@ _STEPS = (
     *(StepName.WATERMARKS, StepName.SLICE, StepName.RUN, StepName.REPAIR),
 )
 #: The steps that an application can take behind another, in their order.
-_BEHIND = (StepName.AUDIT, StepName.PUBLISH, StepName.REPORT)
+_BEHIND = (StepName.REPLAY, StepName.AUDIT, StepName.PUBLISH, StepName.REPORT)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -80,6 +81,8 @@ class _Job:
     def _take(self) -> StepResult:
         options = self._options
         self._pipeline = load(options.pipeline, overrides=parse_overrides(options.set))
+        if options.without_spark:
+            return _without_spark(options, self._pipeline)
         self._runner = _runner(options, self._pipeline)
         self._results = _take(options, self._runner, self._pipeline)
         return _merged(self._results)
@@ -167,6 +170,18 @@ def _take(options: argparse.Namespace, runner: Runner, pipeline: Pipeline) -> li
             return [_take_planned(options, runner)]
 
 
+def _without_spark(options: argparse.Namespace, pipeline: Pipeline) -> StepResult:
+    """Return the result of a plan that Spark does not make, or that only Spark can make."""
+    request = _Request.of(options)
+    try:
+        if options.step != StepName.PLAN or options.dry_run:
+            raise NeedsSparkError("rows are counted")
+        lake = Lake.of(pipeline.name)
+        return plan_step.without_spark(pipeline, lake, request.interval, request.arrived_to, restate=request.restate)
+    except NeedsSparkError as reason:
+        return StepResult(options.step, "", pipeline.name, StepState.NEEDS_SPARK, f"Spark plans the run: {reason}")
+
+
 def _plan(options: argparse.Namespace, runner: Runner, pipeline: Pipeline, lake: Lake) -> StepResult:
     request = _Request.of(options)
     if options.dry_run:
@@ -221,6 +236,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("pipeline", help="the pipeline file")
     parser.add_argument(Option.RUN_ID, help="the planned run; for every step but plan, run and repair")
     parser.add_argument(Option.THEN, type=_steps_behind, default=(), metavar="STEP,...", help="steps to take behind it")
+    parser.add_argument(
+        Option.WITHOUT_SPARK, action="store_true", help="for plan: start no Spark, even if it is needed"
+    )
     parser.add_argument(Option.BECAUSE, help="for publish: the reason to publish a run that its checks have blocked")
     parser.add_argument(Option.FROM, dest="start", help="start of the first window, ISO 8601")
     parser.add_argument(Option.TO, dest="end", help="end of the last window, ISO 8601")

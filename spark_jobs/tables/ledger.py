@@ -12,7 +12,6 @@ from datetime import datetime, timedelta
 from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.job_protocol import StepName
 from spark_jobs.pipeline.published_tables import RUNS
 from spark_jobs.semantics.rows.instants import EPOCH
 from spark_jobs.session import interpreting
@@ -67,27 +66,7 @@ _CACHE: dict[str, tuple[tuple[str, int, int], list[Run]]] = {}
 
 def record(spark: SparkSession, lake: Lake, run: Run, step: Step) -> Run:
     """Add a finished step to the ledger, and return the run with this step."""
-    values: dict[str, object] = {
-        "run_id": run.run_id,
-        "pipeline": run.pipeline,
-        "fingerprint": run.fingerprint,
-        "kind": run.kind,
-        "step": step.step,
-        "interval_start": run.interval_start,
-        "interval_end": run.interval_end,
-        "source_version": run.source_version,
-        "source_ids": run.source_ids,
-        "settings": run.settings if step.step == StepName.PLAN or run.kind == ROLLBACK else {},
-        "state": step.state,
-        "counts": step.counts,
-        "versions": step.versions,
-        "error": step.error,
-        "note": step.note,
-        "arrived_from": run.arrived_from,
-        "arrived_to": run.arrived_to,
-        "started_at": step.started_at,
-        "finished_at": step.finished_at,
-    }
+    values = run.entry(step)
     # The values are literals: a row from Python would start Python workers.
     row = spark.range(1).coalesce(1).select(*(_literal(values[f.name]).cast(f.dataType).alias(f.name) for f in SCHEMA))
     entry = row.write.format("delta").mode("append").option("mergeSchema", True)

@@ -142,6 +142,31 @@ class Run:
         """The steps without those of maintenance."""
         return [s for s in self.steps if s.step not in (MAINTAIN, DISCARD)]
 
+    def entry(self, step: Step) -> dict[str, Any]:
+        """Return the row of the table `runs` for a finished step of the run."""
+        has_settings = step.step == StepName.PLAN or self.kind == ROLLBACK
+        return {
+            "run_id": self.run_id,
+            "pipeline": self.pipeline,
+            "fingerprint": self.fingerprint,
+            "kind": self.kind,
+            "step": step.step,
+            "interval_start": self.interval_start,
+            "interval_end": self.interval_end,
+            "source_version": self.source_version,
+            "source_ids": self.source_ids,
+            "settings": self.settings if has_settings else {},
+            "state": step.state,
+            "counts": step.counts,
+            "versions": step.versions,
+            "error": step.error,
+            "note": step.note,
+            "arrived_from": self.arrived_from,
+            "arrived_to": self.arrived_to,
+            "started_at": step.started_at,
+            "finished_at": step.finished_at,
+        }
+
     def after(self, step: Step) -> Run:
         """Return the run with one more finished step."""
         return replace(self, steps=(*self.steps, step))

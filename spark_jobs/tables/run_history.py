@@ -1,4 +1,4 @@
-"""The history of runs: the ledger of a pipeline, read without Spark. All of it, its newest runs, or one of them.
+"""The history of runs: the ledger of a pipeline without Spark. All of it, its newest runs, or one of them; an entry.
 
 A ledger grows by a file a step until maintenance compacts it. So what pages read is bounded by steps. The table's log
 shows from which moment on there are that many steps, and only files with later steps are opened.
@@ -12,9 +12,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from spark_jobs.job_protocol import RUN_ID, StepName
+from spark_jobs.pipeline.published_tables import RUNS
 from spark_jobs.tables.delta_rs import Table, read_table
+from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.run import DISCARD, MAINTAIN, Run, runs_of
+from spark_jobs.tables.run import DISCARD, MAINTAIN, Run, Step, runs_of
 
 _TABLE = "runs"
 _COLUMNS = (
@@ -52,6 +54,32 @@ def find(lake: Lake, run_id: str) -> Run | None:
         return None
     runs = read_table(lake, _TABLE, ("run", run_id), lambda table: _runs(_select(table, f"run_id = '{run_id}'")))
     return next(iter(runs or ()), None)
+
+
+def record(lake: Lake, run: Run, step: Step) -> Run:
+    """Add a finished step to the ledger of a lake in a local folder, and return the run with it. Raises LakeError.
+
+    delta-rs commits again if another writer was first, as appends never conflict.
+    """
+    import pyarrow as pa
+    from deltalake import write_deltalake
+
+    entry = {
+        name: list(value.items()) if isinstance(value, Mapping) else value for name, value in run.entry(step).items()
+    }
+    types = {
+        "bigint": pa.int64(),
+        "string": pa.string(),
+        "timestamp": pa.timestamp("us", tz="UTC"),
+        "map<string,bigint>": pa.map_(pa.string(), pa.int64()),
+        "map<string,string>": pa.map_(pa.string(), pa.string()),
+    }
+    schema = pa.schema([(column.name, types[column.type]) for column in RUNS.own_columns])
+    try:
+        write_deltalake(lake.path(_TABLE), pa.Table.from_pylist([entry], schema), mode="append", schema_mode="merge")
+    except Exception as problem:
+        raise LakeError(f"{lake.path(_TABLE)} cannot be written: {problem}") from problem
+    return run.after(step)
 
 
 def _newest(table: Table, steps: int) -> History:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
 import pytest
+from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from spark_jobs.job_protocol import StepResult, StepState
@@ -18,7 +20,7 @@ from tests.airflow.waiting import until
 from tidemark_airflow.jobs.links import report_address
 from tidemark_airflow.jobs.outcome import WIDE, Outcome
 from tidemark_airflow.tasks import spark_job
-from tidemark_airflow.tasks.run_steps import LandOperator, PlanOperator
+from tidemark_airflow.tasks.run_steps import LandOperator, PlanOperator, StepOperator
 
 pytestmark = pytest.mark.airflow
 
@@ -88,8 +90,32 @@ def test_a_plan_hands_on_its_request(job: Callable[..., str], arguments: Callabl
     request = {**REQUEST, "start": "2013-07-01T00:00:00+00:00", "end": "2013-07-02T00:00:00+00:00"}
     returned, _ = run(PlanOperator(request=request, application=job(0, {**RESULT, "step": "plan"})))
     options = ["--from", request["start"], "--to", request["end"], "--set", "windows.size=2 hours"]
-    assert arguments() == ["plan", "/p/sales.yaml", *options]
+    assert arguments() == ["plan", "/p/sales.yaml", *options, "--without-spark"]
     assert returned["request"] == request
+
+
+NEEDS_SPARK = {**RESULT, "step": "plan", "state": "needs_spark", "message": "Spark plans the run: no ledger yet"}
+# Returns another result to the job with Spark.
+_WITH_SPARK = """
+if "--without-spark" not in sys.argv:
+    pathlib.Path(sys.argv[-1]).write_text({result!r})
+"""
+
+
+def test_a_plan_that_only_spark_can_make_starts_it_and_goes_on_with_the_tasks_behind(
+    job: Callable[..., str], arguments: Callable[[], list[str]], logged: list[str]
+) -> None:
+    planned = json.dumps({**RESULT, "step": "plan"})
+    script = job(0, NEEDS_SPARK, then=_WITH_SPARK.format(result=planned))
+    with DAG("tidemark_sales", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=UTC)):
+        plan = PlanOperator(request={**REQUEST, "slices": 3}, application=script)
+        plan >> StepOperator(step="replay") >> StepOperator(step="audit")
+    assert run(plan)[0]["state"] == "done"
+    assert arguments()[-4:] == ["--then", "replay,audit", "--slices", "3"]
+    assert "[tidemark] plan: Spark plans the run: no ledger yet" in logged
+    dry_run = {**REQUEST, "dry_run": True}
+    run(PlanOperator(request=dry_run, application=script))
+    assert "--then" not in arguments()
 
 
 def test_a_plan_has_options_for_arrivals_and_for_restated_results(
@@ -98,7 +124,7 @@ def test_a_plan_has_options_for_arrivals_and_for_restated_results(
     request = {**REQUEST, "arrived_to": "2013-07-02T00:00:00+00:00", "restate": True}
     run(PlanOperator(request=request, application=job(0, {**RESULT, "step": "plan"})))
     options = ["--arrived-to", request["arrived_to"], "--restate", "--set", "windows.size=2 hours"]
-    assert arguments() == ["plan", "/p/sales.yaml", *options]
+    assert arguments() == ["plan", "/p/sales.yaml", *options, "--without-spark"]
 
 
 def test_landing_has_the_lake_as_option(

@@ -101,7 +101,7 @@ def test_a_dry_run_is_planned_and_nothing_else(job: Callable[..., str], argument
     request = {**REQUEST, "dry_run": True}
     result = {**RESULT, "step": "plan", "message": "would read 3 rows"}
     returned, _ = run(PlanOperator(request=request, application=job(0, result)))
-    assert arguments() == ["plan", "/p/sales.yaml", "--dry-run", "--set", "windows.size=2 hours"]
+    assert arguments() == ["plan", "/p/sales.yaml", "--dry-run", "--set", "windows.size=2 hours", "--without-spark"]
     for step in ("replay", "audit", "publish", "report"):
         with pytest.raises(AirflowSkipException, match="a dry run: would read 3 rows"):
             run(StepOperator(step=step, application="/nowhere/step.py"), returned)

@@ -113,5 +113,24 @@ def test_a_step_behind_that_fails_is_left_to_its_own_job(
 
 def test_steps_behind_are_steps_of_a_planned_run(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        step.main(["replay", str(file), "--then", "audit,replay"])
-    assert "found replay, expected audit, publish, report" in capsys.readouterr().err
+        step.main(["replay", str(file), "--then", "audit,plan"])
+    assert "found plan, expected replay, audit, publish, report" in capsys.readouterr().err
+
+
+def test_a_plan_without_spark_is_the_plan_of_spark(spark: SparkSession, file: Path, tmp_path: Path) -> None:
+    _, needed = ended(tmp_path, "plan", file, "--without-spark")
+    assert (needed["state"], needed["message"]) == (
+        "needs_spark",
+        "Spark plans the run: the pipeline has no ledger yet",
+    )
+    _, first = ended(tmp_path, "plan", file)
+    history.land(spark, history.events(350)[300:], tmp_path / "events")
+    code, planned = ended(tmp_path, "plan", file, "--without-spark")
+    assert (code, planned["state"]) == (ExitCode.DONE, "done")
+    assert planned["run_id"] != first["run_id"]
+    _, again = ended(tmp_path, "plan", file)
+    assert (again["state"], again["run_id"]) == ("unchanged", planned["run_id"])
+    runs = {run.run_id: run for run in ledger.runs(spark, Lake(str(tmp_path / "lake"), "readings"))}
+    ours, of_spark = (runs[result["run_id"]] for result in (planned, first))
+    assert (ours.source_version, ours.settings, ours.source_ids) == (1, of_spark.settings, of_spark.source_ids)
+    assert ended(tmp_path, "replay", file, "--run-id", planned["run_id"])[1]["state"] == "done"

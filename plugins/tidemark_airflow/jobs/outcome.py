@@ -49,6 +49,16 @@ class Outcome:
         return self.result is not None and self.result.state is StepState.STALE
 
     @property
+    def needs_spark(self) -> bool:
+        """True if the job did without Spark, and only Spark can take its step."""
+        return self.result is not None and self.result.state is StepState.NEEDS_SPARK
+
+    @property
+    def message(self) -> str:
+        """The message of the result, empty without one."""
+        return "" if self.result is None else self.result.message
+
+    @property
     def needs_approval(self) -> bool:
         """True if checks failed and a person decides."""
         is_blocked = self.exit_code == ExitCode.BLOCKED

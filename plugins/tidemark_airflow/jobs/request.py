@@ -33,10 +33,14 @@ def stages_slices_apart(request: Request) -> bool:
     return bool(request.get("apart")) and (request.get("slices") or 1) > 1
 
 
-def plan_arguments(request: Request) -> list[str]:
-    """`plan FILE [--from ISO] [--to ISO] [--arrived-to ISO] [--restate] [--dry-run] [--set key=value ...]`."""
+def plan_arguments(request: Request, *, then: Sequence[str] = ()) -> list[str]:
+    """`plan FILE [--from ISO] [--to ISO] [--arrived-to ISO] [--restate] [--dry-run] [--set key=value ...]`.
+
+    With `then`, `--then STEP,STEP` names the steps that the same job takes behind it, and `--slices N` their slices.
+    """
     dry_run = [Option.DRY_RUN.value] if request.get("dry_run") else []
-    return [StepName.PLAN.value, *_run(request), *dry_run, *_overrides(request)]
+    behind = [Option.THEN.value, ",".join(then), *_slices(request)] if then else []
+    return [StepName.PLAN.value, *_run(request), *dry_run, *_overrides(request), *behind]
 
 
 def whole_run_arguments(request: Request) -> list[str]:
@@ -51,11 +55,15 @@ def step_arguments(
 
     With `then`, `--then STEP,STEP` names the steps that the same job takes behind it.
     """
-    is_cut = step in (StepName.REPLAY, StepName.WATERMARKS) and request.get("slices")
-    slices = [Option.SLICES.value, str(request["slices"])] if is_cut else []
+    slices = _slices(request) if step in (StepName.REPLAY, StepName.WATERMARKS) else []
     own = [text for option, value in _own(because, part, then).items() if value for text in (option.value, value)]
     run = [Option.RUN_ID.value, run_id, Option.WAIT.value, WAIT]
     return [step, request["pipeline_file"], *run, *slices, *_overrides(request), *own]
+
+
+def _slices(request: Request) -> list[str]:
+    slices = request.get("slices")
+    return [Option.SLICES.value, str(slices)] if slices else []
 
 
 def _own(because: str, part: str, then: Sequence[str]) -> dict[Option, str]:

@@ -51,8 +51,17 @@ class PlanOperator(SparkJobOperator):
 
     def execute(self, context: Context) -> Any:
         """Plan the run, or for a dry run show what it would be."""
-        result = self.end(context, lambda: self.run_job(plan_arguments(self.request)))
+        result = self.end(context, self._outcome)
         return plan_xcom(result, self.request)
+
+    def _outcome(self) -> Outcome:
+        """Plan without Spark; where only Spark can plan, its job goes on with the steps of the tasks behind."""
+        outcome = self.run_without_spark(plan_arguments(self.request))
+        if not outcome.needs_spark:
+            return outcome
+        self.log.info(progress_line(self.task_id, outcome.message))
+        then = [] if self.request.get("dry_run") else steps_behind(self, self.request)
+        return self.run_job(plan_arguments(self.request, then=then))
 
 
 class StepOperator(SparkJobOperator):

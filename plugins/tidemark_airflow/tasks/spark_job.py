@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -50,6 +52,7 @@ class SparkJobOperator(SparkSubmitOperator):
         super().__init__(**{"pool": pool(), **kwargs})
         self.arguments = list(arguments)
         self.outcome: Outcome | None = None
+        self._process: subprocess.Popen[str] | None = None
 
     def execute(self, context: Context) -> Any:
         """Run the job and wait for its end."""
@@ -83,10 +86,40 @@ class SparkJobOperator(SparkSubmitOperator):
             code = self._submit(hook)
             return Outcome.read(self.task_id, code, result_file, list(hook._last_submit_log_lines))
 
+    def run_without_spark(self, arguments: Sequence[str]) -> Outcome:
+        """Run the script by Python alone with these arguments, wait for its end, and read its result."""
+        with tempfile.TemporaryDirectory(prefix="tidemark-") as folder:
+            result_file = Path(folder) / "RESULT.json"
+            own = [Option.WITHOUT_SPARK.value, Option.RESULT.value, str(result_file)]
+            self._process = subprocess.Popen(
+                [sys.executable, self.application, *arguments, *own],
+                env={**os.environ, LAKE: lake_folder(), **_import_path()},
+                start_new_session=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+            )
+            lines = self._logged_lines(self._process)
+            return Outcome.read(self.task_id, self._process.wait(), result_file, lines)
+
     def on_kill(self) -> None:
-        """End Spark: the JVM, the Python driver and their children."""
+        """End Spark: the JVM, the Python driver and their children; and a job without Spark."""
         super().on_kill()
         self._end_spark()
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _logged_lines(self, process: subprocess.Popen[str]) -> list[str]:
+        """Log the output of a process until its end; returns the output."""
+        lines = []
+        if process.stdout is not None:
+            with process.stdout:
+                for line in process.stdout:
+                    lines.append(line.rstrip())
+                    self.log.info("%s", lines[-1])
+        return lines
 
     def _submit(self, hook: SparkSubmitHook) -> int:
         """Return the exit code of the job, whose output goes to the task's log."""

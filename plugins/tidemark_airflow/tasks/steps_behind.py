@@ -18,10 +18,10 @@ from spark_jobs.tables.lake import Lake
 from tidemark_airflow.jobs.outcome import Outcome
 from tidemark_airflow.jobs.planned_run import PlannedRun
 from tidemark_airflow.jobs.request import Request
-from tidemark_airflow.jobs.task_ids import AUDIT, PUBLISH, REPLAY
+from tidemark_airflow.jobs.task_ids import AUDIT, PLAN, PUBLISH, REPLAY
 from tidemark_airflow.tasks.approval import ApproveOperator
 
-_BEHIND = (StepName.AUDIT, StepName.PUBLISH, StepName.REPORT)
+_BEHIND = (StepName.REPLAY, StepName.AUDIT, StepName.PUBLISH, StepName.REPORT)
 _BLOCKED = (StepState.BLOCKED, StepState.NEEDS_APPROVAL)
 
 
@@ -50,7 +50,7 @@ def taken_before(context: Context, task_id: str, step: str) -> Outcome | None:
     """
     if context["ti"].try_number != 1:
         return None
-    for earlier in (PUBLISH, AUDIT, REPLAY):
+    for earlier in (PUBLISH, AUDIT, REPLAY, PLAN):
         content = context["ti"].xcom_pull(task_ids=earlier)
         following = () if content is None else StepResult.from_json(content).following
         result = next((result for result in following if result.step == step), None)

@@ -22,7 +22,7 @@ from spark_jobs.jobs.plan.plan import Plan, covers, plan
 from spark_jobs.jobs.plan.spark_tables import SparkTables
 from spark_jobs.jobs.progress import Progress, silent
 from spark_jobs.jobs.publish import publish
-from spark_jobs.jobs.runs import failures
+from spark_jobs.jobs.runs import failures, plan_step
 from spark_jobs.jobs.runs.outcome import Clock, Outcome
 from spark_jobs.jobs.runs.run_ledger import RunLedger
 from spark_jobs.jobs.runs.steps import AFTER_PLAN, STEPS, RunStep, SliceStep, StepContext
@@ -93,14 +93,11 @@ class Runner:
         run = planned.run
         is_known = run.finished_step(StepName.PLAN) is not None
         if not is_known:
-            entry = clock.entry(StepName.PLAN, StepState.DONE, counts=repair, versions=run.source_versions)
+            entry = plan_step.entry(run, clock, counts=repair)
             run = self._ledger.record(run, entry, beside=beside)
             planned = replace(planned, run=run)
-        message = _plan_message(planned, is_known=is_known)
-        self._progress(StepName.PLAN, message)
-        state = StepState.UNCHANGED if is_known else StepState.DONE
-        report = self._report_of(run) if run.versions else None
-        outcome = Outcome(message, state, counts=run.counts, versions=run.versions, report=report)
+        outcome = plan_step.outcome(planned, self._lake, is_known=is_known)
+        self._progress(StepName.PLAN, outcome.message)
         return planned, clock.result(StepName.PLAN, run, outcome)
 
     def find(self, run_id: str) -> Run:
@@ -278,7 +275,7 @@ class Runner:
         until = f"arrivals until {run.arrived_to:%Y-%m-%d %H:%M:%S} UTC"
         message = f"run {run.run_id}: {until} are published already, by run {latest.run_id}"
         self._progress(name, message)
-        report = self._report_of(latest) if name == StepName.REPORT else None
+        report = plan_step.report_of(self._lake, latest) if name == StepName.REPORT else None
         outcome = Outcome(message, StepState.UNCHANGED, latest.counts, latest.versions, report)
         return Clock().result(name, latest, outcome)
 
@@ -309,17 +306,3 @@ class Runner:
                 code=ErrorCode.RUN_OF_OTHER_SETTINGS,
             )
         return run
-
-    def _report_of(self, run: Run) -> str | None:
-        file = self._lake.report_file(run.run_id)
-        return str(file) if file.is_file() else None
-
-
-def _plan_message(planned: Plan, *, is_known: bool) -> str:
-    run = planned.run
-    message = f"run {run.run_id}: {planned.reads}"
-    if run.arrived_from is not None:
-        message += f", going on from {run.arrived_from:%Y-%m-%d %H:%M:%S} UTC"
-    if planned.note and not is_known:
-        message += f"; {planned.note}"
-    return message
