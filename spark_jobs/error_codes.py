@@ -380,6 +380,13 @@ class ErrorCode(StrEnum):
         "Run `make setup` where the Maven repository can be reached, or set `DEFAULT_ARTIFACT_REPOSITORY` to a mirror.",
         1,
     )
+    DRIVER_SETTING_WRONG = (
+        "TM609",
+        "A setting of the Spark driver is wrong",
+        "`TIDEMARK_ENGINE` or `TIDEMARK_DRIVER_MEMORY` has a value that no driver can start with.",
+        "Correct the environment variable that the message names, or remove it for the default.",
+        1,
+    )
     NO_DRAFT = (
         "TM701",
         "No pipeline file can be drafted",

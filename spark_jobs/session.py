@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from spark_jobs.runtime import first_use
 from spark_jobs.runtime.environment import driver_conf, process_environment, spark_conf
+from spark_jobs.runtime.native_engine import COMET_ENABLED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -52,7 +53,7 @@ def open_session(
     settings = spark_conf()
     if "SPARK_ENV_LOADED" not in os.environ:
         master = os.environ.get("TIDEMARK_SPARK_MASTER") or "local[*]"
-        settings = {**settings, "spark.master": master, **driver_conf(os.environ)}
+        settings = {**settings, "spark.master": master, **driver_conf(os.environ, master, report)}
         if new_log is not None:
             _start_java(settings, new_log)
     for name, value in settings.items():
@@ -99,6 +100,15 @@ def _interpreting_session(spark: SparkSession) -> SparkSession:
     for name, value in _INTERPRETED.items():
         session.conf.set(name, value)
     return session
+
+
+def leave_native_engine(spark: SparkSession) -> bool:
+    """Let Spark alone run all further plans of this session and of its small plans; False if it did so before."""
+    if spark.conf.get(COMET_ENABLED, "false") != "true":
+        return False
+    for session in (spark, interpreting(spark)):
+        session.conf.set(COMET_ENABLED, "false")
+    return True
 
 
 @contextmanager

@@ -31,7 +31,15 @@ TIDEMARK: Mapping[str, Setting] = {
         "Spark master of `tidemark` and of Python programs. Under `spark-submit`, the submission decides.",
         "`local[*]`",
     ),
-    "TIDEMARK_DRIVER_MEMORY": Setting("Memory of each Spark driver, as Spark writes it.", "`4g`"),
+    "TIDEMARK_DRIVER_MEMORY": Setting(
+        "Memory of each Spark driver, as Spark writes it. A quarter is for native code where Comet runs the plans.",
+        "`4g`",
+    ),
+    "TIDEMARK_ENGINE": Setting(
+        "What runs Spark's plans: `comet` (native code, Apache DataFusion Comet), `spark`, or `auto`. `auto` takes "
+        "Comet with a local master on Linux, x86-64 or ARM. The results are equal.",
+        "`auto`",
+    ),
     "TIDEMARK_ALLOW_CODE": Setting(
         "`no` refuses pipeline files that name code: the class of a custom watermark, and functions that are not "
         "Spark's own. Set it where the authors of the files may not run code.",

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from spark_jobs.runtime.installed import s3_jars_dir, spark_home
+from spark_jobs.runtime import native_engine
+from spark_jobs.runtime.installed import comet_jars_dir, s3_jars_dir, spark_home
 from spark_jobs.runtime.jars import require_jars
 from spark_jobs.runtime.java import require_java
 
@@ -28,7 +29,7 @@ _COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 
 def spark_conf() -> dict[str, str]:
     """Return the settings of every session, as for `spark-submit --conf`. Raises RuntimeSetupError without jars."""
-    folders = [require_jars(), *([s3_jars_dir()] if s3_jars_dir().is_dir() else [])]
+    folders = [require_jars(), *(folder for folder in (comet_jars_dir(), s3_jars_dir()) if folder.is_dir())]
     classpath = os.pathsep.join(str(folder / "*") for folder in folders)
     return {
         "spark.driver.extraClassPath": classpath,
@@ -54,19 +55,26 @@ def spark_conf() -> dict[str, str]:
     }
 
 
-def driver_conf(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings of a driver: its memory (`TIDEMARK_DRIVER_MEMORY`, else 4 GiB) and its Java options.
+def driver_conf(environ: Mapping[str, str], master: str, report: Callable[[str], None]) -> dict[str, str]:
+    """Return the settings of a driver: its memory, its Java options, and the native engine (`native_engine`).
 
-    A batch tolerates pauses, so the driver collects garbage for throughput, in a heap of full size from the start. If
-    the environment's Java options name a collector, it is kept, since Java refuses to start with two. A run of a minute
-    compiles most code only once. Inlining less of it saves a tenth of the run, without slower loops.
+    `TIDEMARK_DRIVER_MEMORY` (4 GiB by default) is for Java's heap and for native code. A batch tolerates pauses, so the
+    driver collects garbage for throughput, in a heap of full size from the start. If the environment's Java options
+    name a collector, it is kept, since Java refuses to start with two. A run of a minute compiles most code only once.
+    Inlining less of it saves a tenth of the run, without slower loops.
+
+    Raises RuntimeSetupError for a setting that no driver can start with.
     """
-    memory = environ.get(DRIVER_MEMORY) or "4g"
+    memory, native = environ.get(DRIVER_MEMORY) or "4g", {}
+    if native_engine.uses_comet(environ, master, report):
+        heap_mebibytes, native_mebibytes = native_engine.split_memory(DRIVER_MEMORY, memory)
+        memory, native = f"{heap_mebibytes}m", native_engine.comet_conf(native_mebibytes)
     named = any(_COLLECTOR.search(environ.get(options, "")) for options in _JAVA_OPTIONS)
     collected = "" if named else "-XX:+UseParallelGC "
     return {
         "spark.driver.memory": memory,
         "spark.driver.extraJavaOptions": f"{collected}-XX:NewRatio=1 -XX:FreqInlineSize=120 -Xms{memory}",
+        **native,
     }
 
 
@@ -87,6 +95,8 @@ def process_environment(base: Mapping[str, str]) -> dict[str, str]:
     }
     if not (spark_home() / "conf").is_dir():
         variables.setdefault("SPARK_CONF_DIR", str(QUIET_CONF_DIR))
+    # Comet reports its start to the terminal.
+    variables.setdefault("COMET_LOG_LEVEL", "warn")
     # It would start another Python, or a notebook, in place of the job.
     variables.pop("PYSPARK_DRIVER_PYTHON", None)
     return variables

@@ -79,6 +79,30 @@ class RuntimeSetupError(Exception):
         )
 
     @classmethod
+    def unknown_engine(cls, variable: str, engine: str, engines: Sequence[str]) -> RuntimeSetupError:
+        """Report that no engine has this name."""
+        return cls(
+            f"{variable} is '{engine}', and no engine has this name: set it to one of {', '.join(engines)}.",
+            code=ErrorCode.DRIVER_SETTING_WRONG,
+        )
+
+    @classmethod
+    def no_native_engine(cls, variable: str, reason: str) -> RuntimeSetupError:
+        """Report why the native engine, which is set, cannot run on this machine."""
+        return cls(
+            f"{variable} is 'comet', and this machine cannot run it: {reason}. Set it to 'auto' or 'spark'.",
+            code=ErrorCode.DRIVER_SETTING_WRONG,
+        )
+
+    @classmethod
+    def no_memory(cls, variable: str, memory: str) -> RuntimeSetupError:
+        """Report that a setting is no amount of memory."""
+        return cls(
+            f"{variable} is '{memory}', which is no amount of memory: write it as Spark does, such as 4g or 512m.",
+            code=ErrorCode.DRIVER_SETTING_WRONG,
+        )
+
+    @classmethod
     def wheel_refused(cls, code: int) -> RuntimeSetupError:
         """Report that pip could not install the Java runtime."""
         return cls(

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from spark_jobs.runtime import jars, wheel_java
+from spark_jobs.runtime import jars, native_engine, wheel_java
 from spark_jobs.runtime.environment import process_environment
 from spark_jobs.runtime.errors import RuntimeSetupError
-from spark_jobs.runtime.installed import jars_dir, s3_jars_dir, share
+from spark_jobs.runtime.installed import comet_jars_dir, jars_dir, s3_jars_dir, share
 from spark_jobs.runtime.java import JavaHome, search
 
 Report = Callable[[str], None]
@@ -28,11 +28,23 @@ def install(environ: Mapping[str, str], report: Report, *, s3: bool = False, jar
     with _alone(report):
         java = _bring_java(environ, report)
         report(f"java: Java {java.version} from {java.origin}, {java.path}")
-        for kind, into in ((jars.DELTA, jars_dir()), *([(jars.S3, s3_jars_dir())] if s3 else [])):
+        for kind, into in _kinds(report, s3=s3):
             if jars_from is None:
                 jars.fetch(into, process_environment(environ), report, kind)
             else:
                 jars.copy(jars_from, into, report, kind)
+
+
+def _kinds(report: Report, *, s3: bool) -> Iterator[tuple[jars.Kind, Path]]:
+    """Yield the jars to install and their folders; Comet's only where it can run."""
+    yield jars.DELTA, jars_dir()
+    reason = native_engine.obstacle()
+    if reason is None:
+        yield jars.COMET, comet_jars_dir()
+    else:
+        report(f"comet: not fetched: {reason}")
+    if s3:
+        yield jars.S3, s3_jars_dir()
 
 
 @contextmanager

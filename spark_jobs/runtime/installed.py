@@ -43,6 +43,11 @@ def s3_jars_dir() -> Path:
     return share() / "s3"
 
 
+def comet_jars_dir() -> Path:
+    """Return the folder of Comet's jar, without other files; it exists only where set-up found that Comet can run."""
+    return share() / "comet"
+
+
 def own_java_home() -> Path:
     """Return the Java home that set-up makes where the machine has no fitting Java."""
     return share() / "java"

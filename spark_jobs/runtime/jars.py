@@ -1,4 +1,4 @@
-"""Delta's jars, and optionally the jars that read s3a://: the jars of a lock, with the locked content.
+"""Jars that Spark does not ship: Delta's, Comet's, and those that read s3a://, with the content of their locks.
 
 Only jars that Spark does not ship are locked. A folder appears complete or not at all: the jars are fetched into a
 temporary folder beside it, verified, and renamed.
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from spark_jobs.runtime import ivy
 from spark_jobs.runtime.errors import RuntimeSetupError
-from spark_jobs.runtime.installed import jars_dir
+from spark_jobs.runtime.installed import comet_jars_dir, jars_dir
 
 #: How the name of a temporary folder of jars begins.
 WORK = "jars-"
@@ -37,6 +37,13 @@ class Kind:
 
 
 DELTA = Kind("delta", "jars.lock", 13, ivy.SHIPPED_BY_SPARK)
+COMET = Kind(
+    "comet",
+    "comet.lock",
+    99,
+    "com.*:*,io.*:*,javax.*:*,commons-*:*,org.scala-lang:*,org.scala-lang.modules:*,org.slf4j:*,org.codehaus.*:*,"
+    "org.apache.spark:*,org.apache.parquet:*,org.apache.arrow:*,org.apache.hadoop:*,org.apache.commons:*",
+)
 S3 = Kind(
     "s3",
     "s3.lock",
@@ -78,6 +85,11 @@ def require_jars() -> Path:
     if missing := missing_jars():
         raise RuntimeSetupError.jars_missing(str(jars_dir()), missing)
     return jars_dir()
+
+
+def has_comet() -> bool:
+    """Return whether Comet's locked jar is installed."""
+    return all((comet_jars_dir() / jar.file_name).is_file() for jar in locked(COMET))
 
 
 def missing_jars() -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any
 
 # A limit for the length of a chain: a Java exception may be its own cause.
 _MAX_CAUSES = 50
+_NATIVE_CLASSES = "org.apache.comet."
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _TRACEBACK = "Traceback (most recent call last)"
 _FULL_WORDS = ("No space left on device", "Disk quota exceeded", *(os.strerror(code) for code in _FULL))
@@ -58,6 +59,11 @@ def _raised(lines: list[str]) -> str | None:
 def mentions(problem: BaseException, *words: str) -> bool:
     """Return whether a message of the chain contains one of `words`."""
     return any(word in message for message in causes(problem) for word in words)
+
+
+def is_native(problem: BaseException) -> bool:
+    """Return whether the native engine failed, and not Spark."""
+    return mentions(problem, _NATIVE_CLASSES)
 
 
 def is_full_disk(problem: BaseException) -> bool:

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from spark_jobs.error_codes import ErrorCode
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.sources import SOURCE
-from spark_jobs.tables import commits, delta_log, error_causes
+from spark_jobs.tables import commits, delta_log, error_causes, native_scan
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.source_tables import absolute_path, is_path, no_delta_table, tables_of
 
@@ -44,7 +44,8 @@ def read(spark: SparkSession, table: str, version: int) -> DataFrame:
     reader = spark.read.format("delta").option("versionAsOf", version)
     try:
         with _readable(table):
-            return reader.load(absolute_path(table)) if is_path(table) else reader.table(table)
+            rows = reader.load(absolute_path(table)) if is_path(table) else reader.table(table)
+            return native_scan.native(rows)
     except AnalysisException as problem:
         raise SourceError(_unreadable(table, version), code=ErrorCode.VERSION_REMOVED) from problem
 

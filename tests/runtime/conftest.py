@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from spark_jobs.runtime import native_engine
+
 MakeJava = Callable[..., Path]
 
 
@@ -34,6 +36,12 @@ def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     empty = tmp_path / "an environment"
     empty.mkdir()
     monkeypatch.setattr("sys.prefix", str(empty))
+
+
+@pytest.fixture(autouse=True)
+def _without_comet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that cannot run Comet, whatever this machine is."""
+    monkeypatch.setattr(native_engine, "obstacle", lambda: "no processor")
 
 
 @pytest.fixture

@@ -85,7 +85,8 @@ def test_settings_without_the_jars_are_refused() -> None:
 
 def test_a_driver_has_a_heap_of_full_size_from_the_start_and_collects_for_throughput() -> None:
     for setting, memory in ((None, "4g"), ("", "4g"), ("9g", "9g")):
-        settings = driver_conf({} if setting is None else {"TIDEMARK_DRIVER_MEMORY": setting})
+        memory_of_all = {} if setting is None else {"TIDEMARK_DRIVER_MEMORY": setting}
+        settings = driver_conf({**memory_of_all, "TIDEMARK_ENGINE": "spark"}, "local[*]", print)
         assert settings["spark.driver.memory"] == memory
         heap = f"-XX:NewRatio=1 -XX:FreqInlineSize=120 -Xms{memory}"
         assert settings["spark.driver.extraJavaOptions"] == f"-XX:+UseParallelGC {heap}"
@@ -93,7 +94,7 @@ def test_a_driver_has_a_heap_of_full_size_from_the_start_and_collects_for_throug
 
 @pytest.mark.parametrize("options", ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"])
 def test_a_collector_that_the_environment_names_stays_the_only_one(options: str) -> None:
-    named = driver_conf({options: "-Dx=y -XX:+UseSerialGC"})["spark.driver.extraJavaOptions"]
+    named = driver_conf({options: "-Dx=y -XX:+UseSerialGC"}, "yarn", print)["spark.driver.extraJavaOptions"]
     assert "Use" not in named
-    other = driver_conf({options: "-Dx=y -XX:+UseStringDeduplication"})["spark.driver.extraJavaOptions"]
+    other = driver_conf({options: "-Dx=y -XX:+UseStringDeduplication"}, "yarn", print)["spark.driver.extraJavaOptions"]
     assert "-XX:+UseParallelGC" in other

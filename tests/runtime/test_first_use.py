@@ -43,7 +43,7 @@ def provide() -> list[str]:
 
 def test_first_use_fetches_the_jars_with_one_line_and_the_second_has_none(fetched: list[Path]) -> None:
     (line,) = provide()
-    assert line.startswith("first use: fetching Delta's jars (13 MB)")
+    assert line.startswith("first use: fetching the jars that Spark needs (")
     assert str(jars_dir().parent) in line
     assert provide() == []
     assert fetched == [jars_dir()]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.runtime import RuntimeSetupError, installation, jars, jars_dir
+from spark_jobs.runtime import RuntimeSetupError, installation, jars, jars_dir, native_engine
 from spark_jobs.runtime.installed import share
 from tests.runtime.conftest import MakeJava
 
@@ -18,7 +18,8 @@ PROGRAM = """
 import os, sys
 from pathlib import Path
 sys.prefix = sys.argv[1]
-from spark_jobs.runtime import installation, jars
+from spark_jobs.runtime import installation, jars, native_engine
+native_engine.obstacle = lambda: "no processor"
 def fetch(into, environ, report, kind):
     if into.exists():
         print("in place", flush=True)
@@ -81,7 +82,7 @@ def test_jars_of_a_folder_are_copied_and_nothing_is_fetched(monkeypatch: pytest.
         installation.install(os.environ, lambda line: None, jars_from=tmp_path)
 
 
-def test_with_s3_the_jars_of_both_kinds_are_copied_from_the_folder(
+def test_with_s3_the_jars_of_all_kinds_are_copied_from_the_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     copies: list[tuple[Path, str]] = []
@@ -89,6 +90,17 @@ def test_with_s3_the_jars_of_both_kinds_are_copied_from_the_folder(
     monkeypatch.setattr(jars, "copy", lambda folder, into, report, kind: copies.append((folder, kind.name)))
     installation.install(os.environ, lambda line: None, s3=True, jars_from=tmp_path)
     assert copies == [(tmp_path, "delta"), (tmp_path, "s3")]
+
+
+@pytest.mark.parametrize("obstacle", [None, "this processor lacks avx2"])
+def test_comet_is_fetched_for_a_machine_that_can_run_it(monkeypatch: pytest.MonkeyPatch, obstacle: str | None) -> None:
+    fetched: list[str] = []
+    lines: list[str] = []
+    monkeypatch.setattr(jars, "fetch", lambda into, environ, report, kind: fetched.append(kind.name))
+    monkeypatch.setattr(native_engine, "obstacle", lambda: obstacle)
+    installation.install(os.environ, lines.append)
+    assert fetched == (["delta"] if obstacle else ["delta", "comet"])
+    assert (lines[-1] == "comet: not fetched: this processor lacks avx2") is (obstacle is not None)
 
 
 def test_a_folder_that_cannot_be_made_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

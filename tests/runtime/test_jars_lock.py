@@ -8,14 +8,20 @@ from importlib.metadata import version
 import pytest
 
 from spark_jobs.runtime.installed import spark_home
-from spark_jobs.runtime.jars import DELTA, S3, Kind, locked
+from spark_jobs.runtime.jars import COMET, DELTA, S3, Kind, locked
 
-KINDS = pytest.mark.parametrize("kind", [DELTA, S3], ids=lambda kind: str(kind.name))
+KINDS = pytest.mark.parametrize("kind", [DELTA, COMET, S3], ids=lambda kind: str(kind.name))
 
 
 def test_delta_is_locked_for_this_spark_in_the_version_of_its_python_package() -> None:
     spark = ".".join(version("pyspark").split(".")[:2])
     assert f"io.delta:delta-spark_{spark}_2.13:{version('delta-spark')}" in {jar.coordinate for jar in locked()}
+
+
+def test_comet_is_locked_for_this_spark() -> None:
+    spark = ".".join(version("pyspark").split(".")[:2])
+    (jar,) = locked(COMET)
+    assert jar.coordinate.startswith(f"org.apache.datafusion:comet-spark-spark{spark}_2.13:")
 
 
 def test_s3_is_locked_for_the_hadoop_of_this_spark() -> None:

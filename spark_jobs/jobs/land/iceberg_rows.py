@@ -31,7 +31,7 @@ def rows_of(
     added = [T.StructField(arrival_column, T.TimestampType()), T.StructField(file_column, T.StringType())]
     schema = T.StructType([*_columns(table), *added]).toNullable()
     scan = ArrowScan(table.content.metadata, table.content.io, table.content.schema(), AlwaysTrue())
-    read = partial(_read, scan, list(files), to_arrow_schema(schema, timezone="UTC"))
+    read = partial(_read, scan, list(files), to_arrow_schema(schema))
     size = sum(file.content.file_size_in_bytes for file in files)
     partitions = min(len(files), max(spark.sparkContext.defaultParallelism, size // _PARTITION_BYTES))
     rows = spark.range(0, len(files), 1, partitions).mapInArrow(read, schema)

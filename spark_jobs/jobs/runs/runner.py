@@ -30,7 +30,8 @@ from spark_jobs.jobs.stage import slices as run_slices
 from spark_jobs.pipeline.environment import hide_values
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.settings import differences
-from spark_jobs.tables import ledger, locks
+from spark_jobs.session import leave_native_engine
+from spark_jobs.tables import error_causes, ledger, locks
 from spark_jobs.tables.effective_runs import effective_runs
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
@@ -251,7 +252,7 @@ class Runner:
         context = self._context(run, clock)
         step.require(context)
         try:
-            outcome = step.take(context)
+            outcome = self._taken(step, context)
         except BlockedError as problem:
             self._ledger.record(
                 run, clock.entry(step.entry, StepState.BLOCKED, problem.counts, error=hide_values(str(problem)))
@@ -260,6 +261,23 @@ class Runner:
         if step.recorded:
             self._ledger.record(run, clock.entry(step.entry, StepState.DONE, outcome.counts, outcome.versions))
         return outcome
+
+    def _taken(self, step: RunStep, context: StepContext) -> Outcome:
+        """Take the step; if the native engine fails in it, take it again by Spark alone.
+
+        Spark reads some rows that Comet refuses, such as texts that are no UTF-8. What the first attempt has staged
+        stays, as after a crash.
+        """
+        try:
+            return step.take(context)
+        except BlockedError:
+            raise
+        except Exception as problem:
+            if not error_causes.is_native(problem) or not leave_native_engine(self.spark):
+                raise
+            cause = error_causes.first_line(problem)
+            self._progress(step.name, f"Comet cannot run this ({cause}): Spark alone takes the step again")
+        return step.take(context)
 
     def _context(self, run: Run, clock: Clock) -> StepContext:
         pipeline = pipeline_for_run(self._pipeline, run)

@@ -72,7 +72,7 @@ def _schema(table: str, pipeline: Pipeline) -> pa.Schema:
         schema += ", is_retraction boolean"
     columns = T.StructType.fromDDL(schema.replace("carrier string", "device string, site string"))
     assert isinstance(columns, T.StructType)
-    return to_arrow_schema(columns, timezone="UTC")
+    return to_arrow_schema(columns)
 
 
 def _drawn() -> StagedRun:
