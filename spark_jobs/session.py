@@ -27,6 +27,8 @@ _INTERPRETED = {
     _INTERPRETS: "true",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # Comet plans each stage again, in native code.
+    COMET_ENABLED: "false",
     # Adaptive execution plans again after every shuffle, each in another job; here a shuffle has one piece anyway.
     "spark.sql.adaptive.enabled": "false",
     _SHUFFLE: "1",

@@ -71,8 +71,8 @@ def obstacle() -> str | None:
     if library != "glibc" or _numbers(version) < _OLDEST_GLIBC:
         oldest = ".".join(map(str, _OLDEST_GLIBC))
         return f"Comet needs glibc {oldest} or newer, and this system has {library or 'another C library'} {version}"
-    level, needed = _CPU_FEATURES[machine]
-    if missing := sorted(needed - _cpu_features()):
+    level, features = _CPU_FEATURES[machine]
+    if missing := sorted(features - _cpu_features()):
         return f"Comet needs a processor of level {level}, and this processor lacks {', '.join(missing)}"
     return None
 

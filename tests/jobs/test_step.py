@@ -118,8 +118,8 @@ def test_steps_behind_are_steps_of_a_planned_run(file: Path, capsys: pytest.Capt
 
 
 def test_a_plan_without_spark_is_the_plan_of_spark(spark: SparkSession, file: Path, tmp_path: Path) -> None:
-    _, needed = ended(tmp_path, "plan", file, "--without-spark")
-    assert (needed["state"], needed["message"]) == (
+    _, refused = ended(tmp_path, "plan", file, "--without-spark")
+    assert (refused["state"], refused["message"]) == (
         "needs_spark",
         "Spark plans the run: the pipeline has no ledger yet",
     )

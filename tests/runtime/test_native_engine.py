@@ -31,7 +31,7 @@ def processor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def uses_comet(engine: str | None, master: str = "local[*]") -> tuple[bool, list[str]]:
-    """Whether a driver uses Comet, and what was reported."""
+    """Return whether a driver uses Comet, and the lines that it reported."""
     lines: list[str] = []
     environ = {} if engine is None else {"TIDEMARK_ENGINE": engine}
     return native_engine.uses_comet(environ, master, lines.append), lines
@@ -100,9 +100,7 @@ def test_an_environment_without_the_jar_runs_spark(processor: Path, monkeypatch:
 
 
 def test_an_engine_of_another_name_is_refused(processor: Path) -> None:
-    with pytest.raises(
-        RuntimeSetupError, match=r"is 'photon', .* one of auto, comet, spark"
-    ) as refused:
+    with pytest.raises(RuntimeSetupError, match=r"is 'photon', .* one of auto, comet, spark") as refused:
         uses_comet("photon")
     assert refused.value.code.value == "TM609"
 

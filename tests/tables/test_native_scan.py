@@ -88,9 +88,9 @@ def test_partition_columns_have_their_values(spark: SparkSession, path: str) -> 
 
 def test_files_are_skipped_by_their_statistics(spark: SparkSession, path: str) -> None:
     write(events(spark, 9000).coalesce(1), path)
-    needed = {*Path(path).glob("*.parquet")}
+    kept_files = {*Path(path).glob("*.parquet")}
     write(events(spark, 0).coalesce(1), path)
-    for file in {*Path(path).glob("*.parquet")} - needed:
+    for file in {*Path(path).glob("*.parquet")} - kept_files:
         file.unlink()
     rows = newest(spark, path).where("id >= 9000")
     assert scan_is_native(rows)

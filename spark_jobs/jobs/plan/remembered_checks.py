@@ -1,7 +1,7 @@
 """Checks that passed, remembered in the lake: the same pipeline over the same columns needs no second check.
 
-A check needs Spark, which alone analyses SQL. Law: a check is remembered iff it passed for the same pipeline, the same
-columns of its sources, the same release and the same permission of code. Any other difference forgets it.
+A check needs Spark, which alone analyses SQL. Law: a check is remembered iff it passed for the same pipeline and the
+same columns of its sources. It is also bound to the release and to the permission of code. Any other change forgets it.
 """
 
 from __future__ import annotations

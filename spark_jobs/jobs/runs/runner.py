@@ -252,7 +252,7 @@ class Runner:
         context = self._context(run, clock)
         step.require(context)
         try:
-            outcome = self._taken(step, context)
+            outcome = self._take_with_either_engine(step, context)
         except BlockedError as problem:
             self._ledger.record(
                 run, clock.entry(step.entry, StepState.BLOCKED, problem.counts, error=hide_values(str(problem)))
@@ -262,7 +262,7 @@ class Runner:
             self._ledger.record(run, clock.entry(step.entry, StepState.DONE, outcome.counts, outcome.versions))
         return outcome
 
-    def _taken(self, step: RunStep, context: StepContext) -> Outcome:
+    def _take_with_either_engine(self, step: RunStep, context: StepContext) -> Outcome:
         """Take the step; if the native engine fails in it, take it again by Spark alone.
 
         Spark reads some rows that Comet refuses, such as texts that are no UTF-8. What the first attempt has staged

@@ -1,4 +1,4 @@
-"""A plan by delta-rs is the plan by Spark, or needs Spark and says why."""
+"""A plan by delta-rs is the plan by Spark, or needs Spark for a reason."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ def _source(spark: SparkSession, tmp_path: Path) -> Path:
     return tmp_path / "rows"
 
 
-@pytest.fixture(name="both")
-def _both(spark: SparkSession, source: Path, lake: Lake) -> Callable[..., Plan]:
+@pytest.fixture(name="plan_twice")
+def _plan_twice(spark: SparkSession, source: Path, lake: Lake) -> Callable[..., Plan]:
     """Return a plan that both make, after a run over the earlier arrivals."""
     pipeline = history.pipeline(str(source))
     Runner(spark, pipeline, lake).run(Interval(), CUTS[1])
 
-    def plan_both(interval: Interval = Interval(), arrived_to: datetime | None = None, **more: Any) -> Plan:  # noqa: B008
+    def plan_twice(interval: Interval = Interval(), arrived_to: datetime | None = None, **more: Any) -> Plan:  # noqa: B008
         planned = plan(SparkTables(spark, pipeline, lake), interval, arrived_to, **more)
         assert plan(DeltaRsTables(pipeline, lake), interval, arrived_to, **more) == planned
         return planned
 
-    return plan_both
+    return plan_twice
 
 
 @pytest.fixture(name="needs")
@@ -56,27 +56,29 @@ def _needs(source: Path, lake: Lake) -> Callable[..., str]:
     """Return the reason for which a plan over later arrivals needs Spark."""
 
     def reason(pipeline: Pipeline | None = None, arrived_to: datetime = CUTS[2]) -> str:
-        with pytest.raises(NeedsSparkError) as needed:
+        with pytest.raises(NeedsSparkError) as raised:
             plan(DeltaRsTables(pipeline or history.pipeline(str(source)), lake), Interval(), arrived_to)
-        return str(needed.value)
+        return str(raised.value)
 
     return reason
 
 
-def test_plans_of_each_kind_are_those_of_spark(spark: SparkSession, source: Path, both: Callable[..., Plan]) -> None:
-    assert both(arrived_to=CUTS[0]).run.versions, "it is covered"
+def test_plans_of_each_kind_are_those_of_spark(
+    spark: SparkSession, source: Path, plan_twice: Callable[..., Plan]
+) -> None:
+    assert plan_twice(arrived_to=CUTS[0]).run.versions, "it is covered"
     history.land(spark, LATER, source)
-    resumed = both(arrived_to=CUTS[2])
+    resumed = plan_twice(arrived_to=CUTS[2])
     assert resumed.run.arrived_from == CUTS[1]
     assert resumed.interval.start is not None
-    assert both().run.kind == "full"
-    part = both(PART)
+    assert plan_twice().run.kind == "full"
+    part = plan_twice(PART)
     assert (part.run.kind, part.run.arrived_to) == ("backfill", CUTS[1])
     assert "1 files were added and 0 removed or rewritten" in part.note
     DeltaTable.forPath(spark, str(source)).optimize().executeCompaction()
-    assert both(arrived_to=CUTS[2]).note == "", "compaction is no change"
+    assert plan_twice(arrived_to=CUTS[2]).note == "", "compaction is no change"
     DeltaTable.forPath(spark, str(source)).delete("id = 5")
-    assert "files of version 0 have been rewritten" in both(arrived_to=CUTS[2]).note
+    assert "files of version 0 have been rewritten" in plan_twice(arrived_to=CUTS[2]).note
 
 
 def test_a_first_plan_needs_spark(needs: Callable[..., str]) -> None:
@@ -84,7 +86,7 @@ def test_a_first_plan_needs_spark(needs: Callable[..., str]) -> None:
 
 
 def test_what_only_spark_knows_needs_spark(
-    spark: SparkSession, source: Path, both: Callable[..., Plan], needs: Callable[..., str]
+    spark: SparkSession, source: Path, plan_twice: Callable[..., Plan], needs: Callable[..., str]
 ) -> None:
     other = history.pipeline(str(source), windows__size="20 minutes")
     assert needs(other) == "the pipeline was not checked with these columns yet"
@@ -97,7 +99,7 @@ def test_what_only_spark_knows_needs_spark(
     assert needs() == "the pipeline was not checked with these columns yet"
 
 
-@pytest.mark.usefixtures("both")
+@pytest.mark.usefixtures("plan_twice")
 def test_what_spark_refuses_is_refused(spark: SparkSession, source: Path, lake: Lake) -> None:
     other = history.pipeline(str(source), windows__allowed_lateness="0s")
     tables = (SparkTables(spark, other, lake), DeltaRsTables(other, lake))
