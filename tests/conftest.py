@@ -68,6 +68,27 @@ def _session(spark: SparkSession) -> Iterator[SparkSession]:
         spark.conf.set(name, value)
 
 
+@pytest.fixture
+def comet(spark: SparkSession) -> None:
+    """The session uses Comet; the test is skipped on a machine that cannot run it."""
+    from spark_jobs.runtime import native_engine
+
+    if (reason := native_engine.obstacle()) is not None:
+        pytest.skip(reason)
+    assert spark.conf.get(native_engine.COMET_ENABLED) == "true"
+
+
+@pytest.fixture
+def spark_alone(spark: SparkSession) -> Iterator[None]:
+    """Spark runs all plans itself in this test."""
+    from spark_jobs.runtime.native_engine import COMET_ENABLED
+
+    before = spark.conf.get(COMET_ENABLED, "false")
+    spark.conf.set(COMET_ENABLED, "false")
+    yield
+    spark.conf.set(COMET_ENABLED, str(before))
+
+
 @pytest.fixture(scope="module")
 def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The source table with the small history."""

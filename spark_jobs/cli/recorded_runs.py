@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from spark_jobs.error_codes import ErrorCode
+from spark_jobs.job_protocol import StepName, StepResult, StepState
 from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.runs.outcome import Clock, Outcome
 from spark_jobs.pipeline import settings
+from spark_jobs.tables.run import ROLLBACK
 
 if TYPE_CHECKING:
     from spark_jobs.pipeline.model import Pipeline
@@ -35,6 +38,24 @@ def settings_changes(published: Run | None, pipeline: Pipeline) -> list[str]:
     if published is None or published.fingerprint in pipeline.same_results:
         return []
     return settings.changes(published.settings, settings.of_results(pipeline)) if published.settings else []
+
+
+def written_report(lake: Lake, run_id: str) -> StepResult | None:
+    """Return the step report of a published run, by default the run published last, if its report exists.
+
+    Returns None for a report from before the run was published, and for a remote lake.
+    """
+    published = [run for run in of(lake) or () if run.versions]
+    if run_id:
+        published = [run for run in published if run.run_id == run_id]
+    if not published or published[-1].kind == ROLLBACK:
+        return None
+    run = published[-1]
+    publish, page = run.finished_step(StepName.PUBLISH), lake.report_file(run.run_id)
+    if publish is None or not page.is_file() or page.stat().st_mtime < publish.finished_at.timestamp():
+        return None
+    outcome = Outcome(f"report: {page}", StepState.UNCHANGED, report=str(page))
+    return Clock().result(StepName.REPORT, run, outcome)
 
 
 def require(lake: Lake, option: str, run_id: str) -> None:

@@ -9,6 +9,7 @@ import typer
 from spark_jobs.cli import printing, recorded_runs
 from spark_jobs.cli.command import Answer, Request, pipeline_command
 from spark_jobs.job_protocol import Option, StepName, StepResult
+from spark_jobs.tables.run import in_order
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -80,9 +81,12 @@ def replay(
 def report(
     request: Request,
     run: Annotated[str, typer.Option(metavar="RUN", help="The run; by default the one published last.")] = "",
+    again: Annotated[bool, typer.Option("--again", help="Write a report again that exists.")] = False,
 ) -> Answer:
-    """Write the HTML report of a run."""
+    """Write the HTML report of a run, unless it exists."""
     recorded_runs.require(request.lake, "--run", run)
+    if not again and (written := recorded_runs.written_report(request.lake, run)) is not None:
+        return Answer.line(printing.summary([written]), written.report)
     runner = request.open_runner()
     result = runner.step(StepName.REPORT, runner.find(run) if run else runner.latest())
     return Answer.line(printing.summary([result]), result.report)
@@ -92,10 +96,18 @@ def report(
 def rollback(
     request: Request,
     run: Annotated[str, typer.Option(metavar="RUN", help="The run to go back to, as `status` names it.")],
+    dry_run: Annotated[
+        bool, typer.Option(Option.DRY_RUN, help="Show what would be restored, and change nothing.")
+    ] = False,
     wait: Wait = "0s",
 ) -> Answer:
     """Restore the published tables to the state after an earlier run."""
     recorded_runs.require(request.lake, "--run", run)
+    if dry_run:
+        from spark_jobs.jobs.publish.rollback import preview
+
+        foreseen = preview(request.lake, in_order(request.runs()), run)
+        return Answer.line(foreseen.as_json(), foreseen.message)
     result = request.open_runner(wait_s=_wait_s(wait)).rollback(run)
     return Answer.line(printing.summary([result]), result.message)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.lake import Lake
@@ -95,6 +95,17 @@ def read_table(lake: Lake, name: str, key: Hashable, read: Callable[[Table], _Ro
         except Exception as problem:
             _forget(cached)
             raise LakeError(f"{path} cannot be read: {_one_line(problem)}") from problem
+
+
+def data_files(path: str, version: int) -> list[str]:
+    """Return the data files of a table in a local folder at `version`, relative to the folder. Raises LakeError."""
+    from deltalake import DeltaTable
+
+    try:
+        actions = DeltaTable(path, version=version).get_add_actions(flatten=True)
+    except Exception as problem:
+        raise LakeError(f"{path} cannot be read at version {version}: {_one_line(problem)}") from problem
+    return [unquote(name) for name in actions["path"].to_pylist()]
 
 
 def _read(cached: _CachedTable, path: str, key: Hashable, read: Callable[[Table], _Rows]) -> _Rows:

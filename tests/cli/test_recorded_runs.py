@@ -46,9 +46,13 @@ def test_what_the_ledger_and_the_file_decide_needs_no_spark(lake: Lake, tmp_path
     file.write_text(FILE.format(table=tmp_path / "nowhere"))
     other.write_text(FILE.format(table=tmp_path / "nowhere").replace("name: sales", "name: other"))
     unknown = ("--run", "r000000000000009")
+    page = lake.report_file(run_id(1))
+    page.parent.mkdir()
+    page.touch()
     cases = {
         ("status", str(file)): (0, run_id(2)),
         ("status", str(other)): (0, "no run yet"),
+        ("report", str(file)): (0, str(page)),
         ("report", str(file), *unknown): (2, f"Newest runs: {run_id(2)} (blocked), {run_id(1)} (published)"),
         ("rollback", str(file), *unknown): (2, "is not in"),
         ("accept", str(other), *unknown, "--because", "x"): (2, "Newest runs: none"),
@@ -89,6 +93,19 @@ def test_a_run_of_the_ledger_is_accepted(lake: Lake) -> None:
     recorded_runs.require(lake, "--run", "")
     with pytest.raises(InputError, match="r000000000000003"):
         recorded_runs.require(lake, "--run", run_id(3))
+
+
+def test_a_report_is_written_again_if_it_is_older_than_the_publishing(lake: Lake) -> None:
+    page = lake.report_file(run_id(1))
+    assert recorded_runs.written_report(lake, "") is None, "there is no page"
+    page.parent.mkdir()
+    page.touch()
+    written = recorded_runs.written_report(lake, run_id(1))
+    assert written is not None
+    assert (written.run_id, written.state, written.report) == (run_id(1), "unchanged", str(page))
+    assert recorded_runs.written_report(lake, run_id(2)) is None, "a blocked run is not published"
+    os.utime(page, (0, 0))
+    assert recorded_runs.written_report(lake, "") is None
 
 
 def test_a_remote_lake_is_left_to_spark() -> None:

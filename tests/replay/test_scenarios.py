@@ -18,6 +18,8 @@ CHOSEN = 40
 
 
 SAMPLE = chosen(ALL, CHOSEN, combinations)
+# With Comet where it can run; without it, each scenario again.
+ALONE = [sampled(s, quick=s in SAMPLE[::5], id=s.id) for s in ALL]
 CASES = [sampled(s, quick=s in SAMPLE, id=s.id) for s in ALL]
 RESTATED = [sampled(s, quick=False, judges=s in SAMPLE[::30], id=s.id) for s in ALL]
 
@@ -25,6 +27,12 @@ RESTATED = [sampled(s, quick=False, judges=s in SAMPLE[::30], id=s.id) for s in 
 def test_sample_covers_every_combination() -> None:
     assert set().union(*map(combinations, SAMPLE)) == set().union(*map(combinations, ALL))
     assert len(SAMPLE) == CHOSEN
+
+
+@pytest.mark.usefixtures("spark_alone")
+@pytest.mark.parametrize("scenario", ALONE)
+def test_spark_alone_matches_flink(session: SparkSession, scenario: Scenario) -> None:
+    test_spark_matches_flink(session, scenario)
 
 
 @pytest.mark.parametrize("scenario", CASES)

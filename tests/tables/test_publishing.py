@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.publish import publish as publishing
+from spark_jobs.jobs.publish.rollback import going_back
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.pipeline.published_tables import RESULT_TABLES
@@ -191,7 +192,7 @@ def test_a_rollback_that_died_is_finished_by_the_next_run(spark: SparkSession, l
     before, [whole] = published(spark, lake), ledger.published(spark, lake)
     enter(spark, lake, first)
     between, newest = published(spark, lake), ledger.published(spark, lake)[-1]
-    back = publishing.going_back(whole, newest)
+    back = going_back(whole, newest)
     now = whole.finished_at
     assert now is not None
     ledger.record(spark, lake, back, Step("plan", "done", now, now, versions=whole.versions))

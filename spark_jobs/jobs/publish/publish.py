@@ -11,7 +11,6 @@ A rollback publishes no new rows: it restores every table to its state after an 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -20,8 +19,8 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import StepName, StepState
-from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import arrival_slices
+from spark_jobs.jobs.publish.rollback import going_back, require_files, target_of
 from spark_jobs.pipeline.published_tables import BY_NAME, PUBLISHABLE
 from spark_jobs.tables import files, ledger, publishing
 from spark_jobs.tables.interval import Interval
@@ -84,52 +83,16 @@ def rollback(spark: SparkSession, lake: Lake, run_id: str) -> Run:
     """
     began = datetime.now(UTC)
     published = ledger.published(spark, lake)
-    target = next((run for run in published if run.run_id == run_id), None)
-    if target is None:
-        run_ids = ", ".join(run.run_id for run in published) or "none"
-        raise InputError(
-            f"--run: {run_id} is not published. Published runs: {run_ids}", code=ErrorCode.RUN_NOT_PUBLISHED
-        )
+    target = target_of(published, run_id)
     if target is published[-1]:
         return target
-    _require_files(spark, lake, target, published)
+    deleted = {} if target.discarded else publishing.deleted_file_counts(spark, lake, target.versions)
+    require_files(target, published, deleted)
     run = going_back(target, published[-1])
     if ledger.find(spark, lake, run.run_id) is None:
         ledger.record(spark, lake, run, _ended_step(StepName.PLAN, began, target.versions))
     versions = publish(spark, lake, run)
     return ledger.record(spark, lake, run, _ended_step(StepName.PUBLISH, began, versions))
-
-
-def _require_files(spark: SparkSession, lake: Lake, target: Run, published: Sequence[Run]) -> None:
-    """Raise InputError unless every table can be restored, before the first is restored."""
-    deleted = {} if target.discarded else publishing.deleted_file_counts(spark, lake, target.versions)
-    if not deleted and not target.discarded:
-        return
-    reason = "maintenance has removed its files"
-    if deleted:
-        reason = ", ".join(f"{n} files of {table} are deleted" for table, n in deleted.items())
-    kept_runs = ", ".join(run.run_id for run in published if run is not target and not run.discarded)
-    raise InputError(
-        f"--run: cannot go back to {target.run_id}: {reason}. Runs that are kept: {kept_runs}",
-        code=ErrorCode.FILES_REMOVED,
-    )
-
-
-def going_back(target: Run, newest: Run) -> Run:
-    """Return the rollback run to `target` from `newest`, which was published last."""
-    inputs = f"{ROLLBACK}\n{target.run_id}\n{newest.run_id}"
-    return Run(
-        run_id="r" + hashlib.sha256(inputs.encode()).hexdigest()[:15],
-        pipeline=target.pipeline,
-        fingerprint=target.fingerprint,
-        kind=ROLLBACK,
-        source_version=target.source_version,
-        interval_start=None,
-        interval_end=None,
-        source_versions=target.versions,
-        arrived_to=target.arrived_to,
-        settings=target.settings,
-    )
 
 
 def _committed(spark: SparkSession, lake: Lake, run: Run, base: Base) -> dict[str, int]:

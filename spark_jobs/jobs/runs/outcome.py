@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from time import monotonic
 
 from spark_jobs.job_protocol import StepResult, StepState
-from spark_jobs.tables.ledger import Run, Step
+from spark_jobs.tables.run import Run, Step
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ order. `window_results` contains the latest pane.
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
@@ -19,7 +19,8 @@ from spark_jobs.replay.rows.keys import key_columns
 from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.replay.windows import window_slices
 
-_LATEST = c.PREFIX + "latest"
+_LATEST = c.PREFIX + "latest_"
+_RANK = c.PREFIX + "rank"
 INDEX = c.PREFIX + "pane_index"
 _FIRES_US = c.PREFIX + "fires_us"
 
@@ -80,24 +81,30 @@ def window_results(on_time: DataFrame, late: DataFrame, too_late: DataFrame, pip
     names = [*pipeline.windows.key, "window_start"]
     group = [F.col(quoted(name)) for name in names]
     start = timestamps.from_millis(F.col(c.WINDOW_MS)).alias("window_start")
-    revising = late.select(*group, "pane_index", F.struct(*(F.col(quoted(v)) for v in values)).alias(_LATEST))
+    revising = late.select(*group, "pane_index", *(F.col(quoted(v)).alias(_LATEST + v) for v in values))
     missing = too_late.select(*key_columns(pipeline), start, "too_late_count")
-    beside = (
-        revising.unionByName(missing, allowMissingColumns=True)
-        .groupBy(*group)
-        .agg(
-            F.max_by(_LATEST, "pane_index").alias(_LATEST),
-            (F.max("pane_index") + 1).alias("pane_count"),
-            F.min("pane_index").alias(INDEX),
-            F.sum("too_late_count").alias("too_late_count"),
-        )
-    )
-    revised = F.col(_LATEST).isNotNull()
+    beside = _latest(revising.unionByName(missing, allowMissingColumns=True), group)
+    revised = F.col("pane_count").isNotNull()
     fired = keys.beside(on_time, beside, names)
-    value = {v: F.when(revised, F.col(_LATEST).getField(v)).otherwise(F.col(quoted(v))) for v in values}
-    late_value = {v: F.col(_LATEST).getField(v) for v in values}
+    late_value = {v: F.col(quoted(_LATEST + v)) for v in values}
+    value = {v: F.when(revised, late_value[v]).otherwise(F.col(quoted(v))) for v in values}
     first_was_late = beside.where(F.col(INDEX) == 0)
     return _results(fired, value, pipeline).unionByName(_results(first_was_late, late_value, pipeline))
+
+
+def _latest(beside: DataFrame, group: list[Column]) -> DataFrame:
+    """Return one row a (key, window) of late panes and of too late rows: the values of the latest pane, and counts.
+
+    In place of an aggregate `max_by` of a struct, which the native engine does not have.
+    """
+    of_window = Window.partitionBy(*group)
+    counts = {
+        "pane_count": F.max("pane_index").over(of_window) + 1,
+        INDEX: F.min("pane_index").over(of_window),
+        "too_late_count": F.sum("too_late_count").over(of_window),
+        _RANK: F.row_number().over(of_window.orderBy(F.col("pane_index").desc_nulls_last())),
+    }
+    return beside.withColumns(counts).where(F.col(_RANK) == 1).drop("pane_index", _RANK)
 
 
 def _results(fired: DataFrame, value: dict[str, Column], pipeline: Pipeline) -> DataFrame:

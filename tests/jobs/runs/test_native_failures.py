@@ -1,0 +1,55 @@
+"""If the native engine fails in a step, Spark alone takes the step, and publishes what it would have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.jobs.runs.runner import Runner
+from spark_jobs.runtime.native_engine import COMET_ENABLED
+from spark_jobs.tables.interval import Interval
+from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.published import read_published
+from tests.support import history
+
+pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.usefixtures("comet")]
+
+# The bytes of a text in Latin-1, which are no UTF-8.
+NO_UTF8 = "cast(X'4DFC6C6C' as string)"
+
+
+def published(spark: SparkSession, lake: Lake) -> list[str]:
+    """Return the published results, with the bytes of the keys."""
+    results = read_published(spark, lake, "window_results").drop("run_id")
+    hexadecimal = results.withColumn("device", F.hex(F.col("device").cast("binary")))
+    return sorted(map(str, hexadecimal.collect()))
+
+
+def test_text_that_is_no_utf_8_is_read_by_spark_alone(spark: SparkSession, tmp_path: Path) -> None:
+    from_history = history.land(spark, history.events(400), tmp_path / "history")
+    table = str(tmp_path / "rows")
+    rows = spark.read.format("delta").load(from_history)
+    spark.conf.set(COMET_ENABLED, "false")
+    odd = rows.withColumn("device", F.when(F.col("id") % 3 == 0, F.expr(NO_UTF8)).otherwise(F.col("device")))
+    odd.coalesce(1).write.format("delta").save(table)
+    pipeline = history.pipeline(table)
+
+    Runner(spark, pipeline, Lake(str(tmp_path / "alone"), "readings")).run(Interval())
+    spark.conf.set(COMET_ENABLED, "true")
+    lines: list[str] = []
+    runner = Runner(
+        spark, pipeline, Lake(str(tmp_path / "comet"), "readings"), progress=lambda step, text: lines.append(text)
+    )
+    try:
+        states = [result.state for result in runner.run(Interval())]
+    finally:
+        spark.conf.set(COMET_ENABLED, "true")
+    assert states == ["done"] * 5
+    (line,) = [line for line in lines if "Comet" in line]
+    assert line.endswith("Spark alone takes the step again")
+    alone, comet = (published(spark, Lake(str(tmp_path / name), "readings")) for name in ("alone", "comet"))
+    assert alone == comet
+    assert any("4DFC6C6C" in row for row in alone)

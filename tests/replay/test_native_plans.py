@@ -1,0 +1,69 @@
+"""The main path of a replay is native: no row of the source passes through Spark's own operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from spark_jobs.jobs.stage.lake_store import LakeStore
+from spark_jobs.replay.engine import stages_of
+from spark_jobs.replay.ground import Ground
+from spark_jobs.replay.source_rows import SourceRows
+from spark_jobs.replay.stages.pane_stages import PaneStages
+from spark_jobs.replay.watermark.census import census
+from spark_jobs.session import SmallPlans
+from spark_jobs.tables import source
+from spark_jobs.tables.lake import Lake
+from tests.support import history
+
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("comet")]
+
+OF_ROWS = {"CometNativeScan", "CometFilter", "CometProject", "CometHashAggregate"}
+JOINED = {*OF_ROWS, "CometBroadcastHashJoin", "CometBroadcastExchange"}
+
+
+@pytest.fixture(name="stages_for")
+def _stages_for(spark: SparkSession, table: str, lake: Lake) -> Callable[..., PaneStages]:
+    """Return the stages of a replay over the table, with intermediates in a lake."""
+
+    def stages_for(**settings: str) -> PaneStages:
+        pipeline, store = history.pipeline(table, **settings), LakeStore(spark, lake, "r1")
+        rows = SourceRows(source.read(spark, table, 0), pipeline, store)
+        stages = stages_of(Ground(rows, pipeline, store, plans=SmallPlans.interpreted(spark)))
+        assert isinstance(stages, PaneStages)
+        return stages
+
+    return stages_for
+
+
+def operators(frame: DataFrame) -> set[str]:
+    """Return the names of the operators of the plan that would run."""
+    plan = str(frame._jdf.queryExecution().executedPlan().toString())
+    return {line.lstrip("+-: *()0123456789").split()[0] for line in plan.splitlines() if line.strip()}
+
+
+def test_the_census_is_native(spark: SparkSession, table: str) -> None:
+    pipeline = history.pipeline(table)
+    rows = SourceRows(source.read(spark, table, 0), pipeline, LakeStore(spark, Lake("none", "none"), "r1"))
+    assert operators(census(rows.placed, pipeline)) == {*OF_ROWS, "CometExchange"}
+
+
+def test_on_time_panes_are_native(stages_for: Callable[..., PaneStages]) -> None:
+    assert operators(stages_for().on_time_panes()) == {*JOINED, "CometExchange"}
+
+
+def test_rows_behind_their_windows_are_found_natively(stages_for: Callable[..., PaneStages], tmp_path: Path) -> None:
+    stages = stages_for()
+    assert operators(stages.on_time) == JOINED - {"CometHashAggregate"}
+    assert operators(stages.late_rows) == {"CometNativeScan"}
+
+
+def test_results_are_native(stages_for: Callable[..., PaneStages]) -> None:
+    stages = stages_for()
+    for write in (*stages.first_panes, *stages.more_panes):
+        write()
+    names = operators(stages._results())
+    assert {name for name in names if not name.startswith("Comet")} <= {"ReusedExchange"}
