@@ -99,6 +99,7 @@ HONOURED: Mapping[str, Setting] = {
     "PYSPARK_DRIVER_PYTHON": Setting(
         "Removed for the processes of Tidemark: it would start another Python.", "ignored"
     ),
+    "COMET_LOG_LEVEL": Setting("Level of the log of Comet's native code.", "`warn`"),
     "XDG_STATE_HOME": Setting(
         "Folder of a user's state. `tidemark` writes the output of Spark and Java to `tidemark/logs` in it.",
         "`~/.local/state`",

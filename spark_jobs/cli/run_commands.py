@@ -85,8 +85,8 @@ def report(
 ) -> Answer:
     """Write the HTML report of a run, unless it exists."""
     recorded_runs.require(request.lake, "--run", run)
-    if not again and (written := recorded_runs.written_report(request.lake, run)) is not None:
-        return Answer.line(printing.summary([written]), written.report)
+    if not again and (earlier := recorded_runs.written_report(request.lake, run)) is not None:
+        return Answer.line(printing.summary([earlier]), earlier.report)
     runner = request.open_runner()
     result = runner.step(StepName.REPORT, runner.find(run) if run else runner.latest())
     return Answer.line(printing.summary([result]), result.report)

@@ -100,9 +100,9 @@ def test_a_report_is_written_again_if_it_is_older_than_the_publishing(lake: Lake
     assert recorded_runs.written_report(lake, "") is None, "there is no page"
     page.parent.mkdir()
     page.touch()
-    written = recorded_runs.written_report(lake, run_id(1))
-    assert written is not None
-    assert (written.run_id, written.state, written.report) == (run_id(1), "unchanged", str(page))
+    earlier = recorded_runs.written_report(lake, run_id(1))
+    assert earlier is not None
+    assert (earlier.run_id, earlier.state, earlier.report) == (run_id(1), "unchanged", str(page))
     assert recorded_runs.written_report(lake, run_id(2)) is None, "a blocked run is not published"
     os.utime(page, (0, 0))
     assert recorded_runs.written_report(lake, "") is None

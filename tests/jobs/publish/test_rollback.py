@@ -18,7 +18,7 @@ from tests.support.fake_lake import AT, run_id
 
 @pytest.fixture(name="lake")
 def _lake(tmp_path: Path) -> Lake:
-    """A lake whose `panes` have two versions, each with a file of its own."""
+    """A lake whose `panes` have two versions, each with a separate file."""
     lake = Lake(str(tmp_path / "lake"), "sales")
     for number in (1, 2):
         write_deltalake(lake.path("panes"), pa.table({"n": [number]}), mode="overwrite")
