@@ -11,6 +11,7 @@ from spark_jobs.cli import printing, recorded_runs
 from spark_jobs.cli.command import Answer, Request, pipeline_command
 from spark_jobs.cli.run_commands import Wait
 from spark_jobs.job_protocol import Option
+from spark_jobs.tables.run import in_order
 
 _RETAIN = "Keep all that readers saw within this time, and what blocked and unfinished runs staged."
 
@@ -61,14 +62,22 @@ def maintain(
 
 
 @pipeline_command
-def handover(request: Request) -> Answer:
+def handover(
+    request: Request,
+    again: Annotated[bool, typer.Option("--again", help="Compute a handover again that is in the lake.")] = False,
+) -> Answer:
     """Show where a live job takes over from what is published, and write it to handover.json in the lake."""
     from spark_jobs.cli import print_handover
-    from spark_jobs.jobs.operate import handover
+    from spark_jobs.jobs.operate import handover_file
 
     lake = request.lake
-    start = handover.handover(request.open_session(), request.pipeline, lake)
-    file = handover.write(lake, start)
+    start = None if again else handover_file.read(lake, request.pipeline, in_order(request.runs()))
+    if start is None:
+        from spark_jobs.jobs.operate.handover import handover
+
+        start = handover(request.open_session(), request.pipeline, lake)
+        handover_file.write(lake, start)
+    file = str(lake.handover_file)
     return Answer({**start.as_json(), "file": file}, lambda: print_handover.show(printing.OUT, start, file))
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from rich.console import Console
 from rich.table import Table
 
-from spark_jobs.jobs.operate.handover import Handover
+from spark_jobs.jobs.operate.handover_file import Handover
 
 
 def show(out: Console, handover: Handover, file: str) -> None:

@@ -33,6 +33,7 @@ from spark_jobs.jobs.plan import dry_run
 from spark_jobs.jobs.plan.delta_rs_tables import NeedsSparkError
 from spark_jobs.jobs.runs import failures, plan_step
 from spark_jobs.jobs.runs.runner import Runner
+from spark_jobs.jobs.runs.steps import import_beside
 from spark_jobs.pipeline import Pipeline, PipelineError, load
 from spark_jobs.pipeline.environment import hide_values
 from spark_jobs.session import open_session
@@ -83,6 +84,7 @@ class _Job:
         self._pipeline = load(options.pipeline, overrides=parse_overrides(options.set))
         if options.without_spark:
             return _without_spark(options, self._pipeline)
+        import_beside(options.then)
         self._runner = _runner(options, self._pipeline)
         self._results = _take(options, self._runner, self._pipeline)
         return _merged(self._results)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from spark_jobs.tables.interval import Interval
-from spark_jobs.tables.ledger import ARRIVALS, FULL, REPAIR, ROLLBACK, Run
+from spark_jobs.tables.run import ARRIVALS, FULL, REPAIR, ROLLBACK, Run
 
 # The kinds of runs after which no results of earlier runs remain.
 _BASE_KINDS = (ARRIVALS, FULL)

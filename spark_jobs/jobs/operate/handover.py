@@ -9,10 +9,7 @@ If they cannot be computed exactly, the handover has only A and the source's ver
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from pyspark.sql import SparkSession
@@ -20,6 +17,7 @@ from pyspark.sql import functions as F
 
 from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.operate.handover_file import Handover, Versions
 from spark_jobs.jobs.plan import arrival_slices
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.settings import differences
@@ -34,63 +32,6 @@ from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
 from spark_jobs.tables.published import read_published
-
-
-@dataclass(frozen=True)
-class Versions:
-    """A source's version that was read, the next version, and the first version with a row to be read again.
-
-    `starting` is None if the log no longer has it; then the table is to be read from its beginning.
-    """
-
-    read: int
-    next: int
-    starting: int | None
-
-
-@dataclass(frozen=True)
-class Handover:
-    """The point at which a live job takes over from the run published last. Moments are aware, UTC.
-
-    Always:
-
-    - `covered_until`: A, exclusive; None: all rows of the source's version
-    - `versions`: by source name ("" for a single source) the version from which on to read
-    - `broker_offsets`: the next offset of each partition, if the pipeline declares offsets
-
-    Only if `exact`:
-
-    - `live_from_window`: start of the oldest open window; None: no window is closed, all belong to the live job
-    - `open_windows`: the number of windows that have not fired
-    - `fired_windows`: the number of windows that have fired and still accept late rows
-    - `state_from_event_time`: the least event time of a row that matters
-    - `read_from_arrival`: all rows from it on are to be read again; None: from the first row
-    - `partitions_to_wait_for`: partitions that hold the watermark at MIN until they have a row
-    - `watermark`, `partition_watermarks`: the watermarks at A; null: MIN
-    """
-
-    pipeline: str
-    run_id: str
-    exact: bool
-    reason: str | None
-    covered_until: datetime | None
-    versions: Mapping[str, Versions]
-    watermark: datetime | None = None
-    partition_watermarks: Mapping[str, datetime | None] = field(default_factory=dict)
-    live_from_window: datetime | None = None
-    open_windows: int | None = None
-    fired_windows: int | None = None
-    state_from_event_time: datetime | None = None
-    read_from_arrival: datetime | None = None
-    partitions_to_wait_for: Sequence[str] = ()
-    broker_offsets: Mapping[str, int] = field(default_factory=dict)
-
-    def as_json(self) -> dict[str, object]:
-        """Return one object; moments are ISO 8601."""
-        plain = asdict(self)
-        iso = {name: value.isoformat() for name, value in plain.items() if isinstance(value, datetime)}
-        reached = {p: None if w is None else w.isoformat() for p, w in self.partition_watermarks.items()}
-        return {**plain, **iso, "partition_watermarks": reached}
 
 
 def handover(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> Handover:
@@ -118,16 +59,6 @@ def handover(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> Handover:
         return _Handing(spark, pipeline, lake, whole, latest).over()
     except SourceError as problem:
         raise InputError(f"handover: {problem}", code=problem.code) from problem
-
-
-def write(lake: Lake, handover: Handover) -> str:
-    """Write the handover to the lake as `handover.json`, whole or not at all; returns the file's name."""
-    path = lake.handover_file
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_text(json.dumps(handover.as_json(), indent=1) + "\n", encoding="utf-8")
-    partial.replace(path)
-    return str(path)
 
 
 class _Handing:

@@ -25,7 +25,7 @@ from spark_jobs.jobs.publish import publish
 from spark_jobs.jobs.runs import failures, plan_step
 from spark_jobs.jobs.runs.outcome import Clock, Outcome
 from spark_jobs.jobs.runs.run_ledger import RunLedger
-from spark_jobs.jobs.runs.steps import AFTER_PLAN, STEPS, RunStep, SliceStep, StepContext
+from spark_jobs.jobs.runs.steps import AFTER_PLAN, STEPS, RunStep, SliceStep, StepContext, import_beside
 from spark_jobs.jobs.stage import slices as run_slices
 from spark_jobs.pipeline.environment import hide_values
 from spark_jobs.pipeline.model import Pipeline
@@ -209,6 +209,7 @@ class Runner:
 
     def _after_plan(self, run_id: str) -> list[StepResult]:
         """Take the steps behind the plan. Raises BlockedError with the report of the run."""
+        import_beside(AFTER_PLAN)
         try:
             return [self.step(name, self.find(run_id)) for name in AFTER_PLAN]
         except BlockedError as problem:

@@ -9,10 +9,12 @@ A step that the ledger has as done is not taken again, unless it is `repeatable`
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import ClassVar
 
 from pyspark.sql import SparkSession
@@ -64,7 +66,8 @@ class RunStep(ABC):
     """A step of a planned run.
 
     `needs` must be done before. `repeatable`: it is taken again although it was done. `recorded`: the ledger has it
-    once it is done. `locked`: it holds the run's windows. `entry` is the name by which the ledger has its failure.
+    once it is done. `locked`: it holds the run's windows. `modules` are imported when the step is taken: they bring
+    packages that other steps do not need. `entry` is the name by which the ledger has its failure.
     """
 
     name: ClassVar[StepName]
@@ -72,6 +75,7 @@ class RunStep(ABC):
     repeatable: ClassVar[bool] = False
     recorded: ClassVar[bool] = True
     locked: ClassVar[bool] = True
+    modules: ClassVar[tuple[str, ...]] = ()
 
     @property
     def entry(self) -> StepName:
@@ -155,6 +159,7 @@ class AuditStep(RunStep):
 
     name = StepName.AUDIT
     needs = (StepName.REPLAY,)
+    modules = ("spark_jobs.jobs.audit.audit",)
 
     def take(self, context: StepContext) -> Outcome:
         """Return how many checks passed and failed. Raises BlockedError for a run that may not be published."""
@@ -206,6 +211,7 @@ class ReportStep(RunStep):
 
     name = StepName.REPORT
     needs = (StepName.REPLAY,)
+    modules = ("spark_jobs.jobs.report.report",)
     repeatable = True
     recorded = False
     locked = False
@@ -261,3 +267,9 @@ STEPS: Mapping[str, RunStep] = {
 }
 #: The steps of a whole run behind its plan, in order.
 AFTER_PLAN = (StepName.REPLAY, StepName.AUDIT, StepName.PUBLISH, StepName.REPORT)
+
+
+def import_beside(steps: Iterable[str]) -> None:
+    """Import the modules of these steps in a thread. They take seconds of Python, while a replay waits for Spark."""
+    modules = [module for name in steps for module in STEPS[name].modules]
+    Thread(target=lambda: [*map(import_module, modules)], name="import of later steps", daemon=True).start()

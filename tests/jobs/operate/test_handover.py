@@ -16,10 +16,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.jobs.operate.handover import Handover, handover, write
+from spark_jobs.jobs.operate.handover import handover
+from spark_jobs.jobs.operate.handover_file import Handover, read, write
 from spark_jobs.pipeline import EndOfInput, Pipeline
 from spark_jobs.replay.continuation.resume import can_resume
 from spark_jobs.semantics import reference
+from spark_jobs.tables import ledger
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.published import read_published
@@ -183,6 +185,9 @@ def test_reading_begins_with_the_commit_of_the_first_row_that_matters(
     assert written_json["covered_until"] == cut.isoformat()
     assert written_json["versions"][""]["starting"] == versions.starting
     assert set(written_json["partition_watermarks"]) == {"north", "south", "east"}
+    again = read(lake, pipeline, ledger.published(spark, lake))
+    assert again is not None
+    assert again.as_json() == written_json
 
 
 @pytest.mark.soak
