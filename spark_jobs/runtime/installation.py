@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from spark_jobs.runtime import jars, native_engine, wheel_java
+from spark_jobs.runtime import comet_library, jars, native_engine, wheel_java
 from spark_jobs.runtime.environment import process_environment
 from spark_jobs.runtime.errors import RuntimeSetupError
 from spark_jobs.runtime.installed import comet_jars_dir, jars_dir, s3_jars_dir, share
@@ -33,6 +33,8 @@ def install(environ: Mapping[str, str], report: Report, *, s3: bool = False, jar
                 jars.fetch(into, process_environment(environ), report, kind)
             else:
                 jars.copy(jars_from, into, report, kind)
+            if kind is jars.COMET:
+                comet_library.unpack()
 
 
 def _kinds(report: Report, *, s3: bool) -> Iterator[tuple[jars.Kind, Path]]:

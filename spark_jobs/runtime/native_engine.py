@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from pathlib import Path
 
+from spark_jobs.runtime import comet_library
 from spark_jobs.runtime.errors import AGAIN, RuntimeSetupError
 from spark_jobs.runtime.jars import has_comet
 
@@ -84,6 +85,8 @@ def comet_conf(native_mebibytes: int) -> dict[str, str]:
         "spark.shuffle.manager": "org.apache.spark.sql.comet.execution.shuffle.CometShuffleManager",
         "spark.memory.offHeap.enabled": "true",
         "spark.memory.offHeap.size": f"{native_mebibytes}m",
+        "spark.driver.extraLibraryPath": str(comet_library.folder()),
+        "spark.executor.extraLibraryPath": str(comet_library.folder()),
         COMET_ENABLED: "true",
         "spark.comet.exec.localTableScan.enabled": "true",
         "spark.comet.exec.range.enabled": "true",

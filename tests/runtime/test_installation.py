@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.runtime import RuntimeSetupError, installation, jars, jars_dir, native_engine
+from spark_jobs.runtime import RuntimeSetupError, comet_library, installation, jars, jars_dir, native_engine
 from spark_jobs.runtime.installed import share
 from tests.runtime.conftest import MakeJava
 
@@ -98,8 +98,9 @@ def test_comet_is_fetched_for_a_machine_that_can_run_it(monkeypatch: pytest.Monk
     lines: list[str] = []
     monkeypatch.setattr(jars, "fetch", lambda into, environ, report, kind: fetched.append(kind.name))
     monkeypatch.setattr(native_engine, "obstacle", lambda: obstacle)
+    monkeypatch.setattr(comet_library, "unpack", lambda: fetched.append("library"))
     installation.install(os.environ, lines.append)
-    assert fetched == (["delta"] if obstacle else ["delta", "comet"])
+    assert fetched == (["delta"] if obstacle else ["delta", "comet", "library"])
     assert (lines[-1] == "comet: not fetched: this processor lacks avx2") is (obstacle is not None)
 
 
