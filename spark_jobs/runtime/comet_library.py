@@ -1,6 +1,6 @@
 """Comet's native library, unpacked from its jar by set-up.
 
-Without it, each Java unpacks 140 MB into the temporary folder when it starts, and leaves them there if it is killed.
+Without it, each Java unpacks 140 MB into the temporary folder when it starts. A Java that is killed leaves that file.
 """
 
 from __future__ import annotations
