@@ -30,6 +30,14 @@ _CPU_FEATURES: Mapping[str, tuple[str, frozenset[str]]] = {
 _CPU_INFO = Path("/proc/cpuinfo")
 _OLDEST_GLIBC = (2, 30)
 
+# Spark computes these expressions itself. Comet brings its own database of time zones, and it may be older or newer
+# than the database of this Java. Comet's functions of real numbers differ in the last digit.
+_LEFT_TO_SPARK = (
+    *("ConvertTimezone", "FromUTCTimestamp", "GetTimestamp", "ToUTCTimestamp", "ToUnixTimestamp", "UnixTimestamp"),
+    *("Acos", "Acosh", "Asin", "Asinh", "Atan", "Atan2", "Atanh", "Cbrt", "Cos", "Cosh", "Cot", "Csc", "Exp", "Expm1"),
+    *("Hypot", "Log", "Log10", "Log1p", "Log2", "Logarithm", "Pow", "Sec", "Sin", "Sinh", "Tan", "Tanh"),
+)
+
 _MEMORY = re.compile(r"(?P<number>\d+)(?P<unit>[kmgt]?)b?", re.IGNORECASE)
 _MEBIBYTES: Mapping[str, float] = {"k": 1 / 1024, "m": 1, "g": 1024, "t": 1024 * 1024, "": 1}
 
@@ -92,6 +100,7 @@ def comet_conf(native_mebibytes: int) -> dict[str, str]:
         "spark.comet.exec.range.enabled": "true",
         # -0.0 and 0.0 are one key for Spark, as they are for Flink. Comet then leaves some sorts to Spark.
         "spark.comet.exec.strictFloatingPoint": "true",
+        **{f"spark.comet.expression.{name}.enabled": "false" for name in _LEFT_TO_SPARK},
     }
 
 

@@ -37,6 +37,7 @@ _TRIGGERS = ("tests/replay/panes/test_triggers.py", "tests/expectations/suites/t
 _JOINS = ("tests/replay/joins/test_interval_join.py", "tests/replay/joins/test_window_join.py")
 _COMPARISONS = (
     "tests/jobs/advise/test_advise.py",
+    "tests/replay/native/test_expressions.py",
     "tests/replay/panes/test_complete_results.py",
     "tests/replay/panes/test_late_panes.py",
     "tests/replay/rows/test_column_names.py",
