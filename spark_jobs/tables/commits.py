@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.error_codes import ErrorCode
+from spark_jobs.local_rows import local_rows
 from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
 from spark_jobs.tables.data_files import escaped
 from spark_jobs.tables.errors import SourceError
@@ -162,7 +163,7 @@ def _of_history(spark: SparkSession, name: str, location: str, commits: Sequence
 
 def _added(spark: SparkSession, rows: DataFrame, files: Sequence[tuple[str, int, int]]) -> DataFrame:
     """Return the rows of `files`, each a path in the log, a version and a commit time in microseconds."""
-    commits = spark.createDataFrame(list(files), f"path string, {COMMIT_VERSION} long, micros long")
+    commits = local_rows(spark, files, f"path string, {COMMIT_VERSION} long, micros long")
     file = F.url_decode(F.element_at(F.split("path", "/"), -1))
     added = commits.select(file.alias(_ADDED), COMMIT_VERSION, F.timestamp_micros("micros").alias(COMMIT_TIMESTAMP))
     return rows.withColumn(_ADDED, F.col("_metadata.file_name")).join(F.broadcast(added), _ADDED).drop(_ADDED)

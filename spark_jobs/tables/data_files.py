@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from spark_jobs.local_rows import no_rows
 from spark_jobs.tables import stored_names
 
 _PATTERN = re.compile(r"([\[\]{}*?\\,])")
@@ -25,7 +26,7 @@ def read(spark: SparkSession, schema: StructType, paths: Sequence[str], *, file_
     file.
     """
     if not paths:
-        return spark.createDataFrame([], stored_names.original_schema(schema))
+        return no_rows(spark, stored_names.original_schema(schema))
     rows = spark.read.schema(stored_names.stored_schema(schema)).parquet(*map(escaped, paths))
     if file_name:
         rows = rows.withColumn(file_name, F.col("_metadata.file_name"))

@@ -17,6 +17,7 @@ from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import STAGED_SIZES
 from spark_jobs.jobs.audit import surroundings
 from spark_jobs.jobs.errors import InputError
+from spark_jobs.local_rows import local_rows
 from spark_jobs.pipeline.model import Drift, Learned, OnFailure, Pipeline
 from spark_jobs.pipeline.published_tables import QUALITY
 from spark_jobs.replay.profile import silence
@@ -105,7 +106,7 @@ def _before(spark: SparkSession, pipeline: Pipeline, lake: Lake, run_id: str) ->
 def quality(spark: SparkSession, run_id: str, checks: Sequence[Check]) -> DataFrame:
     """Return the checks as rows of the table `quality`."""
     rows = [(run_id, c.suite, c.expectation, c.success, c.observed, c.unexpected_count, c.details) for c in checks]
-    return spark.createDataFrame(rows, SCHEMA)
+    return local_rows(spark, rows, SCHEMA)
 
 
 def record(spark: SparkSession, lake: Lake, run_id: str, checks: Sequence[Check]) -> None:

@@ -42,7 +42,7 @@ def rows_of(
 def _columns(table: IcebergTable) -> Iterator[T.StructField]:
     for field in _arrow(table):
         try:
-            kind = T.BinaryType() if field.type == pa.uuid() else from_arrow_type(field.type)
+            kind = T.BinaryType() if field.type == pa.uuid() else from_arrow_type(field.type, prefer_timestamp_ntz=True)
         except PySparkTypeError:
             kind = T.NullType()
         if isinstance(kind, (T.NullType, T.TimeType)):

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.local_rows import no_rows
 from spark_jobs.pipeline.durations import format_duration
 from spark_jobs.pipeline.model import Join
 from spark_jobs.replay.windows import watermarks_table
@@ -28,7 +29,7 @@ def as_windows(spark: SparkSession, join: Join, tables: Mapping[str, DataFrame])
     """Return the tables of a join with the names and columns of a pipeline with windows."""
     late, pairs = tables["late_events"], tables["pairs"]
     if join.by_interval:
-        panes = spark.createDataFrame([], _NO_PANES)
+        panes = no_rows(spark, _NO_PANES)
         late = late.withColumns({name: F.lit(None).cast("timestamp") for name in ("window_start", "window_end")})
         stretch = F.lit(_stretch_ms(pairs))
         start = F.unix_millis("event_time") - F.pmod(F.unix_millis("event_time"), stretch)

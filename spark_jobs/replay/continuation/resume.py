@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.local_rows import local_rows
 from spark_jobs.pipeline.model import EmitKind, Order, Pipeline
 from spark_jobs.pipeline.published_tables import ADVANCES
 from spark_jobs.replay.rows import arrival_order, candidates, emission, timestamps, window_assigners
@@ -133,8 +134,7 @@ def resumption(kept_emissions: DataFrame, covered_us: int, pipeline: Pipeline) -
 
 def with_known(groups: DataFrame, resumed: Resumption, pipeline: Pipeline) -> DataFrame:
     """Return the census `groups` of rows that matter, preceded by the watermark of each partition as an empty group."""
-    partitions = list(resumed.partitions)
-    watermarks = groups.sparkSession.createDataFrame(partitions, "partition string, watermark_ms long")
+    watermarks = local_rows(groups.sparkSession, resumed.partitions, "partition string, watermark_ms long")
     first = arrival_order.every(F.lit(_BEFORE_ALL_US), pipeline)
     empty_groups = watermarks.select(
         F.lit(None).cast("string").alias("reason"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from spark_jobs.local_rows import local_rows
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.published_tables import PARTITIONS
 from spark_jobs.replay.rows import columns as c
@@ -31,7 +32,7 @@ def partitions(groups: DataFrame, pipeline: Pipeline, *, until_us: int | None) -
     last_times = valid.groupBy(_name(pipeline).alias("source_partition")).agg(F.max("max_ts_ms").alias("last_ms"))
     last = F.max("last_clock_us") if until_us is None else F.lit(until_us)
     ended = valid.agg(last.alias("until_us"))
-    declared = groups.sparkSession.createDataFrame([(n,) for n in _declared(pipeline)], "source_partition string")
+    declared = local_rows(groups.sparkSession, [(n,) for n in _declared(pipeline)], "source_partition string")
     partitions = last_times.join(declared, "source_partition", "full").crossJoin(F.broadcast(ended))
     return partitions.select(
         "source_partition",

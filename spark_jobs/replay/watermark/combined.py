@@ -15,6 +15,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
+from spark_jobs.local_rows import local_rows
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import candidates, emission, timestamps
 from spark_jobs.replay.rows import columns as c
@@ -33,7 +34,7 @@ def partitions(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
     labels = declared_labels(pipeline)
     if not labels:
         return with_rows.withColumn("declared", F.lit(False))
-    declared = groups.sparkSession.createDataFrame([(label,) for label in labels], "partition string")
+    declared = local_rows(groups.sparkSession, [(label,) for label in labels], "partition string")
     return with_rows.union(declared).distinct().withColumn("declared", F.col("partition").isin(labels))
 
 

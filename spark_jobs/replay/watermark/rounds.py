@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
+from spark_jobs.local_rows import no_rows
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import arrival_order, candidates
 from spark_jobs.replay.rows import columns as c
@@ -52,7 +53,7 @@ def drift(prepared: DataFrame, pipeline: Pipeline) -> DataFrame:
 
 def no_drift(spark: SparkSession) -> DataFrame:
     """Return the drift of an order that has no rounds."""
-    return spark.createDataFrame([], _DRIFT)
+    return no_rows(spark, _DRIFT)
 
 
 def placed(prepared: DataFrame, rounds: DataFrame, pipeline: Pipeline) -> DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.local_rows import no_rows
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import timestamps, window_assigners
 from spark_jobs.replay.watermark import combined
@@ -16,7 +17,7 @@ def empty(spark: SparkSession) -> DataFrame:
     """Return the table without rows."""
     partition = "array<struct<source_partition: string, watermark: timestamp>>"
     times = ", ".join(f"{n} timestamp" for n in _TIMES)
-    return spark.createDataFrame([], f"{times}, partition_watermarks {partition}")
+    return no_rows(spark, f"{times}, partition_watermarks {partition}")
 
 
 def rows(book: DataFrame, pipeline: Pipeline) -> DataFrame:
