@@ -24,6 +24,7 @@ from expectations.measure import measuring
 from expectations.staged import Staged
 from expectations.staged_join import StagedJoin
 from expectations.suites import JOIN_SUITES, SUITES
+from spark_jobs.local_rows import local_rows, no_rows
 from spark_jobs.pipeline.model import Aggregate, Pipeline, Quality, Source, TimeField, Windows
 
 END = datetime(9999, 12, 31, 23, 59, 59, 999000, tzinfo=UTC)
@@ -147,8 +148,8 @@ def frames(
 
 
 def frame(spark: SparkSession, schema: str, rows: list[dict[str, Any]]) -> DataFrame:
-    names = spark.createDataFrame([], schema).columns
-    return spark.createDataFrame([tuple(row.get(name) for name in names) for row in rows], schema).coalesce(1)
+    names = no_rows(spark, schema).columns
+    return local_rows(spark, [tuple(row.get(name) for name in names) for row in rows], schema)
 
 
 def change(table: str, row: int, **values: Any) -> Fault:
