@@ -124,7 +124,7 @@ class StepResult:
     `pipeline` and `run_id` are empty where they are not known, such as for a pipeline file that cannot be read.
     `checks` counts `passed` and `failed`, and lists `failures`. `versions` is the Delta version of each published
     table. `report` is a path or URL. `slices` are the names that the step `watermarks` returns, for a job each.
-    `code` is the code of the error, such as `TM205`.
+    `code` is the code of the error, such as `TM205`. `figures` are Spark's, by the names of `spark_jobs.figures`.
 
     `following` are the results of the steps that the same job took behind this one. Each belongs to the caller's task
     for that step.
@@ -144,6 +144,7 @@ class StepResult:
     slices: Sequence[str] = ()
     code: str | None = None
     following: Sequence[StepResult] = ()
+    figures: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def failed(
@@ -195,7 +196,7 @@ class StepResult:
             return None
 
 
-_MAPS = ("counts", "checks", "versions")
+_MAPS = ("counts", "checks", "versions", "figures")
 _TEXTS = ("step", "run_id", "pipeline", "message")
 
 

@@ -41,6 +41,7 @@ RESULT = {
     "slices": ["slice-0-of-2"],
     "code": None,
     "following": [],
+    "figures": {"seconds": 1.25, "rows_read": 12_000.0},
 }
 FOLLOWING = {**RESULT, "step": "audit", "state": "blocked", "error": "1 check failed"}
 

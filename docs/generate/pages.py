@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from docs.generate import commands, error_pages, errors, pipeline_file, settings, tables
+from docs.generate import commands, error_pages, errors, figures, pipeline_file, settings, tables
 from docs.generate.examples import pages as example_pages
 from spark_jobs.error_codes import ErrorCode
 
@@ -16,6 +16,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "reference/pipeline_file.md": pipeline_file.page,
     "reference/commands.md": commands.page,
     "reference/tables.md": tables.page,
+    "reference/figures.md": figures.page,
     "reference/errors.md": errors.page,
     **{f"reference/errors/{code}.md": partial(error_pages.page, code) for code in ErrorCode},
     "reference/settings.md": settings.page,

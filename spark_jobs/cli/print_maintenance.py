@@ -8,9 +8,8 @@ from rich.console import Console
 from rich.table import Table
 
 from spark_jobs.jobs.operate.maintain import Maintenance
+from spark_jobs.report import text
 from spark_jobs.tables.orphans import Removal
-
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def as_json(maintenance: Maintenance) -> dict[str, Any]:
@@ -51,12 +50,12 @@ def show(out: Console, maintenance: Maintenance) -> None:
             "compact",
             compaction.table,
             f"{compaction.before:,} to {compaction.after:,}",
-            _size(compaction.size),
+            text.size(compaction.size),
             "small files",
         )
     for removal in (*maintenance.dead, *maintenance.unneeded):
         of = removal.run_id or removal.table
-        table.add_row("remove", of, f"{removal.files:,}", _size(removal.size), removal.why)
+        table.add_row("remove", of, f"{removal.files:,}", text.size(removal.size), removal.why)
     if table.row_count:
         out.print(f"{maintenance.pipeline}: {'would change' if maintenance.dry_run else 'changed'}")
         out.print(table)
@@ -79,10 +78,3 @@ def _removal(removal: Removal) -> dict[str, Any]:
         "bytes": removal.size,
         "why": removal.why,
     }
-
-
-def _size(size: float) -> str:
-    unit = 0
-    while size >= 1024 and unit + 1 < len(_UNITS):
-        size, unit = size / 1024, unit + 1
-    return f"{size:,.0f} {_UNITS[unit]}" if unit == 0 else f"{size:,.1f} {_UNITS[unit]}"

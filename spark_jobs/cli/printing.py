@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from spark_jobs.tables.lake import Lake
-    from spark_jobs.tables.ledger import Run
+    from spark_jobs.tables.run import Run, Step
 
 
 class SafeConsole(Console):
@@ -49,7 +49,9 @@ def summary(results: list[StepResult]) -> dict[str, Any]:
     for part in ("counts", "checks", "versions"):
         merged[part] = {name: value for result in results for name, value in getattr(result, part).items()}
     merged["report"] = last.report
-    merged["steps"] = [{"step": r.step, "state": r.state, "seconds": r.seconds} for r in results]
+    merged["steps"] = [
+        {"step": r.step, "state": r.state, "seconds": r.seconds, "figures": dict(r.figures)} for r in results
+    ]
     merged["seconds"] = round(sum(result.seconds for result in results), 3)
     return merged
 
@@ -84,6 +86,17 @@ def run_row(run: Run) -> dict[str, Any]:
         "finished_at": run.finished_at,
         "error": run.error,
         "accepted": run.accepted,
+        "steps": [_step_row(step) for step in run.steps],
+    }
+
+
+def _step_row(step: Step) -> dict[str, Any]:
+    return {
+        "step": step.step,
+        "state": step.state,
+        "started_at": step.started_at,
+        "finished_at": step.finished_at,
+        "figures": dict(step.figures),
     }
 
 

@@ -34,7 +34,7 @@ class BlockedError(RuntimeError):
     """A run whose checks failed, so that it may not be published; the message names the checks. Exit code 3.
 
     `needs_approval`: the pipeline leaves the decision to a person. `counts` are those of the step that failed. `report`
-    is the page about the run, None where it is not written.
+    is the page about the run, None where it is not written. `figures` are Spark's of the step.
     """
 
     code = ErrorCode.CHECKS_FAILED
@@ -47,17 +47,31 @@ class BlockedError(RuntimeError):
         needs_approval: bool = False,
         counts: Mapping[str, int] | None = None,
         report: str | None = None,
+        figures: Mapping[str, float] | None = None,
     ) -> None:
         super().__init__(reason)
         self.run_id = run_id
         self.needs_approval = needs_approval
         self.counts = counts or {}
         self.report = report
+        self.figures = figures or {}
 
     def with_report(self, report: str | None) -> BlockedError:
         """Return the error with the page about its run."""
+        return self._with(report, self.figures)
+
+    def with_figures(self, figures: Mapping[str, float]) -> BlockedError:
+        """Return the error with Spark's figures of the step."""
+        return self._with(self.report, figures)
+
+    def _with(self, report: str | None, figures: Mapping[str, float]) -> BlockedError:
         return BlockedError(
-            str(self), run_id=self.run_id, needs_approval=self.needs_approval, counts=self.counts, report=report
+            str(self),
+            run_id=self.run_id,
+            needs_approval=self.needs_approval,
+            counts=self.counts,
+            report=report,
+            figures=figures,
         )
 
 

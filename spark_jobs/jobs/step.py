@@ -121,7 +121,7 @@ class _Job:
             return ExitCode.WRONG_INPUT, failed(str(problem), problem)
         except BlockedError as problem:
             state = StepState.NEEDS_APPROVAL if problem.needs_approval else StepState.BLOCKED
-            return ExitCode.BLOCKED, failed(str(problem), problem, state)
+            return ExitCode.BLOCKED, replace(failed(str(problem), problem, state), figures=problem.figures)
         except Exception as problem:
             traceback.print_exc()
             return ExitCode.FAILED, failed(failures.describe(problem), problem)

@@ -305,6 +305,13 @@ RUNS = Table(
         Column("versions", "map<string,bigint>", "versions of the published tables after the step `publish`"),
         Column("error", "string", "why the step failed", null="the step did not fail"),
         Column("note", "string", "what the run's owner should know", null="nothing to note"),
+        Column(
+            "figures",
+            "map<string,double>",
+            "what Spark measured of the step, by name: [figures](figures.md)",
+            "by name",
+            "the step ran without Spark, or a version before 0.2 wrote the row",
+        ),
         Column("arrived_from", "timestamp", "first arrival time that the run reads", _UTC, "from the beginning"),
         Column("arrived_to", "timestamp", "arrival time before which the run reads", _UTC, "to the end"),
         Column("started_at", "timestamp", "wall-clock start of the step", _UTC),

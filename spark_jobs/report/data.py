@@ -14,12 +14,13 @@ from enum import StrEnum
 
 @dataclass(frozen=True)
 class StepFacts:
-    """One step of the run, as recorded in the ledger."""
+    """One step of the run, as recorded in the ledger; `figures` are Spark's, by the names of `spark_jobs.figures`."""
 
     step: str
     state: str
     started_at: datetime
     seconds: float
+    figures: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from spark_jobs.report.checks import listed
 from spark_jobs.report.data import ReportData
 from spark_jobs.report.next_step import next_step
 from spark_jobs.report.queries import queries
+from spark_jobs.report.spark_figures import figures_table
 from spark_jobs.report.templating import bokeh_script, embedded, environment, template_text
 
 _SETTINGS, _ALTERNATIVES, _REASONS, _STEPS, _TABLES = 200, 60, 20, 50, 50
@@ -49,6 +50,7 @@ def render(data: ReportData) -> str:
         alternatives=data.alternatives[:_ALTERNATIVES],
         reasons=sorted(data.invalid_reasons.items(), key=lambda item: (-item[1], item[0]))[:_REASONS],
         steps=data.run.steps[:_STEPS],
+        spark=figures_table(data.run.steps[:_STEPS]),
         versions=list(data.run.versions.items())[:_TABLES],
         software=list(data.run.software.items())[:_TABLES],
         style=Markup(template_text("style.css")),

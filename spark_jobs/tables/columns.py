@@ -18,6 +18,7 @@ _TYPES: dict[str, T.DataType] = {
     "int": T.IntegerType(),
     "map<string,string>": T.MapType(T.StringType(), T.StringType()),
     "map<string,bigint>": T.MapType(T.StringType(), T.LongType()),
+    "map<string,double>": T.MapType(T.StringType(), T.DoubleType()),
     "string": T.StringType(),
     "timestamp": T.TimestampType(),
 }

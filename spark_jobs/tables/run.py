@@ -41,7 +41,10 @@ _STATES: Mapping[tuple[str, str], RunState] = {
 
 @dataclass(frozen=True)
 class Step:
-    """One row of the ledger: a finished step. `state` is done, blocked or failed. A person may add a `note`."""
+    """One row of the ledger: a finished step. `state` is done, blocked or failed. A person may add a `note`.
+
+    `figures` are Spark's, by the names of `spark_jobs.figures`.
+    """
 
     step: str
     state: str
@@ -51,6 +54,7 @@ class Step:
     versions: Mapping[str, int] = field(default_factory=dict)
     error: str | None = None
     note: str | None = None
+    figures: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -161,6 +165,7 @@ class Run:
             "versions": step.versions,
             "error": step.error,
             "note": step.note,
+            "figures": step.figures or None,
             "arrived_from": self.arrived_from,
             "arrived_to": self.arrived_to,
             "started_at": step.started_at,
@@ -246,6 +251,7 @@ def _run(rows: Sequence[Mapping[str, Any]]) -> Run:
                 versions=r["versions"] or {},
                 error=r["error"],
                 note=r.get("note"),
+                figures=r.get("figures") or {},
             )
             for r in rows
         ),

@@ -21,10 +21,10 @@ from spark_jobs.tables.run import DISCARD, MAINTAIN, Run, Step, runs_of
 _TABLE = "runs"
 _COLUMNS = (
     *("run_id", "pipeline", "fingerprint", "kind", "step", "interval_start", "interval_end", "source_version", "state"),
-    *("source_ids", "settings", "counts", "versions", "error", "note"),
+    *("source_ids", "settings", "counts", "versions", "error", "note", "figures"),
     *("arrived_from", "arrived_to", "started_at", "finished_at"),
 )
-_MAPS = ("source_ids", "settings", "counts", "versions")
+_MAPS = ("source_ids", "settings", "counts", "versions", "figures")
 # Entries of the log for a file.
 _STATISTICS = ("min.step", "max.step", "num_records", "min.finished_at", "max.finished_at")
 _NOT_ITS_OWN = f"('{MAINTAIN}', '{DISCARD}')"
@@ -72,6 +72,7 @@ def record(lake: Lake, run: Run, step: Step) -> Run:
         "string": pa.string(),
         "timestamp": pa.timestamp("us", tz="UTC"),
         "map<string,bigint>": pa.map_(pa.string(), pa.int64()),
+        "map<string,double>": pa.map_(pa.string(), pa.float64()),
         "map<string,string>": pa.map_(pa.string(), pa.string()),
     }
     schema = pa.schema([(column.name, types[column.type]) for column in RUNS.own_columns])

@@ -20,7 +20,7 @@ from spark_jobs.tables.lake import Lake
 from tests.airflow.clone import PIPELINE
 from tests.airflow.quality_server import PAGES, QUALITY, Clients, Enter, visible_text
 from tests.support.fake_lake import add_rows, check, run_id, steps
-from tests.support.sample_report_runs import HOSTILE
+from tests.support.sample_report_runs import FIGURES, HOSTILE
 from tidemark_airflow.jobs.links import QualityLink
 from tidemark_airflow.jobs.outcome import Outcome
 from tidemark_airflow.pages.plugin import TidemarkPlugin
@@ -164,6 +164,21 @@ def test_a_runs_page_has_all_checks_and_why_it_was_blocked(client: Clients, sale
     for unknown in (run_id(9), "%22", "r' OR 1=1"):
         answer = client().get(f"{QUALITY}/tidemark_sales/runs/{unknown}")
         assert answer.status_code == httpx.codes.NOT_FOUND
+
+
+def test_a_runs_page_shows_what_spark_measured_of_its_steps(client: Clients, sales: Path, dag_run: Enter) -> None:
+    page = f"{QUALITY}/tidemark_sales/runs"
+    # The ledger of an earlier version has no figures.
+    assert "Spark" not in visible_text(client().get(f"{page}/{run_id(1)}").text)
+    add_rows(sales, "sales", steps(3, until="replay", figures=list(FIGURES.items())))
+    words = visible_text(client().get(f"{page}/{run_id(3)}").text)
+    assert "Spark What Spark measured of each step figure plan replay seconds 50 s 50 s" in words
+    assert "rows per second 60,000 rows/s 60,000 rows/s bytes read 3.0 GiB 3.0 GiB" in words
+    assert "native share 62.5% 62.5%" in words
+    assert "rows read rows that tasks read from files; a row counts each time it is read" in words
+    dag_run("tidemark_sales", "manual__3", {("plan", "run_id"): run_id(3)})
+    assert "skew 1.75" in visible_text(client().get(f"{QUALITY}/tidemark_sales/dag_runs/manual__3").text)
+    assert "Spark" not in visible_text(client().get(f"{page}/{run_id(1)}").text)
 
 
 def test_a_dag_run_shows_the_runs_that_its_tasks_have_named(client: Clients, sales: Path, dag_run: Enter) -> None:

@@ -17,6 +17,7 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import Run
 from tests.support.fake_lake import add_rows, run_id, steps
+from tests.support.sample_report_runs import FIGURES
 
 FILE = """
 name: sales
@@ -39,6 +40,20 @@ for arguments in json.loads(sys.argv[1]):
 def _lake(tmp_path: Path) -> Lake:
     add_rows(tmp_path / "lake", "sales", [*steps(1), *steps(2, until="audit", state="blocked", failed=1)])
     return Lake(str(tmp_path / "lake"), "sales")
+
+
+def test_status_has_what_spark_measured_of_each_step(lake: Lake, tmp_path: Path) -> None:
+    file = tmp_path / "sales.yaml"
+    file.write_text(FILE.format(table=tmp_path / "nowhere"))
+    add_rows(tmp_path / "lake", "sales", steps(3, until="replay", figures=list(FIGURES.items())))
+    result = CliRunner().invoke(app, ["status", str(file), "--json"], env={"TIDEMARK_LAKE": lake.root})
+    assert result.exit_code == 0, result.output
+    before, _, run = json.loads(result.stdout)["runs"]
+    assert [(step["step"], step["figures"]) for step in run["steps"]] == [("plan", FIGURES), ("replay", FIGURES)]
+    assert [(step["step"], step["figures"]) for step in before["steps"]] == [
+        (step, {}) for step in ("plan", "replay", "audit", "publish", "report")
+    ]
+    assert all(step["started_at"] < step["finished_at"] for step in run["steps"])
 
 
 def test_what_the_ledger_and_the_file_decide_needs_no_spark(lake: Lake, tmp_path: Path) -> None:

@@ -220,6 +220,27 @@ def test_failed_checks_come_before_the_charts(run: ReportData) -> None:
     assert numbers < lateness < checks
 
 
+def test_figures_of_spark_are_a_section_with_a_column_for_each_step(run: ReportData, parsed: Parsed) -> None:
+    page = parsed(page_of(run))
+    table = section(page, "spark").all("table")[0]
+    assert table.all("thead")[0].words() == "figure replay"
+    rows = [row.words() for row in table.all("tbody")[0].all("tr")]
+    assert rows[:7] == [
+        "seconds 50 s",
+        "startup seconds 4.25 s",
+        "spark jobs 31 jobs",
+        "task seconds 88.5 s",
+        "native share 62.5%",
+        "skew 1.75",
+        "rows read 3,000,000 rows",
+    ]
+    assert "share of task_seconds in native code" in section(page, "spark").words()
+    assert any(link.attributes.get("href") == "#spark" for link in page.all("a"))
+    without = parsed(page_of(replace(run, run=replace(run.run, steps=run.run.steps[:1]))))
+    assert [s for s in without.all("section") if s.attributes.get("id") == "spark"] == []
+    assert all(link.attributes.get("href") != "#spark" for link in without.all("a"))
+
+
 def test_what_a_check_observed_is_a_sentence(run: ReportData) -> None:
     passed = CheckResult("clock", "the_watermark_never_falls", True, "0 of 16,891 rows", 0)
     page = render(replace(run, checks=(passed, replace(passed, observed="759 of 328521 rows (0.231 %)"))))

@@ -30,6 +30,7 @@ _RUNS = pa.schema(
         *((name, _INSTANT) for name in ("arrived_from", "arrived_to", "started_at", "finished_at")),
     ]
 )
+_FIGURES = pa.field("figures", pa.map_(pa.string(), pa.float64()))
 _QUALITY = pa.schema(
     [
         *((name, pa.string()) for name in ("run_id", "suite", "expectation")),
@@ -91,9 +92,12 @@ def check(number: int, expectation: str, *, success: bool = True, **more: Any) -
 def add_rows(
     lake: Path, pipeline: str, runs: Sequence[Mapping[str, Any]], checks: Sequence[Mapping[str, Any]] = ()
 ) -> None:
-    """Add rows to the tables of a pipeline: a commit a row of the ledger, as runs do, and one for the checks."""
+    """Add rows to the tables of a pipeline: a commit a row of the ledger, as runs do, and one for the checks.
+
+    A ledger whose rows have no `figures` has no such column, as those of earlier versions.
+    """
     for row in runs:
-        _write(lake / pipeline / "runs", _RUNS, [row])
+        _write(lake / pipeline / "runs", _RUNS.append(_FIGURES) if "figures" in row else _RUNS, [row])
     if checks:
         _write(lake / pipeline / "quality", _QUALITY, checks)
 
@@ -104,4 +108,4 @@ def add_rows_in_one_file(lake: Path, pipeline: str, runs: Sequence[Mapping[str, 
 
 
 def _write(table: Path, schema: pa.Schema, rows: Sequence[Mapping[str, Any]]) -> None:
-    write_deltalake(table, pa.Table.from_pylist(list(rows), schema), mode="append")
+    write_deltalake(table, pa.Table.from_pylist(list(rows), schema), mode="append", schema_mode="merge")

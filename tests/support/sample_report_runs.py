@@ -28,6 +28,22 @@ from spark_jobs.report.data import (
     WatermarkLine,
 )
 
+FIGURES = {
+    "seconds": 50.0,
+    "startup_seconds": 4.25,
+    "spark_jobs": 31.0,
+    "task_seconds": 88.5,
+    "native_share": 0.625,
+    "skew": 1.75,
+    "rows_read": 3_000_000.0,
+    "rows_per_second": 60_000.0,
+    "bytes_read": 3_221_225_472.0,
+    "bytes_written": 1536.0,
+    "shuffle_bytes_written": 0.0,
+    "shuffle_bytes_read": 512.0,
+    "spill_memory_bytes": 0.0,
+    "spill_disk_bytes": 0.0,
+}
 HOUR = 3_600_000
 START = 1_357_016_400_000
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7*7 }}$$x^2$$\u202e\ud800&amp;</script><!--"
@@ -48,7 +64,7 @@ def published() -> RunFacts:
         finished_at=at,
         published_at=at,
         seconds=55.75,
-        steps=(StepFacts("replay", "done", at, 55.75),),
+        steps=(StepFacts("plan", "done", at, 0.5), StepFacts("replay", "done", at, 55.75, FIGURES)),
         versions={"late_events": 3, "panes": 3, "window_results": 4},
         software={"Spark": "4.2.0"},
     )

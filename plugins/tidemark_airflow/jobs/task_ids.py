@@ -19,5 +19,5 @@ REPORT_IF_BLOCKED = "report_if_blocked"
 #: Finds the windows that are due for repair, and recomputes them.
 LOOK, REPAIR = "look", StepName.REPAIR.value
 
-#: Keys of XCom: the run and the counts of a job, and for a failed job its exit code and reason.
-RUN_ID, COUNTS, FAILURE = "run_id", "counts", "failure"
+#: Keys of XCom: the run, the counts and Spark's figures of a job, and for a failed job its exit code and reason.
+RUN_ID, COUNTS, FIGURES, FAILURE = "run_id", "counts", "figures", "failure"

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from spark_jobs.report import headlines, palette, text
 from spark_jobs.report.checks import Listed, listed
+from spark_jobs.report.spark_figures import FiguresTable, figures_table
 from spark_jobs.report.templating import embedded, environment, template_text
 from spark_jobs.tables.run import ARRIVALS, REPAIR, ROLLBACK, Run
 from spark_jobs.tables.run_history import History
@@ -39,6 +40,11 @@ class RunView:
     def listed(self) -> Listed[Check]:
         """Its checks as a page lists them."""
         return listed(self.checks)
+
+    @property
+    def spark(self) -> FiguresTable | None:
+        """Spark's figures of its steps; None if none of them ran on Spark."""
+        return figures_table(self.run.steps)
 
     @property
     def ratios(self) -> Ratios | None:

@@ -30,7 +30,8 @@ from spark_jobs.runtime import RuntimeSetupError, driver_conf, first_use, proces
 from tidemark_airflow.jobs.links import QualityLink, ReportLink, report_address
 from tidemark_airflow.jobs.outcome import Outcome
 from tidemark_airflow.jobs.pool import pool
-from tidemark_airflow.jobs.task_ids import COUNTS, FAILURE, RUN_ID
+from tidemark_airflow.jobs.task_ids import COUNTS, FAILURE, FIGURES, RUN_ID
+from tidemark_airflow.tasks import metrics
 
 JOBS = Path(spark_jobs.__file__).parent / "jobs"
 STEP_SCRIPT = str(JOBS / "step.py")
@@ -39,8 +40,9 @@ STEP_SCRIPT = str(JOBS / "step.py")
 class SparkJobOperator(SparkSubmitOperator):
     """Submits a script of Tidemark with `arguments`, and returns its result.
 
-    It takes a slot of the pool that TIDEMARK_POOL names. It returns the result, and pushes its `counts` and `run_id`
-    under these names, also if the job failed. For a failed job it pushes the exit code and the reason as `failure`.
+    It takes a slot of the pool that TIDEMARK_POOL names. It returns the result, and pushes its `counts`, `run_id` and
+    `figures` under these names, also if the job failed. Spark's figures are metrics of Airflow too (`metrics`). For a
+    failed job it pushes the exit code and the reason as `failure`.
     `outcome` is set when the job has ended, for the links that Airflow then makes.
     """
 
@@ -63,9 +65,11 @@ class SparkJobOperator(SparkSubmitOperator):
         began = time.monotonic()
         outcome = self.outcome = take()
         result = {} if outcome.result is None else outcome.result.to_json()
-        for key in (RUN_ID, COUNTS):
+        for key in (RUN_ID, COUNTS, FIGURES):
             if result.get(key):
                 context["ti"].xcom_push(key=key, value=result[key])
+        if outcome.result is not None:
+            metrics.emit(outcome.result)
         if not outcome.succeeded:
             context["ti"].xcom_push(key=FAILURE, value={"exit_code": outcome.exit_code, "reason": outcome.failure()})
             raise (AirflowFailException if outcome.is_final else AirflowException)(outcome.failure())

@@ -21,7 +21,7 @@ from spark_jobs.tables.ledger import Run
 def facts(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> d.RunFacts:
     """Return the facts of a run, without its report step, so that a second report has the same figures."""
     steps = tuple(
-        d.StepFacts(s.step, s.state, s.started_at, (s.finished_at - s.started_at).total_seconds())
+        d.StepFacts(s.step, s.state, s.started_at, (s.finished_at - s.started_at).total_seconds(), s.figures)
         for s in run.steps
         if s.step != StepName.REPORT
     )

@@ -23,6 +23,7 @@ from spark_jobs.jobs.plan.spark_tables import SparkTables
 from spark_jobs.jobs.progress import Progress, silent
 from spark_jobs.jobs.publish import publish
 from spark_jobs.jobs.runs import failures, plan_step
+from spark_jobs.jobs.runs.meter import Meter
 from spark_jobs.jobs.runs.outcome import Clock, Outcome
 from spark_jobs.jobs.runs.run_ledger import RunLedger
 from spark_jobs.jobs.runs.steps import AFTER_PLAN, STEPS, RunStep, SliceStep, StepContext, import_beside
@@ -57,6 +58,7 @@ class Runner:
         self.spark, self._pipeline, self._lake = spark, pipeline, lake
         self._progress, self._slices, self._wait_s = progress, slices, wait_s
         self._ledger = RunLedger(spark, lake)
+        self._meter = Meter(spark, partial(progress, "figures"))
         self._locked_run: str | None = None
 
     def plan(
@@ -88,7 +90,7 @@ class Runner:
         repair: Mapping[str, int] | None = None,
         beside: bool = False,
     ) -> tuple[Plan, StepResult]:
-        clock = Clock()
+        clock = Clock(self._meter)
         tables = SparkTables(self.spark, self._pipeline, self._lake, remembers=True)
         planned = plan(tables, interval, arrived_to, restate=restate, repair=repair is not None)
         run = planned.run
@@ -225,7 +227,7 @@ class Runner:
 
     def _take(self, step: RunStep, run: Run) -> StepResult:
         """Take the step unless it was done; the ledger has how it ended."""
-        clock = Clock()
+        clock = Clock(self._meter)
         earlier = step.ended(run)
         if earlier is not None:
             message = run.done_before(step.name, earlier)
@@ -258,7 +260,7 @@ class Runner:
             self._ledger.record(
                 run, clock.entry(step.entry, StepState.BLOCKED, problem.counts, error=hide_values(str(problem)))
             )
-            raise
+            raise problem.with_figures(clock.figures) from problem
         if step.recorded:
             self._ledger.record(run, clock.entry(step.entry, StepState.DONE, outcome.counts, outcome.versions))
         return outcome
@@ -282,7 +284,12 @@ class Runner:
 
     def _context(self, run: Run, clock: Clock) -> StepContext:
         pipeline = pipeline_for_run(self._pipeline, run)
-        return StepContext(self.spark, pipeline, self._lake, run, self._progress, clock.at, self._slices)
+        return StepContext(self.spark, pipeline, self._lake, run, self._show_within, clock.at, self._slices)
+
+    def _show_within(self, step: str, text: str) -> None:
+        """Show a line of progress of a step that goes on; it stands between parts of the step, which are measured."""
+        self._meter.keep_up()
+        self._progress(step, text)
 
     def _overtaken(self, name: str, run: Run) -> StepResult | None:
         """The result of the run that has published what this run was to add; None where no other run has."""

@@ -40,6 +40,30 @@ class Played(RunStep):
         return self.end
 
 
+FIGURES = {"seconds": 2.0, "rows_read": 7.0}
+
+
+class PlayedMeter:
+    """Measures the same of every step."""
+
+    def __init__(self, *_: object) -> None:
+        self.times = 0
+
+    def begin(self) -> None:
+        self.times += 1
+
+    def keep_up(self) -> None:
+        pass
+
+    def end(self) -> dict[str, float]:
+        return FIGURES
+
+
+@pytest.fixture(autouse=True)
+def _meter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "Meter", PlayedMeter)
+
+
 @pytest.fixture(name="entered")
 def _entered(monkeypatch: pytest.MonkeyPatch) -> list[Step]:
     """The entries of the ledger, which is a list."""
@@ -65,6 +89,7 @@ def test_a_step_that_is_done_is_entered_before_its_last_lines(
     result, lines = take(step, tmp_path, monkeypatch)
     assert (result.state, result.message, result.counts) == (StepState.DONE, "3 windows", {"windows": 3})
     assert [(entry.step, entry.state, entry.counts) for entry in entered] == [("replay", "done", {"windows": 3})]
+    assert [entry.figures for entry in entered] == [result.figures] == [FIGURES]
     assert lines == ["published"]
 
 
@@ -84,14 +109,14 @@ def test_a_step_that_was_done_is_taken_again_only_if_it_is_repeatable(
     result, _ = take(step, tmp_path, monkeypatch, earlier)
     assert (step.times, len(entered)) == (times, times)
     if not times:
-        assert (result.state, result.counts) == (StepState.UNCHANGED, {"windows": 3})
+        assert (result.state, result.counts, result.figures) == (StepState.UNCHANGED, {"windows": 3}, {})
         assert result.message == "replay was done before, at 2026-01-05 00:00:00 UTC"
 
 
 def test_a_blocked_step_is_entered_with_its_counts_and_its_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, entered: list[Step]
 ) -> None:
-    with pytest.raises(BlockedError, match="1 of 3 checks failed"):
+    with pytest.raises(BlockedError, match="1 of 3 checks failed") as blocked:
         take(
             Played(BlockedError("1 of 3 checks failed", run_id="r1", counts={"checks_failed": 1})),
             tmp_path,
@@ -99,6 +124,7 @@ def test_a_blocked_step_is_entered_with_its_counts_and_its_reason(
         )
     (entry,) = entered
     assert (entry.state, entry.counts, entry.error) == ("blocked", {"checks_failed": 1}, "1 of 3 checks failed")
+    assert entry.figures == blocked.value.figures == blocked.value.with_report("/r.html").figures == FIGURES
 
 
 @pytest.mark.parametrize(
