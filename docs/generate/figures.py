@@ -6,8 +6,8 @@ from docs.generate.markdown import anchor, block, code, sentence, table
 from spark_jobs.figures import FIGURES, Figure
 
 _INTRODUCTION = """\
-When a step of a run ends, Spark's own status is read: how much the step read and wrote, how its tasks ran, and how much
-of the work was native. Nothing polls while a step works.
+When a step of a run ends, Spark's own status is read. It shows how much the step read and wrote, how its tasks ran, and
+how much of the work was native. Nothing polls while a step works.
 
 A step that ran without Spark has no figures, such as a plan that delta-rs makes. The same holds for a step that was
 done before.
@@ -19,7 +19,7 @@ done before.
 | column `figures` of the table [`runs`](tables.md#runs) | plan, replay, audit, publish |
 | report of a run, section *Spark* | the same |
 | page of a run in Airflow's *Data quality* | the same |
-| `tidemark status FILE --json`, under `runs` and `steps` | the same |
+| `tidemark status FILE --run RUN`; with `--json` under `runs` and `steps` | the same |
 | `tidemark replay FILE --json`, under `steps` | also report |
 | result of a task in Airflow's XCom, and its key `figures` | also watermarks, slice, report |
 | Airflow's metrics | also watermarks, slice, report |
@@ -29,9 +29,9 @@ done before.
 _METRICS = """\
 ## Metrics of Airflow
 
-A task sends the figures of its step as gauges if Airflow's own metrics are on: `statsd_on`, `statsd_datadog_enabled` or
-`otel_on` in the section `[metrics]` of Airflow's configuration. Airflow's settings decide on host, port, prefix and
-the names that are allowed. The names of the figure `rows_per_second`:
+A task sends the figures of its step as gauges if Airflow's own metrics are on. The settings are `statsd_on`,
+`statsd_datadog_enabled` and `otel_on` in the section `[metrics]` of Airflow's configuration. Airflow's settings decide
+on host, port, prefix and the allowed names. The names of the figure `rows_per_second`:
 
 | name | tags |
 |---|---|

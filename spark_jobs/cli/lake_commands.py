@@ -82,13 +82,20 @@ def handover(
 
 
 @pipeline_command
-def status(request: Request) -> Answer:
+def status(
+    request: Request,
+    run: Annotated[
+        str, typer.Option(metavar="RUN", help="Show this run alone, with Spark's figures of its steps.")
+    ] = "",
+) -> Answer:
     """Show the pipeline's runs, the newest last, and what is published."""
+    recorded_runs.require(request.lake, "--run", run)
     pipeline, lake = request.pipeline, request.lake
     runs = request.runs()
     published = next((run for run in reversed(runs) if run.versions), None)
     changed = recorded_runs.settings_changes(published, pipeline)
-    rows = [printing.run_row(run) for run in runs]
+    listed = [entry for entry in runs if run in ("", entry.run_id)]
+    rows = [printing.run_row(entry) for entry in listed]
     of_lake = {"pipeline": pipeline.name, "lake": lake.home, "published_run": published and published.run_id}
     content = {**of_lake, "changed_settings": changed, "runs": rows}
-    return Answer(content, lambda: printing.print_runs(pipeline, lake, runs, published, changed))
+    return Answer(content, lambda: printing.print_runs(pipeline, lake, listed, published, changed, figures=bool(run)))

@@ -7,8 +7,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from spark_jobs.figures import size
 from spark_jobs.jobs.operate.maintain import Maintenance
-from spark_jobs.report import text
 from spark_jobs.tables.orphans import Removal
 
 
@@ -50,12 +50,12 @@ def show(out: Console, maintenance: Maintenance) -> None:
             "compact",
             compaction.table,
             f"{compaction.before:,} to {compaction.after:,}",
-            text.size(compaction.size),
+            size(compaction.size),
             "small files",
         )
     for removal in (*maintenance.dead, *maintenance.unneeded):
         of = removal.run_id or removal.table
-        table.add_row("remove", of, f"{removal.files:,}", text.size(removal.size), removal.why)
+        table.add_row("remove", of, f"{removal.files:,}", size(removal.size), removal.why)
     if table.row_count:
         out.print(f"{maintenance.pipeline}: {'would change' if maintenance.dry_run else 'changed'}")
         out.print(table)

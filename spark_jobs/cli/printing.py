@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from spark_jobs.cli.fitting_table import Column, fitting
+from spark_jobs.figures import SECONDS, figures_table
 from spark_jobs.job_protocol import StepName, StepResult, add_counts, in_reading_order
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.pipeline.description import describe
@@ -101,21 +102,46 @@ def _step_row(step: Step) -> dict[str, Any]:
 
 
 def print_runs(
-    pipeline: Pipeline, lake: Lake, runs: list[Run], published: Run | None, changed: Sequence[str] = ()
+    pipeline: Pipeline,
+    lake: Lake,
+    runs: list[Run],
+    published: Run | None,
+    changed: Sequence[str] = (),
+    *,
+    figures: bool = False,
 ) -> None:
-    """Print the runs of a pipeline, and its settings; `changed` are settings that the published run had not."""
+    """Print the runs of a pipeline, and its settings; `changed` are settings that the published run had not.
+
+    With `figures`, print Spark's figures of their steps too.
+    """
     for line in (f"{pipeline.name} in {lake.home}", describe(pipeline)):
         OUT.print(line, soft_wrap=True)
     if not runs:
         OUT.print("no run yet")
         return
     OUT.print(fitting(_columns(runs, published.run_id if published else None), OUT.width))
-    if published:
+    if published in runs:
         OUT.print("* published last")
+    for run in runs if figures else ():
+        _print_figures(run)
     if changed:
         OUT.print("the file has other settings than the published results:")
     for change in changed:
         OUT.print(f"  {change}", soft_wrap=True)
+
+
+def _print_figures(run: Run) -> None:
+    table = figures_table(run.steps)
+    if table is None:
+        OUT.print("Spark's figures: none. Its steps ran without Spark, or with a version before 0.2")
+        return
+    names = Column("Spark's figures", [line.label for line in table.lines], right=False)
+    seconds = [step.figures.get(SECONDS.name, 0.0) for step in run.steps if step.figures]
+    # A narrow terminal shows the longest steps.
+    ranks = [sorted(seconds, reverse=True).index(took) for took in seconds]
+    steps = zip(table.steps, ranks, zip(*(line.values for line in table.lines), strict=True), strict=True)
+    columns = [Column(step, values, rank=rank) for step, rank, values in steps]
+    OUT.print(fitting([names, *columns], OUT.width))
 
 
 def _state(run: Run) -> str:

@@ -13,6 +13,7 @@ import hashlib
 
 from markupsafe import Markup
 
+from spark_jobs.figures import figures_table
 from spark_jobs.report import headlines, palette, pictures, text
 from spark_jobs.report.before_and_now import count_changes
 from spark_jobs.report.charts import charts
@@ -20,7 +21,6 @@ from spark_jobs.report.checks import listed
 from spark_jobs.report.data import ReportData
 from spark_jobs.report.next_step import next_step
 from spark_jobs.report.queries import queries
-from spark_jobs.report.spark_figures import figures_table
 from spark_jobs.report.templating import bokeh_script, embedded, environment, template_text
 
 _SETTINGS, _ALTERNATIVES, _REASONS, _STEPS, _TABLES = 200, 60, 20, 50, 50

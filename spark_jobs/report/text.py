@@ -17,7 +17,6 @@ from spark_jobs.semantics.rows.instants import EPOCH
 
 # Control, format (direction marks among them), surrogate, private, unassigned; line and paragraph separators.
 _UNSEEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
-_SIZES = ("B", "KiB", "MiB", "GiB", "TiB")
 _UNITS = ((86_400_000, "days"), (3_600_000, "hours"), (60_000, "minutes"), (1_000, "seconds"), (1, "ms"))
 
 LONGEST = 160
@@ -55,25 +54,14 @@ def number(value: float | None) -> str:
 
 def share(part: int, whole: int) -> str:
     """Write a part as per cent; never 0% of something and never 100% of less than all."""
-    return NOTHING if whole <= 0 else per_cent(part / whole)
-
-
-def per_cent(share_of_one: float) -> str:
-    """Write a share from 0 to 1 as per cent; never 0% of something and never 100% of less than all."""
-    percentage = 100 * share_of_one
-    if 0 < percentage < 0.01:
+    if whole <= 0:
+        return NOTHING
+    per_cent = 100 * part / whole
+    if 0 < per_cent < 0.01:
         return "under 0.01%"
-    if 99.99 < percentage < 100:
+    if per_cent > 99.99 and part < whole:
         return "over 99.99%"
-    return f"{percentage:.2f}".rstrip("0").rstrip(".") + "%"
-
-
-def size(size_bytes: float) -> str:
-    """Write a number of bytes in the largest unit of which it has one: `1.2 GiB`."""
-    unit = 0
-    while size_bytes >= 1024 and unit + 1 < len(_SIZES):
-        size_bytes, unit = size_bytes / 1024, unit + 1
-    return f"{size_bytes:.1f} {_SIZES[unit]}" if unit else f"{size_bytes:.0f} {_SIZES[unit]}"
+    return f"{per_cent:.2f}".rstrip("0").rstrip(".") + "%"
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:

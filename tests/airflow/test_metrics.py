@@ -12,6 +12,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from airflow.sdk._shared.observability.metrics import stats as shared_stats
 from airflow.sdk.exceptions import AirflowFailException
 from airflow.sdk.observability import stats
 from airflow.sdk.observability.metrics import stats_utils
@@ -58,6 +59,10 @@ def _statsd(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], list[str]]
                     return [line for line in received if ".tidemark." in line]
 
         yield lines
+    # Airflow leaves the socket of its client to the end of the process.
+    client: Any = shared_stats._backend
+    if client is not None:
+        client.statsd.close()
     monkeypatch.undo()
     initialize()
 

@@ -56,6 +56,26 @@ def test_status_has_what_spark_measured_of_each_step(lake: Lake, tmp_path: Path)
     assert all(step["started_at"] < step["finished_at"] for step in run["steps"])
 
 
+def test_status_of_one_run_prints_its_figures(lake: Lake, tmp_path: Path) -> None:
+    file = tmp_path / "sales.yaml"
+    file.write_text(FILE.format(table=tmp_path / "nowhere"))
+    add_rows(tmp_path / "lake", "sales", steps(3, until="replay", figures=list(FIGURES.items())))
+
+    def status(number: int, *options: str) -> str:
+        command = ["status", str(file), "--run", run_id(number), *options]
+        result = CliRunner().invoke(app, command, env={"TIDEMARK_LAKE": lake.root, "COLUMNS": "100"})
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    lines = [line.split() for line in status(3).splitlines()]
+    assert ["Spark's", "figures", "plan", "replay"] in lines
+    assert ["rows", "per", "second", "60,000", "rows/s", "60,000", "rows/s"] in lines
+    assert ["bytes", "read", "3.0", "GiB", "3.0", "GiB"] in lines
+    assert run_id(1) not in status(3)
+    assert [run["run_id"] for run in json.loads(status(3, "--json"))["runs"]] == [run_id(3)]
+    assert "Spark's figures: none." in status(1)
+
+
 def test_what_the_ledger_and_the_file_decide_needs_no_spark(lake: Lake, tmp_path: Path) -> None:
     file, other = tmp_path / "sales.yaml", tmp_path / "other.yaml"
     file.write_text(FILE.format(table=tmp_path / "nowhere"))
@@ -69,6 +89,7 @@ def test_what_the_ledger_and_the_file_decide_needs_no_spark(lake: Lake, tmp_path
         ("status", str(other)): (0, "no run yet"),
         ("report", str(file)): (0, str(page)),
         ("report", str(file), *unknown): (2, f"Newest runs: {run_id(2)} (blocked), {run_id(1)} (published)"),
+        ("status", str(file), *unknown): (2, "is not in"),
         ("rollback", str(file), *unknown): (2, "is not in"),
         ("accept", str(other), *unknown, "--because", "x"): (2, "Newest runs: none"),
         ("compare", str(file), "--before", "r0"): (2, "--before: run r0 is not in"),

@@ -27,7 +27,7 @@ SMOKE: dict[str, tuple[str, ...]] = {
         "tests/jobs/runs/test_whole_runs.py::test_published_tables_are_what_the_reference_gives",
         "tests/jobs/test_step.py",
     ),
-    "spark_jobs/figures": ("tests/report/test_spark_figures.py",),
+    "spark_jobs/figures": ("tests/test_figures.py",),
     "spark_jobs/error_codes": ("tests/cli/test_explain_command.py",),
     "spark_jobs/code_of_error": ("tests/test_code_of_error.py",),
     "spark_jobs/job_protocol": ("tests/test_job_protocol.py",),

@@ -100,14 +100,6 @@ def test_durations_are_written_in_their_two_largest_units(ms: int, expected: str
     assert text.duration(ms) == expected
 
 
-@pytest.mark.parametrize(
-    ("size_bytes", "expected"),
-    [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1.5 * 1024**3, "1.5 GiB"), (3000 * 1024**4, "3000.0 TiB")],
-)
-def test_sizes_are_written_in_the_largest_unit_that_they_reach(size_bytes: float, expected: str) -> None:
-    assert text.size(size_bytes) == expected
-
-
 @pytest.mark.parametrize(("ms", "unit"), [(0, "ms"), (1_999, "ms"), (2_000, "seconds"), (7_200_000, "hours")])
 def test_an_axis_is_in_a_unit_of_which_it_shows_at_least_two(ms: int, unit: str) -> None:
     assert text.unit_for(ms)[1] == unit

@@ -9,9 +9,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from spark_jobs.figures import FiguresTable, figures_table
 from spark_jobs.report import headlines, palette, text
 from spark_jobs.report.checks import Listed, listed
-from spark_jobs.report.spark_figures import FiguresTable, figures_table
 from spark_jobs.report.templating import embedded, environment, template_text
 from spark_jobs.tables.run import ARRIVALS, REPAIR, ROLLBACK, Run
 from spark_jobs.tables.run_history import History

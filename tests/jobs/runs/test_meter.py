@@ -97,7 +97,7 @@ def test_a_step_is_measured_from_its_beginning(spark: SparkSession) -> None:
         assert figures["rows_read"] == figures["bytes_read"] == 0
         assert "jobs_not_measured" not in figures
     assert small["spark_jobs"] == large["spark_jobs"] > 0
-    assert large["shuffle_bytes_written"] > 100 * small["shuffle_bytes_written"]
+    assert large["shuffle_bytes_written"] > small["shuffle_bytes_written"] > 0
     measured.begin()
     assert {name for name, value in measured.end().items() if value} <= {"seconds"}
 

@@ -6,9 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from spark_jobs.figures import FIGURES, Unit
+from spark_jobs.figures import FIGURES, Unit, figures_table, size, with_unit
 from spark_jobs.report.data import StepFacts
-from spark_jobs.report.spark_figures import figures_table, with_unit
 from tests.support import sample_report_runs
 
 AT = datetime(2026, 1, 5, tzinfo=UTC)
@@ -24,12 +23,21 @@ AT = datetime(2026, 1, 5, tzinfo=UTC)
         (Unit.JOBS, 31, "31 jobs"),
         (Unit.RATIO, 1.75, "1.75"),
         (Unit.SHARE, 0.625, "62.5%"),
-        (Unit.SHARE, 0.99999, "over 99.99%"),
+        (Unit.SHARE, 1.0, "100%"),
+        (Unit.SHARE, 0.0, "0%"),
         (Unit.BYTES, None, "—"),
     ],
 )
 def test_a_figure_is_written_with_its_unit(unit: Unit, value: float | None, expected: str) -> None:
     assert with_unit(unit, value) == expected
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "expected"),
+    [(0, "0 B"), (1023, "1,023 B"), (1024, "1.0 KiB"), (1.5 * 1024**3, "1.5 GiB"), (3000 * 1024**4, "3,000.0 TiB")],
+)
+def test_sizes_are_written_in_the_largest_unit_that_they_reach(size_bytes: float, expected: str) -> None:
+    assert size(size_bytes) == expected
 
 
 def test_a_step_without_spark_has_no_column_and_a_figure_that_no_step_has_no_line() -> None:
