@@ -144,12 +144,15 @@ def _hidden(result: StepResult) -> StepResult:
 
 
 def _merged(results: Sequence[StepResult]) -> StepResult:
-    """The last result, with the counts, checks and versions of all; what a later step has wins."""
+    """The last result, with the counts, checks and versions of all; what a later step has wins.
+
+    Figures are those of one step, so several steps have none together.
+    """
     parts: dict[str, Any] = {
         part: {name: value for result in results for name, value in getattr(result, part).items()}
         for part in ("counts", "checks", "versions")
     }
-    return replace(results[-1], **parts)
+    return replace(results[-1], **parts, figures=results[0].figures if len(results) == 1 else {})
 
 
 def _runner(options: argparse.Namespace, pipeline: Pipeline) -> Runner:

@@ -105,6 +105,18 @@ def test_a_task_behind_sends_the_figures_of_its_own_step(statsd: Callable[[], li
     assert len(received) == 2
 
 
+def test_a_job_of_several_steps_sends_the_figures_of_each(
+    job: Callable[..., str], statsd: Callable[[], list[str]]
+) -> None:
+    steps = [{**RESULT, "step": step, "figures": {"seconds": 1.0}} for step in ("replay", "audit")]
+    run(replay(job(0, {**RESULT, "step": "report", "following": steps})))
+    received = statsd()
+    assert {"airflow.tidemark.step.seconds.sales.replay:1.0|g", "airflow.tidemark.step.seconds.sales.audit:1.0|g"} <= {
+        *received
+    }
+    assert len(received) == 4
+
+
 def test_a_blocked_step_sends_its_figures_too(job: Callable[..., str], statsd: Callable[[], list[str]]) -> None:
     blocked = {**MEASURED, "step": "audit", "state": "blocked", "error": "1 of 8 checks failed"}
     with pytest.raises(AirflowFailException):

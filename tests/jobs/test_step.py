@@ -77,6 +77,7 @@ def test_a_step_goes_on_with_the_steps_behind_it(spark: SparkSession, file: Path
     assert publish["versions"] == run.versions
     assert Path(report["report"]).is_file()
     assert all(following["seconds"] > 0 for following in result["following"])
+    assert all(following["figures"]["spark_jobs"] > 0 for following in (result, *result["following"]))
     again = ended(tmp_path, "replay", file, "--run-id", run.run_id, *ALL)[1]
     assert states(again) == [("audit", "unchanged"), ("publish", "unchanged"), ("report", "done")]
 
@@ -87,6 +88,7 @@ def test_a_step_whose_run_is_blocked_goes_on_to_its_report(spark: SparkSession, 
     assert states(result) == [("audit", "blocked"), ("report", "done")]
     assert "not_too_many_rows_are_too_late" in result["following"][0]["error"]
     assert result["following"][0]["code"]
+    assert result["following"][0]["figures"]["spark_jobs"] > 0
     assert ledger.published(spark, Lake(str(tmp_path / "lake"), "readings")) == []
 
 

@@ -17,7 +17,15 @@ PREFIX = "tidemark.step"
 
 
 def emit(result: StepResult) -> None:
-    """Emit the figures of a step; a result without figures emits nothing."""
+    """Emit the figures of a step; for a job of several steps together, those of each.
+
+    A task behind may send the same figures again, which changes no gauge.
+    """
+    for measured in (result,) if result.figures else result.following:
+        _emit(measured)
+
+
+def _emit(result: StepResult) -> None:
     has_names = conf.getboolean("metrics", "legacy_names_on", fallback=True)
     tags = {"pipeline": result.pipeline, "step": str(result.step)}
     parts = ".".join(_part(value) for value in tags.values())

@@ -151,13 +151,13 @@ def preview(due: Due, pipeline: Pipeline) -> StepResult:
 
 
 def repair(runner: TakesRuns, due: Due, pipeline: Pipeline) -> StepResult:
-    """Take the run of every stretch, one after the other; returns the last of them. Raises as `Runner.run`."""
+    """Take the run of every stretch, one after the other; returns the last, with its steps. Raises as `Runner.run`."""
     began = monotonic()
     result = preview(due, pipeline)
     for stretch in due.stretches:
-        *_, publish, report = runner.run(Interval(stretch.start, stretch.end), repair=stretch.counts)
+        *_, publish, report = steps = runner.run(Interval(stretch.start, stretch.end), repair=stretch.counts)
         result = replace(result, state=StepState.DONE, run_id=publish.run_id, versions=publish.versions)
-        result = replace(result, report=report.report)
+        result = replace(result, report=report.report, following=tuple(steps))
     return replace(result, seconds=round(monotonic() - began, 3))
 
 

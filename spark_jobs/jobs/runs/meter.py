@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
 from functools import cached_property
 from threading import Lock
 from time import monotonic
@@ -29,13 +28,17 @@ _KEEP_UP = 300
 _STATUS = "org.apache.spark.status"
 _JOBS, _STAGES = f"{_STATUS}.JobDataWrapper", f"{_STATUS}.StageDataWrapper"
 _PLANS = "org.apache.spark.sql.execution.ui.SparkPlanGraphWrapper"
-# Parts of these classes that are large and not needed.
+# Parts of these classes that are large, or slow to write, and not needed.
 _UNREAD = {
     f"{_STATUS}.api.v1.StageData": (
         *("name", "details", "description", "schedulingPool", "rddIds"),
         *("accumulatorUpdates", "peakExecutorMetrics", "killedTasksSummary"),
+        *("submissionTime", "firstTaskLaunchedTime", "completionTime"),
     ),
-    f"{_STATUS}.api.v1.JobData": ("name", "description", "jobTags", "killedTasksSummary"),
+    f"{_STATUS}.api.v1.JobData": (
+        *("name", "description", "jobTags", "killedTasksSummary"),
+        *("submissionTime", "completionTime"),
+    ),
     "org.apache.spark.sql.execution.ui.SparkPlanGraphNode": ("id", "desc", "metrics"),
     "org.apache.spark.sql.execution.ui.SparkPlanGraphClusterWrapper": ("id", "desc", "metrics"),
     _PLANS: ("edges",),
@@ -111,7 +114,7 @@ class Meter:
         measured = {
             f.SECONDS: seconds,
             f.STARTUP_SECONDS: self._startup_seconds(),
-            f.SPARK_JOBS: float(self._status.next_job - self._first_job),
+            f.SPARK_JOBS: float(self._begun),
             f.TASK_SECONDS: task_ms / 1000,
             f.NATIVE_SHARE: self._native_ms() / task_ms if task_ms else None,
             f.SKEW: self._skew(),
@@ -122,11 +125,12 @@ class Meter:
 
     def _startup_seconds(self) -> float | None:
         """Return the seconds until the first job, if this step or what came before it has taken that job."""
-        first = self._status.first_job() if self._is_new else None
-        if first is None:
+        first_ms = self._status.first_job_ms() if self._is_new else None
+        if first_ms is None:
             return None
         self._is_new = False
-        return round((_ms(first["info"]["submissionTime"]) - self._status.process_started_ms) / 1000, 3)
+        started_ms = self._status.process_started_ms
+        return None if started_ms is None else round((first_ms - started_ms) / 1000, 3)
 
     def _native_ms(self) -> float:
         """Return the run time of tasks in native code, in ms: for each stage the share of its query's operators."""
@@ -144,8 +148,13 @@ class Meter:
         median, slowest = self._status.run_times(heaviest["stageId"], heaviest["attemptId"])
         return round(slowest / median, 3) if median else None
 
+    @property
+    def _begun(self) -> int:
+        """The number of jobs that began: Spark numbers them one by one, and never forgets the newest."""
+        return max(self._jobs, default=self._first_job - 1) + 1 - self._first_job
+
     def _jobs_not_measured(self) -> int:
-        forgotten = self._status.next_job - self._first_job - len(self._jobs)
+        forgotten = self._begun - len(self._jobs)
         present = {stage for stage, _ in self._stages}
         return forgotten + sum(not self._is_whole(job, present) for job in self._jobs.values())
 
@@ -176,21 +185,22 @@ class _Status:
         return int(self._context.dagScheduler().nextStageId())
 
     @property
-    def process_started_ms(self) -> int:
-        """When the process of the job began, Java or Python, whichever was first: milliseconds since 1970."""
+    def process_started_ms(self) -> int | None:
+        """When the process of the job began, Java or Python, whichever was first, in ms since 1970; None if unknown."""
         handles = self._java.java.lang.ProcessHandle
-        began = (handles.current(), handles.of(os.getpid()).get())
-        return min(int(handle.info().startInstant().get().toEpochMilli()) for handle in began)
+        infos = (handle.info() for handle in (handles.current(), handles.of(os.getpid()).get()))
+        began = [info.startInstant() for info in infos]
+        return min((int(moment.get().toEpochMilli()) for moment in began if moment.isPresent()), default=None)
 
     def jobs(self, first: int) -> list[Any]:
         """Return the recorded jobs from an id on, after all that has happened is recorded."""
         self._context.listenerBus().waitUntilEmpty()
         return self._entries(_JOBS, first)
 
-    def first_job(self) -> Any | None:
-        """Return the first job of the application; None if there was none, or it is forgotten."""
-        view = self._view(_JOBS).first(0).last(0)
-        return next(iter(self._parsed(view)), None)
+    def first_job_ms(self) -> int | None:
+        """Return when the first job of the application began, in ms since 1970; None if it did not, or is forgotten."""
+        jobs = self._view(_JOBS).first(0).last(0).iterator()
+        return int(jobs.next().info().submissionTime().get().getTime()) if jobs.hasNext() else None
 
     def stages(self, first: int) -> list[Any]:
         """Return the recorded attempts of stages from an id on."""
@@ -253,8 +263,3 @@ def _operators(nodes: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             yield from _operators(node["cluster"]["nodes"])
         elif node.get("node"):
             yield node["node"]["name"]
-
-
-def _ms(moment: str) -> int:
-    """Read a moment as Spark's mapper writes it: `2026-01-05T07:00:00.000GMT`."""
-    return round(datetime.fromisoformat(moment.replace("GMT", "+00:00")).timestamp() * 1000)
