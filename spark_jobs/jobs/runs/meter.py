@@ -139,7 +139,7 @@ class Meter:
             for stage in job["info"]["stageIds"]:
                 queries.setdefault(stage, job.get("sqlExecutionId"))
         shares = ((stage, self._native.get(queries.get(stage["stageId"], -1), 0.0)) for stage in self._stages.values())
-        return sum(stage["executorRunTime"] * share for stage, share in shares)
+        return sum(float(stage["executorRunTime"]) * share for stage, share in shares)
 
     def _skew(self) -> float | None:
         heaviest = max(self._stages.values(), key=lambda stage: stage["executorRunTime"], default=None)
