@@ -148,7 +148,7 @@ def test_figures_reach_opentelemetry_before_the_process_ends() -> None:
             self.send_response(200)
             self.end_headers()
 
-        def log_message(self, *_: object) -> None:  # type: ignore[override]
+        def log_message(self, *_: object) -> None:
             pass
 
     with HTTPServer(("127.0.0.1", 0), Collector) as server:
