@@ -62,7 +62,7 @@ def page() -> str:
     """Return the page."""
     head = ("figure", "unit", "absent if", "meaning")
     figures, settings = table(head, map(_row, FIGURES)), block(_SETTINGS, "shell")
-    return "\n".join(["# Figures\n", _INTRODUCTION, figures, _METRICS + settings, _LIMITS])
+    return "\n".join(["# Spark's figures\n", _INTRODUCTION, figures, _METRICS + settings, _LIMITS])
 
 
 def _row(figure: Figure) -> tuple[str, str, str, str]:

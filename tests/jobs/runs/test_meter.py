@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+from time import monotonic
 
 import pytest
 from pyspark.sql import SparkSession
@@ -17,6 +21,7 @@ from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.tables import ledger, run_history
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
+from tests.faults.drivers import PIPELINE
 from tests.support import history
 
 pytestmark = pytest.mark.spark
@@ -159,3 +164,20 @@ def test_a_step_does_not_fail_for_its_figures(spark: SparkSession, monkeypatch: 
     (warning,) = warnings
     assert warning.startswith("Spark's figures of the step are missing: ")
     assert "org.apache.spark.status.Unknown" in warning
+
+
+def test_the_first_step_of_an_application_has_its_start_up(table: str, tmp_path: Path) -> None:
+    file, result = tmp_path / "readings.yaml", tmp_path / "result.json"
+    file.write_text(PIPELINE.format(table=table), encoding="utf-8")
+    own = {"TIDEMARK_LAKE": str(tmp_path / "lake"), "TIDEMARK_ENGINE": "spark", "TIDEMARK_SPARK_MASTER": "local[2]"}
+    command = [sys.executable, "-m", "spark_jobs.jobs.step", "plan", str(file), "--then", "replay"]
+    began = monotonic()
+    subprocess.run([*command, "--result", str(result)], env={**os.environ, **own}, check=True)
+    took = monotonic() - began
+    planned = StepResult.read(result)
+    assert planned is not None
+    (replayed,) = planned.following
+    assert 0 < planned.figures["startup_seconds"] < took
+    assert "startup_seconds" not in replayed.figures
+    assert planned.figures["native_share"] == replayed.figures["native_share"] == 0
+    assert replayed.figures["rows_read"] > 6000
