@@ -127,7 +127,7 @@ class StepResult:
     `code` is the code of the error, such as `TM205`. `figures` are Spark's, by the names of `spark_jobs.figures`.
 
     `following` are the results of the steps that the same job took behind this one. Each belongs to the caller's task
-    for that step.
+    for that step. For a repair, they are the steps of the last run that it took.
     """
 
     step: str

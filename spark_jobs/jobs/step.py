@@ -75,9 +75,17 @@ class _Job:
         code, result = self._end(self._options.step, self._options.run_id or "", self._take)
         if code is not ExitCode.DONE or self._runner is None:
             return code, result
-        is_whole = self._options.step == StepName.RUN
-        behind = map(_hidden, self._results) if is_whole else self._following(self._options.then, self._runner, result)
-        return code, replace(result, following=tuple(behind))
+        return code, replace(result, following=tuple(self._behind(self._runner, result)))
+
+    def _behind(self, runner: Runner, result: StepResult) -> Iterator[StepResult]:
+        """Return the steps of a whole run or of a repair, which are taken; take those behind any other step."""
+        match self._options.step:
+            case StepName.RUN:
+                return map(_hidden, self._results)
+            case StepName.REPAIR:
+                return map(_hidden, result.following)
+            case _:
+                return self._following(self._options.then, runner, result)
 
     def _take(self) -> StepResult:
         options = self._options
