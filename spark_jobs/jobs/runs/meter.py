@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from threading import Lock
@@ -232,9 +233,12 @@ class _Status:
         return self._store.view(self._java.java.lang.Class.forName(name))
 
     def _parsed(self, view: Any) -> list[Any]:
-        sequence = self._java.org.apache.spark.status.KVUtils.viewToSeq(view)
-        entries: list[Any] = json.loads(self._mapper.writeValueAsString(sequence))
-        return entries
+        # By a file: Py4J sends a long text in pieces, with a pause of 40 ms between them.
+        with tempfile.NamedTemporaryFile(prefix="tidemark-", suffix=".json") as file:
+            sequence = self._java.org.apache.spark.status.KVUtils.viewToSeq(view)
+            self._mapper.writeValue(self._java.java.io.File(file.name), sequence)
+            entries: list[Any] = json.load(file)
+            return entries
 
     @cached_property
     def _mapper(self) -> Any:
