@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _SHUFFLE = "spark.sql.shuffle.partitions"
 _ROWS_PER_TASK = 5_000_000
+# Compiling the plans of a report takes five seconds, more than reading so many rows without compiled code.
+_INTERPRETED_ROWS = 200_000
 _INTERPRETS = "tidemark.interprets"
 _INTERPRETED = {
     _INTERPRETS: "true",
@@ -102,6 +104,11 @@ def _interpreting_session(spark: SparkSession) -> SparkSession:
     for name, value in _INTERPRETED.items():
         session.conf.set(name, value)
     return session
+
+
+def for_rows(spark: SparkSession, rows: int) -> SparkSession:
+    """Return the session for plans over `rows` rows: for few rows, a session that does not compile plans."""
+    return interpreting(spark) if rows <= _INTERPRETED_ROWS else spark
 
 
 def leave_native_engine(spark: SparkSession) -> bool:

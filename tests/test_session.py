@@ -7,7 +7,7 @@ from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from spark_jobs.runtime import RuntimeSetupError, first_use
-from spark_jobs.session import interpreting, open_session, shuffling
+from spark_jobs.session import for_rows, interpreting, open_session, shuffling
 
 pytestmark = pytest.mark.spark
 
@@ -45,3 +45,8 @@ def test_jars_are_fetched_before_a_session_is_opened(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(first_use, "provide", refuse)
     with pytest.raises(RuntimeSetupError, match="no network"):
         open_session("first use")
+
+
+def test_few_rows_are_read_without_compiled_code(spark: SparkSession) -> None:
+    assert for_rows(spark, 200_000) is interpreting(spark)
+    assert for_rows(spark, 200_001) is spark

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from expectations import Answer
 from spark_jobs.error_codes import ErrorCode
-from spark_jobs.job_protocol import StepName
+from spark_jobs.job_protocol import STAGED_SIZES, StepName
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.report import join_report, run_facts, series
 from spark_jobs.jobs.report.write_page import write_page
@@ -30,10 +30,13 @@ from spark_jobs.report import incomplete_windows, reduced, results_over_time
 from spark_jobs.report.bins import bins
 from spark_jobs.report.data import Setting
 from spark_jobs.report.page import render
+from spark_jobs.session import for_rows
 from spark_jobs.tables import delta_log, files, ledger, staging
 from spark_jobs.tables.lake import Lake, result_tables
 from spark_jobs.tables.ledger import Run
 
+#: The counts of a run that are sizes of its tables.
+_SIZES = (*STAGED_SIZES, "too_late", "invalid")
 #: The largest number of result columns with a chart.
 _CHARTED = 12
 
@@ -58,6 +61,7 @@ def report(
         raise InputError(
             f"report: maintenance has removed the staged tables of run {run.run_id}", code=ErrorCode.FILES_REMOVED
         )
+    spark = for_rows(spark, sum(run.counts.get(name, 0) for name in _SIZES))
     tables = {table: staging.read_staged(spark, lake, run.run_id, table) for table in result_tables(pipeline)}
     data = collect(spark, pipeline, lake, run, tables, checks_of(spark, lake, run), alternatives)
     data = replace(data, earlier=run_facts.earlier(run, ledger.published(spark, lake)))
