@@ -44,7 +44,7 @@ UNREPEATABLE: dict[str, str] = {
     **dict.fromkeys(("aes_encrypt", "rand", "randn", "random", "randstr", "shuffle", "uniform", "uuid"), _CHANCE),
     **dict.fromkeys(("input_file_block_length", "input_file_block_start", "input_file_name"), _PLACEMENT),
     **dict.fromkeys(("monotonically_increasing_id", "spark_partition_id"), _PLACEMENT),
-    **dict.fromkeys(("current_catalog", "current_database", "current_path", "current_schema"), _WHO),
+    **dict.fromkeys(("current_catalog", "current_database", "current_schema"), _WHO),
     **dict.fromkeys(("current_user", "session_user", "user"), _WHO),
 }
 #: Without an argument, it is the time of the run.
