@@ -66,7 +66,7 @@ def published() -> RunFacts:
         seconds=55.75,
         steps=(StepFacts("plan", "done", at, 0.5), StepFacts("replay", "done", at, 55.75, FIGURES)),
         versions={"late_events": 3, "panes": 3, "window_results": 4},
-        software={"Spark": "4.2.0"},
+        software={"Spark": "4.1.3"},
     )
 
 
