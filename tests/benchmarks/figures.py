@@ -1,13 +1,18 @@
-"""The figures of a benchmark: medians of what was measured, and the tables that show them."""
+"""The figures of a benchmark: medians and spread of what was measured, the ratios with their limits, and the tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-BASE, OURS = "tuned", "ours"
+from tests.benchmarks.shapes import Shape
+
+BASE = "tuned"
+_GIB = 2**30
+
+Runs = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -16,52 +21,223 @@ class Figures:
 
     name: str
     process_seconds: float
+    least_process_seconds: float
+    most_process_seconds: float
     work_seconds: float
     rows_per_second: float
     peak_memory_bytes: int | None
 
-
-def medians(measured: Mapping[str, Sequence[Mapping[str, Any]]], rows: int) -> list[Figures]:
-    """The figures of every way, each measured once or more; rows per second are those of the work."""
-    figures = []
-    for name, runs in measured.items():
-        work = median(run["work_seconds"] for run in runs)
+    @classmethod
+    def of(cls, name: str, runs: Runs, rows: int) -> Figures:
+        """Return the figures of a way that ran once or more; rows per second are those of the work."""
+        process, work = ([run[f"{part}_seconds"] for run in runs] for part in ("process", "work"))
         peaks = [run["peak_memory_bytes"] for run in runs if run["peak_memory_bytes"] is not None]
-        process = median(run["process_seconds"] for run in runs)
-        figures.append(Figures(name, process, work, rows / work, round(median(peaks)) if peaks else None))
-    return figures
+        peak = round(median(peaks)) if peaks else None
+        return cls(name, median(process), min(process), max(process), median(work), rows / median(work), peak)
 
 
-def ratio(figures: Iterable[Figures], name: str) -> float | None:
-    """Seconds of a way's process, in those of the hand-tuned one; None where one of them was not measured."""
-    seconds = {f.name: f.process_seconds for f in figures}
-    return seconds[name] / seconds[BASE] if name in seconds and BASE in seconds else None
+@dataclass(frozen=True)
+class Measured:
+    """All that a benchmark has measured, as it is stored: `results` with a part for each shape."""
+
+    results: Mapping[str, Any]
+
+    @property
+    def rows(self) -> int:
+        """Return how many events."""
+        return int(self.results["rows"])
+
+    def figures(self, shape: Shape) -> list[Figures]:
+        """Return the figures of every way of a shape."""
+        return [Figures.of(name, runs, self.rows) for name, runs in self._part(shape, "measured").items()]
+
+    def process(self, way: str, shape: Shape = Shape.TUMBLING) -> float:
+        """Return the seconds of a way's whole process. Raises KeyError where it was not measured, as all below do."""
+        return self._figures(way, shape).process_seconds
+
+    def work(self, way: str, shape: Shape = Shape.TUMBLING) -> float:
+        """Return the seconds of a way's work, after its session was up."""
+        return self._figures(way, shape).work_seconds
+
+    def step(self, way: str, step: str) -> float:
+        """Return the seconds of one step of a way."""
+        seconds: list[float] = [run["steps"][step] for run in self._part(Shape.TUMBLING, "measured")[way]]
+        return median(seconds)
+
+    def warm(self, way: str, step: str) -> float:
+        """Return the seconds of a step that the same process took before."""
+        seconds: list[float] = [each[step] for each in self._part(Shape.TUMBLING, "warm")[way]["each"][1:]]
+        return median(seconds)
+
+    def peak_gib(self, way: str) -> float:
+        """Return the most memory of a way's processes."""
+        peak = self._figures(way, Shape.TUMBLING).peak_memory_bytes
+        if peak is None:
+            raise KeyError(way)
+        return peak / _GIB
+
+    def thousand(self) -> float:
+        """Return the seconds of the whole command on a thousand events."""
+        seconds: list[float] = [run["process_seconds"] for run in self.results["thousand"]]
+        return median(seconds)
+
+    def _figures(self, way: str, shape: Shape) -> Figures:
+        return Figures.of(way, self._part(shape, "measured")[way], self.rows)
+
+    def _part(self, shape: Shape, name: str) -> Mapping[str, Any]:
+        part: Mapping[str, Any] = self.results["shapes"][shape][name]
+        return part
 
 
-def speed_table(figures: Sequence[Figures], titles: Mapping[str, str]) -> str:
-    """A line a way: seconds, rows per second, memory, and both kinds of seconds in those of the hand-tuned way."""
+@dataclass(frozen=True)
+class Limit:
+    """A figure that the project promises. It is judged with `rows` events, or with at least that many."""
+
+    line: str
+    value: Callable[[Measured], float]
+    bound: float
+    rows: int
+    is_exact: bool = False
+    is_most: bool = True
+
+    def judge(self, measured: Measured) -> Judged | None:
+        """Judge what was measured; None where it was not."""
+        try:
+            value = self.value(measured)
+        except KeyError:
+            return None
+        has_rows = measured.rows == self.rows if self.is_exact else measured.rows >= self.rows
+        if not has_rows:
+            return Judged(self, value, None)
+        return Judged(self, value, value <= self.bound if self.is_most else value >= self.bound)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A limit with the value that was measured; `is_kept` is None where the events were too few, or not that many."""
+
+    limit: Limit
+    value: float
+    is_kept: bool | None
+
+    @property
+    def cells(self) -> tuple[str, str, str, str]:
+        """Return its line of a table."""
+        verdict = {True: "kept", False: "broken", None: f"judged with {self.limit.rows:,} events"}[self.is_kept]
+        bound = f"{'<=' if self.limit.is_most else '>='} {self.limit.bound:g}"
+        return self.limit.line, f"{self.value:.2f}", bound, verdict
+
+
+_MILLIONS_10, _MILLIONS_50 = 10_000_000, 50_000_000
+
+LIMITS = (
+    Limit(
+        "whole process: Tidemark whole / tuned by hand, 10 million",
+        lambda m: m.process("whole") / m.process("tuned"),
+        1.75,
+        _MILLIONS_10,
+        is_exact=True,
+    ),
+    Limit(
+        "whole process: Tidemark whole / tuned by hand, 50 million",
+        lambda m: m.process("whole") / m.process("tuned"),
+        1.25,
+        _MILLIONS_50,
+        is_exact=True,
+    ),
+    Limit(
+        "warm: the step replay / tuned by hand",
+        lambda m: m.warm("ours", "replay") / m.warm("tuned", "work"),
+        1.5,
+        _MILLIONS_10,
+    ),
+    Limit(
+        "the steps audit / replay, in one application",
+        lambda m: m.step("whole", "audit") / m.step("whole", "replay"),
+        0.3,
+        _MILLIONS_10,
+    ),
+    Limit(
+        "work, sliding: replay alone / Spark's window",
+        lambda m: m.work("ours", Shape.SLIDING) / m.work("plain", Shape.SLIDING),
+        0.6,
+        _MILLIONS_10,
+    ),
+    Limit(
+        "work, sessions: replay alone / Spark's session_window",
+        lambda m: m.work("ours", Shape.SESSION) / m.work("plain", Shape.SESSION),
+        1.5,
+        _MILLIONS_10,
+    ),
+    Limit(
+        "whole process: Structured Streaming / Tidemark whole",
+        lambda m: m.process("streaming") / m.process("whole"),
+        1.0,
+        _MILLIONS_10,
+        is_most=False,
+    ),
+    Limit(
+        "work: Flink by its own clock / replay alone",
+        lambda m: m.work("flink") / m.work("ours"),
+        2.0,
+        _MILLIONS_10,
+        is_most=False,
+    ),
+    Limit(
+        "work: emit per event / every second, replay alone",
+        lambda m: m.work("ours_per_event") / m.work("ours_every_second"),
+        1.2,
+        _MILLIONS_10,
+    ),
+    Limit("seconds of Tidemark whole on 1,000 events", lambda m: m.thousand(), 15, 0),
+    Limit(
+        "peak memory of Tidemark whole at 50 million, GiB",
+        lambda m: m.peak_gib("whole"),
+        4,
+        _MILLIONS_50,
+        is_exact=True,
+    ),
+)
+
+
+def judge(measured: Measured) -> list[Judged]:
+    """Judge every limit whose figure was measured."""
+    return [judged for limit in LIMITS if (judged := limit.judge(measured)) is not None]
+
+
+def limit_table(judged: Sequence[Judged]) -> list[tuple[str, ...]]:
+    """Return a line a limit: what was measured, what is promised, and whether it is kept."""
+    return [("figure", "measured", "limit", "verdict"), *(each.cells for each in judged)]
+
+
+def speed_table(figures: Sequence[Figures], titles: Mapping[str, str]) -> list[tuple[str, ...]]:
+    """Return a line a way: seconds, rows per second, memory, and its seconds as a multiple of the hand-tuned way's."""
     base = next((f for f in figures if f.name == BASE), None)
-    lines = [("way", "process s", "work s", "rows/s", "peak MiB", "x process", "x work")]
+    lines: list[tuple[str, ...]] = [
+        ("way", "process s", "least to most", "work s", "rows/s", "peak MiB", "x process", "x work")
+    ]
     for f in figures:
         memory = "-" if f.peak_memory_bytes is None else f"{f.peak_memory_bytes / 2**20:,.0f}"
         times = ("-", "-")
         if base:
             times = (f"{f.process_seconds / base.process_seconds:.2f}", f"{f.work_seconds / base.work_seconds:.2f}")
-        seconds = (f"{f.process_seconds:.1f}", f"{f.work_seconds:.1f}")
+        spread = f"{f.least_process_seconds:.1f} to {f.most_process_seconds:.1f}"
+        seconds = (f"{f.process_seconds:.1f}", spread, f"{f.work_seconds:.1f}")
         lines.append((titles[f.name], *seconds, f"{f.rows_per_second:,.0f}", memory, *times))
-    return aligned(lines)
+    return lines
 
 
-def answer_table(answers: Mapping[str, Mapping[str, int]], titles: Mapping[str, str]) -> str:
-    """A line a way: its results against ours, and the rows that are in none."""
+def answer_table(answers: Mapping[str, Mapping[str, int | None]], titles: Mapping[str, str]) -> list[tuple[str, ...]]:
+    """Return a line a way: its results against ours, and the rows that are in none."""
     names = ("results", "rows_counted", "missing", "extra", "differing", "in_no_result", "reported")
     lines = [("way", *(name.replace("_", " ") for name in names))]
-    lines += [(titles[way], *(f"{counts[name]:,}" for name in names)) for way, counts in answers.items()]
-    return aligned(lines)
+    for way, counts in answers.items():
+        lines.append((titles[way], *("-" if counts[name] is None else f"{counts[name]:,}" for name in names)))
+    return lines
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> str:
-    """Columns as wide as their widest cell, the first to the left, the others to the right."""
+    """Return columns as wide as their widest cell, the first to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     texts = []
     for first, *rest in lines:

@@ -1,4 +1,4 @@
-"""The machine that a benchmark ran on, and the memory that a process took."""
+"""The machine that a benchmark ran on."""
 
 from __future__ import annotations
 
@@ -30,32 +30,6 @@ def describe() -> dict[str, object]:
         "delta": version("delta-spark"),
         "tidemark": spark_jobs.__version__,
     }
-
-
-def peak_memory_bytes() -> int | None:
-    """The most that this process and each process below it has held, added up; None if the system does not report it.
-
-    Each has its peak at another time, so all together never held more than the sum.
-    """
-    try:
-        return sum(_peak_bytes(pid) for pid in _family(os.getpid()))
-    except FileNotFoundError:
-        return None
-
-
-def _family(pid: int) -> list[int]:
-    """The process and all below it."""
-    children = [
-        int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()
-    ]
-    return [pid, *(descendant for child in children for descendant in _family(child))]
-
-
-def _peak_bytes(pid: int) -> int:
-    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
-    # A process that has ended and not been waited for has no memory any more.
-    kib = [line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")]
-    return int(kib[0]) * 1024 if kib else 0
 
 
 def _cpu() -> str:

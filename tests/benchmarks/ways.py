@@ -1,187 +1,191 @@
-"""The ways: four programs that make 10-minute windows of the same events, and write them to Delta.
+"""The ways: programs that compute the same windows or pairs of the same events, each as a process of its own.
 
-    ours        Tidemark with everything published: watermarks, panes, results, late rows, invalid rows, ledger
-    plain       groupBy(key, window(...)), as people write it
-    tuned       the same, with everything done by hand that makes it faster
-    streaming   Structured Streaming over the same table, in one micro-batch: the fastest setting
-    streaming_by_hour   the same with a micro-batch an hour, so that its watermark moves; only if it is named
+A way's process leaves its results in a folder, and in a file how long it worked after it was up, and what it counted.
+The ways of Spark are described in `spark_ways`; beside them are
 
-Only `ours` knows an arrival order, so only there can a row be late. The others are given all that they can be given to
-be fast and right: the same cores, memory and Delta settings, and no row of them is counted against them that they do
-not have to report.
+    whole       the command `tidemark replay` on a fresh lake: plan, replay, audit, publish, report
+    duckdb      DuckDB over the same Parquet files: what a batch query on this machine can do at best
+    flink       a DataStream job over the same Parquet files, in the order of arrival, with the same watermarks
+
+Flink has the time of arrival as its clock, so it gives Tidemark's answer. Its work is what Flink itself reports for the
+job, without the start of its cluster.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.streaming.readwriter import DataStreamReader
 
-from spark_jobs.jobs.publish import publish as publishing
-from spark_jobs.jobs.runs.runner import Runner
-from spark_jobs.pipeline import load
-from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.session import interpreting, open_session
-from spark_jobs.tables import ledger
-from spark_jobs.tables.interval import Interval
-from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.ledger import Step
+from tests.benchmarks import environment, flink_jobs, pipelines
+from tests.benchmarks.pipelines import lake_of
+from tests.benchmarks.shapes import (
+    BOUND_MS,
+    EMIT_MS,
+    GAP_MS,
+    LATENESS_MS,
+    LONG_SIZE_MS,
+    OVERRIDES,
+    SIZE_MS,
+    SLIDE_MS,
+    WITHIN_MS,
+    Shape,
+)
 
-PIPELINE_FILE = Path(__file__).parent / "bench.yaml"
 
-_SIZE_MS = 600_000
-_AGGREGATES = ("events", "total", "mean", "highest")
+@dataclass(frozen=True)
+class Job:
+    """A task of the benchmark: its table of events, the folder of its results, the file of its figures.
+
+    `times` is how often it does its work, each time into an empty folder.
+    """
+
+    task: str
+    events: Path
+    rows: int
+    seed: int
+    shape: Shape
+    lake: Path
+    result: Path
+    times: int = 1
+
+    @property
+    def out(self) -> Path:
+        """The folder of the results."""
+        return self.lake / self.task
 
 
 @dataclass(frozen=True)
 class Way:
     """One of the programs.
 
-    `open_session` gives its session, `write` does its work on a table of events into an empty folder and gives what it
-    counted, `results` reads its answer back: `key, window_start, events`. `reported` counts the rows that it has put
-    aside, each where it can be looked at.
+    `command` runs it. `results` reads its answer back, `key, start, end, events`: milliseconds of a window, or the ids
+    of a pair. `reported` counts the rows that it has put aside, each where it can be looked at. `read` makes figures of
+    the text that it has left.
     """
 
     title: str
-    open_session: Callable[[str], SparkSession]
-    write: Callable[[SparkSession, Path, Path], Mapping[str, int]]
-    results: Callable[[SparkSession, Path], DataFrame]
+    command: Callable[[Job], Sequence[str]]
+    results: Callable[[SparkSession, Path, Shape], DataFrame]
     reported: Callable[[SparkSession, Path], int] = lambda spark, out: 0
+    environ: Callable[[Job], Mapping[str, str]] = lambda job: {}
+    read: Callable[[str], dict[str, Any]] = json.loads
+    prints_result: bool = False
+    is_optional: bool = False
 
 
-def pipeline_of(events: Path) -> Pipeline:
-    """The benchmark's pipeline over the table of events; `TIDEMARK_BENCH_SIZE` may set the length of its windows."""
-    size = os.environ.get("TIDEMARK_BENCH_SIZE") or f"{_SIZE_MS} ms"
-    return load(PIPELINE_FILE, environ={"TIDEMARK_BENCH_EVENTS": str(events), "TIDEMARK_BENCH_SIZE": size})
+def in_this_python(job: Job) -> list[str]:
+    """The command of a task that needs Spark."""
+    places = {"--events": job.events, "--lake": job.lake, "--result": job.result}
+    numbers = {"--rows": job.rows, "--seed": job.seed, "--times": job.times, "--shape": job.shape}
+    options = [str(part) for pair in {**places, **numbers}.items() for part in pair]
+    return [sys.executable, "-m", "tests.benchmarks.alone", job.task, *options]
 
 
-def audit(spark: SparkSession, events: Path, out: Path) -> Mapping[str, int]:
-    """Check what `ours` has staged in `out`: what a run does between replay and publish."""
-    runner = Runner(spark, pipeline_of(events), _lake(out))
-    return runner.step("audit", runner.latest()).counts
+def _whole(job: Job) -> list[str]:
+    overrides = [part for key, text in OVERRIDES[job.shape].items() for part in ("--set", f"{key}={text}")]
+    return [sys.executable, "-m", "spark_jobs.cli", "replay", str(pipelines.FILE), "--json", *overrides]
 
 
-def _ours(spark: SparkSession, events: Path, out: Path) -> Mapping[str, int]:
-    lake = _lake(out)
-    runner = Runner(spark, pipeline_of(events), lake)
-    planned, _ = runner.begin(Interval())
-    counts = runner.step("replay", runner.find(planned.run.run_id)).counts
-    # The runner publishes after an audit only; here the audit is a separate program, with its own time and memory.
-    began = datetime.now(UTC)
-    versions = publishing.publish(spark, lake, planned.run)
-    published = Step("publish", "done", began, datetime.now(UTC), versions=versions)
-    ledger.record(interpreting(spark), lake, planned.run, published)
-    return counts
+def _whole_environ(job: Job) -> dict[str, str]:
+    return {**pipelines.environ_of(job.events), "TIDEMARK_LAKE": str(job.out)}
 
 
-def _lake(out: Path) -> Lake:
-    return Lake(str(out), "bench")
+def _of_command(text: str) -> dict[str, Any]:
+    answer = json.loads(text)
+    steps = {step["step"]: step["seconds"] for step in answer["steps"]}
+    return {"work_seconds": answer["seconds"], "counts": answer["counts"], "steps": steps}
 
 
-def _ours_results(spark: SparkSession, out: Path) -> DataFrame:
-    results = spark.read.format("delta").load(_lake(out).path("window_results"))
-    return results.select("key", "window_start", "events")
+def _duckdb(job: Job) -> list[str]:
+    paths = {"--events": job.events, "--out": job.out, "--result": job.result, "--shape": job.shape}
+    options = [str(part) for pair in paths.items() for part in pair]
+    return [str(environment.python()), "-m", "tests.benchmarks.duck", *options]
 
 
-def _ours_reported(spark: SparkSession, out: Path) -> int:
+def _flink(job: Job) -> list[str]:
+    times = (BOUND_MS, EMIT_MS, LATENESS_MS, SIZE_MS, LONG_SIZE_MS, SLIDE_MS, GAP_MS, WITHIN_MS)
+    places = (job.events, job.shape, job.out, job.result)
+    return flink_jobs.command("WindowJob", [*places, flink_jobs.cores(), *times])
+
+
+def _published(spark: SparkSession, out: Path, shape: Shape) -> DataFrame:
+    table = "pairs" if shape is Shape.JOIN else "window_results"
+    rows = spark.read.format("delta").load(lake_of(out).path(table))
+    if shape is Shape.JOIN:
+        return _pairs(rows, F.col("first.key"), F.col("first.event_id"), F.col("second.event_id"))
+    return _windows(rows)
+
+
+def _put_aside(spark: SparkSession, out: Path) -> int:
     tables = ("late_events", "invalid_events")
-    return sum(spark.read.format("delta").load(_lake(out).path(table)).count() for table in tables)
+    return sum(spark.read.format("delta").load(lake_of(out).path(table)).count() for table in tables)
 
 
-def _as_people_open_it(app_name: str) -> SparkSession:
-    """A session with nothing set but what a session needs, cores and memory as the other ways have them."""
-    session = open_session(app_name)
-    session.conf.unset("spark.databricks.delta.snapshotPartitions")
-    return session
+def _by_hand(spark: SparkSession, out: Path, shape: Shape) -> DataFrame:
+    rows = spark.read.format("delta").load(str(out / "results"))
+    return _pairs(rows) if shape is Shape.JOIN else _windows(rows)
 
 
-def _plain(spark: SparkSession, events: Path, out: Path) -> Mapping[str, int]:
-    table = spark.read.format("delta").load(str(events))
-    results = table.groupBy("key", F.window("event_time", "10 minutes")).agg(*_aggregates())
-    results.write.format("delta").mode("overwrite").save(str(out / "results"))
-    return {}
+def _of_duckdb(spark: SparkSession, out: Path, shape: Shape) -> DataFrame:
+    rows = spark.read.parquet(str(out / "results.parquet"))
+    if shape is Shape.JOIN:
+        return _pairs(rows)
+    return rows.select("key", F.col("start_ms").alias("start"), F.col("end_ms").alias("end"), "events")
 
 
-def _tuned(spark: SparkSession, events: Path, out: Path) -> Mapping[str, int]:
-    # As many reducers as cores: the groups fit into memory, and each reducer costs a file and its scheduling.
-    spark.conf.set("spark.sql.shuffle.partitions", spark.sparkContext.defaultParallelism)
-    # Nothing here is skewed or of unknown size: there is nothing to adapt to.
-    spark.conf.set("spark.sql.adaptive.enabled", "false")
-    table = spark.read.format("delta").load(str(events))
-    # A long as grouping key in place of `window`, a struct of two timestamps: smaller to hash, to shuffle, to compare.
-    event_ms = F.unix_millis("event_time")
-    start_ms = event_ms - F.pmod(event_ms, F.lit(_SIZE_MS))
-    grouped = table.groupBy("key", start_ms.alias("start_ms")).agg(*_aggregates())
-    results = grouped.select("key", *_window(F.col("start_ms")), *_AGGREGATES)
-    (
-        results.write.format("delta")
-        .mode("overwrite")
-        # Minima and maxima of seven columns cost as much as a column to write; readers ask for times.
-        .option("delta.dataSkippingStatsColumns", "window_start")
-        .save(str(out / "results"))
-    )
-    return {}
+def _of_flink(spark: SparkSession, out: Path, shape: Shape) -> DataFrame:
+    """Read the last firing of every window: each counts at least the rows of those before."""
+    rows = spark.read.parquet(str(out / "results"))
+    if shape is Shape.JOIN:
+        return _pairs(rows)
+    last = rows.groupBy("key", "start_ms", "end_ms").agg(F.max("events").alias("events"))
+    return last.toDF("key", "start", "end", "events")
 
 
-def _streaming(spark: SparkSession, events: Path, out: Path) -> Mapping[str, int]:
-    return _stream(spark.readStream.format("delta"), events, out)
+def _late_of_flink(spark: SparkSession, out: Path) -> int:
+    return spark.read.parquet(str(out / "late")).count()
 
 
-def _streaming_by_hour(spark: SparkSession, events: Path, out: Path) -> Mapping[str, int]:
-    return _stream(spark.readStream.format("delta").option("maxFilesPerTrigger", 1), events, out)
+def _windows(rows: DataFrame) -> DataFrame:
+    times = (F.unix_millis(f"window_{side}").alias(side) for side in ("start", "end"))
+    return rows.select("key", *times, "events")
 
 
-def _stream(reader: DataStreamReader, events: Path, out: Path) -> Mapping[str, int]:
-    results = (
-        reader.load(str(events))
-        # Its delay is both of our settings in one: how late a row may come and still be counted.
-        .withWatermark("event_time", "11 minutes")
-        .groupBy("key", F.window("event_time", "10 minutes"))
-        .agg(*_aggregates())
-    )
-    # Streaming does not adapt the number of reducers, and each keeps separate state: 200, the default, is far slower.
-    results.sparkSession.conf.set("spark.sql.shuffle.partitions", results.sparkSession.sparkContext.defaultParallelism)
-    query = (
-        results.writeStream.format("delta")
-        .outputMode("append")
-        .option("checkpointLocation", str(out / "checkpoint"))
-        .trigger(availableNow=True)
-        .start(str(out / "results"))
-    )
-    query.awaitTermination()
-    return {}
-
-
-def _aggregates() -> list[Column]:
-    functions = (F.count("*"), F.sum("value"), F.avg("value"), F.max("value"))
-    return [function.alias(name) for name, function in zip(_AGGREGATES, functions, strict=True)]
-
-
-def _window(start_ms: Column) -> tuple[Column, Column]:
-    end_ms = start_ms + F.lit(_SIZE_MS)
-    return F.timestamp_millis(start_ms).alias("window_start"), F.timestamp_millis(end_ms).alias("window_end")
-
-
-def _of_struct(spark: SparkSession, out: Path) -> DataFrame:
-    table = spark.read.format("delta").load(str(out / "results"))
-    return table.select("key", F.col("window.start").alias("window_start"), "events")
-
-
-def _of_columns(spark: SparkSession, out: Path) -> DataFrame:
-    return spark.read.format("delta").load(str(out / "results")).select("key", "window_start", "events")
+def _pairs(
+    rows: DataFrame, key: Column | str = "key", first: Column | str = "first_id", second: Column | str = "second_id"
+) -> DataFrame:
+    columns = {"key": key, "start": first, "end": second}
+    named = ((F.col(column) if isinstance(column, str) else column).alias(name) for name, column in columns.items())
+    return rows.select(*named, F.lit(1).cast("long").alias("events"))
 
 
 WAYS = {
-    "tuned": Way("plain Spark, tuned by hand", open_session, _tuned, _of_columns),
-    "ours": Way("Tidemark, everything published", open_session, _ours, _ours_results, _ours_reported),
-    "plain": Way("plain Spark, as people write it", _as_people_open_it, _plain, _of_struct),
-    "streaming": Way("Structured Streaming, availableNow", open_session, _streaming, _of_struct),
-    "streaming_by_hour": Way("Structured Streaming, by hour", open_session, _streaming_by_hour, _of_struct),
+    "tuned": Way("plain Spark, tuned by hand", in_this_python, _by_hand),
+    "whole": Way(
+        "Tidemark, whole: the command `replay`",
+        _whole,
+        _published,
+        _put_aside,
+        environ=_whole_environ,
+        read=_of_command,
+        prints_result=True,
+    ),
+    "ours": Way("Tidemark, replay alone", in_this_python, _published, _put_aside),
+    "plain": Way("plain Spark, as people write it", in_this_python, _by_hand),
+    "streaming": Way("Structured Streaming, availableNow", in_this_python, _by_hand),
+    "streaming_by_hour": Way("Structured Streaming, by hour", in_this_python, _by_hand),
+    "duckdb": Way("DuckDB", _duckdb, _of_duckdb, is_optional=True),
+    "flink": Way("Flink", _flink, _of_flink, _late_of_flink, is_optional=True),
+    "ours_every_second": Way("Tidemark, replay alone, emit every second", in_this_python, _published, _put_aside),
+    "ours_per_event": Way("Tidemark, replay alone, emit per event", in_this_python, _published, _put_aside),
 }
-DEFAULT_WAYS = ("tuned", "ours", "plain", "streaming")
+#: Ways that are measured for tumbling windows alone: how often the watermark moves.
+EMISSIONS = ("ours_every_second", "ours_per_event")
+DEFAULT_WAYS = ("tuned", "whole", "ours", "plain", "streaming", "duckdb", "flink", *EMISSIONS)

@@ -1,0 +1,60 @@
+"""Flink's jobs: Java programs in the folder `flink`, compiled when their text changes, each each in a separate process.
+
+A job runs on a cluster inside its process, with every core and the memory of the other ways.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from spark_jobs.runtime.installed import spark_home
+from spark_jobs.runtime.java import require_java
+from tests.benchmarks import environment
+
+_SOURCES = Path(__file__).parent / "flink"
+_OPENED = ("lang", "lang.reflect", "net", "io", "nio", "text", "time", "util", "util.concurrent")
+# Its heap; the rest of 4 GiB is for the buffers of its network and for Java itself.
+_HEAP = "-Xmx3g"
+
+
+class JobNotCompiledError(RuntimeError):
+    """A job could not be compiled, for the reason of its message."""
+
+
+def command(job: str, arguments: Sequence[object]) -> list[str]:
+    """Return the command that runs a job. Raises JobNotCompiledError."""
+    opened = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in _OPENED]
+    classes = os.pathsep.join(map(str, (_compiled(), *_class_path())))
+    return [_java(), *opened, _HEAP, "-XX:+UseParallelGC", "-cp", classes, job, *map(str, arguments)]
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def _compiled() -> Path:
+    sources = sorted(_SOURCES.glob("*.java"))
+    content = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+    classes = environment.FOLDER / f"classes-{content}"
+    if not classes.exists():
+        path = os.pathsep.join(map(str, _class_path()))
+        options = ["-17", "-nowarn", "-proc:none", "-cp", path, "-d", str(classes)]
+        compiler = [_java(), "-cp", str(environment.compiler()), "org.eclipse.jdt.internal.compiler.batch.Main"]
+        ended = subprocess.run([*compiler, *options, *map(str, sources)], capture_output=True, text=True, check=False)
+        if ended.returncode:
+            raise JobNotCompiledError(f"Flink's jobs: {ended.stdout}{ended.stderr}")
+    return classes
+
+
+def _class_path() -> list[Path]:
+    hadoop = (spark_home() / "jars").glob("hadoop-client-*.jar")
+    return [*environment.flink_jars(), *sorted(hadoop)]
+
+
+def _java() -> str:
+    return str(require_java(os.environ).path / "bin" / "java")
