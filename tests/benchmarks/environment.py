@@ -1,6 +1,6 @@
-"""The optional environment of the benchmark: DuckDB, and Flink with what reads Parquet, in `.tidemark/bench-env`.
+"""The optional environment of the benchmark: DuckDB, Flink, and the generator of Nexmark, in `.tidemark/bench-env`.
 
-A way that needs it makes it, from two locks with checksums: `bench.lock` names packages, `flink.lock` names jars.
+A way that needs it makes it, from two locks with checksums: `bench.lock` names packages, `jars.lock` names jars.
 """
 
 from __future__ import annotations
@@ -20,8 +20,15 @@ _HERE, _ROOT = Path(__file__).parent, Path(__file__).parents[2]
 FOLDER = _ROOT / ".tidemark" / "bench-env"
 _PACKAGES = _HERE / "bench.lock"
 # Spark ships the parts of Hadoop that these need; what their descriptions name besides helps to build them.
-_NEEDLESS = "org.apache.flink:flink-shaded-force-shading,com.google.code.findbugs:*"
-_JARS = jars.Kind("flink", str(_HERE / "flink.lock"), 12, _NEEDLESS)
+_NEEDLESS = (
+    "org.apache.flink:flink-shaded-force-shading,com.*:*,io.*:*,javax.*:*,commons-*:*,joda-time:*,args4j:*,net.*:*,"
+    "org.apache.avro:*,org.apache.commons:*,org.apache.kafka:*,org.apache.parquet:*,org.apache.hadoop:*,org.slf4j:*,"
+    "org.xerial.*:*,org.checkerframework:*,org.codehaus.*:*,org.jetbrains*:*,org.antlr:*,org.apache.beam:beam-model-*,"
+    "org.apache.beam:beam-runners-*,org.apache.beam:beam-sdks-java-io-*,org.apache.beam:beam-sdks-java-extensions-*,"
+    "org.apache.beam:beam-sdks-java-test-utils,org.apache.beam:beam-vendor-grpc-*,"
+    "org.apache.beam:beam-sdks-java-transform-service-*,org.apache.beam:beam-sdks-java-expansion-service"
+)
+_JARS = jars.Kind("bench", str(_HERE / "jars.lock"), 23, _NEEDLESS)
 _WHAT = "the environment of DuckDB and Flink cannot be made"
 _WITHOUT = "Without it: --ways tuned,whole,ours,plain,streaming"
 
@@ -35,14 +42,14 @@ def python() -> Path:
     return FOLDER / "bin" / "python"
 
 
-def flink_jars() -> list[Path]:
-    """Return Flink's own jars, and the jar that reads Parquet."""
+def java_jars() -> list[Path]:
+    """Return the jars of Flink, and those of the generator."""
     own = FOLDER.glob("lib/python3.*/site-packages/pyflink/lib/*.jar")
-    return [*sorted(own), *sorted(_jars_folder().glob("flink-*.jar"))]
+    return [*sorted(own), *sorted(set(_jars_folder().glob("*.jar")) - {compiler()})]
 
 
 def compiler() -> Path:
-    """Return the compiler of Flink's jobs."""
+    """Return the compiler of the Java programs."""
     (jar,) = _jars_folder().glob("ecj-*.jar")
     return jar
 
@@ -56,7 +63,7 @@ def make() -> None:
     """Make the environment, unless it is there. Raises EnvironmentMissingError."""
     if is_made():
         return
-    print("==> making the environment of DuckDB and Flink (280 MB), once", file=sys.stderr, flush=True)
+    print("==> making the environment of DuckDB and Flink (290 MB), once", file=sys.stderr, flush=True)
     shutil.rmtree(FOLDER, ignore_errors=True)
     pip = [str(python()), "-m", "pip", "--no-input", "--disable-pip-version-check", "install", "--quiet", "--no-deps"]
     _run([sys.executable, "-m", "venv", str(FOLDER)])

@@ -236,6 +236,27 @@ def answer_table(answers: Mapping[str, Mapping[str, int | None]], titles: Mappin
     return lines
 
 
+#: Thousands of events per second and core that the project Nexmark publishes for Flink 1.13.
+_PUBLISHED = {"q5": 22.14, "q7": 12.33, "q8": 146.14, "q11": 39.7}
+
+
+def nexmark_table(results: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return a line a query: seconds, thousands of events per second and core, and whether the answers are equal."""
+    events, cores = results["events"], results["machine"]["cores"]
+    head = ("query", "Tidemark process s", "work s", "K/s/core", "Flink process s", "work s", "K/s/core", "published")
+    lines: list[tuple[str, ...]] = [(*head, "answer")]
+    for query, runs in results["queries"].items():
+        cells: list[str] = []
+        for way in ("ours", "flink"):
+            f = Figures.of(way, runs[way], events)
+            rate = f.rows_per_second / cores / 1000
+            cells += [f"{f.process_seconds:.1f}", f"{f.work_seconds:.1f}", f"{rate:,.0f}"]
+        rows, differing = runs["answers"]["rows"], runs["answers"]["differing"]
+        verdict = f"{differing:,} rows differ" if differing else f"{rows:,} rows, equal"
+        lines.append((query, *cells, f"{_PUBLISHED[query]:g}", verdict))
+    return lines
+
+
 def aligned(lines: Sequence[Sequence[str]]) -> str:
     """Return columns as wide as their widest cell, the first to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]

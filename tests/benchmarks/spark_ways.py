@@ -25,9 +25,11 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 from spark_jobs.job_protocol import StepName, StepState
 from spark_jobs.jobs.publish import publish as publishing
 from spark_jobs.jobs.runs.runner import Runner
+from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.session import interpreting, open_session
 from spark_jobs.tables import ledger
 from spark_jobs.tables.interval import Interval
+from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Step
 from tests.benchmarks import pipelines
 from tests.benchmarks.pipelines import lake_of, pipeline_of
@@ -71,8 +73,12 @@ def audit(spark: SparkSession, events: Path, out: Path) -> Mapping[str, int]:
 def _ours(
     spark: SparkSession, events: Path, out: Path, shape: Shape, settings: Mapping[str, str] | None = None
 ) -> Work:
-    lake = lake_of(out)
-    runner = Runner(spark, pipeline_of(events, shape, settings), lake)
+    return replayed(spark, pipeline_of(events, shape, settings), lake_of(out))
+
+
+def replayed(spark: SparkSession, pipeline: Pipeline, lake: Lake) -> Work:
+    """Plan, replay and publish a pipeline, without audit and report."""
+    runner = Runner(spark, pipeline, lake)
     planned, plan = runner.begin(Interval())
     replay = runner.step(StepName.REPLAY, runner.find(planned.run.run_id))
     # The runner publishes after an audit only; here nothing is audited.

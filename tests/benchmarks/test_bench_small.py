@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -53,13 +52,15 @@ def _shape(request: pytest.FixtureRequest) -> Shape:
 @pytest.fixture(name="counts_by_way", scope="module")
 def _counts_by_way(spark: SparkSession, folder: Path, shape: Shape) -> Mapping[str, Mapping[str, int]]:
     """What each way made of the events: those of Spark here, the others in their processes, if they are at hand."""
-    lake = folder / "lake"
-    shutil.rmtree(lake, ignore_errors=True)
+    # Each shape in a separate folder: Spark remembers the files of a table by its path.
+    table_path = events.path_of(folder, ROWS, 1)
+    (folder / shape).mkdir()
+    (folder / shape / table_path.name).symlink_to(table_path)
     for name in IN_SPARK:
-        SPARK_WAYS[name].write(spark, events.path_of(folder, ROWS, 1), lake / name, shape)
+        SPARK_WAYS[name].write(spark, table_path, folder / shape / "lake" / name, shape)
     for name in OPTIONAL if environment.is_made() else ():
-        alone.run(name, folder, rows=ROWS, seed=1, shape=shape)
-    return answers(spark, lake, ROWS, shape)
+        alone.run(name, folder / shape, rows=ROWS, seed=1, shape=shape)
+    return answers(spark, folder / shape / "lake", ROWS, shape)
 
 
 @pytest.mark.spark
@@ -147,9 +148,9 @@ def test_flink_fires_the_panes_that_ours_fires(
     if shape is Shape.JOIN:
         pytest.skip("a pair is no pane")
     values = ("events", "total", "mean", "highest")
-    fired = spark.read.parquet(str(folder / "lake" / "flink" / "results"))
+    fired = spark.read.parquet(str(folder / shape / "lake" / "flink" / "results"))
     by_flink = fired.select("key", F.timestamp_millis("start_ms"), F.timestamp_millis("end_ms"), *values)
-    panes = table(spark, Path(lake_of(folder / "lake" / "ours").path("panes")))
+    panes = table(spark, Path(lake_of(folder / shape / "lake" / "ours").path("panes")))
     ours = panes.select("key", "window_start", "window_end", *values)
     assert by_flink.count() == ours.count()
     assert by_flink.exceptAll(ours).count() == 0

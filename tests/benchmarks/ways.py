@@ -23,7 +23,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tests.benchmarks import environment, flink_jobs, pipelines
+from tests.benchmarks import environment, java_programs, pipelines
 from tests.benchmarks.pipelines import lake_of
 from tests.benchmarks.shapes import (
     BOUND_MS,
@@ -112,7 +112,7 @@ def _duckdb(job: Job) -> list[str]:
 def _flink(job: Job) -> list[str]:
     times = (BOUND_MS, EMIT_MS, LATENESS_MS, SIZE_MS, LONG_SIZE_MS, SLIDE_MS, GAP_MS, WITHIN_MS)
     places = (job.events, job.shape, job.out, job.result)
-    return flink_jobs.command("WindowJob", [*places, flink_jobs.cores(), *times])
+    return java_programs.command("WindowJob", [*places, java_programs.cores(), *times])
 
 
 def _published(spark: SparkSession, out: Path, shape: Shape) -> DataFrame:

@@ -1,6 +1,7 @@
-"""Flink's jobs: Java programs in the folder `flink`, compiled when their text changes, each each in a separate process.
+"""The Java programs of the benchmark, in the folder `java`: Flink's jobs, and the source of Nexmark's events.
 
-A job runs on a cluster inside its process, with every core and the memory of the other ways.
+They are compiled when their text changes. A job of Flink runs on a cluster inside its process, with every core and the
+memory of the other ways.
 """
 
 from __future__ import annotations
@@ -15,21 +16,30 @@ from spark_jobs.runtime.installed import spark_home
 from spark_jobs.runtime.java import require_java
 from tests.benchmarks import environment
 
-_SOURCES = Path(__file__).parent / "flink"
+_SOURCES = Path(__file__).parent / "java"
 _OPENED = ("lang", "lang.reflect", "net", "io", "nio", "text", "time", "util", "util.concurrent")
 # Its heap; the rest of 4 GiB is for the buffers of its network and for Java itself.
 _HEAP = "-Xmx3g"
+#: What the programs need of the jars that Spark ships.
+_OF_SPARK = (
+    "hadoop-client-api",
+    "hadoop-client-runtime",
+    "joda-time",
+    "jackson-core",
+    "jackson-databind",
+    "jackson-annotations",
+)
 
 
-class JobNotCompiledError(RuntimeError):
-    """A job could not be compiled, for the reason of its message."""
+class ProgramNotCompiledError(RuntimeError):
+    """A program could not be compiled, for the reason of its message."""
 
 
-def command(job: str, arguments: Sequence[object]) -> list[str]:
-    """Return the command that runs a job. Raises JobNotCompiledError."""
+def command(program: str, arguments: Sequence[object]) -> list[str]:
+    """Return the command that runs a program. Raises ProgramNotCompiledError."""
     opened = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in _OPENED]
     classes = os.pathsep.join(map(str, (_compiled(), *_class_path())))
-    return [_java(), *opened, _HEAP, "-XX:+UseParallelGC", "-cp", classes, job, *map(str, arguments)]
+    return [_java(), *opened, _HEAP, "-XX:+UseParallelGC", "-cp", classes, program, *map(str, arguments)]
 
 
 def cores() -> int:
@@ -47,13 +57,14 @@ def _compiled() -> Path:
         compiler = [_java(), "-cp", str(environment.compiler()), "org.eclipse.jdt.internal.compiler.batch.Main"]
         ended = subprocess.run([*compiler, *options, *map(str, sources)], capture_output=True, text=True, check=False)
         if ended.returncode:
-            raise JobNotCompiledError(f"Flink's jobs: {ended.stdout}{ended.stderr}")
+            raise ProgramNotCompiledError(f"the Java programs: {ended.stdout}{ended.stderr}")
     return classes
 
 
 def _class_path() -> list[Path]:
-    hadoop = (spark_home() / "jars").glob("hadoop-client-*.jar")
-    return [*environment.flink_jars(), *sorted(hadoop)]
+    spark = spark_home() / "jars"
+    shipped = (jar for name in _OF_SPARK for jar in spark.glob(f"{name}-[0-9]*.jar"))
+    return [*environment.java_jars(), *sorted(shipped)]
 
 
 def _java() -> str:

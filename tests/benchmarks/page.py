@@ -1,0 +1,103 @@
+"""Write the measured tables of the page `docs/explanation/benchmarks.md`, from files that the benchmark has written.
+
+    python -m tests.benchmarks.page OUT.json [OUT.json ...]
+
+`bench --json` and `nexmark --json` write such files. The tables replace the text between the two marks of the page.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.benchmarks import figures
+from tests.benchmarks.figures import Judged, Measured
+from tests.benchmarks.shapes import Shape
+from tests.benchmarks.ways import WAYS
+
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "benchmarks.md"
+_BEGIN, _END = "<!-- measured: begin -->", "<!-- measured: end -->"
+_TITLES = {name: way.title for name, way in WAYS.items()}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the tables into the page; returns the exit code."""
+    files = [Path(file) for file in (sys.argv[1:] if arguments is None else arguments)]
+    if not files:
+        print("error: found no file of figures, expected what `bench --json` wrote", file=sys.stderr)
+        return 2
+    PAGE.write_text(with_figures(PAGE.read_text(encoding="utf-8"), map(_read, files)), encoding="utf-8")
+    return 0
+
+
+def with_figures(page: str, results: Iterator[Mapping[str, Any]]) -> str:
+    """Return the page with the tables of `results` between its marks."""
+    before, _, rest = page.partition(_BEGIN)
+    _, _, after = rest.partition(_END)
+    parts = (before + _BEGIN, *_parts(list(results)), _END + after)
+    return "\n\n".join(parts)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    results: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return results
+
+
+def _parts(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    benches = [Measured(each) for each in results if "shapes" in each]
+    judged = _judged(benches)
+    if judged:
+        yield "## The promised figures\n\n" + _markdown(figures.limit_table(judged))
+    for bench in benches:
+        for name in bench.results["shapes"]:
+            yield from _shape(bench, Shape(name))
+    for each in results:
+        if "queries" in each:
+            head = f"## Nexmark, {each['events']:,} events\n\n{_machine(each)}"
+            yield f"{head}\n\n{_markdown(figures.nexmark_table(each))}"
+
+
+def _judged(benches: Sequence[Measured]) -> list[Judged]:
+    """Judge every limit once: by a benchmark with the events that it is promised for, if one ran."""
+    best: dict[str, Judged] = {}
+    for bench in benches:
+        for each in figures.judge(bench):
+            line = each.limit.line
+            if line not in best or best[line].is_kept is None:
+                best[line] = each
+    return [best[limit.line] for limit in figures.LIMITS if limit.line in best]
+
+
+def _shape(bench: Measured, shape: Shape) -> Iterator[str]:
+    part = bench.results["shapes"][shape]
+    head = f"## {shape.capitalize()}, {bench.rows:,} events\n\n{_machine(bench.results)}"
+    yield f"{head}\n\n{_markdown(figures.speed_table(bench.figures(shape), _TITLES))}"
+    if "answers" in part:
+        table = _markdown(figures.answer_table(part["answers"], _TITLES))
+        yield f"The results beside Tidemark's, and the rows that are in no result:\n\n{table}"
+    if "warm" in part:
+        lines: list[tuple[str, ...]] = [("again in one process", "first s", "second s", "third s")]
+        for way, run in part["warm"].items():
+            step = "work" if way == figures.BASE else "replay"
+            lines.append((f"{_TITLES[way]}: {step}", *(f"{each[step]:.1f}" for each in run["each"])))
+        yield _markdown(lines)
+
+
+def _machine(results: Mapping[str, Any]) -> str:
+    on = results["machine"]
+    versions = f"Java {on['java']}, Spark {on['spark']}, Delta {on['delta']}"
+    hardware = f"{on['cores']} cores of {on['cpu']}, {on['memory_gib']} GiB"
+    return f"Commit `{on['commit']}`, {on['date'][:10]}: {hardware}, {versions}. Medians of {results['repeat']}."
+
+
+def _markdown(lines: Sequence[Sequence[str]]) -> str:
+    head, *rows = lines
+    rule = ["---", *("---:" for _ in head[1:])]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
