@@ -24,16 +24,13 @@ from spark_jobs.session import open_session
 from tests.benchmarks import environment, process
 from tests.benchmarks.answers import answers
 from tests.benchmarks.events import generate, path_of
+from tests.benchmarks.process import TaskFailedError
 from tests.benchmarks.shapes import Shape
 from tests.benchmarks.spark_ways import SPARK_WAYS, Work, audit
 from tests.benchmarks.ways import WAYS, Job, in_this_python
 
 _ROOT = Path(__file__).parents[2]
 _TAIL_LINES = 20
-
-
-class TaskFailedError(RuntimeError):
-    """A task that did not end well; the message has the end of its output."""
 
 
 def run(

@@ -17,9 +17,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks import alone, environment, figures, machine
+from tests.benchmarks import alone, figures, machine
 from tests.benchmarks.events import DEFAULT_SEED
 from tests.benchmarks.figures import Measured
+from tests.benchmarks.process import TaskFailedError
 from tests.benchmarks.shapes import Shape
 from tests.benchmarks.ways import DEFAULT_WAYS, EMISSIONS, WAYS
 
@@ -46,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             results["shapes"][shape] = _Turn(options, shape).measure()
         if Shape.TUMBLING in options.shape and "whole" in options.ways:
             results["thousand"] = _Turn(options, Shape.TUMBLING, _THOUSAND).repeated(("whole",))["whole"]
-    except (alone.TaskFailedError, environment.EnvironmentMissingError) as failed:
+    except TaskFailedError as failed:
         print(f"error: {failed}", file=sys.stderr)
         return 1
     if options.json:

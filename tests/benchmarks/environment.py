@@ -15,6 +15,7 @@ from pathlib import Path
 from spark_jobs.runtime import jars
 from spark_jobs.runtime.environment import process_environment
 from spark_jobs.runtime.errors import RuntimeSetupError
+from tests.benchmarks.process import TaskFailedError
 
 _HERE, _ROOT = Path(__file__).parent, Path(__file__).parents[2]
 FOLDER = _ROOT / ".tidemark" / "bench-env"
@@ -31,10 +32,6 @@ _NEEDLESS = (
 _JARS = jars.Kind("bench", str(_HERE / "jars.lock"), 23, _NEEDLESS)
 _WHAT = "the environment of DuckDB and Flink cannot be made"
 _WITHOUT = "Without it: --ways tuned,whole,ours,plain,streaming"
-
-
-class EnvironmentMissingError(RuntimeError):
-    """The environment could not be made, for the reason of its message."""
 
 
 def python() -> Path:
@@ -60,7 +57,7 @@ def is_made() -> bool:
 
 
 def make() -> None:
-    """Make the environment, unless it is there. Raises EnvironmentMissingError."""
+    """Make the environment, unless it is there. Raises TaskFailedError."""
     if is_made():
         return
     print("==> making the environment of DuckDB and Flink (290 MB), once", file=sys.stderr, flush=True)
@@ -71,7 +68,7 @@ def make() -> None:
     try:
         jars.fetch(_jars_folder(), process_environment(os.environ), _report, _JARS)
     except RuntimeSetupError as error:
-        raise EnvironmentMissingError(f"{_WHAT}: {error}\n{_WITHOUT}") from error
+        raise TaskFailedError(f"{_WHAT}: {error}\n{_WITHOUT}") from error
     _stamp().touch()
 
 
@@ -88,7 +85,7 @@ def _stamp() -> Path:
 def _run(command: list[str]) -> None:
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     if ended.returncode:
-        raise EnvironmentMissingError(f"{_WHAT}: {ended.stdout}{ended.stderr}\n{_WITHOUT}")
+        raise TaskFailedError(f"{_WHAT}: {ended.stdout}{ended.stderr}\n{_WITHOUT}")
 
 
 def _report(line: str) -> None:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from spark_jobs.runtime.installed import spark_home
 from spark_jobs.runtime.java import require_java
 from tests.benchmarks import environment
+from tests.benchmarks.process import TaskFailedError
 
 _SOURCES = Path(__file__).parent / "java"
 _OPENED = ("lang", "lang.reflect", "net", "io", "nio", "text", "time", "util", "util.concurrent")
@@ -31,12 +33,8 @@ _OF_SPARK = (
 )
 
 
-class ProgramNotCompiledError(RuntimeError):
-    """A program could not be compiled, for the reason of its message."""
-
-
-def command(program: str, arguments: Sequence[object]) -> list[str]:
-    """Return the command that runs a program. Raises ProgramNotCompiledError."""
+def command_of(program: str, arguments: Sequence[object]) -> list[str]:
+    """Return the command that runs a program. Raises TaskFailedError."""
     opened = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in _OPENED]
     classes = os.pathsep.join(map(str, (_compiled(), *_class_path())))
     return [_java(), *opened, _HEAP, "-XX:+UseParallelGC", "-cp", classes, program, *map(str, arguments)]
@@ -53,11 +51,16 @@ def _compiled() -> Path:
     classes = environment.FOLDER / f"classes-{content}"
     if not classes.exists():
         path = os.pathsep.join(map(str, _class_path()))
-        options = ["-17", "-nowarn", "-proc:none", "-cp", path, "-d", str(classes)]
-        compiler = [_java(), "-cp", str(environment.compiler()), "org.eclipse.jdt.internal.compiler.batch.Main"]
-        ended = subprocess.run([*compiler, *options, *map(str, sources)], capture_output=True, text=True, check=False)
-        if ended.returncode:
-            raise ProgramNotCompiledError(f"the Java programs: {ended.stdout}{ended.stderr}")
+        with tempfile.TemporaryDirectory(dir=environment.FOLDER) as work:
+            compiled = Path(work) / "classes"
+            options = ["-17", "-nowarn", "-proc:none", "-cp", path, "-d", str(compiled)]
+            compiler = [_java(), "-cp", str(environment.compiler()), "org.eclipse.jdt.internal.compiler.batch.Main"]
+            ended = subprocess.run(
+                [*compiler, *options, *map(str, sources)], capture_output=True, text=True, check=False
+            )
+            if ended.returncode:
+                raise TaskFailedError(f"the Java programs: {ended.stdout}{ended.stderr}")
+            compiled.rename(classes)
     return classes
 
 

@@ -20,10 +20,10 @@ from string import Template
 from typing import Any
 
 from tests.benchmarks import environment, java_programs, machine, process
-from tests.benchmarks.alone import TaskFailedError
 from tests.benchmarks.bench import FOLDER, some
 from tests.benchmarks.figures import aligned, nexmark_table
 from tests.benchmarks.nexmark_tasks import BASE_MS, QUERIES
+from tests.benchmarks.process import TaskFailedError
 
 _ROOT, _SQL = Path(__file__).parents[2], Path(__file__).parent / "nexmark_queries"
 _TAIL_LINES = 20
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         environment.make()
         results["queries"] = _measure(options)
-    except (TaskFailedError, environment.EnvironmentMissingError, java_programs.ProgramNotCompiledError) as failed:
+    except TaskFailedError as failed:
         print(f"error: {failed}", file=sys.stderr)
         return 1
     if options.json:
@@ -53,7 +53,7 @@ def _measure(options: argparse.Namespace) -> dict[str, Any]:
     if not (events / "bid" / "_delta_log").exists():
         text = events / "text"
         text.mkdir(parents=True, exist_ok=True)
-        _run("generate", java_programs.command("NexmarkEvents", [text, options.events, BASE_MS]), options.folder)
+        _run("generate", java_programs.command_of("NexmarkEvents", [text, options.events, BASE_MS]), options.folder)
         _run("load", _task("load", events, text, options.folder / "load.json"), options.folder)
         shutil.rmtree(text)
     measured: dict[str, Any] = {query: {"ours": [], "flink": []} for query in options.queries}
@@ -81,7 +81,7 @@ def _flink(query: str, events: Path, folder: Path, note: str) -> dict[str, Any]:
     shutil.rmtree(out, ignore_errors=True)
     text = "\n".join((_SQL / f"{name}.flink.sql").read_text(encoding="utf-8") for name in ("tables", query))
     script.write_text(Template(text).substitute(events=events, out=out), encoding="utf-8")
-    command = java_programs.command("SqlJob", [script, result, java_programs.cores()])
+    command = java_programs.command_of("SqlJob", [script, result, java_programs.cores()])
     return _figures(_run(f"{query} by Flink{note}", command, folder), result)
 
 

@@ -11,6 +11,10 @@ from time import monotonic
 _LOOK_S = 0.1
 
 
+class TaskFailedError(RuntimeError):
+    """A part of the benchmark that did not end well; the message has the end of its output."""
+
+
 @dataclass(frozen=True)
 class Ended:
     """How a process ended. `peak_memory_bytes` is None where the system does not report memory.

@@ -15,6 +15,7 @@ from tests.benchmarks import alone, bench, environment, events, figures
 from tests.benchmarks.answers import Answer, answer, answers
 from tests.benchmarks.figures import Measured
 from tests.benchmarks.pipelines import lake_of
+from tests.benchmarks.process import TaskFailedError
 from tests.benchmarks.shapes import Shape
 from tests.benchmarks.spark_ways import SPARK_WAYS, audit
 
@@ -240,5 +241,5 @@ def test_the_benchmark_fails_when_a_limit_is_broken(
 
 
 def test_error_of_a_failed_way_has_the_end_of_its_output(tmp_path: Path) -> None:
-    with pytest.raises(alone.TaskFailedError, match=r"no_such_way ended with exit code 1; the end of (?s:.*)KeyError"):
+    with pytest.raises(TaskFailedError, match=r"no_such_way ended with exit code 1; the end of (?s:.*)KeyError"):
         alone.run("no_such_way", tmp_path, rows=10, seed=1)

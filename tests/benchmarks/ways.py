@@ -112,7 +112,7 @@ def _duckdb(job: Job) -> list[str]:
 def _flink(job: Job) -> list[str]:
     times = (BOUND_MS, EMIT_MS, LATENESS_MS, SIZE_MS, LONG_SIZE_MS, SLIDE_MS, GAP_MS, WITHIN_MS)
     places = (job.events, job.shape, job.out, job.result)
-    return java_programs.command("WindowJob", [*places, java_programs.cores(), *times])
+    return java_programs.command_of("WindowJob", [*places, java_programs.cores(), *times])
 
 
 def _published(spark: SparkSession, out: Path, shape: Shape) -> DataFrame:

@@ -43,6 +43,7 @@ import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 import org.apache.flink.table.data.GenericRowData;
 import org.apache.flink.table.data.RowData;
 import org.apache.flink.table.data.StringData;
+import org.apache.flink.table.data.binary.BinaryStringData;
 import org.apache.flink.table.runtime.typeutils.InternalTypeInfo;
 import org.apache.flink.table.types.logical.BigIntType;
 import org.apache.flink.table.types.logical.DoubleType;
@@ -222,18 +223,24 @@ public final class WindowJob {
         @Override
         public void processElement(StreamRecord<RowData> record) {
             RowData row = record.getValue();
-            int source = row.getString(1).toString().charAt(1) - '0';
+            int source = ((BinaryStringData) row.getString(1)).byteAt(1) - '0';
             long eventMs = row.getTimestamp(4, 6).getMillisecond();
             long now = Math.floorDiv(row.getTimestamp(5, 6).getMillisecond(), everyMs);
-            long least = Arrays.stream(highest).min().getAsLong();
-            if (now > tick && least > Long.MIN_VALUE) {
-                output.emitWatermark(new Watermark(least - boundMs - 1));
+            if (now > tick) {
+                emit();
             }
             tick = now;
             highest[source] = Math.max(highest[source], eventMs);
             Tuple4<String, Double, Long, Boolean> event =
                     Tuple4.of(row.getString(0).toString(), row.getDouble(3), row.getLong(2), source >= 2);
             output.collect(new StreamRecord<>(event, eventMs));
+        }
+
+        private void emit() {
+            long least = Arrays.stream(highest).min().getAsLong();
+            if (least > Long.MIN_VALUE) {
+                output.emitWatermark(new Watermark(least - boundMs - 1));
+            }
         }
 
         @Override
