@@ -4,7 +4,7 @@
         [--json OUT]
 
 Each way runs in a separate process, all of them in turn, and again; figures are medians over the repeats. Ends with 1
-if a way failed, or a limit of `figures` that these events can judge is broken.
+if a way failed, an answer is not Flink's, or a limit of `figures` that these events can judge is broken.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import argparse
 import json
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     judged = figures.judge(measured)
     if judged:
         print("\n" + figures.aligned(figures.limit_table(judged)))
-    return int(any(each.is_kept is False for each in judged))
+    unlike = [shape for shape in options.shape if _is_unlike_flink(results["shapes"][shape].get("answers", {}))]
+    for shape in unlike:
+        print(f"\n{shape}: the answer is not Flink's")
+    return int(bool(unlike) or any(each.is_kept is False for each in judged))
+
+
+def _is_unlike_flink(answers: Mapping[str, Mapping[str, int]]) -> bool:
+    return any(answers.get("flink", {}).get(name) for name in ("missing", "extra", "differing"))
 
 
 class _Turn:

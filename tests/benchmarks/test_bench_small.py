@@ -223,15 +223,15 @@ def test_a_limit_without_its_figure_is_left_out() -> None:
     assert lines == []
 
 
-@pytest.mark.parametrize(("audit_seconds", "code"), [(3.0, 0), (3.1, 1)])
-def test_the_benchmark_fails_when_a_limit_is_broken(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, audit_seconds: float, code: int
+@pytest.mark.parametrize(("audit_seconds", "differing", "code"), [(3.0, 0, 0), (3.1, 0, 1), (3.0, 1, 1)])
+def test_the_benchmark_fails_when_a_limit_is_broken_or_an_answer_is_not_that_of_flink(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, audit_seconds: float, differing: int, code: int
 ) -> None:
-    counts = dict.fromkeys(Answer.__dataclass_fields__, 1)
+    counts = dict.fromkeys(Answer.__dataclass_fields__, 0)
     ended = {
         "tuned": ran(4.0),
         "whole": ran(5.0, replay=10.0, audit=audit_seconds),
-        "answers": {**ran(1.0), "counts": {"whole": counts, "tuned": counts}},
+        "answers": {**ran(1.0), "counts": {"whole": counts, "flink": {**counts, "differing": differing}}},
     }
     monkeypatch.setattr(alone, "run", lambda task, *_, **__: ended.get(task, ran(1.0)))
     target = tmp_path / "figures.json"
