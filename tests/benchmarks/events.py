@@ -3,7 +3,7 @@
     arrival_time   evenly spread over 2025-01-01
     event_time     arrival_time - delay, delay = 2 s * (u^-0.8 - 1), at most 6 h: half arrive within 1.5 s, 1 in 10
                    after more than 10 s, 1 in 70 after more than 1 min, 1 in 1,250 after more than 10 min
-    source         p0 to p3, key k0000 to k9999, both uniform
+    origin         p0 to p3, key k0000 to k9999, both uniform
     value          a quarter of a whole number up to 1,000: exact in binary, so that sums do not depend on their order
 
 Every number comes from a hash of the event's id: how many tasks make them does not matter.
@@ -27,7 +27,7 @@ _RESOLUTION = 2**40
 
 def path_of(folder: Path, rows: int, seed: int) -> Path:
     """The table of this many events; made with other code it would need another name."""
-    return folder / f"events-{rows}-seed-{seed}"
+    return folder / f"arrivals-{rows}-seed-{seed}"
 
 
 def generate(spark: SparkSession, path: Path, rows: int, seed: int) -> dict[str, int]:
@@ -40,7 +40,7 @@ def generate(spark: SparkSession, path: Path, rows: int, seed: int) -> dict[str,
     events = spark.range(0, rows, 1, FILES).select(
         F.col("id").alias("event_id"),
         F.format_string("k%04d", (_uniform(seed, 1) * KEYS).cast("int")).alias("key"),
-        F.format_string("p%d", (_uniform(seed, 2) * SOURCES).cast("int")).alias("source"),
+        F.format_string("p%d", (_uniform(seed, 2) * SOURCES).cast("int")).alias("origin"),
         F.timestamp_micros(arrival_us - delay_us).alias("event_time"),
         F.timestamp_micros(arrival_us).alias("arrival_time"),
         (F.floor(_uniform(seed, 3) * 4000) / 4).alias("value"),

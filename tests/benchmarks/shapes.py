@@ -29,7 +29,7 @@ BOUND_MS, LATENESS_MS, EMIT_MS = 60_000, 600_000, 60_000
 
 #: The sources of the events that a join pairs with the others.
 SECOND_SOURCES = ("p2", "p3")
-SECOND_SQL = f"source in {SECOND_SOURCES}"
+SECOND_SQL = f"origin in {SECOND_SOURCES}"
 _NAMES = "[first, second]"
 
 #: What a shape changes in `bench.yaml`: dotted key -> YAML text.

@@ -65,7 +65,7 @@ public final class WindowJob {
     private static final RowType EVENT =
             RowType.of(
                     new LogicalType[] {TEXT, TEXT, new BigIntType(), new DoubleType(), new TimestampType(6), new TimestampType(6)},
-                    new String[] {"key", "source", "event_id", "value", "event_time", "arrival_time"});
+                    new String[] {"key", "origin", "event_id", "value", "event_time", "arrival_time"});
     private static final RowType PANE =
             RowType.of(
                     new LogicalType[] {

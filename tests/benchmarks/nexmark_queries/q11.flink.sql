@@ -3,5 +3,5 @@ WITH ('connector' = 'filesystem', 'path' = 'file://${out}', 'format' = 'parquet'
 
 INSERT INTO answer
 SELECT bidder, COUNT(*) AS bid_count, window_start, window_end
-FROM TABLE(SESSION(TABLE bid PARTITION BY bidder, DESCRIPTOR(dateTime), INTERVAL '10' SECOND))
+FROM TABLE(SESSION(TABLE bid PARTITION BY bidder, DESCRIPTOR(`dateTime`), INTERVAL '10' SECOND))
 GROUP BY bidder, window_start, window_end

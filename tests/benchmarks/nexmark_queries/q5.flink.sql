@@ -3,7 +3,7 @@ WITH ('connector' = 'filesystem', 'path' = 'file://${out}', 'format' = 'parquet'
 
 CREATE TEMPORARY VIEW counted AS
 SELECT auction, COUNT(*) AS num, window_start, window_end
-FROM TABLE(HOP(TABLE bid, DESCRIPTOR(dateTime), INTERVAL '2' SECOND, INTERVAL '10' SECOND))
+FROM TABLE(HOP(TABLE bid, DESCRIPTOR(`dateTime`), INTERVAL '2' SECOND, INTERVAL '10' SECOND))
 GROUP BY auction, window_start, window_end
 
 INSERT INTO answer
