@@ -58,14 +58,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     judged = figures.judge(measured)
     if judged:
         print("\n" + figures.aligned(figures.limit_table(judged)))
-    unlike = [shape for shape in options.shape if _is_unlike_flink(results["shapes"][shape].get("answers", {}))]
+    unlike = [shape for shape in options.shape if _is_unlike_flink(shape, results["shapes"][shape].get("answers", {}))]
     for shape in unlike:
         print(f"\n{shape}: the answer is not Flink's")
     return int(bool(unlike) or any(each.is_kept is False for each in judged))
 
 
-def _is_unlike_flink(answers: Mapping[str, Mapping[str, int]]) -> bool:
-    return any(answers.get("flink", {}).get(name) for name in ("missing", "extra", "differing"))
+def _is_unlike_flink(shape: Shape, answers: Mapping[str, Mapping[str, int]]) -> bool:
+    # Flink's join has a channel for each input. A watermark that waits in one of them lets late rows of the other pass.
+    counts = ("extra", "missing", "differing") if shape is not Shape.JOIN else ("missing", "differing")
+    flink = answers.get("flink", {})
+    return any(flink.get(name) for name in counts)
 
 
 class _Turn:

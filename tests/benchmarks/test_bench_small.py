@@ -136,8 +136,14 @@ def test_duckdb_gives_what_plain_spark_gives(counts_by_way: Mapping[str, Mapping
 @pytest.mark.spark
 @pytest.mark.soak
 @needs_environment
-def test_flink_gives_what_ours_gives(counts_by_way: Mapping[str, Mapping[str, int]]) -> None:
-    assert counts_by_way["flink"] == counts_by_way["ours"]
+def test_flink_gives_what_ours_gives(counts_by_way: Mapping[str, Mapping[str, int]], shape: Shape) -> None:
+    flink, ours = counts_by_way["flink"], counts_by_way["ours"]
+    if shape is Shape.JOIN:
+        # A watermark that waits in the channel of one input lets late rows of the other pass: more rows, more pairs.
+        assert flink["missing"] == flink["differing"] == 0
+        assert 0 < flink["reported"] <= ours["reported"]
+    else:
+        assert flink == ours
 
 
 @pytest.mark.spark

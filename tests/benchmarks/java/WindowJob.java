@@ -160,8 +160,9 @@ public final class WindowJob {
     private static void pairs(DataStream<Tuple4<String, Double, Long, Boolean>> rows, long withinMs, String out) {
         SingleOutputStreamOperator<RowData> pairs =
                 rows.filter(row -> !row.f3)
+                        .setParallelism(1)
                         .keyBy(row -> row.f0, Types.STRING)
-                        .intervalJoin(rows.filter(row -> row.f3).keyBy(row -> row.f0, Types.STRING))
+                        .intervalJoin(rows.filter(row -> row.f3).setParallelism(1).keyBy(row -> row.f0, Types.STRING))
                         .between(Duration.ZERO, Duration.ofMillis(withinMs))
                         .sideOutputLeftLateData(TOO_LATE)
                         .sideOutputRightLateData(TOO_LATE_SECOND)
