@@ -61,7 +61,7 @@ _LIMITS = """\
 def page() -> str:
     """Return the page."""
     head = ("figure", "unit", "absent if", "meaning")
-    figures, settings = table(head, map(_row, FIGURES)), block(_SETTINGS, "shell")
+    figures, settings = table(head, map(_row, FIGURES)), block(_SETTINGS, "bash")
     return "\n".join(["# Spark's figures\n", _INTRODUCTION, figures, _METRICS + settings, _LIMITS])
 
 
