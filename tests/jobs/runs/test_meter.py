@@ -141,6 +141,26 @@ def test_jobs_that_spark_has_forgotten_are_counted(spark: SparkSession) -> None:
     assert figures["spark_jobs"] == 2 * (before - first)
 
 
+def test_a_forgotten_stage_that_was_skipped_is_no_loss(spark: SparkSession) -> None:
+    measured = Meter(spark, warned_of)
+    rows = spark.range(1000).repartition(3)._jdf.javaRDD()
+    # The second job finds the shuffle of the first.
+    assert rows.count() == rows.count() == 1000
+    status = measured._status
+    status.jobs(0)
+    skipped = [
+        (stage["stageId"], stage["attemptId"])
+        for stage in (entry["info"] for entry in status.stages(measured._first_stage))
+        if stage["status"] == "SKIPPED"
+    ]
+    assert skipped
+    for place in skipped:
+        key = status._gateway.new_array(status._java.int, 2)
+        key[0], key[1] = place
+        status._store.delete(status._java.java.lang.Class.forName(meter._STAGES), key)
+    assert "jobs_not_measured" not in measured.end()
+
+
 def test_a_long_step_is_read_before_spark_forgets(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(meter, "_KEEP_UP", 1)
     measured = Meter(spark, warned_of)
