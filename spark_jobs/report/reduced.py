@@ -74,15 +74,15 @@ def farthest_partitions(of_partitions: DataFrame) -> DataFrame:
     return counted.orderBy(F.desc_nulls_first("behind_ms"), "name").limit(PARTITIONS)
 
 
-def completeness(results: DataFrame, late_events: DataFrame, stretch_ms: int = 0) -> DataFrame:
+def completeness(windows: DataFrame, late_events: DataFrame, stretch_ms: int = 0) -> DataFrame:
     """Return rows of all keys and of neighbouring windows: `start_ms, end_ms, taken, missed`.
 
-    The windows that start in one stretch of `stretch_ms` are a point.
+    `windows` are those of `results_over_time.of_windows`. The windows that start in one stretch of `stretch_ms` are a
+    point.
     The missed rows of a window are those that its result counts, or without a result those in `late_events`.
     """
     window = [F.unix_millis("window_start").alias("start_ms"), F.unix_millis("window_end").alias("end_ms")]
-    sums_of_results = (F.sum("row_count").alias("taken"), F.sum("too_late_count").alias("counted"))
-    in_results = results.groupBy(*window).agg(*sums_of_results)
+    in_results = windows.select("start_ms", "end_ms", "taken", "counted")
     late = late_events.where("window_start is not null").groupBy(*window).agg(F.count("*").alias("late"))
     per_window = (
         in_results.unionByName(late, allowMissingColumns=True)

@@ -49,16 +49,26 @@ def drawable(results: DataFrame, pipeline: Pipeline) -> list[tuple[str, Combined
     return [("row_count", Combined.SUM), *aggregates]
 
 
-def stretch(results: DataFrame, pipeline: Pipeline) -> int:
-    """Return the stretch of time that a point of `over_time` covers: a day, if there are too many shorter windows.
+def of_windows(results: DataFrame, series: Sequence[tuple[str, Combined]]) -> DataFrame:
+    """Return the results of all keys by window, which the charts read several times: a row for each window.
+
+    Columns: `start_ms, end_ms`; the sums `taken` and `counted` of row_count and too_late_count, the latter null without
+    such a column; and the combined values of `series`.
+    """
+    window = [F.unix_millis("window_start").alias("start_ms"), F.unix_millis("window_end").alias("end_ms")]
+    counted = F.sum("too_late_count") if "too_late_count" in results.columns else F.lit(None).cast("long")
+    values = [part for i, (name, manner) in enumerate(series) for part in _of_window(i, name, manner)]
+    return results.groupBy(*window).agg(F.sum("row_count").alias("taken"), counted.alias("counted"), *values)
+
+
+def stretch(windows: DataFrame, pipeline: Pipeline) -> int:
+    """Return the stretch of time that a point covers: a day, if there are too many shorter windows.
 
     Results of hours follow the hours of the day, and hundreds of days of that read as a block. 0: a window is a point.
     """
-    windows = pipeline.windows
-    if windows.kind.has_grid and not 0 < windows.period_ms < DAY_MS:
+    if pipeline.windows.kind.has_grid and not 0 < pipeline.windows.period_ms < DAY_MS:
         return 0
-    places = results.select("window_start", "window_end").distinct().limit(RESULT_POINTS + 1)
-    return DAY_MS if places.count() > RESULT_POINTS else 0
+    return DAY_MS if windows.count() > RESULT_POINTS else 0
 
 
 def without_duplicates(series: Sequence[Series]) -> tuple[Series, ...]:
@@ -73,16 +83,14 @@ def without_duplicates(series: Sequence[Series]) -> tuple[Series, ...]:
     return tuple(different)
 
 
-def over_time(results: DataFrame, series: Sequence[tuple[str, Combined]], stretch_ms: int = 0) -> DataFrame:
-    """Return results of all keys and neighbouring windows: `start_ms, end_ms, windows`, `v0`, `v1`, ... of `series`.
+def over_time(windows: DataFrame, series: Sequence[tuple[str, Combined]], stretch_ms: int = 0) -> DataFrame:
+    """Return the results of neighbouring windows: `start_ms, end_ms, windows`, `v0`, `v1`, ... of `series`.
 
     The windows that start in one stretch of `stretch_ms` are a point. If there are too many points, neighbours are
     grouped by rank, not by distance: a window in another decade does not reduce the resolution.
     """
-    window = [F.unix_millis("window_start").alias("start_ms"), F.unix_millis("window_end").alias("end_ms")]
-    once = [part for i, (name, manner) in enumerate(series) for part in _of_window(i, name, manner)]
     again = [part for i, (_, manner) in enumerate(series) for part in _of_point(i, manner)]
-    points = results.groupBy(*window).agg(*once).withColumn("windows", F.lit(1).cast("long"))
+    points = windows.drop("taken", "counted").withColumn("windows", F.lit(1).cast("long"))
     if stretch_ms:
         points = (
             stretched(points, stretch_ms).groupBy("start_ms", "end_ms").agg(F.sum("windows").alias("windows"), *again)

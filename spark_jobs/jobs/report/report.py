@@ -92,15 +92,17 @@ def collect(
         tables = join_report.as_windows(spark, pipeline.join, tables)
     # Small, and read several times: as many partitions as cores, not as many as a shuffle makes.
     tables = {**tables, "panes": retractions.left_out(tables["panes"], pipeline)}
-    stretch_ms = results_over_time.stretch(tables["window_results"], pipeline)
-    marks = reduced.marks(tables["panes"], tables["late_events"])
-    marks = marks.coalesce(spark.sparkContext.defaultParallelism).persist()
+    cores = spark.sparkContext.defaultParallelism
+    marks = reduced.marks(tables["panes"], tables["late_events"]).coalesce(cores).persist()
+    charted = results_over_time.drawable(tables["window_results"], pipeline)[:_CHARTED]
+    windows = results_over_time.of_windows(tables["window_results"], charted).coalesce(cores).persist()
     try:
+        stretch_ms = results_over_time.stretch(windows, pipeline)
         with ThreadPoolExecutor(max_workers=4) as pool:
             line = pool.submit(series.line, _emissions(tables, pipeline))
             partitions = pool.submit(series.partitions, tables["watermarks"])
-            completeness = pool.submit(series.completeness, tables, pipeline, stretch_ms)
-            results = pool.submit(_results, tables["window_results"], pipeline, stretch_ms)
+            completeness = pool.submit(series.completeness, windows, tables["late_events"], pipeline, stretch_ms)
+            results = pool.submit(_results, windows, charted, pipeline, stretch_ms)
             heaviest = pool.submit(_too_late_windows, tables["late_events"])
             late_rows = pool.submit(_late_rows, tables["late_events"], pipeline)
             keys = pool.submit(_too_late_keys, tables["late_events"], pipeline)
@@ -150,6 +152,7 @@ def collect(
             )
     finally:
         marks.unpersist()
+        windows.unpersist()
 
 
 def checks_of(spark: SparkSession, lake: Lake, run: Run) -> list[Any]:
@@ -215,10 +218,10 @@ def bounds_ms(pipeline: Pipeline) -> tuple[int, ...]:
     return tuple(sorted({watermark.bound_ms for watermark in pipeline.watermarks}))
 
 
-def _results(results: DataFrame, pipeline: Pipeline, stretch_ms: int) -> d.Results:
-    drawable = results_over_time.drawable(results, pipeline)
-    charted = drawable[:_CHARTED]
-    points = sorted(results_over_time.over_time(results, charted, stretch_ms).collect(), key=lambda row: row.start_ms)
+def _results(
+    windows: DataFrame, charted: Sequence[tuple[str, d.Combined]], pipeline: Pipeline, stretch_ms: int
+) -> d.Results:
+    points = sorted(results_over_time.over_time(windows, charted, stretch_ms).collect(), key=lambda row: row.start_ms)
     names = {name for name, _ in charted}
     drawn = [d.Series(name, manner, tuple(row[f"v{i}"] for row in points)) for i, (name, manner) in enumerate(charted)]
     return d.Results(

@@ -63,12 +63,15 @@ def _partition(
     return d.PartitionLine(name, tuple(marks), tuple(idle))
 
 
-def completeness(tables: Mapping[str, DataFrame], pipeline: Pipeline, stretch_ms: int) -> d.Completeness:
-    """Return the rows in results and the too late rows over time; empty if results do not contain all accepted rows."""
-    windows = pipeline.windows
-    if pipeline.join is not None or windows.discards or windows.trigger.counts_rows or windows.drops_late:
+def completeness(windows: DataFrame, late_events: DataFrame, pipeline: Pipeline, stretch_ms: int) -> d.Completeness:
+    """Return the rows in results and the too late rows over time; empty if results do not contain all accepted rows.
+
+    `windows` are those of `results_over_time.of_windows`.
+    """
+    spec = pipeline.windows
+    if pipeline.join is not None or spec.discards or spec.trigger.counts_rows or spec.drops_late:
         return d.Completeness()
-    points = reduced.completeness(tables["window_results"], tables["late_events"], stretch_ms).collect()
+    points = reduced.completeness(windows, late_events, stretch_ms).collect()
     points.sort(key=lambda row: row.start_ms)
     return d.Completeness(
         starts_ms=tuple(row.start_ms for row in points),

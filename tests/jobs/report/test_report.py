@@ -29,6 +29,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 LAKE = Lake("/lake", "departures")
 RUN = Run("r1", "departures", "f" * 16, "full", 0, None, None)
 
+ROWS = [("row_count", Combined.SUM)]
+
 
 def ms(seconds: float) -> int:
     return round(generated_run.at(seconds).timestamp() * 1000)
@@ -242,8 +244,10 @@ def test_many_windows_are_taken_together_and_none_is_left_out(spark: SparkSessio
         F.lit(2).cast("long").alias("row_count"),
         F.when(F.col("id") < n, F.col("id")).alias("delay"),
     )
-    manners = [("row_count", Combined.SUM), ("delay", Combined.MEAN), ("delay", Combined.SMALLEST)]
-    points = results_over_time.over_time(results, [*manners, ("delay", Combined.LARGEST)]).orderBy("start_ms").collect()
+    manners = [("row_count", Combined.SUM), *(("delay", manner) for manner in Combined if manner is not Combined.SUM)]
+    windows = results_over_time.of_windows(results, manners)
+    assert windows.count() == n
+    points = results_over_time.over_time(windows, manners).orderBy("start_ms").collect()
     assert len(points) == 500
     assert {row.windows for row in points} == {9}
     assert sum(row.v0 for row in points) == 2 * 2 * n
@@ -260,7 +264,8 @@ def test_a_window_of_another_decade_takes_no_room_from_the_others(spark: SparkSe
         F.timestamp_millis(starts + 1000).alias("window_end"),
         F.lit(1).cast("long").alias("row_count"),
     )
-    assert results_over_time.over_time(results, [("row_count", Combined.SUM)]).count() == 500
+    windows = results_over_time.of_windows(results, ROWS)
+    assert results_over_time.over_time(windows, ROWS).count() == 500
 
 
 def test_hours_of_many_days_are_combined_by_day(spark: SparkSession) -> None:
@@ -269,18 +274,16 @@ def test_hours_of_many_days_are_combined_by_day(spark: SparkSession) -> None:
         F.timestamp_millis(F.col("id") * hour).alias("window_start"),
         F.timestamp_millis((F.col("id") + 1) * hour).alias("window_end"),
         F.lit(1).cast("long").alias("row_count"),
+        F.lit(2).cast("long").alias("too_late_count"),
     )
+    windows = results_over_time.of_windows(results, ROWS)
     pipeline = replace(generated_run.PIPELINE, windows=replace(generated_run.PIPELINE.windows, size_ms=hour))
-    stretch_ms = results_over_time.stretch(results, pipeline)
+    stretch_ms = results_over_time.stretch(windows, pipeline)
     assert stretch_ms == day
-    assert results_over_time.stretch(results.limit(500), pipeline) == 0
-    points = (
-        results_over_time.over_time(results, [("row_count", Combined.SUM)], stretch_ms).orderBy("start_ms").collect()
-    )
+    assert results_over_time.stretch(windows.limit(500), pipeline) == 0
+    points = results_over_time.over_time(windows, ROWS, stretch_ms).orderBy("start_ms").collect()
     assert [tuple(point) for point in points[:2]] == [(0, day, 24, 24.0), (day, 2 * day, 24, 24.0)]
-    completeness = reduced.completeness(
-        results.withColumn("too_late_count", F.lit(2)), results.limit(0), stretch_ms
-    ).orderBy("start_ms")
+    completeness = reduced.completeness(windows, results.limit(0), stretch_ms).orderBy("start_ms")
     assert [tuple(point) for point in completeness.take(1)] == [(0, day, 24, 48)]
 
 
