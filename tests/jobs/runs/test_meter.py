@@ -66,6 +66,7 @@ def test_each_step_of_a_run_has_figures_that_agree(
     assert {step.step: step.figures for step in run_history.every(lake)[-1].steps} == recorded
 
 
+@pytest.mark.soak
 def test_spark_alone_is_not_native(spark: SparkSession, spark_alone: None, table: str, lake: Lake) -> None:
     results = run(spark, table, lake)
     assert {step: results[step].figures["native_share"] for step in ("replay", "audit", "publish", "report")} == {
@@ -186,6 +187,7 @@ def test_a_step_does_not_fail_for_its_figures(spark: SparkSession, monkeypatch: 
     assert "org.apache.spark.status.Unknown" in warning
 
 
+@pytest.mark.soak
 def test_the_first_step_of_an_application_has_its_start_up(table: str, tmp_path: Path) -> None:
     file, result = tmp_path / "readings.yaml", tmp_path / "result.json"
     file.write_text(PIPELINE.format(table=table), encoding="utf-8")

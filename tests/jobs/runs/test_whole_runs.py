@@ -83,6 +83,7 @@ def test_running_again_changes_nothing(spark: SparkSession, table: str, lake: La
     assert publishing.publish(spark, lake, planned.run) == versions
 
 
+@pytest.mark.soak
 def test_a_range_replaces_only_its_windows(spark: SparkSession, table: str, lake: Lake) -> None:
     publish(spark, history.pipeline(table), lake, Interval())
     before = published(spark, lake)
