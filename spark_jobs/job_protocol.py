@@ -18,6 +18,8 @@ from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import Any
 
+from spark_jobs.whole_files import write_whole
+
 
 class StepName(StrEnum):
     """What a job does for a run. `RUN` takes all steps of a run; `LAND` brings a source table and belongs to no run."""
@@ -182,10 +184,7 @@ class StepResult:
 
     def write(self, file: Path) -> None:
         """Write the result file. A reader sees the whole file or none. Raises OSError."""
-        file.parent.mkdir(parents=True, exist_ok=True)
-        partial = file.with_suffix(".partial")
-        partial.write_text(json.dumps(self.to_json(), indent=1, default=str), encoding="utf-8")
-        partial.replace(file)
+        write_whole(json.dumps(self.to_json(), indent=1, default=str), file)
 
     @classmethod
     def read(cls, file: Path) -> StepResult | None:

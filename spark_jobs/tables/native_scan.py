@@ -30,8 +30,8 @@ _HARMLESS = frozenset({"columnMapping", "timestampNtz", "v2Checkpoint", "vacuumP
 _FIRST_DATE = "1900-01-01"
 _TIMES = (T.DateType, T.TimestampType, T.TimestampNTZType)
 
-# By the id and version of a table. A version never changes.
-_decisions: dict[tuple[str, int], bool] = {}
+# By the place, id and version of a table. A version never changes, but a copy in another place may have another.
+_decisions: dict[tuple[str, str, int], bool] = {}
 
 
 def native(rows: DataFrame) -> DataFrame:
@@ -73,7 +73,7 @@ def _delta_relation(rows: DataFrame) -> Any | None:
 
 def _has_plain_files(spark: SparkSession, snapshot: Any) -> bool:
     """Return whether plain Parquet has the rows of a snapshot, with the same types and dates."""
-    key = str(snapshot.metadata().id()), int(snapshot.version())
+    key = str(snapshot.path().toString()), str(snapshot.metadata().id()), int(snapshot.version())
     if key not in _decisions:
         _decisions[key] = _decide(spark, snapshot)
     return _decisions[key]

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tests.benchmarks import alone, bench, environment, events, figures
+from tests.benchmarks import alone, bench, events, figures
 from tests.benchmarks.answers import Answer, answer, answers
 from tests.benchmarks.figures import Measured
 from tests.benchmarks.pipelines import lake_of
@@ -23,10 +23,6 @@ ROWS = 20_000
 IN_SPARK, OPTIONAL = ("tuned", "ours", "plain", "streaming"), ("duckdb", "flink")
 #: In these every event that is in a result is in one.
 COUNTED_ONCE = (Shape.TUMBLING, Shape.SESSION)
-
-needs_environment = pytest.mark.skipif(
-    not environment.is_made(), reason="the environment of DuckDB and Flink is not made: make bench makes it"
-)
 
 
 def table(spark: SparkSession, path: Path) -> DataFrame:
@@ -52,14 +48,14 @@ def _shape(request: pytest.FixtureRequest) -> Shape:
 
 @pytest.fixture(name="counts_by_way", scope="module")
 def _counts_by_way(spark: SparkSession, folder: Path, shape: Shape) -> Mapping[str, Mapping[str, int]]:
-    """What each way made of the events: those of Spark here, the others in their processes, if they are at hand."""
+    """What each way made of the events: those of Spark here, the others in their processes."""
     # Each shape in a separate folder: Spark remembers the files of a table by its path.
     table_path = events.path_of(folder, ROWS, 1)
     (folder / shape).mkdir()
     (folder / shape / table_path.name).symlink_to(table_path)
     for name in IN_SPARK:
         SPARK_WAYS[name].write(spark, table_path, folder / shape / "lake" / name, shape)
-    for name in OPTIONAL if environment.is_made() else ():
+    for name in OPTIONAL:
         alone.run(name, folder / shape, rows=ROWS, seed=1, shape=shape)
     return answers(spark, folder / shape / "lake", ROWS, shape)
 
@@ -128,14 +124,12 @@ def test_streaming_ends_without_its_last_windows_and_reports_no_row(
 
 @pytest.mark.spark
 @pytest.mark.soak
-@needs_environment
 def test_duckdb_gives_what_plain_spark_gives(counts_by_way: Mapping[str, Mapping[str, int]]) -> None:
     assert counts_by_way["duckdb"] == counts_by_way["plain"]
 
 
 @pytest.mark.spark
 @pytest.mark.soak
-@needs_environment
 def test_flink_gives_what_ours_gives(counts_by_way: Mapping[str, Mapping[str, int]], shape: Shape) -> None:
     flink, ours = counts_by_way["flink"], counts_by_way["ours"]
     if shape is Shape.JOIN:
@@ -148,12 +142,10 @@ def test_flink_gives_what_ours_gives(counts_by_way: Mapping[str, Mapping[str, in
 
 @pytest.mark.spark
 @pytest.mark.soak
-@needs_environment
+@pytest.mark.parametrize("shape", [shape for shape in Shape if shape is not Shape.JOIN], indirect=True, scope="module")
 def test_flink_fires_the_panes_that_ours_fires(
     spark: SparkSession, folder: Path, counts_by_way: Mapping[str, Mapping[str, int]], shape: Shape
 ) -> None:
-    if shape is Shape.JOIN:
-        pytest.skip("a pair is no pane")
     values = ("events", "total", "mean", "highest")
     fired = spark.read.parquet(str(folder / shape / "lake" / "flink" / "results"))
     by_flink = fired.select("key", F.timestamp_millis("start_ms"), F.timestamp_millis("end_ms"), *values)

@@ -7,16 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks import environment, nexmark
+from tests.benchmarks import nexmark
 from tests.benchmarks.nexmark_tasks import QUERIES
 
-pytestmark = [
-    pytest.mark.spark,
-    pytest.mark.soak,
-    pytest.mark.skipif(
-        not environment.is_made(), reason="the environment of DuckDB and Flink is not made: make bench makes it"
-    ),
-]
+pytestmark = [pytest.mark.spark, pytest.mark.soak]
 
 # Half a minute: several windows of each query.
 EVENTS = 300_000

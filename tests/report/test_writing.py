@@ -1,4 +1,4 @@
-"""Where a report is written, and that nobody ever sees a part of one."""
+"""Where a report is written."""
 
 from __future__ import annotations
 
@@ -6,22 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.jobs.report.write_page import write_page
 from spark_jobs.tables.lake import Lake
-
-
-def test_a_page_that_fails_leaves_the_earlier_one_and_no_part(tmp_path: Path) -> None:
-    path = tmp_path / "reports" / "r1.html"
-    assert write_page("a page", path) == path
-    with pytest.raises(UnicodeEncodeError):
-        write_page("half a page \ud800", path)
-    assert path.read_text(encoding="utf-8") == "a page"
-    assert [p.name for p in path.parent.iterdir()] == ["r1.html"]
-
-
-def test_a_page_is_read_by_others_than_its_writer(tmp_path: Path) -> None:
-    path = write_page("a page", tmp_path / "r1.html")
-    assert path.stat().st_mode & 0o444 == 0o444
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -161,6 +162,20 @@ def test_a_table_that_allows_deletion_vectors_and_has_none_is_native(spark: Spar
     rows = newest(spark, path)
     assert scan_is_native(rows)
     assert rows.count() == 999
+
+
+def test_a_copy_of_a_table_is_judged_by_its_own_files(spark: SparkSession, path: str, tmp_path: Path) -> None:
+    write(events(spark), path)
+    copy = str(tmp_path / "copy")
+    shutil.copytree(path, copy)
+    spark.sql(f"ALTER TABLE delta.`{copy}` SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')")
+    for table in (path, copy):
+        DeltaTable.forPath(spark, table).delete("id = 5")
+    write(events(spark, 5000), path)
+    versions = [source.pinned_version(spark, table) for table in (path, copy)]
+    assert versions[0] == versions[1]
+    assert [source.read(spark, table, versions[0]).count() for table in (path, copy)] == [1999, 999]
+    assert [scan_is_native(newest(spark, table)) for table in (path, copy)] == [True, False]
 
 
 def test_a_column_of_nulls_alone_has_no_old_dates(spark: SparkSession, path: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
@@ -13,6 +12,7 @@ from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.tables.effective_runs import effective_runs
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import Run
+from spark_jobs.whole_files import write_whole
 
 _MOMENTS = ("covered_until", "watermark", "live_from_window", "state_from_event_time", "read_from_arrival")
 
@@ -86,12 +86,7 @@ class Handover:
 
 def write(lake: Lake, handover: Handover) -> str:
     """Write the handover to the lake as `handover.json`, whole or not at all; returns the file's name."""
-    path = lake.handover_file
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_text(json.dumps(handover.as_json(), indent=1) + "\n", encoding="utf-8")
-    partial.replace(path)
-    return str(path)
+    return str(write_whole(json.dumps(handover.as_json(), indent=1) + "\n", lake.handover_file))
 
 
 def read(lake: Lake, pipeline: Pipeline, published: Iterable[Run]) -> Handover | None:

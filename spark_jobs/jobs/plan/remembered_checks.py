@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import spark_jobs
 from spark_jobs.pipeline import code
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.tables.lake import Lake
+from spark_jobs.whole_files import write_whole
 
 _FILE = "checked.json"
 _MOST = 100
@@ -39,13 +41,8 @@ def remember(lake: Lake, key: str) -> None:
     folder, keys = lake.folder, _keys(lake)
     if folder is None or key in keys:
         return
-    partial = folder / f"{_FILE}.{os.getpid()}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        partial.write_text(json.dumps([*keys, key][-_MOST:]), encoding="utf-8")
-        partial.replace(folder / _FILE)
-    except OSError:
-        partial.unlink(missing_ok=True)
+    with suppress(OSError):
+        write_whole(json.dumps([*keys, key][-_MOST:]), folder / _FILE)
 
 
 def _keys(lake: Lake) -> list[str]:

@@ -10,10 +10,10 @@ from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import StepName, StepState
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.report import report
-from spark_jobs.jobs.report.write_page import write_page
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run, Step
+from spark_jobs.whole_files import write_whole
 
 
 def can_be_made(run: Run) -> bool:
@@ -35,7 +35,7 @@ def data_docs(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> 
 
     answers = report.checks_of(spark, lake, run)
     text = page(pipeline.name, lake.home, run.run_id, audits[-1].finished_at, answers, descriptions(pipeline))
-    return write_page(text, lake.data_docs_file(run.run_id))
+    return write_whole(text, lake.data_docs_file(run.run_id))
 
 
 def _audits(run: Run) -> list[Step]:

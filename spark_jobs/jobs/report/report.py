@@ -19,7 +19,6 @@ from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import STAGED_SIZES, StepName
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.report import join_report, run_facts, series
-from spark_jobs.jobs.report.write_page import write_page
 from spark_jobs.pipeline.description import describe
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.published_tables import COMPLETE_TABLE
@@ -34,6 +33,7 @@ from spark_jobs.session import for_rows
 from spark_jobs.tables import delta_log, files, ledger, staging
 from spark_jobs.tables.lake import Lake, result_tables
 from spark_jobs.tables.ledger import Run
+from spark_jobs.whole_files import write_whole
 
 #: The counts of a run that are sizes of its tables.
 _SIZES = (*STAGED_SIZES, "too_late", "invalid")
@@ -65,7 +65,7 @@ def report(
     tables = {table: staging.read_staged(spark, lake, run.run_id, table) for table in result_tables(pipeline)}
     data = collect(spark, pipeline, lake, run, tables, checks_of(spark, lake, run), alternatives)
     data = replace(data, earlier=run_facts.earlier(run, ledger.published(spark, lake)))
-    return write_page(render(data), lake.report_file(run.run_id))
+    return write_whole(render(data), lake.report_file(run.run_id))
 
 
 def can_be_made(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> bool:
