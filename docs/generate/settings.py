@@ -90,7 +90,10 @@ HONOURED: Mapping[str, Setting] = {
     "PYTHONPATH": Setting(
         "Folders of Python packages, such as the class of a custom watermark. The checkout comes first.", "none"
     ),
-    "SPARK_CONF_DIR": Setting("Folder of Spark's configuration.", "Tidemark's, which limits the log of Spark"),
+    "SPARK_CONF_DIR": Setting(
+        "Folder of Spark's configuration.",
+        "none; Tidemark limits the log of Spark. With such a folder, Spark starts without the class archive",
+    ),
     "JAVA_TOOL_OPTIONS": Setting(
         "Options of each Java. A garbage collector in them replaces Tidemark's choice.", "none"
     ),

@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"unknown arguments '{' '.join(arguments)}'. Usage: python -m spark_jobs.runtime setup [s3]\n")
         return ExitCode.WRONG_INPUT
     try:
-        install(os.environ, _print, s3="s3" in arguments)
+        install(os.environ, _print, s3="s3" in arguments, archives_classes=True)
     except RuntimeSetupError as error:
         sys.stderr.write(f"error: {error}\n")
         return ExitCode.FAILED

@@ -12,13 +12,16 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from spark_jobs.runtime import native_engine
+from spark_jobs.runtime import class_archive, native_engine
 from spark_jobs.runtime.installed import comet_jars_dir, s3_jars_dir, spark_home
 from spark_jobs.runtime.jars import require_jars
 from spark_jobs.runtime.java import require_java
 
-# Rules for Spark's log; a Spark with its own folder of settings keeps it.
-QUIET_CONF_DIR = Path(__file__).parent / "conf"
+_RULES_OF_LOG = Path(__file__).parent / "conf" / "log4j2.properties"
+# Spark looks for settings in a folder on its class path. This one does not exist, as the class archive demands.
+_NO_SETTINGS = Path(__file__).parent / "conf" / "none"
+
+_SETTINGS = "SPARK_CONF_DIR"
 
 DRIVER_MEMORY = "TIDEMARK_DRIVER_MEMORY"
 
@@ -58,10 +61,14 @@ def spark_conf() -> dict[str, str]:
 def driver_conf(environ: Mapping[str, str], master: str, report: Callable[[str], None]) -> dict[str, str]:
     """Return the settings of a driver: its memory, its Java options, and the native engine (`native_engine`).
 
+    `environ` are the variables of its process (`process_environment`).
+
     `TIDEMARK_DRIVER_MEMORY` (4 GiB by default) is for Java's heap and for native code. A batch tolerates pauses, so the
     driver collects garbage for throughput, in a heap of full size from the start. If the environment's Java options
-    name a collector, it is kept, since Java refuses to start with two. A run of a minute compiles most code only once.
-    Inlining less of it saves a tenth of the run, without slower loops.
+    name a collector, it is kept, since Java refuses to start with two.
+    A run of a minute compiles most code only once. Inlining less of it saves a tenth of the run, without slower loops.
+
+    A Spark with the user's own folder of settings has its own rules for its log, and no class archive.
 
     Raises RuntimeSetupError for a setting that no driver can start with.
     """
@@ -71,11 +78,10 @@ def driver_conf(environ: Mapping[str, str], master: str, report: Callable[[str],
         memory, native = f"{heap_mebibytes}m", native_engine.comet_conf(native_mebibytes)
     named = any(_COLLECTOR.search(environ.get(options, "")) for options in _JAVA_OPTIONS)
     collected = "" if named else "-XX:+UseParallelGC "
-    return {
-        "spark.driver.memory": memory,
-        "spark.driver.extraJavaOptions": f"{collected}-XX:NewRatio=1 -XX:FreqInlineSize=120 -Xms{memory}",
-        **native,
-    }
+    options = f"{collected}-XX:NewRatio=1 -XX:FreqInlineSize=120 -Xms{memory}"
+    if environ.get(_SETTINGS) == str(_NO_SETTINGS):
+        options += f" -Dlog4j2.configurationFile={_RULES_OF_LOG.as_uri()}{class_archive.options(environ)}"
+    return {"spark.driver.memory": memory, "spark.driver.extraJavaOptions": options, **native}
 
 
 def process_environment(base: Mapping[str, str]) -> dict[str, str]:
@@ -94,7 +100,7 @@ def process_environment(base: Mapping[str, str]) -> dict[str, str]:
         "PYSPARK_PYTHON": sys.executable,
     }
     if not (spark_home() / "conf").is_dir():
-        variables.setdefault("SPARK_CONF_DIR", str(QUIET_CONF_DIR))
+        variables.setdefault(_SETTINGS, str(_NO_SETTINGS))
     # Comet reports its start to the terminal.
     variables.setdefault("COMET_LOG_LEVEL", "warn")
     # It would start another Python, or a notebook, in place of the job.

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from spark_jobs.runtime import comet_library, jars, native_engine, wheel_java
+from spark_jobs.runtime import class_archive, comet_library, jars, native_engine, wheel_java
 from spark_jobs.runtime.environment import process_environment
 from spark_jobs.runtime.errors import RuntimeSetupError
 from spark_jobs.runtime.installed import comet_jars_dir, jars_dir, s3_jars_dir, share
@@ -20,10 +20,18 @@ from spark_jobs.runtime.java import JavaHome, search
 Report = Callable[[str], None]
 
 
-def install(environ: Mapping[str, str], report: Report, *, s3: bool = False, jars_from: Path | None = None) -> None:
+def install(
+    environ: Mapping[str, str],
+    report: Report,
+    *,
+    s3: bool = False,
+    jars_from: Path | None = None,
+    archives_classes: bool = False,
+) -> None:
     """Install what is missing; with `jars_from`, copy all jars from that folder and fetch none.
 
-    With `s3`, the jars that read s3a:// are installed too. Raises RuntimeSetupError.
+    With `s3`, the jars that read s3a:// are installed too. With `archives_classes`, the class archive is made, for
+    which Spark runs once. Raises RuntimeSetupError.
     """
     with _alone(report):
         java = _bring_java(environ, report)
@@ -35,6 +43,8 @@ def install(environ: Mapping[str, str], report: Report, *, s3: bool = False, jar
                 jars.copy(jars_from, into, report, kind)
             if kind is jars.COMET:
                 comet_library.unpack()
+        if archives_classes:
+            class_archive.make(process_environment(environ), report)
 
 
 def _kinds(report: Report, *, s3: bool) -> Iterator[tuple[jars.Kind, Path]]:

@@ -42,6 +42,7 @@ SMOKE: dict[str, tuple[str, ...]] = {
     "spark_jobs/local_rows": ("tests/test_local_rows.py",),
     "spark_jobs/whole_files": ("tests/test_whole_files.py",),
     "spark_jobs/session": ("tests/test_session.py",),
+    "spark_jobs/warm_up": ("tests/runtime/test_class_archive.py",),
     "expectations": (
         "tests/expectations/test_suites.py",
         "tests/expectations/test_run.py::test_correct_tables_pass_every_invariant",

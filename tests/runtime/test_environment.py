@@ -52,9 +52,15 @@ def test_a_process_started_from_such_a_process_has_the_same_variables(shell: dic
 
 
 def test_spark_s_log_follows_our_rules_unless_the_user_has_own_ones(shell: dict[str, str]) -> None:
-    ours = Path(process_environment(shell)["SPARK_CONF_DIR"])
-    assert (ours / "log4j2.properties").is_file()
+    def options(variables: dict[str, str]) -> str:
+        environ = {**process_environment({**shell, **variables}), "TIDEMARK_ENGINE": "spark"}
+        return driver_conf(environ, "local[*]", print)["spark.driver.extraJavaOptions"]
+
+    rules = Path(environment.__file__).parent / "conf" / "log4j2.properties"
+    assert rules.is_file()
+    assert f"-Dlog4j2.configurationFile={rules.as_uri()}" in options({})
     assert process_environment({**shell, "SPARK_CONF_DIR": "/etc/spark"})["SPARK_CONF_DIR"] == "/etc/spark"
+    assert "log4j2" not in options({"SPARK_CONF_DIR": "/etc/spark"})
 
 
 def test_error_without_pyspark_names_the_package(shell: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spark_jobs.runtime import JavaHome, RuntimeSetupError, jars, wheel_java
+from spark_jobs.runtime import JavaHome, RuntimeSetupError, class_archive, jars, wheel_java
 from spark_jobs.runtime.__main__ import main
 from spark_jobs.runtime.installed import set_up_mark
 from tests.runtime.conftest import MakeJava
@@ -20,6 +20,7 @@ def _nothing_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         jars, "fetch", lambda into, environ, progress, kind=jars.DELTA: progress(f"{kind.name} in {into.name}")
     )
+    monkeypatch.setattr(class_archive, "make", lambda environ, progress: progress("classes"))
 
 
 def test_a_fitting_java_is_used_and_named(
@@ -30,7 +31,7 @@ def test_a_fitting_java_is_used_and_named(
     assert main(["setup"]) == 0
     assert (
         capsys.readouterr().out
-        == f"java: Java 21 from JAVA_HOME, {home}\ndelta in jars\ncomet: not fetched: no processor\n"
+        == f"java: Java 21 from JAVA_HOME, {home}\ndelta in jars\ncomet: not fetched: no processor\nclasses\n"
     )
     assert set_up_mark().is_file()
 

@@ -147,7 +147,7 @@ class SparkJobOperator(SparkSubmitOperator):
             first_use.provide(os.environ, self.log.info)
             self.env_vars = {**process_environment(os.environ), LAKE: lake_folder(), **_import_path()}
             master = self._get_hook()._connection["master"]
-            driver = driver_conf(os.environ, master, self.log.info)
+            driver = driver_conf(self.env_vars, master, self.log.info)
             self.conf = {**driver, **spark_conf(), **(self.conf or {})}
         except RuntimeSetupError as error:
             raise AirflowFailException(str(error)) from error
