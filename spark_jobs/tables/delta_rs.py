@@ -19,6 +19,7 @@ from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.lake import Lake
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from deltalake import DeltaTable
 
 _Rows = TypeVar("_Rows")
@@ -78,14 +79,19 @@ _cache: OrderedDict[str, _CachedTable] = OrderedDict()
 _lock = Lock()
 
 
-def read_table(lake: Lake, name: str, key: Hashable, read: Callable[[Table], _Rows]) -> _Rows | None:
+def read_table(
+    lake: Lake, name: str, key: Hashable, read: Callable[[Table], _Rows], *, opens_anew: bool = False
+) -> _Rows | None:
     """Return what `read` returns for the table `name` of a pipeline; None if there is no such table.
 
-    `key` names what is read, so that it is read once a version. Raises LakeError.
+    `key` names what is read, so that it is read once a version. With `opens_anew`, a table that was removed and made
+    anew is never taken for the old one. Raises LakeError.
     """
     path = lake.path(name)
     cached = _of(path)
     with cached.lock:
+        if opens_anew:
+            cached.opened_s = -_KEPT_OPEN_S
         try:
             return _read(cached, path, key, read)
         except _missing():
@@ -106,6 +112,23 @@ def data_files(path: str, version: int) -> list[str]:
     except Exception as problem:
         raise LakeError(f"{path} cannot be read at version {version}: {_one_line(problem)}") from problem
     return [unquote(name) for name in actions["path"].to_pylist()]
+
+
+def opened(path: str, version: int) -> DeltaTable:
+    """Return a table in a local folder at `version`. Raises the error of delta-rs."""
+    from deltalake import DeltaTable
+
+    return DeltaTable(path, version=version)
+
+
+def statistics(delta: DeltaTable) -> pa.Table:
+    """Return a row for each data file of a table, with the statistics of its log.
+
+    The columns are those of `DeltaTable.get_add_actions`, such as `num_records` and the struct `min`.
+    """
+    import pyarrow as pa
+
+    return pa.table(delta.get_add_actions(flatten=False))
 
 
 def _read(cached: _CachedTable, path: str, key: Hashable, read: Callable[[Table], _Rows]) -> _Rows:

@@ -11,15 +11,22 @@ Dates are another exception. Writers before Spark 3 counted old dates by another
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import date
 from functools import reduce
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.runtime.native_engine import COMET_ENABLED
+from spark_jobs.tables import data_files, delta_rs
 
 _DELTA_FORMAT = "DeltaParquetFileFormat"
 _FILES = "org.apache.spark.sql.execution.datasources.HadoopFsRelation"
@@ -28,6 +35,8 @@ _VECTORS = "deletionVectors"
 _HARMLESS = frozenset({"columnMapping", "timestampNtz", "v2Checkpoint", "vacuumProtocolCheck", _VECTORS})
 # Both calendars, and the offsets of all time zones, agree from this year on.
 _FIRST_DATE = "1900-01-01"
+# Spark lists more files than these in a job.
+_FEW_FILES = 32
 _TIMES = (T.DateType, T.TimestampType, T.TimestampNTZType)
 
 # By the place, id and version of a table. A version never changes, but a copy in another place may have another.
@@ -37,7 +46,7 @@ _decisions: dict[tuple[str, str, int], bool] = {}
 def native(rows: DataFrame) -> DataFrame:
     """Return `rows`, a snapshot of a Delta table, as a scan that the native engine reads; else `rows` themselves.
 
-    The result has the same rows and columns. The first call for a version of a table costs one job over its log.
+    The result has the same rows and columns. The first call for a version of a table may cost one job over its log.
     """
     spark = rows.sparkSession
     if spark.conf.get(COMET_ENABLED, "false") != "true":
@@ -45,10 +54,40 @@ def native(rows: DataFrame) -> DataFrame:
     relation = _delta_relation(rows)
     if relation is None or not _has_plain_files(spark, relation.location().getSnapshot()):
         return rows
+    return _scan(spark, relation, relation.dataSchema())
+
+
+def entire(spark: SparkSession, folder: str, version: int) -> DataFrame | None:
+    """Return all rows of a Delta table in a local folder as a scan that the native engine reads, without Delta.
+
+    Delta's index of the files takes seconds when it is first used. It skips files, and here all rows are read. Returns
+    None for a table of many files, and for a table that `native` would leave to Spark.
+    """
+    if spark.conf.get(COMET_ENABLED, "false") != "true":
+        return None
+    with suppress(Exception):  # Delta reads more tables than delta-rs.
+        table = delta_rs.opened(folder, version)
+        schema = T.StructType.fromJson(json.loads(table.schema().to_json()))
+        files = delta_rs.statistics(table)
+        if _VECTORS in (table.protocol().reader_features or ()) or not _is_plain(
+            table.protocol().reader_features or (), table.metadata().configuration, schema
+        ):
+            return None
+        paths = [Path(folder) / unquote(name) for name in files["path"].to_pylist()]
+        are_few = 0 < len(paths) <= _FEW_FILES and not table.metadata().partition_columns
+        if are_few and _have_no_old_dates(files, _only_dates(schema)) and all(path.is_file() for path in paths):
+            rows = spark.read.schema(schema).parquet(*(data_files.escaped(str(path)) for path in paths))
+            relation = rows._jdf.queryExecution().analyzed().relation()
+            return _scan(spark, relation, _jvm(spark).org.apache.spark.sql.types.DataType.fromJson(schema.json()))
+    return None
+
+
+def _scan(spark: SparkSession, relation: Any, schema: Any) -> DataFrame:
+    """Return the rows of a relation's files, read as Parquet with a schema of Spark's JVM."""
     parquet = relation.copy(
         relation.location(),
         relation.partitionSchema(),
-        relation.dataSchema(),
+        schema,
         relation.bucketSpec(),
         _jvm(spark).org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat(),
         relation.options(),
@@ -82,14 +121,49 @@ def _has_plain_files(spark: SparkSession, snapshot: Any) -> bool:
 def _decide(spark: SparkSession, snapshot: Any) -> bool:
     features = json.loads(snapshot.protocol().json())["protocol"].get("readerFeatures", [])
     metadata = json.loads(snapshot.metadata().json())["metaData"]
-    is_mapped = metadata.get("configuration", {}).get("delta.columnMapping.mode", "none") != "none"
     schema = T.StructType.fromJson(json.loads(metadata["schemaString"]))
-    if is_mapped or not _HARMLESS.issuperset(features) or _has_unmeasured_dates(schema):
+    if not _is_plain(features, metadata.get("configuration", {}), schema):
         return False
     # The values of partition columns are in the log.
     stored = T.StructType([field for field in schema if field.name not in metadata["partitionColumns"]])
+    dates = _only_dates(stored)
+    if _VECTORS not in features and _prove_plain(str(snapshot.dataPath().toString()), int(snapshot.version()), dates):
+        return True
     files = DataFrame(snapshot.allFiles().toDF(), spark)
-    return files.where(F.col("deletionVector").isNotNull() | _may_have_old_dates(stored)).isEmpty()
+    return files.where(F.col("deletionVector").isNotNull() | _may_have_old_dates(dates)).isEmpty()
+
+
+def _is_plain(features: Collection[str], configuration: Mapping[str, str], schema: T.StructType) -> bool:
+    """Return whether plain Parquet has the rows and types of a table, but for deletion vectors and old dates."""
+    is_mapped = configuration.get("delta.columnMapping.mode", "none") != "none"
+    return not is_mapped and _HARMLESS.issuperset(features) and not _has_unmeasured_dates(schema)
+
+
+def _prove_plain(path: str, version: int, dates: T.StructType) -> bool:
+    """Return whether delta-rs proves that no file has an old date; false if it cannot. Costs no job.
+
+    It reads tables in local folders.
+    """
+    address = urlsplit(path)
+    if address.scheme not in ("", "file"):
+        return False
+    with suppress(Exception):  # Spark reads more tables than delta-rs.
+        folder = unquote(address.path) if address.scheme else path
+        return _have_no_old_dates(delta_rs.statistics(delta_rs.opened(folder, version)), dates)
+    return False
+
+
+def _have_no_old_dates(files: pa.Table, dates: T.StructType) -> bool:
+    """Return whether the statistics of every file prove that it has no date before `_FIRST_DATE`."""
+    return all(_has_no_old_dates(files, path) for path in _paths(dates))
+
+
+def _has_no_old_dates(files: pa.Table, path: Sequence[str]) -> bool:
+    lowest, nulls = (pc.struct_field(files[name], list(path)) for name in ("min", "null_count"))
+    is_late = pc.greater_equal(lowest, pa.scalar(date.fromisoformat(_FIRST_DATE)).cast(lowest.type))
+    has_none = pc.equal(nulls, files["num_records"])
+    proved = pc.or_kleene(is_late, has_none)
+    return bool(pc.all(pc.fill_null(proved, False)).as_py())
 
 
 def _has_unmeasured_dates(kind: T.DataType, *, is_repeated: bool = False) -> bool:
@@ -103,9 +177,8 @@ def _has_unmeasured_dates(kind: T.DataType, *, is_repeated: bool = False) -> boo
     return is_repeated and isinstance(kind, _TIMES)
 
 
-def _may_have_old_dates(schema: T.StructType) -> Column:
+def _may_have_old_dates(dates: T.StructType) -> Column:
     """Return the condition that a file may have a date before `_FIRST_DATE`, by its `stats`; true if these lack it."""
-    dates = _only_dates(schema)
     parsed = T.StructType(
         [
             T.StructField("numRecords", T.LongType()),

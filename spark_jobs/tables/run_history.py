@@ -38,9 +38,10 @@ class History:
     is_cut: bool = False
 
 
-def every(lake: Lake) -> list[Run]:
-    """Return all runs, ordered by when they were published or else last worked on. Raises LakeError."""
-    return list(read_table(lake, _TABLE, "every", lambda table: _runs(_select(table, "TRUE"))) or ())
+def every(lake: Lake, *, opens_anew: bool = False) -> list[Run]:
+    """Return all runs, ordered by when they were published or else last worked on (`read_table`). Raises LakeError."""
+    runs = read_table(lake, _TABLE, "every", lambda table: _runs(_select(table, "TRUE")), opens_anew=opens_anew)
+    return list(runs or ())
 
 
 def newest(lake: Lake, steps: int) -> History:

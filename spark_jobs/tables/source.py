@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial, reduce
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -13,13 +14,18 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from spark_jobs.error_codes import ErrorCode
+from spark_jobs.local_rows import no_rows
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.sources import SOURCE
-from spark_jobs.tables import commits, delta_log, error_causes, native_scan
+from spark_jobs.tables import commits, delta_log, delta_rs, error_causes, native_scan
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.source_tables import absolute_path, is_path, no_delta_table, tables_of
+
+# Returns the rows of a source, by its name and its table.
+_Reader = Callable[[str, str], DataFrame]
 
 
 def pinned_version(spark: SparkSession, table: str) -> int:
@@ -39,8 +45,15 @@ def pinned_version(spark: SparkSession, table: str) -> int:
     return int(newest["version"])
 
 
-def read(spark: SparkSession, table: str, version: int) -> DataFrame:
-    """Return the rows of the table at `version`. Raises SourceError if that version can no longer be read."""
+def read(spark: SparkSession, table: str, version: int, *, entirely: bool = False) -> DataFrame:
+    """Return the rows of the table at `version`. Raises SourceError if that version can no longer be read.
+
+    With `entirely`, the caller reads all rows, so that no file can be skipped (`native_scan.entire`).
+    """
+    if entirely and is_path(table) and (folder := Path(absolute_path(table))).is_dir():
+        rows = native_scan.entire(spark, str(folder), version)
+        if rows is not None:
+            return rows
     reader = spark.read.format("delta").option("versionAsOf", version)
     try:
         with _readable(table):
@@ -92,25 +105,28 @@ def table_ids(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, in
 
 
 def _table_id(spark: SparkSession, table: str, version: int) -> str:
+    if is_path(table) and (folder := Path(absolute_path(table))).is_dir():
+        with suppress(Exception):  # The error of Delta is raised instead.
+            return str(delta_rs.opened(str(folder), version).metadata().id)
     try:
         return delta_log.table_id(spark, location(spark, table), version)
     except (AnalysisException, Py4JJavaError) as problem:
         raise SourceError(_unreadable(table, version), code=ErrorCode.VERSION_REMOVED) from problem
 
 
-def events(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]) -> DataFrame:
-    """Return the rows of the pipeline's source at its pinned version.
+def events(
+    spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int], *, entirely: bool = False
+) -> DataFrame:
+    """Return the rows of the pipeline's source at its pinned version, read as by `read`.
 
     In commit order, it returns the rows of all commits, with the columns of their commit. Several sources are united:
     the column `source` has the name of the source, and columns that a source lacks are null. Raises SourceError if a
     source can no longer be read, or if columns have different types.
     """
-    if pipeline.sources:
-        return _united(spark, pipeline, versions)
-    table, version = pipeline.source.table, versions[""]
-    if not pipeline.replay.by_commit:
-        return read(spark, table, version)
-    return commits.read(spark, table, location(spark, table), version)
+    table = pipeline.source.table
+    if pipeline.replay.by_commit and not pipeline.sources:
+        return commits.read(spark, table, location(spark, table), versions[""])
+    return _events(pipeline, _reader(spark, versions, entirely=entirely))
 
 
 def inputs(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]) -> tuple[DataFrame, DataFrame | None]:
@@ -118,11 +134,7 @@ def inputs(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int])
 
     If one source is split, the second is None. Raises SourceError as `events` does.
     """
-    if not pipeline.sources:
-        table = pipeline.source.table
-        return _without_source_column(read(spark, table, versions[""]), "source", table), None
-    left, right = _several(spark, pipeline, versions)
-    return left, right
+    return _inputs(pipeline, _reader(spark, versions))
 
 
 def rows_of(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]) -> tuple[DataFrame, DataFrame | None]:
@@ -130,6 +142,41 @@ def rows_of(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]
     if pipeline.join is not None:
         return inputs(spark, pipeline, versions)
     return events(spark, pipeline, versions), None
+
+
+def no_rows_of(
+    spark: SparkSession, pipeline: Pipeline, columns: Mapping[str, T.StructType]
+) -> tuple[DataFrame, DataFrame | None]:
+    """Return frames with the columns of `rows_of` and without rows. Reads nothing, and is not for commit order.
+
+    `columns` are those of each source, by its name. Raises SourceError if they have different types.
+    """
+
+    def read_nothing(name: str, table: str) -> DataFrame:  # noqa: ARG001  as all readers
+        return no_rows(spark, columns[name])
+
+    if pipeline.join is not None:
+        return _inputs(pipeline, read_nothing)
+    return _events(pipeline, read_nothing), None
+
+
+def _reader(spark: SparkSession, versions: Mapping[str, int], *, entirely: bool = False) -> _Reader:
+    return lambda name, table: read(spark, table, versions[name], entirely=entirely)
+
+
+def _events(pipeline: Pipeline, reader: _Reader) -> DataFrame:
+    if not pipeline.sources:
+        return reader("", pipeline.source.table)
+    sources = zip(_several(pipeline, reader), pipeline.sources, strict=True)
+    return union_rows([rows.withColumn(SOURCE, F.lit(united.name)) for rows, united in sources])
+
+
+def _inputs(pipeline: Pipeline, reader: _Reader) -> tuple[DataFrame, DataFrame | None]:
+    if not pipeline.sources:
+        table = pipeline.source.table
+        return _without_source_column(reader("", table), "source", table), None
+    left, right = _several(pipeline, reader)
+    return left, right
 
 
 def union_rows(frames: Sequence[DataFrame]) -> DataFrame:
@@ -143,14 +190,9 @@ def union_rows(frames: Sequence[DataFrame]) -> DataFrame:
         ) from problem
 
 
-def _united(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]) -> DataFrame:
-    sources = zip(_several(spark, pipeline, versions), pipeline.sources, strict=True)
-    return union_rows([rows.withColumn(SOURCE, F.lit(united.name)) for rows, united in sources])
-
-
-def _several(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]) -> list[DataFrame]:
+def _several(pipeline: Pipeline, reader: _Reader) -> list[DataFrame]:
     return [
-        _without_source_column(read(spark, u.source.table, versions[u.name]), f"sources[{number}]", u.source.table)
+        _without_source_column(reader(u.name, u.source.table), f"sources[{number}]", u.source.table)
         for number, u in enumerate(pipeline.sources)
     ]
 

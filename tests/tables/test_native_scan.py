@@ -70,6 +70,40 @@ def test_plain_files_are_read_natively_with_the_same_rows(spark: SparkSession, p
     assert sorted(map(tuple, rows.collect()), key=repr) == as_spark_reads(spark, path)
 
 
+def entire(spark: SparkSession, path: str) -> DataFrame | None:
+    return native_scan.entire(spark, path, source.pinned_version(spark, path))
+
+
+def test_a_table_of_few_files_is_read_entirely_without_delta(spark: SparkSession, path: str) -> None:
+    spark.sql(
+        f"CREATE TABLE delta.`{path}` (ts TIMESTAMP, id LONG NOT NULL, page STRUCT<`of.page`: LONG, "
+        "`seen.at`: TIMESTAMP>, kind STRING COMMENT 'of the event') USING delta"
+    )
+    write(events(spark), path)
+    write(events(spark, 5000), path)
+    DeltaTable.forPath(spark, path).delete("id < 400")
+    rows = entire(spark, path)
+    assert rows is not None
+    assert scan_is_native(rows)
+    assert rows.schema == spark.read.format("delta").load(path).schema
+    assert sorted(map(tuple, rows.collect()), key=repr) == as_spark_reads(spark, path)
+    earlier = native_scan.entire(spark, path, 1)
+    assert earlier is not None
+    assert earlier.count() == 1000
+
+
+def test_a_table_of_many_files_is_read_with_delta_s_index(spark: SparkSession, path: str) -> None:
+    write(events(spark).repartition(33), path)
+    assert entire(spark, path) is None
+    assert source.read(spark, path, 0, entirely=True).count() == 1000
+
+
+def test_a_missing_file_is_left_to_delta_s_error(spark: SparkSession, path: str) -> None:
+    write(events(spark), path)
+    next(Path(path).glob("*.parquet")).unlink()
+    assert entire(spark, path) is None
+
+
 def test_an_earlier_version_has_its_own_rows(spark: SparkSession, path: str) -> None:
     write(events(spark), path)
     write(events(spark, 5000), path)
@@ -82,6 +116,7 @@ def test_an_earlier_version_has_its_own_rows(spark: SparkSession, path: str) -> 
 def test_partition_columns_have_their_values(spark: SparkSession, path: str) -> None:
     write(events(spark).withColumn("day", F.to_date("ts")), path, partitions="day")
     write(events(spark, 0, 3).withColumn("day", F.lit(None).cast("date")), path)
+    assert entire(spark, path) is None
     rows = newest(spark, path)
     assert scan_is_native(rows)
     assert sorted(map(tuple, rows.collect()), key=repr) == as_spark_reads(spark, path)
@@ -150,6 +185,7 @@ def test_other_tables_are_read_by_spark(
 ) -> None:
     write(events(spark), path)
     change(spark, path)
+    assert entire(spark, path) is None
     rows = newest(spark, path)
     assert not scan_is_native(rows)
     assert sorted(map(tuple, rows.collect()), key=repr) == as_spark_reads(spark, path)

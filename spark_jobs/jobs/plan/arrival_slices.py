@@ -161,7 +161,8 @@ def _until(moment: datetime | None) -> str:
 
 def read(spark: SparkSession, pipeline: Pipeline, run: Run) -> DataFrame:
     """Return the rows that have arrived for the run, of all its sources together."""
-    return arrived(source.events(spark, pipeline, run.pinned), pipeline, run)
+    entirely = run.arrived_to is None and run.interval_start is None and run.interval_end is None
+    return arrived(source.events(spark, pipeline, run.pinned, entirely=entirely), pipeline, run)
 
 
 def mattering(rows: DataFrame, pipeline: Pipeline, resumed: Resumption) -> DataFrame:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyspark.sql import SparkSession
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
 
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan.check_expectations import check_expectations
@@ -26,12 +28,7 @@ def checked(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:
         raise InputError(pipeline.all_located(str(problem)), code=problem.code) from problem
     try:
         versions = source.newest_versions(spark, pipeline)
-        left, right = source.rows_of(spark, pipeline, versions)
-        if pipeline.join is None:
-            check_source(left, pipeline)
-        else:
-            check_join(left, right, pipeline)
-        check_expectations(left, right, pipeline)
+        _check(*source.rows_of(spark, pipeline, versions), pipeline)
     except SourceError as problem:
         raise InputError(pipeline.all_located(str(problem)), code=problem.code) from problem
     except InputError as problem:
@@ -39,6 +36,27 @@ def checked(spark: SparkSession, pipeline: Pipeline) -> dict[str, int]:
         read = (f"version {versions[name]} of {table}" for name, table in tables_of(pipeline).items())
         raise InputError(f"{located}\n(checked with {', '.join(read)})", code=problem.code) from problem
     return versions
+
+
+def fits(spark: SparkSession, pipeline: Pipeline, columns: Mapping[str, T.StructType]) -> bool:
+    """Return whether a pipeline fits sources with these columns, by their names. Reads no table, unlike `checked`.
+
+    `checked` raises the error for a pipeline that does not fit.
+    """
+    try:
+        require_allowed(spark, pipeline)
+        _check(*source.no_rows_of(spark, pipeline, columns), pipeline)
+    except (SourceError, InputError, AnalysisException):
+        return False
+    return True
+
+
+def _check(left: DataFrame, right: DataFrame | None, pipeline: Pipeline) -> None:
+    if pipeline.join is None:
+        check_source(left, pipeline)
+    else:
+        check_join(left, right, pipeline)
+    check_expectations(left, right, pipeline)
 
 
 def warnings(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int]) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -43,10 +43,15 @@ class NeedsSparkError(Exception):
 
 @dataclass(frozen=True)
 class DeltaRsTables:
-    """The tables of a plan, read by delta-rs (`plan_tables.PlanTables`); every method may raise NeedsSparkError."""
+    """The tables of a plan, read by delta-rs (`plan_tables.PlanTables`); every method may raise NeedsSparkError.
+
+    `fits` is the check of a pipeline whose check is not remembered: whether it fits these columns of its sources, by
+    their names. Without it, such a pipeline needs Spark.
+    """
 
     pipeline: Pipeline
     lake: Lake
+    fits: Callable[[Mapping[str, T.StructType]], bool] | None = None
 
     def __post_init__(self) -> None:
         if self.lake.folder is None:
@@ -59,17 +64,21 @@ class DeltaRsTables:
 
     def runs(self) -> Sequence[Run]:
         """Return all runs of the ledger."""
-        if not (Path(self.lake.path("runs")) / "_delta_log").is_dir():
-            raise NeedsSparkError("the pipeline has no ledger yet")
+        if self.lake.folder is not None and not (self.lake.folder / "runs" / "_delta_log").is_dir():
+            if self.fits is None:
+                raise NeedsSparkError("the pipeline has no ledger yet")
+            return []
         try:
             return run_history.every(self.lake)
         except LakeError as problem:
             raise NeedsSparkError(str(problem)) from problem
 
     def checked_versions(self) -> dict[str, int]:
-        """Return the newest version of each source, if the check of the pipeline is remembered."""
+        """Return the newest version of each source, if the pipeline fits it; remembers a check that passes."""
         if not remembered_checks.is_remembered(self.lake, self.check):
-            raise NeedsSparkError("the pipeline was not checked with these columns yet")
+            if self.fits is None or not self.fits({name: source.struct for name, source in self._sources.items()}):
+                raise NeedsSparkError("the pipeline was not checked with these columns yet")
+            remembered_checks.remember(self.lake, self.check)
         return self.newest_versions
 
     @property

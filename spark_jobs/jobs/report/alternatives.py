@@ -10,11 +10,13 @@ from __future__ import annotations
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.job_protocol import StepName
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.profile import delays
 from spark_jobs.replay.rows.epochs import Axis, axis
 from spark_jobs.replay.watermark.census import gathered
-from spark_jobs.tables import staging
+from spark_jobs.session import interpreting
+from spark_jobs.tables import files, staging
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
 
@@ -23,11 +25,16 @@ def alternatives(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) 
     """Return the numbers for the run's settings and for settings around them.
 
     An entry has `out_of_orderness` and `allowed_lateness` (milliseconds), and the rows `on_time`, `late`, `too_late` of
-    the whole source. One job computes all entries.
+    the whole source. One job computes all entries. A run that is not replayed, that resumes another or whose census is
+    removed has none.
     """
     if delays.unweighable(pipeline) is not None or axis(pipeline) is not Axis.TICKS:
         return []
-    groups = gathered(staging.read_work(spark, lake, run.run_id, "census"))
+    if run.finished_step(StepName.REPLAY) is None or run.arrived_from is not None:
+        return []
+    if not files.exists(spark, lake.work(run.run_id, "census")):
+        return []
+    groups = gathered(staging.read_work(interpreting(spark), lake, run.run_id, "census"))
     settings = _settings_around(pipeline)
     weighed = sorted({delay for bound, allowed in settings for delay in (bound, bound + allowed)})
     passed = F.broadcast(delays.passed(groups, pipeline, weighed))

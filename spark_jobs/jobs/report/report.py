@@ -7,21 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from expectations import Answer
 from spark_jobs.error_codes import ErrorCode
-from spark_jobs.job_protocol import STAGED_SIZES, StepName
+from spark_jobs.job_protocol import StepName
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.report import join_report, run_facts, series
+from spark_jobs.jobs.report.alternatives import alternatives
+from spark_jobs.pipeline import published_tables
 from spark_jobs.pipeline.description import describe
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.pipeline.published_tables import COMPLETE_TABLE
+from spark_jobs.pipeline.published_tables import COMPLETE_TABLE, QUALITY, Part
 from spark_jobs.pipeline.settings import settings
 from spark_jobs.replay.panes import complete_results, per_epoch, retractions, triggers
 from spark_jobs.report import data as d
@@ -31,23 +34,23 @@ from spark_jobs.report.data import Setting
 from spark_jobs.report.page import render
 from spark_jobs.session import for_rows
 from spark_jobs.tables import delta_log, files, ledger, staging
+from spark_jobs.tables.delta_rs import read_table
+from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.lake import Lake, result_tables
 from spark_jobs.tables.ledger import Run
 from spark_jobs.whole_files import write_whole
 
-#: The counts of a run that are sizes of its tables.
-_SIZES = (*STAGED_SIZES, "too_late", "invalid")
+# Tables with rows of a key, which meet in one query.
+_TOGETHER = frozenset(
+    table.name
+    for table in published_tables.ALL
+    if Part.INPUTS in table.columns or ("window_start" in table.names and {Part.KEY, Part.SOURCE} & {*table.columns})
+)
 #: The largest number of result columns with a chart.
 _CHARTED = 12
 
 
-def report(
-    spark: SparkSession,
-    pipeline: Pipeline,
-    lake: Lake,
-    run: Run,
-    alternatives: Sequence[Mapping[str, int | str]] = (),
-) -> Path:
+def report(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> Path:
     """Write the report of a replayed run, published or not; returns its path.
 
     Raises InputError for a run that has not been replayed, or whose staged tables maintenance has removed.
@@ -61,11 +64,24 @@ def report(
         raise InputError(
             f"report: maintenance has removed the staged tables of run {run.run_id}", code=ErrorCode.FILES_REMOVED
         )
-    spark = for_rows(spark, sum(run.counts.get(name, 0) for name in _SIZES))
-    tables = {table: staging.read_staged(spark, lake, run.run_id, table) for table in result_tables(pipeline)}
-    data = collect(spark, pipeline, lake, run, tables, checks_of(spark, lake, run), alternatives)
-    data = replace(data, earlier=run_facts.earlier(run, ledger.published(spark, lake)))
-    return write_whole(render(data), lake.report_file(run.run_id))
+    tables = _staged_tables(spark, pipeline, lake, run.run_id)
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        weighed = pool.submit(alternatives, spark, pipeline, lake, run)
+        data = collect(spark, pipeline, lake, run, tables, checks_of(spark, lake, run))
+        other_settings = tuple(run_facts.alternative(entry, pipeline) for entry in weighed.result())
+    earlier = run_facts.earlier(run, ledger.published(spark, lake))
+    page = render(replace(data, alternatives=other_settings, earlier=earlier))
+    return write_whole(page, lake.report_file(run.run_id))
+
+
+def _staged_tables(spark: SparkSession, pipeline: Pipeline, lake: Lake, run_id: str) -> dict[str, DataFrame]:
+    """Return the staged tables by name, each in the session that its size needs."""
+    rows = {table: staging.row_count(spark, lake, run_id, table) for table in result_tables(pipeline)}
+    together = sum(count for table, count in rows.items() if table in _TOGETHER)
+    return {
+        table: staging.read_staged(for_rows(spark, together if table in _TOGETHER else count), lake, run_id, table)
+        for table, count in rows.items()
+    }
 
 
 def can_be_made(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> bool:
@@ -81,12 +97,10 @@ def collect(
     run: Run,
     tables: Mapping[str, DataFrame],
     checks: Sequence[Answer],
-    alternatives: Sequence[Mapping[str, int | str]] = (),
 ) -> d.ReportData:
-    """Reduce a run to the data of its report.
+    """Reduce a run to the data of its report, without alternatives and the run before it.
 
-    `tables` are the run's result tables by name, with the columns of the contract. An alternative has the keys
-    out_of_orderness and allowed_lateness (a text, or milliseconds), on_time, late and too_late.
+    `tables` are the run's result tables by name, with the columns of the contract.
     """
     if pipeline.join is not None:
         tables = join_report.as_windows(spark, pipeline.join, tables)
@@ -147,7 +161,6 @@ def collect(
                 too_late_keys=keys.result(),
                 late_rows=late_rows.result(),
                 invalid_reasons={row.reason: row.rows for row in reasons.result()},
-                alternatives=tuple(run_facts.alternative(a, pipeline) for a in alternatives),
                 cost=cost.result(),
             )
     finally:
@@ -156,12 +169,22 @@ def collect(
 
 
 def checks_of(spark: SparkSession, lake: Lake, run: Run) -> list[Any]:
-    """Return the checks of the run's last audit, as rows of the table `quality`."""
+    """Return the checks of the run's last audit, as rows of the table `quality`, read by delta-rs in a local folder."""
+    if lake.folder is not None:
+        with suppress(LakeError):
+            return _checks_in_folder(lake, run.run_id)
     path = lake.path("quality")
     if not delta_log.exists(spark, path):
         return []
     rows = spark.read.format("delta").load(path).where(F.col("run_id") == run.run_id)
     return rows.orderBy("suite", "expectation").collect()
+
+
+def _checks_in_folder(lake: Lake, run_id: str) -> list[Row]:
+    columns = ", ".join(column.name for column in QUALITY.own_columns)
+    query = f"SELECT {columns} FROM t WHERE run_id = '{run_id}' ORDER BY suite, expectation"  # noqa: S608  a checked id
+    rows = read_table(lake, QUALITY.name, ("report", run_id), lambda table: table.select(query), opens_anew=True)
+    return [Row(**row) for row in rows or ()]
 
 
 def _emissions(tables: Mapping[str, DataFrame], pipeline: Pipeline) -> DataFrame:

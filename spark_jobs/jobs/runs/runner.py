@@ -7,7 +7,7 @@ all of them in one session.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -17,7 +17,9 @@ from pyspark.sql import SparkSession
 from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import Option, RunState, StepName, StepResult, StepState
 from spark_jobs.jobs.errors import BlockedError, InputError
+from spark_jobs.jobs.plan import delta_rs_tables
 from spark_jobs.jobs.plan.arrival_slices import pipeline_for_run
+from spark_jobs.jobs.plan.check import fits
 from spark_jobs.jobs.plan.plan import Plan, covers, plan
 from spark_jobs.jobs.plan.spark_tables import SparkTables
 from spark_jobs.jobs.progress import Progress, silent
@@ -91,8 +93,7 @@ class Runner:
         beside: bool = False,
     ) -> tuple[Plan, StepResult]:
         clock = Clock(self._meter)
-        tables = SparkTables(self.spark, self._pipeline, self._lake, remembers=True)
-        planned = plan(tables, interval, arrived_to, restate=restate, repair=repair is not None)
+        planned = self._planned(interval, arrived_to, restate=restate, repair=repair is not None)
         run = planned.run
         is_known = run.finished_step(StepName.PLAN) is not None
         if not is_known:
@@ -102,6 +103,15 @@ class Runner:
         outcome = plan_step.outcome(planned, self._lake, is_known=is_known)
         self._progress(StepName.PLAN, outcome.message)
         return planned, clock.result(StepName.PLAN, run, outcome)
+
+    def _planned(self, interval: Interval, arrived_to: datetime | None, *, restate: bool, repair: bool) -> Plan:
+        """Plan by delta-rs where it can: Spark opens a table much more slowly."""
+        spark, pipeline, lake = self.spark, self._pipeline, self._lake
+        with suppress(delta_rs_tables.NeedsSparkError):
+            tables = delta_rs_tables.DeltaRsTables(pipeline, lake, partial(fits, spark, pipeline))
+            return plan(tables, interval, arrived_to, restate=restate, repair=repair)
+        tables_of_spark = SparkTables(spark, pipeline, lake, remembers=True)
+        return plan(tables_of_spark, interval, arrived_to, restate=restate, repair=repair)
 
     def find(self, run_id: str) -> Run:
         """Return a planned run. Raises InputError if the ledger does not have it, or another pipeline made it."""

@@ -25,12 +25,10 @@ from spark_jobs.jobs.audit import openlineage
 from spark_jobs.jobs.errors import BlockedError, InputError
 from spark_jobs.jobs.progress import Progress
 from spark_jobs.jobs.publish.publish import publish
-from spark_jobs.jobs.report.alternatives import alternatives
 from spark_jobs.jobs.runs.outcome import Outcome
 from spark_jobs.jobs.stage import stage
 from spark_jobs.pipeline.model import OnFailure, Pipeline
 from spark_jobs.replay.windows.slice import Slice
-from spark_jobs.tables import files
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run, Step
@@ -230,18 +228,10 @@ class ReportStep(RunStep):
         if earlier.is_file() and not report.can_be_made(context.spark, context.pipeline, context.lake, context.run):
             message = f"report: {earlier}, written before maintenance removed its data"
             return Outcome(message, StepState.UNCHANGED, report=str(earlier))
-        page = report.report(context.spark, context.pipeline, context.lake, context.run, self._alternatives(context))
+        page = report.report(context.spark, context.pipeline, context.lake, context.run)
         context.progress(self.name, str(page))
         self._write_data_docs(context)
         return Outcome(f"report: {page}", report=str(page))
-
-    def _alternatives(self, context: StepContext) -> list[dict[str, int]]:
-        """What other settings would give, where the census has all rows: not for a run that goes on from another."""
-        run = context.run
-        counted = run.finished_step(StepName.REPLAY) is not None and run.arrived_from is None
-        if counted and files.exists(context.spark, context.lake.work(run.run_id, "census")):
-            return alternatives(context.spark, context.pipeline, context.lake, run)
-        return []
 
     def _write_data_docs(self, context: StepContext) -> None:
         if not context.pipeline.quality.data_docs:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.jobs.errors import InputError
+from spark_jobs.jobs.plan.check import fits
 from spark_jobs.jobs.plan.delta_rs_tables import DeltaRsTables, NeedsSparkError
 from spark_jobs.jobs.plan.plan import Plan, plan
 from spark_jobs.jobs.plan.spark_tables import SparkTables
@@ -83,6 +86,23 @@ def test_plans_of_each_kind_are_those_of_spark(
 
 def test_a_first_plan_needs_spark(needs: Callable[..., str]) -> None:
     assert needs() == "the pipeline has no ledger yet"
+
+
+def test_with_the_check_of_spark_a_first_plan_opens_no_table(spark: SparkSession, source: Path, lake: Lake) -> None:
+    pipeline = history.pipeline(str(source))
+    tables = DeltaRsTables(pipeline, lake, partial(fits, spark, pipeline))
+    assert plan(tables, Interval()) == plan(SparkTables(spark, pipeline, lake), Interval())
+    # The check is remembered.
+    assert plan(replace(tables, fits=lambda columns: False), Interval()).run.kind == "full"
+
+
+def test_a_pipeline_that_does_not_fit_has_the_error_of_spark(spark: SparkSession, source: Path, lake: Lake) -> None:
+    for settings in ({"windows__key": ["nothing"]}, {"source__where": "reading + 1"}):
+        pipeline = history.pipeline(str(source), **settings)
+        with pytest.raises(NeedsSparkError):
+            plan(DeltaRsTables(pipeline, lake, partial(fits, spark, pipeline)), Interval())
+        with pytest.raises(InputError, match="checked with version 0 of"):
+            Runner(spark, pipeline, lake).plan(Interval())
 
 
 def test_what_only_spark_knows_needs_spark(
