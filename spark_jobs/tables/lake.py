@@ -56,6 +56,10 @@ class Lake:
             return None
         return Path(unquote(place.path) if place.scheme else self.home)
 
+    def local(self, path: str) -> Path | None:
+        """Return a path below the pipeline's folder as a local path; None if the lake is in a remote file system."""
+        return None if self.folder is None else self.folder / path.removeprefix(self.home).lstrip("/")
+
     def path(self, table: str) -> str:
         """Return the path of a published table."""
         return f"{self.home}/{table}"

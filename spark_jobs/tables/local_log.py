@@ -18,5 +18,13 @@ def changes(folder: Path, after: int, newest: int) -> dict[int, list[dict[str, A
     return {version: _actions(file) for version, file in files.items()}
 
 
+def commits(folder: Path) -> list[list[dict[str, Any]]]:
+    """Return the actions of each commit to the table in `folder`, oldest first; none if there is no table.
+
+    For tables with few commits, whose log Delta does not delete.
+    """
+    return [_actions(file) for file in sorted((folder / "_delta_log").glob(f"{'[0-9]' * 20}.json"))]
+
+
 def _actions(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line]

@@ -245,7 +245,7 @@ class _Publishing:
 
     def _staged(self, folder: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """Return the `add` actions of the files staged in a folder, and the `metaData` and `protocol` actions."""
-        actions = delta_log.actions(self._spark, self._lake.staged(self._table, folder))
+        actions = staging.staged_actions(self._spark, self._lake, folder, self._table)
         metadata = [table_metadata.published_action(a) for a in actions if "metaData" in a or "protocol" in a]
         return _relative(delta_log.live_files(actions), staged_folder(folder)), metadata
 
@@ -258,7 +258,7 @@ class _Publishing:
             )
         if behind and self._table == "window_results":
             touched = read_staged(self._spark, self._lake, behind_folder(self._run_id), self._table)
-            actions = delta_log.actions(self._spark, self._lake.staged(self._table, behind_folder(self._run_id)))
+            actions = staging.staged_actions(self._spark, self._lake, behind_folder(self._run_id), self._table)
             conditions += [
                 pruning.overlap_condition(["window_start"], *span) for span in pruning.spans("window_start", actions)
             ]

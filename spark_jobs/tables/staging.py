@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 from urllib.parse import unquote
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from spark_jobs.pipeline import published_tables
-from spark_jobs.tables import data_files, delta_log, files, stored_names
+from spark_jobs.tables import data_files, delta_log, files, local_log, local_staging, stored_names
 from spark_jobs.tables.lake import Lake, behind_folder
 
 # Columns of this prefix serve the run itself: they are staged, and no published table has them.
@@ -33,15 +35,15 @@ def stage(rows: DataFrame, lake: Lake, run_id: str, table: str, part: str, *, fo
 
     The folder is the run's, or `folder` for rows that are published in another way.
     """
-    (
-        stored_names.stored(rows.withColumn("run_id", F.lit(run_id)))
-        .write.format("delta")
-        .mode("append")
-        .option("txnAppId", part)
-        .option("txnVersion", 0)
-        .option(*statistics_option(table, (*rows.columns, "run_id")))
-        .save(lake.staged(table, folder or run_id))
-    )
+    stored = stored_names.stored(rows.withColumn("run_id", F.lit(run_id)))
+    home = lake.staged(table, folder or run_id)
+    option, measured = statistics_option(table, stored.columns)
+    local = lake.local(home)
+    if local is not None and local_staging.can_commit(stored.schema):
+        local_staging.stage(stored, local, part, {option: measured}, measured.split(","))
+        return
+    writer = stored.write.format("delta").mode("append").option(option, measured)
+    writer.option("txnAppId", part).option("txnVersion", 0).save(home)
 
 
 def create_staged_table(rows: DataFrame, lake: Lake, run_id: str, table: str) -> None:
@@ -50,7 +52,7 @@ def create_staged_table(rows: DataFrame, lake: Lake, run_id: str, table: str) ->
     Only one of several processes can create a table. With an existing table, a process does not have to compute its
     rows again because another process created the table first.
     """
-    if not delta_log.exists(rows.sparkSession, lake.staged(table, run_id)):
+    if not _commits(rows.sparkSession, lake, lake.staged(table, run_id)):
         delta_log.retry_on_conflict(lambda: stage(rows.limit(0), lake, run_id, table, "begin"))
 
 
@@ -63,10 +65,10 @@ def statistics_option(table: str, columns: Collection[str]) -> tuple[str, str]:
 def read_staged(spark: SparkSession, lake: Lake, run_id: str, table: str) -> DataFrame:
     """Return the rows that the run would publish into `table`, read as in `read_part`."""
     home = lake.staged(table, run_id)
-    # This updates the log: other processes may have staged rows since Spark read it.
-    if delta_log.version(spark, home) is None:
+    actions = _actions(spark, lake, home)
+    if not actions:
         return spark.read.format("delta").load(home)  # Spark's error names the missing path.
-    rows = _read(spark, home, delta_log.live_files(delta_log.actions(spark, home)))
+    rows = _read(spark, home, actions, delta_log.live_files(actions))
     return rows.drop(*(name for name in rows.columns if name not in published_columns(rows.columns)))
 
 
@@ -76,15 +78,38 @@ def read_part(spark: SparkSession, lake: Lake, run_id: str, table: str, name: st
     Raises LookupError for a part that is not staged.
     """
     home = lake.staged(table, run_id)
-    commit = next((c for c in delta_log.commits(spark, home) if _is_part(c, name)), None)
+    commits = _commits(spark, lake, home)
+    commit = next((c for c in commits if _is_part(c, name)), None)
     if commit is None:
         raise LookupError(f"{home}: the part {name} is not staged")
-    return _read(spark, home, [action["add"] for action in commit if "add" in action])
+    return _read(spark, home, chain.from_iterable(commits), [action["add"] for action in commit if "add" in action])
 
 
-def _read(spark: SparkSession, home: str, added: Sequence[Mapping[str, Any]]) -> DataFrame:
+def _read(
+    spark: SparkSession, home: str, actions: Iterable[Mapping[str, Any]], added: Sequence[Mapping[str, Any]]
+) -> DataFrame:
+    """Return the rows of files of a staged table with these actions."""
     names = [f"{home}/{unquote(file['path'])}" for file in added]
-    return data_files.read(spark, delta_log.schema(spark, home), names)
+    schemas = [action["metaData"]["schemaString"] for action in actions if "metaData" in action]
+    return data_files.read(spark, T.StructType.fromJson(json.loads(schemas[-1])), names)
+
+
+def staged_actions(spark: SparkSession, lake: Lake, folder: str, table: str) -> list[dict[str, Any]]:
+    """Return every action of the table that is staged in a folder, oldest first; none if there is no such table."""
+    return _actions(spark, lake, lake.staged(table, folder))
+
+
+def _actions(spark: SparkSession, lake: Lake, home: str) -> list[dict[str, Any]]:
+    return [*chain.from_iterable(_commits(spark, lake, home))]
+
+
+def _commits(spark: SparkSession, lake: Lake, home: str) -> list[list[dict[str, Any]]]:
+    """Return the actions of each commit to a staged table, oldest first; none if there is no table."""
+    local = lake.local(home)
+    if local is not None:
+        return local_log.commits(local)
+    # This updates the log: other processes may have staged rows since Spark read it.
+    return [] if delta_log.version(spark, home) is None else [*delta_log.commits(spark, home)][::-1]
 
 
 def _is_part(commit: list[dict[str, Any]], name: str) -> bool:
@@ -99,7 +124,7 @@ def delete_unstaged_files(spark: SparkSession, lake: Lake, run_id: str) -> None:
             paths = [file.path for file in files.files_below(spark, home)]
             if not paths:
                 continue
-            live = {unquote(file["path"]) for file in delta_log.live_files(delta_log.actions(spark, home))}
+            live = {unquote(file["path"]) for file in delta_log.live_files(_actions(spark, lake, home))}
             files.delete(spark, [f"{home}/{path}" for path in paths if path not in live and not _is_logged(path)])
 
 
@@ -119,7 +144,7 @@ def panes_by_timing(spark: SparkSession, lake: Lake, run_id: str) -> Counter[str
     A file of panes has panes of one timing. Retractions are counted as "retractions".
     """
     counts: Counter[str] = Counter()
-    for commit in delta_log.commits(spark, lake.staged("panes", run_id)):
+    for commit in _commits(spark, lake, lake.staged("panes", run_id)):
         retracts = any(action["txn"]["appId"].endswith(RETRACTIONS) for action in commit if "txn" in action)
         for stats in (json.loads(action["add"]["stats"]) for action in commit if "add" in action):
             if stats["numRecords"]:
@@ -128,7 +153,7 @@ def panes_by_timing(spark: SparkSession, lake: Lake, run_id: str) -> Counter[str
 
 
 def _statistics(spark: SparkSession, lake: Lake, run_id: str, table: str) -> list[dict[str, Any]]:
-    live = delta_log.live_files(delta_log.actions(spark, lake.staged(table, run_id)))
+    live = delta_log.live_files(_actions(spark, lake, lake.staged(table, run_id)))
     return [json.loads(file["stats"]) for file in live]
 
 
