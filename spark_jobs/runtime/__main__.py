@@ -1,6 +1,7 @@
 """`python -m spark_jobs.runtime setup` installs what Spark needs in addition to its packages: a Java and Delta's jars.
 
-`setup s3` also installs the jars by which Spark reads s3a://. A second run only checks that all is installed.
+`setup s3` also installs the jars by which Spark reads s3a://. Both make the class archive, with which Spark starts
+sooner. A second run only checks that all is installed.
 
 It is the set-up of checkouts and images: after it, the environment fetches nothing at run time.
 """

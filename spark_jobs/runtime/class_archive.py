@@ -56,6 +56,8 @@ def make(environ: Mapping[str, str], report: Callable[[str], None]) -> None:
     except (OSError, subprocess.SubprocessError) as problem:
         report(f"classes: no archive, so Spark starts more slowly: {problem}")
         return
+    finally:
+        partial.unlink(missing_ok=True)
     report(f"classes: archived, {file.stat().st_size >> 20} MB")
 
 

@@ -105,10 +105,8 @@ def read_table(
 
 def data_files(path: str, version: int) -> list[str]:
     """Return the data files of a table in a local folder at `version`, relative to the folder. Raises LakeError."""
-    from deltalake import DeltaTable
-
     try:
-        actions = DeltaTable(path, version=version).get_add_actions(flatten=True)
+        actions = opened(path, version).get_add_actions(flatten=True)
     except Exception as problem:
         raise LakeError(f"{path} cannot be read at version {version}: {_one_line(problem)}") from problem
     return [unquote(name) for name in actions["path"].to_pylist()]

@@ -74,6 +74,11 @@ def record(spark: SparkSession, lake: Lake, run: Run, step: Step) -> Run:
     if lake.folder is not None:
         with suppress(LakeError):
             return run_history.record(lake, run, step)
+    return record_by_spark(spark, lake, run, step)
+
+
+def record_by_spark(spark: SparkSession, lake: Lake, run: Run, step: Step) -> Run:
+    """Add a finished step as `record` does, in any file system that Spark writes to."""
     values = run.entry(step)
     # The values are literals: a row from Python would start Python workers.
     row = spark.range(1).coalesce(1).select(*(_literal(values[f.name]).cast(f.dataType).alias(f.name) for f in SCHEMA))
@@ -96,12 +101,17 @@ def runs(spark: SparkSession, lake: Lake) -> list[Run]:
 
     A version of the ledger is read once and then cached. delta-rs reads it from a local folder.
     """
-    path = lake.path(TABLE)
     if lake.folder is not None:
-        if not (lake.folder / TABLE / "_delta_log").is_dir():
+        if not run_history.has_begun(lake):
             return []
         with suppress(LakeError):
             return run_history.every(lake, opens_anew=True)
+    return runs_by_spark(spark, lake)
+
+
+def runs_by_spark(spark: SparkSession, lake: Lake) -> list[Run]:
+    """Return all runs as `runs` does, from any file system that Spark reads."""
+    path = lake.path(TABLE)
     state = delta_log.state(spark, path)
     if state is None:
         return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,13 @@ def changes(folder: Path, after: int, newest: int) -> dict[int, list[dict[str, A
     return {version: _actions(file) for version, file in files.items()}
 
 
-def commits(folder: Path) -> list[list[dict[str, Any]]]:
-    """Return the actions of each commit to the table in `folder`, oldest first; none if there is no table.
+def commits(folder: Path, *, oldest_first: bool = False) -> Iterator[list[dict[str, Any]]]:
+    """Yield the actions of each commit to the table in `folder`, the newest first; none if there is no table.
 
-    For tables with few commits, whose log Delta does not delete.
+    Each commit is read when needed. For tables whose log Delta does not delete.
     """
-    return [_actions(file) for file in sorted((folder / "_delta_log").glob(f"{'[0-9]' * 20}.json"))]
+    files = sorted((folder / "_delta_log").glob(f"{'[0-9]' * 20}.json"), reverse=not oldest_first)
+    return map(_actions, files)
 
 
 def _actions(file: Path) -> list[dict[str, Any]]:

@@ -68,14 +68,14 @@ def entire(spark: SparkSession, folder: str, version: int) -> DataFrame | None:
     with suppress(Exception):  # Delta reads more tables than delta-rs.
         table = delta_rs.opened(folder, version)
         schema = T.StructType.fromJson(json.loads(table.schema().to_json()))
-        files = delta_rs.statistics(table)
-        if _VECTORS in (table.protocol().reader_features or ()) or not _is_plain(
-            table.protocol().reader_features or (), table.metadata().configuration, schema
-        ):
+        features, metadata = table.protocol().reader_features or (), table.metadata()
+        is_plain = _VECTORS not in features and _is_plain(features, metadata.configuration, schema)
+        if not is_plain or metadata.partition_columns:
             return None
+        files = delta_rs.statistics(table)
         paths = [Path(folder) / unquote(name) for name in files["path"].to_pylist()]
-        are_few = 0 < len(paths) <= _FEW_FILES and not table.metadata().partition_columns
-        if are_few and _have_no_old_dates(files, _only_dates(schema)) and all(path.is_file() for path in paths):
+        exist = 0 < len(paths) <= _FEW_FILES and all(path.is_file() for path in paths)
+        if exist and _have_no_old_dates(files, _only_dates(schema)):
             rows = spark.read.schema(schema).parquet(*(data_files.escaped(str(path)) for path in paths))
             relation = rows._jdf.queryExecution().analyzed().relation()
             return _scan(spark, relation, _jvm(spark).org.apache.spark.sql.types.DataType.fromJson(schema.json()))

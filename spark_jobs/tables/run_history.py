@@ -38,6 +38,11 @@ class History:
     is_cut: bool = False
 
 
+def has_begun(lake: Lake) -> bool:
+    """Return whether the pipeline has a ledger, in a lake in a local folder."""
+    return lake.folder is not None and (lake.folder / _TABLE / "_delta_log").is_dir()
+
+
 def every(lake: Lake, *, opens_anew: bool = False) -> list[Run]:
     """Return all runs, ordered by when they were published or else last worked on (`read_table`). Raises LakeError."""
     runs = read_table(lake, _TABLE, "every", lambda table: _runs(_select(table, "TRUE")), opens_anew=opens_anew)

@@ -50,8 +50,9 @@ def read(spark: SparkSession, table: str, version: int, *, entirely: bool = Fals
 
     With `entirely`, the caller reads all rows, so that no file can be skipped (`native_scan.entire`).
     """
-    if entirely and is_path(table) and (folder := Path(absolute_path(table))).is_dir():
-        rows = native_scan.entire(spark, str(folder), version)
+    folder = _local_folder(table)
+    if entirely and folder is not None:
+        rows = native_scan.entire(spark, folder, version)
         if rows is not None:
             return rows
     reader = spark.read.format("delta").option("versionAsOf", version)
@@ -61,6 +62,12 @@ def read(spark: SparkSession, table: str, version: int, *, entirely: bool = Fals
             return native_scan.native(rows)
     except AnalysisException as problem:
         raise SourceError(_unreadable(table, version), code=ErrorCode.VERSION_REMOVED) from problem
+
+
+def _local_folder(table: str) -> str | None:
+    """Return the folder of a table that is given by a local path; None for another table."""
+    folder = absolute_path(table) if is_path(table) else ""
+    return folder if Path(folder).is_dir() else None
 
 
 def _unreadable(table: str, version: int) -> str:
@@ -105,9 +112,10 @@ def table_ids(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, in
 
 
 def _table_id(spark: SparkSession, table: str, version: int) -> str:
-    if is_path(table) and (folder := Path(absolute_path(table))).is_dir():
+    folder = _local_folder(table)
+    if folder is not None:
         with suppress(Exception):  # The error of Delta is raised instead.
-            return str(delta_rs.opened(str(folder), version).metadata().id)
+            return str(delta_rs.opened(folder, version).metadata().id)
     try:
         return delta_log.table_id(spark, location(spark, table), version)
     except (AnalysisException, Py4JJavaError) as problem:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 from urllib.parse import unquote
@@ -52,7 +52,7 @@ def create_staged_table(rows: DataFrame, lake: Lake, run_id: str, table: str) ->
     Only one of several processes can create a table. With an existing table, a process does not have to compute its
     rows again because another process created the table first.
     """
-    if not _commits(rows.sparkSession, lake, lake.staged(table, run_id)):
+    if next(_commits(rows.sparkSession, lake, lake.staged(table, run_id)), None) is None:
         delta_log.retry_on_conflict(lambda: stage(rows.limit(0), lake, run_id, table, "begin"))
 
 
@@ -68,7 +68,7 @@ def read_staged(spark: SparkSession, lake: Lake, run_id: str, table: str) -> Dat
     actions = _actions(spark, lake, home)
     if not actions:
         return spark.read.format("delta").load(home)  # Spark's error names the missing path.
-    rows = _read(spark, home, actions, delta_log.live_files(actions))
+    rows = _read(spark, lake, home, delta_log.live_files(actions))
     return rows.drop(*(name for name in rows.columns if name not in published_columns(rows.columns)))
 
 
@@ -78,20 +78,25 @@ def read_part(spark: SparkSession, lake: Lake, run_id: str, table: str, name: st
     Raises LookupError for a part that is not staged.
     """
     home = lake.staged(table, run_id)
-    commits = _commits(spark, lake, home)
-    commit = next((c for c in commits if _is_part(c, name)), None)
+    commit = next((c for c in _commits(spark, lake, home) if _is_part(c, name)), None)
     if commit is None:
         raise LookupError(f"{home}: the part {name} is not staged")
-    return _read(spark, home, chain.from_iterable(commits), [action["add"] for action in commit if "add" in action])
+    return _read(spark, lake, home, [action["add"] for action in commit if "add" in action])
 
 
-def _read(
-    spark: SparkSession, home: str, actions: Iterable[Mapping[str, Any]], added: Sequence[Mapping[str, Any]]
-) -> DataFrame:
-    """Return the rows of files of a staged table with these actions."""
+def _read(spark: SparkSession, lake: Lake, home: str, added: Sequence[Mapping[str, Any]]) -> DataFrame:
     names = [f"{home}/{unquote(file['path'])}" for file in added]
-    schemas = [action["metaData"]["schemaString"] for action in actions if "metaData" in action]
-    return data_files.read(spark, T.StructType.fromJson(json.loads(schemas[-1])), names)
+    return data_files.read(spark, _schema(spark, lake, home), names)
+
+
+def _schema(spark: SparkSession, lake: Lake, home: str) -> T.StructType:
+    """Return the columns of a staged table, which its first commit has."""
+    local = lake.local(home)
+    if local is None:
+        return delta_log.schema(spark, home)
+    actions = chain.from_iterable(local_log.commits(local, oldest_first=True))
+    text = next(action["metaData"]["schemaString"] for action in actions if "metaData" in action)
+    return T.StructType.fromJson(json.loads(text))
 
 
 def staged_actions(spark: SparkSession, lake: Lake, folder: str, table: str) -> list[dict[str, Any]]:
@@ -100,16 +105,16 @@ def staged_actions(spark: SparkSession, lake: Lake, folder: str, table: str) -> 
 
 
 def _actions(spark: SparkSession, lake: Lake, home: str) -> list[dict[str, Any]]:
-    return [*chain.from_iterable(_commits(spark, lake, home))]
+    return [action for commit in reversed([*_commits(spark, lake, home)]) for action in commit]
 
 
-def _commits(spark: SparkSession, lake: Lake, home: str) -> list[list[dict[str, Any]]]:
-    """Return the actions of each commit to a staged table, oldest first; none if there is no table."""
+def _commits(spark: SparkSession, lake: Lake, home: str) -> Iterator[list[dict[str, Any]]]:
+    """Yield the actions of each commit to a staged table, the newest first; none if there is no table."""
     local = lake.local(home)
     if local is not None:
         return local_log.commits(local)
     # This updates the log: other processes may have staged rows since Spark read it.
-    return [] if delta_log.version(spark, home) is None else [*delta_log.commits(spark, home)][::-1]
+    return iter(()) if delta_log.version(spark, home) is None else delta_log.commits(spark, home)
 
 
 def _is_part(commit: list[dict[str, Any]], name: str) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import spark_jobs.runtime
 
+DOCKERFILE = Path(spark_jobs.runtime.__file__).parents[2] / "docker" / "Dockerfile"
 # Its exit codes, error codes and whole files are those of all programs, and import the standard library alone too.
 SHARED = "spark_jobs.error_codes spark_jobs.job_protocol spark_jobs.whole_files"
 SCRIPT = """
@@ -25,3 +26,10 @@ def test_runtime_imports_neither_packages_nor_the_project_but_three_shared_modul
     # -S leaves installed packages out, so importing one would fail.
     command = [sys.executable, "-I", "-S", "-c", SCRIPT, str(root)]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == SHARED
+
+
+def test_the_image_has_these_modules_before_its_set_up() -> None:
+    before, _, _ = DOCKERFILE.read_text(encoding="utf-8").partition("-m spark_jobs.runtime setup")
+    copied = next(line.split()[1:-1] for line in before.splitlines() if line.startswith("COPY spark_jobs/__init__.py"))
+    modules = {file.removesuffix(".py").replace("/", ".") for file in copied}
+    assert modules == {"spark_jobs.__init__", *SHARED.split()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -18,7 +19,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 Record = Callable[[SparkSession, Lake, Run, Step], Run]
 WRITERS: dict[str, Record] = {
-    "by Spark": ledger.record,
+    "by Spark": ledger.record_by_spark,
     "by delta-rs": lambda spark, lake, run, step: run_history.record(lake, run, step),
 }
 
@@ -37,8 +38,16 @@ def test_a_ledger_of_an_earlier_version_is_read_and_extended(spark: SparkSession
     first, second = ledger.runs(spark, lake)
     assert first == old
     assert [step.figures for step in second.steps] == [{}, FIGURES]
-    assert run_history.every(lake) == [first, second]
+    assert run_history.every(lake) == ledger.runs_by_spark(spark, lake) == [first, second]
     assert list(reversed(run_history.newest(lake, 100).runs)) == [first, second]
     stored = spark.read.format("delta").load(lake.path("runs"))
     assert stored.where("figures is null").count() == 6
     assert dict(stored.dtypes)["figures"] == "map<string,double>"
+
+
+def test_a_ledger_that_was_removed_and_made_anew_is_not_taken_for_the_old_one(spark: SparkSession, lake: Lake) -> None:
+    for number in (1, 2):
+        shutil.rmtree(lake.home, ignore_errors=True)
+        run = Run(run_id(number), "readings", "f", "full", 2, None, None)
+        ledger.record(spark, lake, run, Step("plan", "done", AT, AT))
+        assert [known.run_id for known in ledger.runs(spark, lake)] == [run_id(number)]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from delta.tables import DeltaTable
@@ -120,6 +122,35 @@ def test_partition_columns_have_their_values(spark: SparkSession, path: str) -> 
     rows = newest(spark, path)
     assert scan_is_native(rows)
     assert sorted(map(tuple, rows.collect()), key=repr) == as_spark_reads(spark, path)
+
+
+def test_a_partition_column_is_not_in_the_files(spark: SparkSession, path: str) -> None:
+    write(events(spark), path, partitions="kind")
+    assert entire(spark, path) is None
+    assert {row.kind for row in source.read(spark, path, 0, entirely=True).select("kind").distinct().collect()} == {
+        *("0", "1", "2")
+    }
+
+
+@pytest.mark.parametrize(("nulls", "is_native"), [(0, False), (None, False), (1000, True)])
+def test_without_a_least_date_only_nulls_prove_that_none_is_old(
+    spark: SparkSession, path: str, nulls: int | None, *, is_native: bool
+) -> None:
+    write(events(spark).coalesce(1), path)
+    log = Path(path, "_delta_log", f"{0:020d}.json")
+    actions = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    for action in actions:
+        if "add" in action:
+            statistics = json.loads(action["add"]["stats"])
+            del statistics["minValues"]["ts"]
+            statistics["nullCount"]["ts"] = nulls
+            action["add"]["stats"] = json.dumps(statistics)
+    log.write_text("\n".join(map(json.dumps, actions)), encoding="utf-8")
+    log.with_name(f".{log.name}.crc").unlink()
+    jvm: Any = spark._jvm
+    jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    assert (entire(spark, path) is not None) is is_native
+    assert scan_is_native(newest(spark, path)) is is_native
 
 
 def test_files_are_skipped_by_their_statistics(spark: SparkSession, path: str) -> None:

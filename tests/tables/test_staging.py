@@ -13,7 +13,14 @@ from pyspark.sql import functions as F
 from spark_jobs.tables import delta_log, staging
 from spark_jobs.tables.lake import Lake
 
-pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session", "writer")]
+
+
+@pytest.fixture(params=["delta-rs", "Delta"])
+def writer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What commits staged parts: delta-rs in a local folder, Delta in other file systems."""
+    if request.param == "Delta":
+        monkeypatch.setattr(Lake, "local", lambda lake, path: None)
 
 
 def test_only_files_that_no_commit_names_are_removed(spark: SparkSession, lake: Lake) -> None:

@@ -64,7 +64,7 @@ class DeltaRsTables:
 
     def runs(self) -> Sequence[Run]:
         """Return all runs of the ledger."""
-        if self.lake.folder is not None and not (self.lake.folder / "runs" / "_delta_log").is_dir():
+        if not run_history.has_begun(self.lake):
             if self.fits is None:
                 raise NeedsSparkError("the pipeline has no ledger yet")
             return []
