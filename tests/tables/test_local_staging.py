@@ -111,11 +111,21 @@ def test_rows_that_fail_leave_nothing(spark: SparkSession, tmp_path: Path) -> No
     assert [*(tmp_path / "ours").glob("*")] == []
 
 
-def test_a_moment_after_the_year_9999_is_not_measured(spark: SparkSession, tmp_path: Path) -> None:
-    rows = spark.range(1).select(F.timestamp_micros(F.lit(2**62)).alias("at"), F.lit("x").alias("timing"))
+@pytest.mark.parametrize(
+    ("micros", "text", "least"),
+    [
+        (2**62, "x" * 32, {"timing": "x" * 32}),
+        (0, "x" * 33, {"at": "1970-01-01T00:00:00.000Z"}),
+    ],
+    ids=["after the year 9999", "a text that Delta would cut"],
+)
+def test_a_value_that_has_no_whole_text_is_not_measured(
+    spark: SparkSession, tmp_path: Path, micros: int, text: str, least: dict[str, str]
+) -> None:
+    rows = spark.range(1).select(F.timestamp_micros(F.lit(micros)).alias("at"), F.lit(text).alias("timing"))
     without_delta(rows, tmp_path / "ours", "part")
     (entry,) = (value for name, value in logged(tmp_path / "ours") if name == "statistics")
-    assert entry["minValues"] == {"timing": "x"}
+    assert entry == {"minValues": least, "maxValues": least}
 
 
 @pytest.mark.parametrize(
