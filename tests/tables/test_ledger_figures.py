@@ -50,4 +50,4 @@ def test_a_ledger_that_was_removed_and_made_anew_is_not_taken_for_the_old_one(sp
         shutil.rmtree(lake.home, ignore_errors=True)
         run = Run(run_id(number), "readings", "f", "full", 2, None, None)
         ledger.record(spark, lake, run, Step("plan", "done", AT, AT))
-        assert [known.run_id for known in ledger.runs(spark, lake)] == [run_id(number)]
+        assert [entry.run_id for entry in ledger.runs(spark, lake)] == [run_id(number)]
