@@ -68,6 +68,23 @@ def _session(spark: SparkSession) -> Iterator[SparkSession]:
         spark.conf.set(name, value)
 
 
+@pytest.fixture(autouse=True)
+def _engine_stays(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test leaves the shared session with its engine: a plan that fails in Comet leaves it for Spark alone."""
+    session = request.getfixturevalue("spark") if "spark" in request.fixturenames else None
+    if not hasattr(session, "sparkContext"):
+        yield
+        return
+    from spark_jobs.runtime.native_engine import COMET_ENABLED
+
+    spark: SparkSession = session  # type: ignore[assignment]
+    before = spark.sparkContext.getConf().get(COMET_ENABLED, "false")
+    yield
+    after = spark.conf.get(COMET_ENABLED, "false")
+    spark.conf.set(COMET_ENABLED, before)
+    assert after == before
+
+
 @pytest.fixture
 def comet(spark: SparkSession) -> None:
     """The session uses Comet; the test is skipped on a machine that cannot run it."""

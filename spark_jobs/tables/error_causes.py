@@ -14,6 +14,7 @@ from typing import Any
 # A limit for the length of a chain: a Java exception may be its own cause.
 _MAX_CAUSES = 50
 _NATIVE_CLASSES = "org.apache.comet."
+_MISSING_FILE = "FAILED_READ_FILE.FILE_NOT_EXIST"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _TRACEBACK = "Traceback (most recent call last)"
 _FULL_WORDS = ("No space left on device", "Disk quota exceeded", *(os.strerror(code) for code in _FULL))
@@ -62,8 +63,8 @@ def mentions(problem: BaseException, *words: str) -> bool:
 
 
 def is_native(problem: BaseException) -> bool:
-    """Return whether the native engine failed, and not Spark."""
-    return mentions(problem, _NATIVE_CLASSES)
+    """Return whether the native engine failed, so that Spark alone may succeed. It would not find a missing file."""
+    return mentions(problem, _NATIVE_CLASSES) and not mentions(problem, _MISSING_FILE)
 
 
 def is_full_disk(problem: BaseException) -> bool:
