@@ -20,7 +20,7 @@ from spark_jobs.runtime.native_engine import COMET_ENABLED
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_SHUFFLE = "spark.sql.shuffle.partitions"
+_SHUFFLE, _ADAPTIVE = "spark.sql.shuffle.partitions", "spark.sql.adaptive.enabled"
 _ROWS_PER_TASK = 5_000_000
 # Compiling the plans of a report takes five seconds, more than reading so many rows without compiled code.
 _INTERPRETED_ROWS = 200_000
@@ -32,7 +32,7 @@ _INTERPRETED = {
     # Comet plans each stage again, in native code.
     COMET_ENABLED: "false",
     # Adaptive execution plans again after every shuffle, each in another job; here a shuffle has one piece anyway.
-    "spark.sql.adaptive.enabled": "false",
+    _ADAPTIVE: "false",
     _SHUFFLE: "1",
 }
 
@@ -133,3 +133,17 @@ def shuffling(spark: SparkSession, rows: int) -> Iterator[None]:
         yield
     finally:
         spark.conf.set(_SHUFFLE, before)
+
+
+@contextmanager
+def planned_once(spark: SparkSession) -> Iterator[None]:
+    """Plan each query once, and not again after each of its shuffles.
+
+    For queries that reduce tables to a row: there is nothing to adapt to, and planning takes longer than the rows.
+    """
+    before = spark.conf.get(_ADAPTIVE, "true") or "true"
+    spark.conf.set(_ADAPTIVE, "false")
+    try:
+        yield
+    finally:
+        spark.conf.set(_ADAPTIVE, before)

@@ -7,7 +7,7 @@ from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from spark_jobs.runtime import RuntimeSetupError, first_use
-from spark_jobs.session import for_rows, interpreting, open_session, shuffling
+from spark_jobs.session import for_rows, interpreting, open_session, planned_once, shuffling
 
 pytestmark = pytest.mark.spark
 
@@ -28,6 +28,19 @@ def test_a_number_of_pieces_that_the_user_has_set_stays(spark: SparkSession, mon
     monkeypatch.setattr(spark.sparkContext, "getConf", lambda: conf)
     with shuffling(spark, 10**9):
         assert spark.conf.get(SHUFFLE) == before
+
+
+@pytest.mark.parametrize("before", ["true", "false"])
+def test_queries_are_planned_once_for_a_time(spark: SparkSession, before: str) -> None:
+    session = spark.newSession()
+    session.conf.set("spark.sql.adaptive.enabled", before)
+
+    def plan() -> str:
+        return str(session.range(9).groupBy("id").count()._jdf.queryExecution().executedPlan().toString())
+
+    with planned_once(session):
+        assert "AdaptiveSparkPlan" not in plan()
+    assert ("AdaptiveSparkPlan" in plan()) == (before == "true")
 
 
 def test_a_plan_may_be_interpreted_beside_a_session_that_compiles(spark: SparkSession) -> None:

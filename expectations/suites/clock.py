@@ -27,8 +27,8 @@ def rows(staged: Staged) -> DataFrame:
     is the highest watermark of all earlier epochs, null for the first epoch.
     """
     observations = [
-        _observations(staged.watermarks, "fires_at", "watermark_at_fire"),
         _observations(staged.panes.where("timing <> 'on_time'"), "fired_at", "watermark"),
+        _observations(staged.watermarks, "fires_at", "watermark_at_fire"),
     ]
     if staged.pipeline.replay.order is Order.ARRIVAL:
         observations.append(_observations(staged.late_events, "arrival_time", "watermark"))

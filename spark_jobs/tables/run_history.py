@@ -13,8 +13,8 @@ from typing import Any
 
 from spark_jobs.job_protocol import RUN_ID, StepName
 from spark_jobs.pipeline.published_tables import RUNS
+from spark_jobs.tables import delta_rs_writes
 from spark_jobs.tables.delta_rs import Table, read_table
-from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import DISCARD, MAINTAIN, Run, Step, runs_of
 
@@ -63,29 +63,8 @@ def find(lake: Lake, run_id: str) -> Run | None:
 
 
 def record(lake: Lake, run: Run, step: Step) -> Run:
-    """Add a finished step to the ledger of a lake in a local folder, and return the run with it. Raises LakeError.
-
-    delta-rs commits again if another writer was first, as appends never conflict.
-    """
-    import pyarrow as pa
-    from deltalake import write_deltalake
-
-    entry = {
-        name: list(value.items()) if isinstance(value, Mapping) else value for name, value in run.entry(step).items()
-    }
-    types = {
-        "bigint": pa.int64(),
-        "string": pa.string(),
-        "timestamp": pa.timestamp("us", tz="UTC"),
-        "map<string,bigint>": pa.map_(pa.string(), pa.int64()),
-        "map<string,double>": pa.map_(pa.string(), pa.float64()),
-        "map<string,string>": pa.map_(pa.string(), pa.string()),
-    }
-    schema = pa.schema([(column.name, types[column.type]) for column in RUNS.own_columns])
-    try:
-        write_deltalake(lake.path(_TABLE), pa.Table.from_pylist([entry], schema), mode="append", schema_mode="merge")
-    except Exception as problem:
-        raise LakeError(f"{lake.path(_TABLE)} cannot be written: {problem}") from problem
+    """Add a finished step to the ledger of a lake in a local folder, and return the run with it. Raises LakeError."""
+    delta_rs_writes.append(lake.path(_TABLE), RUNS, [run.entry(step)])
     return run.after(step)
 
 

@@ -18,6 +18,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.pipeline import published_tables
+from spark_jobs.pipeline.published_tables import Part
+from spark_jobs.session import for_rows
 from spark_jobs.tables import data_files, delta_log, files, local_log, local_staging, stored_names
 from spark_jobs.tables.lake import Lake, behind_folder
 
@@ -28,6 +30,12 @@ WORKING_PREFIX = "__tm_"
 RETRACTIONS = "retractions"
 
 _STAGED = tuple(table.name for table in published_tables.ALL if table.statistics)
+# Tables with rows of a key.
+_OF_KEYS = frozenset(
+    table.name
+    for table in published_tables.ALL
+    if Part.INPUTS in table.columns or ("window_start" in table.names and {Part.KEY, Part.SOURCE} & {*table.columns})
+)
 
 
 def stage(rows: DataFrame, lake: Lake, run_id: str, table: str, part: str, *, folder: str | None = None) -> None:
@@ -70,6 +78,19 @@ def read_staged(spark: SparkSession, lake: Lake, run_id: str, table: str) -> Dat
         return spark.read.format("delta").load(home)  # Spark's error names the missing path.
     rows = _read(spark, lake, home, delta_log.live_files(actions))
     return rows.drop(*(name for name in rows.columns if name not in published_columns(rows.columns)))
+
+
+def read_by_size(spark: SparkSession, lake: Lake, run_id: str, tables: Sequence[str]) -> dict[str, DataFrame]:
+    """Return staged tables by name (`read_staged`), each in the session that its size needs (`for_rows`).
+
+    Tables with rows of a key meet in one query, so they are in one session.
+    """
+    rows = {table: row_count(spark, lake, run_id, table) for table in tables}
+    of_keys = sum(count for table, count in rows.items() if table in _OF_KEYS)
+    return {
+        table: read_staged(for_rows(spark, of_keys if table in _OF_KEYS else count), lake, run_id, table)
+        for table, count in rows.items()
+    }
 
 
 def read_part(spark: SparkSession, lake: Lake, run_id: str, table: str, name: str) -> DataFrame:

@@ -7,7 +7,9 @@ Checks are conservation, the invariants of time and the pipeline's expectations.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -21,9 +23,9 @@ from spark_jobs.local_rows import local_rows
 from spark_jobs.pipeline.model import Drift, Learned, OnFailure, Pipeline
 from spark_jobs.pipeline.published_tables import QUALITY
 from spark_jobs.replay.profile import silence
-from spark_jobs.session import shuffling
-from spark_jobs.tables import columns, ledger, published, source, staging
-from spark_jobs.tables.errors import SourceError
+from spark_jobs.session import planned_once, shuffling
+from spark_jobs.tables import columns, delta_rs_writes, ledger, published, source, staging
+from spark_jobs.tables.errors import LakeError, SourceError
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake, result_tables
 from spark_jobs.tables.ledger import REPAIR, ROLLBACK
@@ -51,7 +53,7 @@ def audit(
     - an incomplete set of staged tables.
     """
     names = [*result_tables(pipeline), *([silence.TABLE] if pipeline.quality.max_silence_ms is not None else [])]
-    tables = {table: staging.read_staged(spark, lake, run_id, table) for table in names}
+    tables = staging.read_by_size(spark, lake, run_id, names)
     try:
         if pipeline.quality.compare_with is not None:
             tables[LIVE] = _live(spark, pipeline.quality.compare_with.table, interval)
@@ -60,7 +62,7 @@ def audit(
         before = _before(spark, pipeline, lake, run_id)
         context = surroundings.measured(spark, pipeline, lake, run_id, interval)
         # These rows are sorted or grouped.
-        with shuffling(spark, sum(counts.get(name, 0) for name in STAGED_SIZES)):
+        with shuffling(spark, sum(counts.get(name, 0) for name in STAGED_SIZES)), planned_once(spark):
             return check(tables, pipeline, counts, run_id, before, context)
     except AuditError as problem:
         raise InputError(str(problem), code=problem.code) from problem
@@ -105,18 +107,38 @@ def _before(spark: SparkSession, pipeline: Pipeline, lake: Lake, run_id: str) ->
 
 def quality(spark: SparkSession, run_id: str, checks: Sequence[Check]) -> DataFrame:
     """Return the checks as rows of the table `quality`."""
-    rows = [(run_id, c.suite, c.expectation, c.success, c.observed, c.unexpected_count, c.details) for c in checks]
-    return local_rows(spark, rows, SCHEMA)
+    return local_rows(spark, [_values(run_id, check) for check in checks], SCHEMA)
+
+
+def _values(run_id: str, check: Check) -> tuple[Any, ...]:
+    return run_id, check.suite, check.expectation, check.success, check.observed, check.unexpected_count, check.details
+
+
+def _of_run(run_id: str) -> str:
+    return f"run_id = '{run_id}'"
 
 
 def record(spark: SparkSession, lake: Lake, run_id: str, checks: Sequence[Check]) -> None:
-    """Write the checks to the table `quality`; they replace those of an earlier audit of the same run."""
+    """Write the checks to the table `quality`; they replace those of an earlier audit of the same run.
+
+    delta-rs writes the table in a local folder. Where it cannot, Spark does: tables of other features, other writers.
+    """
+    if lake.folder is not None:
+        with suppress(LakeError):
+            rows = [dict(zip(SCHEMA.names, _values(run_id, check), strict=True)) for check in checks]
+            delta_rs_writes.replace(lake.path(TABLE), QUALITY, rows, _of_run(run_id))
+            return
+    record_by_spark(spark, lake, run_id, checks)
+
+
+def record_by_spark(spark: SparkSession, lake: Lake, run_id: str, checks: Sequence[Check]) -> None:
+    """Write the checks as `record` does, in any file system that Spark writes to."""
     (
         quality(spark, run_id, checks)
         .coalesce(1)
         .write.format("delta")
         .mode("overwrite")
-        .option("replaceWhere", f"run_id = '{run_id}'")
+        .option("replaceWhere", _of_run(run_id))
         .save(lake.path(TABLE))
     )
 

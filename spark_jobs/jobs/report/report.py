@@ -21,10 +21,9 @@ from spark_jobs.job_protocol import StepName
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.report import join_report, run_facts, series
 from spark_jobs.jobs.report.alternatives import alternatives
-from spark_jobs.pipeline import published_tables
 from spark_jobs.pipeline.description import describe
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.pipeline.published_tables import COMPLETE_TABLE, QUALITY, Part
+from spark_jobs.pipeline.published_tables import COMPLETE_TABLE, QUALITY
 from spark_jobs.pipeline.settings import settings
 from spark_jobs.replay.panes import complete_results, per_epoch, retractions, triggers
 from spark_jobs.report import data as d
@@ -32,7 +31,6 @@ from spark_jobs.report import incomplete_windows, reduced, results_over_time
 from spark_jobs.report.bins import bins
 from spark_jobs.report.data import Setting
 from spark_jobs.report.page import render
-from spark_jobs.session import for_rows
 from spark_jobs.tables import delta_log, files, ledger, staging
 from spark_jobs.tables.delta_rs import read_table
 from spark_jobs.tables.errors import LakeError
@@ -40,12 +38,6 @@ from spark_jobs.tables.lake import Lake, result_tables
 from spark_jobs.tables.ledger import Run
 from spark_jobs.whole_files import write_whole
 
-# Tables with rows of a key, which meet in one query.
-_TOGETHER = frozenset(
-    table.name
-    for table in published_tables.ALL
-    if Part.INPUTS in table.columns or ("window_start" in table.names and {Part.KEY, Part.SOURCE} & {*table.columns})
-)
 #: The largest number of result columns with a chart.
 _CHARTED = 12
 
@@ -64,7 +56,7 @@ def report(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> Pat
         raise InputError(
             f"report: maintenance has removed the staged tables of run {run.run_id}", code=ErrorCode.FILES_REMOVED
         )
-    tables = _staged_tables(spark, pipeline, lake, run.run_id)
+    tables = staging.read_by_size(spark, lake, run.run_id, result_tables(pipeline))
     with ThreadPoolExecutor(max_workers=1) as pool:
         weighed = pool.submit(alternatives, spark, pipeline, lake, run)
         data = collect(spark, pipeline, lake, run, tables, checks_of(spark, lake, run))
@@ -72,16 +64,6 @@ def report(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> Pat
     earlier = run_facts.earlier(run, ledger.published(spark, lake))
     page = render(replace(data, alternatives=other_settings, earlier=earlier))
     return write_whole(page, lake.report_file(run.run_id))
-
-
-def _staged_tables(spark: SparkSession, pipeline: Pipeline, lake: Lake, run_id: str) -> dict[str, DataFrame]:
-    """Return the staged tables by name, each in the session that its size needs."""
-    rows = {table: staging.row_count(spark, lake, run_id, table) for table in result_tables(pipeline)}
-    together = sum(count for table, count in rows.items() if table in _TOGETHER)
-    return {
-        table: staging.read_staged(for_rows(spark, together if table in _TOGETHER else count), lake, run_id, table)
-        for table, count in rows.items()
-    }
 
 
 def can_be_made(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> bool:

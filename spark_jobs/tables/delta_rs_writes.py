@@ -1,0 +1,61 @@
+"""Small Delta tables of the lake in a local folder, written by delta-rs and without Spark.
+
+Spark's writer takes a second or more to open a table, whatever the number of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spark_jobs.pipeline.published_tables import Table
+from spark_jobs.tables.errors import LakeError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def append(path: str, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Add rows to the table in the folder `path`, which is made if it does not exist. Raises LakeError.
+
+    delta-rs commits again if another writer was first, as appends never conflict.
+    """
+    _write(path, table, rows, mode="append", schema_mode="merge")
+
+
+def replace(path: str, table: Table, rows: Sequence[Mapping[str, Any]], condition: str) -> None:
+    """Replace the rows that satisfy `condition`, a text of SQL, by `rows`. Raises LakeError, and nothing is changed."""
+    if (Path(path) / "_delta_log").is_dir():
+        _write(path, table, rows, mode="overwrite", predicate=condition)
+    else:
+        append(path, table, rows)
+
+
+def _write(path: str, table: Table, rows: Sequence[Mapping[str, Any]], **options: Any) -> None:
+    import pyarrow as pa
+    from deltalake import write_deltalake
+
+    entries = [
+        {name: list(value.items()) if isinstance(value, Mapping) else value for name, value in row.items()}
+        for row in rows
+    ]
+    try:
+        write_deltalake(path, pa.Table.from_pylist(entries, _schema(table)), **options)
+    except Exception as problem:
+        raise LakeError(f"{path} cannot be written: {problem}") from problem
+
+
+def _schema(table: Table) -> pa.Schema:
+    import pyarrow as pa
+
+    types = {
+        "bigint": pa.int64(),
+        "boolean": pa.bool_(),
+        "string": pa.string(),
+        "timestamp": pa.timestamp("us", tz="UTC"),
+        "map<string,bigint>": pa.map_(pa.string(), pa.int64()),
+        "map<string,double>": pa.map_(pa.string(), pa.float64()),
+        "map<string,string>": pa.map_(pa.string(), pa.string()),
+    }
+    return pa.schema([(column.name, types[column.type]) for column in table.own_columns])
