@@ -24,13 +24,9 @@ from spark_jobs.session import open_session
 from tests.benchmarks import environment, process
 from tests.benchmarks.answers import answers
 from tests.benchmarks.events import generate, path_of
-from tests.benchmarks.process import TaskFailedError
 from tests.benchmarks.shapes import Shape
 from tests.benchmarks.spark_ways import SPARK_WAYS, Work, audit
 from tests.benchmarks.ways import WAYS, Job, in_this_python
-
-_ROOT = Path(__file__).parents[2]
-_TAIL_LINES = 20
 
 
 def run(
@@ -40,7 +36,7 @@ def run(
 
     `folder` holds the events, the lakes and the logs. Raises TaskFailedError.
     """
-    result, log = folder / f"{task}.json", folder / f"{task}.log"
+    result = folder / f"{task}.json"
     result.unlink(missing_ok=True)
     job = Job(task, path_of(folder, rows, seed), rows, seed, shape, folder / "lake", result, times)
     way = WAYS.get(task)
@@ -49,15 +45,12 @@ def run(
     if way and way.is_optional:
         environment.make()
     ended = process.run(
+        task,
         way.command(job) if way else in_this_python(job),
-        folder=_ROOT,
-        environ={**os.environ, **(way.environ(job) if way else {})},
         output=result if way and way.prints_result else folder / f"{task}.out",
-        errors=log,
+        log=folder / f"{task}.log",
+        environ={**os.environ, **(way.environ(job) if way else {})},
     )
-    if ended.exit_code or not result.exists():
-        tail = "\n".join(log.read_text(encoding="utf-8").splitlines()[-_TAIL_LINES:])
-        raise TaskFailedError(f"{task} ended with exit code {ended.exit_code}; the end of {log}:\n{tail}")
     figures = (way.read if way else json.loads)(result.read_text(encoding="utf-8"))
     return {**figures, "process_seconds": ended.seconds, "peak_memory_bytes": ended.peak_memory_bytes}
 

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median
+from math import log
+from statistics import linear_regression, median
+from types import MappingProxyType
 from typing import Any
 
+from tests.benchmarks.growth_cases import DIMENSIONS, FACTORS
 from tests.benchmarks.shapes import Shape
 
 BASE = "tuned"
 _GIB = 2**30
+_CLUSTERS = (100, 1_000, 10_000)
+# The counts of a run, and their titles in a table.
+_EDGE_COUNTS = MappingProxyType(
+    {"rows_read": "events", "windows": "windows", "panes": "panes", "late": "late rows", "window_results": "results"}
+)
 
 Runs = Sequence[Mapping[str, Any]]
 
@@ -255,6 +263,57 @@ def nexmark_table(results: Mapping[str, Any]) -> list[tuple[str, ...]]:
         verdict = f"{differing:,} rows differ" if differing else f"{rows:,} rows, equal"
         lines.append((query, *cells, f"{_PUBLISHED[query]:g}", verdict))
     return lines
+
+
+def growth_table(results: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return a line a quantity: the seconds of a whole run for each factor, the exponent, and the peaks of memory.
+
+    The exponent is the slope of the logarithms: 1 is linear growth, 0 is none.
+    """
+    lines: list[tuple[str, ...]] = []
+    for name, cases in results["growth"].items():
+        seconds = [_seconds(case) for case in cases]
+        values = [case["value"] for case in cases]
+        exponent = linear_regression([*map(log, values)], [*map(log, seconds)]).slope
+        last = seconds[-1] / seconds[-2]
+        lines.append(
+            (
+                f"{DIMENSIONS[name].unit}: {values[0]:,} to {values[-1]:,}",
+                *(f"{s:.1f}" for s in seconds),
+                f"{exponent:.2f}",
+                f"{last:.2f}",
+                f"{_mib(cases[0])} to {_mib(cases[-1])}",
+            )
+        )
+    factors = (f"s at {factor} x" for factor in FACTORS)
+    return [("grows", *factors, "exponent", "last doubling", "peak MiB"), *lines]
+
+
+def edge_table(results: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return a line a case that is measured once."""
+    lines = [
+        (name, *(f"{case['counts'].get(count, 0):,}" for count in _EDGE_COUNTS), f"{_seconds(case):.1f}", _mib(case))
+        for name, case in results["edges"].items()
+    ]
+    return [("case", *_EDGE_COUNTS.values(), "s", "peak MiB"), *lines]
+
+
+def trillion_table(results: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return the hours of a trillion events on some numbers of cores, by the slope of seconds over events."""
+    cases, own_cores = results["growth"]["events"], results["machine"]["cores"]
+    slope = linear_regression([case["value"] for case in cases], [*map(_seconds, cases)]).slope
+    lines = [(f"{cores:,}", f"{slope * own_cores * 1e12 / cores / 3600:,.1f}") for cores in _CLUSTERS]
+    return [("cores", "hours of a trillion events"), *lines]
+
+
+def _seconds(case: Mapping[str, Any]) -> float:
+    """Return the seconds of all steps of a run."""
+    return float(sum(case["steps"].values()))
+
+
+def _mib(case: Mapping[str, Any]) -> str:
+    peak = case["peak_memory_bytes"]
+    return "-" if peak is None else f"{peak / 2**20:,.0f}"
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> str:

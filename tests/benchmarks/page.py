@@ -2,7 +2,8 @@
 
     python -m tests.benchmarks.page OUT.json [OUT.json ...]
 
-`bench --json` and `nexmark --json` write such files. The tables replace the text between the two marks of the page.
+`bench --json`, `nexmark --json` and `growth --json` write such files. The tables replace the text between the two marks
+of the page.
 """
 
 from __future__ import annotations
@@ -58,6 +59,8 @@ def _parts(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         if "queries" in each:
             head = f"## Nexmark, {each['events']:,} events\n\n{_machine(each)}"
             yield f"{head}\n\n{_markdown(figures.nexmark_table(each))}"
+        if "growth" in each:
+            yield from _growth(each)
 
 
 def _judged(benches: Sequence[Measured]) -> list[Judged]:
@@ -86,11 +89,21 @@ def _shape(bench: Measured, shape: Shape) -> Iterator[str]:
         yield _markdown(lines)
 
 
+def _growth(results: Mapping[str, Any]) -> Iterator[str]:
+    head = f"## Measured growth\n\n{_machine(results)}"
+    yield f"{head}\n\n{_markdown(figures.growth_table(results))}"
+    if "events" in results["growth"]:
+        yield "From the slope of the seconds over the events:\n\n" + _markdown(figures.trillion_table(results))
+    if results["edges"]:
+        yield _markdown(figures.edge_table(results))
+
+
 def _machine(results: Mapping[str, Any]) -> str:
     on = results["machine"]
     versions = f"Java {on['java']}, Spark {on['spark']}, Delta {on['delta']}"
     hardware = f"{on['cores']} cores of {on['cpu']}, {on['memory_gib']} GiB"
-    return f"Commit `{on['commit']}`, {on['date'][:10]}: {hardware}, {versions}. Medians of {results['repeat']}."
+    repeats = f" Medians of {results['repeat']}." if "repeat" in results else ""
+    return f"Commit `{on['commit']}`, {on['date'][:10]}: {hardware}, {versions}.{repeats}"
 
 
 def _markdown(lines: Sequence[Sequence[str]]) -> str:

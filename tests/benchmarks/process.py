@@ -1,14 +1,17 @@
-"""A process of the benchmark, looked at from outside: its seconds, its exit code, and the most memory that it held."""
+"""A process of the benchmark, looked at from outside: its seconds, and the most memory that it held."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
+_ROOT = Path(__file__).parents[2]
 _LOOK_S = 0.1
+_TAIL_LINES = 20
 
 
 class TaskFailedError(RuntimeError):
@@ -23,22 +26,29 @@ class Ended:
     together never held more than the sum.
     """
 
-    exit_code: int
     seconds: float
     peak_memory_bytes: int | None
 
 
-def run(command: Sequence[str], *, folder: Path, environ: Mapping[str, str], output: Path, errors: Path) -> Ended:
-    """Run a command in `folder` to its end, with its two streams in files."""
+def run(
+    title: str, command: Sequence[str], *, output: Path, log: Path, environ: Mapping[str, str] | None = None
+) -> Ended:
+    """Run a command at the root of the project to its end. Its output goes to one file, its errors to the file `log`.
+
+    Raises TaskFailedError with the end of `log` if the exit code is not 0.
+    """
     began = monotonic()
     peaks: dict[int, int] = {}
-    with output.open("wb") as out, errors.open("wb") as log:
-        process = subprocess.Popen(command, cwd=folder, env=dict(environ), stdout=out, stderr=log)
+    with output.open("wb") as out, log.open("wb") as errors:
+        process = subprocess.Popen(command, cwd=_ROOT, env=dict(environ or os.environ), stdout=out, stderr=errors)
         with process:
             while (exit_code := _ended(process)) is None:
                 for pid in _family(process.pid):
                     peaks[pid] = max(peaks.get(pid, 0), _peak_bytes(pid))
-    return Ended(exit_code, monotonic() - began, sum(peaks.values()) or None)
+    if exit_code:
+        tail = "\n".join(log.read_text(encoding="utf-8").splitlines()[-_TAIL_LINES:])
+        raise TaskFailedError(f"{title} ended with exit code {exit_code}; the end of {log}:\n{tail}")
+    return Ended(monotonic() - began, sum(peaks.values()) or None)
 
 
 def _ended(process: subprocess.Popen[bytes]) -> int | None:

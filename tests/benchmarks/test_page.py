@@ -54,3 +54,22 @@ def test_rates_of_nexmark_are_those_of_all_events_by_all_cores() -> None:
         page, iter([nexmark(0)])
     )
     assert "| 3 rows differ |" in with_figures(page, iter([nexmark(3)]))
+
+
+def grown(*seconds: float) -> list[dict[str, Any]]:
+    return [
+        {"value": 1_000_000 * 2**n, "steps": {"replay": s, "audit": 1.0}, "peak_memory_bytes": 2**30, "counts": {}}
+        for n, s in enumerate(seconds)
+    ]
+
+
+def test_growth_has_an_exponent_and_the_hours_of_a_trillion_events() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    edges = {"decade": {"counts": {"rows_read": 5}, "steps": {"replay": 7.25}, "peak_memory_bytes": None}}
+    results = {"machine": MACHINE, "growth": {"events": grown(1, 3, 7, 15), "keys": grown(1, 1, 1, 1)}, "edges": edges}
+    text = with_figures(page, iter([results]))
+    assert "| events: 1,000,000 to 8,000,000 | 2.0 | 4.0 | 8.0 | 16.0 | 1.00 | 2.00 | 1,024 to 1,024 |" in text
+    assert "| keys: 1,000,000 to 8,000,000 | 2.0 | 2.0 | 2.0 | 2.0 | 0.00 | 1.00 | 1,024 to 1,024 |" in text
+    # A million more events take 2 s of 2 cores.
+    assert "| 1,000 | 1.1 |" in text
+    assert "| decade | 5 | 0 | 0 | 0 | 0 | 7.2 | - |" in text
