@@ -58,6 +58,8 @@ class Validation:
     ) -> list[ExpectationValidationResult]:
         """Return the results of `expectations` for `rows`, in the order of `expectations`."""
         name = next(self._names)
+        # The library registers the rows as a view in their session, and would query the view in the first session.
+        self._source.get_execution_engine().spark = rows.sparkSession
         definition = self._source.add_dataframe_asset(name).add_batch_definition_whole_dataframe(name)
         batch = definition.get_batch(batch_parameters={"dataframe": rows})
         return _validated(name, batch, expectations, result_format)
