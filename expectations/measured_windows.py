@@ -23,7 +23,8 @@ def measured_windows(staged: Staged) -> DataFrame:
     try:
         windows = _measured(staged, staged.tables["window_results"], is_own=True)
         if EARLIER in staged.tables:
-            windows = windows.unionByName(_measured(staged, staged.tables[EARLIER], is_own=False))
+            # The query runs in the session of its first table, and the earlier windows may be many.
+            windows = _measured(staged, staged.tables[EARLIER], is_own=False).unionByName(windows)
     except AnalysisException as problem:
         raise AuditError(f"quality.drift.measures: {first_line(str(problem))}") from problem
     return staged.keep(windows)

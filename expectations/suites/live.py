@@ -30,9 +30,10 @@ def rows(staged: Staged) -> DataFrame:
     names = staged.once(shared_aggregates)
     own, live = staged.once(own_results), staged.once(live_results)
     place = [F.col("key"), *(F.col(name) for name in windows.bounds(staged.pipeline))]
+    # The query runs in the session of its first table, and the live results may be many.
     sides = [
         rows.select(*place, F.struct(*(F.col(name) for name in names)).alias(side))
-        for rows, side in ((own, "result"), (live, "live"))
+        for rows, side in ((live, "live"), (own, "result"))
     ]
     span = live.agg(F.min("window_start").alias("first_live"), F.max("window_start").alias("last_live"))
     grouped = (

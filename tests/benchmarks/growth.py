@@ -59,7 +59,7 @@ def _measured(title: str, case: Case, folder: Path) -> dict[str, Any]:
     """Run a case in a process; return its steps, counts and the most memory. Raises TaskFailedError."""
     print(f"==> {title}: {case.rows:,} events", file=sys.stderr, flush=True)
     result = folder / "growth.json"
-    program = [sys.executable, "-m", "tests.benchmarks.growth_case"]
+    program = [sys.executable, "-m", "tests.benchmarks.growth_task"]
     command = [*program, case.to_json(), str(folder / "growth"), str(result)]
     ended = process.run(title, command, output=folder / "growth.out", log=folder / "growth.log")
     measured = {**json.loads(result.read_text(encoding="utf-8")), "peak_memory_bytes": ended.peak_memory_bytes}

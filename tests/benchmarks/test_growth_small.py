@@ -10,8 +10,6 @@ import pytest
 from tests.benchmarks import growth
 from tests.benchmarks.growth_cases import DIMENSIONS, EDGES, FACTORS, Case
 
-pytestmark = [pytest.mark.spark, pytest.mark.soak]
-
 ROWS = 4_000
 
 
@@ -20,6 +18,8 @@ def test_a_case_survives_json() -> None:
         assert Case.from_json(case.to_json()) == case
 
 
+@pytest.mark.spark
+@pytest.mark.soak
 @pytest.mark.parametrize("name", ["late", "history", "decade"])
 def test_a_case_runs(tmp_path: Path, name: str) -> None:
     target = tmp_path / "figures.json"

@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from spark_jobs.session import interpreting
 from spark_jobs.tables import delta_log, staging
 from spark_jobs.tables.lake import Lake
 
@@ -55,3 +56,17 @@ def test_rows_that_another_process_staged_later_are_read(spark: SparkSession, la
     commit = json.dumps({"add": {**added, "path": "another.parquet"}})
     (home / "_delta_log" / f"{1:020}.json").write_text(commit, encoding="utf-8")
     assert staging.read_staged(spark, lake, "r1", "panes").count() == 6
+
+
+def test_tables_with_rows_of_a_key_share_the_session_that_all_of_them_need(
+    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = F.timestamp_seconds("id").alias("window_start"), F.lit("late").alias("timing")
+    for table, rows in (("panes", 3), ("late_events", 2), ("watermarks", 4)):
+        staging.stage(spark.range(rows).select(*row), lake, "r1", table, "a part")
+    sessions = {4: [spark, spark, interpreting(spark)], 5: [interpreting(spark)] * 3}
+    for most, expected in sessions.items():
+        monkeypatch.setattr("spark_jobs.session._INTERPRETED_ROWS", most)
+        tables = staging.read_by_size(spark, lake, "r1", ["panes", "late_events", "watermarks"])
+        assert [table.sparkSession for table in tables.values()] == expected
+        assert [table.count() for table in tables.values()] == [3, 2, 4]

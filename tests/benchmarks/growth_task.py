@@ -1,6 +1,6 @@
 """A case of the benchmark of growth, as a process: it replays the events of the case in a Spark that is warm.
 
-    python -m tests.benchmarks.growth_case CASE FOLDER OUT.json
+    python -m tests.benchmarks.growth_task CASE FOLDER OUT.json
 
 CASE is JSON, the fields of `growth_cases.Case`. FOLDER holds events and lakes, and is emptied. First few events of the
 same pipeline are replayed, so that Java has compiled what it needs; their time is not in the result.
