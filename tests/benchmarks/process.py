@@ -61,12 +61,19 @@ def _ended(process: subprocess.Popen[bytes]) -> int | None:
 def _family(pid: int) -> list[int]:
     """The process and all below it."""
     children: list[int] = []
-    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+    for path in _threads(pid):
         try:
-            children += map(int, path.read_text(encoding="utf-8").split())
+            children += map(int, (path / "children").read_text(encoding="utf-8").split())
         except (FileNotFoundError, ProcessLookupError):  # the thread has ended
             continue
     return [pid, *(descendant for child in children for descendant in _family(child))]
+
+
+def _threads(pid: int) -> list[Path]:
+    try:
+        return list(Path(f"/proc/{pid}/task").iterdir())
+    except (FileNotFoundError, ProcessLookupError):  # the process has ended
+        return []
 
 
 def _peak_bytes(pid: int) -> int:
