@@ -79,8 +79,10 @@ class Request:
     def open_session(self) -> SparkSession:
         """Open the session that the command works in."""
         from spark_jobs.cli.spark_session import open_session
+        from spark_jobs.tables.source_size import has_few_rows
 
-        return open_session(f"tidemark {self.command} {self.pipeline.name}", self.progress)
+        name = f"tidemark {self.command} {self.pipeline.name}"
+        return open_session(name, self.progress, is_short=has_few_rows(self.pipeline))
 
     def open_runner(self, slices: int = 1, wait_s: float = 0) -> Runner:
         """Open a session, and return what takes the steps of runs in it."""

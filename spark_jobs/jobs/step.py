@@ -39,6 +39,7 @@ from spark_jobs.pipeline.environment import hide_values
 from spark_jobs.session import open_session
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.source_size import has_few_rows
 
 _STEPS = (
     *(StepName.PLAN, StepName.REPLAY, StepName.AUDIT, StepName.PUBLISH, StepName.REPORT),
@@ -164,7 +165,7 @@ def _merged(results: Sequence[StepResult]) -> StepResult:
 
 
 def _runner(options: argparse.Namespace, pipeline: Pipeline) -> Runner:
-    spark = open_session(f"tidemark {options.step} {pipeline.name}")
+    spark = open_session(f"tidemark {options.step} {pipeline.name}", is_short=has_few_rows(pipeline))
     lake, wait_s = Lake.of(pipeline.name), parse_seconds(Option.WAIT, options.wait)
     return Runner(spark, pipeline, lake, progress=progress.to_stderr, slices=options.slices, wait_s=wait_s)
 

@@ -119,6 +119,24 @@ def opened(path: str, version: int) -> DeltaTable:
     return DeltaTable(path, version=version)
 
 
+def row_count(path: str, most_files: int) -> int | None:
+    """Return the number of rows of the table in a local folder, by its log.
+
+    None if the table cannot be read, has more than `most_files` files, or a file has no statistics.
+    """
+    from deltalake import DeltaTable
+
+    try:
+        delta = DeltaTable(path)
+        if len(delta.file_uris()) > most_files:
+            return None
+        counts = Table(delta).files("num_records")
+    except Exception:  # noqa: BLE001  the run itself reports a table that cannot be read
+        return None
+    rows = [file["num_records"] for file in counts]
+    return None if None in rows else sum(rows)
+
+
 def statistics(delta: DeltaTable) -> pa.Table:
     """Return a row for each data file of a table, with the statistics of its log.
 

@@ -98,6 +98,14 @@ def test_a_driver_has_a_heap_of_full_size_from_the_start_and_collects_for_throug
         assert settings["spark.driver.extraJavaOptions"] == f"-XX:+UseParallelGC {heap}"
 
 
+def test_a_driver_of_few_rows_compiles_fast_and_has_room_for_the_code() -> None:
+    usual, short = (
+        driver_conf({"TIDEMARK_ENGINE": "spark"}, "local[*]", print, is_short=is_short) for is_short in (False, True)
+    )
+    options = "spark.driver.extraJavaOptions"
+    assert short[options] == f"{usual[options]} -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
+
+
 @pytest.mark.parametrize("options", ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"])
 def test_a_collector_that_the_environment_names_stays_the_only_one(options: str) -> None:
     named = driver_conf({options: "-Dx=y -XX:+UseSerialGC"}, "yarn", print)["spark.driver.extraJavaOptions"]

@@ -24,9 +24,10 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 import spark_jobs
 from spark_jobs.job_protocol import Option, progress_line
-from spark_jobs.pipeline import lake_folder
+from spark_jobs.pipeline import PipelineError, lake_folder, load
 from spark_jobs.pipeline.environment import LAKE
 from spark_jobs.runtime import RuntimeSetupError, driver_conf, first_use, process_environment, spark_conf
+from spark_jobs.tables.source_size import has_few_rows
 from tidemark_airflow.jobs.links import QualityLink, ReportLink, report_address
 from tidemark_airflow.jobs.outcome import Outcome
 from tidemark_airflow.jobs.pool import pool
@@ -147,7 +148,7 @@ class SparkJobOperator(SparkSubmitOperator):
             first_use.provide(os.environ, self.log.info)
             self.env_vars = {**process_environment(os.environ), LAKE: lake_folder(), **_import_path()}
             master = self._get_hook()._connection["master"]
-            driver = driver_conf(self.env_vars, master, self.log.info)
+            driver = driver_conf(self.env_vars, master, self.log.info, is_short=_reads_few_rows(self.arguments))
             self.conf = {**driver, **spark_conf(), **(self.conf or {})}
         except RuntimeSetupError as error:
             raise AirflowFailException(str(error)) from error
@@ -165,6 +166,16 @@ class SparkJobOperator(SparkSubmitOperator):
             # The submitted process leads a session; processes that it started may outlive it.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(submitted.pid, signal.SIGKILL)
+
+
+def _reads_few_rows(arguments: Sequence[str]) -> bool:
+    """Return whether the sources of the pipeline file among `arguments` have few rows."""
+    files = [argument for argument in arguments if argument.endswith((".yaml", ".yml"))]
+    try:
+        return len(files) == 1 and has_few_rows(load(Path(files[0])))
+    except (PipelineError, OSError):
+        # The job reports a file that cannot be read.
+        return False
 
 
 def _import_path() -> dict[str, str]:
