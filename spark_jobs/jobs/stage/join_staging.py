@@ -93,7 +93,7 @@ class JoinStaging:
     @cached_property
     def _joined(self) -> IntervalJoined | WindowJoined:
         if self._join.by_interval:
-            return interval_join(self._left, self._right, self._joining, bounds(self._pipeline))
+            return interval_join(self._left, self._right, self._joining, bounds(self._pipeline), self._store)
         # Dropped rows are counted by source, so they must be computed.
         late_data = LateData.SIDE_OUTPUT if self._drops else self._pipeline.windows.late_data
         windows = replace(self._pipeline.windows, late_data=late_data)

@@ -28,6 +28,7 @@ from spark_jobs.replay.joins import join_watermark
 from spark_jobs.replay.joins.inputs import LEFT, RIGHT, ROW, inputs, is_side, key_columns
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import timestamps, window_assigners
+from spark_jobs.replay.store import MemoryStore, Store
 from spark_jobs.replay.supported import require_interval_join
 from spark_jobs.replay.windows import lateness
 from spark_jobs.replay.windows.late_events import beside, invalid_events, late_columns
@@ -40,18 +41,20 @@ _FAR_MS = 2**58
 
 
 class IntervalJoined:
-    """The result: lazy DataFrames. Their common parts are computed once and kept in Spark's storage."""
+    """The result: lazy DataFrames. Their common parts are computed once and kept in the store."""
 
-    def __init__(self, left: DataFrame, right: DataFrame | None, joining: JoiningPipeline, bounds: JoinBounds) -> None:
-        self._joining = joining
+    def __init__(
+        self, left: DataFrame, right: DataFrame | None, joining: JoiningPipeline, bounds: JoinBounds, store: Store
+    ) -> None:
+        self._joining, self._store = joining, store
         self._first_ms, self._last_ms = (min(max(end, -_FAR_MS), _FAR_MS) for end in (bounds.first_ms, bounds.last_ms))
         self._grid = Windows(size_ms=max(self._last_ms - self._first_ms + 1, 1))
         self._inputs = inputs(left, right, joining, self._grid, united=join_watermark.reads_advances(joining))
 
     @cached_property
     def _judged(self) -> join_watermark.Judged:
-        groups = join_watermark.summary(self._inputs).localCheckpoint()
-        return join_watermark.judged(self._inputs, groups)
+        groups = self._store.keep("summary", join_watermark.summary(self._inputs))
+        return join_watermark.judged(self._inputs, groups, self._store)
 
     @cached_property
     def pairs(self) -> DataFrame:
@@ -147,19 +150,23 @@ class IntervalJoined:
 
 
 def interval_join(
-    left: DataFrame, right: DataFrame | None, joining: JoiningPipeline, bounds: JoinBounds
+    left: DataFrame,
+    right: DataFrame | None,
+    joining: JoiningPipeline,
+    bounds: JoinBounds,
+    store: Store | None = None,
 ) -> IntervalJoined:
     """Join two inputs as `joining` declares: each row of `left` with the rows of `right` within `bounds`.
 
     Inputs have their source's columns; rows may be in any order and partitioning. `right` is None if one source is
-    split. Raises
+    split. Common parts are kept in `store`, by default in Spark's storage. Raises
 
     - UnsupportedPipelineError for watermarks that the Spark engine does not support,
     - TimeFieldError for a time column of another type than declared,
     - ValueError if there is an input too many or too few.
     """
     require_interval_join(joining)
-    return IntervalJoined(left, right, joining, bounds)
+    return IntervalJoined(left, right, joining, bounds, MemoryStore() if store is None else store)
 
 
 def _right(name: str) -> Column:

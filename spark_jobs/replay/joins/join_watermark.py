@@ -26,6 +26,7 @@ from spark_jobs.replay.rows import candidates
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows.arrival_order import bucket
 from spark_jobs.replay.rows.epochs import Axis, axis
+from spark_jobs.replay.store import Store
 from spark_jobs.replay.watermark import combined, timeline, union
 from spark_jobs.replay.watermark.census import is_small
 from spark_jobs.replay.windows import lateness
@@ -105,33 +106,36 @@ class Judged:
     near: DataFrame
 
 
-def judged(inputs: Inputs, groups: DataFrame) -> Judged:
+def judged(inputs: Inputs, groups: DataFrame, store: Store) -> Judged:
     """Return the rows of `inputs.rows` that `where` keeps, in two parts; `groups` is the stored `summary`."""
     rows = inputs.rows.where(c.KEPT).withColumn(_BUCKET, bucket(F.col(c.EPOCH), inputs.together))
     if inputs.are_united:
-        risen = advances(inputs, groups, both_inputs).localCheckpoint()
+        risen = store.keep("advances", advances(inputs, groups, both_inputs))
         return _parted(
-            _bounded(rows, timeline.before(groups, risen, inputs.together)),
+            _bounded(rows, timeline.before(groups, risen, inputs.together), store),
             lambda epochs: timeline.watermark_before(epochs, risen),
             inputs.together,
+            store,
         )
     if timeline.is_exact_by_row(inputs.together):
         epochs = groups.select(F.col("bucket").alias("epoch")).distinct()
         bounds = before(epochs, groups, inputs).withColumnRenamed("epoch", "bucket")
     else:
         bounds = ceilings(groups, inputs)
-    return _parted(_bounded(rows, bounds), lambda epochs: before(epochs, groups, inputs), inputs.together)
+    bounded = _bounded(rows, bounds, store)
+    return _parted(bounded, lambda epochs: before(epochs, groups, inputs), inputs.together, store)
 
 
-def _parted(bounded: DataFrame, before: Callable[[DataFrame], DataFrame], together: Pipeline) -> Judged:
+def _parted(bounded: DataFrame, before: Callable[[DataFrame], DataFrame], together: Pipeline, store: Store) -> Judged:
     """Return `bounded` rows in two parts; `before` returns the watermark before single rows."""
     suspects = bounded.where(_may_be_behind())
     if timeline.is_exact_by_row(together):
-        return Judged(_ahead(bounded), suspects.withColumnRenamed(_CEILING_MS, c.WATERMARK_MS).localCheckpoint())
-    suspects = suspects.drop(_CEILING_MS).localCheckpoint()
+        near = suspects.withColumnRenamed(_CEILING_MS, c.WATERMARK_MS)
+        return Judged(_ahead(bounded), store.keep("near", near))
+    suspects = store.keep("suspects", suspects.drop(_CEILING_MS))
     watermarks = before(suspects.select(F.col(c.EPOCH).alias("epoch")).distinct())
     exact = watermarks.select(F.col("epoch").alias(c.EPOCH), F.col("watermark_ms").alias(c.WATERMARK_MS))
-    return Judged(_ahead(bounded), suspects.join(exact, c.EPOCH).localCheckpoint())
+    return Judged(_ahead(bounded), store.keep("near", suspects.join(exact, c.EPOCH)))
 
 
 def ceilings(groups: DataFrame, inputs: Inputs) -> DataFrame:
@@ -187,7 +191,7 @@ def _at(
     def of(number: int, source: SourceRows) -> DataFrame:
         rows = near if _lags(source) else near.where(source.of)
         at = points(epochs, source.pipeline)
-        reached = combined.combined(at, _moving(groups, number, source), rows, source.pipeline)
+        reached = combined.combined(at, _moving(groups, number, source), rows, source.pipeline, listed=0)
         return reached.select("epoch", F.col("watermark_ms").alias(f"watermark_{number}"))
 
     return _slowest(epochs, "epoch", [of(*numbered) for numbered in enumerate(inputs.sources)], "watermark")
@@ -219,9 +223,9 @@ def _slowest(points: DataFrame, by: str, sources: list[DataFrame], name: str) ->
     return beside.select(by, F.when(all_exist, least).alias(f"{name}_ms"))
 
 
-def _bounded(rows: DataFrame, bounds: DataFrame) -> DataFrame:
+def _bounded(rows: DataFrame, bounds: DataFrame, store: Store) -> DataFrame:
     """Return `rows` with the bound of their stretch as `_CEILING_MS`; `bounds` has `bucket` and the bound."""
-    stored = bounds.toDF(_BUCKET, _CEILING_MS).localCheckpoint()
+    stored = store.keep("bounds", bounds.toDF(_BUCKET, _CEILING_MS))
     return rows.join(F.broadcast(stored) if is_small(stored) else stored, _BUCKET).drop(_BUCKET)
 
 
