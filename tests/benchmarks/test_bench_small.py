@@ -18,6 +18,7 @@ from tests.benchmarks.pipelines import lake_of
 from tests.benchmarks.process import TaskFailedError
 from tests.benchmarks.shapes import Shape
 from tests.benchmarks.spark_ways import SPARK_WAYS, audit
+from tests.benchmarks.ways import WAYS
 
 ROWS = 20_000
 IN_SPARK, OPTIONAL = ("tuned", "ours", "plain", "streaming"), ("duckdb", "flink")
@@ -163,6 +164,18 @@ def test_results_are_compared_by_key_and_window(spark: SparkSession) -> None:
     other = spark.sql(f"select * from values ('a', 1, 9, 2L), ('b', 1, 9, 5L), ('a', 2, 9, 1L) as {columns}")
     expected = Answer(3, 8, missing=1, extra=1, differing=1, in_no_result=2, reported=0)
     assert answer(other, ours, events=10, reported=0) == expected
+
+
+@pytest.mark.spark
+@pytest.mark.soak
+def test_sessions_of_flink_that_a_late_row_has_replaced_are_no_results(spark: SparkSession, tmp_path: Path) -> None:
+    fired = "('a', 1, 5, 1L), ('a', 1, 9, 2L), ('a', 4, 9, 1L), ('a', 10, 14, 1L), ('a', 12, 16, 1L), ('b', 4, 9, 1L)"
+    spark.sql(f"select * from values {fired} as t(key, start_ms, end_ms, events)").write.parquet(
+        str(tmp_path / "results")
+    )
+    results = WAYS["flink"].results(spark, tmp_path, Shape.SESSION)
+    expected = {("a", 1, 9), ("a", 10, 14), ("a", 12, 16), ("b", 4, 9)}
+    assert {(row.key, row.start, row.end) for row in results.collect()} == expected
 
 
 @pytest.mark.spark
