@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 
+from spark_jobs.semantics.windows.calendar import LISTED_PARTITIONS
+
 
 class Part(Enum):
     """A run of columns that the pipeline decides."""
@@ -133,7 +135,7 @@ WATERMARKS = Table(
             _PARTITIONS,
             "watermark of each source partition at the firing",
             _UTC,
-            "no emission fired the window",
+            f"no emission fired the window, or over {LISTED_PARTITIONS} source partitions exist",
         ),
         _RUN_ID,
     ),
@@ -269,7 +271,13 @@ ADVANCES = Table(
     (
         Column("emitted_at", "timestamp", "arrival time of the emission", _UTC),
         Column("watermark", "timestamp", "watermark from then on", _UTC),
-        Column("partition_watermarks", _PARTITIONS, "watermark of each source partition from then on", _UTC),
+        Column(
+            "partition_watermarks",
+            _PARTITIONS,
+            "watermark of each source partition from then on",
+            _UTC,
+            f"over {LISTED_PARTITIONS} source partitions exist, and the run has many later emissions",
+        ),
         _RUN_ID,
     ),
     statistics=("emitted_at",),

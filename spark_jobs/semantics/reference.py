@@ -55,7 +55,7 @@ from spark_jobs.semantics.rows.left_out import reasons
 from spark_jobs.semantics.spec import ReplaySpec
 from spark_jobs.semantics.streaming_job import FiredPane, JudgedRow, StreamingJob, group_key
 from spark_jobs.semantics.watermark.rounds import Rounds
-from spark_jobs.semantics.windows.calendar import Advance
+from spark_jobs.semantics.windows.calendar import LISTED_PARTITIONS, Advance
 from spark_jobs.semantics.windows.lateness import Lateness, fate
 from spark_jobs.semantics.windows.window_assigners import TimeWindow
 
@@ -356,7 +356,7 @@ def _clock(advance: Advance | None) -> datetime | None:
 
 
 def _partition_watermarks(advance: Advance) -> list[TableRow] | None:
-    if advance.partitions is None:
+    if advance.partitions is None or len(advance.partitions) > LISTED_PARTITIONS:
         return None
     return [
         {"source_partition": partition, "watermark": table_time(watermark)}

@@ -17,7 +17,7 @@ from typing import Any
 
 from tests.benchmarks import figures, machine, process
 from tests.benchmarks.bench import FOLDER, some
-from tests.benchmarks.growth_cases import DEFAULT_ROWS, DIMENSIONS, EDGES, FACTORS, USUAL, Case
+from tests.benchmarks.growth_cases import DEFAULT_ROWS, DIMENSIONS, EDGES, FACTORS, Case
 from tests.benchmarks.process import TaskFailedError
 
 _NAMES = (*DIMENSIONS, *EDGES)
@@ -70,7 +70,7 @@ def _measured(title: str, case: Case, folder: Path) -> dict[str, Any]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="growth", description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=DEFAULT_ROWS, help="how many events, where nothing is multiplied")
-    parser.add_argument("--only", type=_some, default=USUAL, help=f"some of {','.join(_NAMES)}")
+    parser.add_argument("--only", type=_some, default=_NAMES, help=f"some of {','.join(_NAMES)}")
     parser.add_argument("--json", type=Path, help="where to write all figures")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where events, tables and logs are kept")
     return parser

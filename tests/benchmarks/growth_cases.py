@@ -10,9 +10,7 @@
 Beside them are cases that are measured once, with a pipeline that few users have:
 
     hot_key      one key has 30 % of all events
-    decade       ten years of windows of one second, from 1,024 source partitions; only if it is named
-
-The calendar compares each window with each partition, so `decade` is for few events.
+    decade       ten years of windows of one second, from 1,024 source partitions
 
 A case is a process. It first replays a few events with the same pipeline, so that Java has compiled the code. Then it
 replays the events of the case, and only these are measured.
@@ -107,9 +105,6 @@ DIMENSIONS: Mapping[str, Dimension] = MappingProxyType(
 )
 
 _DECADE_DAYS = 3_652
-#: The cases that run unless others are named.
-USUAL = (*DIMENSIONS, "hot_key")
-
 #: The cases that are measured once, by their name, for a number of rows.
 EDGES: Mapping[str, Callable[[int], Case]] = MappingProxyType(
     {

@@ -142,7 +142,7 @@ class DeltaRsTables:
             f"SELECT emitted_at, partition_watermarks FROM t WHERE {until} "  # noqa: S608  numbers alone
             f"AND watermark < {_timestamp(last_ms * 1000)} ORDER BY watermark DESC, emitted_at DESC LIMIT 1",
         )
-        if not before:
+        if not before or before[0]["partition_watermarks"] is None:
             return None
         partitions = [
             (entry["source_partition"], _millis(entry["watermark"]))

@@ -39,6 +39,10 @@ from spark_jobs.semantics.windows.window_assigners import assigner
 PartitionWatermark = tuple[str, int | None]
 
 
+# The live job needs the watermark of each partition.
+_ALL = 2**31 - 1
+
+
 @dataclass(frozen=True)
 class LiveStart:
     """The start of a live job; microseconds and milliseconds since 1970, None for the watermark MIN.
@@ -73,7 +77,9 @@ def live_start(prepared: DataFrame, kept_emissions: DataFrame, resumed: Resumpti
     # A tick precedes the rows of its millisecond.
     limit_us = min(resumed.since_us, resumed.since_us if least is None else least)
     advances = resume.advances(kept_emissions)
-    before = advances.where(F.col("clock_us") <= F.lit(limit_us)).orderBy(F.col("clock_us").desc()).head()
+    # Without the partitions at an emission, a live job cannot wait for them, so it starts earlier.
+    listed = advances.where((F.col("clock_us") <= F.lit(limit_us)) & F.col("partition_watermarks").isNotNull())
+    before = listed.orderBy(F.col("clock_us").desc()).head()
     combined_ms, partitions = _watermarks(prepared, advances, resumed, pipeline)
     return LiveStart(
         state_from_ms=from_ms,
@@ -93,7 +99,7 @@ def _watermarks(
     last = arrival_order.every(F.lit(resumed.covered_us), pipeline) - F.lit(1)
     points = combined.points_after(prepared.sparkSession.range(1).select(last.alias("epoch")), pipeline)
     moves = moving(groups, pipeline)
-    now = combined.combined(points, moves, rows.where(moves_watermark(pipeline)), pipeline).collect()[0]
+    now = combined.combined(points, moves, rows.where(moves_watermark(pipeline)), pipeline, listed=_ALL).collect()[0]
     # A partition that joined later may hold the watermark back, but never lowers it.
     highest = advances.where(F.col("clock_us") <= F.lit(resumed.covered_us)).agg(F.max("watermark_ms")).collect()[0][0]
     reached = [value for value in (now.watermark_ms, highest) if value is not None]

@@ -28,10 +28,13 @@ from spark_jobs.replay.watermark import combined
 from spark_jobs.replay.watermark.census import CLOSE_CELL, FIRE_CELL, moving, with_cells
 from spark_jobs.replay.windows import lateness
 from spark_jobs.replay.windows.calendar import first_passages
+from spark_jobs.semantics.windows.calendar import LISTED_PARTITIONS
 
 #: The columns of a kept emission; `watermark` and `partition_watermarks` as in the table `watermarks`.
 COLUMNS = tuple(name for name in ADVANCES.names if name != "run_id")
 
+# A run lists all source partitions at its newest emissions, as far as these numbers make at most so many entries.
+_ENTRIES = 2_000_000
 # Before every clock that a row may have, and as the number of a tick still a long.
 _BEFORE_ALL_US = -(2**61)
 
@@ -89,14 +92,27 @@ def emissions(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_u
     passed = first_passages(moves, windows.distinct(), pipeline, cells)
     happened = emission.happened(passed, list(cells), moves, pipeline, until_us=until_us)
     epochs = happened.select(F.explode(F.array(*cells)).alias("epoch")).where("epoch is not null").distinct()
-    points = combined.points_after(epochs.localCheckpoint(), pipeline)
+    epochs = epochs.localCheckpoint()
+    points = combined.points_after(epochs, pipeline)
     reached = combined.combined(points, moves, rows, pipeline).where("watermark_ms is not null")
+    count = _number_of_partitions(moves, pipeline)
+    if count > LISTED_PARTITIONS:
+        newest = epochs.orderBy(F.col("epoch").desc()).limit(max(1, _ENTRIES // count)).localCheckpoint()
+        points = combined.points_after(newest, pipeline)
+        listed = combined.combined(points, moves, rows, pipeline, listed=count).where("watermark_ms is not null")
+        reached = reached.join(newest, "epoch", "left_anti").unionByName(listed)
     clocked = emission.clocked(reached, {"epoch": "clock_us"}, moves, pipeline)
     return clocked.select(
         F.timestamp_micros("clock_us").alias("emitted_at"),
         timestamps.from_millis(F.col("watermark_ms")).alias("watermark"),
         combined.of_partitions(F.col("partition_watermarks")).alias("partition_watermarks"),
     )
+
+
+def _number_of_partitions(moves: DataFrame, pipeline: Pipeline) -> int:
+    if not pipeline.source.source_partition.columns:
+        return 1
+    return combined.members(moves, pipeline).count()
 
 
 def advances(kept_emissions: DataFrame) -> DataFrame:
@@ -126,7 +142,7 @@ def resumption(kept_emissions: DataFrame, covered_us: int, pipeline: Pipeline) -
         return None
     before = covered.where(F.col("watermark_ms") < window_assigners.last_ms(F.lit(oldest_ms), spec))
     row = before.orderBy(F.col("watermark_ms").desc()).head()
-    if row is None:
+    if row is None or row.partition_watermarks is None:
         return None
     partitions = [(p.source_partition, p.watermark_ms) for p in row.partition_watermarks if p.watermark_ms is not None]
     return Resumption(covered_us, oldest_ms, row.clock_us, partitions)

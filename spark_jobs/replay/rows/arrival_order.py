@@ -168,6 +168,13 @@ def bucket(epoch: Column, pipeline: Pipeline) -> Column:
     return epoch.getField("tick") if axis(pipeline) is Axis.MARKS else epoch
 
 
+def bucket_of_row(pipeline: Pipeline) -> Column:
+    """Return `bucket` of a prepared row with epoch that has a position, without computing the position."""
+    if axis(pipeline) is Axis.ROWS:
+        return _stretch(F.col(c.CLOCK_US), _GROUPING_STRETCH_US)
+    return bucket(F.col(c.EPOCH), pipeline)
+
+
 def _numbered(prepared: DataFrame, counted: Column, place: Column, pipeline: Pipeline) -> DataFrame:
     """Return the epochs of `every_n`, the only emission that has to number rows.
 

@@ -8,6 +8,9 @@ Law (rules 10, 21-23, 26, 28):
 - The combined watermark is the running maximum of these values over emissions.
 
 A declared partition exists from the beginning; any other from its first row on. Null stands for MIN.
+
+Where no partition falls idle and rows alone raise watermarks, the combined watermark is read from a `staircase`. It
+costs a row a rise and a row a point. Otherwise each point is compared with each partition.
 """
 
 from __future__ import annotations
@@ -19,13 +22,18 @@ from spark_jobs.local_rows import local_rows
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import candidates, emission, timestamps
 from spark_jobs.replay.rows import columns as c
-from spark_jobs.replay.rows.arrival_order import bucket, emission_clock_us
+from spark_jobs.replay.rows.arrival_order import bucket, bucket_of_row, emission_clock_us
 from spark_jobs.replay.rows.epochs import Axis, axis
 from spark_jobs.replay.rows.prepare import declared_labels, moves_watermark
-from spark_jobs.replay.watermark import idleness
+from spark_jobs.replay.watermark import idleness, staircase
+from spark_jobs.replay.watermark.census import is_small
+from spark_jobs.semantics.windows.calendar import LISTED_PARTITIONS
 
 # The position of a point relative to the rows of its epoch.
 _BEFORE, _ROWS, _AFTER = 0, 1, 2
+_PARTITION, _BUCKET = c.PREFIX + "rising_partition", c.PREFIX + "rising_bucket"
+# Below every candidate.
+_MIN = -(2**63)
 
 
 def partitions(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
@@ -36,6 +44,20 @@ def partitions(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
         return with_rows.withColumn("declared", F.lit(False))
     declared = local_rows(groups.sparkSession, [(label,) for label in labels], "partition string")
     return with_rows.union(declared).distinct().withColumn("declared", F.col("partition").isin(labels))
+
+
+def members(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Return all partitions, with the first epoch of each that is not declared: `partition, joined` (null: declared).
+
+    `groups` are the census groups that move the watermark.
+    """
+    labels = declared_labels(pipeline)
+    joined = groups.groupBy("partition").agg(F.min("first_epoch").alias("joined"))
+    if not labels:
+        return joined
+    undeclared = joined.where(~F.col("partition").isin(labels))
+    declared = local_rows(groups.sparkSession, [(label,) for label in labels], "partition string")
+    return undeclared.unionByName(declared, allowMissingColumns=True)
 
 
 def of_partitions(partition_watermarks: Column) -> Column:
@@ -93,7 +115,9 @@ def turning_points(
     )
 
 
-def combined(points: DataFrame, groups: DataFrame, rows: DataFrame, pipeline: Pipeline) -> DataFrame:
+def combined(
+    points: DataFrame, groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, listed: int = LISTED_PARTITIONS
+) -> DataFrame:
     """Return the combined watermark at `points`.
 
     `groups` are the census groups that move the watermark, `rows` the prepared rows with epoch that move it. `rows` is
@@ -102,8 +126,63 @@ def combined(points: DataFrame, groups: DataFrame, rows: DataFrame, pipeline: Pi
 
     - `epoch`
     - `watermark_ms`: null for MIN
-    - `partition_watermarks`: array of structs `source_partition, watermark_ms`, by label; null for MIN
+    - `partition_watermarks`: array of structs `source_partition, watermark_ms`, by label; null for MIN. The array is
+      null if more than `listed` partitions exist at the point. The column is absent if `listed` is 0.
     """
+    columns = ["epoch", "watermark_ms", *(["partition_watermarks"] if listed else [])]
+    if pipeline.watermark.may_fall_idle or pipeline.watermark.follows_clock:
+        return _compared(points, groups, rows, pipeline, listed).select(*columns)
+    everyone = members(groups, pipeline)
+    joins = everyone.where("joined is not null").select(F.col("joined").alias("epoch"))
+    # A stair begins right before a join, so rows around joins count too.
+    rises = _rises(points.union(points_before(joins, pipeline)), groups, rows, pipeline)
+    moments = rises.select("partition", _moment().alias("at"), F.col("candidate_ms").alias("value"))
+    if listed and axis(pipeline) is not Axis.TICKS:
+        # The plan reads the rises twice, but should read the events once.
+        moments = moments.localCheckpoint()
+    placed = _placed(everyone.withColumnRenamed("joined", "epoch"), pipeline).select(
+        "partition", F.when(F.col("epoch").isNotNull(), _moment()).alias("joined")
+    )
+    series = F.lit(0).alias("series")
+    stairs = staircase.steps(moments.select("*", series), placed, [0])
+    at_points = points.select("epoch", _moment().alias("at"), series)
+    reached = staircase.after(at_points, stairs).select("epoch", "at", F.col("value").alias("watermark_ms"))
+    if listed:
+        reached = reached.join(_lists(at_points, moments, placed, listed), "at", "left")
+    return reached.select(*columns)
+
+
+def _lists(points: DataFrame, rises: DataFrame, partitions: DataFrame, listed: int) -> DataFrame:
+    """Return the watermark of each partition at the points where at most `listed` exist: `at, partition_watermarks`."""
+    # One partition for this window: a row a source partition.
+    in_order = Window.partitionBy(F.lit(0)).orderBy(F.col("joined").asc_nulls_first())
+    numbered = partitions.withColumn("number", F.row_number().over(in_order))
+    crowd = numbered.agg(
+        F.min(F.when(F.col("number") > listed, F.col("joined"))).alias("crowded"),
+        F.count(F.when((F.col("number") > listed) & F.col("joined").isNull(), 1)).alias("excess"),
+    )
+    few = F.broadcast(numbered.where(F.col("number") <= listed).drop("number"))
+    sparse = points.crossJoin(F.broadcast(crowd)).where(
+        (F.col("excess") == 0) & (F.col("crowded").isNull() | (F.col("at") < F.col("crowded")))
+    )
+    probes = sparse.select("at", F.lit(True).alias("is_probe")).crossJoin(few)
+    steps = probes.unionByName(rises.join(few.select("partition"), "partition"), allowMissingColumns=True)
+    so_far = Window.partitionBy("partition").orderBy("at").rowsBetween(Window.unboundedPreceding, 0)
+    reached = steps.withColumn("watermark_ms", F.max("value").over(so_far)).where("is_probe")
+    exists = F.col("joined").isNull() | (F.col("joined") < F.col("at"))
+    of_partition = F.struct(F.col("partition").alias("source_partition"), "watermark_ms")
+    return reached.groupBy("at").agg(
+        F.array_sort(F.collect_list(F.when(exists, of_partition))).alias("partition_watermarks")
+    )
+
+
+def _moment() -> Column:
+    """Return `bucket, epoch, place` as one value that compares along the arrival order; a null epoch is the end."""
+    return F.struct("bucket", F.col("epoch").isNull().alias("is_end"), "epoch", "place")
+
+
+def _compared(points: DataFrame, groups: DataFrame, rows: DataFrame, pipeline: Pipeline, listed: int) -> DataFrame:
+    """Return `combined` by comparing each point with each partition."""
     everyone = partitions(groups, pipeline)
     joins = groups.groupBy("partition").agg(F.min("first_epoch").alias("epoch"))
     falls = joins.select("epoch")
@@ -147,8 +226,13 @@ def combined(points: DataFrame, groups: DataFrame, rows: DataFrame, pipeline: Pi
     return (
         minimum.withColumn("watermark_ms", F.max("minimum_ms").over(so_far))
         .where("is_requested")
-        .select("epoch", "watermark_ms", "partition_watermarks")
+        .select("epoch", "watermark_ms", listed_only("partition_watermarks", listed))
     )
+
+
+def listed_only(name: str, listed: int = LISTED_PARTITIONS) -> Column:
+    """Return the column `name`, an array of partitions, with null for an array of more than `listed`."""
+    return F.when(F.size(name) <= listed, F.col(name)).alias(name)
 
 
 def _newest_so_far(groups: DataFrame, rows: DataFrame, pipeline: Pipeline) -> DataFrame:
@@ -229,20 +313,36 @@ def _with_now(points: DataFrame, groups: DataFrame, rows: DataFrame, pipeline: P
 def _rises(points: DataFrame, groups: DataFrame, rows: DataFrame, pipeline: Pipeline) -> DataFrame:
     """Return candidates as steps: a row for each epoch and partition.
 
-    Where rows are epochs: a row for each bucket, after its rows, and the single rows of the buckets that have a point.
+    Where rows are epochs: a row for each bucket, after its rows, and single rows of the buckets that have a point. Only
+    candidates above all earlier buckets of their partition are returned, since no other candidate is a rise.
     """
     per_bucket = groups.groupBy("partition", "bucket").agg(F.max(candidates.of_group(pipeline)).alias("candidate_ms"))
+    place = F.lit(_ROWS).alias("place")
     if axis(pipeline) is Axis.TICKS:
-        return per_bucket.select(
-            "partition", "bucket", F.col("bucket").alias("epoch"), F.lit(_ROWS).alias("place"), "candidate_ms"
-        )
-    bucket_ends = per_bucket.withColumn("place", F.lit(_ROWS))
-    buckets = points.select("bucket").distinct()
-    single = rows.where(moves_watermark(pipeline)).select(
-        F.col(c.PARTITION).alias("partition"),
-        bucket(F.col(c.EPOCH), pipeline).alias("bucket"),
-        F.col(c.EPOCH).alias("epoch"),
-        F.lit(_ROWS).alias("place"),
-        candidates.of_row(pipeline).alias("candidate_ms"),
+        return per_bucket.select("partition", "bucket", F.col("bucket").alias("epoch"), place, "candidate_ms")
+    earlier = Window.partitionBy("partition").orderBy("bucket").rowsBetween(Window.unboundedPreceding, -1)
+    highest_before = F.coalesce(F.max("candidate_ms").over(earlier), F.lit(_MIN))
+    rising = per_bucket.withColumn("before_ms", highest_before).where("candidate_ms > before_ms").localCheckpoint()
+    looked_up = rising.join(points.select("bucket").distinct(), "bucket", "left_semi")
+    above = looked_up.select(F.col("partition").alias(_PARTITION), F.col("bucket").alias(_BUCKET), "before_ms")
+    above = above.localCheckpoint()
+    # A broadcast avoids a shuffle of all rows, and a semi-join positions of rows that are no rise.
+    candidate = candidates.of_row(pipeline)
+    is_rise = (
+        (F.col(c.PARTITION) == F.col(_PARTITION))
+        & (bucket_of_row(pipeline) == F.col(_BUCKET))
+        & (candidate > F.col("before_ms"))
     )
-    return single.join(buckets, "bucket", "left_semi").unionByName(bucket_ends, allowMissingColumns=True)
+    few = F.broadcast(above) if is_small(above) else above
+    single = (
+        rows.where(moves_watermark(pipeline))
+        .join(few, is_rise, "left_semi")
+        .select(
+            F.col(c.PARTITION).alias("partition"),
+            bucket_of_row(pipeline).alias("bucket"),
+            F.col(c.EPOCH).alias("epoch"),
+            place,
+            candidate.alias("candidate_ms"),
+        )
+    )
+    return single.unionByName(rising.select("partition", "bucket", place, "candidate_ms"), allowMissingColumns=True)

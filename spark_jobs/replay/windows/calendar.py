@@ -8,6 +8,7 @@ and the watermark before a row is >= T iff `epoch(row) > F(T)`. A window fires a
 F(last + lateness). The calendar has a row a window, for any number of keys and events, without a sort of events. F is
 read from
 
+- the steps of all partitions (`staircase`), by default,
 - the advances (`idle_passages`) where partitions fall idle,
 - the clock (`time_lag`) under a time lag,
 - the timeline (`timeline`) for custom generators.
@@ -15,14 +16,14 @@ read from
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows import emission, window_assigners
-from spark_jobs.replay.watermark import combined, time_lag, timeline
+from spark_jobs.replay.watermark import combined, staircase, time_lag, timeline
 from spark_jobs.replay.watermark import idle_passages as idle_advances
 from spark_jobs.replay.watermark.census import CLOSE_CELL, FIRE_CELL, moving
 
@@ -96,9 +97,18 @@ def first_passages(moves: DataFrame, windows: DataFrame, pipeline: Pipeline, cel
     )
     if pipeline.watermark.may_fall_idle and not lagging:
         return idle_advances.passages(windows, first_of_cell, moves, pipeline, list(cells))
-    single = streams.select("partition", F.lit(False).alias("declared")).distinct()
-    everyone = single if lagging else combined.partitions(moves, pipeline)
-    return _together(windows, first_of_cell, everyone, list(cells))
+    members = _alone(streams) if lagging else combined.members(moves, pipeline)
+    rises = first_of_cell.withColumnsRenamed({"threshold": "series", "window_ms": "value", "epoch": "at"})
+    stairs = staircase.steps(rises, members, range(len(cells)))
+    every_series = F.explode(F.array(*map(F.lit, range(len(cells))))).alias("series")
+    reached = staircase.first_reaching(windows.select(F.col("window_ms").alias("value"), every_series), stairs)
+    passed = {name: F.min(F.when(F.col("series") == i, F.col("at"))) for i, name in enumerate(cells)}
+    return reached.groupBy(F.col("value").alias("window_ms")).agg(*(at.alias(name) for name, at in passed.items()))
+
+
+def _alone(streams: DataFrame) -> DataFrame:
+    """Return the partitions of `streams`, none of which is declared: `partition, joined`."""
+    return streams.groupBy("partition").agg(F.min("first_epoch").alias("joined"))
 
 
 def windows_of_groups(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
@@ -149,43 +159,6 @@ def read_off(windows: DataFrame, advances: DataFrame, pipeline: Pipeline) -> Dat
         "reached.watermark_ms",
         "reached.partition_watermarks",
     )
-
-
-def _together(windows: DataFrame, first_of_cell: DataFrame, everyone: DataFrame, names: Sequence[str]) -> DataFrame:
-    """Return `window_ms` and its passages under `names`, from the passages of single partitions."""
-    probes = (
-        windows.crossJoin(F.broadcast(everyone))
-        .withColumn("threshold", F.explode(F.array(*map(F.lit, range(len(names))))))
-        .withColumn("is_probe", F.lit(True))
-    )
-    newest_first = (
-        Window.partitionBy("partition", "threshold")
-        .orderBy(F.col("window_ms").desc(), F.col("is_probe").asc_nulls_first())
-        .rowsBetween(Window.unboundedPreceding, 0)
-    )
-    alone = (
-        first_of_cell.unionByName(probes, allowMissingColumns=True)
-        .withColumn("joined", F.min("epoch").over(Window.partitionBy("partition")))
-        .withColumn("reached", F.min("epoch").over(newest_first))
-        .where("is_probe")
-    )
-    # Declared partitions first, then in the order of joining: at any time, the existing partitions are a prefix.
-    joining = Window.partitionBy("window_ms", "threshold").orderBy(F.col("declared").desc(), "joined", "partition")
-    so_far = joining.rowsBetween(Window.unboundedPreceding, 0)
-    together = (
-        alone.withColumn("all_reached", F.max("reached").over(so_far))
-        .withColumn("missing", F.max(F.col("reached").isNull()).over(so_far))
-        .withColumn("next_declared", F.lead("declared").over(joining))
-        .withColumn("next_joined", F.lead("joined").over(joining))
-    )
-    last_of_its_time = F.col("next_declared").isNull() | (
-        ~F.col("next_declared") & (F.col("all_reached") < F.col("next_joined"))
-    )
-    passes = ~F.col("missing") & last_of_its_time
-    passed = {
-        name: F.min(F.when(passes & (F.col("threshold") == i), F.col("all_reached"))) for i, name in enumerate(names)
-    }
-    return together.groupBy("window_ms").agg(*(epoch.alias(name) for name, epoch in passed.items()))
 
 
 def marked(passed: DataFrame, groups: DataFrame, pipeline: Pipeline) -> DataFrame:

@@ -76,7 +76,7 @@ def missed_watermarks(
     """
     if advances is None:
         points = combined.points_before(epochs, pipeline)
-        reached = combined.combined(points, moving(groups, pipeline), moved_by, pipeline)
+        reached = combined.combined(points, moving(groups, pipeline), moved_by, pipeline, listed=0)
     else:
         reached = timeline.watermark_before(epochs, advances)
     return reached.select(F.col("epoch").alias(c.EPOCH), F.col("watermark_ms").alias(c.WATERMARK_MS))

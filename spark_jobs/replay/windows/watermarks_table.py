@@ -31,5 +31,5 @@ def rows(book: DataFrame, pipeline: Pipeline) -> DataFrame:
         F.timestamp_micros("fires_us").alias("fires_at"),
         F.coalesce(reached, at_end).alias("watermark_at_fire"),
         F.timestamp_micros("closes_us").alias("closes_at"),
-        combined.of_partitions(F.col("partition_watermarks")).alias("partition_watermarks"),
+        combined.of_partitions(combined.listed_only("partition_watermarks")).alias("partition_watermarks"),
     )

@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from spark_jobs.semantics.windows.lateness import is_closed, is_complete
 from spark_jobs.semantics.windows.window_assigners import TimeWindow
 
+#: The table `watermarks` lists the watermark of each source partition if at most so many exist.
+LISTED_PARTITIONS = 100
+
 
 @dataclass(frozen=True)
 class Advance:
