@@ -133,23 +133,44 @@ def combined(
     if pipeline.watermark.may_fall_idle or pipeline.watermark.follows_clock:
         return _compared(points, groups, rows, pipeline, listed).select(*columns)
     everyone = members(groups, pipeline)
-    joins = everyone.where("joined is not null").select(F.col("joined").alias("epoch"))
-    # A stair begins right before a join, so rows around joins count too.
-    rises = _rises(points.union(points_before(joins, pipeline)), groups, rows, pipeline)
-    moments = rises.select("partition", _moment().alias("at"), F.col("candidate_ms").alias("value"))
-    if listed and axis(pipeline) is not Axis.TICKS:
-        # The plan reads the rises twice, but should read the events once.
-        moments = moments.localCheckpoint()
-    placed = _placed(everyone.withColumnRenamed("joined", "epoch"), pipeline).select(
-        "partition", F.when(F.col("epoch").isNotNull(), _moment()).alias("joined")
-    )
+    if axis(pipeline) is Axis.TICKS:
+        moment, placed = _tick(), everyone
+        rises = _rises_of_ticks(points.select(moment.alias("at")), everyone, groups, pipeline)
+    else:
+        moment = _moment()
+        placed = _placed(everyone.withColumnRenamed("joined", "epoch"), pipeline).select(
+            "partition", F.when(F.col("epoch").isNotNull(), moment).alias("joined")
+        )
+        # A step begins right before a join, so rows around joins count too.
+        joins = everyone.where("joined is not null").select(F.col("joined").alias("epoch"))
+        steps = _rises(points.union(points_before(joins, pipeline)), groups, rows, pipeline)
+        rises = steps.select("partition", moment.alias("at"), F.col("candidate_ms").alias("value"))
+        if listed:
+            # The plan reads the rises twice, but should read the events once.
+            rises = rises.localCheckpoint()
     series = F.lit(0).alias("series")
-    stairs = staircase.steps(moments.select("*", series), placed, [0])
-    at_points = points.select("epoch", _moment().alias("at"), series)
+    stairs = staircase.steps(rises.select("*", series), placed, [0])
+    at_points = points.select("epoch", moment.alias("at"), series)
     reached = staircase.after(at_points, stairs).select("epoch", "at", F.col("value").alias("watermark_ms"))
     if listed:
-        reached = reached.join(_lists(at_points, moments, placed, listed), "at", "left")
+        reached = reached.join(_lists(at_points, rises, placed, listed), "at", "left")
     return reached.select(*columns)
+
+
+def _rises_of_ticks(ends: DataFrame, everyone: DataFrame, groups: DataFrame, pipeline: Pipeline) -> DataFrame:
+    """Return the highest candidate of each partition between two of `ends` (`at`): `partition, at, value`.
+
+    A join ends a stretch too. Candidates of a stretch come at its end, since no point lies before.
+    """
+    before_joins = everyone.where("joined is not null").select((F.col("joined") - F.lit(1)).alias("at"))
+    all_ends = ends.union(before_joins).distinct().withColumn("end", F.col("at"))
+    ticks = groups.select("partition", F.col("bucket").alias("at"), candidates.of_group(pipeline).alias("value"))
+    # One partition for this window: a row a group and a row a point, not a row an event.
+    newest_first = Window.partitionBy(F.lit(0)).orderBy(F.col("at").desc(), F.col("end").asc_nulls_last())
+    end = F.last("end", ignorenulls=True).over(newest_first.rowsBetween(Window.unboundedPreceding, 0))
+    placed = ticks.unionByName(all_ends, allowMissingColumns=True).withColumn("end", end)
+    until_an_end = placed.where("value is not null and end is not null")
+    return until_an_end.groupBy("partition", F.col("end").alias("at")).agg(F.max("value").alias("value"))
 
 
 def _lists(points: DataFrame, rises: DataFrame, partitions: DataFrame, listed: int) -> DataFrame:
@@ -167,13 +188,19 @@ def _lists(points: DataFrame, rises: DataFrame, partitions: DataFrame, listed: i
     )
     probes = sparse.select("at", F.lit(True).alias("is_probe")).crossJoin(few)
     steps = probes.unionByName(rises.join(few.select("partition"), "partition"), allowMissingColumns=True)
-    so_far = Window.partitionBy("partition").orderBy("at").rowsBetween(Window.unboundedPreceding, 0)
+    in_order = Window.partitionBy("partition").orderBy("at", F.col("is_probe").asc_nulls_first())
+    so_far = in_order.rowsBetween(Window.unboundedPreceding, 0)
     reached = steps.withColumn("watermark_ms", F.max("value").over(so_far)).where("is_probe")
-    exists = F.col("joined").isNull() | (F.col("joined") < F.col("at"))
+    exists = F.col("joined").isNull() | (F.col("joined") <= F.col("at"))
     of_partition = F.struct(F.col("partition").alias("source_partition"), "watermark_ms")
     return reached.groupBy("at").agg(
         F.array_sort(F.collect_list(F.when(exists, of_partition))).alias("partition_watermarks")
     )
+
+
+def _tick() -> Column:
+    """Return the tick whose emission is the last before a point."""
+    return F.when(F.col("place") == F.lit(_BEFORE), F.col("epoch") - F.lit(1)).otherwise(F.col("epoch"))
 
 
 def _moment() -> Column:

@@ -96,7 +96,7 @@ def first_reaching(values: DataFrame, staircase: DataFrame) -> DataFrame:
 def after(moments: DataFrame, staircase: DataFrame) -> DataFrame:
     """Return `moments` (`series, at`) with `value`: the combined watermark after the moment, null for MIN.
 
-    Moments and steps should differ.
+    Rises at the moment count.
     """
     probes = moments.withColumn("is_probe", F.lit(True))
     from_newest = (
