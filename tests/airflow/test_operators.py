@@ -9,9 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import psutil
+import pyarrow as pa
 import pytest
 from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from deltalake import write_deltalake
 
 from spark_jobs.job_protocol import StepResult, StepState
 from spark_jobs.runtime import RuntimeSetupError, first_use
@@ -84,6 +86,22 @@ def test_a_step_is_requested_by_argument(job: Callable[..., str], arguments: Cal
         "--set",
         "windows.size=2 hours",
     ]
+
+
+def test_java_compiles_fast_for_sources_of_few_rows(job: Callable[..., str], tmp_path: Path) -> None:
+    write_deltalake(tmp_path / "events", pa.table({"id": [1, 2]}))
+    file = tmp_path / "sales.yaml"
+    file.write_text(f"""
+name: sales
+source: {{table: {tmp_path}/events, event_time: at, arrival_time: stored_at}}
+watermark: {{out_of_orderness: 1 minute, emit: {{every: 1 minute}}}}
+windows: {{kind: tumbling, size: 1 hour, key: [], aggregates: {{rows: count(*)}}}}
+""")
+    few, unknown = replay(job(0, RESULT)), replay(job(0, RESULT))
+    run(few, {**PLAN, "request": {**REQUEST, "pipeline_file": str(file)}})
+    run(unknown)
+    options = [(operator.conf or {})["spark.driver.extraJavaOptions"] for operator in (few, unknown)]
+    assert ["-XX:TieredStopAtLevel=1" in text for text in options] == [True, False]
 
 
 def test_a_plan_hands_on_its_request(job: Callable[..., str], arguments: Callable[[], list[str]]) -> None:

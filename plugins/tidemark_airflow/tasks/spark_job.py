@@ -84,7 +84,7 @@ class SparkJobOperator(SparkSubmitOperator):
         with tempfile.TemporaryDirectory(prefix="tidemark-") as folder:
             result_file = Path(folder) / "RESULT.json"
             self.application_args = [*arguments, Option.RESULT.value, str(result_file)]
-            self._prepare()
+            self._prepare(arguments)
             hook = self._hook = self._get_hook()
             self._require_client_mode(hook)
             self.log.info(progress_line(self.task_id, "starting Spark"))
@@ -143,12 +143,12 @@ class SparkJobOperator(SparkSubmitOperator):
             if hook._submit_sp and hook._submit_sp.stdout:
                 hook._submit_sp.stdout.close()
 
-    def _prepare(self) -> None:
+    def _prepare(self, arguments: Sequence[str]) -> None:
         try:
             first_use.provide(os.environ, self.log.info)
             self.env_vars = {**process_environment(os.environ), LAKE: lake_folder(), **_import_path()}
             master = self._get_hook()._connection["master"]
-            driver = driver_conf(self.env_vars, master, self.log.info, is_short=_reads_few_rows(self.arguments))
+            driver = driver_conf(self.env_vars, master, self.log.info, is_short=_reads_few_rows(arguments))
             self.conf = {**driver, **spark_conf(), **(self.conf or {})}
         except RuntimeSetupError as error:
             raise AirflowFailException(str(error)) from error
