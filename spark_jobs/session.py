@@ -42,14 +42,14 @@ def open_session(
     new_log: Callable[[], Path] | None = None,
     report: Callable[[str], None] = first_use.to_stderr,
     *,
-    is_short: bool = False,
+    few_rows: bool = False,
 ) -> SparkSession:
     """Return the running session, or a new session.
 
     A local session uses every core and 4 GiB of driver memory, unless the environment sets `TIDEMARK_SPARK_MASTER` or
     `TIDEMARK_DRIVER_MEMORY`. With `new_log`, the output of a Java that is started here goes to the file that it
     returns. Under spark-submit, Java runs already and keeps its output. The first use of an environment made by pip
-    fetches Delta's jars, and reports that. `is_short`: the session will process few rows (`driver_conf`).
+    fetches Delta's jars, and reports that. `few_rows`: the session will process few rows (`driver_conf`).
     """
     first_use.provide(os.environ, report)
     os.environ.update(process_environment(os.environ))
@@ -59,7 +59,7 @@ def open_session(
     settings = spark_conf()
     if "SPARK_ENV_LOADED" not in os.environ:
         master = os.environ.get("TIDEMARK_SPARK_MASTER") or "local[*]"
-        settings = {**settings, "spark.master": master, **driver_conf(os.environ, master, report, is_short=is_short)}
+        settings = {**settings, "spark.master": master, **driver_conf(os.environ, master, report, few_rows=few_rows)}
         if new_log is not None:
             _start_java(settings, new_log)
     for name, value in settings.items():

@@ -82,7 +82,7 @@ class Request:
         from spark_jobs.tables.source_size import has_few_rows
 
         name = f"tidemark {self.command} {self.pipeline.name}"
-        return open_session(name, self.progress, is_short=has_few_rows(self.pipeline))
+        return open_session(name, self.progress, few_rows=has_few_rows(self.pipeline))
 
     def open_runner(self, slices: int = 1, wait_s: float = 0) -> Runner:
         """Open a session, and return what takes the steps of runs in it."""

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def open_session(app_name: str, progress: LiveLine, *, is_short: bool = False) -> SparkSession:
-    """Return the running session, or a new session; `is_short`: for few rows.
+def open_session(app_name: str, progress: LiveLine, *, few_rows: bool = False) -> SparkSession:
+    """Return the running session, or a new session; `few_rows`: for few rows.
 
     It is opened in another thread: in the main thread, PySpark would replace the handler of Ctrl-C.
     """
@@ -31,6 +31,6 @@ def open_session(app_name: str, progress: LiveLine, *, is_short: bool = False) -
         progress(progress.command, line)
 
     with ThreadPoolExecutor(max_workers=1) as opening:
-        spark = opening.submit(session.open_session, app_name, new_log, report, is_short=is_short).result()
+        spark = opening.submit(session.open_session, app_name, new_log, report, few_rows=few_rows).result()
     progress.count_tasks(spark)
     return spark

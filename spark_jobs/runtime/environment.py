@@ -59,7 +59,7 @@ def spark_conf() -> dict[str, str]:
 
 
 def driver_conf(
-    environ: Mapping[str, str], master: str, report: Callable[[str], None], *, is_short: bool = False
+    environ: Mapping[str, str], master: str, report: Callable[[str], None], *, few_rows: bool = False
 ) -> dict[str, str]:
     """Return the settings of a driver: its memory, its Java options, and the native engine (`native_engine`).
 
@@ -70,8 +70,8 @@ def driver_conf(
     name a collector, it is kept, since Java refuses to start with two.
     A run of a minute compiles most code only once. Inlining less of it saves a tenth of the run, without slower loops.
 
-    `is_short`: the driver processes few rows, and compiles by Java's fast compiler alone. This saves up to a quarter of
-    the run. Without the optimizing compiler, Java reserves too little memory for code, unless it is set.
+    `few_rows`: the driver processes few rows, so it compiles by Java's fast compiler alone. This saves a fifth of the
+    run. Without the optimizing compiler, Java reserves too little memory for code, unless it is set.
 
     A Spark with the user's own folder of settings has its own rules for its log, and no class archive.
 
@@ -84,7 +84,7 @@ def driver_conf(
     named = any(_COLLECTOR.search(environ.get(options, "")) for options in _JAVA_OPTIONS)
     collected = "" if named else "-XX:+UseParallelGC "
     options = f"{collected}-XX:NewRatio=1 -XX:FreqInlineSize=120 -Xms{memory}"
-    if is_short:
+    if few_rows:
         options += " -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"
     if environ.get(_SETTINGS) == str(_NO_SETTINGS):
         options += f" -Dlog4j2.configurationFile={_RULES_OF_LOG.as_uri()}{class_archive.options(environ)}"

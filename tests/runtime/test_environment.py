@@ -100,7 +100,7 @@ def test_a_driver_has_a_heap_of_full_size_from_the_start_and_collects_for_throug
 
 def test_a_driver_of_few_rows_compiles_fast_and_has_room_for_the_code() -> None:
     usual, short = (
-        driver_conf({"TIDEMARK_ENGINE": "spark"}, "local[*]", print, is_short=is_short) for is_short in (False, True)
+        driver_conf({"TIDEMARK_ENGINE": "spark"}, "local[*]", print, few_rows=few_rows) for few_rows in (False, True)
     )
     options = "spark.driver.extraJavaOptions"
     assert short[options] == f"{usual[options]} -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m"

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
@@ -77,9 +77,7 @@ def live_start(prepared: DataFrame, kept_emissions: DataFrame, resumed: Resumpti
     # A tick precedes the rows of its millisecond.
     limit_us = min(resumed.since_us, resumed.since_us if least is None else least)
     advances = resume.advances(kept_emissions)
-    # Without the partitions at an emission, a live job cannot wait for them, so it starts earlier.
-    listed = advances.where((F.col("clock_us") <= F.lit(limit_us)) & F.col("partition_watermarks").isNotNull())
-    before = listed.orderBy(F.col("clock_us").desc()).head()
+    before = last_listed(advances, limit_us)
     combined_ms, partitions = _watermarks(prepared, advances, resumed, pipeline)
     return LiveStart(
         state_from_ms=from_ms,
@@ -88,6 +86,12 @@ def live_start(prepared: DataFrame, kept_emissions: DataFrame, resumed: Resumpti
         watermark_ms=combined_ms,
         partitions=partitions,
     )
+
+
+def last_listed(advances: DataFrame, limit_us: int) -> Row | None:
+    """Return the last emission until `limit_us` that lists its partitions: a live job has to wait for them."""
+    listed = advances.where((F.col("clock_us") <= F.lit(limit_us)) & F.col("partition_watermarks").isNotNull())
+    return listed.orderBy(F.col("clock_us").desc()).head()
 
 
 def _watermarks(

@@ -112,7 +112,7 @@ def emissions(groups: DataFrame, rows: DataFrame, pipeline: Pipeline, *, until_u
 def _number_of_partitions(moves: DataFrame, pipeline: Pipeline) -> int:
     if not pipeline.source.source_partition.columns:
         return 1
-    return combined.members(moves, pipeline).count()
+    return combined.partitions(moves, pipeline).count()
 
 
 def advances(kept_emissions: DataFrame) -> DataFrame:

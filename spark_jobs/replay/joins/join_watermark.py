@@ -154,7 +154,8 @@ def ceilings(groups: DataFrame, inputs: Inputs) -> DataFrame:
             F.max(candidates.of_group(source.pipeline)).alias("candidate_ms"), F.lit(True).alias("has_rows")
         )
         single = streams.select("partition", F.lit(False).alias("declared")).distinct()
-        everyone = single if _lags(source) else combined.partitions(own, source.pipeline)
+        declared = combined.partitions(own, source.pipeline).select("partition", "declared")
+        everyone = single if _lags(source) else declared
         steps = buckets.crossJoin(F.broadcast(everyone)).join(with_rows, ["partition", "bucket"], "left")
         alone = Window.partitionBy("partition")
         so_far = alone.orderBy("bucket").rowsBetween(Window.unboundedPreceding, 0)

@@ -37,27 +37,25 @@ _MIN = -(2**63)
 
 
 def partitions(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """Return all partitions of the moving census groups and all declared ones: `partition, declared`."""
-    with_rows = groups.select("partition").distinct()
-    labels = declared_labels(pipeline)
-    if not labels:
-        return with_rows.withColumn("declared", F.lit(False))
-    declared = local_rows(groups.sparkSession, [(label,) for label in labels], "partition string")
-    return with_rows.union(declared).distinct().withColumn("declared", F.col("partition").isin(labels))
+    """Return all partitions of the groups and all declared ones: `partition, declared, joined`.
 
-
-def members(groups: DataFrame, pipeline: Pipeline) -> DataFrame:
-    """Return all partitions, with the first epoch of each that is not declared: `partition, joined` (null: declared).
-
-    `groups` are the census groups that move the watermark.
+    `groups` are the census groups that move the watermark. `joined` is the first epoch of a partition; null for a
+    declared partition, which always exists.
     """
+    with_rows = first_epochs(groups).withColumn("declared", F.lit(False))
     labels = declared_labels(pipeline)
-    joined = groups.groupBy("partition").agg(F.min("first_epoch").alias("joined"))
     if not labels:
-        return joined
-    undeclared = joined.where(~F.col("partition").isin(labels))
-    declared = local_rows(groups.sparkSession, [(label,) for label in labels], "partition string")
+        return with_rows
+    declared = local_rows(
+        groups.sparkSession, [(label, True) for label in labels], "partition string, declared boolean"
+    )
+    undeclared = with_rows.where(~F.col("partition").isin(labels))
     return undeclared.unionByName(declared, allowMissingColumns=True)
+
+
+def first_epochs(groups: DataFrame) -> DataFrame:
+    """Return the first epoch of each partition that has a group: `partition, joined`."""
+    return groups.groupBy("partition").agg(F.min("first_epoch").alias("joined"))
 
 
 def of_partitions(partition_watermarks: Column) -> Column:
@@ -132,7 +130,7 @@ def combined(
     columns = ["epoch", "watermark_ms", *(["partition_watermarks"] if listed else [])]
     if pipeline.watermark.may_fall_idle or pipeline.watermark.follows_clock:
         return _compared(points, groups, rows, pipeline, listed).select(*columns)
-    everyone = members(groups, pipeline)
+    everyone = partitions(groups, pipeline).select("partition", "joined")
     if axis(pipeline) is Axis.TICKS:
         moment, placed = _tick(), everyone
         rises = _rises_of_ticks(points.select(moment.alias("at")), everyone, groups, pipeline)
@@ -210,8 +208,9 @@ def _moment() -> Column:
 
 def _compared(points: DataFrame, groups: DataFrame, rows: DataFrame, pipeline: Pipeline, listed: int) -> DataFrame:
     """Return `combined` by comparing each point with each partition."""
-    everyone = partitions(groups, pipeline)
-    joins = groups.groupBy("partition").agg(F.min("first_epoch").alias("epoch"))
+    all_partitions = partitions(groups, pipeline)
+    everyone = all_partitions.select("partition", "declared")
+    joins = all_partitions.where("joined is not null").select("partition", F.col("joined").alias("epoch"))
     falls = joins.select("epoch")
     if pipeline.watermark.may_fall_idle:
         changes = idleness.changes(groups, pipeline)

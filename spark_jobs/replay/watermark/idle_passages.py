@@ -66,11 +66,9 @@ def _steps(first_of_cell: DataFrame, moves: DataFrame, pipeline: Pipeline, thres
     rises = first_of_cell.where("window_ms is not null").select(
         "threshold", "partition", "epoch", F.col("window_ms").alias("cell_ms"), F.lit(_UNCHANGED).alias("change")
     )
-    everyone = combined.partitions(moves, pipeline)
-    joined = moves.groupBy("partition").agg(F.min("first_epoch").alias("epoch"))
-    # A declared partition exists before the first emission.
-    joins = everyone.join(joined, "partition", "left").select(
-        "partition", F.when(~F.col("declared"), F.col("epoch")).alias("epoch"), F.lit(_ACTIVE).alias("change")
+    # A declared partition exists before the first emission, which null precedes.
+    joins = combined.partitions(moves, pipeline).select(
+        "partition", F.col("joined").alias("epoch"), F.lit(_ACTIVE).alias("change")
     )
     turned = F.when(F.col("is_idle"), _IDLE).otherwise(_ACTIVE).alias("change")
     changes = idleness.changes(moves, pipeline).select("partition", "epoch", turned)

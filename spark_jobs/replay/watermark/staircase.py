@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 # Below every watermark.
@@ -35,7 +35,7 @@ def steps(rises: DataFrame, members: DataFrame, series: Sequence[int]) -> DataFr
     """
     every_series = F.explode(F.array(*map(F.lit, series))).alias("series")
     joins = members.where("joined is not null").select(F.col("joined").alias("at")).distinct()
-    # Who holds the watermark when a partition joins: all partitions that exist before.
+    # All partitions that exist before hold the watermark when a partition joins.
     existing = members.join(F.broadcast(joins), F.col("joined").isNull() | (F.col("joined") < F.col("at")))
     at_joins = existing.select("partition", "at", F.lit(True).alias("is_join"), every_series)
     at_end = members.select(
@@ -106,8 +106,5 @@ def after(moments: DataFrame, staircase: DataFrame) -> DataFrame:
     )
     lowest = F.min("above").over(from_newest)
     ahead = staircase.unionByName(probes, allowMissingColumns=True).withColumn("lowest", lowest).where("is_probe")
-    return ahead.withColumn("value", _or_null(F.col("lowest"))).drop("is_probe", "lowest", "above")
-
-
-def _or_null(value: Column) -> Column:
-    return F.when(value != F.lit(_MIN), value)
+    value = F.when(F.col("lowest") != F.lit(_MIN), F.col("lowest"))
+    return ahead.withColumn("value", value).drop("is_probe", "lowest", "above")

@@ -97,18 +97,13 @@ def first_passages(moves: DataFrame, windows: DataFrame, pipeline: Pipeline, cel
     )
     if pipeline.watermark.may_fall_idle and not lagging:
         return idle_advances.passages(windows, first_of_cell, moves, pipeline, list(cells))
-    members = _alone(streams) if lagging else combined.members(moves, pipeline)
+    members = combined.first_epochs(streams) if lagging else combined.partitions(moves, pipeline)
     rises = first_of_cell.withColumnsRenamed({"threshold": "series", "window_ms": "value", "epoch": "at"})
-    stairs = staircase.steps(rises, members, range(len(cells)))
+    stairs = staircase.steps(rises, members.select("partition", "joined"), range(len(cells)))
     every_series = F.explode(F.array(*map(F.lit, range(len(cells))))).alias("series")
     reached = staircase.first_reaching(windows.select(F.col("window_ms").alias("value"), every_series), stairs)
     passed = {name: F.min(F.when(F.col("series") == i, F.col("at"))) for i, name in enumerate(cells)}
     return reached.groupBy(F.col("value").alias("window_ms")).agg(*(at.alias(name) for name, at in passed.items()))
-
-
-def _alone(streams: DataFrame) -> DataFrame:
-    """Return the partitions of `streams`, none of which is declared: `partition, joined`."""
-    return streams.groupBy("partition").agg(F.min("first_epoch").alias("joined"))
 
 
 def windows_of_groups(groups: DataFrame, pipeline: Pipeline) -> DataFrame:

@@ -21,6 +21,8 @@ from spark_jobs.jobs.plan.plan import Plan, plan
 from spark_jobs.jobs.plan.spark_tables import SparkTables
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline
+from spark_jobs.replay.continuation.resume import Resumption
+from spark_jobs.semantics.rows.instants import micros
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from tests.support import history
@@ -82,6 +84,28 @@ def test_plans_of_each_kind_are_those_of_spark(
     assert plan_twice(arrived_to=CUTS[2]).note == "", "compaction is no change"
     DeltaTable.forPath(spark, str(source)).delete("id = 5")
     assert "files of version 0 have been rewritten" in plan_twice(arrived_to=CUTS[2]).note
+
+
+@pytest.mark.usefixtures("plan_twice")
+def test_emissions_that_list_no_partitions_mean_no_resumption(spark: SparkSession, source: Path, lake: Lake) -> None:
+    pipeline = history.pipeline(str(source))
+    published = DeltaRsTables(pipeline, lake).runs()[-1]
+    emissions = DeltaTable.forPath(spark, lake.path("advances"))
+
+    def resumptions() -> list[Resumption | None]:
+        version = emissions.history(1).collect()[0].version
+        newest = {**published.versions, "advances": version}
+        steps = [replace(step, versions=newest) if step.versions else step for step in published.steps]
+        last = replace(published, steps=tuple(steps))
+        by = (SparkTables(spark, pipeline, lake), DeltaRsTables(pipeline, lake))
+        return [tables.resumption(last, micros(CUTS[1])) for tables in by]
+
+    by_spark, by_delta_rs = resumptions()
+    assert by_spark is not None
+    assert by_spark == by_delta_rs
+    kind = emissions.toDF().schema["partition_watermarks"].dataType
+    emissions.update(set={"partition_watermarks": F.lit(None).cast(kind)})
+    assert resumptions() == [None, None]
 
 
 def test_a_first_plan_needs_spark(needs: Callable[..., str]) -> None:

@@ -20,6 +20,7 @@ from spark_jobs.tables.published import create_views, read_published
 from tests.support import column_names, history
 from tests.support.aged_lake import strictly
 from tests.support.engine import frame_of, in_order, rows_of
+from tests.support.join_histories import split
 from tests.support.whole_run import assert_published, run_steps
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
@@ -102,6 +103,22 @@ def test_a_published_table_maps_its_columns_once_a_name_needs_it(
     Runner(spark, pipeline, lake).rollback(first)
     assert in_order(rows_of(read_published(spark, lake, "late_events").drop("run_id"))) == before
     assert mode(spark, lake, "late_events") == "name"
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("emit", ["per_event", {"every": "30 seconds"}])
+def test_a_join_pairs_rows_with_columns_of_any_name(
+    spark: SparkSession, lake: Lake, tmp_path: Path, emit: str | dict[str, str]
+) -> None:
+    mark = {"out_of_orderness": "2 minutes", "emit": emit}
+    pipeline = split({"readings": land(spark, NESTED, tmp_path / "rows")}, watermark=mark)
+    outcomes = Runner(spark, pipeline, lake).run(Interval())
+    assert [outcome.state for outcome in outcomes] == ["done"] * 5
+    by_id = {row["id"]: row for row in NESTED}
+    pairs = rows_of(read_published(spark, lake, "pairs"))
+    sides = [pair[side] for pair in pairs for side in ("left", "right")]
+    assert in_order(sides) == in_order([by_id[side["id"]] for side in sides])
+    assert sides
 
 
 @pytest.mark.soak

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql import SparkSession
 
+from spark_jobs.local_rows import local_rows
 from spark_jobs.pipeline.model import Pipeline, Source, Strategy, TimeField, Watermark, Windows
-from spark_jobs.replay.continuation.handover import state_from_ms
+from spark_jobs.replay.continuation.handover import last_listed, state_from_ms
 from spark_jobs.semantics.spec import WindowKind
 
 APART = Windows(kind=WindowKind.SLIDING, size_ms=10, slide_ms=100)
@@ -31,3 +33,16 @@ def test_no_later_than_the_window_itself_nor_than_what_closes_the_one_before(
     mark = Watermark(Strategy.BOUNDED_OUT_OF_ORDERNESS, out_of_orderness_ms=bound_ms)
     pipeline = Pipeline("p", Source("t", TimeField("at")), windows, mark)
     assert state_from_ms(1000, pipeline) == from_ms
+
+
+@pytest.mark.spark
+def test_a_live_job_starts_at_an_emission_that_lists_its_partitions(session: SparkSession) -> None:
+    rows = [(1, ["a"]), (2, ["a", "b"]), (3, None), (4, None)]
+    advances = local_rows(session, rows, "clock_us long, partition_watermarks array<string>")
+    assert [None if row is None else row.clock_us for row in (last_listed(advances, limit) for limit in range(5))] == [
+        None,
+        1,
+        2,
+        2,
+        2,
+    ]

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.continuation import resume
@@ -69,6 +70,16 @@ def test_run_resumes_after_the_last_emission_that_fires_no_open_window(
         micros(since),
         {"a": micros(mark) // 1000, "b": micros(mark + MS) // 1000},
     )
+
+
+def test_an_emission_that_lists_no_partitions_means_no_resumption(
+    watermark_rows: DataFrame, pipeline: Pipeline
+) -> None:
+    """Emissions long before the end of a run with many source partitions list none of them."""
+    is_early = F.col("emitted_at") < F.lit(at(10, 5))
+    unlisted = watermark_rows.withColumn("partition_watermarks", F.when(~is_early, F.col("partition_watermarks")))
+    assert goes_on(unlisted, pipeline, at(10, 40)) is None
+    assert goes_on(unlisted, pipeline, at(11, 5)) is not None
 
 
 @pytest.mark.parametrize(

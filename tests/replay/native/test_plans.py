@@ -9,8 +9,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from spark_jobs.jobs.stage.lake_store import LakeStore
+from spark_jobs.pipeline.joining import bounds, joining
 from spark_jobs.replay.engine import stages_of
 from spark_jobs.replay.ground import Ground
+from spark_jobs.replay.joins.interval_join import interval_join
 from spark_jobs.replay.source_rows import SourceRows
 from spark_jobs.replay.stages.pane_stages import PaneStages
 from spark_jobs.replay.watermark.census import census
@@ -18,6 +20,7 @@ from spark_jobs.session import SmallPlans
 from spark_jobs.tables import source
 from spark_jobs.tables.lake import Lake
 from tests.support import history
+from tests.support.join_histories import split
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("comet")]
 
@@ -52,6 +55,15 @@ def test_the_census_is_native(spark: SparkSession, table: str) -> None:
     pipeline = history.pipeline(table)
     rows = SourceRows(source.read(spark, table, 0), pipeline, LakeStore(spark, Lake("none", "none"), "r1"))
     assert operators(census(rows.placed, pipeline)) == (OF_ROWS - {"CometFilter"}) | {"CometExchange"}
+
+
+def test_the_pairs_of_an_interval_join_are_native(spark: SparkSession, table: str, lake: Lake) -> None:
+    every = {"out_of_orderness": "2 minutes", "emit": {"every": "30 seconds"}}
+    pipeline = split({"readings": table}, watermark=every)
+    left, right = source.inputs(spark, pipeline, {"": 0})
+    store = LakeStore(spark, lake, "r1")
+    joined = interval_join(left, right, joining(pipeline), bounds(pipeline), store)
+    assert {name for name in operators(joined.pairs) if not name.startswith("Comet")} <= {"ReusedExchange"}
 
 
 def test_on_time_panes_are_native(stages_for: Callable[..., PaneStages]) -> None:
