@@ -48,7 +48,7 @@ def spark(short_stretches: None) -> Iterator[SparkSession]:
 
     # A broadcast table takes a whole page, by default tens of MiB: those of many small replays fill the driver.
     os.environ["PYSPARK_SUBMIT_ARGS"] = "--conf spark.buffer.pageSize=1m pyspark-shell"
-    session = open_session("tidemark tests")
+    session = open_session("tidemark tests", few_rows=True)
     del os.environ["PYSPARK_SUBMIT_ARGS"]
     session.conf.set("spark.sql.shuffle.partitions", "2")
     session.conf.set("spark.sql.adaptive.enabled", "false")
