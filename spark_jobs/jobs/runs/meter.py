@@ -156,15 +156,26 @@ class Meter:
 
     def _jobs_not_measured(self) -> int:
         forgotten = self._begun - len(self._jobs)
-        present = {stage for stage, _ in self._stages}
-        return forgotten + sum(not self._is_whole(job, present) for job in self._jobs.values())
+        skipped = self._skipped()
+        return forgotten + sum(not self._is_whole(job, skipped) for job in self._jobs.values())
 
-    def _is_whole(self, job: Mapping[str, Any], present: set[int]) -> bool:
+    def _missing(self, job: Mapping[str, Any]) -> set[int]:
+        """Return the stages of a job that ran in this step and were not measured."""
+        present = {stage for stage, _ in self._stages}
+        return {stage for stage in job["info"]["stageIds"] if stage >= self._first_stage} - present
+
+    def _skipped(self) -> set[int]:
+        """Return the stages that jobs skipped and Spark has forgotten: these go first, for they have no end.
+
+        Two jobs at a time can skip one stage. Spark counts it for the first job that ends.
+        """
+        missing = ((self._missing(job), job["info"]["numSkippedStages"]) for job in self._jobs.values())
+        return {stage for stages, skipped in missing if len(stages) <= skipped for stage in stages}
+
+    def _is_whole(self, job: Mapping[str, Any], skipped: set[int]) -> bool:
         """Return whether all stages of a job that ran in this step, and its plan, were measured."""
-        info, query = job["info"], job.get("sqlExecutionId")
-        missing = {stage for stage in info["stageIds"] if stage >= self._first_stage} - present
-        # Spark forgets skipped stages first, even new ones: they have no time of completion.
-        return len(missing) <= info["numSkippedStages"] and (query is None or query in self._native)
+        query = job.get("sqlExecutionId")
+        return self._missing(job) <= skipped and (query is None or query in self._native)
 
 
 class _Status:
