@@ -1,8 +1,8 @@
 """Audit: check the staged tables of one run with all suites.
 
 First Spark counts the violations of every invariant (`measuring`), and Great Expectations judges the counts. Then some
-violating rows are read for each invariant that fails. The import of Great Expectations takes seconds: it happens within
-`check`, while Spark counts.
+violating rows are read for each invariant that fails. The import of Great Expectations takes seconds: at the latest it
+happens within `check`, while Spark counts.
 """
 
 from __future__ import annotations

@@ -38,6 +38,10 @@ class StepName(StrEnum):
     LAND = "land"
 
 
+#: The steps of a whole run behind its plan, in order.
+AFTER_PLAN = (StepName.REPLAY, StepName.AUDIT, StepName.PUBLISH, StepName.REPORT)
+
+
 class StepState(StrEnum):
     """How a step ended; the ledger records `DONE`, `BLOCKED` and `FAILED`."""
 

@@ -24,7 +24,7 @@ from spark_jobs.cli.run_commands import accept, plan, repair, replay, report, ro
 from spark_jobs.cli.settings_commands import advise, check
 from spark_jobs.pipeline.code import is_allowed
 from spark_jobs.pipeline.errors import RefusedError
-from spark_jobs.runtime import import_path
+from spark_jobs.runtime import garbage, import_path
 
 #: The commands in their groups, both in the order of their use.
 GROUPS = {
@@ -80,6 +80,7 @@ def _code_is_allowed() -> bool:
 
 def main() -> None:
     """Run the command."""
+    garbage.collect_rarely()
     interrupt.end_at_once()
     import_path.demote_working_directory(code_is_allowed=_code_is_allowed())
     app(prog_name="tidemark")

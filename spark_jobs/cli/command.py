@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -76,17 +76,18 @@ class Request:
 
         return Lake.of(self.pipeline.name)
 
-    def open_session(self) -> SparkSession:
-        """Open the session that the command works in."""
+    def open_session(self, then: Sequence[StepName] = ()) -> SparkSession:
+        """Open the session that the command works in; what the steps `then` need is imported while Java starts."""
         from spark_jobs.cli.spark_session import open_session
         from spark_jobs.tables.source_size import has_few_rows
 
         name = f"tidemark {self.command} {self.pipeline.name}"
-        return open_session(name, self.progress, few_rows=has_few_rows(self.pipeline))
+        few_rows = has_few_rows(self.pipeline)
+        return open_session(name, self.progress, few_rows=few_rows, beside=partial(_import, then))
 
-    def open_runner(self, slices: int = 1, wait_s: float = 0) -> Runner:
-        """Open a session, and return what takes the steps of runs in it."""
-        spark = self.open_session()
+    def open_runner(self, slices: int = 1, wait_s: float = 0, then: Sequence[StepName] = ()) -> Runner:
+        """Open a session for the steps `then`, and return what takes the steps of runs in it."""
+        spark = self.open_session(then)
         from spark_jobs.jobs.runs.runner import Runner
 
         return Runner(spark, self.pipeline, self.lake, progress=self.progress, slices=slices, wait_s=wait_s)
@@ -116,6 +117,13 @@ class Request:
                 require_local(table)
         except SourceError as problem:
             raise InputError(self.pipeline.all_located(str(problem)), code=problem.code) from problem
+
+
+def _import(steps: Sequence[StepName]) -> None:
+    # Brings PySpark, which takes longer than a command without Spark.
+    from spark_jobs.jobs.runs.steps import import_beside
+
+    import_beside(steps)
 
 
 def pipeline_command(body: Callable[..., Answer]) -> Callable[..., None]:

@@ -8,7 +8,7 @@ import typer
 
 from spark_jobs.cli import printing, recorded_runs
 from spark_jobs.cli.command import Answer, Request, pipeline_command
-from spark_jobs.job_protocol import Option, StepName, StepResult
+from spark_jobs.job_protocol import AFTER_PLAN, Option, StepName, StepResult
 from spark_jobs.tables.run import in_order
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ def replay(
     """Replay, check, publish and report."""
     interval, until = _windows(request, start, end), _moment(arrived_to)
     request.name_new_lake()
-    return _steps(request.open_runner(slices, _wait_s(wait)).run(interval, until, restate=restate))
+    runner = request.open_runner(slices, _wait_s(wait), then=AFTER_PLAN)
+    return _steps(runner.run(interval, until, restate=restate))
 
 
 @pipeline_command

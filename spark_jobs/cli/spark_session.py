@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,9 +15,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def open_session(app_name: str, progress: LiveLine, *, few_rows: bool = False) -> SparkSession:
+def open_session(
+    app_name: str, progress: LiveLine, *, few_rows: bool = False, beside: Callable[[], None] = lambda: None
+) -> SparkSession:
     """Return the running session, or a new session; `few_rows`: for few rows.
 
+    `beside` is called when Java starts: what it begins in a thread runs while Python waits for Java.
     It is opened in another thread: in the main thread, PySpark would replace the handler of Ctrl-C.
     """
     from spark_jobs import session
@@ -25,6 +29,7 @@ def open_session(app_name: str, progress: LiveLine, *, few_rows: bool = False) -
 
     def new_log() -> Path:
         progress(progress.command, "starting Spark")
+        beside()
         return log_file.create()
 
     def report(line: str) -> None:

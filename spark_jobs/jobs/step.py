@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.code_of_error import code_of
 from spark_jobs.error_codes import ErrorCode
-from spark_jobs.job_protocol import ExitCode, Option, StepName, StepResult, StepState
+from spark_jobs.job_protocol import AFTER_PLAN, ExitCode, Option, StepName, StepResult, StepState
 from spark_jobs.jobs import progress
 from spark_jobs.jobs.errors import BlockedError, InputError, StaleError
 from spark_jobs.jobs.operate import repair
@@ -36,6 +36,7 @@ from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.jobs.runs.steps import import_beside
 from spark_jobs.pipeline import Pipeline, PipelineError, load
 from spark_jobs.pipeline.environment import hide_values
+from spark_jobs.runtime import garbage
 from spark_jobs.session import open_session
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
@@ -45,8 +46,6 @@ _STEPS = (
     *(StepName.PLAN, StepName.REPLAY, StepName.AUDIT, StepName.PUBLISH, StepName.REPORT),
     *(StepName.WATERMARKS, StepName.SLICE, StepName.RUN, StepName.REPAIR),
 )
-#: The steps that an application can take behind another, in their order.
-_BEHIND = (StepName.REPLAY, StepName.AUDIT, StepName.PUBLISH, StepName.REPORT)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -270,10 +269,11 @@ def _parser() -> argparse.ArgumentParser:
 def _steps_behind(text: str) -> list[StepName]:
     """Parse `audit,publish,report`."""
     names = text.split(",")
-    if unknown := [name for name in names if name not in _BEHIND]:
-        raise argparse.ArgumentTypeError(f"found {', '.join(unknown)}, expected {', '.join(_BEHIND)}")
+    if unknown := [name for name in names if name not in AFTER_PLAN]:
+        raise argparse.ArgumentTypeError(f"found {', '.join(unknown)}, expected {', '.join(AFTER_PLAN)}")
     return [StepName(name) for name in names]
 
 
 if __name__ == "__main__":
+    garbage.collect_rarely()
     sys.exit(main())

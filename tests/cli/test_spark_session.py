@@ -6,12 +6,16 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
+from spark_jobs.cli import spark_session
+from spark_jobs.cli.live_line import LiveLine
 from tests.support import history
 
 pytestmark = pytest.mark.spark
@@ -44,3 +48,19 @@ def test_a_terminal_shows_no_line_of_spark_or_java(tmp_path: Path) -> None:
     (log,) = (tmp_path / "tidemark" / "logs").iterdir()
     assert "incubator" in log.read_text()
     assert "UNRESOLVED_COLUMN" in log.read_text()
+
+
+def test_later_imports_begin_when_java_starts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    events: list[str] = []
+
+    def start_java(name: str, new_log: Callable[[], Path], report: object, *, few_rows: bool) -> object:
+        events.append("settings")
+        new_log()
+        events.append("java")
+        return object()
+
+    monkeypatch.setattr("spark_jobs.session.open_session", start_java)
+    line = Mock(spec=LiveLine, command="replay")
+    spark_session.open_session("tidemark replay", line, beside=lambda: events.append("imports"))
+    assert events == ["settings", "imports", "java"]

@@ -11,7 +11,7 @@ from typing import Any
 
 from airflow.sdk import BaseOperator, Context
 
-from spark_jobs.job_protocol import ExitCode, StepName, StepResult, StepState
+from spark_jobs.job_protocol import AFTER_PLAN, ExitCode, StepName, StepResult, StepState
 from spark_jobs.tables import run_history
 from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.lake import Lake
@@ -21,7 +21,6 @@ from tidemark_airflow.jobs.request import Request
 from tidemark_airflow.jobs.task_ids import AUDIT, PLAN, PUBLISH, REPLAY
 from tidemark_airflow.tasks.approval import ApproveOperator
 
-_BEHIND = (StepName.REPLAY, StepName.AUDIT, StepName.PUBLISH, StepName.REPORT)
 _BLOCKED = (StepState.BLOCKED, StepState.NEEDS_APPROVAL)
 
 
@@ -36,7 +35,7 @@ def _walk(task: Any, request: Request) -> Iterator[str]:
         if isinstance(task, ApproveOperator):
             if request.get("approve"):
                 return
-        elif getattr(task, "step", None) in _BEHIND:
+        elif getattr(task, "step", None) in AFTER_PLAN:
             yield str(task.step)
         else:
             return

@@ -15,7 +15,7 @@ from functools import partial
 from pyspark.sql import SparkSession
 
 from spark_jobs.error_codes import ErrorCode
-from spark_jobs.job_protocol import Option, RunState, StepName, StepResult, StepState
+from spark_jobs.job_protocol import AFTER_PLAN, Option, RunState, StepName, StepResult, StepState
 from spark_jobs.jobs.errors import BlockedError, InputError
 from spark_jobs.jobs.plan import delta_rs_tables
 from spark_jobs.jobs.plan.arrival_slices import pipeline_for_run
@@ -28,7 +28,7 @@ from spark_jobs.jobs.runs import failures, plan_step
 from spark_jobs.jobs.runs.meter import Meter
 from spark_jobs.jobs.runs.outcome import Clock, Outcome
 from spark_jobs.jobs.runs.run_ledger import RunLedger
-from spark_jobs.jobs.runs.steps import AFTER_PLAN, STEPS, RunStep, SliceStep, StepContext, import_beside
+from spark_jobs.jobs.runs.steps import STEPS, RunStep, SliceStep, StepContext, import_beside
 from spark_jobs.jobs.stage import slices as run_slices
 from spark_jobs.pipeline.environment import hide_values
 from spark_jobs.pipeline.model import Pipeline

@@ -157,7 +157,7 @@ class AuditStep(RunStep):
 
     name = StepName.AUDIT
     needs = (StepName.REPLAY,)
-    modules = ("spark_jobs.jobs.audit.audit",)
+    modules = ("spark_jobs.jobs.audit.audit", "expectations.declared", "expectations.validation")
 
     def take(self, context: StepContext) -> Outcome:
         """Return how many checks passed and failed. Raises BlockedError for a run that may not be published."""
@@ -255,11 +255,9 @@ def _staged(counts: Mapping[str, int]) -> str:
 STEPS: Mapping[str, RunStep] = {
     step.name: step for step in (WatermarksStep(), ReplayStep(), AuditStep(), PublishStep(), ReportStep())
 }
-#: The steps of a whole run behind its plan, in order.
-AFTER_PLAN = (StepName.REPLAY, StepName.AUDIT, StepName.PUBLISH, StepName.REPORT)
 
 
 def import_beside(steps: Iterable[str]) -> None:
-    """Import the modules of these steps in a thread. They take seconds of Python, while a replay waits for Spark."""
+    """Import the modules of these steps in a thread. They take seconds of Python, while the command waits for Spark."""
     modules = [module for name in steps for module in STEPS[name].modules]
     Thread(target=lambda: [*map(import_module, modules)], name="import of later steps", daemon=True).start()

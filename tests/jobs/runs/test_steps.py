@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from spark_jobs.job_protocol import StepName, StepState
+from spark_jobs.job_protocol import AFTER_PLAN, StepName, StepState
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.progress import silent
-from spark_jobs.jobs.runs.steps import AFTER_PLAN, STEPS, StepContext
+from spark_jobs.jobs.runs.steps import STEPS, StepContext
 from spark_jobs.jobs.stage import stage
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import ACCEPT, Run, Step
@@ -101,6 +103,20 @@ def test_a_whole_run_takes_the_steps_behind_its_plan_in_the_order_of_their_needs
     for name in AFTER_PLAN:
         assert set(STEPS[name].needs) <= earlier
         earlier.add(name)
+
+
+def test_what_an_audit_needs_is_imported_beside() -> None:
+    program = """
+import sys, threading
+from spark_jobs.jobs.runs.steps import import_beside
+import_beside(["audit"])
+for thread in threading.enumerate():
+    if thread.daemon:
+        thread.join()
+print(sorted({"great_expectations", "expectations.declared", "expectations.validation"} & set(sys.modules)))
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ended.stdout == "['expectations.declared', 'expectations.validation', 'great_expectations']\n"
 
 
 def test_steps_that_write_tables_are_recorded_and_hold_the_windows() -> None:
