@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,8 @@ class Ended:
     """How a process ended. `peak_memory_bytes` is None where the system does not report memory.
 
     The peak is that of the process and of each process below it, added up. Each has its peak at another time, so all
-    together never held more than the sum.
+    together never held more than the sum. A process that is there at one look only is left out: until a child of Java
+    starts its program, such as `chmod`, it shares Java's memory, which would count twice.
     """
 
     seconds: float
@@ -38,17 +40,19 @@ def run(
     Raises TaskFailedError with the end of `log` if the exit code is not 0.
     """
     began = monotonic()
-    peaks: dict[int, int] = {}
+    peaks, looks = dict[int, int](), Counter[int]()
     with output.open("wb") as out, log.open("wb") as errors:
         process = subprocess.Popen(command, cwd=_ROOT, env=dict(environ or os.environ), stdout=out, stderr=errors)
         with process:
             while (exit_code := _ended(process)) is None:
                 for pid in _family(process.pid):
+                    looks[pid] += 1
                     peaks[pid] = max(peaks.get(pid, 0), _peak_bytes(pid))
     if exit_code:
         tail = "\n".join(log.read_text(encoding="utf-8").splitlines()[-_TAIL_LINES:])
         raise TaskFailedError(f"{title} ended with exit code {exit_code}; the end of {log}:\n{tail}")
-    return Ended(monotonic() - began, sum(peaks.values()) or None)
+    lasting = sum(peak for pid, peak in peaks.items() if looks[pid] > 1)
+    return Ended(monotonic() - began, lasting or None)
 
 
 def _ended(process: subprocess.Popen[bytes]) -> int | None:
