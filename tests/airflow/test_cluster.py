@@ -54,18 +54,20 @@ def test_a_lost_executor_and_a_lost_worker_change_nothing(
     working(airflow, run, "replay", "slice 1 of 3 staged")
     assert len(cluster.executors()) == 2
     cluster.lose_executor()
-    working(airflow, run, "audit", "checking what is staged")
+    working(airflow, run, "replay", "checking what is staged")
     until(lambda: len(cluster.executors()) == 2)
     cluster.lose_worker()
     assert airflow.ended(BACKFILL, run) == "success"
-    for task in ("replay", "audit"):
-        assert "Lost executor" in airflow.log(BACKFILL, run, task)
+    # One application takes the replay and the steps behind it; executors are lost in two of them.
+    replayed, _, audited = airflow.log(BACKFILL, run, "replay").partition("checking what is staged")
+    assert "Lost executor" in replayed
+    assert "Lost executor" in audited
     expected = reference.replay(history.events(), load(clone.root / "dags/pipelines/readings.yaml"))
     assert_published(spark, Lake(str(clone.lake), "readings"), expected)
     state = cluster.state()
     assert state["aliveworkers"] == 1
     applications = {application["name"] for application in state["completedapps"]}
-    assert applications == {f"tidemark {step} readings" for step in ("plan", "replay", "audit", "publish", "report")}
+    assert applications == {f"tidemark {step} readings" for step in ("plan", "replay")}
 
 
 def working(airflow: Whole, run: str, task: str, words: str) -> None:

@@ -77,6 +77,7 @@ def test_what_spark_has_written_is_read_as_spark_reads_it(session: SparkSession,
     ]
     audit.record(session, lake, run_id(1), checks)
     assert list((Path(lake.path("runs")) / "_delta_log").glob("*.checkpoint.parquet"))
+    assert list((Path(lake.path("runs")) / "_delta_log").glob("*11.json"))
 
     runs = sparks.runs(session, lake)
     assert list(reversed(run_history.newest(lake, 100).runs)) == runs

@@ -79,7 +79,12 @@ class Form:
 
     def unfolds(self, part: str) -> None:
         """Open a part of the form, which closes the one that is open."""
-        self.dialog.get_by_role("button", name=part).click()
+        self.dialog.get_by_role("button", name=part, exact=True).click()
+
+    def chooses(self, title: str, option: str) -> None:
+        """Choose an option of a list."""
+        self.field(title).get_by_role("combobox").click()
+        self.page.get_by_role("option", name=option).click()
 
     def picks(self, title: str, date: str, time: str) -> None:
         """Fill a picker of a date and a time."""

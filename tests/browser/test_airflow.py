@@ -46,6 +46,8 @@ FOLDED = {
     "Other settings": '{"windows.size": "2 hours"}',
 }
 
+SETTINGS = "Settings of the pipeline file, replaced in this run"
+
 Somebody = Callable[..., Person]
 
 
@@ -136,7 +138,7 @@ def test_the_form_describes_its_fields(somebody: Somebody, airflow: Whole) -> No
     admin.keeps("form-slices")
     form.types("Slices", "2")
 
-    form.unfolds("Settings of the pipeline file")
+    form.unfolds(SETTINGS)
     for title, description in FOLDED.items():
         expect(form.field(title)).to_contain_text(description)
     admin.keeps("form-settings")
@@ -147,9 +149,10 @@ def test_a_form_that_cannot_be_fulfilled_fails_in_its_first_task_with_every_reas
     admin = somebody("admin")
     admin.opens_dag(BACKFILL)
     form = admin.opens_form()
+    form.chooses("Pipeline", "readings")
     form.picks("From", "2024/03/31", "00:30")
     form.picks("To", "2024/03/30", "23:30")
-    form.unfolds("Settings of the pipeline file")
+    form.unfolds(SETTINGS)
     form.types("Emission", "now and then")
     run = form.starts()
     run.awaits("check", "Failed")
@@ -166,6 +169,7 @@ def test_a_dry_run_shows_its_plan_and_stops(somebody: Somebody, spark: SparkSess
     admin = somebody("admin")
     admin.opens_dag(BACKFILL)
     form = admin.opens_form()
+    form.chooses("Pipeline", "readings")
     form.turns_on("Dry run")
     admin.keeps("dry-run-form")
     run = form.starts()
@@ -217,6 +221,7 @@ def start_run_with_approval(admin: Person) -> Run:
     """Start a run over two hours of the night, in three slices, with approval."""
     admin.opens_dag(BACKFILL)
     form = admin.opens_form()
+    form.chooses("Pipeline", "readings")
     form.picks("From", "2024/03/31", "00:30")
     form.picks("To", "2024/03/31", "03:30")
     form.turns_on("Ask before publishing")
@@ -247,7 +252,9 @@ def looked_at(viewer: Person, run: Run, airflow: Whole) -> None:
     """Who may only look sees the form, the run and the question, and what they click on is refused."""
     before = runs(airflow)
     viewer.opens_dag(BACKFILL)
-    viewer.opens_form().trigger.click()
+    form = viewer.opens_form()
+    form.chooses("Pipeline", "readings")
+    form.trigger.click()
     viewer.sees("You do not have permission to perform this action.")
     viewer.keeps("viewer-form")
     assert runs(airflow) == before
