@@ -15,6 +15,9 @@ from spark_jobs.tables.errors import LakeError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# As Spark's writer. That of delta-rs is 100: a reader would open as many files of the log.
+_COMMITS_OF_A_CHECKPOINT = "10"
+
 
 def append(path: str, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Add rows to the table in the folder `path`, which is made if it does not exist. Raises LakeError.
@@ -40,6 +43,8 @@ def _write(path: str, table: Table, rows: Sequence[Mapping[str, Any]], **options
         {name: list(value.items()) if isinstance(value, Mapping) else value for name, value in row.items()}
         for row in rows
     ]
+    if not (Path(path) / "_delta_log").is_dir():
+        options["configuration"] = {"delta.checkpointInterval": _COMMITS_OF_A_CHECKPOINT}
     try:
         write_deltalake(path, pa.Table.from_pylist(entries, _schema(table)), **options)
     except Exception as problem:
