@@ -265,6 +265,33 @@ def nexmark_table(results: Mapping[str, Any]) -> list[tuple[str, ...]]:
     return lines
 
 
+#: The seconds of a scheduled run of one more hour that the project promises, and how often the run starts Spark.
+SCHEDULED_SECONDS, SPARK_STARTS = 40, 1
+
+
+def scheduled_table(results: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return a line a scheduled run: rows read, seconds from queued to done, starts of Spark, seconds of each task."""
+    lines: list[tuple[str, ...]] = [("events until", "rows read", "s", "starts of Spark", "tasks, s")]
+    for run in results["scheduled"]:
+        tasks = ", ".join(f"{name} {seconds:.1f}" for name, seconds in run["tasks"].items())
+        lines.append((run["until"], f"{run['rows_read']:,}", f"{run['seconds']:.1f}", str(run["spark_starts"]), tasks))
+    return lines
+
+
+def scheduled_limits(results: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return the limits of scheduled runs, as `limit_table` returns its limits; the first run reads the history."""
+    hours = results["scheduled"][1:]
+    figures = (
+        ("Airflow: seconds of an hour's increment, from queued to done", "seconds", SCHEDULED_SECONDS),
+        ("Airflow: starts of Spark in such a run", "spark_starts", SPARK_STARTS),
+    )
+    lines: list[tuple[str, ...]] = [("figure", "measured", "limit", "verdict")]
+    for line, name, bound in figures:
+        value = median(run[name] for run in hours)
+        lines.append((line, f"{value:.2f}", f"<= {bound}", "kept" if value <= bound else "broken"))
+    return lines
+
+
 def growth_table(results: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Return a line a quantity: the seconds of a whole run for each factor, the exponent, and the peaks of memory.
 

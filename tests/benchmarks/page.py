@@ -2,8 +2,8 @@
 
     python -m tests.benchmarks.page OUT.json [OUT.json ...]
 
-`bench --json`, `nexmark --json` and `growth --json` write such files. The tables replace the text between the two marks
-of the page.
+`bench`, `nexmark`, `growth` and `scheduled` write such files with `--json`. The tables replace the text between the two
+marks of the page.
 """
 
 from __future__ import annotations
@@ -59,6 +59,10 @@ def _parts(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         if "queries" in each:
             head = f"## Nexmark, {each['events']:,} events\n\n{_machine(each)}"
             yield f"{head}\n\n{_markdown(figures.nexmark_table(each))}"
+        if "scheduled" in each:
+            head = f"## Scheduled runs, {each['rows']:,} events a day\n\n{_machine(each)}"
+            tables = (figures.scheduled_table(each), figures.scheduled_limits(each))
+            yield "\n\n".join([head, *map(_markdown, tables)])
         if "growth" in each:
             yield from _growth(each)
 

@@ -24,8 +24,8 @@ class Ended:
     """How a process ended. `peak_memory_bytes` is None where the system does not report memory.
 
     The peak is that of the process and of each process below it, added up. Each has its peak at another time, so all
-    together never held more than the sum. A process that is there at one look only is left out: until a child of Java
-    starts its program, such as `chmod`, it shares Java's memory, which would count twice.
+    together never held more than the sum. Processes that only one look meets are left out. Until a child of Java starts
+    its program, such as `chmod`, it shares Java's memory, which would count twice.
     """
 
     seconds: float

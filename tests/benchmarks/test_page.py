@@ -56,6 +56,25 @@ def test_rates_of_nexmark_are_those_of_all_events_by_all_cores() -> None:
     assert "| 3 rows differ |" in with_figures(page, iter([nexmark(3)]))
 
 
+def test_scheduled_runs_are_judged_without_the_run_of_the_history() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    hours = [(90.0, 5), (41.0, 1), (39.0, 1), (38.5, 1)]
+    runs = [
+        {
+            "until": f"2025-01-01T{13 + n}:00:00Z",
+            "seconds": s,
+            "spark_starts": starts,
+            "rows_read": 7000,
+            "tasks": {"plan": 1.25},
+        }
+        for n, (s, starts) in enumerate(hours)
+    ]
+    text = with_figures(page, iter([{"machine": MACHINE, "rows": 10_000_000, "scheduled": runs}]))
+    assert "| 2025-01-01T14:00:00Z | 7,000 | 41.0 | 1 | plan 1.2 |" in text
+    assert "| Airflow: seconds of an hour's increment, from queued to done | 39.00 | <= 40 | kept |" in text
+    assert "| Airflow: starts of Spark in such a run | 1.00 | <= 1 | kept |" in text
+
+
 def grown(*seconds: float) -> list[dict[str, Any]]:
     return [
         {"value": 1_000_000 * 2**n, "steps": {"replay": s, "audit": 1.0}, "peak_memory_bytes": 2**30, "counts": {}}
