@@ -20,8 +20,8 @@ def open_session(
 ) -> SparkSession:
     """Return the running session, or a new session; `few_rows`: for few rows.
 
-    `beside` is called when Java starts: what it begins in a thread runs while Python waits for Java.
-    It is opened in another thread: in the main thread, PySpark would replace the handler of Ctrl-C.
+    The session is opened in another thread: in the main thread, PySpark would replace the handler of Ctrl-C.
+    `beside` is called when Java starts. A thread that it begins runs while Python waits for Java.
     """
     from spark_jobs import session
 

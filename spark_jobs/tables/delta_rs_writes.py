@@ -15,7 +15,7 @@ from spark_jobs.tables.errors import LakeError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# As Spark's writer. That of delta-rs is 100: a reader would open as many files of the log.
+# As often as Spark's writer. By default delta-rs waits for 100 commits, and a reader opens as many files of the log.
 _COMMITS_OF_A_CHECKPOINT = "10"
 
 
