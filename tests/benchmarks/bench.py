@@ -4,7 +4,7 @@
         [--json OUT]
 
 Each way runs in a separate process, all of them in turn, and again; figures are medians over the repeats. Ends with 1
-if a way failed, an answer is not Flink's, or a limit of `figures` that these events can judge is broken.
+if a way failed, an answer is not Flink's, or a limit of `limits` that these events can judge is broken.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 from tests.benchmarks import alone, figures, machine
 from tests.benchmarks.events import DEFAULT_SEED
-from tests.benchmarks.figures import Measured
+from tests.benchmarks.limits import Measured, judge, limit_table
 from tests.benchmarks.process import TaskFailedError
 from tests.benchmarks.shapes import Shape
 from tests.benchmarks.ways import DEFAULT_WAYS, EMISSIONS, WAYS
@@ -52,12 +52,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     if options.json:
         options.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
-    measured = Measured(results)
     for shape in options.shape:
-        print(_report(measured, shape))
-    judged = figures.judge(measured)
+        print(_report(results, shape))
+    judged = judge(Measured(results))
     if judged:
-        print("\n" + figures.aligned(figures.limit_table(judged)))
+        print("\n" + figures.aligned(limit_table(judged)))
     unlike = [shape for shape in options.shape if _is_unlike_flink(shape, results["shapes"][shape].get("answers", {}))]
     for shape in unlike:
         print(f"\n{shape}: the answer is not Flink's")
@@ -108,11 +107,11 @@ class _Turn:
         return ended
 
 
-def _report(measured: Measured, shape: Shape) -> str:
+def _report(results: Mapping[str, Any], shape: Shape) -> str:
     titles = {name: way.title for name, way in WAYS.items()}
-    results, part = measured.results, measured.results["shapes"][shape]
-    head = f"{shape}: {measured.rows:,} events, medians of {results['repeat']}; 'x' is times the hand-tuned one"
-    parts = [head, figures.aligned(figures.speed_table(measured.figures(shape), titles))]
+    part, rows = results["shapes"][shape], results["rows"]
+    head = f"{shape}: {rows:,} events, medians of {results['repeat']}; 'x' is times the hand-tuned one"
+    parts = [head, figures.aligned(figures.speed_table(figures.of_ways(part["measured"], rows), titles))]
     for way in _OURS:
         if way in part["measured"]:
             last = part["measured"][way][-1]

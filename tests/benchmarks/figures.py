@@ -1,8 +1,8 @@
-"""The figures of a benchmark: medians and spread of what was measured, the ratios with their limits, and the tables."""
+"""The tables of a benchmark: medians and spread of each way, rates, growth. The promised limits are in `limits`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 from statistics import linear_regression, median
@@ -10,10 +10,8 @@ from types import MappingProxyType
 from typing import Any
 
 from tests.benchmarks.growth_cases import DIMENSIONS, FACTORS
-from tests.benchmarks.shapes import Shape
 
 BASE = "tuned"
-_GIB = 2**30
 _CLUSTERS = (100, 1_000, 10_000)
 # The counts of a run, and their titles in a table.
 _EDGE_COUNTS = MappingProxyType(
@@ -44,178 +42,9 @@ class Figures:
         return cls(name, median(process), min(process), max(process), median(work), rows / median(work), peak)
 
 
-@dataclass(frozen=True)
-class Measured:
-    """All that a benchmark has measured, as it is stored: `results` with a part for each shape."""
-
-    results: Mapping[str, Any]
-
-    @property
-    def rows(self) -> int:
-        """Return how many events."""
-        return int(self.results["rows"])
-
-    def figures(self, shape: Shape) -> list[Figures]:
-        """Return the figures of every way of a shape."""
-        return [Figures.of(name, runs, self.rows) for name, runs in self._part(shape, "measured").items()]
-
-    def process(self, way: str, shape: Shape = Shape.TUMBLING) -> float:
-        """Return the seconds of a way's whole process. Raises KeyError where it was not measured, as all below do."""
-        return self._figures(way, shape).process_seconds
-
-    def work(self, way: str, shape: Shape = Shape.TUMBLING) -> float:
-        """Return the seconds of a way's work, after its session was up."""
-        return self._figures(way, shape).work_seconds
-
-    def step(self, way: str, step: str) -> float:
-        """Return the seconds of one step of a way."""
-        seconds: list[float] = [run["steps"][step] for run in self._part(Shape.TUMBLING, "measured")[way]]
-        return median(seconds)
-
-    def warm(self, way: str, step: str) -> float:
-        """Return the seconds of a step that the same process took before."""
-        seconds: list[float] = [each[step] for each in self._part(Shape.TUMBLING, "warm")[way]["each"][1:]]
-        return median(seconds)
-
-    def peak_gib(self, way: str) -> float:
-        """Return the most memory of a way's processes."""
-        peak = self._figures(way, Shape.TUMBLING).peak_memory_bytes
-        if peak is None:
-            raise KeyError(way)
-        return peak / _GIB
-
-    def thousand(self) -> float:
-        """Return the seconds of the whole command on a thousand events."""
-        seconds: list[float] = [run["process_seconds"] for run in self.results["thousand"]]
-        return median(seconds)
-
-    def _figures(self, way: str, shape: Shape) -> Figures:
-        return Figures.of(way, self._part(shape, "measured")[way], self.rows)
-
-    def _part(self, shape: Shape, name: str) -> Mapping[str, Any]:
-        part: Mapping[str, Any] = self.results["shapes"][shape][name]
-        return part
-
-
-@dataclass(frozen=True)
-class Limit:
-    """A figure that the project promises. It is judged with `rows` events, or with at least that many."""
-
-    line: str
-    value: Callable[[Measured], float]
-    bound: float
-    rows: int
-    is_exact: bool = False
-    is_most: bool = True
-
-    def judge(self, measured: Measured) -> Judged | None:
-        """Judge what was measured; None where it was not."""
-        try:
-            value = self.value(measured)
-        except KeyError:
-            return None
-        has_rows = measured.rows == self.rows if self.is_exact else measured.rows >= self.rows
-        if not has_rows:
-            return Judged(self, value, None)
-        return Judged(self, value, value <= self.bound if self.is_most else value >= self.bound)
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A limit with the value that was measured; `is_kept` is None where the events were too few, or not that many."""
-
-    limit: Limit
-    value: float
-    is_kept: bool | None
-
-    @property
-    def cells(self) -> tuple[str, str, str, str]:
-        """Return its line of a table."""
-        verdict = {True: "kept", False: "broken", None: f"judged with {self.limit.rows:,} events"}[self.is_kept]
-        bound = f"{'<=' if self.limit.is_most else '>='} {self.limit.bound:g}"
-        return self.limit.line, f"{self.value:.2f}", bound, verdict
-
-
-_MILLIONS_10, _MILLIONS_50 = 10_000_000, 50_000_000
-
-LIMITS = (
-    Limit(
-        "whole process: Tidemark whole / tuned by hand, 10 million",
-        lambda m: m.process("whole") / m.process("tuned"),
-        1.75,
-        _MILLIONS_10,
-        is_exact=True,
-    ),
-    Limit(
-        "whole process: Tidemark whole / tuned by hand, 50 million",
-        lambda m: m.process("whole") / m.process("tuned"),
-        1.25,
-        _MILLIONS_50,
-        is_exact=True,
-    ),
-    Limit(
-        "warm: the step replay / tuned by hand",
-        lambda m: m.warm("ours", "replay") / m.warm("tuned", "work"),
-        1.5,
-        _MILLIONS_10,
-    ),
-    Limit(
-        "the steps audit / replay, in one application",
-        lambda m: m.step("whole", "audit") / m.step("whole", "replay"),
-        0.3,
-        _MILLIONS_10,
-    ),
-    Limit(
-        "work, sliding: replay alone / Spark's window",
-        lambda m: m.work("ours", Shape.SLIDING) / m.work("plain", Shape.SLIDING),
-        0.6,
-        _MILLIONS_10,
-    ),
-    Limit(
-        "work, sessions: replay alone / Spark's session_window",
-        lambda m: m.work("ours", Shape.SESSION) / m.work("plain", Shape.SESSION),
-        1.5,
-        _MILLIONS_10,
-    ),
-    Limit(
-        "whole process: Structured Streaming / Tidemark whole",
-        lambda m: m.process("streaming") / m.process("whole"),
-        1.0,
-        _MILLIONS_10,
-        is_most=False,
-    ),
-    Limit(
-        "work: Flink by its own clock / replay alone",
-        lambda m: m.work("flink") / m.work("ours"),
-        2.0,
-        _MILLIONS_10,
-        is_most=False,
-    ),
-    Limit(
-        "work: emit per event / every second, replay alone",
-        lambda m: m.work("ours_per_event") / m.work("ours_every_second"),
-        1.2,
-        _MILLIONS_10,
-    ),
-    Limit("seconds of Tidemark whole on 1,000 events", lambda m: m.thousand(), 15, 0),
-    Limit(
-        "peak memory of Tidemark whole at 50 million, GiB",
-        lambda m: m.peak_gib("whole"),
-        4,
-        _MILLIONS_50,
-        is_exact=True,
-    ),
-)
-
-
-def judge(measured: Measured) -> list[Judged]:
-    """Judge every limit whose figure was measured."""
-    return [judged for limit in LIMITS if (judged := limit.judge(measured)) is not None]
-
-
-def limit_table(judged: Sequence[Judged]) -> list[tuple[str, ...]]:
-    """Return a line a limit: what was measured, what is promised, and whether it is kept."""
-    return [("figure", "measured", "limit", "verdict"), *(each.cells for each in judged)]
+def of_ways(measured: Mapping[str, Runs], rows: int) -> list[Figures]:
+    """Return the figures of each way."""
+    return [Figures.of(name, runs, rows) for name, runs in measured.items()]
 
 
 def speed_table(figures: Sequence[Figures], titles: Mapping[str, str]) -> list[tuple[str, ...]]:
@@ -265,30 +94,12 @@ def nexmark_table(results: Mapping[str, Any]) -> list[tuple[str, ...]]:
     return lines
 
 
-#: The seconds of a scheduled run of one more hour that the project promises, and how often the run starts Spark.
-SCHEDULED_SECONDS, SPARK_STARTS = 40, 1
-
-
 def scheduled_table(results: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Return a line a scheduled run: rows read, seconds from queued to done, starts of Spark, seconds of each task."""
     lines: list[tuple[str, ...]] = [("events until", "rows read", "s", "starts of Spark", "tasks, s")]
     for run in results["scheduled"]:
         tasks = ", ".join(f"{name} {seconds:.1f}" for name, seconds in run["tasks"].items())
         lines.append((run["until"], f"{run['rows_read']:,}", f"{run['seconds']:.1f}", str(run["spark_starts"]), tasks))
-    return lines
-
-
-def scheduled_limits(results: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return the limits of scheduled runs, as `limit_table` returns its limits; the first run reads the history."""
-    hours = results["scheduled"][1:]
-    figures = (
-        ("Airflow: seconds of an hour's increment, from queued to done", "seconds", SCHEDULED_SECONDS),
-        ("Airflow: starts of Spark in such a run", "spark_starts", SPARK_STARTS),
-    )
-    lines: list[tuple[str, ...]] = [("figure", "measured", "limit", "verdict")]
-    for line, name, bound in figures:
-        value = median(run[name] for run in hours)
-        lines.append((line, f"{value:.2f}", f"<= {bound}", "kept" if value <= bound else "broken"))
     return lines
 
 

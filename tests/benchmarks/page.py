@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks import figures
-from tests.benchmarks.figures import Judged, Measured
+from tests.benchmarks.limits import Measured, judge_all, limit_table
 from tests.benchmarks.shapes import Shape
 from tests.benchmarks.ways import WAYS
 
@@ -48,40 +48,26 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _parts(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    benches = [Measured(each) for each in results if "shapes" in each]
-    judged = _judged(benches)
+    judged = judge_all([*map(Measured, results)])
     if judged:
-        yield "## The promised figures\n\n" + _markdown(figures.limit_table(judged))
-    for bench in benches:
-        for name in bench.results["shapes"]:
-            yield from _shape(bench, Shape(name))
+        yield "## The promised figures\n\n" + _markdown(limit_table(judged))
     for each in results:
+        for name in each.get("shapes", ()):
+            yield from _shape(each, Shape(name))
         if "queries" in each:
             head = f"## Nexmark, {each['events']:,} events\n\n{_machine(each)}"
             yield f"{head}\n\n{_markdown(figures.nexmark_table(each))}"
         if "scheduled" in each:
             head = f"## Scheduled runs, {each['rows']:,} events a day\n\n{_machine(each)}"
-            tables = (figures.scheduled_table(each), figures.scheduled_limits(each))
-            yield "\n\n".join([head, *map(_markdown, tables)])
+            yield f"{head}\n\n{_markdown(figures.scheduled_table(each))}"
         if "growth" in each:
             yield from _growth(each)
 
 
-def _judged(benches: Sequence[Measured]) -> list[Judged]:
-    """Judge every limit once: by a benchmark with the events that it is promised for, if one ran."""
-    best: dict[str, Judged] = {}
-    for bench in benches:
-        for each in figures.judge(bench):
-            line = each.limit.line
-            if line not in best or best[line].is_kept is None:
-                best[line] = each
-    return [best[limit.line] for limit in figures.LIMITS if limit.line in best]
-
-
-def _shape(bench: Measured, shape: Shape) -> Iterator[str]:
-    part = bench.results["shapes"][shape]
-    head = f"## {shape.capitalize()}, {bench.rows:,} events\n\n{_machine(bench.results)}"
-    yield f"{head}\n\n{_markdown(figures.speed_table(bench.figures(shape), _TITLES))}"
+def _shape(results: Mapping[str, Any], shape: Shape) -> Iterator[str]:
+    part, rows = results["shapes"][shape], results["rows"]
+    head = f"## {shape.capitalize()}, {rows:,} events\n\n{_machine(results)}"
+    yield f"{head}\n\n{_markdown(figures.speed_table(figures.of_ways(part['measured'], rows), _TITLES))}"
     if "answers" in part:
         table = _markdown(figures.answer_table(part["answers"], _TITLES))
         yield f"The results beside Tidemark's, and the rows that are in no result:\n\n{table}"

@@ -26,7 +26,8 @@ from tests.airflow.whole import Whole, whole
 from tests.benchmarks import alone, machine
 from tests.benchmarks.bench import FOLDER
 from tests.benchmarks.events import DEFAULT_SEED, path_of
-from tests.benchmarks.figures import aligned, scheduled_limits, scheduled_table
+from tests.benchmarks.figures import aligned, scheduled_table
+from tests.benchmarks.limits import Measured, judge, limit_table
 from tests.benchmarks.pipelines import FILE, environ_of
 from tests.benchmarks.process import TaskFailedError
 from tests.benchmarks.shapes import Shape
@@ -56,9 +57,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     if options.json:
         options.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
-    for table in (scheduled_table(results), limits := scheduled_limits(results)):
+    judged = judge(Measured(results))
+    for table in (scheduled_table(results), limit_table(judged)):
         print("\n" + aligned(table))
-    return int(any(line[-1] == "broken" for line in limits))
+    return int(any(each.is_kept is False for each in judged))
 
 
 def _measured(events: Path, hours: int) -> list[dict[str, Any]]:

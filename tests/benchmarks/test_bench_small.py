@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from tests.benchmarks import alone, bench, events, figures
 from tests.benchmarks.answers import Answer, answer, answers
-from tests.benchmarks.figures import Measured
+from tests.benchmarks.limits import Measured, judge
 from tests.benchmarks.pipelines import lake_of
 from tests.benchmarks.process import TaskFailedError
 from tests.benchmarks.shapes import Shape
@@ -211,7 +211,7 @@ def results(rows: int, **ways: Any) -> Measured:
 
 
 def test_figures_are_medians_and_extremes_of_the_repeats() -> None:
-    (tuned,) = results(1_000, tuned=[ran(4.0), ran(2.0), ran(90.0)]).figures(Shape.TUMBLING)
+    (tuned,) = figures.of_ways({"tuned": [ran(4.0), ran(2.0), ran(90.0)]}, 1_000)
     assert (tuned.work_seconds, tuned.process_seconds, tuned.rows_per_second) == (4.0, 9.0, 250.0)
     assert (tuned.least_process_seconds, tuned.most_process_seconds) == (7.0, 95.0)
 
@@ -223,14 +223,20 @@ def test_a_limit_is_judged_with_the_events_that_it_is_promised_for(
     rows: int, whole_seconds: float, is_kept: bool | None
 ) -> None:
     measured = results(rows, tuned=[ran(5.0)], whole=[ran(whole_seconds)])
-    verdicts = {each.limit.line: each for each in figures.judge(measured)}
+    verdicts = {each.limit.line: each for each in judge(measured)}
     verdict = verdicts["whole process: Tidemark whole / tuned by hand, 10 million"]
     assert verdict.value == pytest.approx((whole_seconds + 5) / 10)
     assert verdict.is_kept is is_kept
 
 
+def test_the_spread_of_a_ratio_is_that_of_the_turns() -> None:
+    measured = results(10_000_000, tuned=[ran(5.0), ran(15.0), ran(5.0)], whole=[ran(5.0), ran(5.0), ran(15.0)])
+    judged, *_ = judge(measured)
+    assert (judged.value, list(judged.turns)) == (1.0, [1.0, 0.5, 2.0])
+
+
 def test_a_limit_without_its_figure_is_left_out() -> None:
-    lines = [each.limit.line for each in figures.judge(results(10_000_000, tuned=[ran(5.0)]))]
+    lines = [each.limit.line for each in judge(results(10_000_000, tuned=[ran(5.0)]))]
     assert lines == []
 
 

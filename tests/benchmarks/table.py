@@ -1,0 +1,111 @@
+"""The table of all promised figures: every benchmark, in parts that each end within half an hour.
+
+    python -m tests.benchmarks.table [--minutes N] [--parts A,B] [--page]
+
+A part that was measured with this content of the project is not measured again, so the table can be made in several
+sittings. Ends with 1 if a part fails, an answer differs or a limit is broken, and with 2 if parts are still to measure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+
+from tests.benchmarks import page
+from tests.benchmarks.bench import FOLDER, some
+from tests.benchmarks.figures import aligned
+from tests.benchmarks.limits import Measured, judge_all, limit_table
+from tests.proofs.content import Content
+
+_PROJECT = Path(__file__).parents[2]
+#: What a figure depends on.
+_MEASURED = (
+    "spark_jobs/**",
+    "expectations/**",
+    "plugins/**",
+    "dags/**",
+    "requirements*.lock",
+    "Makefile",
+    "tests/benchmarks/**",
+    "!tests/benchmarks/**/test_*.py",
+    *(f"!tests/benchmarks/{name}.py" for name in ("figures", "limits", "page", "table")),
+)
+_TO_MEASURE = 2
+
+
+@dataclass(frozen=True)
+class Part:
+    """A benchmark with its options: a module of `tests.benchmarks`."""
+
+    benchmark: str
+    options: tuple[str, ...] = ()
+
+
+PARTS = {
+    "tumbling": Part("bench", ("--shape", "tumbling", "--warm")),
+    "sliding": Part("bench", ("--shape", "sliding")),
+    "session": Part("bench", ("--shape", "session")),
+    "join": Part("bench", ("--shape", "join")),
+    "large": Part("bench", ("--rows", "50000000", "--ways", "tuned,whole")),
+    "scheduled": Part("scheduled"),
+    "demo": Part("demo"),
+    "nexmark": Part("nexmark"),
+    "growth": Part("growth"),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure what is not measured yet, and print the table; returns the exit code."""
+    options = _parser().parse_args(arguments)
+    store = options.folder / "parts" / Content(_PROJECT).digest(_MEASURED)
+    store.mkdir(parents=True, exist_ok=True)
+    began, codes = monotonic(), []
+    for name in options.parts:
+        file = store / f"{name}.json"
+        if not file.exists() and monotonic() - began < options.minutes * 60:
+            print(f"==> {name}", flush=True)
+            codes.append(_measure(PARTS[name], file, options.folder))
+    files = [file for name in PARTS if (file := store / f"{name}.json").exists()]
+    judged = judge_all([Measured(json.loads(file.read_text(encoding="utf-8"))) for file in files])
+    print("\n" + aligned(limit_table(judged)))
+    if missing := [name for name in PARTS if not (store / f"{name}.json").exists()]:
+        print(f"\nnot measured yet: {', '.join(missing)}; the same command goes on with them")
+    if options.page:
+        page.main([*map(str, files)])
+    if any(codes) or any(each.is_kept is False for each in judged):
+        return 1
+    return _TO_MEASURE if missing else 0
+
+
+def _measure(part: Part, file: Path, folder: Path) -> int:
+    """Run a benchmark, and keep its file where it ends with all figures. Returns its exit code."""
+    unfinished = file.with_suffix(".unfinished")
+    unfinished.unlink(missing_ok=True)
+    benchmark = importlib.import_module(f"tests.benchmarks.{part.benchmark}")
+    code: int = benchmark.main([*part.options, "--folder", str(folder), "--json", str(unfinished)])
+    if unfinished.exists():
+        unfinished.rename(file)
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="table", description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=1_000, help="begin no part after so many minutes")
+    parser.add_argument("--parts", type=_some, default=tuple(PARTS), help=f"some of {','.join(PARTS)}")
+    parser.add_argument("--page", action="store_true", help="write the tables into the page of the benchmarks")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where events, tables, figures and logs are kept")
+    return parser
+
+
+def _some(text: str) -> tuple[str, ...]:
+    return some(text, tuple(PARTS))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

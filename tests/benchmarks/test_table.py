@@ -1,0 +1,65 @@
+"""The table of all figures: each part is measured once for the same content, and kept only if it ended."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.benchmarks import demo, table
+from tests.benchmarks.table import Part
+
+FIRST_PARTS = {"demo": Part("demo"), "again": Part("demo", ("--repeat", "2"))}
+
+
+@pytest.fixture(name="measured_options")
+def _measured_options(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The options of each demo that was measured. The second clone takes too long."""
+    calls: list[list[str]] = []
+
+    def measure(arguments: Sequence[str]) -> int:
+        calls.append([*arguments])
+        minutes = [3.0] if len(calls) == 1 else [3.0, 4.5]
+        results = {"demo": [{"first": m * 60, "again": 30.0} for m in minutes]}
+        Path(arguments[-1]).write_text(json.dumps(results), encoding="utf-8")
+        return int(len(calls) > 1)
+
+    monkeypatch.setattr(demo, "main", measure)
+    monkeypatch.setattr(table, "PARTS", FIRST_PARTS)
+    return calls
+
+
+def test_each_part_is_measured_once_for_the_same_content(
+    measured_options: list[list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert table.main(["--folder", str(tmp_path), "--parts", "demo"]) == 2
+    assert "not measured yet: again" in capsys.readouterr().out
+    assert table.main(["--folder", str(tmp_path), "--parts", "demo,again"]) == 1
+    assert [options[:-4] for options in measured_options] == [[], ["--repeat", "2"]]
+    assert "3.00 to 3.00" in capsys.readouterr().out
+    assert table.main(["--folder", str(tmp_path), "--parts", "demo,again"]) == 0
+    assert len(measured_options) == 2
+
+
+def test_no_part_begins_when_the_minutes_are_over(measured_options: list[list[str]], tmp_path: Path) -> None:
+    assert table.main(["--folder", str(tmp_path), "--parts", "demo,again", "--minutes", "0"]) == 2
+    assert measured_options == []
+
+
+def test_a_part_without_figures_is_measured_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    codes = iter([1, 0])
+    monkeypatch.setattr(table, "PARTS", {"demo": Part("demo")})
+    monkeypatch.setattr(demo, "main", lambda _: next(codes))
+    for expected in (1, 2):
+        assert table.main(["--folder", str(tmp_path), "--parts", "demo"]) == expected
+
+
+def test_every_part_names_a_benchmark_that_takes_its_options() -> None:
+    for part in table.PARTS.values():
+        module: Any = importlib.import_module(f"tests.benchmarks.{part.benchmark}")
+        options = module._parser().parse_args([*part.options, "--folder", "folder", "--json", "file"])
+        assert (options.folder, options.json) == (Path("folder"), Path("file"))
