@@ -126,7 +126,7 @@ class Whole:
 
     def spark(self) -> list[psutil.Process]:
         """The drivers of Spark that its tasks have started."""
-        return [process for process in processes.carrying(self.installation.home) if process.name() == "java"]
+        return [process for process in processes.carrying(self.installation.home) if _is_java(process)]
 
     def log(self, dag: str, run: str, task: str, attempt: int = 1) -> str:
         """The log of an attempt of a task, a line of JSON each."""
@@ -151,3 +151,10 @@ def whole(clone: Clone, **more: str) -> Iterator[Whole]:
 def _content(answer: httpx.Response) -> Any:
     answer.raise_for_status()
     return answer.json()
+
+
+def _is_java(process: psutil.Process) -> bool:
+    try:
+        return process.name() == "java"
+    except psutil.NoSuchProcess:  # it has ended since it was listed
+        return False
