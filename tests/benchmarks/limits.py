@@ -121,19 +121,23 @@ class Judged:
         return self.limit.line, f"{self.value:.2f}", spread, bound, verdict
 
 
+def _whole_to_tuned(measured: Measured) -> float:
+    return measured.process("whole") / measured.process("tuned")
+
+
 _MILLIONS_10, _MILLIONS_50 = 10_000_000, 50_000_000
 
 LIMITS = (
     Limit(
         "whole process: Tidemark whole / tuned by hand, 10 million",
-        lambda m: m.process("whole") / m.process("tuned"),
+        _whole_to_tuned,
         1.75,
         _MILLIONS_10,
         is_exact=True,
     ),
     Limit(
         "whole process: Tidemark whole / tuned by hand, 50 million",
-        lambda m: m.process("whole") / m.process("tuned"),
+        _whole_to_tuned,
         1.25,
         _MILLIONS_50,
         is_exact=True,
