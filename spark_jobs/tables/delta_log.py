@@ -269,7 +269,13 @@ def _commit_file(spark: SparkSession, log: Any, version: int) -> Any:
 
 
 def _log(spark: SparkSession, path: str) -> Any:
-    return _jvm(spark).org.apache.spark.sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
+    """Return Delta's log of the table at `path`, for this thread.
+
+    Delta reads checkpoints by the active session of a thread. A thread that no query of PySpark has run in has none.
+    """
+    spark_sql = _jvm(spark).org.apache.spark.sql
+    spark_sql.classic.SparkSession.setActiveSession(spark._jsparkSession)
+    return spark_sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
 
 
 def _snapshot(spark: SparkSession, path: str, version: int) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -98,7 +99,9 @@ def test_a_killed_process_is_followed_by_one_that_ends(spark: SparkSession, lake
     assert killed.wait() == -signal.SIGKILL, "it ended before it could be killed"
     assert versions(worn)["panes"] == version, "what is half done is named"
     assert rows_by_run(worn) == before
-    assert started(worn.lake, command).wait() == 0
+    again = started(worn.lake, command, subprocess.PIPE)
+    _, errors = again.communicate()
+    assert again.returncode == 0, errors
     assert rows_by_run(worn) == before
     assert versions(worn)["panes"] > version
 
