@@ -8,14 +8,13 @@ are epochs, or if other settings cannot be weighed. `tidemark advise` reads the 
 from __future__ import annotations
 
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 from spark_jobs.job_protocol import StepName
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.profile import delays
 from spark_jobs.replay.rows.epochs import Axis, axis
 from spark_jobs.replay.watermark.census import gathered
-from spark_jobs.session import interpreting
+from spark_jobs.session import for_rows
 from spark_jobs.tables import files, staging
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
@@ -34,10 +33,12 @@ def alternatives(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) 
         return []
     if not files.exists(spark, lake.work(run.run_id, "census")):
         return []
-    groups = gathered(staging.read_work(interpreting(spark), lake, run.run_id, "census"))
     settings = _settings_around(pipeline)
     weighed = sorted({delay for bound, allowed in settings for delay in (bound, bound + allowed)})
-    passed = F.broadcast(delays.passed(groups, pipeline, weighed))
+    # Each delay is a passage of all groups.
+    size = staging.read_work(spark, lake, run.run_id, "census").count() * len(weighed)
+    groups = gathered(staging.read_work(for_rows(spark, size), lake, run.run_id, "census"))
+    passed = delays.passed(groups, pipeline, weighed)
     judged = delays.judged(delays.of_groups(groups, pipeline), passed, weighed).collect()
     rows, behind = judged[0]["rows"], {row["delay_ms"]: int(row["behind"]) for row in judged}
     return [
