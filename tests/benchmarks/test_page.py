@@ -84,11 +84,12 @@ def grown(*seconds: float) -> list[dict[str, Any]]:
 
 def test_growth_has_an_exponent_and_the_hours_of_a_trillion_events() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    edges = {"decade": {"counts": {"rows_read": 5}, "steps": {"replay": 7.25}, "peak_memory_bytes": None}}
+    counts = {"rows_read": 5, "windows": 4, "panes": 3, "late": 2, "late_panes": 1}
+    edges = {"decade": {"counts": counts, "steps": {"replay": 7.25}, "peak_memory_bytes": None}}
     results = {"machine": MACHINE, "growth": {"events": grown(1, 3, 7, 15), "keys": grown(1, 1, 1, 1)}, "edges": edges}
     text = with_figures(page, iter([results]))
     assert "| events: 1,000,000 to 8,000,000 | 2.0 | 4.0 | 8.0 | 16.0 | 1.00 | 2.00 | 1,024 to 1,024 |" in text
     assert "| keys: 1,000,000 to 8,000,000 | 2.0 | 2.0 | 2.0 | 2.0 | 0.00 | 1.00 | 1,024 to 1,024 |" in text
     # A million more events take 2 s of 2 cores.
-    assert "| 1,000 | 1.1 |" in text
-    assert "| decade | 5 | 0 | 0 | 0 | 0 | 7.2 | - |" in text
+    assert "| 1,000 | 1.11 |" in text
+    assert "| decade | 5 | 4 | 3 | 2 | 7.2 | - |" in text
