@@ -11,19 +11,20 @@ from pyspark.sql import SparkSession
 from spark_jobs.jobs.operate.maintain import maintain
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.semantics import reference
-from spark_jobs.tables import delta_log, ledger
+from spark_jobs.tables import delta_log
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import GATE_TABLE, Lake
 from tests.support import history
 from tests.support.aged_lake import strictly
-from tests.support.runs import published
-from tests.support.whole_run import assert_published
+from tests.support.whole_run import assert_published, published
 
 pytestmark = [pytest.mark.spark, pytest.mark.soak, pytest.mark.usefixtures("session")]
 
 ROWS = 900
 # Delta makes a checkpoint of every tenth version.
 INCREMENTS, EVERY = 13, timedelta(minutes=5)
+# The increment to which the lake is rolled back.
+BEFORE = 10
 
 
 def forget_tables(spark: SparkSession) -> None:
@@ -36,22 +37,21 @@ def test_increments_behind_checkpoints_are_those_of_one_run(spark: SparkSession,
     table = history.land(spark, history.events(ROWS), tmp_path / "events")
     pipeline = history.pipeline(table, quality__max_too_late_ratio="1", replay__end_of_input="keep_open")
     lake, last = Lake(str(tmp_path / "lake"), "readings"), history.START + INCREMENTS * EVERY
-    states = {}
+    run_ids = []
     for number in range(1, INCREMENTS + 1):
         forget_tables(spark)
-        results = Runner(spark, pipeline, lake).run(Interval(), history.START + number * EVERY)
-        states[results[-1].run_id] = published(spark, lake)
-    assert len(states) == INCREMENTS
+        run_ids.append(Runner(spark, pipeline, lake).run(Interval(), history.START + number * EVERY)[-1].run_id)
+        if number == BEFORE:
+            before = published(spark, lake)
     assert delta_log.version(spark, lake.path(GATE_TABLE)) == INCREMENTS - 1
-    forget_tables(spark)
     rows = [row for row in history.events(ROWS) if row["stored_at"] is None or row["stored_at"] < last]
     assert_published(spark, lake, reference.replay(rows, pipeline))
-    newest, before = list(states)[-1], list(states)[-4]
-    for run_id in (before, newest):
+    newest = published(spark, lake)
+    assert before != newest
+    for run_id, tables in ((run_ids[BEFORE - 1], before), (run_ids[-1], newest)):
         forget_tables(spark)
         Runner(spark, pipeline, lake).rollback(run_id)
-        assert published(spark, lake) == states[run_id]
+        assert published(spark, lake) == tables
     forget_tables(spark)
     maintain(spark, lake, strictly(2))
-    assert published(spark, lake) == states[newest]
-    assert ledger.published(spark, lake)[-1].run_id == newest
+    assert published(spark, lake) == newest
