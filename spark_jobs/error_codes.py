@@ -281,7 +281,7 @@ class ErrorCode(StrEnum):
     WINDOWS_LOCKED = (
         "TM501",
         "Another process works on the same windows",
-        "Two processes on this machine write windows that overlap.",
+        "Two processes write windows of a pipeline that overlap, on one machine or on two.",
         "Wait for the other run, or repeat the command with `--wait '10 minutes'`.",
         1,
     )
@@ -325,6 +325,19 @@ class ErrorCode(StrEnum):
         "Another program has changed a published table",
         "The newest version of a published table belongs to no run, and maintenance could delete files of readers.",
         "Publish again to replace the version, then run the maintenance.",
+    )
+    LEASE_LOST = (
+        "TM508",
+        "Another process has taken over the windows",
+        "This process was paused, or could not reach the lake, for longer than its lease lasts.",
+        "Run the same command again. It goes on from what is there, and publishes nothing twice.",
+        1,
+    )
+    STORE_UNCONDITIONAL = (
+        "TM509",
+        "The object store has no conditional writes",
+        "The store of the lake writes an object again where it should only create it.",
+        "Use a store with conditional writes (If-None-Match), or a folder.",
     )
     JAVA_OR_SPARK_MISSING = (
         "TM601",

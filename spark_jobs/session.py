@@ -56,7 +56,7 @@ def open_session(
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName(app_name)
-    settings = spark_conf()
+    settings = spark_conf(os.environ)
     if "SPARK_ENV_LOADED" not in os.environ:
         master = os.environ.get("TIDEMARK_SPARK_MASTER") or "local[*]"
         settings = {**settings, "spark.master": master, **driver_conf(os.environ, master, report, few_rows=few_rows)}

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 from pyspark.sql import types as T
 
@@ -29,9 +29,10 @@ from spark_jobs.replay.rows import event_time
 from spark_jobs.replay.supported import require_support
 from spark_jobs.runtime.errors import RuntimeSetupError
 from spark_jobs.semantics.watermark.custom import new_generator
-from spark_jobs.tables import delta_log, ledger, locks, published, source
+from spark_jobs.tables import delta_log, leases, ledger, published, source
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.owners import Owner
 from spark_jobs.tables.publishing import OvertakenError
 from spark_jobs.tables.run import BACKFILL, Run
 from tidemark_airflow.embedded.installation import Installation
@@ -41,6 +42,7 @@ _SPARK: Any = None
 _FILE = "clicks.yaml"
 _LAKE = Lake("/data/lake", "clicks")
 _RUN_ID, _OTHER_RUN_ID = "r0123456789abcde", "rfedcba987654321"
+_SINCE = datetime(2024, 9, 2, 6, tzinfo=UTC)
 _JULY, _AUGUST = datetime(2024, 7, 1, tzinfo=UTC), datetime(2024, 8, 1, tzinfo=UTC)
 _RUN = Run(_RUN_ID, "clicks", "0123456789abcdef", BACKFILL, 41, _JULY, _AUGUST, arrived_to=_AUGUST)
 _CLICKS = """\
@@ -131,14 +133,23 @@ def nothing_published() -> None:
 
 def held_windows() -> None:
     """Work on windows that another process holds."""
-    since = datetime(2024, 9, 2, 6, tzinfo=UTC)
-    holder = locks.Holder(_OTHER_RUN_ID, Interval(_JULY, _AUGUST), "worker-1", 4711, since)
     with (
-        patch.object(locks, "_folder", return_value=Path()),
-        patch.object(locks, "_lock_or_conflict", return_value=holder),
-        locks.acquire(_LAKE, _RUN_ID, Interval(_JULY, _AUGUST)),
+        patch.object(leases, "Objects"),
+        patch.object(leases, "_Registry", return_value=Mock(enter=Mock(return_value=_other_lease()))),
+        leases.acquire(_LAKE, _RUN_ID, Interval(_JULY, _AUGUST)),
     ):
         pass
+
+
+def lost_lease() -> None:
+    """Publish after another process has taken over the windows."""
+    registry: Any = SimpleNamespace(read=lambda: SimpleNamespace(leases=(_other_lease(),)))
+    own = leases.Lease(_RUN_ID, Interval(_JULY, _AUGUST), Owner("worker-2", "", 815, 0), _SINCE)
+    leases.Tenure(own, waited=False, taken_over=(), _registry=registry).require()
+
+
+def _other_lease() -> leases.Lease:
+    return leases.Lease(_OTHER_RUN_ID, Interval(_JULY, _AUGUST), Owner("worker-1", "", 4711, 0), _SINCE)
 
 
 def unknown_publisher() -> None:

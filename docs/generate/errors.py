@@ -88,9 +88,14 @@ ENTRIES: Mapping[str, Entry] = {
         shown_as="InputError",
     ),
     "LockedError": Entry(
-        "Another process on this machine works on windows that overlap.",
+        "Another process works on windows that overlap, on this machine or on another.",
         "Wait for the other run, or repeat the command with `--wait '10 minutes'`.",
         examples.held_windows,
+    ),
+    "LeaseLostError": Entry(
+        "This process was paused, or could not reach the lake, and another took over its windows.",
+        "Run the same command again. It goes on from what is there, and publishes nothing twice.",
+        examples.lost_lease,
     ),
     "OvertakenError": Entry(
         "Another run began to publish and has not ended, after several attempts to finish it.",

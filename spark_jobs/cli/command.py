@@ -93,13 +93,8 @@ class Request:
         return Runner(spark, self.pipeline, self.lake, progress=self.progress, slices=slices, wait_s=wait_s)
 
     def runs(self) -> list[Run]:
-        """Return all runs in the ledger; only a remote lake needs Spark for it."""
-        runs = recorded_runs.of(self.lake)
-        if runs is not None:
-            return runs
-        from spark_jobs.tables import ledger
-
-        return ledger.runs(self.open_session(), self.lake)
+        """Return all runs in the ledger. Raises LakeError."""
+        return recorded_runs.of(self.lake)
 
     def name_new_lake(self) -> None:
         """Show the path of a lake that does not exist yet."""

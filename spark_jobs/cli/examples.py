@@ -23,7 +23,7 @@ EXAMPLES: Mapping[str, str] = {
     StepName.REPAIR: f"{_FILE} {Option.DRY_RUN}",
     "maintain": f"{_FILE} --retain '14 days' --keep-runs 3 {Option.DRY_RUN}",
     "handover": f"{_FILE} --json",
-    "setup": "--s3",
+    "setup": "--jars /media/usb/jars",
     "new": "clickstream",
     "explain": "TM205",
 }

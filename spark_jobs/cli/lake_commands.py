@@ -77,7 +77,7 @@ def handover(
 
         start = handover(request.open_session(), request.pipeline, lake)
         handover_file.write(lake, start)
-    file = str(lake.handover_file)
+    file = lake.handover_path
     return Answer({**start.as_json(), "file": file}, lambda: print_handover.show(printing.OUT, start, file))
 
 
@@ -88,7 +88,9 @@ def status(
         str, typer.Option(metavar="RUN", help="Show this run alone, with Spark's figures of its steps.")
     ] = "",
 ) -> Answer:
-    """Show the pipeline's runs, the newest last, and what is published."""
+    """Show the pipeline's runs, the newest last, what is published, and which processes work."""
+    from spark_jobs.tables import leases
+
     recorded_runs.require(request.lake, "--run", run)
     pipeline, lake = request.pipeline, request.lake
     runs = request.runs()
@@ -97,5 +99,10 @@ def status(
     listed = [entry for entry in runs if run in ("", entry.run_id)]
     rows = [printing.run_row(entry) for entry in listed]
     of_lake = {"pipeline": pipeline.name, "lake": lake.home, "published_run": published and published.run_id}
-    content = {**of_lake, "changed_settings": changed, "runs": rows}
-    return Answer(content, lambda: printing.print_runs(pipeline, lake, listed, published, changed, figures=bool(run)))
+    at_work = leases.current(lake)
+    content = {**of_lake, "at_work": [lease.as_json() for lease in at_work], "changed_settings": changed, "runs": rows}
+
+    def show() -> None:
+        printing.print_runs(pipeline, lake, listed, published, changed, at_work=at_work, figures=bool(run))
+
+    return Answer(content, show)

@@ -14,12 +14,14 @@ from spark_jobs.pipeline import Pipeline
 from spark_jobs.pipeline.description import describe
 from spark_jobs.pipeline.environment import hide_values
 from spark_jobs.pipeline.printable import printable
+from spark_jobs.tables.interval import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
     from spark_jobs.tables.lake import Lake
+    from spark_jobs.tables.leases import Lease
     from spark_jobs.tables.run import Run, Step
 
 
@@ -108,14 +110,17 @@ def print_runs(
     published: Run | None,
     changed: Sequence[str] = (),
     *,
+    at_work: Sequence[Lease] = (),
     figures: bool = False,
 ) -> None:
     """Print the runs of a pipeline, and its settings; `changed` are settings that the published run had not.
 
-    With `figures`, print Spark's figures of their steps too.
+    `at_work` are the leases of processes. With `figures`, print Spark's figures of the steps too.
     """
     for line in (f"{pipeline.name} in {lake.home}", describe(pipeline)):
         OUT.print(line, soft_wrap=True)
+    for lease in at_work:
+        OUT.print(f"at work: {lease}, on the windows {in_words(lease.interval)}", soft_wrap=True)
     if not runs:
         OUT.print("no run yet")
         return

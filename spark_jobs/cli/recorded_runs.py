@@ -1,4 +1,4 @@
-"""The runs in the ledger of a local lake, read without Spark, so that a command answers or refuses at once."""
+"""The runs in the ledger, read without Spark, so that a command answers or refuses at once."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from spark_jobs.job_protocol import StepName, StepResult, StepState
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.runs.outcome import Clock, Outcome
 from spark_jobs.pipeline import settings
+from spark_jobs.tables.lake import report_name
 from spark_jobs.tables.run import ROLLBACK
 
 if TYPE_CHECKING:
@@ -19,18 +20,11 @@ if TYPE_CHECKING:
 _MOST = 10
 
 
-def of(lake: Lake) -> list[Run] | None:
-    """Return the runs, ordered by when they were published or else last worked on.
-
-    Returns None for a remote lake: only Spark has its credentials.
-    """
-    if lake.folder is None:
-        return None
-    if not lake.folder.is_dir():
-        return []
+def of(lake: Lake) -> list[Run]:
+    """Return the runs, ordered by when they were published or else last worked on. Raises LakeError."""
     from spark_jobs.tables import run_history
 
-    return run_history.every(lake)
+    return run_history.every(lake) if run_history.has_begun(lake) else []
 
 
 def settings_changes(published: Run | None, pipeline: Pipeline) -> list[str]:
@@ -43,25 +37,26 @@ def settings_changes(published: Run | None, pipeline: Pipeline) -> list[str]:
 def written_report(lake: Lake, run_id: str) -> StepResult | None:
     """Return the step report of a published run, by default the run published last, if its report exists.
 
-    Returns None for a report from before the run was published, and for a remote lake.
+    Returns None for a report from before the run was published.
     """
-    published = [run for run in of(lake) or () if run.versions]
+    published = [run for run in of(lake) if run.versions]
     if run_id:
         published = [run for run in published if run.run_id == run_id]
     if not published or published[-1].kind == ROLLBACK:
         return None
     run = published[-1]
-    publish, page = run.finished_step(StepName.PUBLISH), lake.report_file(run.run_id)
-    if publish is None or not page.is_file() or page.stat().st_mtime < publish.finished_at.timestamp():
+    publish, page = run.finished_step(StepName.PUBLISH), lake.objects.find(report_name(run.run_id))
+    if publish is None or page is None or page.modified < publish.finished_at:
         return None
-    outcome = Outcome(f"report: {page}", StepState.UNCHANGED, report=str(page))
+    path = lake.report_path(run.run_id)
+    outcome = Outcome(f"report: {path}", StepState.UNCHANGED, report=path)
     return Clock().result(StepName.REPORT, run, outcome)
 
 
 def require(lake: Lake, option: str, run_id: str) -> None:
-    """Raise InputError for a run that the ledger does not have; no id, and a remote lake, are left to the command."""
-    runs = of(lake) if run_id else None
-    if runs is None or any(run.run_id == run_id for run in runs):
+    """Raise InputError for a run that the ledger does not have; no id is left to the command."""
+    runs = of(lake) if run_id else []
+    if not run_id or any(run.run_id == run_id for run in runs):
         return
     newest = [f"{run.run_id} ({run.state})" for run in reversed(runs[-_MOST:])]
     raise InputError(

@@ -1,7 +1,6 @@
-"""`python -m spark_jobs.runtime setup` installs what Spark needs in addition to its packages: a Java and Delta's jars.
+"""`python -m spark_jobs.runtime setup` installs what Spark needs in addition to its packages: a Java and the jars.
 
-`setup s3` also installs the jars by which Spark reads s3a://. Both make the class archive, with which Spark starts
-sooner. A second run only checks that all is installed.
+It makes the class archive, with which Spark starts sooner. A second run only checks that all is installed.
 
 It is the set-up of checkouts and images: after it, the environment fetches nothing at run time.
 """
@@ -19,11 +18,11 @@ from spark_jobs.runtime.installed import set_up_mark
 
 def main(arguments: list[str]) -> int:
     """Run the command `setup`; returns the exit code."""
-    if arguments not in (["setup"], ["setup", "s3"]):
-        sys.stderr.write(f"unknown arguments '{' '.join(arguments)}'. Usage: python -m spark_jobs.runtime setup [s3]\n")
+    if arguments != ["setup"]:
+        sys.stderr.write(f"unknown arguments '{' '.join(arguments)}'. Usage: python -m spark_jobs.runtime setup\n")
         return ExitCode.WRONG_INPUT
     try:
-        install(os.environ, _print, s3="s3" in arguments, archives_classes=True)
+        install(os.environ, _print, archives_classes=True)
     except RuntimeSetupError as error:
         sys.stderr.write(f"error: {error}\n")
         return ExitCode.FAILED

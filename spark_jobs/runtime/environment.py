@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from spark_jobs.runtime import class_archive, native_engine
+from spark_jobs.runtime import class_archive, native_engine, object_stores
 from spark_jobs.runtime.installed import comet_jars_dir, s3_jars_dir, spark_home
 from spark_jobs.runtime.jars import require_jars
 from spark_jobs.runtime.java import require_java
@@ -30,8 +30,11 @@ _JAVA_OPTIONS = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 _COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 
 
-def spark_conf() -> dict[str, str]:
-    """Return the settings of every session, as for `spark-submit --conf`. Raises RuntimeSetupError without jars."""
+def spark_conf(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of every session, as for `spark-submit --conf`. Raises RuntimeSetupError without jars.
+
+    `environ` are the variables of its process.
+    """
     folders = [require_jars(), *(folder for folder in (comet_jars_dir(), s3_jars_dir()) if folder.is_dir())]
     classpath = os.pathsep.join(str(folder / "*") for folder in folders)
     return {
@@ -55,6 +58,10 @@ def spark_conf() -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         # A worker of Python looks first in its working directory, where a user's folder `spark_jobs` may be.
         "spark.executorEnv.PYTHONSAFEPATH": "1",
+        # A file is renamed once and not twice, since a rename copies it in an object store. A job that fails leaves
+        # files, which no log names.
+        "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
+        **object_stores.conf(environ),
     }
 
 

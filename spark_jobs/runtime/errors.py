@@ -103,6 +103,14 @@ class RuntimeSetupError(Exception):
         )
 
     @classmethod
+    def wrong_lease(cls, variable: str, text: str, least_s: float, most_s: float) -> RuntimeSetupError:
+        """Report that a lease cannot last for such a time."""
+        return cls(
+            f"{variable}: found '{text}', expected a number of seconds from {least_s:g} to {most_s:g}",
+            code=ErrorCode.DRIVER_SETTING_WRONG,
+        )
+
+    @classmethod
     def wheel_refused(cls, code: int) -> RuntimeSetupError:
         """Report that pip could not install the Java runtime."""
         return cls(

@@ -12,14 +12,14 @@ from collections.abc import Callable, Mapping
 from spark_jobs.runtime import native_engine
 from spark_jobs.runtime.installation import install
 from spark_jobs.runtime.installed import set_up_mark, share
-from spark_jobs.runtime.jars import COMET, DELTA, missing_jars
+from spark_jobs.runtime.jars import COMET, DELTA, S3, missing_jars
 
 
 def provide(environ: Mapping[str, str], report: Callable[[str], None]) -> None:
     """Fetch the jars, and a Java if none fits, unless the jars are in place. Raises RuntimeSetupError."""
     if not missing_jars() or set_up_mark().is_file():
         return
-    kinds = [DELTA, *([COMET] if native_engine.obstacle() is None else [])]
+    kinds = [DELTA, S3, *([COMET] if native_engine.obstacle() is None else [])]
     size = sum(kind.megabytes for kind in kinds)
     report(f"first use: fetching the jars that Spark needs ({size} MB), and a Java if none fits, into {share()}")
     install(environ, _without_details)

@@ -24,19 +24,17 @@ def install(
     environ: Mapping[str, str],
     report: Report,
     *,
-    s3: bool = False,
     jars_from: Path | None = None,
     archives_classes: bool = False,
 ) -> None:
     """Install what is missing; with `jars_from`, copy all jars from that folder and fetch none.
 
-    With `s3`, the jars that read s3a:// are installed too. With `archives_classes`, the class archive is made, for
-    which Spark runs once. Raises RuntimeSetupError.
+    With `archives_classes`, the class archive is made, for which Spark runs once. Raises RuntimeSetupError.
     """
     with _alone(report):
         java = _bring_java(environ, report)
         report(f"java: Java {java.version} from {java.origin}, {java.path}")
-        for kind, into in _kinds(report, s3=s3):
+        for kind, into in _kinds(report):
             if jars_from is None:
                 jars.fetch(into, process_environment(environ), report, kind)
             else:
@@ -47,16 +45,15 @@ def install(
             class_archive.make(process_environment(environ), report)
 
 
-def _kinds(report: Report, *, s3: bool) -> Iterator[tuple[jars.Kind, Path]]:
+def _kinds(report: Report) -> Iterator[tuple[jars.Kind, Path]]:
     """Yield the jars to install and their folders; Comet's only where it can run."""
     yield jars.DELTA, jars_dir()
+    yield jars.S3, s3_jars_dir()
     reason = native_engine.obstacle()
     if reason is None:
         yield jars.COMET, comet_jars_dir()
     else:
         report(f"comet: not fetched: {reason}")
-    if s3:
-        yield jars.S3, s3_jars_dir()
 
 
 @contextmanager

@@ -39,7 +39,7 @@ def jars_dir() -> Path:
 
 
 def s3_jars_dir() -> Path:
-    """Return the folder of the jars that read s3a://, without other files; it exists only after `setup s3`."""
+    """Return the folder of the jars that read s3a://, without other files."""
     return share() / "s3"
 
 

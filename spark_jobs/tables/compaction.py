@@ -16,8 +16,9 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
-from spark_jobs.tables import data_files, delta_log, stored_names, table_metadata
+from spark_jobs.tables import commit_files, data_files, delta_log, stored_names, table_metadata
 from spark_jobs.tables.lake import Lake, compacted_folder, staged_folder
+from spark_jobs.tables.objects import Objects
 
 #: A file with fewer bytes is small. A compacted file has at most twice as many.
 SMALL = 64 * 2**20
@@ -98,7 +99,7 @@ def _write(
     names = [f"{path}/{unquote(file['path'])}" for file in group]
     rows = stored_names.stored(data_files.read(spark, delta_log.schema(spark, path), names))
     rows.coalesce(1).write.format("delta").mode("append").save(target)
-    added = delta_log.live_files(delta_log.actions(spark, target))
+    added = delta_log.live_files(commit_files.actions(Objects(target)))
     return [{"add": {**file, "path": f"{staged_folder(folder)}/{file['path']}", "dataChange": False}} for file in added]
 
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
-from datetime import timedelta
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
+from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from spark_jobs.tables import files
+import spark_jobs
+from spark_jobs.tables import commit_files
+from spark_jobs.tables.objects import Objects
 
 _PACKAGE = "org.apache.spark.sql.delta"
 _MAX_ATTEMPTS = 10
@@ -72,42 +74,20 @@ def state(spark: SparkSession, path: str) -> tuple[str, int, int] | None:
     return str(newest.metadata().id()), int(newest.version()), int(newest.timestamp())
 
 
-def actions(spark: SparkSession, path: str) -> list[dict[str, Any]]:
-    """Return every action of the table at `path`, oldest first, without a Spark job. For tables with few commits."""
-    return [action for commit in reversed([*commits(spark, path)]) for action in commit]
-
-
-def commits(spark: SparkSession, path: str) -> Iterator[list[dict[str, Any]]]:
-    """Yield the actions of each commit to the table at `path`, the newest first. Each commit is read when needed."""
-    log = _log(spark, path)
-    for version in range(int(log.unsafeVolatileSnapshot().version()), -1, -1):
-        yield _read(spark, log, version)
-
-
-def applications(spark: SparkSession, path: str, after: int, newest: int) -> dict[int, list[str]]:
-    """Return the transaction ids of each version in `(after, newest]` of the table at `path`, oldest first.
-
-    Versions whose log file Delta has deleted are left out.
-    """
-    log = _log(spark, path)
-    ids: dict[int, list[str]] = {}
-    for version in range(after + 1, newest + 1):
-        if files.exists(spark, _commit_file(spark, log, version).toString()):
-            actions = _read(spark, log, version)
-            ids[version] = [action["txn"]["appId"] for action in actions if "txn" in action]
-    return ids
-
-
 def changes(spark: SparkSession, path: str, after: int, newest: int) -> dict[int, list[dict[str, Any]]] | None:
     """Return the actions of each version in `(after, newest]` of the table at `path`, oldest first.
 
-    Returns None if Delta has deleted the log of one of these versions.
+    Returns None if Delta has deleted the log of one of these versions. The table may be in any file system of Hadoop.
     """
-    log = _log(spark, path)
-    versions = range(after + 1, newest + 1)
-    if not all(files.exists(spark, _commit_file(spark, log, version).toString()) for version in versions):
-        return None
-    return {version: _read(spark, log, version) for version in versions}
+    log, by_version = _log(spark, path), {}
+    for version in range(after + 1, newest + 1):
+        try:
+            by_version[version] = _read(spark, log, version)
+        except Exception as problem:
+            if "FileNotFoundException" in str(problem):
+                return None
+            raise
+    return by_version
 
 
 def state_at(spark: SparkSession, path: str, version: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -137,7 +117,7 @@ def referenced_files(spark: SparkSession, path: str, versions: Collection[int]) 
     """
     newest = int(_updated(_log(spark, path)).version())
     oldest = min(versions, default=newest)
-    actions_by_version = changes(spark, path, oldest - 1, newest)
+    actions_by_version = commit_files.changes(Objects(path), oldest - 1, newest)
     if actions_by_version is None:
         return None
     live = set(sizes(spark, path, oldest))
@@ -172,24 +152,31 @@ def live_files(actions: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(live.values())
 
 
-def optimize(spark: SparkSession, path: str, retain: timedelta) -> None:
-    """Compact the table at `path`, and delete the files that its newest version has not referenced for `retain`.
+def write(rows: DataFrame, path: str, part: str, settings: Mapping[str, str]) -> None:
+    """Add `rows` to the table at `path` by Delta's writer as `part`, once, whatever types of columns they have.
 
-    This calls Delta's `optimize` and `vacuum`. For tables of which only the newest version is read.
+    `settings` are those of a new table.
     """
-    from delta.tables import DeltaTable
-
-    table = DeltaTable.forPath(spark, path)
-    table.optimize().executeCompaction()
-    table.vacuum(retain / timedelta(hours=1))
+    added: list[dict[str, Any]] | None = None
+    for attempt in reversed(range(_MAX_ATTEMPTS)):
+        transaction = Transaction(rows.sparkSession, path)
+        if transaction.applied(part):
+            break
+        try:
+            transaction.create(rows, settings)
+            added = transaction.write(rows) if added is None else added
+            transaction.commit([], added, part)
+            break
+        except CommitConflictError:
+            if not attempt:
+                raise
 
 
 class Transaction:
     """One commit to the table at `path`, which may not exist yet."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
-        self._spark = spark
-        self._jvm = _jvm(spark)
+        self._jvm, self._path = _jvm(spark), path
         self._log = _log(spark, path)
         _updated(self._log)
         self._transaction = self._log.startTransaction()
@@ -212,6 +199,25 @@ class Transaction:
         all_files = self._transaction.snapshot().allFiles()
         selected = (all_files if condition is None else all_files.filter(condition)).collectAsList()
         return [selected.get(i) for i in range(selected.size())]
+
+    def create(self, rows: DataFrame, settings: Mapping[str, str]) -> None:
+        """Let the commit make the table for `rows`, unless it exists."""
+        if self.read_version >= 0:
+            return
+        columns = {
+            "id": str(uuid4()),
+            "format": {"provider": "parquet", "options": {}},
+            "schemaString": rows._jdf.schema().asNullable().json(),
+            "partitionColumns": [],
+            "configuration": dict(settings),
+            "createdTime": int(time.time() * 1000),
+        }
+        self._transaction.updateMetadata(self._action({"metaData": columns}), False)
+
+    def write(self, rows: DataFrame) -> list[dict[str, Any]]:
+        """Write files of the table, which exists or is to be made (`create`); return their `add` actions."""
+        written = self._transaction.writeFiles(rows._jdf)
+        return [json.loads(written.apply(i).json()) for i in range(written.size())]
 
     def metadata_action(self) -> dict[str, Any]:
         """Return the `metaData` action of the table, which must exist."""
@@ -237,13 +243,34 @@ class Transaction:
                 self._transaction.updateMetadata(self._action(self._with_table_id(action)), False)
             elif "protocol" not in action:
                 commit_actions.add(self._action(action))
-        sequence = self._jvm.scala.jdk.javaapi.CollectionConverters.asScala(commit_actions).toSeq()
-        try:
-            return int(self._transaction.commit(sequence, self._manual_update()))
-        except Exception as problem:
-            if is_conflict(problem):
-                raise CommitConflictError(str(problem)) from problem
-            raise
+        return self._write(self._jvm.scala.jdk.javaapi.CollectionConverters.asScala(commit_actions).toSeq())
+
+    def _write(self, actions: Any) -> int:
+        """Create the next version's file of the log; returns the version.
+
+        Delta prepares the actions: it checks them, and adds the protocol that a table's settings need. Delta's commit
+        would go past versions that other writers have made since, and Hadoop's S3 file system has no conditional write.
+        """
+        prepared = self._transaction.prepareCommit(actions, self._manual_update())
+        info = {
+            "timestamp": int(time.time() * 1000),
+            "operation": "Manual Update",
+            "operationParameters": {},
+            "readVersion": self.read_version,
+            "isolationLevel": "Serializable",
+            "isBlindAppend": False,
+            "engineInfo": f"Tidemark/{spark_jobs.__version__}",
+            # Different for each attempt, as `commit_files.create` demands.
+            "txnId": str(uuid4()),
+        }
+        lines = [json.dumps({"commitInfo": info}), *(prepared.apply(i).json() for i in range(prepared.size()))]
+        new_version = self.read_version + 1
+        if not commit_files.create(Objects(self._path), new_version, lines):
+            raise CommitConflictError(f"{self._path}: another writer has committed version {new_version}")
+        snapshot = _updated(self._log)
+        if new_version and new_version % int(self._log.checkpointInterval(snapshot.metadata())) == 0:
+            self._log.checkpoint(snapshot, self._jvm.scala.Option.empty())
+        return new_version
 
     def _with_table_id(self, action: dict[str, Any]) -> dict[str, Any]:
         """Return the `metaData` action with the id of the existing table: readers refuse another id."""

@@ -13,10 +13,11 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.objects import HASTY, storage_options
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,8 +29,6 @@ _Rows = TypeVar("_Rows")
 MOST_TABLES, MOST_READINGS = 512, 16
 # For so long a table that was removed and made anew may be taken for the old one.
 _KEPT_OPEN_S = 60.0
-# A remote lake that does not answer must not hold a page for minutes, as it would by default.
-_REMOTE = {"connect_timeout": "2s", "timeout": "5s", "max_retries": "1", "retry_timeout": "5s"}
 
 _COLOUR, _BRANCH = re.compile(r"\x1b\[[\d;]*m"), re.compile(r"↳|->")
 
@@ -104,7 +103,7 @@ def read_table(
 
 
 def data_files(path: str, version: int) -> list[str]:
-    """Return the data files of a table in a local folder at `version`, relative to the folder. Raises LakeError."""
+    """Return the data files of a table at `version`, relative to its folder. Raises LakeError."""
     try:
         actions = opened(path, version).get_add_actions(flatten=True)
     except Exception as problem:
@@ -113,10 +112,10 @@ def data_files(path: str, version: int) -> list[str]:
 
 
 def opened(path: str, version: int) -> DeltaTable:
-    """Return a table in a local folder at `version`. Raises the error of delta-rs."""
+    """Return a table at `version`. Raises the error of delta-rs."""
     from deltalake import DeltaTable
 
-    return DeltaTable(path, version=version)
+    return DeltaTable(path, version=version, storage_options=storage_options(path))
 
 
 def row_count(path: str, most_files: int) -> int | None:
@@ -177,7 +176,7 @@ def _opened(cached: _CachedTable, path: str) -> tuple[DeltaTable, bool]:
         cached.delta.update_incremental()
         return cached.delta, False
     before = cached.delta
-    cached.delta, cached.opened_s = DeltaTable(path, storage_options=_options(path)), now
+    cached.delta, cached.opened_s = DeltaTable(path, storage_options=storage_options(path, HASTY)), now
     if before is not None and before.metadata().id != cached.delta.metadata().id:
         cached.readings.clear()
     return cached.delta, True
@@ -202,11 +201,6 @@ def _require(lake: Lake) -> None:
     folder = lake.folder
     if folder is not None and not folder.parent.is_dir():
         raise LakeError(f"there is no lake at {lake.root}; TIDEMARK_LAKE names its folder")
-
-
-def _options(path: str) -> dict[str, str] | None:
-    """Return the options of a remote store; its address and key come from its variables, such as `AWS_ENDPOINT_URL`."""
-    return None if urlsplit(path).scheme in ("", "file") else _REMOTE
 
 
 def _missing() -> type[Exception]:

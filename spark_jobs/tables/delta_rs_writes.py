@@ -1,4 +1,4 @@
-"""Small Delta tables of the lake in a local folder, written by delta-rs and without Spark.
+"""Small Delta tables of the lake, written by delta-rs and without Spark.
 
 Spark's writer takes a second or more to open a table, whatever the number of rows.
 """
@@ -6,11 +6,13 @@ Spark's writer takes a second or more to open a table, whatever the number of ro
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from spark_jobs.pipeline.published_tables import Table
+from spark_jobs.tables import commit_files
 from spark_jobs.tables.errors import LakeError
+from spark_jobs.tables.objects import Objects, storage_options
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,7 +22,7 @@ _COMMITS_OF_A_CHECKPOINT = "10"
 
 
 def append(path: str, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Add rows to the table in the folder `path`, which is made if it does not exist. Raises LakeError.
+    """Add rows to the table at `path`, which is made if it does not exist. Raises LakeError.
 
     delta-rs commits again if another writer was first, as appends never conflict.
     """
@@ -29,10 +31,26 @@ def append(path: str, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
 
 def replace(path: str, table: Table, rows: Sequence[Mapping[str, Any]], condition: str) -> None:
     """Replace the rows that satisfy `condition`, a text of SQL, by `rows`. Raises LakeError, and nothing is changed."""
-    if (Path(path) / "_delta_log").is_dir():
+    if commit_files.exist(Objects(path)):
         _write(path, table, rows, mode="overwrite", predicate=condition)
     else:
         append(path, table, rows)
+
+
+def compact(path: str, retain: timedelta) -> None:
+    """Compact a table, and delete the files that its newest version has not referenced for `retain`.
+
+    For tables of which only the newest version is read. Raises LakeError.
+    """
+    from deltalake import DeltaTable
+
+    try:
+        table = DeltaTable(path, storage_options=storage_options(path))
+        table.optimize.compact()
+        table.vacuum(int(retain / timedelta(hours=1)), dry_run=False)
+        table.create_checkpoint()
+    except Exception as problem:
+        raise LakeError(f"{path} cannot be compacted: {problem}") from problem
 
 
 def _write(path: str, table: Table, rows: Sequence[Mapping[str, Any]], **options: Any) -> None:
@@ -43,10 +61,12 @@ def _write(path: str, table: Table, rows: Sequence[Mapping[str, Any]], **options
         {name: list(value.items()) if isinstance(value, Mapping) else value for name, value in row.items()}
         for row in rows
     ]
-    if not (Path(path) / "_delta_log").is_dir():
+    if not commit_files.exist(Objects(path)):
         options["configuration"] = {"delta.checkpointInterval": _COMMITS_OF_A_CHECKPOINT}
     try:
-        write_deltalake(path, pa.Table.from_pylist(entries, _schema(table)), **options)
+        write_deltalake(
+            path, pa.Table.from_pylist(entries, _schema(table)), storage_options=storage_options(path), **options
+        )
     except Exception as problem:
         raise LakeError(f"{path} cannot be written: {problem}") from problem
 

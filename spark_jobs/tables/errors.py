@@ -14,6 +14,8 @@ class SourceError(ValueError):
 
 
 class LakeError(Exception):
-    """The lake cannot be read; the message is one line with the path and the problem."""
+    """The lake cannot be read or written; the message is one line with the path and the problem."""
 
-    code = ErrorCode.LAKE_UNREADABLE
+    def __init__(self, message: str, *, code: ErrorCode = ErrorCode.LAKE_UNREADABLE) -> None:
+        super().__init__(message)
+        self.code = code

@@ -42,3 +42,11 @@ class Interval:
         if self.end is not None:
             is_inside = is_inside & (window_start < F.lit(self.end))
         return is_inside
+
+
+def in_words(interval: Interval) -> str:
+    """Return the windows of an interval in words, such as `from 2024-01-01 00:00 to the last`."""
+    if interval.whole:
+        return "of all time"
+    start, end = (None if edge is None else f"{edge:%Y-%m-%d %H:%M}" for edge in (interval.start, interval.end))
+    return f"from {start or 'the first'} to {end or 'the last'}"

@@ -17,9 +17,12 @@ from urllib.parse import unquote, urlsplit
 from spark_jobs.pipeline.environment import lake_folder
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.published_tables import COMPLETE_TABLE, JOIN_TABLES, LATE_EVENTS, RESULT_TABLES
+from spark_jobs.tables.objects import Objects
 
 #: The folder of the rows that runs store for their later steps.
 WORK = "_work"
+#: The file with the start point of a live job, in the pipeline's folder.
+HANDOVER = "handover.json"
 #: Every run publishes into this table, and before all other tables.
 GATE_TABLE = LATE_EVENTS.name
 
@@ -56,9 +59,10 @@ class Lake:
             return None
         return Path(unquote(place.path) if place.scheme else self.home)
 
-    def local(self, path: str) -> Path | None:
-        """Return a path below the pipeline's folder as a local path; None if the lake is in a remote file system."""
-        return None if self.folder is None else self.folder / path.removeprefix(self.home).lstrip("/")
+    @property
+    def objects(self) -> Objects:
+        """The small files of the pipeline, with names relative to its folder. Raises LakeError."""
+        return Objects(self.home)
 
     def path(self, table: str) -> str:
         """Return the path of a published table."""
@@ -70,25 +74,38 @@ class Lake:
 
     def work(self, run_id: str, name: str) -> str:
         """Return the path of rows that a run stores for its later steps."""
-        return f"{self.home}/{WORK}/{run_id}/{name}"
+        return f"{self.home}/{work_folder(run_id)}/{name}"
 
-    def report_file(self, run_id: str) -> Path:
-        """Return the report of a run, in the lake. For a remote lake, in `reports` of the working directory."""
-        folder = self.folder
-        return (self._local_reports if folder is None else folder / "reports") / f"{run_id}.html"
+    def report_path(self, run_id: str) -> str:
+        """Return the path or URI of a run's report, which may not exist."""
+        return self._place(report_name(run_id))
 
-    def data_docs_file(self, run_id: str) -> Path:
-        """Return the Data Docs file of a run, beside its report. It exists only with `quality.data_docs`."""
-        return self.report_file(run_id).with_suffix(".data-docs.html")
-
-    @property
-    def handover_file(self) -> Path:
-        """The file with the start point of a live job: in the lake, or beside the reports of a remote lake."""
-        return (self.folder or self._local_reports) / "handover.json"
+    def data_docs_path(self, run_id: str) -> str:
+        """Return the path or URI of a run's Data Docs. They exist only with `quality.data_docs`."""
+        return self._place(data_docs_name(run_id))
 
     @property
-    def _local_reports(self) -> Path:
-        return Path.cwd() / "reports" / self.pipeline
+    def handover_path(self) -> str:
+        """The path or URI of the file with the start point of a live job."""
+        return self._place(HANDOVER)
+
+    def _place(self, name: str) -> str:
+        return f"{self.home if self.folder is None else self.folder}/{name}"
+
+
+def report_name(run_id: str) -> str:
+    """Return the name of a run's report in the pipeline's folder."""
+    return f"reports/{run_id}.html"
+
+
+def data_docs_name(run_id: str) -> str:
+    """Return the name of a run's Data Docs in the pipeline's folder."""
+    return f"reports/{run_id}.data-docs.html"
+
+
+def work_folder(run_id: str) -> str:
+    """Return the folder of the rows that a run stores for its later steps, in the pipeline's folder."""
+    return f"{WORK}/{run_id}"
 
 
 def behind_folder(run_id: str) -> str:

@@ -69,16 +69,20 @@ _CACHE: dict[str, tuple[tuple[str, int, int], list[Run]]] = {}
 def record(spark: SparkSession, lake: Lake, run: Run, step: Step) -> Run:
     """Add a finished step to the ledger, and return the run with this step.
 
-    delta-rs writes it into a local folder, in a hundredth of the time of a Spark that has just started.
+    delta-rs writes it, in a hundredth of the time of a Spark that has just started. Where it cannot, Spark does, in a
+    local folder. Raises LakeError.
     """
-    if lake.folder is not None:
-        with suppress(LakeError):
-            return run_history.record(lake, run, step)
+    try:
+        return run_history.record(lake, run, step)
+    except LakeError:
+        # Spark has no conditional write for an object store.
+        if lake.folder is None:
+            raise
     return record_by_spark(spark, lake, run, step)
 
 
 def record_by_spark(spark: SparkSession, lake: Lake, run: Run, step: Step) -> Run:
-    """Add a finished step as `record` does, in any file system that Spark writes to."""
+    """Add a finished step as `record` does, in a local folder."""
     values = run.entry(step)
     # The values are literals: a row from Python would start Python workers.
     row = spark.range(1).coalesce(1).select(*(_literal(values[f.name]).cast(f.dataType).alias(f.name) for f in SCHEMA))
@@ -99,13 +103,12 @@ def _literal(value: object) -> Column:
 def runs(spark: SparkSession, lake: Lake) -> list[Run]:
     """Return all runs of the pipeline, ordered by when they were published or else last worked on.
 
-    A version of the ledger is read once and then cached. delta-rs reads it from a local folder.
+    A version of the ledger is read once and then cached. Where delta-rs cannot read it, Spark does. Raises LakeError.
     """
-    if lake.folder is not None:
-        if not run_history.has_begun(lake):
-            return []
-        with suppress(LakeError):
-            return run_history.every(lake, opens_anew=True)
+    if not run_history.has_begun(lake):
+        return []
+    with suppress(LakeError):
+        return run_history.every(lake, opens_anew=True)
     return runs_by_spark(spark, lake)
 
 

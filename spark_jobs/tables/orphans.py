@@ -21,15 +21,19 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.job_protocol import StepName
 from spark_jobs.pipeline.published_tables import PUBLISHABLE
-from spark_jobs.tables import delta_log, files, retention
-from spark_jobs.tables.files import File
+from spark_jobs.tables import delta_log, leases, retention
 from spark_jobs.tables.lake import WORK, Lake
 from spark_jobs.tables.ledger import Run
+from spark_jobs.tables.objects import Object
 from spark_jobs.tables.retention import Retention, State
 
 _PARALLEL_READS = 4
 _UNNAMED = "no kept version names it"
-_STAGED, _LOCKS, _LOG = "staged", "holds", "_delta_log"
+_STAGED, _LOG = "staged", "_delta_log"
+# Earlier releases renamed a folder before they deleted it.
+_REMOVED = ".removed-"
+# The folder in which earlier releases locked windows.
+_NO_RUNS = frozenset({leases.FOLDER, "holds"})
 
 
 @dataclass(frozen=True)
@@ -56,11 +60,11 @@ class _Folder:
     path: str
     owner: str
     table: str
-    files: tuple[File, ...]
+    files: tuple[Object, ...]
 
     @property
-    def data(self) -> list[File]:
-        return [file for file in self.files if not _is_log(file.path)]
+    def data(self) -> list[Object]:
+        return [file for file in self.files if not _is_log(file.name)]
 
     @property
     def worked_on(self) -> datetime | None:
@@ -121,7 +125,7 @@ class Orphans:
             if self._is_finished(folder) or (unreferenced and all_unreferenced):
                 whole.setdefault(folder.table, []).append(folder)
             elif unreferenced:
-                sizes = ((f"{folder.path}/{file.path}", file.size) for file in unreferenced)
+                sizes = ((f"{folder.path}/{file.name}", file.size) for file in unreferenced)
                 single.setdefault(folder.table, []).extend(sizes)
         single_files = [
             Removal(
@@ -143,7 +147,7 @@ class Orphans:
 
     @cached_property
     def hidden(self) -> list[Removal]:
-        """Folders that a killed maintenance renamed to a hidden name but did not delete."""
+        """Folders that a killed maintenance of an earlier release renamed to a hidden name but did not delete."""
         homes = [WORK, *(f"{table}/{_STAGED}" for table in self._tables)]
         paths = [f"{home}/{name}" for home in homes for name in self._subfolders(home) if _is_removed(name)]
         return [Removal(tuple(paths), 0, 0, "left by a maintenance that was killed")] if paths else []
@@ -163,12 +167,12 @@ class Orphans:
         published = None if folder.table in PUBLISHABLE or run is None else run.finished_step(StepName.PUBLISH)
         return published is not None and published.finished_at < self._retention.since
 
-    def _unreferenced(self, folder: _Folder) -> list[File]:
+    def _unreferenced(self, folder: _Folder) -> list[Object]:
         """Return the old data files of a published run or a compaction that no kept version refers to."""
         referenced_files = self._referenced_files.get(folder.table)
         if referenced_files is None or not self._is_published(folder.owner):
             return []
-        old = (file for file in folder.data if file.path.endswith(".parquet") and file.modified < self._retention.since)
+        old = (file for file in folder.data if file.name.endswith(".parquet") and file.modified < self._retention.since)
         return [file for file in old if _in_table(folder, file) not in referenced_files]
 
     @cached_property
@@ -197,39 +201,47 @@ class Orphans:
 
     def _all_folders(self) -> Iterator[_Folder]:
         for name in self._subfolders(WORK):
-            if name != _LOCKS and not _is_removed(name):
+            if name not in _NO_RUNS and not _is_removed(name):
                 yield _Folder(f"{WORK}/{name}", name, WORK, self._below(f"{WORK}/{name}"))
         for table in self._tables:
-            by_name: dict[str, list[File]] = {"": []}
+            by_name: dict[str, list[Object]] = {"": []}
             for file in self._below(table):
-                first, _, rest = file.path.partition("/")
+                first, _, rest = file.name.partition("/")
                 name, _, inside = rest.partition("/")
                 if not rest:
                     by_name[""].append(file)
                 elif first == _STAGED and inside and not _is_removed(name):
-                    by_name.setdefault(name, []).append(replace(file, path=inside))
+                    by_name.setdefault(name, []).append(replace(file, name=inside))
             for name, files_of in by_name.items():
                 path = f"{table}/{_STAGED}/{name}" if name else table
                 yield _Folder(path, name.split("-")[0], table, tuple(files_of))
 
     def _subfolders(self, folder: str) -> list[str]:
-        return files.subfolders(self._spark, f"{self._lake.home}/{folder}".rstrip("/"))
+        prefix = f"{folder}/" if folder else ""
+        below = (entry.name.removeprefix(prefix) for entry in self._all if entry.name.startswith(prefix))
+        return sorted({name.partition("/")[0] for name in below if "/" in name})
 
-    def _below(self, folder: str) -> tuple[File, ...]:
-        return tuple(files.files_below(self._spark, f"{self._lake.home}/{folder}"))
+    def _below(self, folder: str) -> tuple[Object, ...]:
+        prefix = f"{folder}/"
+        entries = (entry for entry in self._all if entry.name.startswith(prefix))
+        return tuple(replace(entry, name=entry.name.removeprefix(prefix)) for entry in entries)
+
+    @cached_property
+    def _all(self) -> list[Object]:
+        """All objects of the pipeline."""
+        return self._lake.objects.below()
 
 
-def remove(spark: SparkSession, lake: Lake, removal: Removal) -> None:
+def remove(lake: Lake, removal: Removal) -> None:
     """Remove files or folders. If a staged table loses single files, its log is removed first."""
-    paths = [f"{lake.home}/{path}" for path in removal.paths]
     if removal.whole:
-        for path in paths:
-            files.remove(spark, path)
+        for path in removal.paths:
+            lake.objects.remove(path)
         return
-    for folder in dict.fromkeys(path.rsplit("/", 1)[0] for path in paths):
+    for folder in dict.fromkeys(path.rsplit("/", 1)[0] for path in removal.paths):
         if f"/{_STAGED}/" in folder:
-            files.remove(spark, f"{folder}/{_LOG}")
-    files.delete(spark, paths)
+            lake.objects.remove(f"{folder}/{_LOG}")
+    lake.objects.delete(removal.paths)
 
 
 def _removal(folders: Sequence[_Folder], why: str, run_id: str = "", table: str = "") -> Removal:
@@ -238,9 +250,9 @@ def _removal(folders: Sequence[_Folder], why: str, run_id: str = "", table: str 
     return Removal(paths, len(data), sum(file.size for file in data), why, run_id, table)
 
 
-def _in_table(folder: _Folder, file: File) -> str:
+def _in_table(folder: _Folder, file: Object) -> str:
     """Return the path of a file relative to its table."""
-    return f"{folder.path}/{file.path}".removeprefix(f"{folder.table}/")
+    return f"{folder.path}/{file.name}".removeprefix(f"{folder.table}/")
 
 
 def _is_log(path: str) -> bool:
@@ -248,4 +260,4 @@ def _is_log(path: str) -> bool:
 
 
 def _is_removed(name: str) -> bool:
-    return name.startswith(files.REMOVED)
+    return name.startswith(_REMOVED)

@@ -6,6 +6,9 @@ most once, even if its process is killed at any time.
 
 A run publishes on the base: the versions of the published runs in the ledger. A later commit of a run that is not
 published in the ledger belongs to an unfinished publishing. Another process has to finish that one first.
+
+The commit is the fence: a process whose lease another has taken over finds that out between the reading of a table and
+its commit. A process that takes over a lease commits a mark (`fence`), so that a commit on an earlier version fails.
 """
 
 from __future__ import annotations
@@ -25,13 +28,25 @@ from pyspark.sql import types as T
 
 from spark_jobs.error_codes import ErrorCode
 from spark_jobs.pipeline.published_tables import BY_NAME
-from spark_jobs.tables import columns, data_files, delta_log, files, pruning, staging, stored_names, table_metadata
+from spark_jobs.tables import (
+    columns,
+    commit_files,
+    data_files,
+    delta_log,
+    pruning,
+    staging,
+    stored_names,
+    table_metadata,
+)
+from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake, behind_folder, staged_folder
+from spark_jobs.tables.leases import Lease, Tenure
+from spark_jobs.tables.objects import Objects
 from spark_jobs.tables.staging import read_staged
 
 _MAX_ATTEMPTS = 5
-_APPLICATION = "tidemark/"
+_APPLICATION, _FENCE = "tidemark/", "tidemark-fence/"
 _FILE, _TOUCHED = "__tm_file", "__tm_touched"
 
 
@@ -57,11 +72,13 @@ class OvertakenError(RuntimeError):
 class Base:
     """The state in the ledger: the published runs, and the version of every table after the last of them.
 
-    A table may exist without a version here: an earlier run published into it, the last run did not.
+    A table may exist without a version here: an earlier run published into it, the last run did not. `tenure` is the
+    lease under which this process publishes, None without one.
     """
 
     versions: Mapping[str, int] = field(default_factory=dict)
     runs: frozenset[str] = frozenset()
+    tenure: Tenure | None = None
 
 
 def publish(
@@ -85,7 +102,7 @@ def publish(
     - if another writer commits in between, it tries again.
 
     Raises OvertakenError if that writer is a run. Raises PublishError if the staged rows have columns that clash with
-    the rest of the table.
+    the rest of the table. Raises LeaseLostError if another process has taken over the windows.
     """
     replaced = interval if table in base.versions or interval is None else Interval()
 
@@ -106,7 +123,7 @@ def restore(spark: SparkSession, lake: Lake, run_id: str, table: str, version: i
         live_files = {file.path(): file for file in transaction.files()}
         actions, metadata = ([], []) if version is None else delta_log.state_at(spark, path, version)
         missing = [action for action in actions if action["add"]["path"] not in live_files]
-        if deleted := _deleted(spark, path, missing):
+        if deleted := _deleted(path, missing):
             raise PublishError(
                 f"{table}: cannot restore version {version}: {len(deleted)} of its files are deleted, "
                 f"{deleted[0]} first",
@@ -129,14 +146,33 @@ def deleted_file_counts(spark: SparkSession, lake: Lake, versions: Mapping[str, 
     counts = {}
     for table, version in versions.items():
         added, _ = delta_log.state_at(spark, lake.path(table), version)
-        if deleted := _deleted(spark, lake.path(table), added):
+        if deleted := _deleted(lake.path(table), added):
             counts[table] = len(deleted)
     return counts
 
 
-def _deleted(spark: SparkSession, path: str, added: list[dict[str, Any]]) -> list[str]:
+def _deleted(path: str, added: list[dict[str, Any]]) -> list[str]:
     names = [action["add"]["path"] for action in added]
-    return [name for name in names if not files.exists(spark, f"{path}/{unquote(name)}")]
+    existing = {entry.name for entry in Objects(path).below()} if names else set()
+    return [name for name in names if unquote(name) not in existing]
+
+
+def fence(spark: SparkSession, lake: Lake, table: str, lost: Lease) -> None:
+    """Commit to the published `table` that a lease was taken over: its owner cannot commit on an earlier version.
+
+    A table that does not exist needs no mark: its first commit is that of the owner or of another, never of both.
+    """
+    for _ in range(_MAX_ATTEMPTS):
+        transaction = delta_log.Transaction(spark, lake.path(table))
+        if transaction.read_version < 0:
+            return
+        try:
+            transaction.commit([], [], _FENCE + lost.id, data_change=False)
+        except delta_log.CommitConflictError as conflict:
+            last = conflict
+        else:
+            return
+    raise last
 
 
 def unfinished_run(spark: SparkSession, lake: Lake, table: str, base: Base) -> str | None:
@@ -144,7 +180,7 @@ def unfinished_run(spark: SparkSession, lake: Lake, table: str, base: Base) -> s
     newest = delta_log.version(spark, lake.path(table))
     if newest is None:
         return None
-    ids_by_version = delta_log.applications(spark, lake.path(table), base.versions.get(table, -1), newest)
+    ids_by_version = commit_files.applications(Objects(lake.path(table)), base.versions.get(table, -1), newest)
     return min((run for ids in ids_by_version.values() for run in _unpublished_runs(ids, base)), default=None)
 
 
@@ -166,10 +202,14 @@ def _once(
     for _ in range(_MAX_ATTEMPTS):
         transaction = delta_log.Transaction(spark, lake.path(table))
         base_version = base.versions.get(table, -1)
-        ids_by_version = delta_log.applications(spark, lake.path(table), base_version, transaction.read_version)
+        ids_by_version = commit_files.applications(Objects(lake.path(table)), base_version, transaction.read_version)
+        if base.tenure is not None:
+            base.tenure.require()
         for version, ids in ids_by_version.items():
             if application in ids:
                 return version
+            if base.tenure is not None and _FENCE + base.tenure.lease.id in ids:
+                raise base.tenure.lost()
             if unpublished := _unpublished_runs(ids, base):
                 raise OvertakenError(table, min(unpublished))
         try:
@@ -245,7 +285,7 @@ class _Publishing:
 
     def _staged(self, folder: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """Return the `add` actions of the files staged in a folder, and the `metaData` and `protocol` actions."""
-        actions = staging.staged_actions(self._spark, self._lake, folder, self._table)
+        actions = staging.staged_actions(self._lake, folder, self._table)
         metadata = [table_metadata.published_action(a) for a in actions if "metaData" in a or "protocol" in a]
         return _relative(delta_log.live_files(actions), staged_folder(folder)), metadata
 
@@ -258,7 +298,7 @@ class _Publishing:
             )
         if behind and self._table == "window_results":
             touched = read_staged(self._spark, self._lake, behind_folder(self._run_id), self._table)
-            actions = staging.staged_actions(self._spark, self._lake, behind_folder(self._run_id), self._table)
+            actions = staging.staged_actions(self._lake, behind_folder(self._run_id), self._table)
             conditions += [
                 pruning.overlap_condition(["window_start"], *span) for span in pruning.spans("window_start", actions)
             ]
@@ -317,10 +357,10 @@ class _Publishing:
             stored = stored_names.stored(remaining)
             stored.write.format("delta").mode("append").option(*statistics).save(target)
         except Exception:
-            with suppress(Exception):
-                files.remove(self._spark, target)
+            with suppress(LakeError):
+                Objects(self._lake.path(self._table)).remove(staged_folder(folder))
             raise
-        return _relative(delta_log.live_files(delta_log.actions(self._spark, target)), staged_folder(folder))
+        return _relative(delta_log.live_files(commit_files.actions(Objects(target))), staged_folder(folder))
 
 
 def _replaced_by(table: str, rows: DataFrame) -> Column:

@@ -13,9 +13,10 @@ from typing import Any
 
 from spark_jobs.job_protocol import RUN_ID, StepName
 from spark_jobs.pipeline.published_tables import RUNS
-from spark_jobs.tables import delta_rs_writes
+from spark_jobs.tables import commit_files, delta_rs_writes
 from spark_jobs.tables.delta_rs import Table, read_table
 from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.objects import Objects
 from spark_jobs.tables.run import DISCARD, MAINTAIN, Run, Step, runs_of
 
 _TABLE = "runs"
@@ -39,8 +40,8 @@ class History:
 
 
 def has_begun(lake: Lake) -> bool:
-    """Return whether the pipeline has a ledger, in a lake in a local folder."""
-    return lake.folder is not None and (lake.folder / _TABLE / "_delta_log").is_dir()
+    """Return whether the pipeline has a ledger. Raises LakeError."""
+    return commit_files.exist(Objects(lake.path(_TABLE)))
 
 
 def every(lake: Lake, *, opens_anew: bool = False) -> list[Run]:
@@ -63,7 +64,7 @@ def find(lake: Lake, run_id: str) -> Run | None:
 
 
 def record(lake: Lake, run: Run, step: Step) -> Run:
-    """Add a finished step to the ledger of a lake in a local folder, and return the run with it. Raises LakeError."""
+    """Add a finished step to the ledger, and return the run with it. Raises LakeError."""
     delta_rs_writes.append(lake.path(_TABLE), RUNS, [run.entry(step)])
     return run.after(step)
 

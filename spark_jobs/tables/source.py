@@ -87,7 +87,7 @@ def _readable(table: str) -> Iterator[None]:
     except (Py4JError, PySparkException) as problem:
         scheme = urlsplit(table).scheme
         if error_causes.mentions(problem, "ClassNotFoundException") and scheme == "s3a":
-            remedy = "run `python -m spark_jobs.runtime setup s3`, which installs the jars for s3a://"
+            remedy = "run `tidemark setup`, which installs the jars for s3a://"
         elif scheme in ("http", "https"):
             remedy = "Spark reads no Delta table over HTTP: give a path, or a URI such as s3a://bucket/table"
         else:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 from urllib.parse import unquote
+from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -20,8 +21,9 @@ from pyspark.sql import types as T
 from spark_jobs.pipeline import published_tables
 from spark_jobs.pipeline.published_tables import Part
 from spark_jobs.session import for_rows
-from spark_jobs.tables import data_files, delta_log, files, local_log, local_staging, stored_names
-from spark_jobs.tables.lake import Lake, behind_folder
+from spark_jobs.tables import commit_files, data_files, delta_log, staged_parts, stored_names
+from spark_jobs.tables.lake import Lake, behind_folder, work_folder
+from spark_jobs.tables.objects import Objects
 
 # Columns of this prefix serve the run itself: they are staged, and no published table has them.
 WORKING_PREFIX = "__tm_"
@@ -46,12 +48,10 @@ def stage(rows: DataFrame, lake: Lake, run_id: str, table: str, part: str, *, fo
     stored = stored_names.stored(rows.withColumn("run_id", F.lit(run_id)))
     home = lake.staged(table, folder or run_id)
     option, measured = statistics_option(table, stored.columns)
-    local = lake.local(home)
-    if local is not None and local_staging.can_commit(stored.schema):
-        local_staging.stage(stored, local, part, {option: measured}, measured.split(","))
-        return
-    writer = stored.write.format("delta").mode("append").option(option, measured)
-    writer.option("txnAppId", part).option("txnVersion", 0).save(home)
+    if staged_parts.can_commit(stored.schema):
+        staged_parts.stage(stored, Objects(home), part, {option: measured}, measured.split(","))
+    elif not staged_parts.is_staged(Objects(home), part):
+        delta_log.write(stored, home, part, {option: measured})
 
 
 def create_staged_table(rows: DataFrame, lake: Lake, run_id: str, table: str) -> None:
@@ -60,8 +60,8 @@ def create_staged_table(rows: DataFrame, lake: Lake, run_id: str, table: str) ->
     Only one of several processes can create a table. With an existing table, a process does not have to compute its
     rows again because another process created the table first.
     """
-    if next(_commits(rows.sparkSession, lake, lake.staged(table, run_id)), None) is None:
-        delta_log.retry_on_conflict(lambda: stage(rows.limit(0), lake, run_id, table, "begin"))
+    if next(_commits(lake.staged(table, run_id)), None) is None:
+        stage(rows.limit(0), lake, run_id, table, "begin")
 
 
 def statistics_option(table: str, columns: Collection[str]) -> tuple[str, str]:
@@ -73,10 +73,10 @@ def statistics_option(table: str, columns: Collection[str]) -> tuple[str, str]:
 def read_staged(spark: SparkSession, lake: Lake, run_id: str, table: str) -> DataFrame:
     """Return the rows that the run would publish into `table`, read as in `read_part`."""
     home = lake.staged(table, run_id)
-    actions = _actions(spark, lake, home)
+    actions = _actions(home)
     if not actions:
         return spark.read.format("delta").load(home)  # Spark's error names the missing path.
-    rows = _read(spark, lake, home, delta_log.live_files(actions))
+    rows = _read(spark, home, delta_log.live_files(actions))
     return rows.drop(*(name for name in rows.columns if name not in published_columns(rows.columns)))
 
 
@@ -85,7 +85,7 @@ def read_by_size(spark: SparkSession, lake: Lake, run_id: str, tables: Sequence[
 
     Tables with rows of a key meet in one query, so they are in one session.
     """
-    rows = {table: row_count(spark, lake, run_id, table) for table in tables}
+    rows = {table: row_count(lake, run_id, table) for table in tables}
     of_keys = sum(count for table, count in rows.items() if table in _OF_KEYS)
     return {
         table: read_staged(for_rows(spark, of_keys if table in _OF_KEYS else count), lake, run_id, table)
@@ -99,59 +99,52 @@ def read_part(spark: SparkSession, lake: Lake, run_id: str, table: str, name: st
     Raises LookupError for a part that is not staged.
     """
     home = lake.staged(table, run_id)
-    commit = next((c for c in _commits(spark, lake, home) if _is_part(c, name)), None)
+    commit = next((c for c in _commits(home) if _is_part(c, name)), None)
     if commit is None:
         raise LookupError(f"{home}: the part {name} is not staged")
-    return _read(spark, lake, home, [action["add"] for action in commit if "add" in action])
+    return _read(spark, home, [action["add"] for action in commit if "add" in action])
 
 
-def _read(spark: SparkSession, lake: Lake, home: str, added: Sequence[Mapping[str, Any]]) -> DataFrame:
+def _read(spark: SparkSession, home: str, added: Sequence[Mapping[str, Any]]) -> DataFrame:
     names = [f"{home}/{unquote(file['path'])}" for file in added]
-    return data_files.read(spark, _schema(spark, lake, home), names)
+    return data_files.read(spark, _schema(home), names)
 
 
-def _schema(spark: SparkSession, lake: Lake, home: str) -> T.StructType:
+def _schema(home: str) -> T.StructType:
     """Return the columns of a staged table, which its first commit has."""
-    local = lake.local(home)
-    if local is None:
-        return delta_log.schema(spark, home)
-    actions = chain.from_iterable(local_log.commits(local, oldest_first=True))
+    actions = chain.from_iterable(commit_files.commits(Objects(home), oldest_first=True))
     text = next(action["metaData"]["schemaString"] for action in actions if "metaData" in action)
     return T.StructType.fromJson(json.loads(text))
 
 
-def staged_actions(spark: SparkSession, lake: Lake, folder: str, table: str) -> list[dict[str, Any]]:
+def staged_actions(lake: Lake, folder: str, table: str) -> list[dict[str, Any]]:
     """Return every action of the table that is staged in a folder, oldest first; none if there is no such table."""
-    return _actions(spark, lake, lake.staged(table, folder))
+    return _actions(lake.staged(table, folder))
 
 
-def _actions(spark: SparkSession, lake: Lake, home: str) -> list[dict[str, Any]]:
-    return [action for commit in reversed([*_commits(spark, lake, home)]) for action in commit]
+def _actions(home: str) -> list[dict[str, Any]]:
+    return commit_files.actions(Objects(home))
 
 
-def _commits(spark: SparkSession, lake: Lake, home: str) -> Iterator[list[dict[str, Any]]]:
+def _commits(home: str) -> Iterator[list[dict[str, Any]]]:
     """Yield the actions of each commit to a staged table, the newest first; none if there is no table."""
-    local = lake.local(home)
-    if local is not None:
-        return local_log.commits(local)
-    # This updates the log: other processes may have staged rows since Spark read it.
-    return iter(()) if delta_log.version(spark, home) is None else delta_log.commits(spark, home)
+    return commit_files.commits(Objects(home))
 
 
 def _is_part(commit: list[dict[str, Any]], name: str) -> bool:
     return any(action["txn"]["appId"] == name for action in commit if "txn" in action)
 
 
-def delete_unstaged_files(spark: SparkSession, lake: Lake, run_id: str) -> None:
+def delete_unstaged_files(lake: Lake, run_id: str) -> None:
     """Delete the files of a failed attempt that no commit has staged: the next attempt may need the space."""
     for table in _STAGED:
         for folder in (run_id, behind_folder(run_id)):
             home = lake.staged(table, folder)
-            paths = [file.path for file in files.files_below(spark, home)]
-            if not paths:
+            names = [entry.name for entry in Objects(home).below()]
+            if not names:
                 continue
-            live = {unquote(file["path"]) for file in delta_log.live_files(_actions(spark, lake, home))}
-            files.delete(spark, [f"{home}/{path}" for path in paths if path not in live and not _is_logged(path)])
+            live = {unquote(file["path"]) for file in delta_log.live_files(_actions(home))}
+            Objects(home).delete(name for name in names if name not in live and not _is_logged(name))
 
 
 def _is_logged(path: str) -> bool:
@@ -159,18 +152,18 @@ def _is_logged(path: str) -> bool:
     return path.startswith("_delta_log/") and not path.endswith(".tmp")
 
 
-def row_count(spark: SparkSession, lake: Lake, run_id: str, table: str) -> int:
+def row_count(lake: Lake, run_id: str, table: str) -> int:
     """Return how many rows the run has staged for `table`, from Delta's statistics."""
-    return sum(file["numRecords"] for file in _statistics(spark, lake, run_id, table))
+    return sum(file["numRecords"] for file in _statistics(lake, run_id, table))
 
 
-def panes_by_timing(spark: SparkSession, lake: Lake, run_id: str) -> Counter[str]:
+def panes_by_timing(lake: Lake, run_id: str) -> Counter[str]:
     """Return how many panes of each timing the run has staged, from Delta's statistics.
 
     A file of panes has panes of one timing. Retractions are counted as "retractions".
     """
     counts: Counter[str] = Counter()
-    for commit in _commits(spark, lake, lake.staged("panes", run_id)):
+    for commit in _commits(lake.staged("panes", run_id)):
         retracts = any(action["txn"]["appId"].endswith(RETRACTIONS) for action in commit if "txn" in action)
         for stats in (json.loads(action["add"]["stats"]) for action in commit if "add" in action):
             if stats["numRecords"]:
@@ -178,8 +171,8 @@ def panes_by_timing(spark: SparkSession, lake: Lake, run_id: str) -> Counter[str
     return counts
 
 
-def _statistics(spark: SparkSession, lake: Lake, run_id: str, table: str) -> list[dict[str, Any]]:
-    live = delta_log.live_files(_actions(spark, lake, lake.staged(table, run_id)))
+def _statistics(lake: Lake, run_id: str, table: str) -> list[dict[str, Any]]:
+    live = delta_log.live_files(_actions(lake.staged(table, run_id)))
     return [json.loads(file["stats"]) for file in live]
 
 
@@ -188,9 +181,21 @@ def published_columns(names: list[str]) -> list[str]:
     return [name for name in names if not name.startswith(WORKING_PREFIX)]
 
 
-def read_work(spark: SparkSession, lake: Lake, run_id: str, name: str) -> DataFrame:
-    """Return the rows that the run has stored under `name`."""
-    return spark.read.parquet(data_files.escaped(lake.work(run_id, name)))
+def has_work(lake: Lake, run_id: str, name: str) -> bool:
+    """Return whether the run has stored rows under `name`."""
+    return lake.objects.find(_pointer(run_id, name)) is not None
+
+
+def read_work(spark: SparkSession, lake: Lake, run_id: str, name: str, schema: T.StructType | None = None) -> DataFrame:
+    """Return the rows that the run has stored under `name`. Raises LookupError if it has not.
+
+    With a `schema`, no job has to find it out.
+    """
+    folder = lake.objects.read(_pointer(run_id, name))
+    if folder is None:
+        raise LookupError(f"{lake.work(run_id, name)}: no rows are stored")
+    reader = spark.read if schema is None else spark.read.schema(schema)
+    return reader.parquet(data_files.escaped(f"{lake.work(run_id, name)}/{folder.decode()}"))
 
 
 def write_work_once(
@@ -198,10 +203,17 @@ def write_work_once(
 ) -> DataFrame:
     """Store `rows` under `name`, unless the run has done so, and return them as read from storage.
 
-    `reader` is the session that reads them, by default the session of `rows`.
+    `reader` is the session that reads them, by default the session of `rows`. Of several processes that store rows of
+    one name, one succeeds, and all read its rows.
     """
-    path = lake.work(run_id, name)
-    spark = reader or rows.sparkSession
-    if not files.exists(spark, f"{path}/_SUCCESS"):
-        rows.write.mode("overwrite").parquet(path)
-    return spark.read.schema(rows.schema).parquet(data_files.escaped(path))
+    if not has_work(lake, run_id, name):
+        folder = uuid4().hex
+        rows.write.parquet(f"{lake.work(run_id, name)}/{folder}")
+        if not lake.objects.create(_pointer(run_id, name), folder.encode()):
+            lake.objects.remove(f"{work_folder(run_id)}/{name}/{folder}")
+    return read_work(reader or rows.sparkSession, lake, run_id, name, rows.schema)
+
+
+def _pointer(run_id: str, name: str) -> str:
+    """Return the object that names the folder of stored rows. It is written last, so the folder is complete."""
+    return f"{work_folder(run_id)}/{name}/_STORED"

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -167,5 +168,5 @@ def test_a_late_file_leads_to_a_repair_of_its_window_alone(
     last = repairs(airflow)[-1]
     assert airflow.ended(REPAIR, last) == "success"
     assert set(airflow.tasks(REPAIR, last).values()) == {"skipped"}
-    report = lake.report_file(ledger.published(spark, lake)[-1].run_id).read_text(encoding="utf-8")
+    report = Path(lake.report_path(ledger.published(spark, lake)[-1].run_id)).read_text(encoding="utf-8")
     assert f"A repair: 1 closed window had missed {too_late_by_window[due]} rows" in report

@@ -11,20 +11,20 @@ from typer.testing import CliRunner
 
 from spark_jobs.cli.app import app
 from spark_jobs.runtime import RuntimeSetupError, installation
-from spark_jobs.runtime.installed import jars_dir, s3_jars_dir
+from spark_jobs.runtime.installed import jars_dir
 
 
 def test_setup_installs_and_names_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[tuple[bool, Path | None]] = []
+    calls: list[Path | None] = []
 
-    def install(environ: Mapping[str, str], report: Callable[[str], None], *, s3: bool, jars_from: Path | None) -> None:
+    def install(environ: Mapping[str, str], report: Callable[[str], None], *, jars_from: Path | None) -> None:
         report("java: Java 17")
-        calls.append((s3, jars_from))
+        calls.append(jars_from)
 
     monkeypatch.setattr(installation, "install", install)
-    result = CliRunner().invoke(app, ["setup", "--s3", "--jars", "usb", "--json"])
-    assert calls == [(True, Path("usb"))]
-    assert json.loads(result.stdout) == {"jars": str(jars_dir()), "s3": str(s3_jars_dir())}
+    result = CliRunner().invoke(app, ["setup", "--jars", "usb", "--json"])
+    assert calls == [Path("usb")]
+    assert json.loads(result.stdout)["jars"] == str(jars_dir())
     assert "setup: java: Java 17" in result.stderr
 
 

@@ -81,7 +81,7 @@ def test_what_the_ledger_and_the_file_decide_needs_no_spark(lake: Lake, tmp_path
     file.write_text(FILE.format(table=tmp_path / "nowhere"))
     other.write_text(FILE.format(table=tmp_path / "nowhere").replace("name: sales", "name: other"))
     unknown = ("--run", "r000000000000009")
-    page = lake.report_file(run_id(1))
+    page = Path(lake.report_path(run_id(1)))
     page.parent.mkdir()
     page.touch()
     cases = {
@@ -132,7 +132,7 @@ def test_a_run_of_the_ledger_is_accepted(lake: Lake) -> None:
 
 
 def test_a_report_is_written_again_if_it_is_older_than_the_publishing(lake: Lake) -> None:
-    page = lake.report_file(run_id(1))
+    page = Path(lake.report_path(run_id(1)))
     assert recorded_runs.written_report(lake, "") is None, "there is no page"
     page.parent.mkdir()
     page.touch()
@@ -142,11 +142,6 @@ def test_a_report_is_written_again_if_it_is_older_than_the_publishing(lake: Lake
     assert recorded_runs.written_report(lake, run_id(2)) is None, "a blocked run is not published"
     os.utime(page, (0, 0))
     assert recorded_runs.written_report(lake, "") is None
-
-
-def test_a_remote_lake_is_left_to_spark() -> None:
-    assert recorded_runs.of(Lake("s3://bucket", "sales")) is None
-    recorded_runs.require(Lake("s3://bucket", "sales"), "--run", run_id(3))
 
 
 def test_runs_come_in_the_order_of_their_publishing(lake: Lake) -> None:

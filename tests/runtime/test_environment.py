@@ -71,7 +71,7 @@ def test_error_without_pyspark_names_the_package(shell: dict[str, str], monkeypa
 
 def test_driver_and_executors_read_the_jars_that_set_up_brought(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environment, "require_jars", jars_dir)
-    settings = spark_conf()
+    settings = spark_conf({})
     assert settings["spark.driver.extraClassPath"] == settings["spark.executor.extraClassPath"] == f"{jars_dir()}/*"
     assert settings["spark.sql.session.timeZone"] == "UTC"
 
@@ -79,14 +79,14 @@ def test_driver_and_executors_read_the_jars_that_set_up_brought(monkeypatch: pyt
 def test_s3_jars_are_read_from_the_folder_of_set_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(environment, "require_jars", jars_dir)
     s3_jars_dir().mkdir(parents=True)
-    settings = spark_conf()
+    settings = spark_conf({})
     class_path = f"{jars_dir()}/*:{s3_jars_dir()}/*"
     assert settings["spark.driver.extraClassPath"] == settings["spark.executor.extraClassPath"] == class_path
 
 
 def test_settings_without_the_jars_are_refused() -> None:
     with pytest.raises(RuntimeSetupError, match="Delta's jars are not all in"):
-        spark_conf()
+        spark_conf({})
 
 
 def test_a_driver_has_a_heap_of_full_size_from_the_start_and_collects_for_throughput() -> None:

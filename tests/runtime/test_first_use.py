@@ -57,7 +57,7 @@ def test_an_environment_that_set_up_has_made_fetches_nothing_and_names_a_missing
     assert provide() == []
     assert fetched == []
     with pytest.raises(RuntimeSetupError, match=f"missing {re.escape(missing)}"):
-        spark_conf()
+        spark_conf({})
 
 
 @pytest.mark.parametrize("file", ["Makefile", "docker/Dockerfile"])

@@ -82,13 +82,11 @@ def test_jars_of_a_folder_are_copied_and_nothing_is_fetched(monkeypatch: pytest.
         installation.install(os.environ, lambda line: None, jars_from=tmp_path)
 
 
-def test_with_s3_the_jars_of_all_kinds_are_copied_from_the_folder(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_jars_of_all_kinds_are_copied_from_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     copies: list[tuple[Path, str]] = []
     monkeypatch.setattr(jars, "fetch", lambda *_: pytest.fail("fetched"))
     monkeypatch.setattr(jars, "copy", lambda folder, into, report, kind: copies.append((folder, kind.name)))
-    installation.install(os.environ, lambda line: None, s3=True, jars_from=tmp_path)
+    installation.install(os.environ, lambda line: None, jars_from=tmp_path)
     assert copies == [(tmp_path, "delta"), (tmp_path, "s3")]
 
 
@@ -100,7 +98,7 @@ def test_comet_is_fetched_for_a_machine_that_can_run_it(monkeypatch: pytest.Monk
     monkeypatch.setattr(native_engine, "obstacle", lambda: obstacle)
     monkeypatch.setattr(comet_library, "unpack", lambda: fetched.append("library"))
     installation.install(os.environ, lines.append)
-    assert fetched == (["delta"] if obstacle else ["delta", "comet", "library"])
+    assert fetched == ["delta", "s3", *([] if obstacle else ["comet", "library"])]
     assert (lines[-1] == "comet: not fetched: this processor lacks avx2") is (obstacle is not None)
 
 

@@ -31,17 +31,9 @@ def test_a_fitting_java_is_used_and_named(
     assert main(["setup"]) == 0
     assert (
         capsys.readouterr().out
-        == f"java: Java 21 from JAVA_HOME, {home}\ndelta in jars\ncomet: not fetched: no processor\nclasses\n"
+        == f"java: Java 21 from JAVA_HOME, {home}\ndelta in jars\ns3 in s3\ncomet: not fetched: no processor\nclasses\n"
     )
     assert set_up_mark().is_file()
-
-
-def test_s3_jars_are_fetched_if_s3_is_requested(
-    make_java: MakeJava, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("JAVA_HOME", str(make_java("jdk", "17")))
-    assert main(["setup", "s3"]) == 0
-    assert capsys.readouterr().out.splitlines()[1::2] == ["delta in jars", "s3 in s3"]
 
 
 def test_a_java_too_old_is_named_and_another_is_installed(
@@ -79,7 +71,7 @@ def test_a_failure_is_one_error_and_exit_code_1(
     assert "Traceback" not in error
 
 
-@pytest.mark.parametrize("arguments", [[], ["set-up"], ["setup", "now"], ["s3"], ["setup", "s3", "s3"]])
+@pytest.mark.parametrize("arguments", [[], ["set-up"], ["setup", "now"], ["setup", "s3"]])
 def test_any_other_command_is_wrong_input(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
     assert "python -m spark_jobs.runtime setup" in capsys.readouterr().err

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
     ("table", "remedy"),
     [
         ("http://example.org/table", "Spark reads no Delta table over HTTP: give a path"),
-        ("s3a://bucket/table", r"run `python -m spark_jobs\.runtime setup s3`"),
+        ("s3a://bucket/table", "run `tidemark setup`"),
         ("nothing://bucket/table", "check the path, the access to it"),
     ],
 )

@@ -11,8 +11,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.session import interpreting
-from spark_jobs.tables import delta_log, staging
+from spark_jobs.tables import commit_files, delta_log, staging
 from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.objects import Objects
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session", "writer")]
 
@@ -36,7 +37,7 @@ def test_only_files_that_no_commit_names_are_removed(spark: SparkSession, lake: 
     never.parent.mkdir(parents=True)
     for stray in (home / "part-1.parquet", home.with_name("r1-behind") / "part-1.parquet", log, never, of_others):
         stray.touch()
-    staging.delete_unstaged_files(spark, lake, "r1")
+    staging.delete_unstaged_files(lake, "r1")
     assert {file for file in Path(lake.home).rglob("*") if file.is_file()} == {*before, of_others}
     assert staging.read_part(spark, lake, "r1", "panes", "a part").count() == 3
 
@@ -51,7 +52,7 @@ def test_rows_that_another_process_staged_later_are_read(spark: SparkSession, la
     assert staging.read_staged(spark, lake, "r1", "panes").count() == 3
     # A commit that Spark has not made: the first one's file under another name.
     home = Path(lake.staged("panes", "r1"))
-    (added,) = delta_log.live_files(delta_log.actions(spark, str(home)))
+    (added,) = delta_log.live_files(commit_files.actions(Objects(str(home))))
     shutil.copy(home / added["path"], home / "another.parquet")
     commit = json.dumps({"add": {**added, "path": "another.parquet"}})
     (home / "_delta_log" / f"{1:020}.json").write_text(commit, encoding="utf-8")

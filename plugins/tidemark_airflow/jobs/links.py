@@ -53,7 +53,8 @@ def report_page(result: StepResult) -> str:
     """Return the address of a result's report: a path of Airflow's own address, or the report's URL."""
     if not result.report:
         return ""
-    return result.report if "://" in result.report else report_of(result.pipeline, result.run_id)
+    is_page = urlsplit(result.report).scheme in ("http", "https")
+    return result.report if is_page else report_of(result.pipeline, result.run_id)
 
 
 def report_address(result: StepResult) -> str:

@@ -6,15 +6,16 @@ A page contains values of the source. It runs without an origin, so it cannot ac
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Annotated
 
 from airflow.api_fastapi.core_api.security import requires_access_dag
 from fastapi import Depends, FastAPI, HTTPException
-from fastapi.responses import FileResponse
+from fastapi.responses import Response
 
 from spark_jobs.job_protocol import RUN_ID
-from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.errors import LakeError
+from spark_jobs.tables.lake import Lake, data_docs_name, report_name
+from spark_jobs.tables.objects import HASTY, Objects
 from tidemark_airflow.jobs.links import dag_id as dag_of
 
 _POLICY = (
@@ -31,15 +32,15 @@ MayRead = Annotated[None, Depends(requires_access_dag(method="GET"))]
 
 
 @app.get("/{dag_id}/{run_id}")
-def report(dag_id: str, run_id: str, _: MayRead) -> FileResponse:
+def report(dag_id: str, run_id: str, _: MayRead) -> Response:
     """Return the report of a run of the pipeline that this DAG runs."""
-    return _page(_lake(dag_id, run_id).report_file(run_id), "report", _POLICY)
+    return _page(_lake(dag_id, run_id), report_name(run_id), "report", _POLICY)
 
 
 @app.get("/{dag_id}/{run_id}/data-docs")
-def data_docs(dag_id: str, run_id: str, _: MayRead) -> FileResponse:
+def data_docs(dag_id: str, run_id: str, _: MayRead) -> Response:
     """Return Great Expectations' page about a run of the pipeline that this DAG runs."""
-    return _page(_lake(dag_id, run_id).data_docs_file(run_id), "Data Docs", _STILL)
+    return _page(_lake(dag_id, run_id), data_docs_name(run_id), "Data Docs", _STILL)
 
 
 def _lake(dag_id: str, run_id: str) -> Lake:
@@ -50,7 +51,11 @@ def _lake(dag_id: str, run_id: str) -> Lake:
     return Lake.of(name["pipeline"])
 
 
-def _page(path: Path, kind: str, policy: str) -> FileResponse:
-    if not path.is_file():
-        raise HTTPException(404, f"the run has no {kind} at {path}")
-    return FileResponse(path, media_type="text/html", headers={"Content-Security-Policy": policy})
+def _page(lake: Lake, name: str, kind: str, policy: str) -> Response:
+    try:
+        page = Objects(lake.home, HASTY).read(name)
+    except LakeError as problem:
+        raise HTTPException(503, str(problem)) from problem
+    if page is None:
+        raise HTTPException(404, f"the run has no {kind} at {lake.home}/{name}")
+    return Response(page, media_type="text/html", headers={"Content-Security-Policy": policy})

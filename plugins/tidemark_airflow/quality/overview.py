@@ -15,7 +15,7 @@ from functools import cache
 from spark_jobs.job_protocol import RunState
 from spark_jobs.tables import run_history
 from spark_jobs.tables.errors import LakeError
-from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.lake import Lake, report_name
 from spark_jobs.tables.run import Run
 from tidemark_airflow.jobs.links import dag_id
 from tidemark_airflow.quality.airflow_metadata import DagRunState
@@ -75,7 +75,7 @@ def _row(pipeline: str, dag_run: DagRunState | None) -> Row:
         return Row(pipeline, dag_run=dag_run)
     run, *_ = history.runs
     trend = tuple(Ratios.of(past.counts) for past in reversed(history.runs[:TREND]))
-    return Row(pipeline, run, trend, page_exists(lake.report_file(run.run_id)), dag_run=dag_run)
+    return Row(pipeline, run, trend, page_exists(lake, report_name(run.run_id)), dag_run=dag_run)
 
 
 @cache

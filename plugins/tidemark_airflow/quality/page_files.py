@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from spark_jobs.tables.errors import LakeError
+from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.objects import HASTY, Objects
 
 
-def page_exists(page: Path) -> bool:
-    """Return whether a page about a run exists; a folder that cannot be read has none."""
+def page_exists(lake: Lake, name: str) -> bool:
+    """Return whether a page about a run exists; a lake that cannot be read has none."""
     try:
-        return page.is_file()
-    except OSError:
+        return Objects(lake.home, HASTY).find(name) is not None
+    except LakeError:
         return False

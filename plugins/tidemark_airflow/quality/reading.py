@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from spark_jobs.tables import run_history
 from spark_jobs.tables.errors import LakeError
-from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.lake import Lake, data_docs_name, report_name
 from spark_jobs.tables.run import Run
 from spark_jobs.tables.run_history import History
 from tidemark_airflow.quality import check_rows
@@ -72,9 +72,9 @@ def _with_checks(lake: Lake, runs: Sequence[Run], *, failed_only: bool = False) 
         RunView(
             run,
             checks.get(run.run_id, ()),
-            page_exists(lake.report_file(run.run_id)),
+            page_exists(lake, report_name(run.run_id)),
             problem,
-            page_exists(lake.data_docs_file(run.run_id)),
+            page_exists(lake, data_docs_name(run.run_id)),
         )
         for run in runs
     ]

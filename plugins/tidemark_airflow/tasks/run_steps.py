@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from airflow.sdk import Context, TriggerRule
@@ -12,6 +11,7 @@ from airflow.sdk.exceptions import AirflowSkipException
 
 from spark_jobs.job_protocol import ExitCode, StepName, StepResult, StepState, add_counts, progress_line
 from spark_jobs.pipeline import lake_folder
+from spark_jobs.tables.lake import Lake, report_name
 from tidemark_airflow.jobs import assets
 from tidemark_airflow.jobs.assets import PUBLISHED, event_extra
 from tidemark_airflow.jobs.outcome import Outcome
@@ -105,8 +105,7 @@ class StepOperator(SparkJobOperator):
 
     def without_job(self, planned: PlannedRun) -> Outcome | None:
         """Return the outcome if the plan has it: the run is published, and its report exists; else None."""
-        report = planned.result.report
-        if not planned.is_published or (self.step == StepName.REPORT and not Path(report or "").is_file()):
+        if not planned.is_published or (self.step == StepName.REPORT and not _has_report(planned)):
             return None
         message = f"run {planned.run_id} is published already, nothing to do"
         return self.unchanged(replace(planned.result, message=message, error=None, slices=()))
@@ -213,6 +212,11 @@ class PublishOperator(StepOperator):
         if not planned.is_published and published.run_id in (planned.run_id, *made_here):
             extra = event_extra(published, planned.request, add_counts(results))
             context["outlet_events"][PUBLISHED].add(assets.results_of(planned.pipeline), extra=extra)
+
+
+def _has_report(planned: PlannedRun) -> bool:
+    lake = Lake.of(planned.pipeline)
+    return lake.objects.find(report_name(planned.run_id)) is not None
 
 
 def _approval(context: Context) -> str:

@@ -149,7 +149,7 @@ class SparkJobOperator(SparkSubmitOperator):
             self.env_vars = {**process_environment(os.environ), LAKE: lake_folder(), **_import_path()}
             master = self._get_hook()._connection["master"]
             driver = driver_conf(self.env_vars, master, self.log.info, few_rows=_reads_few_rows(arguments))
-            self.conf = {**driver, **spark_conf(), **(self.conf or {})}
+            self.conf = {**driver, **spark_conf(os.environ), **(self.conf or {})}
         except RuntimeSetupError as error:
             raise AirflowFailException(str(error)) from error
 

@@ -7,7 +7,6 @@ Checks are conservation, the invariants of time and the pipeline's expectations.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -121,14 +120,16 @@ def _of_run(run_id: str) -> str:
 def record(spark: SparkSession, lake: Lake, run_id: str, checks: Sequence[Check]) -> None:
     """Write the checks to the table `quality`; they replace those of an earlier audit of the same run.
 
-    delta-rs writes the table in a local folder. Where it cannot, Spark does: tables of other features, other writers.
+    delta-rs writes the table. Where it cannot, Spark does, in a local folder: tables of other features, other writers.
+    Raises LakeError.
     """
-    if lake.folder is not None:
-        with suppress(LakeError):
-            rows = [dict(zip(SCHEMA.names, _values(run_id, check), strict=True)) for check in checks]
-            delta_rs_writes.replace(lake.path(TABLE), QUALITY, rows, _of_run(run_id))
-            return
-    record_by_spark(spark, lake, run_id, checks)
+    rows = [dict(zip(SCHEMA.names, _values(run_id, check), strict=True)) for check in checks]
+    try:
+        delta_rs_writes.replace(lake.path(TABLE), QUALITY, rows, _of_run(run_id))
+    except LakeError:
+        if lake.folder is None:
+            raise
+        record_by_spark(spark, lake, run_id, checks)
 
 
 def record_by_spark(spark: SparkSession, lake: Lake, run_id: str, checks: Sequence[Check]) -> None:

@@ -11,7 +11,7 @@ from spark_jobs.pipeline.published_tables import PAIRS, WINDOW_RESULTS
 from spark_jobs.replay.rows import timestamps
 from spark_jobs.semantics.rows.event_time import ARRIVAL_CLOCK_FLOOR_US, LATEST_US
 from spark_jobs.session import interpreting
-from spark_jobs.tables import files, ledger, published, staging
+from spark_jobs.tables import ledger, published, staging
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 
@@ -29,7 +29,7 @@ def _distances(spark: SparkSession, pipeline: Pipeline, lake: Lake, run_id: str)
         return {}
     if pipeline.join is not None:
         return _counted(_of_pairs(staging.read_staged(spark, lake, run_id, PAIRS.name)), lag_ms)
-    if not files.exists(spark, lake.work(run_id, "census")):
+    if not staging.has_work(lake, run_id, "census"):
         return {}
     return _counted(_of_census(staging.read_work(interpreting(spark), lake, run_id, "census")), lag_ms)
 

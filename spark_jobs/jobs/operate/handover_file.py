@@ -10,9 +10,8 @@ from typing import Any
 
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.tables.effective_runs import effective_runs
-from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.lake import HANDOVER, Lake
 from spark_jobs.tables.run import Run
-from spark_jobs.whole_files import write_whole
 
 _MOMENTS = ("covered_until", "watermark", "live_from_window", "state_from_event_time", "read_from_arrival")
 
@@ -85,8 +84,9 @@ class Handover:
 
 
 def write(lake: Lake, handover: Handover) -> str:
-    """Write the handover to the lake as `handover.json`, whole or not at all; returns the file's name."""
-    return str(write_whole(json.dumps(handover.as_json(), indent=1) + "\n", lake.handover_file))
+    """Write the handover to the lake as `handover.json`, whole or not at all; returns its path or URI."""
+    lake.objects.write(HANDOVER, f"{json.dumps(handover.as_json(), indent=1)}\n".encode())
+    return lake.handover_path
 
 
 def read(lake: Lake, pipeline: Pipeline, published: Iterable[Run]) -> Handover | None:
@@ -97,9 +97,12 @@ def read(lake: Lake, pipeline: Pipeline, published: Iterable[Run]) -> Handover |
     latest = effective_runs(published).latest
     if latest is None or latest.fingerprint != pipeline.fingerprint:
         return None
+    content = lake.objects.read(HANDOVER)
+    if content is None:
+        return None
     try:
-        handover = Handover.from_json(json.loads(lake.handover_file.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        handover = Handover.from_json(json.loads(content))
+    except (ValueError, TypeError, KeyError, AttributeError):
         return None
     return handover if handover.run_id == latest.run_id else None
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
@@ -24,24 +23,25 @@ from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import StepState
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.progress import Progress, silent
+from spark_jobs.jobs.publish.holding import holding
 from spark_jobs.jobs.publish.publish import settle, unended
 from spark_jobs.session import interpreting
-from spark_jobs.tables import compaction, delta_log, ledger, locks, orphans, retention
+from spark_jobs.tables import commit_files, compaction, delta_log, delta_rs_writes, ledger, orphans, retention
 from spark_jobs.tables.compaction import Compaction
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.leases import Tenure
 from spark_jobs.tables.ledger import DISCARD, MAINTAIN, Run, Step
+from spark_jobs.tables.objects import Objects
 from spark_jobs.tables.orphans import Orphans, Removal
 from spark_jobs.tables.retention import Retention
 
 T = TypeVar("T")
 HOLDER = "maintenance"
 _AT_ONCE = 4
-#: Without locks running processes are unknown: younger files may belong to one.
-_LEAST_UNHELD = timedelta(days=1)
 # Delta's least retention; its vacuum refuses a shorter one.
 _LEAST_VACUUM = timedelta(days=7)
-# The ledger and the checks: read at their newest version, and compacted by Delta if they have many files.
+# The ledger and the checks: read at their newest version, and compacted by delta-rs if they have many files.
 _OWN_TABLES, _MANY = ("runs", "quality"), 20
 
 
@@ -83,18 +83,12 @@ def maintain(
     """Maintain a pipeline's folder; `policy` defines what is kept.
 
     Raises LockedError while another process works on any windows. Raises InputError if another program has changed a
-    published table, or if the retention is too short to spare the files of running processes.
+    published table.
     """
-    if lake.folder is None and policy.retain < _LEAST_UNHELD:
-        raise InputError(
-            f"--retain {policy.retain}: too short for a lake that is no folder of this machine, where running "
-            f"processes are unknown. Give {_LEAST_UNHELD.days} day at least",
-            code=ErrorCode.RETENTION_TOO_SHORT,
-        )
-    lock = nullcontext() if dry_run else locks.acquire(lake, HOLDER, Interval(), wait_s=wait_s)
-    with lock:
-        work = _Maintaining(spark, lake, policy, progress)
-        return work.foreseen() if dry_run else work.perform()
+    if dry_run:
+        return _Maintaining(spark, lake, policy, progress).foreseen()
+    with holding(spark, lake, HOLDER, Interval(), wait_s=wait_s) as tenure:
+        return _Maintaining(spark, lake, policy, progress).perform(tenure)
 
 
 class _Maintaining:
@@ -115,9 +109,9 @@ class _Maintaining:
         note = f"the publishing of run {busy} is finished"
         return planned if busy is None else replace(planned, notes=[*planned.notes, note])
 
-    def perform(self) -> Maintenance:
-        """Do all work, step by step."""
-        settle(self._writer, self._lake)
+    def perform(self, tenure: Tenure) -> Maintenance:
+        """Do all work, step by step, while the lease of all windows is `tenure`."""
+        settle(self._writer, self._lake, tenure)
         runs = ledger.runs(self._spark, self._lake)
         first = self._leftovers(runs)
         by_id = {run.run_id: run for run in runs}
@@ -128,7 +122,7 @@ class _Maintaining:
             self._report(
                 f"removing the files of run {removal.run_id}:  {removal.why}" if removal.run_id else removal.why
             )
-            orphans.remove(self._spark, self._lake, removal)
+            orphans.remove(self._lake, removal)
         compacted = [*self._compacted(ledger.in_order(runs)), *map(self._of_delta, _OWN_TABLES)]
         runs = ledger.runs(self._spark, self._lake)
         rest = self._leftovers(runs)
@@ -137,7 +131,7 @@ class _Maintaining:
             self._enter(run, DISCARD)
         for removal in rest.unneeded:
             self._report(f"removing {removal.files:,} files of {removal.table}")
-            orphans.remove(self._spark, self._lake, removal)
+            orphans.remove(self._lake, removal)
         return result
 
     def _maintenance(
@@ -191,7 +185,7 @@ class _Maintaining:
             return list(pool.map(lambda table: work(self._writer, self._lake, table), tables))
 
     def _require_same_rows(self, table: str, version: int, newest: int) -> None:
-        changes = delta_log.changes(self._spark, self._lake.path(table), version, newest) or {}
+        changes = commit_files.changes(Objects(self._lake.path(table)), version, newest) or {}
         for changed, actions in changes.items():
             if not delta_log.keeps_rows(actions):
                 raise InputError(
@@ -204,7 +198,7 @@ class _Maintaining:
         """Compact a table that is read only at its newest version."""
         many = self._many(table)
         if many is not None:
-            delta_log.optimize(self._writer, self._lake.path(table), max(self._retention.retain, _LEAST_VACUUM))
+            delta_rs_writes.compact(self._lake.path(table), max(self._retention.retain, _LEAST_VACUUM))
         return many
 
     def _many(self, table: str) -> Compaction | None:

@@ -1,7 +1,7 @@
 """What a plan reads of the sources and of the lake, by delta-rs: without a Java, in a second.
 
-It reads tables in local folders. Where only Spark knows the answer it raises NeedsSparkError, and the caller plans with
-`spark_tables`. Law: a plan that is made here is the plan that Spark makes.
+It reads tables in folders and in object stores. Where only Spark knows the answer it raises NeedsSparkError, and the
+caller plans with `spark_tables`. Law: a plan that is made here is the plan that Spark makes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import types as T
@@ -23,9 +22,10 @@ from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.continuation.resume import Resumption
 from spark_jobs.semantics.rows.instants import EPOCH
 from spark_jobs.semantics.windows.grid import grid, newest_start, next_start
-from spark_jobs.tables import local_log, run_history
+from spark_jobs.tables import commit_files, run_history
 from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.objects import HASTY, Objects, storage_options
 from spark_jobs.tables.run import Run
 from spark_jobs.tables.source import RowChanges, row_changes_of
 from spark_jobs.tables.source_tables import absolute_path, is_path, tables_of
@@ -54,24 +54,22 @@ class DeltaRsTables:
     fits: Callable[[Mapping[str, T.StructType]], bool] | None = None
 
     def __post_init__(self) -> None:
-        if self.lake.folder is None:
-            raise NeedsSparkError(f"the lake {self.lake.root} is remote")
         if self.pipeline.replay.by_commit:
             raise NeedsSparkError("replay.order commit needs all commits of the source")
         for table in tables_of(self.pipeline).values():
-            if not is_path(table) or not (Path(absolute_path(table)) / "_delta_log").is_dir():
-                raise NeedsSparkError(f"the table {table} is in no local folder")
+            if not is_path(table):
+                raise NeedsSparkError(f"the table {table} has a name of a catalog")
 
     def runs(self) -> Sequence[Run]:
         """Return all runs of the ledger."""
-        if not run_history.has_begun(self.lake):
-            if self.fits is None:
-                raise NeedsSparkError("the pipeline has no ledger yet")
-            return []
         try:
-            return run_history.every(self.lake)
+            if run_history.has_begun(self.lake):
+                return run_history.every(self.lake)
         except LakeError as problem:
             raise NeedsSparkError(str(problem)) from problem
+        if self.fits is None:
+            raise NeedsSparkError("the pipeline has no ledger yet")
+        return []
 
     def checked_versions(self) -> dict[str, int]:
         """Return the newest version of each source, if the pipeline fits it; remembers a check that passes."""
@@ -98,7 +96,7 @@ class DeltaRsTables:
     def rewritten(self, since: int, until: int, covered: datetime) -> str | None:
         """Return the change of rows that arrived before `covered`, in words; None without one."""
         source = self._source("", until)
-        actions_by_version = local_log.changes(source.folder, since, until)
+        actions_by_version = _changes(source.path, since, until)
         if actions_by_version is None:
             return arrival_slices.log_is_gone(since, until)
         changed = row_changes_of(actions_by_version, until)
@@ -115,7 +113,7 @@ class DeltaRsTables:
 
     def row_changes(self, table: str, since: int, until: int) -> RowChanges | None:
         """Return the changes of a source; None if their log is deleted."""
-        actions_by_version = local_log.changes(Path(absolute_path(table)), since, until)
+        actions_by_version = _changes(absolute_path(table), since, until)
         return None if actions_by_version is None else row_changes_of(actions_by_version, until)
 
     def require_types(self, latest: Run, versions: Mapping[str, int]) -> None:
@@ -168,7 +166,7 @@ class DeltaRsTables:
     def _source(self, name: str, version: int) -> _Source:
         source = self._sources[name]
         if source.version != version:
-            raise NeedsSparkError(f"version {version} is not the newest of {source.folder}")
+            raise NeedsSparkError(f"version {version} is not the newest of {source.path}")
         return source
 
 
@@ -185,8 +183,8 @@ class _Source:
 
     def __init__(self, pipeline: Pipeline, table: str) -> None:
         self._pipeline = pipeline
-        self.folder = Path(absolute_path(table))
-        delta = _opened(str(self.folder))
+        self.path = absolute_path(table)
+        delta = _opened(self.path)
         self.version, self._configuration = int(delta.version()), delta.metadata().configuration
         self.table_id = str(delta.metadata().id)
         self.struct = _struct(delta)
@@ -210,11 +208,18 @@ class _Source:
         return datetime.fromisoformat(oldest) >= covered
 
 
+def _changes(path: str, since: int, until: int) -> dict[int, list[dict[str, Any]]] | None:
+    try:
+        return commit_files.changes(Objects(path), since, until)
+    except LakeError as problem:
+        raise NeedsSparkError(str(problem)) from problem
+
+
 def _opened(path: str, version: int | None = None) -> DeltaTable:
     from deltalake import DeltaTable
 
     try:
-        return DeltaTable(path, version=version)
+        return DeltaTable(path, version=version, storage_options=storage_options(path, HASTY))
     except Exception as problem:
         raise NeedsSparkError(f"{path} cannot be read by delta-rs: {problem}") from problem
 

@@ -12,13 +12,12 @@ import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 
 import spark_jobs
 from spark_jobs.pipeline import code
 from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.lake import Lake
-from spark_jobs.whole_files import write_whole
 
 _FILE = "checked.json"
 _MOST = 100
@@ -32,25 +31,21 @@ def key_of(pipeline: Pipeline, schemas: Mapping[str, str]) -> str:
 
 
 def is_remembered(lake: Lake, key: str) -> bool:
-    """Return whether a check has passed before; false for a lake that is not a local folder."""
+    """Return whether a check has passed before."""
     return key in _keys(lake)
 
 
 def remember(lake: Lake, key: str) -> None:
-    """Remember that a check has passed, if the lake is a local folder. A file that cannot be written is no failure."""
-    folder, keys = lake.folder, _keys(lake)
-    if folder is None or key in keys:
-        return
-    with suppress(OSError):
-        write_whole(json.dumps([*keys, key][-_MOST:]), folder / _FILE)
+    """Remember that a check has passed. A file that cannot be written is no failure."""
+    keys = _keys(lake)
+    if key not in keys:
+        with suppress(LakeError):
+            lake.objects.write(_FILE, json.dumps([*keys, key][-_MOST:]).encode())
 
 
 def _keys(lake: Lake) -> list[str]:
-    folder = lake.folder
-    if folder is None:
-        return []
     try:
-        keys = json.loads(Path(folder / _FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        keys = json.loads(lake.objects.read(_FILE) or "[]")
+    except (LakeError, ValueError):
         return []
     return keys if isinstance(keys, list) else []

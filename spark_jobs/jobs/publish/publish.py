@@ -22,10 +22,12 @@ from spark_jobs.job_protocol import StepName, StepState
 from spark_jobs.jobs.plan import arrival_slices
 from spark_jobs.jobs.publish.rollback import going_back, require_files, target_of
 from spark_jobs.pipeline.published_tables import BY_NAME, PUBLISHABLE
-from spark_jobs.tables import files, ledger, publishing
+from spark_jobs.tables import commit_files, ledger, publishing
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import GATE_TABLE, Lake, behind_folder
+from spark_jobs.tables.leases import Tenure
 from spark_jobs.tables.ledger import REPAIR, ROLLBACK, Run, Step
+from spark_jobs.tables.objects import Objects
 from spark_jobs.tables.publishing import Base, OvertakenError
 
 # Tables whose rows belong to no window: a run over a part of time at most adds rows.
@@ -34,11 +36,11 @@ _TIMELESS = tuple(name for name in PUBLISHABLE if BY_NAME[name].timeless)
 _ATTEMPTS = 50
 
 
-def publish(spark: SparkSession, lake: Lake, run: Run) -> dict[str, int]:
+def publish(spark: SparkSession, lake: Lake, run: Run, tenure: Tenure | None = None) -> dict[str, int]:
     """Publish the staged tables of `run`, or those of a rollback; returns the version of every table.
 
     A run over part of time does not change `invalid_events`: rows without a usable time belong to no window. A repair
-    does not change `watermarks`.
+    does not change `watermarks`. Raises LeaseLostError if another process has taken over the windows of `tenure`.
     """
     for _ in range(_ATTEMPTS):
         published = ledger.published(spark, lake)
@@ -46,7 +48,7 @@ def publish(spark: SparkSession, lake: Lake, run: Run) -> dict[str, int]:
         if versions is not None:
             return versions
         arrival_slices.require_end(lake, run, published[-1] if published else None)
-        base = _base(published)
+        base = _base(published, tenure)
         try:
             return _committed(spark, lake, run, base)
         except OvertakenError as overtaken:
@@ -55,15 +57,18 @@ def publish(spark: SparkSession, lake: Lake, run: Run) -> dict[str, int]:
     raise last
 
 
-def settle(spark: SparkSession, lake: Lake) -> list[Run]:
-    """Finish a publishing that has not ended, if there is one; returns the published runs, in their order."""
+def settle(spark: SparkSession, lake: Lake, tenure: Tenure | None = None) -> list[Run]:
+    """Finish a publishing that has not ended, if there is one; returns the published runs, in their order.
+
+    Raises LeaseLostError if another process has taken over the windows of `tenure`.
+    """
     for _ in range(_ATTEMPTS):
         published = ledger.published(spark, lake)
         run_id = unended(spark, lake, published)
         if run_id is None:
             return published
         last = OvertakenError(GATE_TABLE, run_id)
-        _finish(spark, lake, run_id, _base(published))
+        _finish(spark, lake, run_id, _base(published, tenure))
     raise last
 
 
@@ -72,11 +77,11 @@ def unended(spark: SparkSession, lake: Lake, published: Sequence[Run]) -> str | 
     return publishing.unfinished_run(spark, lake, GATE_TABLE, _base(published))
 
 
-def _base(published: Sequence[Run]) -> Base:
-    return Base(published[-1].versions if published else {}, frozenset(run.run_id for run in published))
+def _base(published: Sequence[Run], tenure: Tenure | None = None) -> Base:
+    return Base(published[-1].versions if published else {}, frozenset(run.run_id for run in published), tenure)
 
 
-def rollback(spark: SparkSession, lake: Lake, run_id: str) -> Run:
+def rollback(spark: SparkSession, lake: Lake, run_id: str, tenure: Tenure | None = None) -> Run:
     """Restore the tables to their state after `run_id`; returns the published rollback run.
 
     Raises InputError for a run that was never published, and for a run whose files are deleted.
@@ -91,7 +96,7 @@ def rollback(spark: SparkSession, lake: Lake, run_id: str) -> Run:
     run = going_back(target, published[-1])
     if ledger.find(spark, lake, run.run_id) is None:
         ledger.record(spark, lake, run, _ended_step(StepName.PLAN, began, target.versions))
-    versions = publish(spark, lake, run)
+    versions = publish(spark, lake, run, tenure)
     return ledger.record(spark, lake, run, _ended_step(StepName.PUBLISH, began, versions))
 
 
@@ -106,7 +111,7 @@ def _committed(spark: SparkSession, lake: Lake, run: Run, base: Base) -> dict[st
         restored = _side_by_side(back, [table for table in PUBLISHABLE if table in targets or table in base.versions])
         return {table: restored[table] for table in targets}
     interval = Interval(run.interval_start, run.interval_end)
-    staged = {table: _folders(spark, lake, run, table) for table in PUBLISHABLE}
+    staged = {table: _folders(lake, run, table) for table in PUBLISHABLE}
 
     left: tuple[str, ...] = () if interval.whole else _TIMELESS
     if run.kind == REPAIR:
@@ -123,10 +128,10 @@ def _committed(spark: SparkSession, lake: Lake, run: Run, base: Base) -> dict[st
     return {**unchanged, **_side_by_side(forth, changed)}
 
 
-def _folders(spark: SparkSession, lake: Lake, run: Run, table: str) -> tuple[bool, bool]:
+def _folders(lake: Lake, run: Run, table: str) -> tuple[bool, bool]:
     """Return whether the run has staged rows of a table for its windows, and for closed windows before them."""
-    logs = (f"{lake.staged(table, folder)}/_delta_log" for folder in (run.run_id, behind_folder(run.run_id)))
-    own, behind = (files.exists(spark, log) for log in logs)
+    folders = (run.run_id, behind_folder(run.run_id))
+    own, behind = (commit_files.exist(Objects(lake.staged(table, folder))) for folder in folders)
     return own, behind
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from spark_jobs.error_codes import ErrorCode
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.tables import delta_rs
 from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.objects import Objects
 from spark_jobs.tables.run import ROLLBACK, Run
 
 
@@ -52,15 +52,14 @@ class RollbackPreview:
 def preview(lake: Lake, published: Sequence[Run], run_id: str) -> RollbackPreview:
     """Return the effect of a rollback to `run_id`; `published` runs are in their order.
 
-    Raises InputError for a run that was never published. In a lake in a local folder it also raises InputError for a
-    run whose files are deleted.
+    Raises InputError for a run that was never published, and for a run whose files are deleted.
     """
     target = target_of(published, run_id)
     newest = published[-1]
     if target is newest:
         return RollbackPreview(run_id, {}, ())
-    versions = {} if target.discarded or lake.folder is None else target.versions
-    deleted = {table: _deleted(Path(lake.path(table)), version) for table, version in versions.items()}
+    versions = {} if target.discarded else target.versions
+    deleted = {table: _deleted(lake.path(table), version) for table, version in versions.items()}
     require_files(target, published, {table: count for table, count in deleted.items() if count})
     names = sorted({*target.versions, *newest.versions})
     tables = {name: Restored(newest.versions.get(name), target.versions.get(name)) for name in names}
@@ -109,9 +108,10 @@ def going_back(target: Run, newest: Run) -> Run:
     )
 
 
-def _deleted(folder: Path, version: int) -> int:
+def _deleted(path: str, version: int) -> int:
     """Return how many files of a version of a table are deleted."""
-    return sum(not (folder / name).is_file() for name in delta_rs.data_files(str(folder), version))
+    existing = {entry.name for entry in Objects(path).below()}
+    return sum(name not in existing for name in delta_rs.data_files(path, version))
 
 
 def _in_words(name: str, table: Restored) -> str:

@@ -15,7 +15,7 @@ from spark_jobs.replay.profile import delays
 from spark_jobs.replay.rows.epochs import Axis, axis
 from spark_jobs.replay.watermark.census import gathered
 from spark_jobs.session import for_rows
-from spark_jobs.tables import files, staging
+from spark_jobs.tables import staging
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.ledger import Run
 
@@ -31,7 +31,7 @@ def alternatives(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) 
         return []
     if run.finished_step(StepName.REPLAY) is None or run.arrived_from is not None:
         return []
-    if not files.exists(spark, lake.work(run.run_id, "census")):
+    if not staging.has_work(lake, run.run_id, "census"):
         return []
     settings = _settings_around(pipeline)
     weighed = sorted({delay for bound, allowed in settings for delay in (bound, bound + allowed)})

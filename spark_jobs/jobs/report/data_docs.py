@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from pyspark.sql import SparkSession
 
 from spark_jobs.error_codes import ErrorCode
@@ -11,9 +9,8 @@ from spark_jobs.job_protocol import StepName, StepState
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.report import report
 from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.lake import Lake, data_docs_name
 from spark_jobs.tables.ledger import Run, Step
-from spark_jobs.whole_files import write_whole
 
 
 def can_be_made(run: Run) -> bool:
@@ -21,8 +18,11 @@ def can_be_made(run: Run) -> bool:
     return bool(_audits(run))
 
 
-def data_docs(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> Path:
-    """Write the Data Docs of an audited run; returns their path. Raises InputError for a run that was not audited."""
+def data_docs(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> str:
+    """Write the Data Docs of an audited run; returns their path or URI.
+
+    Raises InputError for a run that was not audited.
+    """
     audits = _audits(run)
     if not audits:
         raise InputError(
@@ -35,7 +35,8 @@ def data_docs(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> 
 
     answers = report.checks_of(spark, lake, run)
     text = page(pipeline.name, lake.home, run.run_id, audits[-1].finished_at, answers, descriptions(pipeline))
-    return write_whole(text, lake.data_docs_file(run.run_id))
+    lake.objects.write(data_docs_name(run.run_id), text.encode())
+    return lake.data_docs_path(run.run_id)
 
 
 def _audits(run: Run) -> list[Step]:

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -31,19 +30,19 @@ from spark_jobs.report import incomplete_windows, reduced, results_over_time
 from spark_jobs.report.bins import bins
 from spark_jobs.report.data import Setting
 from spark_jobs.report.page import render
-from spark_jobs.tables import delta_log, files, ledger, staging
+from spark_jobs.tables import commit_files, delta_log, ledger, staging
 from spark_jobs.tables.delta_rs import read_table
 from spark_jobs.tables.errors import LakeError
-from spark_jobs.tables.lake import Lake, result_tables
+from spark_jobs.tables.lake import Lake, report_name, result_tables
 from spark_jobs.tables.ledger import Run
-from spark_jobs.whole_files import write_whole
+from spark_jobs.tables.objects import Objects
 
 #: The largest number of result columns with a chart.
 _CHARTED = 12
 
 
-def report(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> Path:
-    """Write the report of a replayed run, published or not; returns its path.
+def report(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> str:
+    """Write the report of a replayed run, published or not; returns its path or URI.
 
     Raises InputError for a run that has not been replayed, or whose staged tables maintenance has removed.
     """
@@ -52,7 +51,7 @@ def report(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> Pat
             f"report: run {run.run_id} is {run.state}; take its step replay before its report",
             code=ErrorCode.RUN_STATE_WRONG,
         )
-    if not can_be_made(spark, pipeline, lake, run):
+    if not can_be_made(pipeline, lake, run):
         raise InputError(
             f"report: maintenance has removed the staged tables of run {run.run_id}", code=ErrorCode.FILES_REMOVED
         )
@@ -63,13 +62,13 @@ def report(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> Pat
         other_settings = tuple(run_facts.alternative(entry, pipeline) for entry in weighed.result())
     earlier = run_facts.earlier(run, ledger.published(spark, lake))
     page = render(replace(data, alternatives=other_settings, earlier=earlier))
-    return write_whole(page, lake.report_file(run.run_id))
+    lake.objects.write(report_name(run.run_id), page.encode())
+    return lake.report_path(run.run_id)
 
 
-def can_be_made(spark: SparkSession, pipeline: Pipeline, lake: Lake, run: Run) -> bool:
+def can_be_made(pipeline: Pipeline, lake: Lake, run: Run) -> bool:
     """Return whether all staged tables of the run exist."""
-    staged = (lake.staged(table, run.run_id) for table in result_tables(pipeline))
-    return all(files.exists(spark, f"{path}/_delta_log") for path in staged)
+    return all(commit_files.exist(Objects(lake.staged(table, run.run_id))) for table in result_tables(pipeline))
 
 
 def collect(
@@ -151,10 +150,12 @@ def collect(
 
 
 def checks_of(spark: SparkSession, lake: Lake, run: Run) -> list[Any]:
-    """Return the checks of the run's last audit, as rows of the table `quality`, read by delta-rs in a local folder."""
-    if lake.folder is not None:
-        with suppress(LakeError):
-            return _checks_in_folder(lake, run.run_id)
+    """Return the checks of the run's last audit, as rows of the table `quality`.
+
+    Spark reads the table where delta-rs cannot.
+    """
+    with suppress(LakeError):
+        return _checks(lake, run.run_id)
     path = lake.path("quality")
     if not delta_log.exists(spark, path):
         return []
@@ -162,7 +163,7 @@ def checks_of(spark: SparkSession, lake: Lake, run: Run) -> list[Any]:
     return rows.orderBy("suite", "expectation").collect()
 
 
-def _checks_in_folder(lake: Lake, run_id: str) -> list[Row]:
+def _checks(lake: Lake, run_id: str) -> list[Row]:
     columns = ", ".join(column.name for column in QUALITY.own_columns)
     query = f"SELECT {columns} FROM t WHERE run_id = '{run_id}' ORDER BY suite, expectation"  # noqa: S608  a checked id
     rows = read_table(lake, QUALITY.name, ("report", run_id), lambda table: table.select(query), opens_anew=True)

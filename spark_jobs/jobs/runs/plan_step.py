@@ -14,7 +14,7 @@ from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.tables import run_history
 from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.interval import Interval
-from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.lake import Lake, report_name
 from spark_jobs.tables.run import Run, Step
 
 
@@ -53,8 +53,7 @@ def outcome(planned: Plan, lake: Lake, *, is_known: bool) -> Outcome:
 
 def report_of(lake: Lake, run: Run) -> str | None:
     """Return the report of a run, None if it does not exist."""
-    file = lake.report_file(run.run_id)
-    return str(file) if file.is_file() else None
+    return lake.report_path(run.run_id) if lake.objects.find(report_name(run.run_id)) else None
 
 
 def _message(planned: Plan, *, is_known: bool) -> str:

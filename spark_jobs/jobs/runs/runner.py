@@ -24,6 +24,7 @@ from spark_jobs.jobs.plan.plan import Plan, covers, plan
 from spark_jobs.jobs.plan.spark_tables import SparkTables
 from spark_jobs.jobs.progress import Progress, silent
 from spark_jobs.jobs.publish import publish
+from spark_jobs.jobs.publish.holding import holding
 from spark_jobs.jobs.runs import failures, plan_step
 from spark_jobs.jobs.runs.meter import Meter
 from spark_jobs.jobs.runs.outcome import Clock, Outcome
@@ -34,10 +35,11 @@ from spark_jobs.pipeline.environment import hide_values
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.settings import differences
 from spark_jobs.session import leave_native_engine
-from spark_jobs.tables import error_causes, ledger, locks
+from spark_jobs.tables import error_causes, ledger
 from spark_jobs.tables.effective_runs import effective_runs
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.leases import LeaseLostError, Tenure
 from spark_jobs.tables.ledger import Run
 
 
@@ -61,7 +63,7 @@ class Runner:
         self._progress, self._slices, self._wait_s = progress, slices, wait_s
         self._ledger = RunLedger(spark, lake)
         self._meter = Meter(spark, partial(progress, "figures"))
-        self._locked_run: str | None = None
+        self._tenure: Tenure | None = None
 
     def plan(
         self, interval: Interval, arrived_to: datetime | None = None, *, restate: bool = False
@@ -138,8 +140,8 @@ class Runner:
         Raises InputError for a run that was never published, LockedError while another process works on any windows.
         """
         clock = Clock()
-        with locks.acquire(self._lake, run_id, Interval(), wait_s=self._wait_s):
-            run = publish.rollback(self.spark, self._lake, run_id)
+        with holding(self.spark, self._lake, run_id, Interval(), wait_s=self._wait_s) as tenure:
+            run = publish.rollback(self.spark, self._lake, run_id, tenure)
         is_new = run.run_id != run_id
         message = f"published again as of run {run_id}" if is_new else f"run {run_id} is what is published"
         self._progress(StepName.ROLLBACK, message)
@@ -172,10 +174,10 @@ class Runner:
         """Take a step of a planned run, unless another run has published the same arrivals since its plan.
 
         Raises BlockedError if checks block the run, InputError for the user's mistakes; the ledger has both. Raises
-        LockedError while another process works on the run's windows.
+        LockedError while another process works on the run's windows, LeaseLostError if another has taken them over.
         """
         step = STEPS[name]
-        if self._locked_run == run.run_id:
+        if self._tenure is not None and self._tenure.lease.run_id == run.run_id:
             return self._take(step, run)
         if not step.locked:
             return self._overtaken(name, run) or self._take(step, run)
@@ -187,7 +189,7 @@ class Runner:
 
         Raises InputError for a slice that does not exist, and otherwise as `step` does.
         """
-        parts = {part.name: part for part in run_slices.stored_slices(self.spark, self._lake, run.run_id)}
+        parts = {part.name: part for part in run_slices.stored_slices(self._lake, run.run_id)}
         if name not in parts:
             names = ", ".join(parts) or f"none: take the step {StepName.WATERMARKS} before"
             raise InputError(
@@ -197,7 +199,8 @@ class Runner:
         if run.finished_step(StepName.REPLAY) is not None:
             outcome = Outcome(f"run {run.run_id} is staged as a whole", StepState.UNCHANGED)
             return Clock().result(step.name, run, outcome)
-        with locks.acquire(self._lake, f"{run.run_id}.{name}", run_slices.interval_of(step.part), wait_s=self._wait_s):
+        interval = run_slices.interval_of(step.part)
+        with holding(self.spark, self._lake, f"{run.run_id}.{name}", interval, wait_s=self._wait_s):
             return self._take(step, run)
 
     def run(
@@ -253,7 +256,8 @@ class Runner:
         """Take the step; the ledger has its failure."""
         try:
             return self._recorded(step, run, clock)
-        except BlockedError:
+        except (BlockedError, LeaseLostError):
+            # After a lost lease the run is another process's.
             raise
         except Exception as problem:
             entry = clock.entry(step.entry, StepState.FAILED, error=hide_values(failures.describe(problem, self._lake)))
@@ -264,6 +268,8 @@ class Runner:
         """Take the step, and enter into the ledger that it is done or blocked."""
         context = self._context(run, clock)
         step.require(context)
+        if context.tenure is not None:
+            context.tenure.require()
         try:
             outcome = self._take_with_either_engine(step, context)
         except BlockedError as problem:
@@ -294,7 +300,9 @@ class Runner:
 
     def _context(self, run: Run, clock: Clock) -> StepContext:
         pipeline = pipeline_for_run(self._pipeline, run)
-        return StepContext(self.spark, pipeline, self._lake, run, self._show_within, clock.at, self._slices)
+        return StepContext(
+            self.spark, pipeline, self._lake, run, self._show_within, clock.at, slices=self._slices, tenure=self._tenure
+        )
 
     def _show_within(self, step: str, text: str) -> None:
         """Show a line of progress of a step that goes on; it stands between parts of the step, which are measured."""
@@ -321,14 +329,14 @@ class Runner:
         # A run that goes on adds to windows that were closed before those that it replaces.
         goes_on = run.arrived_from is not None
         interval = Interval() if goes_on else Interval(run.interval_start, run.interval_end)
-        with locks.acquire(self._lake, run.run_id, interval, wait_s=self._wait_s) as waited:
-            self._locked_run = run.run_id
+        with holding(self.spark, self._lake, run.run_id, interval, wait_s=self._wait_s) as tenure:
+            self._tenure = tenure
             try:
                 # While it waited, another process may have taken steps of the run.
-                current = self._checked(run.run_id, self._ledger.reread(run.run_id)) if waited else run
-                yield current, waited
+                current = self._checked(run.run_id, self._ledger.reread(run.run_id)) if tenure.waited else run
+                yield current, tenure.waited
             finally:
-                self._locked_run = None
+                self._tenure = None
 
     def _checked(self, run_id: str, run: Run | None) -> Run:
         if run is None:

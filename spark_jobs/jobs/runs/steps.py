@@ -1,4 +1,4 @@
-"""The steps of a run: what each needs, what it does, and what it returns. The ledger and the locks are the Runner's.
+"""The steps of a run: what each needs, what it does, and what it returns. The ledger and the lease are the Runner's.
 
     plan -> replay -> audit -> publish -> report
     plan -> watermarks -> slice, slice, ... -> replay -> ...       each slice in a separate process
@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from importlib import import_module
-from pathlib import Path
 from threading import Thread
 from typing import ClassVar
 
@@ -30,7 +29,8 @@ from spark_jobs.jobs.stage import stage
 from spark_jobs.pipeline.model import OnFailure, Pipeline
 from spark_jobs.replay.windows.slice import Slice
 from spark_jobs.tables.interval import Interval
-from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.lake import Lake, report_name
+from spark_jobs.tables.leases import Tenure
 from spark_jobs.tables.ledger import Run, Step
 
 
@@ -39,7 +39,8 @@ class StepContext:
     """The planned run that a step is taken of, and what it works with.
 
     `pipeline` is the pipeline as the run takes it (`arrival_slices.pipeline_for_run`). `slices` is how many stretches
-    of windows are written one after the other. `began_at` is when the step began.
+    of windows are written one after the other. `began_at` is when the step began. `tenure` is the lease of the run's
+    windows, None for a step that needs none.
     """
 
     spark: SparkSession
@@ -49,11 +50,12 @@ class StepContext:
     progress: Progress
     began_at: datetime
     slices: int = 1
+    tenure: Tenure | None = None
 
     @property
-    def report_file(self) -> Path:
-        """The file of the run's report, which may not exist."""
-        return self.lake.report_file(self.run.run_id)
+    def has_report(self) -> bool:
+        """Whether the run has a report."""
+        return self.lake.objects.find(report_name(self.run.run_id)) is not None
 
     def shows(self, step: StepName) -> Callable[[str], None]:
         """Return what shows a line of progress of the step."""
@@ -199,7 +201,7 @@ class PublishStep(RunStep):
 
     def take(self, context: StepContext) -> Outcome:
         """Return the Delta version of each published table."""
-        versions = publish(context.spark, context.lake, context.run)
+        versions = publish(context.spark, context.lake, context.run, context.tenure)
         message = f"published to {context.lake.home}"
         return Outcome(message, versions=versions, lines=[message])
 
@@ -216,7 +218,7 @@ class ReportStep(RunStep):
 
     def require(self, context: StepContext) -> None:
         """Raise InputError unless the run is staged, or has a report already."""
-        if not context.report_file.is_file():
+        if not context.has_report:
             super().require(context)
 
     def take(self, context: StepContext) -> Outcome:
@@ -224,14 +226,14 @@ class ReportStep(RunStep):
         # Brings the plotting library, which other steps do not need.
         from spark_jobs.jobs.report import report
 
-        earlier = context.report_file
-        if earlier.is_file() and not report.can_be_made(context.spark, context.pipeline, context.lake, context.run):
+        if context.has_report and not report.can_be_made(context.pipeline, context.lake, context.run):
+            earlier = context.lake.report_path(context.run.run_id)
             message = f"report: {earlier}, written before maintenance removed its data"
-            return Outcome(message, StepState.UNCHANGED, report=str(earlier))
+            return Outcome(message, StepState.UNCHANGED, report=earlier)
         page = report.report(context.spark, context.pipeline, context.lake, context.run)
-        context.progress(self.name, str(page))
+        context.progress(self.name, page)
         self._write_data_docs(context)
-        return Outcome(f"report: {page}", report=str(page))
+        return Outcome(f"report: {page}", report=page)
 
     def _write_data_docs(self, context: StepContext) -> None:
         if not context.pipeline.quality.data_docs:
@@ -240,7 +242,7 @@ class ReportStep(RunStep):
 
         if data_docs.can_be_made(context.run):
             docs = data_docs.data_docs(context.spark, context.pipeline, context.lake, context.run)
-            context.progress(self.name, str(docs))
+            context.progress(self.name, docs)
 
 
 def _staged(counts: Mapping[str, int]) -> str:

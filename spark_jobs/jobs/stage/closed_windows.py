@@ -52,7 +52,7 @@ class ClosedWindowsStaging:
 
     def counts(self) -> dict[str, int]:
         """How many rows that have come are invalid, once they are staged."""
-        return {"invalid_behind": staging.row_count(self._spark, self._lake, self._folder, "invalid_events")}
+        return {"invalid_behind": staging.row_count(self._lake, self._folder, "invalid_events")}
 
     def _write_watermarks(self) -> None:
         """Closed windows that rows have come for, and none before."""

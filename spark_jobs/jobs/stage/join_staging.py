@@ -80,7 +80,7 @@ class JoinStaging:
         fates = zip(read, accepted_counts, too_late, strict=True)
         by_input = [join_row_counts.accounted(*counts, by_fate=by_fate) for counts in fates]
         counts = join_row_counts.together(by_input, self._join.names)
-        return {**counts, "pairs": staging.row_count(self._spark, self._lake, self._run.run_id, "pairs")}
+        return {**counts, "pairs": staging.row_count(self._lake, self._run.run_id, "pairs")}
 
     def _staged_late_events(self) -> DataFrame:
         return staging.read_staged(self._spark, self._lake, self._run.run_id, "late_events")

@@ -53,5 +53,5 @@ class LakeStore:
 
     def _split(self, results: DataFrame) -> DataFrame:
         """Results by window, in several files: a row that comes too late makes publishing rewrite one of them."""
-        files = staging.row_count(self._spark, self._lake, self._run_id, "panes") // RESULTS_OF_A_FILE
+        files = staging.row_count(self._lake, self._run_id, "panes") // RESULTS_OF_A_FILE
         return results.repartitionByRange(files, "window_start") if files > 1 else results

@@ -89,7 +89,7 @@ class Counting:
         The audit counts the rows themselves, and the rows that panes hold, and compares. Rows in windows that are still
         open are on time.
         """
-        panes = staging.panes_by_timing(self._spark, self._lake, self._run.run_id)
+        panes = staging.panes_by_timing(self._lake, self._run.run_id)
         counts = {"late": panes["late"], "too_late": self._too_late(parts)}
         if self._of_sessions and not self._pipeline.windows.trigger.is_default:
             counts["late"] = self._late_of_sessions()
@@ -109,7 +109,7 @@ class Counting:
             "on_time": read["rows_read"] - elsewhere,
             **counts,
             "unassigned": unassigned,
-            "windows": staging.row_count(self._spark, self._lake, self._run.run_id, "window_results"),
+            "windows": staging.row_count(self._lake, self._run.run_id, "window_results"),
             "panes": panes.total(),
             "early_panes": panes["early"],
             "late_panes": panes["late"],
@@ -123,7 +123,7 @@ class Counting:
     def _too_late(self, parts: Sequence[Slice]) -> int:
         """How many rows of the interval no window took; dropped rows are in no table."""
         if not self._pipeline.windows.drops_late:
-            return staging.row_count(self._spark, self._lake, self._run.run_id, "late_events")
+            return staging.row_count(self._lake, self._run.run_id, "late_events")
         if self._of_sessions:
             too_late = session_panes.too_late_rows(self._read_work("ranked"), self._read_work("scanned"))
             return too_late.where(self._interval.holds(F.timestamp_millis(c.WINDOW_MS))).count()

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from itertools import pairwise
+from uuid import uuid4
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_jobs.replay.rows import timestamps
 from spark_jobs.replay.windows.slice import Slice
-from spark_jobs.tables import files
 from spark_jobs.tables.interval import Interval
-from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.lake import Lake, work_folder
 
 #: The file in which a run keeps how it is cut.
 CUT = "slices.json"
@@ -44,23 +44,20 @@ def slices_of(groups: DataFrame, of: Slice, count: int, also: Sequence[int] = ()
     return [Slice(f"slice-{i}-of-{len(edges) - 1}", a, b) for i, (a, b) in enumerate(pairwise(edges))]
 
 
-def settled(spark: SparkSession, lake: Lake, run_id: str, parts: Sequence[Slice]) -> list[Slice]:
+def settled(lake: Lake, run_id: str, parts: Sequence[Slice]) -> list[Slice]:
     """Return the slices of the run: `parts`, unless an earlier attempt has begun with others.
 
     Tables are staged by slice; another cut would stage the same windows again.
     """
-    text = files.write_once(spark, lake.work(run_id, CUT), json.dumps([asdict(part) for part in parts]))
-    return _read(text)
+    text = json.dumps({"slices": [asdict(part) for part in parts], "by": uuid4().hex})
+    lake.objects.create(f"{work_folder(run_id)}/{CUT}", text.encode())
+    return stored_slices(lake, run_id)
 
 
-def stored_slices(spark: SparkSession, lake: Lake, run_id: str) -> list[Slice]:
+def stored_slices(lake: Lake, run_id: str) -> list[Slice]:
     """Return the slices of the run; none if it has not been cut."""
-    text = files.read_text(spark, lake.work(run_id, CUT))
-    return [] if text is None else _read(text)
-
-
-def _read(text: str) -> list[Slice]:
-    return [Slice(**part) for part in json.loads(text)]
+    content = lake.objects.read(f"{work_folder(run_id)}/{CUT}")
+    return [] if content is None else [Slice(**part) for part in json.loads(content)["slices"]]
 
 
 def _next_ms(moment: datetime) -> int:

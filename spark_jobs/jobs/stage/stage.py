@@ -72,7 +72,7 @@ def stage(
     except Exception:
         # The cause of the failure may make this fail too.
         with suppress(Exception):
-            staging.delete_unstaged_files(spark, lake, run.run_id)
+            staging.delete_unstaged_files(lake, run.run_id)
         raise
 
 
@@ -281,7 +281,7 @@ class _Staging:
             row = self._ground.calendar.agg(open_ms.alias("open"), F.min("window_ms").alias("first")).collect()[0]
             also = [] if row.open in (None, row.first) else [row.open]
         wished = slices_of(self._ground.census, self._whole, count, also)
-        parts = settled(self._spark, self._lake, self._run.run_id, wished)
+        parts = settled(self._lake, self._run.run_id, wished)
         if parts != wished:
             self._report(f"in {len(parts)} slices as an earlier attempt has begun, not in {len(wished)}")
         return parts

@@ -10,6 +10,7 @@ import pytest
 
 from spark_jobs.jobs.operate.handover_file import Handover, Versions, read, write
 from spark_jobs.pipeline import Pipeline
+from spark_jobs.tables.lake import HANDOVER as HANDOVER_FILE
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import ARRIVALS, Run, Step
 from tests.support import history
@@ -72,10 +73,10 @@ def test_other_results_have_another_handover(lake: Lake, pipeline: Pipeline) -> 
     ],
 )
 def test_a_file_of_another_form_is_no_handover(lake: Lake, pipeline: Pipeline, text: str) -> None:
-    lake.handover_file.write_text(text)
+    lake.objects.write(HANDOVER_FILE, text.encode())
     assert read(lake, pipeline, [published(1, pipeline)]) is None
 
 
 def test_a_lake_without_the_file_has_no_handover(lake: Lake, pipeline: Pipeline) -> None:
-    lake.handover_file.unlink()
+    lake.objects.delete([HANDOVER_FILE])
     assert read(lake, pipeline, [published(1, pipeline)]) is None

@@ -21,7 +21,7 @@ from spark_jobs.tables import delta_log, ledger
 from spark_jobs.tables import publishing as tables
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.locks import LockedError, acquire
+from spark_jobs.tables.leases import LockedError, acquire
 from spark_jobs.tables.published import NothingPublishedError, read_published
 from tests.support import history
 from tests.support.aged_lake import END, HOUR, SECOND, WornLake, WornLakes, strictly

@@ -338,8 +338,8 @@ def test_the_report_of_a_real_run_shows_its_counts(spark: SparkSession, tmp_path
         patch.setattr(report, "render", keep)
         path = report.report(spark, pipeline, lake, runner.find(planned.run.run_id))
     (data,) = reports
-    assert path == lake.report_file(planned.run.run_id)
-    assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert path == lake.report_path(planned.run.run_id)
+    assert Path(path).read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     assert data.counts == counts
     assert data.run.state == "staged"
     totals: dict[str, Any] = {"late": sum(data.lateness.late), "too_late": sum(data.lateness.too_late)}

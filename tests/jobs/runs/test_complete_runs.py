@@ -43,7 +43,7 @@ def test_whole_run_counts_the_cost_of_the_watermark(spark: SparkSession, table: 
     results = expected.complete_results
     assert run.counts["windows_missing_rows"] == sum(row["missed_rows"] > 0 for row in results)
     assert run.counts["windows_not_shown"] == sum(not row["is_shown"] for row in results) > 0
-    page = lake.report_file(run.run_id).read_text(encoding="utf-8")
+    page = Path(lake.report_path(run.run_id)).read_text(encoding="utf-8")
     assert "What the watermark cost" in page
     assert f"{run.counts['missed_rows']:,} rows" in page
     # The faithful tables are those of a faithful run, and a part of time changes nothing.

@@ -15,7 +15,7 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.progress import silent
 from spark_jobs.jobs.runs.steps import STEPS, StepContext
 from spark_jobs.jobs.stage import stage
-from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.lake import Lake, report_name
 from spark_jobs.tables.ledger import ACCEPT, Run, Step
 
 AT = datetime(2026, 1, 5, tzinfo=UTC)
@@ -93,8 +93,7 @@ def test_a_step_is_refused_before_what_it_needs(
 
 def test_a_report_that_was_written_needs_no_staged_tables(tmp_path: Path) -> None:
     discarded = context(tmp_path, run_of(PLANNED))
-    discarded.report_file.parent.mkdir(parents=True)
-    discarded.report_file.touch()
+    discarded.lake.objects.write(report_name(discarded.run.run_id), b"")
     STEPS[StepName.REPORT].require(discarded)
 
 

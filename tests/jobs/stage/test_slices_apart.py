@@ -16,7 +16,7 @@ from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.semantics import reference
-from spark_jobs.tables import ledger, locks
+from spark_jobs.tables import leases, ledger
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from tests.faults.drivers import PIPELINE, command, started
@@ -120,8 +120,8 @@ def test_a_slice_holds_its_own_windows(spark: SparkSession, table: str, lake: La
     run_id, slices = cut(spark, pipeline, lake, Interval())
     runner = Runner(spark, pipeline, lake)
     run = runner.find(run_id)
-    with locks.acquire(lake, "r000000000000001", Interval(None, history.START + timedelta(minutes=1))):
-        with pytest.raises(locks.LockedError, match="r000000000000001"):
+    with leases.acquire(lake, "r000000000000001", Interval(None, history.START + timedelta(minutes=1))):
+        with pytest.raises(leases.LockedError, match="r000000000000001"):
             runner.stage_slice(run, slices[0])
         assert runner.stage_slice(run, slices[-1]).state == "done"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.tables import local_log, local_staging
+from spark_jobs.tables import commit_files, staged_parts
+from spark_jobs.tables.objects import Objects
 
 pytestmark = pytest.mark.spark
 
@@ -39,12 +39,12 @@ def by_delta(rows: DataFrame, home: Path, part: str) -> None:
 
 
 def without_delta(rows: DataFrame, home: Path, part: str) -> None:
-    local_staging.stage(rows, home, part, {OPTION: ",".join(MEASURED)}, MEASURED)
+    staged_parts.stage(rows, Objects(str(home)), part, {OPTION: ",".join(MEASURED)}, MEASURED)
 
 
 def logged(home: Path) -> Iterator[tuple[str, Any]]:
     """Yield what the log has of a table, without names, ids and times of writing."""
-    for action in chain.from_iterable(local_log.commits(home)):
+    for action in commit_files.actions(Objects(str(home))):
         match action:
             case {"protocol": protocol}:
                 yield "protocol", protocol
@@ -91,8 +91,8 @@ def test_a_part_is_staged_once(spark: SparkSession, tmp_path: Path) -> None:
     rows = rows_of(spark, MOMENTS)
     for _ in range(2):
         without_delta(rows, tmp_path / "ours", "part")
-    assert len([*local_log.commits(tmp_path / "ours")]) == 1
-    assert len([*(tmp_path / "ours").glob("*.parquet")]) == 1
+    assert len([*commit_files.commits(Objects(str(tmp_path / "ours")))]) == 1
+    assert len([*(tmp_path / "ours").rglob("*.parquet")]) == 1
 
 
 def test_parts_that_create_the_table_at_once_are_all_in_it(spark: SparkSession, tmp_path: Path) -> None:
@@ -144,4 +144,4 @@ def test_columns_that_need_a_feature_are_left_to_delta(spark: SparkSession, kind
     schema = spark.createDataFrame([], kind).schema if "VARCHAR" not in kind else None
     if schema is None:
         schema = spark.sql("SELECT 'a' AS a").select(F.col("a").alias("a", metadata={"of": "varchar"})).schema
-    assert local_staging.can_commit(schema) is is_plain
+    assert staged_parts.can_commit(schema) is is_plain

@@ -1,0 +1,119 @@
+"""Objects: complete or absent, created once, in a folder and in an object store."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spark_jobs.error_codes import ErrorCode
+from spark_jobs.tables.errors import LakeError
+from spark_jobs.tables.interval import Interval
+from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.leases import acquire
+from spark_jobs.tables.objects import HASTY, Objects
+from tests.support.object_store import BUCKET, object_store
+
+SPAWN = multiprocessing.get_context("spawn")
+WRITERS, RACES = 4, 20
+
+
+@pytest.fixture(name="store", scope="module")
+def _store() -> Iterator[None]:
+    """A running object store, which this process finds by its variables."""
+    with object_store() as variables, pytest.MonkeyPatch.context() as patch:
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        yield
+
+
+@pytest.fixture(name="home", params=["folder", "s3a", "s3"])
+def _home(request: pytest.FixtureRequest, store: None, tmp_path: Path) -> str:
+    """A folder with a name that has to be escaped in some places."""
+    folder = tmp_path / "a lake ä%20#1"
+    return str(folder) if request.param == "folder" else f"{request.param}://{BUCKET}{folder}"
+
+
+def test_objects_are_read_listed_and_deleted(home: str) -> None:
+    objects = Objects(home)
+    objects.write("runs/b ö%2F#.json", b"first")
+    objects.write("runs/b ö%2F#.json", b"second")
+    objects.write("runs/a", b"")
+    objects.write("other", b"1")
+    assert (objects.read("runs/b ö%2F#.json"), objects.read("runs/none")) == (b"second", None)
+    assert [(entry.name, entry.size) for entry in objects.below("runs")] == [("a", 0), ("b ö%2F#.json", 6)]
+    assert [entry.name for entry in objects.below()] == ["other", "runs/a", "runs/b ö%2F#.json"]
+    assert objects.below("none") == []
+    entry = objects.find("other")
+    assert entry is not None
+    assert (entry.name, entry.size, objects.find("none")) == ("other", 1, None)
+    objects.delete(["runs/a", "none", "other"])
+    assert [entry.name for entry in Objects(home).below()] == ["runs/b ö%2F#.json"]
+
+
+def test_an_object_is_created_once(home: str) -> None:
+    objects = Objects(home)
+    assert objects.create("one", b"first")
+    assert not objects.create("one", b"second")
+    assert objects.read("one") == b"first"
+    # A repeated request finds the object of the first attempt.
+    assert objects.create("one", b"first")
+
+
+def create(home: str, writer: int, results: Any) -> None:
+    objects = Objects(home)
+    results.put([race for race in range(RACES) if objects.create(f"race-{race}", f"by {writer}".encode())])
+
+
+def test_of_several_processes_one_creates_an_object(home: str) -> None:
+    results = SPAWN.Queue()
+    writers = [SPAWN.Process(target=create, args=(home, writer, results)) for writer in range(WRITERS)]
+    for writer in writers:
+        writer.start()
+    won = [race for _ in writers for race in results.get(timeout=60)]
+    for writer in writers:
+        writer.join()
+    assert sorted(won) == list(range(RACES))
+
+
+def test_error_names_the_object_and_the_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("no folder", encoding="utf-8")
+    with pytest.raises(LakeError, match=rf"^{tmp_path}/file/lake/x cannot be created: .*"):
+        Objects(str(tmp_path / "file" / "lake")).create("x", b"")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "tests")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    with pytest.raises(LakeError, match=r"^s3a://nowhere/lake/x cannot be read: .*127\.0\.0\.1:9"):
+        Objects("s3a://nowhere/lake", HASTY).read("x")
+    with pytest.raises(LakeError, match=r"^ftp://host/lake cannot be opened: "):
+        Objects("ftp://host/lake")
+
+
+def test_a_store_without_conditional_writes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with object_store(is_conditional=False) as variables:
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        objects = Objects(f"s3a://{BUCKET}/lake/readings")
+        for _ in range(2):
+            with pytest.raises(LakeError, match=r"^s3a://lake/lake/readings: found a store that ignores") as refused:
+                objects.require_conditional_writes()
+            assert refused.value.code is ErrorCode.STORE_UNCONDITIONAL
+        with pytest.raises(LakeError), acquire(Lake(f"s3a://{BUCKET}/lake", "readings"), "r1", Interval()):
+            pytest.fail("held")
+        assert objects.below() == []
+
+
+def test_a_store_with_conditional_writes_is_tried_once(home: str) -> None:
+    for _ in range(2):
+        Objects(home).require_conditional_writes()
+    assert Objects(home).below() == []
+
+
+def test_reading_makes_no_folder(tmp_path: Path) -> None:
+    objects = Objects(str(tmp_path / "none"))
+    assert (objects.read("x"), objects.find("x"), objects.below("y")) == (None, None, [])
+    objects.delete(["x"])
+    assert [*tmp_path.iterdir()] == []
