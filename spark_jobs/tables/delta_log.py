@@ -216,8 +216,8 @@ class Transaction:
 
     def write(self, rows: DataFrame) -> list[dict[str, Any]]:
         """Write files of the table, which exists or is to be made (`create`); return their `add` actions."""
-        written = self._transaction.writeFiles(rows._jdf)
-        return [json.loads(written.apply(i).json()) for i in range(written.size())]
+        files = self._transaction.writeFiles(rows._jdf)
+        return [json.loads(files.apply(i).json()) for i in range(files.size())]
 
     def metadata_action(self) -> dict[str, Any]:
         """Return the `metaData` action of the table, which must exist."""

@@ -220,9 +220,6 @@ class _Raw(RawIOBase):
     def seek(self, offset: int, whence: int = SEEK_SET) -> int:
         return self._content.seek(offset, whence)
 
-    def tell(self) -> int:
-        return self._content.tell()
-
     def readinto(self, buffer: Any) -> int:
         part = bytes(self._content.read(len(buffer)))
         buffer[: len(part)] = part

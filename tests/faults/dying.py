@@ -16,7 +16,6 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
@@ -24,11 +23,12 @@ from spark_jobs.jobs.audit import audit
 from spark_jobs.jobs.report import report
 from spark_jobs.tables import delta_log, ledger, publishing, staging
 from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.objects import Objects
 
 PHASES = ("before", "during", "after")
 
 #: Takes part in a work: its name, the folder that it writes to, and the work itself.
-Witness = Callable[[str, Path, Callable[[], Any]], Any]
+Witness = Callable[[str, str, Callable[[], Any]], Any]
 
 
 @contextmanager
@@ -58,7 +58,7 @@ def _through(
 ) -> Callable[..., Any]:
     def replacement(*arguments: Any, **options: Any) -> Any:
         name, folder = describe(*arguments, **options)
-        return witness(name, Path(folder), lambda: work(*arguments, **options))
+        return witness(name, folder, lambda: work(*arguments, **options))
 
     return replacement
 
@@ -89,7 +89,7 @@ def _carried(carrier: Any, _: Any) -> tuple[str, str]:
 
 
 def _committed(transaction: Any, *_: Any) -> tuple[str, str]:
-    path = transaction._log.dataPath().toUri().getPath()
+    path = transaction._path
     return f"commit {path.rsplit('/', 1)[-1]}", path
 
 
@@ -97,7 +97,7 @@ def killing(moment: str, kill: Callable[[], None]) -> Witness:
     """What calls `kill` at the moment."""
     phase, _, target = moment.partition(" ")
 
-    def witness(name: str, folder: Path, work: Callable[[], Any]) -> Any:
+    def witness(name: str, folder: str, work: Callable[[], Any]) -> Any:
         if name != target:
             return work()
         if phase == "before":
@@ -118,14 +118,14 @@ def killing(moment: str, kill: Callable[[], None]) -> Witness:
     return witness
 
 
-def _watch(folder: Path, files_before: set[Path], over: Event, kill: Callable[[], None]) -> None:
+def _watch(folder: str, files_before: set[str], over: Event, kill: Callable[[], None]) -> None:
     while not over.is_set() and _files(folder) <= files_before:
         pass
     kill()
 
 
-def _files(folder: Path) -> set[Path]:
-    return {file for file in folder.rglob("*") if file.is_file()}
+def _files(folder: str) -> set[str]:
+    return {entry.name for entry in Objects(folder).below()}
 
 
 def _die() -> None:

@@ -1,217 +1,64 @@
 """Drivers killed at any moment of any step: readers see a whole run or none of it, and the same command finishes.
 
-Sixty moments: the first are named, the others drawn with a separate seed, so `-k "full-17"` selects one moment.
+Sixty moments in a folder, and forty in an object store, once with a whole network and once with one that fails.
+The option `-k "full-17"` selects one moment.
 """
 
 from __future__ import annotations
 
-import os
-import random
-import shutil
-import signal
-import subprocess
-import sys
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from threading import Event
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from spark_jobs.jobs.runs.runner import Runner
-from spark_jobs.pipeline import Pipeline, load
-from spark_jobs.pipeline.published_tables import PUBLISHABLE
-from spark_jobs.tables import ledger
-from spark_jobs.tables.interval import Interval
-from spark_jobs.tables.lake import Lake
-from spark_jobs.tables.published import read_published
-from tests.faults.drivers import INTERPRETED, PIPELINE
-from tests.faults.dying import PHASES, killing, witnessed
-from tests.support import history
-from tests.support.engine import in_order, rows_of
+from tests.faults.dying import PHASES, killing
+from tests.faults.kill_moments import SCENARIOS, Prepared, check_a_kill, prepared
+from tests.support.places import Kind, Place, place
 
 pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.soak, pytest.mark.usefixtures("session")]
 
-ROWS, HOUR = history.events(900), timedelta(hours=1)
-START, SLICES = history.START, 2
-JOIN = """
-join: {{key: [device], between: [-30 seconds, 1 minute], second_when: "site <> 'east'", names: [orders, payments]}}
-quality: {{max_too_late_ratio: 0.5}}
-"""
-Tables = dict[str, list[Any]]
+IN_A_FOLDER = {"full": 18, "part": 16, "arrivals": 16, "join": 10}
+IN_A_STORE = {"full": 12, "part": 10, "arrivals": 10, "join": 8}
+Prepare = Callable[[Place, str], Prepared]
 
 
-@dataclass(frozen=True)
-class Scenario:
-    """A run that is killed: the runs published before it, and its arguments."""
-
-    name: str
-    text: str = PIPELINE
-    before: Callable[[Runner], object] | None = None
-    interval: Interval = field(default_factory=Interval)
-    arrived_to: datetime | None = None
-
-    @property
-    def options(self) -> list[str]:
-        flags = {"--from": self.interval.start, "--to": self.interval.end, "--arrived-to": self.arrived_to}
-        return [text for name, moment in flags.items() if moment for text in (name, moment.isoformat())]
-
-
-SCENARIOS = {
-    scenario.name: scenario
-    for scenario in (
-        Scenario("full"),
-        Scenario("part", before=lambda r: r.run(Interval()), interval=Interval(START + HOUR / 2, START + HOUR)),
-        Scenario("arrivals", before=lambda r: r.run(Interval(), START + HOUR / 2), arrived_to=START + HOUR),
-        Scenario("join", text=PIPELINE[: PIPELINE.index("windows:")] + JOIN),
-    )
-}
-NAMED = {
-    "part-0": "during carry panes",
-    "arrivals-0": "after commit window_results",
-    "full-0": "during stage panes slice-1-of-2/on-time",
-    "join-0": "before enter publish",
-}
-NUMBERS = {"full": 18, "part": 16, "arrivals": 16, "join": 10}
-CASES = [
-    pytest.param(name, number, id=f"{name}-{number}") for name, count in NUMBERS.items() for number in range(count)
-]
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A scenario with its pipeline file and its lake as the killed run finds it.
-
-    `before` and `after` are what is published without and with an undisturbed run; `works` are what that writes.
-    """
-
-    scenario: Scenario
-    file: Path
-    root: Path
-    before: Tables
-    after: Tables
-    works: list[str]
-
-    @property
-    def pipeline(self) -> Pipeline:
-        return load(self.file)
-
-    def moment(self, number: int) -> str:
-        named = NAMED.get(f"{self.scenario.name}-{number}")
-        if named is not None:
-            return named
-        draw = random.Random(f"{self.scenario.name} {number}")
-        return f"{draw.choice(PHASES)} {draw.choice(self.works)}"
-
-    def run(self, spark: SparkSession, root: Path) -> Lake:
-        lake = Lake(str(root), "readings")
-        runner = Runner(spark, self.pipeline, lake, slices=SLICES)
-        runner.run(self.scenario.interval, self.scenario.arrived_to)
-        return lake
+def cases(numbers: Mapping[str, int]) -> list[tuple[str, int]]:
+    return [(name, number) for name, count in numbers.items() for number in range(count)]
 
 
 @pytest.fixture(name="prepare", scope="module")
-def _prepare(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Prepared]:
-    home, ready = tmp_path_factory.mktemp("moments"), dict[str, Prepared]()
+def _prepare(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Prepare:
+    folder, ready = tmp_path_factory.mktemp("moments"), dict[str, Prepared]()
 
-    def prepare(name: str) -> Prepared:
-        if name not in ready:
-            ready[name] = prepared(spark, SCENARIOS[name], home / name)
-        return ready[name]
+    def prepare(home: Place, name: str) -> Prepared:
+        title = f"{name}-{home.kind}"
+        if title not in ready:
+            ready[title] = prepared(spark, home, SCENARIOS[name], folder / title)
+        return ready[title]
 
     return prepare
 
 
-def prepared(spark: SparkSession, scenario: Scenario, folder: Path) -> Prepared:
-    folder.mkdir()
-    table, file, root = folder / "events", folder / "readings.yaml", folder / "lake"
-    history.land(spark, ROWS[:600], table)
-    file.write_text(scenario.text.format(table=table))
-    root.mkdir()
-    if scenario.before is not None:
-        scenario.before(Runner(spark, load(file), Lake(str(root), "readings")))
-    # What has come since makes another result of the run than was published before it.
-    history.land(spark, ROWS[600:], table)
-    works: list[str] = []
-
-    def witness(name: str, folder: Path, work: Callable[[], Any]) -> Any:
-        works.append(name)
-        return work()
-
-    before = published(spark, Lake(str(root), "readings"))
-    bare = Prepared(scenario, file, root, before, {}, works)
-    with witnessed(witness):
-        after = published(spark, bare.run(spark, Path(shutil.copytree(root, folder / "undisturbed"))))
-    assert before != after
-    return Prepared(scenario, file, root, before, after, sorted(set(works)))
+@pytest.fixture(name="store", scope="module", params=[Kind.STORE, Kind.FLAKY_STORE])
+def _store(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[Place]:
+    with place(request.param, spark) as store:
+        yield store
 
 
-def published(spark: SparkSession, lake: Lake) -> Tables:
-    """The rows of all published tables of the newest run, without the run; nothing where nothing is published."""
-    runs = ledger.published(spark, lake)
-    return {} if not runs else rows_at(spark, lake, runs[-1])
-
-
-def rows_at(spark: SparkSession, lake: Lake, run: ledger.Run) -> Tables:
-    names = [name for name in PUBLISHABLE if name in run.versions]
-    tables = {name: read_published(spark, lake, name, run_id=run.run_id).drop("run_id") for name in names}
-    return {name: in_order(rows_of(rows)) for name, rows in tables.items()}
-
-
-def watched(spark: SparkSession, lake: Lake, over: Event) -> list[Tables]:
-    """Read the published tables until the run is over; return each state once."""
-    tables_by_run: dict[str, Tables] = {}
-    while not over.wait(0.5):
-        runs = ledger.published(spark, lake)
-        if runs and runs[-1].run_id not in tables_by_run:
-            tables_by_run[runs[-1].run_id] = rows_at(spark, lake, runs[-1])
-    return list(tables_by_run.values())
-
-
-def dying(ready: Prepared, root: Path, moment: str) -> subprocess.Popen[bytes]:
-    """The driver of the run, which ends at the moment."""
-    step = ["run", str(ready.file), "--slices", str(SLICES), *ready.scenario.options]
-    environment = {
-        **os.environ,
-        "TIDEMARK_LAKE": str(root),
-        "TIDEMARK_DRIVER_MEMORY": "1g",
-        "PYSPARK_SUBMIT_ARGS": INTERPRETED,
-    }
-    command = [sys.executable, "-m", "tests.faults.dying", moment, *step]
-    here = Path(__file__).parents[2]
-    return subprocess.Popen(command, env=environment, cwd=here, start_new_session=True, stderr=subprocess.DEVNULL)
-
-
-@pytest.mark.parametrize(("name", "number"), CASES)
+@pytest.mark.parametrize(("name", "number"), cases(IN_A_FOLDER))
 def test_a_driver_killed_at_any_moment_leaves_work_that_the_same_command_finishes(
-    spark: SparkSession, prepare: Callable[[str], Prepared], tmp_path: Path, name: str, number: int
+    spark: SparkSession, prepare: Prepare, tmp_path: Path, name: str, number: int
 ) -> None:
-    ready = prepare(name)
-    moment, root = ready.moment(number), Path(shutil.copytree(ready.root, tmp_path / "lake"))
-    lake = Lake(str(root), "readings")
-    with ThreadPoolExecutor(1) as pool:
-        reader = pool.submit(watched, spark, lake, over := Event())
-        ended = dying(ready, root, moment).wait()
-        over.set()
-        states = [*reader.result(), published(spark, lake)]
-    assert ended == -signal.SIGKILL, f"{moment}: it never came"
-    assert [tables for tables in states if tables not in (ready.before, ready.after)] == [], moment
-    run_ids = {run.run_id for run in ledger.runs(spark, lake)}
-    ready.run(spark, root)
-    assert published(spark, lake) == ready.after, moment
-    runs = ledger.published(spark, lake)
-    assert len(runs) == 1 + (ready.scenario.before is not None), moment
-    assert run_ids <= {run.run_id for run in ledger.runs(spark, lake)} == {run.run_id for run in runs}, moment
-    strays = {folder.name for folder in Path(lake.home).glob("*/staged/*") if not known_as(folder.name, runs)}
-    assert strays == set(), moment
+    with place(Kind.FOLDER, spark) as folder:
+        check_a_kill(spark, prepare(folder, name), number, tmp_path)
 
 
-def known_as(folder: str, runs: list[ledger.Run]) -> bool:
-    return any(folder == run.run_id or folder.startswith(f"{run.run_id}-") for run in runs)
+@pytest.mark.parametrize(("name", "number"), cases(IN_A_STORE))
+def test_a_driver_killed_beside_an_object_store_leaves_work_that_the_same_command_finishes(
+    spark: SparkSession, store: Place, prepare: Prepare, tmp_path: Path, name: str, number: int
+) -> None:
+    check_a_kill(spark, prepare(store, name), number, tmp_path)
 
 
 @pytest.mark.parametrize("phase", PHASES)
@@ -224,6 +71,6 @@ def test_kill_comes_before_or_behind_the_named_work(tmp_path: Path, phase: str) 
 
     with_kill = killing(f"{phase} write", lambda: calls.append("kill"))
     for name in ("other", "write"):
-        with_kill(name, tmp_path, work)
+        with_kill(name, str(tmp_path), work)
     assert calls[0] == "work", "another work is not the one that was meant"
     assert calls[1:] == (["kill", "work"] if phase == "before" else ["work", "kill"])

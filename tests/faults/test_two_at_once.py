@@ -1,8 +1,12 @@
-"""Two drivers that start at once over the same windows: one works, the other waits or is refused; they never mix."""
+"""Two drivers that start at once over the same windows: one works, the other waits or is refused; they never mix.
+
+The lake is in a folder, in an object store, and in an object store behind a network that fails.
+"""
 
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -17,21 +21,29 @@ from spark_jobs.tables.published import read_published
 from tests.faults.drivers import PIPELINE, command, started
 from tests.support import history
 from tests.support.engine import rows_of
+from tests.support.places import Kind, Place, place
 from tests.support.runs import publish
 
 pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.soak]
 
+# Of each test, and in each place.
 TIMES = 15
 HOUR = timedelta(hours=1)
 FIRST = Interval(history.START + HOUR, history.START + 3 * HOUR)
 SECOND = Interval(history.START + 2 * HOUR, history.START + 4 * HOUR)
 
 
+@pytest.fixture(name="home", scope="module", params=list(Kind))
+def _home(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[Place]:
+    with place(request.param, spark) as home:
+        yield home
+
+
 @pytest.fixture(name="file", scope="module")
-def _file(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def _file(spark: SparkSession, home: Place, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("at-once")
     file = folder / "readings.yaml"
-    file.write_text(PIPELINE.format(table=history.land(spark, history.events(), folder / "events")))
+    file.write_text(PIPELINE.format(table=history.land(spark, history.events(), home.root(folder / "events"))))
     return file
 
 
@@ -49,17 +61,21 @@ def published(spark: SparkSession, lake: Lake) -> dict[str, list[str]]:
 
 
 @pytest.fixture(name="in_order", scope="module")
-def _in_order(spark: SparkSession, file: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def _in_order(
+    spark: SparkSession, home: Place, file: Path, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Any]:
     """What the runs publish one after the other: the same in either order."""
-    lake = Lake(str(tmp_path_factory.mktemp("in-order")), "readings")
+    lake = Lake(home.root(tmp_path_factory.mktemp("in-order")), "readings")
     for interval in (FIRST, SECOND):
-        publish(spark, history.pipeline(str(file.parent / "events")), lake, interval)
+        publish(spark, history.pipeline(home.root(file.parent / "events")), lake, interval)
     return published(spark, lake)
 
 
 @pytest.mark.parametrize("time", range(TIMES))
-def test_the_same_command_twice_publishes_once(spark: SparkSession, file: Path, tmp_path: Path, time: int) -> None:
-    lake = Lake(str(tmp_path), "readings")
+def test_the_same_command_twice_publishes_once(
+    spark: SparkSession, home: Place, file: Path, tmp_path: Path, time: int
+) -> None:
+    lake = Lake(home.root(tmp_path), "readings")
     drivers = [started(lake, over(FIRST, file, "--wait", "10 minutes")) for _ in range(2)]
     assert [driver.wait() for driver in drivers] == [0, 0]
     [run] = ledger.published(spark, lake)
@@ -69,9 +85,9 @@ def test_the_same_command_twice_publishes_once(spark: SparkSession, file: Path, 
 
 @pytest.mark.parametrize("time", range(TIMES))
 def test_overlapping_ranges_are_published_one_after_the_other(
-    spark: SparkSession, file: Path, tmp_path: Path, in_order: dict[str, Any], time: int
+    spark: SparkSession, home: Place, file: Path, tmp_path: Path, in_order: dict[str, Any], time: int
 ) -> None:
-    lake = Lake(str(tmp_path), "readings")
+    lake = Lake(home.root(tmp_path), "readings")
     commands = [over(interval, file) for interval in (FIRST, SECOND)[:: 1 if time % 2 else -1]]
     drivers = [started(lake, arguments, subprocess.PIPE) for arguments in commands]
     errors = [driver.communicate()[1] for driver in drivers]

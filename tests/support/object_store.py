@@ -17,9 +17,11 @@ from threading import Event, Thread
 from types import MappingProxyType
 from typing import Any
 
+#: The bucket of the store.
 BUCKET = "lake"
 _UNCONDITIONAL = "unconditional"
-_KEYS = MappingProxyType({"AWS_ACCESS_KEY_ID": "tests", "AWS_SECRET_ACCESS_KEY": "tests", "AWS_REGION": "us-east-1"})
+#: The key of the store, and its region.
+KEYS = MappingProxyType({"AWS_ACCESS_KEY_ID": "tests", "AWS_SECRET_ACCESS_KEY": "tests", "AWS_REGION": "us-east-1"})
 
 
 @contextmanager
@@ -30,7 +32,7 @@ def object_store(*, is_conditional: bool = True) -> Iterator[Mapping[str, str]]:
     with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
         try:
             assert server.stdout is not None
-            yield {**_KEYS, "AWS_ENDPOINT_URL": server.stdout.readline().strip()}
+            yield {**KEYS, "AWS_ENDPOINT_URL": server.stdout.readline().strip()}
         finally:
             server.kill()
 
@@ -41,14 +43,14 @@ def main() -> None:
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
     from werkzeug.serving import make_server
 
-    os.environ.update(_KEYS)
+    os.environ.update(KEYS)
     # Threads would make the check of a conditional write and the write two steps.
     application = DomainDispatcherApplication(create_backend_app)
     served = _without_conditions(application) if _UNCONDITIONAL in sys.argv else application
     server = make_server("127.0.0.1", 0, served, threaded=False)
     address = f"http://127.0.0.1:{server.server_port}"
     Thread(target=server.serve_forever, daemon=True).start()
-    boto3.client("s3", endpoint_url=address, region_name=_KEYS["AWS_REGION"]).create_bucket(Bucket=BUCKET)
+    boto3.client("s3", endpoint_url=address, region_name=KEYS["AWS_REGION"]).create_bucket(Bucket=BUCKET)
     sys.stdout.write(f"{address}\n")
     sys.stdout.flush()
     Event().wait()

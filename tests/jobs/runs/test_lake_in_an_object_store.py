@@ -14,7 +14,6 @@ from spark_jobs.jobs.operate import handover, handover_file
 from spark_jobs.jobs.operate.maintain import maintain
 from spark_jobs.jobs.operate.repair import find, repair
 from spark_jobs.jobs.runs.runner import Runner
-from spark_jobs.runtime import object_stores
 from spark_jobs.tables import leases, ledger, run_history
 from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.interval import Interval
@@ -22,6 +21,7 @@ from spark_jobs.tables.lake import Lake, report_name
 from tests.support import history
 from tests.support.aged_lake import strictly
 from tests.support.object_store import BUCKET, object_store
+from tests.support.places import found_by
 from tests.support.runs import publish, published
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
@@ -34,19 +34,7 @@ HOUR = Interval(history.START, history.START + timedelta(hours=1))
 @pytest.fixture(name="store", scope="module")
 def _store(spark: SparkSession) -> Iterator[None]:
     """A running object store, which Spark and this process find."""
-    with object_store() as variables, pytest.MonkeyPatch.context() as patch:
-        for name, value in variables.items():
-            patch.setenv(name, value)
-        hadoop = spark._jsc.hadoopConfiguration()
-        settings = {
-            **object_stores.conf(variables),
-            # The keys are this test's, and Java's environment is older.
-            "spark.hadoop.fs.s3a.access.key": variables["AWS_ACCESS_KEY_ID"],
-            "spark.hadoop.fs.s3a.secret.key": variables["AWS_SECRET_ACCESS_KEY"],
-            "spark.hadoop.fs.s3a.impl.disable.cache": "true",
-        }
-        for name, value in settings.items():
-            hadoop.set(name.removeprefix("spark.hadoop."), value)
+    with object_store() as variables, found_by(spark, variables):
         yield
 
 
