@@ -1,7 +1,7 @@
 """The protocol of jobs: the names, states, exit codes, options and result file that a job shares with its caller.
 
-    caller -> job    step.py STEP PIPELINE_FILE [options] --result RESULT.json
-    job -> caller    exit code, RESULT.json (`StepResult`), lines `[tidemark] step: text` on standard error
+    caller -> job    step.py STEP PIPELINE_FILE [options] --result ADDRESS
+    job -> caller    exit code, the object at ADDRESS (`StepResult`), lines `[tidemark] step: text` on standard error
 
 A caller is Airflow, the command `tidemark` or a user's script. Each name is spelled here and nowhere else. Counts are
 the exception: each step names its own counts, and this module orders them. Standard library only, because Airflow reads
@@ -10,15 +10,11 @@ this module without Spark.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import IntEnum, StrEnum
-from pathlib import Path
 from typing import Any
-
-from spark_jobs.whole_files import write_whole
 
 
 class StepName(StrEnum):
@@ -105,6 +101,7 @@ class Option(StrEnum):
     WAIT = "--wait"
     SET = "--set"
     RESULT = "--result"
+    VARIABLE = "--variable"
     LAKE = "--lake"
 
 
@@ -134,6 +131,8 @@ class StepResult:
 
     `following` are the results of the steps that the same job took behind this one. Each belongs to the caller's task
     for that step. For a repair, they are the steps of the last run that it took.
+
+    `exit_code` is that of the job's process, which a caller on another machine does not see; None in `following`.
     """
 
     step: str
@@ -151,6 +150,7 @@ class StepResult:
     code: str | None = None
     following: Sequence[StepResult] = ()
     figures: Mapping[str, float] = field(default_factory=dict)
+    exit_code: int | None = None
 
     @classmethod
     def failed(
@@ -185,18 +185,6 @@ class StepResult:
         texts = dict.fromkeys(_TEXTS, "")
         following = tuple(cls.from_json(result) for result in present.get("following", ()))
         return cls(**{**texts, **present, "state": StepState(state), "following": following})
-
-    def write(self, file: Path) -> None:
-        """Write the result file. A reader sees the whole file or none. Raises OSError."""
-        write_whole(json.dumps(self.to_json(), indent=1, default=str), file)
-
-    @classmethod
-    def read(cls, file: Path) -> StepResult | None:
-        """Return the content of a result file; None if the job left none that can be read."""
-        try:
-            return cls.from_json(json.loads(file.read_text(encoding="utf-8")))
-        except (OSError, ValueError):
-            return None
 
 
 _MAPS = ("counts", "checks", "versions", "figures")

@@ -24,6 +24,7 @@ from spark_jobs.job_protocol import (
     in_reading_order,
 )
 from spark_jobs.pipeline import published_tables
+from spark_jobs.tables import exchange
 
 ROOT = Path(spark_jobs.__file__).parents[1]
 RESULT = {
@@ -42,19 +43,20 @@ RESULT = {
     "code": None,
     "following": [],
     "figures": {"seconds": 1.25, "rows_read": 12_000.0},
+    "exit_code": 0,
 }
 FOLLOWING = {**RESULT, "step": "audit", "state": "blocked", "error": "1 check failed"}
 
 
-def test_a_result_file_has_these_keys_and_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_an_answer_has_these_keys_and_is_read_as_it_was_written(tmp_path: Path) -> None:
     content = {**RESULT, "following": [FOLLOWING]}
     result = StepResult.from_json(content)
     assert result.to_json() == content
     assert result.following == (StepResult.from_json(FOLLOWING),)
-    result.write(tmp_path / "of" / "a" / "job" / "RESULT.json")
     file = tmp_path / "of" / "a" / "job" / "RESULT.json"
+    exchange.write_answer(result, str(file))
     assert json.loads(file.read_text(encoding="utf-8")) == content
-    assert StepResult.read(file) == result
+    assert exchange.read_answer(str(file)) == result
     assert [path.name for path in file.parent.iterdir()] == ["RESULT.json"]
 
 
@@ -69,13 +71,13 @@ def test_what_has_no_known_state_is_no_result(content: object, tmp_path: Path) -
         StepResult.from_json(content)
     file = tmp_path / "RESULT.json"
     file.write_text(json.dumps(content), encoding="utf-8")
-    assert StepResult.read(file) is None
+    assert exchange.read_answer(str(file)) is None
 
 
-def test_a_file_that_cannot_be_read_is_no_result(tmp_path: Path) -> None:
-    assert StepResult.read(tmp_path / "nowhere.json") is None
+def test_a_file_that_cannot_be_read_is_no_answer(tmp_path: Path) -> None:
+    assert exchange.read_answer(str(tmp_path / "nowhere.json")) is None
     (tmp_path / "torn.json").write_text('{"state": "do', encoding="utf-8")
-    assert StepResult.read(tmp_path / "torn.json") is None
+    assert exchange.read_answer(str(tmp_path / "torn.json")) is None
 
 
 def test_a_failure_has_its_first_line_as_message() -> None:

@@ -27,6 +27,7 @@ from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import ExitCode, Option, StepName, StepResult, StepState
 from spark_jobs.jobs import progress
 from spark_jobs.jobs.errors import InputError
+from spark_jobs.tables import exchange
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     code, result = _land(options.lake)
     result = replace(result, seconds=round(monotonic() - began, 3))
     if options.result:
-        result.write(Path(options.result))
+        exchange.write_answer(replace(result, exit_code=code), options.result)
     progress.to_stderr(_STEP, result.error or result.message)
     return code
 
@@ -173,7 +174,7 @@ def _result(state: StepState, message: str, counts: Mapping[str, int] | None = N
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="land_flights.py", description=__doc__.splitlines()[0])
     parser.add_argument(Option.LAKE, required=True, help="the folder of all tables")
-    parser.add_argument(Option.RESULT, help="the JSON file to write the result to")
+    parser.add_argument(Option.RESULT, help="the JSON file to write the result to, or the address of an object")
     return parser
 
 

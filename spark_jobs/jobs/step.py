@@ -1,7 +1,8 @@
 """One step of a run as a program, for spark-submit: `step.py STEP PIPELINE_FILE [options]`.
 
 The exit code is 0 done, 1 failed, 2 wrong input, 3 blocked by quality. Standard error ends with a line on how the step
-ended; the JSON file that `--result` names has all of it, whatever happens.
+ended; the JSON object at the address of `--result` has all of it, whatever happens. The address is a file, or an object
+of a store: a driver on a cluster answers its caller on another machine.
 
 With `--then` the same Spark takes the steps behind it as well, up to the first that is not done. The exit code is that
 of the step itself: the result of a later step belongs to the caller's task for it.
@@ -10,13 +11,13 @@ of the step itself: the result of a later step belongs to the caller's task for 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -34,10 +35,12 @@ from spark_jobs.jobs.plan.delta_rs_tables import NeedsSparkError
 from spark_jobs.jobs.runs import failures, plan_step
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.jobs.runs.steps import import_beside
-from spark_jobs.pipeline import Pipeline, PipelineError, load
+from spark_jobs.pipeline import Pipeline, PipelineError, load, parse
 from spark_jobs.pipeline.environment import hide_values
 from spark_jobs.runtime import garbage
 from spark_jobs.session import open_session
+from spark_jobs.tables import exchange
+from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.source_size import has_few_rows
@@ -51,12 +54,13 @@ _STEPS = (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Take the step; returns the exit code."""
     options = _parser().parse_args(arguments)
+    os.environ.update(options.variable)
     code, result = _Job(options).end()
     try:
         if options.result:
-            result.write(Path(options.result))
-    except OSError as problem:
-        progress.to_stderr(options.step, f"{Option.RESULT}: {options.result} could not be written: {problem}")
+            exchange.write_answer(replace(result, exit_code=code), options.result)
+    except LakeError as problem:
+        progress.to_stderr(options.step, f"{Option.RESULT}: {problem}")
         return code or ExitCode.FAILED
     return code
 
@@ -89,7 +93,7 @@ class _Job:
 
     def _take(self) -> StepResult:
         options = self._options
-        self._pipeline = load(options.pipeline, overrides=parse_overrides(options.set))
+        self._pipeline = _load(options.pipeline, parse_overrides(options.set))
         if options.without_spark:
             return _without_spark(options, self._pipeline)
         import_beside(options.then)
@@ -133,6 +137,14 @@ class _Job:
         except Exception as problem:
             traceback.print_exc()
             return ExitCode.FAILED, failed(failures.describe(problem), problem)
+
+
+def _load(pipeline: str, overrides: Mapping[str, str]) -> Pipeline:
+    """Load a pipeline file, or the object of a store that a caller made of it."""
+    if "://" not in pipeline:
+        return load(pipeline, overrides=overrides)
+    text = exchange.read_pipeline(pipeline)
+    return parse(text, origin=pipeline, overrides=overrides)
 
 
 def _take_behind(runner: Runner, run_id: str, step: StepName) -> StepResult:
@@ -262,8 +274,19 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(Option.SLICE, default="", help="for slice: one of the names that the step watermarks returned")
     parser.add_argument(Option.WAIT, default="0s", help="how long to wait for another process on the same windows")
     parser.add_argument(Option.SET, action="append", default=[], metavar="KEY=VALUE", help="override a setting")
-    parser.add_argument(Option.RESULT, help="the JSON file to write the result to")
+    parser.add_argument(Option.RESULT, help="the JSON file to write the result to, or the address of an object")
+    parser.add_argument(
+        Option.VARIABLE, type=_variable, action="append", default=[], metavar="NAME=VALUE", help="set a variable"
+    )
     return parser
+
+
+def _variable(text: str) -> tuple[str, str]:
+    """Parse `TIDEMARK_LAKE=s3a://company/lake`."""
+    name, separator, value = text.partition("=")
+    if not separator:
+        raise argparse.ArgumentTypeError(f"found '{text}', expected NAME=VALUE")
+    return name, value
 
 
 def _steps_behind(text: str) -> list[StepName]:

@@ -57,7 +57,7 @@ def _job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     submit.chmod(0o755)
     path = f"{folder}{os.pathsep}{os.environ['PATH']}"
     monkeypatch.setattr(spark_job, "process_environment", lambda base: {**base, "PATH": path})
-    monkeypatch.setattr(spark_job, "spark_conf", lambda: {"spark.sql.session.timeZone": "UTC"})
+    monkeypatch.setattr(spark_job, "spark_conf", lambda _: {"spark.sql.session.timeZone": "UTC"})
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", '{"conn_type": "spark", "host": "local[1]"}')
 
     def make(code: int, result_of_job: Mapping[str, Any] | str | None, then: str = "") -> str:

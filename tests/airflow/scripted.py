@@ -35,6 +35,8 @@ class Task:
 
     #: As Airflow counts attempts: clearing a task is another attempt.
     try_number = 1
+    #: The labels of its metrics.
+    stats_tags: Mapping[str, str] = {}
 
     def __init__(self, plan: Mapping[str, Any], **returned: Mapping[str, Any]) -> None:
         self.pushed: dict[str, Any] = {}

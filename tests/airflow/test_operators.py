@@ -253,7 +253,7 @@ def test_what_a_job_leaves_running_ends_with_it(job: Callable[..., str], tmp_pat
 def test_a_machine_without_java_fails_the_task_at_once(
     job: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse() -> dict[str, str]:
+    def refuse(_: object) -> dict[str, str]:
         raise RuntimeSetupError.no_java([])
 
     monkeypatch.setattr(spark_job, "spark_conf", refuse)
@@ -269,15 +269,6 @@ def test_first_use_without_a_network_fails_the_task_at_once(
 
     monkeypatch.setattr(first_use, "provide", refuse)
     with pytest.raises(AirflowFailException, match=r"could not be fetched .*no network"):
-        run(replay(job(0, RESULT)))
-
-
-def test_a_cluster_that_would_keep_the_result_is_refused(
-    job: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    connection = {"conn_type": "spark", "host": "spark://10.0.0.1", "port": 7077, "extra": {"deploy-mode": "cluster"}}
-    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(connection))
-    with pytest.raises(AirflowFailException, match=r"deploy-mode cluster, .* set it to client"):
         run(replay(job(0, RESULT)))
 
 

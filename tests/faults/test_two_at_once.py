@@ -61,9 +61,7 @@ def published(spark: SparkSession, lake: Lake) -> dict[str, list[str]]:
 
 
 @pytest.fixture(name="in_order", scope="module")
-def _in_order(
-    spark: SparkSession, home: Place, file: Path, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Any]:
+def _in_order(spark: SparkSession, home: Place, file: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What the runs publish one after the other: the same in either order."""
     lake = Lake(home.root(tmp_path_factory.mktemp("in-order")), "readings")
     for interval in (FIRST, SECOND):

@@ -1,4 +1,4 @@
-"""How a job ended: its exit code, its result file, the end of its output, and these as text for people.
+"""How a job ended: its exit code, its answer, the end of its output, and these as text for people.
 
 A job that left no result was killed or never began; then the end of its output is all there is to show.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from spark_jobs.job_protocol import ExitCode, StepResult, StepState, in_reading_order
@@ -29,9 +28,9 @@ class Outcome:
     tail: tuple[str, ...] = ()
 
     @classmethod
-    def read(cls, job: str, exit_code: int, result_file: Path, tail: Sequence[str]) -> Outcome:
-        """Read what a job left: its result file, and the last lines of its output."""
-        return cls(job, exit_code, StepResult.read(result_file), tuple(tail)[-TAIL_LINES:])
+    def of(cls, job: str, exit_code: int, answer: StepResult | None, tail: Sequence[str]) -> Outcome:
+        """Return the outcome of a job with this answer and output, of which the last lines are kept."""
+        return cls(job, exit_code, answer, tuple(tail)[-TAIL_LINES:])
 
     @property
     def succeeded(self) -> bool:

@@ -2,6 +2,8 @@
 
 Law: the task succeeds iff the job ended with 0 and left a result. Wrong input or failed checks fail it for good;
 anything else may be tried again, since every step finishes what an earlier attempt began.
+
+The connection decides where the driver runs: beside the task (deploy mode `client`), or on the cluster (`cluster_job`).
 """
 
 from __future__ import annotations
@@ -23,16 +25,19 @@ from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 import spark_jobs
-from spark_jobs.job_protocol import Option, progress_line
+from spark_jobs.job_protocol import ExitCode, Option, progress_line
 from spark_jobs.pipeline import PipelineError, lake_folder, load
 from spark_jobs.pipeline.environment import LAKE
 from spark_jobs.runtime import RuntimeSetupError, driver_conf, first_use, process_environment, spark_conf
+from spark_jobs.tables import exchange
 from spark_jobs.tables.source_size import has_few_rows
 from tidemark_airflow.jobs.links import QualityLink, ReportLink, report_address
 from tidemark_airflow.jobs.outcome import Outcome
 from tidemark_airflow.jobs.pool import pool
 from tidemark_airflow.jobs.task_ids import COUNTS, FAILURE, FIGURES, RUN_ID
 from tidemark_airflow.tasks import metrics
+from tidemark_airflow.tasks.cluster_job import ClusterJob
+from tidemark_airflow.tasks.cluster_submission import Submission
 
 JOBS = Path(spark_jobs.__file__).parent / "jobs"
 STEP_SCRIPT = str(JOBS / "step.py")
@@ -51,6 +56,9 @@ class SparkJobOperator(SparkSubmitOperator):
     operator_extra_links = (ReportLink(), QualityLink())
     ui_color = "#d7e8ee"
 
+    # The context of this attempt, as soon as it has begun.
+    _context: Context
+
     def __init__(self, *, arguments: Sequence[str] = (), **kwargs: Any) -> None:
         super().__init__(**{"pool": pool(), **kwargs})
         self.arguments = list(arguments)
@@ -63,7 +71,7 @@ class SparkJobOperator(SparkSubmitOperator):
 
     def end(self, context: Context, take: Callable[[], Outcome]) -> dict[str, Any]:
         """Take what the task is for, push what is known of it, and return its result; a failure fails the task."""
-        began = time.monotonic()
+        began, self._context = time.monotonic(), context
         outcome = self.outcome = take()
         result = {} if outcome.result is None else outcome.result.to_json()
         for key in (RUN_ID, COUNTS, FIGURES):
@@ -81,21 +89,64 @@ class SparkJobOperator(SparkSubmitOperator):
 
     def run_job(self, arguments: Sequence[str]) -> Outcome:
         """Submit the script with these arguments, wait for its end, and read its result."""
+        is_on_cluster = self._get_hook()._connection["deploy_mode"] == "cluster"
+        return self._run_on_cluster(arguments) if is_on_cluster else self._run_here(arguments)
+
+    def _run_here(self, arguments: Sequence[str]) -> Outcome:
+        """Run the driver beside this task."""
         with tempfile.TemporaryDirectory(prefix="tidemark-") as folder:
-            result_file = Path(folder) / "RESULT.json"
-            self.application_args = [*arguments, Option.RESULT.value, str(result_file)]
+            answer = str(Path(folder) / exchange.ANSWER)
+            self.application_args = [*arguments, Option.RESULT.value, answer]
             self._prepare(arguments)
+            self.env_vars = {**process_environment(os.environ), LAKE: lake_folder(), **_import_path()}
             hook = self._hook = self._get_hook()
-            self._require_client_mode(hook)
             self.log.info(progress_line(self.task_id, "starting Spark"))
             code = self._submit(hook)
-            return Outcome.read(self.task_id, code, result_file, list(hook._last_submit_log_lines))
+            return Outcome.of(self.task_id, code, exchange.read_answer(answer), list(hook._last_submit_log_lines))
+
+    def _run_on_cluster(self, arguments: Sequence[str]) -> Outcome:
+        """Run the driver on the cluster, or wait for the driver of an attempt whose worker was lost."""
+        state, problem = self._context["task_state_store"], ""
+        job = ClusterJob.of(state, self.external_id_key, lake_folder(), arguments)
+        if job.answer() is None:
+            self._prepare(arguments)
+            try:
+                self._submit_to_cluster(self._context, job)
+            except (AirflowException, RuntimeError) as reason:
+                # An answer of the driver has the reason too.
+                problem = str(reason)
+        answer = job.answer()
+        if answer is not None:
+            job.forget(state, self.external_id_key)
+        output = [] if self._hook is None else list(self._hook._last_submit_log_lines)
+        code = ExitCode.FAILED if answer is None or answer.exit_code is None else answer.exit_code
+        return Outcome.of(self.task_id, code, answer, [*output, problem])
+
+    def _submit_to_cluster(self, context: Context, job: ClusterJob) -> None:
+        """Submit the driver, or find the driver that an earlier attempt has submitted, and wait for its end."""
+        os.environ.update(process_environment(os.environ))
+        master, script = self._get_hook()._connection["master"], self.application
+        submission = Submission.of(master, script, job.upload(), self.conf or {}, os.environ)
+        self.application, self.application_args = submission.application, list(submission.arguments)
+        self.conf, self.env_vars = dict(submission.conf), dict(submission.variables)
+        self._java_class, self._archives = submission.java_class, submission.archives
+        # Without the address of YARN's manager, spark-submit waits for the driver, and no later attempt finds it.
+        extra = SparkSubmitHook.get_connection(self._conn_id).extra_dejson
+        self._yarn_track_via_rm_api = "yarn_resourcemanager_webapp_address" in extra
+        self.durable = self._yarn_track_via_rm_api or not master.startswith("yarn")
+        self._hook = self._get_hook()
+        self.log.info(progress_line(self.task_id, "starting Spark on the cluster"))
+        try:
+            super().execute(context)
+        finally:
+            self.application = script
+            _close_output(self._hook)
 
     def run_without_spark(self, arguments: Sequence[str]) -> Outcome:
         """Run the script by Python alone with these arguments, wait for its end, and read its result."""
         with tempfile.TemporaryDirectory(prefix="tidemark-") as folder:
-            result_file = Path(folder) / "RESULT.json"
-            own = [Option.WITHOUT_SPARK.value, Option.RESULT.value, str(result_file)]
+            answer = str(Path(folder) / exchange.ANSWER)
+            own = [Option.WITHOUT_SPARK.value, Option.RESULT.value, answer]
             self._process = subprocess.Popen(
                 [sys.executable, self.application, *arguments, *own],
                 env={**os.environ, LAKE: lake_folder(), **_import_path()},
@@ -106,7 +157,7 @@ class SparkJobOperator(SparkSubmitOperator):
                 errors="replace",
             )
             lines = self._logged_lines(self._process)
-            return Outcome.read(self.task_id, self._process.wait(), result_file, lines)
+            return Outcome.of(self.task_id, self._process.wait(), exchange.read_answer(answer), lines)
 
     def on_kill(self) -> None:
         """End Spark: the JVM, the Python driver and their children; and a job without Spark."""
@@ -139,26 +190,17 @@ class SparkJobOperator(SparkSubmitOperator):
             return 0
         finally:
             self._end_spark()
-            # The hook leaves the pipe open.
-            if hook._submit_sp and hook._submit_sp.stdout:
-                hook._submit_sp.stdout.close()
+            _close_output(hook)
 
     def _prepare(self, arguments: Sequence[str]) -> None:
         try:
             first_use.provide(os.environ, self.log.info)
-            self.env_vars = {**process_environment(os.environ), LAKE: lake_folder(), **_import_path()}
             master = self._get_hook()._connection["master"]
-            driver = driver_conf(self.env_vars, master, self.log.info, few_rows=_reads_few_rows(arguments))
+            variables = process_environment(os.environ)
+            driver = driver_conf(variables, master, self.log.info, few_rows=_reads_few_rows(arguments))
             self.conf = {**driver, **spark_conf(os.environ), **(self.conf or {})}
         except RuntimeSetupError as error:
             raise AirflowFailException(str(error)) from error
-
-    def _require_client_mode(self, hook: SparkSubmitHook) -> None:
-        if hook._connection["deploy_mode"] == "cluster":
-            raise AirflowFailException(
-                f"the connection {self._conn_id} has deploy-mode cluster, in which a job writes its result on another "
-                "machine than Airflow's; set it to client"
-            )
 
     def _end_spark(self) -> None:
         submitted = self._hook._submit_sp if self._hook else None
@@ -166,6 +208,12 @@ class SparkJobOperator(SparkSubmitOperator):
             # The submitted process leads a session; processes that it started may outlive it.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(submitted.pid, signal.SIGKILL)
+
+
+def _close_output(hook: SparkSubmitHook) -> None:
+    """Close the pipe of spark-submit, which the hook leaves open."""
+    if hook._submit_sp and hook._submit_sp.stdout:
+        hook._submit_sp.stdout.close()
 
 
 def _reads_few_rows(arguments: Sequence[str]) -> bool:
