@@ -1,4 +1,8 @@
-"""A driver that ends itself at a moment, with its JVM: `python -m tests.faults.dying MOMENT STEP FILE [options]`.
+"""A driver that a signal hits at a moment, with its JVM.
+
+    python -m tests.faults.dying SIGNAL MOMENT STEP FILE [options]
+
+SIGKILL ends the driver. SIGSTOP pauses it, until SIGCONT lets it go on.
 
 A moment is a phase of a work that writes into the lake, such as `during stage panes slice-0-of-2/late`:
 
@@ -128,12 +132,9 @@ def _files(folder: str) -> set[str]:
     return {entry.name for entry in Objects(folder).below()}
 
 
-def _die() -> None:
-    os.killpg(os.getpgrp(), signal.SIGKILL)
-
-
 if __name__ == "__main__":
     from spark_jobs.jobs import step
 
-    with witnessed(killing(sys.argv[1], _die)):
-        sys.exit(step.main(sys.argv[2:]))
+    sent = signal.Signals[sys.argv[1]]
+    with witnessed(killing(sys.argv[2], lambda: os.killpg(os.getpgrp(), sent))):
+        sys.exit(step.main(sys.argv[3:]))

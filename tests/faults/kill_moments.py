@@ -163,7 +163,7 @@ def dying(ready: Prepared, root: str, moment: str) -> subprocess.Popen[bytes]:
         "TIDEMARK_DRIVER_MEMORY": "1g",
         "PYSPARK_SUBMIT_ARGS": INTERPRETED,
     }
-    command = [sys.executable, "-m", "tests.faults.dying", moment, *step]
+    command = [sys.executable, "-m", "tests.faults.dying", "SIGKILL", moment, *step]
     here = Path(__file__).parents[2]
     return subprocess.Popen(command, env=environment, cwd=here, start_new_session=True, stderr=subprocess.DEVNULL)
 
