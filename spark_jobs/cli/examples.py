@@ -24,6 +24,7 @@ EXAMPLES: Mapping[str, str] = {
     "maintain": f"{_FILE} --retain '14 days' --keep-runs 3 {Option.DRY_RUN}",
     "handover": f"{_FILE} --json",
     "setup": "--jars /media/usb/jars",
+    "package": "tidemark.tar.gz",
     "new": "clickstream",
     "explain": "TM205",
 }

@@ -63,3 +63,20 @@ def setup(
         places = {"jars": jars_dir(), "s3": s3_jars_dir(), "comet": comet_jars_dir()}
         folders = {name: str(folder) for name, folder in places.items() if folder.is_dir()}
         answer(Answer.line(folders, f"the jars are in {' and '.join(folders.values())}"))
+
+
+def package(
+    archive: Annotated[str, typer.Argument(help="The archive to write, such as tidemark.tar.gz.", metavar="FILE")],
+    as_json: AsJson = False,
+) -> None:
+    """Pack this environment for the nodes of a Spark cluster.
+
+    Put the archive where the cluster reads it, and name its address in TIDEMARK_PACKAGE.
+    """
+    with answering(as_json) as answer:
+        from spark_jobs.runtime import package as packaging
+
+        with live_line.displayed("package") as progress:
+            size = packaging.make(Path(archive), lambda line: progress("package", line))
+        text = f"{archive}: {size / 1024**2:,.0f} MiB; name its address in TIDEMARK_PACKAGE"
+        answer(Answer.line({"archive": archive, "bytes": size}, text))

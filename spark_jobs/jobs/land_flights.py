@@ -1,6 +1,6 @@
 """Land the real flights as the Delta table `<lake>/flights`, in the order in which they became known.
 
-    land_flights.py --lake DIR [--result RESULT.json]
+    land_flights.py --lake DIR [--result ADDRESS] [--variable NAME=VALUE ...]
 
 A row is a scheduled departure. `departed_at` is event time, `landed_at` arrival time, `origin` the source partition;
 `spark_jobs.flights.times` derives them. Cancelled flights have no event time.
@@ -15,11 +15,10 @@ Exit codes: 0 done, 1 failed, 2 wrong input.
 from __future__ import annotations
 
 import argparse
-import json
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -27,7 +26,9 @@ from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import ExitCode, Option, StepName, StepResult, StepState
 from spark_jobs.jobs import progress
 from spark_jobs.jobs.errors import InputError
-from spark_jobs.tables import exchange
+from spark_jobs.jobs.options import add_exchange
+from spark_jobs.tables import commit_files, exchange
+from spark_jobs.tables.objects import Objects
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +44,7 @@ _PIECES = 8
 def main(arguments: Sequence[str] | None = None) -> int:
     """Land the flights; returns the exit code."""
     options = _parser().parse_args(arguments)
+    os.environ.update(options.variable)
     began = monotonic()
     code, result = _land(options.lake)
     result = replace(result, seconds=round(monotonic() - began, 3))
@@ -55,14 +57,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def is_complete(table: str) -> bool:
     """Return whether the log of the table at the path `table` records that all flights have landed; without Spark.
 
-    False also if this is unknown: no local folder, or a log whose old entries have been removed.
+    False also if this is unknown: a log whose old entries have been removed.
     """
-    # The newest first: usually no commit follows the last flight.
-    for commit in sorted(Path(table, "_delta_log").glob("*.json"), reverse=True):
-        for line in commit.read_text(encoding="utf-8").splitlines():
-            if json.loads(line).get("commitInfo", {}).get("userMetadata") == COMPLETE:
-                return True
-    return False
+    commits = commit_files.commits(Objects(table))
+    return any(action.get("commitInfo", {}).get("userMetadata") == COMPLETE for commit in commits for action in commit)
 
 
 def land(spark: SparkSession, table: str, flights: pd.DataFrame) -> int:
@@ -174,7 +172,7 @@ def _result(state: StepState, message: str, counts: Mapping[str, int] | None = N
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="land_flights.py", description=__doc__.splitlines()[0])
     parser.add_argument(Option.LAKE, required=True, help="the folder of all tables")
-    parser.add_argument(Option.RESULT, help="the JSON file to write the result to, or the address of an object")
+    add_exchange(parser)
     return parser
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
@@ -10,6 +11,22 @@ from spark_jobs.job_protocol import Option
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.pipeline.durations import parse_duration
 from spark_jobs.tables.interval import Interval
+
+
+def add_exchange(parser: argparse.ArgumentParser) -> None:
+    """Add the options by which a job and its caller exchange answers and variables, wherever the driver runs."""
+    parser.add_argument(Option.RESULT, help="the JSON file to write the result to, or the address of an object")
+    parser.add_argument(
+        Option.VARIABLE, type=_variable, action="append", default=[], metavar="NAME=VALUE", help="set a variable"
+    )
+
+
+def _variable(text: str) -> tuple[str, str]:
+    """Read `TIDEMARK_LAKE=s3a://company/lake`."""
+    name, separator, value = text.partition("=")
+    if not separator:
+        raise argparse.ArgumentTypeError(f"found '{text}', expected NAME=VALUE")
+    return name, value
 
 
 def parse_overrides(pairs: Iterable[str]) -> dict[str, str]:

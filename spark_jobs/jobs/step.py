@@ -29,7 +29,7 @@ from spark_jobs.job_protocol import AFTER_PLAN, ExitCode, Option, StepName, Step
 from spark_jobs.jobs import progress
 from spark_jobs.jobs.errors import BlockedError, InputError, StaleError
 from spark_jobs.jobs.operate import repair
-from spark_jobs.jobs.options import optional_moment, parse_interval, parse_overrides, parse_seconds
+from spark_jobs.jobs.options import add_exchange, optional_moment, parse_interval, parse_overrides, parse_seconds
 from spark_jobs.jobs.plan import dry_run
 from spark_jobs.jobs.plan.delta_rs_tables import NeedsSparkError
 from spark_jobs.jobs.runs import failures, plan_step
@@ -274,19 +274,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(Option.SLICE, default="", help="for slice: one of the names that the step watermarks returned")
     parser.add_argument(Option.WAIT, default="0s", help="how long to wait for another process on the same windows")
     parser.add_argument(Option.SET, action="append", default=[], metavar="KEY=VALUE", help="override a setting")
-    parser.add_argument(Option.RESULT, help="the JSON file to write the result to, or the address of an object")
-    parser.add_argument(
-        Option.VARIABLE, type=_variable, action="append", default=[], metavar="NAME=VALUE", help="set a variable"
-    )
+    add_exchange(parser)
     return parser
-
-
-def _variable(text: str) -> tuple[str, str]:
-    """Parse `TIDEMARK_LAKE=s3a://company/lake`."""
-    name, separator, value = text.partition("=")
-    if not separator:
-        raise argparse.ArgumentTypeError(f"found '{text}', expected NAME=VALUE")
-    return name, value
 
 
 def _steps_behind(text: str) -> list[StepName]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from spark_jobs.error_codes import ErrorCode
@@ -26,6 +27,16 @@ class RuntimeSetupError(Exception):
     def no_spark(cls) -> RuntimeSetupError:
         """Report that this interpreter has no pyspark."""
         return cls(f"Tidemark needs the package pyspark in the interpreter it runs on, and it is missing: {AGAIN}.")
+
+    @classmethod
+    def no_pex(cls) -> RuntimeSetupError:
+        """Report that this interpreter has no PEX, which packs environments."""
+        return cls("Packing an environment needs the package pex, and it is missing: pip install 'tidemark[cluster]'.")
+
+    @classmethod
+    def not_packaged(cls, output: str) -> RuntimeSetupError:
+        """Report the output of PEX, which could not copy the packages of this environment."""
+        return cls(f"The packages of {sys.prefix} cannot be copied: {output}. Install Tidemark anew, and try again.")
 
     @classmethod
     def foreign_package(cls, name: str, origin: str, own: str) -> RuntimeSetupError:

@@ -18,7 +18,7 @@ from spark_jobs.job_protocol import StepName, StepResult
 from spark_jobs.jobs.runs import meter
 from spark_jobs.jobs.runs.meter import Meter
 from spark_jobs.jobs.runs.runner import Runner
-from spark_jobs.tables import ledger, run_history
+from spark_jobs.tables import exchange, ledger, run_history
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from tests.faults.drivers import PIPELINE
@@ -214,7 +214,7 @@ def test_the_first_step_of_an_application_has_its_start_up(table: str, tmp_path:
     began = monotonic()
     subprocess.run([*command, "--result", str(result)], env={**os.environ, **own}, check=True)
     took = monotonic() - began
-    planned = StepResult.read(result)
+    planned = exchange.read_answer(str(result))
     assert planned is not None
     (replayed,) = planned.following
     # Plan reads the log without Spark: the first job is the replay's.

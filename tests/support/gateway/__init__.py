@@ -33,7 +33,7 @@ def gateway() -> Iterator[Mapping[str, str]]:
     with TemporaryDirectory(prefix="gateway-") as folder:
         (Path(folder) / BUCKET).mkdir()
         port = _free_port()
-        command = [program, "--port", f"127.0.0.1:{port}", "--access", KEYS["AWS_ACCESS_KEY_ID"]]
+        command = [str(program), "--port", f"127.0.0.1:{port}", "--access", KEYS["AWS_ACCESS_KEY_ID"]]
         command += ["--secret", KEYS["AWS_SECRET_ACCESS_KEY"], "--region", KEYS["AWS_REGION"], "--quiet"]
         with subprocess.Popen([*command, "posix", folder], stdout=subprocess.DEVNULL) as server:
             try:
