@@ -50,6 +50,16 @@ TIDEMARK: Mapping[str, Setting] = {
         "`windows.key,quality`. A key stands for all keys below it.",
         "none: times, emission and mode",
     ),
+    "TIDEMARK_LEASE_SECONDS": Setting(
+        "Seconds for which windows stay reserved for a process that gives no sign of life, from 3 to 3600.", "`60`"
+    ),
+    "TIDEMARK_CLUSTER_HOME": Setting(
+        "Path of Tidemark's environment on the nodes of a cluster, for its drivers.",
+        "the path of this environment, or the package that the nodes unpack",
+    ),
+    "TIDEMARK_PACKAGE": Setting(
+        "Address of the archive that `tidemark package` made. Each container of YARN or Kubernetes unpacks it.", "none"
+    ),
     "TIDEMARK_POOL": Setting(
         "Airflow pool of the tasks that start Spark. As many of them run at once as the pool has slots.",
         "`default_pool`; for `make demo` and `make up`, `tidemark`",
@@ -81,6 +91,12 @@ INTERNAL: Mapping[str, Setting] = {
 }
 #: Variables of other programs that Tidemark honours.
 HONOURED: Mapping[str, Setting] = {
+    "AWS_ENDPOINT_URL": Setting(
+        "Address of an S3 store that is not Amazon's. The store's other variables, such as its keys, apply too.",
+        "Amazon's",
+    ),
+    "AWS_REGION": Setting("Region of the bucket.", "`AWS_DEFAULT_REGION`"),
+    "AWS_DEFAULT_REGION": Setting("Region of the bucket, if `AWS_REGION` is unset.", "that of the machine's role"),
     "JAVA_HOME": Setting(
         "The first Java to try. Spark needs Java 17 or 21.", "`java` on `PATH`, then the Java of set-up"
     ),
@@ -121,11 +137,6 @@ HONOURED: Mapping[str, Setting] = {
     "AIRFLOW_CONN_SPARK_DEFAULT": Setting(
         "Airflow's connection `spark_default`: the Spark of each task. For `make demo` and `make up`.",
         "a local Spark with 2 cores",
-    ),
-    "AWS_ENDPOINT_URL": Setting(
-        "Object store of a lake that the page *Data quality* reads. The store's other variables apply too.",
-        "AWS",
-        "the library `deltalake`",
     ),
     "OPENLINEAGE_URL": Setting("Endpoint for the results of checks, as OpenLineage events.", "none: no events"),
     "OPENLINEAGE_CONFIG": Setting("File with the OpenLineage configuration.", "none"),

@@ -20,14 +20,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import expectations
-import spark_jobs
 from spark_jobs.runtime.errors import RuntimeSetupError
 from spark_jobs.runtime.installed import comet_jars_dir, s3_jars_dir
 from spark_jobs.runtime.jars import require_jars
 
 _PROJECT = "tidemark"
-_OWN = (spark_jobs, expectations)
+_OWN = ("spark_jobs", "expectations")
 _OPTIONAL = re.compile(r";.*\bextra\b")
 
 
@@ -60,17 +58,21 @@ def make(archive: Path, report: Callable[[str], None]) -> int:
 
 def _copy_packages(root: Path) -> None:
     """Make an environment at `root` with all that Tidemark needs."""
-    needed = [text.split(";")[0] for text in metadata.requires(_PROJECT) or () if not _OPTIONAL.search(text)]
+    requirements = [text.split(";")[0] for text in metadata.requires(_PROJECT) or () if not _OPTIONAL.search(text)]
     command = [sys.executable, "-m", "pex.cli", "venv", "create", "--dest-dir", str(root), "--site-packages-copies"]
     ended = subprocess.run(
-        [*command, "--venv-repository", sys.prefix, *needed], capture_output=True, text=True, check=False
+        [*command, "--venv-repository", sys.prefix, *requirements], capture_output=True, text=True, check=False
     )
     if ended.returncode:
         raise RuntimeSetupError.not_packaged(ended.stderr.strip() or ended.stdout.strip())
     (packages,) = root.glob("lib/python3.*/site-packages")
     shutil.rmtree(packages / "pyspark" / "jars", ignore_errors=True)
     for package in _OWN:
-        source = Path(str(package.__file__)).parent
+        # The package may be that of a checkout.
+        spec = find_spec(package)
+        if spec is None or spec.origin is None:
+            raise RuntimeSetupError.not_packaged(f"the package {package} is missing")
+        source = Path(spec.origin).parent
         target = packages / source.name
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))

@@ -1,4 +1,4 @@
-"""A Spark standalone cluster for tests: a master and two workers on the loopback, as processes of this one."""
+"""A Spark standalone cluster for tests: a master and workers on the loopback, as processes of this one."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests.airflow.clone import free_port
 from tests.airflow.waiting import until
 
 _HOST = "127.0.0.1"
-_WORKERS = 2
 _EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
+_DRIVER = "org.apache.spark.deploy.worker.DriverWrapper"
 
 
 @dataclass(frozen=True)
@@ -28,19 +28,13 @@ class Standalone:
 
     port: int
     page: int
+    rest: int
     workers: list[psutil.Process]
 
-    @property
-    def connection(self) -> str:
-        """Airflow's connection to it."""
-        return json.dumps(
-            {
-                "conn_type": "spark",
-                "host": f"spark://{_HOST}",
-                "port": self.port,
-                "extra": {"deploy-mode": "client"},
-            }
-        )
+    def connection(self, deploy_mode: str = "client") -> str:
+        """Return Airflow's connection to it."""
+        extra = {"deploy-mode": deploy_mode, "rest-port": self.rest}
+        return json.dumps({"conn_type": "spark", "host": f"spark://{_HOST}", "port": self.port, "extra": extra})
 
     def state(self) -> dict[str, Any]:
         """Return the master's state of its workers and applications."""
@@ -49,7 +43,16 @@ class Standalone:
 
     def executors(self) -> list[psutil.Process]:
         """The executors of all drivers."""
-        return [process for worker in self.workers for process in _below(worker) if _is_executor(process)]
+        return self._running(_EXECUTOR)
+
+    def drivers(self) -> list[psutil.Process]:
+        """Return the drivers that run on workers."""
+        return self._running(_DRIVER)
+
+    def lose_driver(self) -> None:
+        """Kill a driver and its Python."""
+        (driver,) = self.drivers()
+        _kill(driver)
 
     def lose_executor(self) -> None:
         """Kill an executor; its worker starts another."""
@@ -57,17 +60,26 @@ class Standalone:
 
     def lose_worker(self) -> None:
         """Kill a worker with its executors, as when a machine is lost; there is no other to take its place."""
-        worker = self.workers.pop()
-        for process in [worker, *_below(worker)]:
-            with suppress(psutil.NoSuchProcess):
-                process.kill()
+        _kill(self.workers.pop())
+
+    def _running(self, main_class: str) -> list[psutil.Process]:
+        return [process for worker in self.workers for process in _below(worker) if _runs(process, main_class)]
 
 
 @contextmanager
-def standalone(folder: Path) -> Iterator[Standalone]:
-    """Start a cluster whose logs and scratch files are below `folder`; no process of it is left at the end."""
+def standalone(folder: Path, *, workers: int = 2, cores: int = 1, memory: str = "1g") -> Iterator[Standalone]:
+    """Start a cluster whose logs and scratch files are below `folder`; no process of it is left at the end.
+
+    `cores` and `memory` are those of each worker.
+    """
     folder.mkdir()
-    environment = {**process_environment(os.environ), "SPARK_LOCAL_IP": _HOST, "SPARK_DAEMON_MEMORY": "256m"}
+    port, page, rest = free_port(), free_port(), free_port()
+    environment = {
+        **process_environment(os.environ),
+        "SPARK_LOCAL_IP": _HOST,
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_MASTER_OPTS": f"-Dspark.master.rest.port={rest} -Dspark.master.rest.host={_HOST}",
+    }
     started: list[psutil.Process] = []
 
     def start(name: str, kind: str, *options: str) -> psutil.Process:
@@ -76,15 +88,15 @@ def standalone(folder: Path) -> Iterator[Standalone]:
             started.append(psutil.Popen(command, env=environment, stdout=log, stderr=log, cwd=folder))
         return started[-1]
 
-    port, page = free_port(), free_port()
     try:
         start("master", "master.Master", "--port", str(port), "--webui-port", str(page))
-        cluster = Standalone(port, page, [])
+        cluster = Standalone(port, page, rest, [])
         until(lambda: _is_up(cluster), every_s=0.2)
-        for number in range(_WORKERS):
-            options = ("--cores", "1", "--memory", "1g", "--webui-port", "0", "--work-dir", str(folder / f"{number}"))
+        size = ("--cores", str(cores), "--memory", memory, "--webui-port", "0")
+        for number in range(workers):
+            options = (*size, "--work-dir", str(folder / f"{number}"))
             cluster.workers.append(start(f"worker-{number}", "worker.Worker", *options, f"spark://{_HOST}:{port}"))
-        until(lambda: cluster.state()["aliveworkers"] == _WORKERS, every_s=0.2)
+        until(lambda: cluster.state()["aliveworkers"] == workers, every_s=0.2)
         yield cluster
     finally:
         everything = [process for daemon in started for process in (daemon, *_below(daemon))]
@@ -107,7 +119,13 @@ def _below(process: psutil.Process) -> list[psutil.Process]:
     return []
 
 
-def _is_executor(process: psutil.Process) -> bool:
+def _runs(process: psutil.Process, main_class: str) -> bool:
     with suppress(psutil.Error):
-        return _EXECUTOR in process.cmdline()
+        return main_class in process.cmdline()
     return False
+
+
+def _kill(process: psutil.Process) -> None:
+    for each in [process, *_below(process)]:
+        with suppress(psutil.NoSuchProcess):
+            each.kill()

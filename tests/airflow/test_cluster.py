@@ -1,4 +1,4 @@
-"""The same DAGs on a Spark standalone cluster that loses an executor, and then a whole worker, while they work."""
+"""The same DAGs on a Spark standalone cluster that loses executors, drivers and whole workers while they work."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _clone(spark: SparkSession, tmp_path: Path) -> Clone:
 
 @pytest.fixture(name="airflow")
 def _airflow(clone: Clone, cluster: Standalone) -> Iterator[Whole]:
-    with whole(clone, AIRFLOW_CONN_SPARK_DEFAULT=cluster.connection, SPARK_LOCAL_IP="127.0.0.1") as airflow:
+    with whole(clone, AIRFLOW_CONN_SPARK_DEFAULT=cluster.connection(), SPARK_LOCAL_IP="127.0.0.1") as airflow:
         until(lambda: airflow.knows(BACKFILL))
         yield airflow
 
@@ -74,3 +74,35 @@ def working(airflow: Whole, run: str, task: str, words: str) -> None:
     """Wait until a task runs, and its log contains some words."""
     until(lambda: airflow.tasks(BACKFILL, run).get(task) == "running", RUN_WITHIN_S, every_s=0.2)
     until(lambda: words in airflow.log(BACKFILL, run, task), RUN_WITHIN_S, every_s=0.2)
+
+
+def test_a_lost_driver_on_the_cluster_and_a_lost_worker_change_nothing(
+    clone: Clone, spark: SparkSession, tmp_path: Path
+) -> None:
+    with (
+        standalone(tmp_path / "three", workers=3, cores=2, memory="3g") as cluster,
+        whole(
+            clone,
+            AIRFLOW_CONN_SPARK_DEFAULT=cluster.connection("cluster"),
+            SPARK_LOCAL_IP="127.0.0.1",
+            TIDEMARK_DRIVER_MEMORY="1g",
+        ) as airflow,
+    ):
+        until(lambda: airflow.knows(BACKFILL))
+        answer = airflow.trigger(BACKFILL, {"pipeline": "readings", "slices": 3})
+        answer.raise_for_status()
+        run = answer.json()["dag_run_id"]
+        lake = Lake(str(clone.lake), "readings")
+        until(lambda: any(Path(lake.home).glob("panes/staged/*/_delta_log/*0.json")), RUN_WITHIN_S, every_s=0.2)
+        cluster.lose_driver()
+        until(lambda: len(cluster.drivers()) == 1, RUN_WITHIN_S, every_s=0.2)
+        # The worker of the driver stays.
+        (driver,) = cluster.drivers()
+        cluster.workers.sort(key=lambda worker: driver in worker.children(recursive=True), reverse=True)
+        until(lambda: len(cluster.executors()) > 1, RUN_WITHIN_S, every_s=0.2)
+        cluster.lose_worker()
+        assert airflow.ended(BACKFILL, run) == "success"
+        expected = reference.replay(history.events(), load(clone.root / "dags/pipelines/readings.yaml"))
+        assert_published(spark, lake, expected)
+        assert not [path for path in clone.lake.glob("_jobs/**/*") if path.is_file()]
+        assert cluster.state()["aliveworkers"] == 2

@@ -233,7 +233,7 @@ def test_page_has_each_error_of_the_product() -> None:
 def test_command_and_step_end_with_the_same_exit_codes() -> None:
     command, step = exit_codes.code_of(exit_codes.COMMAND), exit_codes.code_of(exit_codes.STEP)
     # A step also has codes for a plan that is stale, which is wrong input, and for a result that cannot be written.
-    assert step == {**command, "StaleError": command["InputError"], "OSError": command["Exception"]}
+    assert step == {**command, "StaleError": command["InputError"], "LakeError": command["Exception"]}
     assert set(exit_codes.code_of().values()) == set(exit_codes.CODES) - {0}
 
 

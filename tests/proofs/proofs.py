@@ -68,7 +68,11 @@ _ENGINE_JUDGES = (
     "tests/mutation/**",
 )
 _KILLS = ("tests/faults/test_kill_moments.py",)
-_RACES = ("tests/faults/test_two_at_once.py",)
+_RACES = (
+    "tests/faults/test_commit_races.py",
+    "tests/faults/test_stopped_driver.py",
+    "tests/faults/test_two_at_once.py",
+)
 _PAGES = ("tests/docs/test_documentation.py", "tests/examples/test_*.py", "tests/semantics/test_other_systems.py")
 _INSTALLED = ("tests/cli/test_installed_with_pip.py",)
 
@@ -108,8 +112,8 @@ PROOFS = (
     ),
     Proof(
         "races",
-        "Two runs at once publish the same tables as one run after the other, or one of them is refused.",
-        "A scheduled run and a backfill by hand meet in one lake without a server between them.",
+        "Two runs at once publish the same tables as one run after the other, or one of them is refused or ends.",
+        "A scheduled run and a backfill by hand meet in one lake, a folder or a store, without a server between them.",
         tests=_RACES,
         depends=(*_LOCKED, *_RUNS, *_SUPPORT, "tests/faults/**", "!tests/faults/**/test_*.py", *_RACES),
         case_s=60,

@@ -11,6 +11,7 @@ import pytest
 
 from spark_jobs.runtime import RuntimeSetupError, first_use, jars, jars_dir, spark_conf
 from spark_jobs.runtime.__main__ import main
+from spark_jobs.runtime.installed import s3_jars_dir
 from tests.runtime.conftest import MakeJava
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +28,7 @@ def _fetched(make_java: MakeJava, monkeypatch: pytest.MonkeyPatch) -> list[Path]
             return
         folders.append(into)
         into.mkdir(parents=True)
-        for jar in jars.locked():
+        for jar in jars.locked(kind):
             (into / jar.file_name).touch()
         report("a detail")
 
@@ -46,7 +47,7 @@ def test_first_use_fetches_the_jars_with_one_line_and_the_second_has_none(fetche
     assert line.startswith("first use: fetching the jars that Spark needs (")
     assert str(jars_dir().parent) in line
     assert provide() == []
-    assert fetched == [jars_dir()]
+    assert fetched == [jars_dir(), s3_jars_dir()]
 
 
 def test_an_environment_that_set_up_has_made_fetches_nothing_and_names_a_missing_jar(fetched: list[Path]) -> None:
@@ -69,7 +70,7 @@ def test_after_an_upgrade_the_jars_of_the_new_lock_are_fetched(fetched: list[Pat
     provide()
     jars_dir().rename(jars_dir().parent / "of another lock")
     assert len(provide()) == 1
-    assert fetched == [jars_dir(), jars_dir()]
+    assert fetched == [jars_dir(), s3_jars_dir(), jars_dir()]
 
 
 def test_a_line_for_a_program_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:

@@ -46,7 +46,8 @@ def start() -> subprocess.Popen[str]:
 def go_on(process: subprocess.Popen[str]) -> None:
     """Let the process end."""
     assert process.stdin is not None
-    process.stdin.write("go on\n")
+    # A line for each folder of jars.
+    process.stdin.write("go on\n" * 2)
     process.stdin.flush()
     assert line_with(process, "done")
 
