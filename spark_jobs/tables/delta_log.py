@@ -14,6 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 import spark_jobs
@@ -110,8 +111,21 @@ def sizes(spark: SparkSession, path: str, version: int) -> dict[str, int]:
     return {row.path: row.size for row in rows}
 
 
+def sizes_of(spark: SparkSession, path: str, version: int, names: DataFrame) -> DataFrame:
+    """Return the columns `path` and `size` of the files of the table at `version` that have one of some names.
+
+    `names` has one column: the last parts of paths, as in the log. The table may have any number of files: none of
+    them becomes a Python object.
+    """
+    files = DataFrame(_snapshot(spark, path, version).allFiles().toDF(), spark).select("path", "size")
+    last_part = F.element_at(F.split("path", "/"), -1)
+    return files.join(names.toDF("name").distinct(), last_part == F.col("name"), "left_semi")
+
+
 def referenced_files(spark: SparkSession, path: str, versions: Collection[int]) -> set[str] | None:
     """Return the files, named as in the log, of the newest version of the table at `path` and of all `versions`.
+
+    Among them are the files of the change data feed since the oldest of these versions.
 
     Returns None if Delta has deleted the log of one of these versions. Costs one Spark job for all versions.
     """
@@ -125,6 +139,8 @@ def referenced_files(spark: SparkSession, path: str, versions: Collection[int]) 
     for version, actions in list(actions_by_version.items())[1:]:
         live -= {action["remove"]["path"] for action in actions if "remove" in action}
         live |= {action["add"]["path"] for action in actions if "add" in action}
+        # A feed since the oldest version can be read as long as that version.
+        referenced |= {action["cdc"]["path"] for action in actions if "cdc" in action}
         if version in versions or version == newest:
             referenced |= live
     return referenced
@@ -139,6 +155,11 @@ def schema(spark: SparkSession, path: str) -> StructType:
     """Return the schema of the table at `path`, without a Spark job."""
     schema_string = _log(spark, path).unsafeVolatileSnapshot().metadata().schemaString()
     return StructType.fromJson(json.loads(schema_string))
+
+
+def schema_at(spark: SparkSession, path: str, version: int) -> StructType:
+    """Return the schema of the table at `path` at a version, with what Delta notes of its columns."""
+    return StructType.fromJson(json.loads(_snapshot(spark, path, version).metadata().schemaString()))
 
 
 def live_files(actions: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -6,11 +6,13 @@ table's log allow that it has a row of the query.
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import unquote
@@ -118,6 +120,18 @@ def opened(path: str, version: int) -> DeltaTable:
     return DeltaTable(path, version=version, storage_options=storage_options(path))
 
 
+def file_count(folder: str) -> int | None:
+    """Return the number of files of a table in a local folder at its last checkpoint; None if that is not known.
+
+    It costs the reading of a small file.
+    """
+    try:
+        checkpoint = json.loads(Path(folder, "_delta_log", "_last_checkpoint").read_text(encoding="utf-8"))
+        return int(checkpoint["numOfAddFiles"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
 def row_count(path: str, most_files: int) -> int | None:
     """Return the number of rows of the table in a local folder, by its log.
 
@@ -125,9 +139,11 @@ def row_count(path: str, most_files: int) -> int | None:
     """
     from deltalake import DeltaTable
 
+    if (file_count(path) or 0) > most_files:
+        return None
     try:
         delta = DeltaTable(path)
-        if len(delta.file_uris()) > most_files:
+        if statistics(delta).num_rows > most_files:
             return None
         counts = Table(delta).files("num_records")
     except Exception:  # noqa: BLE001  the run itself reports a table that cannot be read

@@ -37,6 +37,8 @@ _HARMLESS = frozenset({"columnMapping", "timestampNtz", "v2Checkpoint", "vacuumP
 _FIRST_DATE = "1900-01-01"
 # Spark lists more files than these in a job.
 _FEW_FILES = 32
+# A table of so many files at its last checkpoint is not opened to find out whether it has few now.
+_MANY_FILES = 10_000
 _TIMES = (T.DateType, T.TimestampType, T.TimestampNTZType)
 
 # By the place, id and version of a table. A version never changes, but a copy in another place may have another.
@@ -63,7 +65,7 @@ def entire(spark: SparkSession, folder: str, version: int) -> DataFrame | None:
     Delta's index of the files takes seconds when it is first used. It skips files, and here all rows are read. Returns
     None for a table of many files, and for a table that `native` would leave to Spark.
     """
-    if spark.conf.get(COMET_ENABLED, "false") != "true":
+    if spark.conf.get(COMET_ENABLED, "false") != "true" or (delta_rs.file_count(folder) or 0) > _MANY_FILES:
         return None
     with suppress(Exception):  # Delta reads more tables than delta-rs.
         table = delta_rs.opened(folder, version)
@@ -73,8 +75,10 @@ def entire(spark: SparkSession, folder: str, version: int) -> DataFrame | None:
         if not is_plain or metadata.partition_columns:
             return None
         files = delta_rs.statistics(table)
+        if files.num_rows > _FEW_FILES:
+            return None
         paths = [Path(folder) / unquote(name) for name in files["path"].to_pylist()]
-        exist = 0 < len(paths) <= _FEW_FILES and all(path.is_file() for path in paths)
+        exist = len(paths) > 0 and all(path.is_file() for path in paths)
         if exist and _have_no_old_dates(files, _only_dates(schema)):
             rows = spark.read.schema(schema).parquet(*(data_files.escaped(str(path)) for path in paths))
             relation = rows._jdf.queryExecution().analyzed().relation()

@@ -1,8 +1,10 @@
 """The source: a Delta table at one pinned version, or the union of several."""
 
+# ruff: noqa: SLF001  PySpark has no public way to its JVM
+
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial, reduce
@@ -223,11 +225,30 @@ def table_size(spark: SparkSession, table: str) -> tuple[int, int]:
     return (0, 0) if detail is None else (int(detail["numFiles"]), int(detail["sizeInBytes"]))
 
 
-def size_of(spark: SparkSession, table: str, version: int, files: Collection[str]) -> int:
-    """Return the bytes of the files of `files` (full paths) that belong to the table at `version`."""
-    names = {file.rsplit("/", 1)[-1] for file in files}
-    sizes = delta_log.sizes(spark, location(spark, table), version)
-    return sum(size for path, size in sizes.items() if path.rsplit("/", 1)[-1] in names)
+@dataclass(frozen=True)
+class Files:
+    """Files that some frames read: their number, and a frame of one column with the last parts of their paths."""
+
+    count: int
+    names: DataFrame
+
+
+def files_of(spark: SparkSession, frames: Sequence[DataFrame]) -> Files:
+    """Return the files that the frames read, without those that Delta skips. None becomes a Python object."""
+    jvm: Any = spark._jvm
+    paths = jvm.java.util.HashSet()
+    for rows in frames:
+        # Py4J would ask for each text of an array in a separate call.
+        paths.addAll(jvm.java.util.Arrays.asList(rows._jdf.inputFiles()))
+    encoder = jvm.org.apache.spark.sql.Encoders.STRING()
+    named = DataFrame(spark._jsparkSession.createDataset(jvm.java.util.ArrayList(paths), encoder).toDF(), spark)
+    return Files(int(paths.size()), named.select(F.element_at(F.split("value", "/"), -1).alias("name")))
+
+
+def size_of(spark: SparkSession, table: str, version: int, files: Files) -> int:
+    """Return the bytes of those `files` that belong to the table at `version`."""
+    sizes = delta_log.sizes_of(spark, location(spark, table), version, files.names)
+    return int(sizes.agg(F.coalesce(F.sum("size"), F.lit(0))).collect()[0][0])
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from pyspark.sql import SparkSession
 
+from spark_jobs.local_rows import local_rows
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.tables import delta_log, error_causes, source
 from spark_jobs.tables.source_tables import tables_of
@@ -30,11 +31,18 @@ def deletion(
         if file is None:
             continue
         message = f"source.table: version {versions[name]} of '{table}' was planned, found its file {file} deleted"
-        newest = {unquote(path) for path in delta_log.sizes(spark, location, source.pinned_version(spark, table))}
-        if file in newest:
+        if _has(spark, location, source.pinned_version(spark, table), file):
             return f"{message}, which its newest version has too: restore the file, or take its rows out of the table"
         return f"{message} by a vacuum: plan again to take the newest version"
     return None
+
+
+def _has(spark: SparkSession, location: str, version: int, file: str) -> bool:
+    """Return whether a table has a file, given relative to its folder, at `version`."""
+    name = file.rsplit("/", 1)[-1]
+    names = local_rows(spark, [(name,), (quote(name),)], "name string")
+    alike = delta_log.sizes_of(spark, location, version, names).select("path").collect()
+    return file in {unquote(row.path) for row in alike}
 
 
 def damage(spark: SparkSession, pipeline: Pipeline, versions: Mapping[str, int], problem: BaseException) -> str | None:

@@ -204,8 +204,10 @@ class _Source:
         oldest = statistics.get("minValues", {}).get(column.name)
         if oldest is None:
             return bool(statistics.get("nullCount", {}).get(column.name) == statistics.get("numRecords", -1))
-        # Statistics are cut to milliseconds.
-        return datetime.fromisoformat(oldest) >= covered
+        with suppress(ValueError):  # Python has no years before 1 and after 9999.
+            # Statistics are cut to milliseconds.
+            return datetime.fromisoformat(oldest) >= covered
+        return False
 
 
 def _changes(path: str, since: int, until: int) -> dict[int, list[dict[str, Any]]] | None:

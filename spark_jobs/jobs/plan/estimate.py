@@ -70,9 +70,9 @@ def _read(spark: SparkSession, pipeline: Pipeline, lake: Lake, planned: Plan) ->
 def _files(spark: SparkSession, pipeline: Pipeline, planned: Plan, frames: list[DataFrame]) -> tuple[int, int]:
     if pipeline.replay.by_commit:
         return source.table_size(spark, planned.table)
-    named = {file for rows in frames for file in rows.inputFiles()}
+    files = source.files_of(spark, frames)
     versions = zip(planned.tables.values(), planned.run.pinned.values(), strict=True)
-    return len(named), sum(source.size_of(spark, table, version, named) for table, version in versions)
+    return files.count, sum(source.size_of(spark, table, version, files) for table, version in versions)
 
 
 def _prepared(frames: list[DataFrame], pipeline: Pipeline) -> DataFrame:
