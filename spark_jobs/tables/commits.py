@@ -3,14 +3,14 @@
 - Since the table's change data feed is on, rows come from the feed: inserted rows, and the new values of updated rows.
   A deleted row arrived once, so it stays.
 - Before that, rows come from the table's history: a row belongs to the commit that added its file. Files that a
-  compaction rewrote are read as they were before it.
+  compaction rewrote are read as they were before it. Columns have their newest names.
 
 A commit that changed rows in files while no feed was on is refused: the log does not contain which rows it changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
@@ -19,12 +19,15 @@ from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from spark_jobs.error_codes import ErrorCode
 from spark_jobs.local_rows import local_rows
 from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
+from spark_jobs.tables import delta_log
 from spark_jobs.tables.data_files import escaped
 from spark_jobs.tables.errors import SourceError
+from spark_jobs.tables.stored_names import PHYSICAL_NAME
 
 _FEED = "delta.enableChangeDataFeed"
 _ADDED, _ARRIVAL_CHANGES = "__tm_added_file", ("insert", "update_postimage")
@@ -55,13 +58,16 @@ def read(spark: SparkSession, name: str, location: str, version: int) -> DataFra
     since = _feed_since(commits)
     parts = _of_history(spark, name, location, [c for c in commits if since is None or c.version < since])
     if since is not None:
+        _require_additions(spark, name, location, [since, *(c.version for c in commits if _may_alter(c, since))])
         parts.append(_of_feed(spark, name, location, since, version))
     newest = _snapshot(spark, location, version)
     if not parts:
         return newest.limit(0).withColumns(
             {COMMIT_VERSION: F.lit(0).cast("long"), COMMIT_TIMESTAMP: F.lit(None).cast("timestamp")}
         )
-    rows = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), parts)
+    # A column may be younger than all rows.
+    every = [*parts, newest.limit(0)]
+    rows = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), every)
     return rows.drop(
         *(name for name in rows.columns if name not in (*newest.columns, COMMIT_VERSION, COMMIT_TIMESTAMP))
     )
@@ -101,7 +107,7 @@ def _commits(spark: SparkSession, name: str, location: str, version: int) -> lis
             tuple(row.added),
             row.changed_rows,
             row.compacted,
-            (row.feed == "true") if row.has_settings else None,
+            (str(row.feed).lower() == "true") if row.has_settings else None,
         )
         for row in rows
     ]
@@ -116,6 +122,28 @@ def _feed_since(commits: Sequence[_Commit]) -> int | None:
         elif commit.feed and since is None:
             since = commit.version
     return since
+
+
+def _may_alter(commit: _Commit, since: int) -> bool:
+    """Return whether a commit after the version `since` may have changed the columns."""
+    return commit.version > since and commit.feed is not None
+
+
+def _require_additions(spark: SparkSession, name: str, location: str, versions: Sequence[int]) -> None:
+    """Raise SourceError if a column of one of the versions has another name in the next, or is missing in it.
+
+    Delta reads no feed across such a change.
+    """
+    schemas = [dict(_stored(delta_log.schema_at(spark, location, version))) for version in versions]
+    for (earlier, later), version in zip(pairwise(schemas), versions[1:], strict=True):
+        for path, field in earlier.items():
+            if path not in later or later[path].name != field.name:
+                raise SourceError(
+                    f"replay.order: in '{name}', version {version} renamed or dropped the column {field.name}. Delta "
+                    f"reads no change data feed ({_FEED}) across such a change. "
+                    "Order by arrival, with a column that contains when a row was stored.",
+                    code=ErrorCode.COMMITS_UNKNOWN,
+                )
 
 
 def _of_feed(spark: SparkSession, name: str, location: str, since: int, version: int) -> DataFrame:
@@ -157,8 +185,48 @@ def _of_history(spark: SparkSession, name: str, location: str, commits: Sequence
             (path, c.version, commit_us[c.version]) for c in commits if before < c.version <= end for path in c.added
         ]
         if files:
-            parts.append(_added(spark, _snapshot(spark, location, end), files))
+            rows = _added(spark, _snapshot(spark, location, end), files)
+            then, now = (delta_log.schema_at(spark, location, at) for at in (end, commits[-1].version))
+            parts.append(_with_names_since(rows, name, end, then, now))
     return parts
+
+
+def _with_names_since(rows: DataFrame, name: str, version: int, then: T.StructType, now: T.StructType) -> DataFrame:
+    """Return rows of a version, which have the columns `then`, under the names of `now`, without dropped columns.
+
+    A column that has the name of a dropped one is another column. Raises SourceError if a field of a struct has another
+    name now: the rows before have other fields.
+    """
+    names_then, names_now = (
+        {stored: field.name for (stored, *rest), field in _stored(of) if not rest} for of in (then, now)
+    )
+    fields_now = dict(_stored(now))
+    for path, field in _stored(then):
+        since = fields_now.get(path, field).name
+        if len(path) > 1 and since != field.name:
+            raise SourceError(
+                f"replay.order: in '{name}', the field {names_then[path[0]]}.{field.name} of version {version} has the "
+                f"name {since} now, and rows before the change cannot be read under it. "
+                "Order by arrival, with a column that contains when a row was stored.",
+                code=ErrorCode.COMMITS_UNKNOWN,
+            )
+    renamed = {of_then: names_now.get(stored) for stored, of_then in names_then.items()}
+    remaining = rows.drop(*(of_then for of_then, of_now in renamed.items() if of_now is None))
+    return remaining.toDF(*(renamed.get(column) or column for column in remaining.columns))
+
+
+def _stored(kind: T.DataType, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], T.StructField]]:
+    """Yield each field of a type, at any depth, with the names by which files have it."""
+    if isinstance(kind, T.StructType):
+        for field in kind:
+            inside = (*path, str((field.metadata or {}).get(PHYSICAL_NAME, field.name)))
+            yield inside, field
+            yield from _stored(field.dataType, inside)
+    elif isinstance(kind, T.ArrayType):
+        yield from _stored(kind.elementType, (*path, "element"))
+    elif isinstance(kind, T.MapType):
+        yield from _stored(kind.keyType, (*path, "key"))
+        yield from _stored(kind.valueType, (*path, "value"))
 
 
 def _added(spark: SparkSession, rows: DataFrame, files: Sequence[tuple[str, int, int]]) -> DataFrame:
