@@ -26,6 +26,7 @@ from spark_jobs.pipeline.model import (
     QuarantineRule,
     Repair,
     ReplayOrder,
+    Results,
     Source,
     UnitedSource,
     Watermark,
@@ -144,6 +145,19 @@ _REPAIR = Record(
     ),
 )
 
+_RESULTS = Record(
+    Results,
+    fields=(
+        Field(
+            "change_data_feed",
+            "change_data_feed",
+            flag("true or false"),
+            meaning="Whether published tables have Delta's change data feed, from the next published run on. "
+            "Without this key, they stay as they are, and new tables have none.",
+        ),
+    ),
+)
+
 _NAME = pattern(
     "a name of lower-case letters, digits and _, a letter first, at most 100 characters", r"[a-z][a-z0-9_]{0,99}"
 )
@@ -231,6 +245,12 @@ PIPELINE = Record(
             _REPAIR,
             meaning="When closed windows are computed again with the rows that they missed. Without this key, "
             "no window is repaired.",
+        ),
+        Field(
+            "results",
+            "results",
+            _RESULTS,
+            meaning="What published tables offer to their readers.",
         ),
         Field(
             "schedule",

@@ -72,6 +72,7 @@ __all__ = [
     "Repair",
     "ReplayOrder",
     "ReplaySpec",
+    "Results",
     "Schedule",
     "Source",
     "SourcePartition",
@@ -199,6 +200,16 @@ class Schedule:
 
 
 @dataclass(frozen=True)
+class Results:
+    """What the published tables offer to their readers.
+
+    `change_data_feed`: whether they have Delta's change data feed; None: as they are, and a new table has none.
+    """
+
+    change_data_feed: bool | None = None
+
+
+@dataclass(frozen=True)
 class _Named:
     # A separate base, so that the name stays a pipeline's first argument, before the fields of the replay spec.
     name: str
@@ -216,6 +227,7 @@ class Pipeline(ReplaySpec, _Named):
     path: str | None = field(default=None, compare=False)
     places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     repair: Repair | None = None
+    results: Results = Results()
 
     def located(self, problem: str) -> str:
         """Return a problem `key: text` behind the place of the key in the file; unchanged where no place is known."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+from uuid import uuid4
 
 from spark_jobs.pipeline.environment import lake_folder
 from spark_jobs.pipeline.model import Pipeline
@@ -23,6 +24,7 @@ from spark_jobs.tables.objects import Objects
 WORK = "_work"
 #: The file with the start point of a live job, in the pipeline's folder.
 HANDOVER = "handover.json"
+_STAGED, _COMPACTED, _CARRIED = "staged", "compacted", "carried"
 #: Every run publishes into this table, and before all other tables.
 GATE_TABLE = LATE_EVENTS.name
 
@@ -113,11 +115,27 @@ def behind_folder(run_id: str) -> str:
     return f"{run_id}-behind"
 
 
+def carried_folder(run_id: str, version: int) -> str:
+    """Return a new staging folder for rows of `version` of a table that a run carries over into new files."""
+    return f"{run_id}-{_CARRIED}-{version}-{uuid4().hex[:8]}"
+
+
+def changes_folder(run_id: str, version: int) -> str:
+    """Return a new staging folder for the changes of a table that a run makes on `version`."""
+    return f"{run_id}-changes-{version}-{uuid4().hex[:8]}"
+
+
+def has_rows_of_other_files(path: str) -> bool:
+    """Return whether a published file, named as in the log, was written with rows of earlier files of its table."""
+    folder = path.removeprefix(f"{_STAGED}/").partition("/")[0]
+    return path.startswith(f"{_STAGED}/") and (folder.startswith(f"{_COMPACTED}-") or f"-{_CARRIED}-" in folder)
+
+
 def compacted_folder(name: str) -> str:
     """Return the staging folder of a compaction."""
-    return f"compacted-{name}"
+    return f"{_COMPACTED}-{name}"
 
 
 def staged_folder(run_id: str) -> str:
     """Return the staging folder of a run, relative to its table."""
-    return f"staged/{run_id}"
+    return f"{_STAGED}/{run_id}"

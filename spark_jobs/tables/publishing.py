@@ -7,6 +7,9 @@ most once, even if its process is killed at any time.
 A run publishes on the base: the versions of the published runs in the ledger. A later commit of a run that is not
 published in the ledger belongs to an unfinished publishing. Another process has to finish that one first.
 
+If the table has a change data feed, the feed of a commit has the rows that it replaced and the rows that it added. It
+has no row that was carried over. Where data files alone would show other changes, there are also `change_files`.
+
 The commit is the fence: a process whose lease another has taken over finds that out between the reading of a table and
 its commit. A process that takes over a lease commits a mark (`fence`), so that a commit on an earlier version fails.
 """
@@ -27,6 +30,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.error_codes import ErrorCode
+from spark_jobs.pipeline.model import Results
 from spark_jobs.pipeline.published_tables import BY_NAME
 from spark_jobs.tables import (
     columns,
@@ -38,9 +42,10 @@ from spark_jobs.tables import (
     stored_names,
     table_metadata,
 )
+from spark_jobs.tables.change_files import ChangeFiles
 from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.interval import Interval
-from spark_jobs.tables.lake import Lake, behind_folder, staged_folder
+from spark_jobs.tables.lake import Lake, behind_folder, carried_folder, staged_folder
 from spark_jobs.tables.leases import Lease, Tenure
 from spark_jobs.tables.objects import Objects
 from spark_jobs.tables.staging import read_staged
@@ -73,12 +78,13 @@ class Base:
     """The state in the ledger: the published runs, and the version of every table after the last of them.
 
     A table may exist without a version here: an earlier run published into it, the last run did not. `tenure` is the
-    lease under which this process publishes, None without one.
+    lease under which this process publishes, None without one. `results` are what published tables offer.
     """
 
     versions: Mapping[str, int] = field(default_factory=dict)
     runs: frozenset[str] = frozenset()
     tenure: Tenure | None = None
+    results: Results = field(default_factory=Results)
 
 
 def publish(
@@ -107,7 +113,8 @@ def publish(
     replaced = interval if table in base.versions or interval is None else Interval()
 
     def commit(transaction: delta_log.Transaction, application: str) -> int:
-        return _Publishing(spark, transaction, lake, run_id, table).commit(replaced, application, behind=behind)
+        publishing = _Publishing(spark, transaction, lake, run_id, table, base.results)
+        return publishing.commit(replaced, application, behind=behind)
 
     return _once(spark, lake, run_id, table, base, commit)
 
@@ -131,14 +138,26 @@ def restore(spark: SparkSession, lake: Lake, run_id: str, table: str, version: i
             )
         restored_paths = {action["add"]["path"] for action in actions}
         removed = [file for name, file in live_files.items() if name not in restored_paths]
-        added = [{"add": {**action["add"], "dataChange": True}} for action in missing]
-        restored = [
-            table_metadata.mapped(table_metadata.with_retention_settings(action), transaction.metadata_action())
-            for action in metadata
-        ]
-        return transaction.commit(removed, [*restored, *added], application)
+        restored = _restored_metadata(base.results, transaction.metadata_action(), metadata)
+        changes: list[dict[str, Any]] | None = []
+        if table_metadata.has_feed(restored):
+            names = [file.path() for file in removed], [action["add"]["path"] for action in missing]
+            schemas = table_metadata.schema(transaction.metadata_action()), table_metadata.schema(restored)
+            changes = ChangeFiles(spark, lake, run_id, table, transaction.read_version).of_files(*names, schemas)
+        has_changes = changes is not None
+        added = [{"add": {**action["add"], "dataChange": has_changes}} for action in missing]
+        return transaction.commit(removed, [restored, *(changes or []), *added], application, data_change=has_changes)
 
     return _once(spark, lake, run_id, table, base, commit)
+
+
+def _restored_metadata(results: Results, current: dict[str, Any], earlier: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the `metaData` action that restores a table to an earlier one; with none, that of an emptied table.
+
+    What the table offers, and the mapping of its columns, stay as they are.
+    """
+    action = table_metadata.with_retention_settings(earlier[0] if earlier else current)
+    return table_metadata.mapped(table_metadata.with_feed(action, on=_has_feed(results, current)), current)
 
 
 def deleted_file_counts(spark: SparkSession, lake: Lake, versions: Mapping[str, int]) -> dict[str, int]:
@@ -223,10 +242,17 @@ class _Publishing:
     """One attempt to publish a run's staged rows into one table."""
 
     def __init__(
-        self, spark: SparkSession, transaction: delta_log.Transaction, lake: Lake, run_id: str, table: str
+        self,
+        spark: SparkSession,
+        transaction: delta_log.Transaction,
+        lake: Lake,
+        run_id: str,
+        table: str,
+        results: Results,
     ) -> None:
         self._spark, self._transaction = spark, transaction
         self._lake, self._run_id, self._table = lake, run_id, table
+        self._results = results
 
     def commit(self, interval: Interval | None, application: str, *, behind: bool) -> int:
         """Replace the rows of `interval` by the staged files, and return the new version."""
@@ -235,18 +261,32 @@ class _Publishing:
             behind_files, behind_metadata = self._staged(behind_folder(self._run_id))
             added, metadata = [*added, *behind_files], metadata or behind_metadata
         if self._transaction.read_version < 0:
-            return self._transaction.commit([], [*map(table_metadata.mapped, metadata), *added], application)
+            feed = self._results.change_data_feed is True
+            created = [table_metadata.mapped(table_metadata.with_feed(action, on=feed)) for action in metadata]
+            return self._transaction.commit([], [*created, *added], application)
         folder = self._run_id if interval is not None else behind_folder(self._run_id)
         same_columns = _columns(read_staged(self._spark, self._lake, folder, self._table).schema) == _columns(
             self._published.schema
         )
         if interval is not None and interval.whole:
             replaced = self._transaction.files()
-            changed = [] if same_columns else self._mapped(metadata)
+            changed = self._settled([] if same_columns else self._mapped(metadata))
             return self._transaction.commit(replaced, [*changed, *added], application)
         widened = [] if same_columns else self._mapped([self._widened(metadata, interval or Interval())])
         removed, carried = self._replaced(interval, behind=behind)
-        return self._transaction.commit(removed, [*widened, *carried, *added], application)
+        return self._transaction.commit(removed, [*self._settled(widened), *carried, *added], application)
+
+    @cached_property
+    def _feed(self) -> bool:
+        """Whether the table has a change data feed after the commit."""
+        return _has_feed(self._results, self._transaction.metadata_action())
+
+    def _settled(self, changed: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the actions of changed columns, with the setting of the feed; that alone if it changes alone."""
+        current = self._transaction.metadata_action()
+        if not changed and table_metadata.has_feed(current) != self._feed:
+            changed = [current]
+        return [table_metadata.with_feed(action, on=self._feed) for action in changed]
 
     def _mapped(self, actions: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the actions with the mapping of columns that the table has or needs.
@@ -290,7 +330,11 @@ class _Publishing:
         return _relative(delta_log.live_files(actions), staged_folder(folder)), metadata
 
     def _replaced(self, interval: Interval | None, *, behind: bool) -> tuple[list[Any], list[dict[str, Any]]]:
-        """Return the files with replaced rows, and `add` actions of new files with the other rows of these files."""
+        """Return the files with replaced rows, and `add` actions of new files with the other rows of these files.
+
+        With a change data feed there are also `cdc` actions: derived from the files, the feed would have the rows that
+        are carried over.
+        """
         touched, conditions = None, []
         if interval is not None:
             conditions.append(
@@ -320,9 +364,27 @@ class _Publishing:
         if not partly:
             return removed, []
         rows, is_replaced = self._mark_replaced(self._rows_of(partly), interval, touched, is_touched)
-        working = [name for name in rows.columns if name not in self._published.columns]
-        remaining = rows.where(~F.coalesce(is_replaced, F.lit(False))).drop(*working)
-        return removed, self._carried_over(remaining)
+        remaining = self._only_published(rows.where(~F.coalesce(is_replaced, F.lit(False))))
+        changes = []
+        if self._feed:
+            rows, is_replaced = self._mark_replaced(self._rows_of(removed), interval, touched, is_touched)
+            inserts = self._staged_rows(of_interval=interval is not None, behind=behind)
+            changes = self._change_files.of_rows(self._only_published(rows.where(is_replaced)), inserts)
+        return removed, [*self._carried_over(remaining), *changes]
+
+    @property
+    def _change_files(self) -> ChangeFiles:
+        version = self._transaction.read_version
+        return ChangeFiles(self._spark, self._lake, self._run_id, self._table, version)
+
+    def _only_published(self, rows: DataFrame) -> DataFrame:
+        """Return rows of the table without columns for the work itself."""
+        return rows.drop(*(name for name in rows.columns if name not in self._published.columns))
+
+    def _staged_rows(self, *, of_interval: bool, behind: bool) -> list[DataFrame]:
+        """Return the rows that the commit adds."""
+        folders = [self._run_id] * of_interval + [behind_folder(self._run_id)] * behind
+        return [read_staged(self._spark, self._lake, folder, self._table) for folder in folders]
 
     def _rows_of(self, live_files: Iterable[Any]) -> DataFrame:
         """Return the rows of files of the table, each with the name of its file."""
@@ -350,7 +412,7 @@ class _Publishing:
 
         Several processes may publish one run. Each writes into a separate folder, and one commit succeeds.
         """
-        folder = f"{self._run_id}-carried-{self._transaction.read_version}-{uuid4().hex[:8]}"
+        folder = carried_folder(self._run_id, self._transaction.read_version)
         target = self._lake.staged(self._table, folder)
         statistics = staging.statistics_option(self._table, remaining.columns)
         try:
@@ -361,6 +423,11 @@ class _Publishing:
                 Objects(self._lake.path(self._table)).remove(staged_folder(folder))
             raise
         return _relative(delta_log.live_files(commit_files.actions(Objects(target))), staged_folder(folder))
+
+
+def _has_feed(results: Results, current: dict[str, Any]) -> bool:
+    """Return whether a table has a change data feed after a commit; `current` is its `metaData` action before it."""
+    return table_metadata.has_feed(current) if results.change_data_feed is None else results.change_data_feed
 
 
 def _replaced_by(table: str, rows: DataFrame) -> Column:

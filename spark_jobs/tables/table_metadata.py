@@ -1,4 +1,4 @@
-"""The `metaData` action of a published table in Delta's log: its schema, the mapping of columns, retention settings."""
+"""The `metaData` action of a published table in Delta's log: its schema, the mapping of columns, and settings."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ RETENTION_SETTINGS = {
     "delta.logRetentionDuration": "interval 36500 days",
     "delta.deletedFileRetentionDuration": "interval 36500 days",
 }
+_FEED = "delta.enableChangeDataFeed"
+#: The column of a change data feed that has the kind of each change, and its kinds for rows that came or went.
+CHANGE_TYPE, INSERT, DELETE = "_change_type", "insert", "delete"
 _MODE, _HIGHEST_ID = "delta.columnMapping.mode", "delta.columnMapping.maxColumnId"
 
 
@@ -29,8 +32,7 @@ def published_action(action: dict[str, Any]) -> dict[str, Any]:
     if "metaData" not in action:
         return action
     metadata = action["metaData"]
-    schema = StructType.fromJson(json.loads(metadata["schemaString"]))
-    published = StructType([field for field in original_schema(schema) if published_columns([field.name])])
+    published = StructType([field for field in original_schema(schema(action)) if published_columns([field.name])])
     return with_retention_settings({"metaData": {**metadata, "schemaString": published.json()}})
 
 
@@ -44,6 +46,25 @@ def has_retention_settings(action: dict[str, Any]) -> bool:
     """Return whether a `metaData` action has the retention settings."""
     settings: dict[str, str] = action["metaData"].get("configuration", {})
     return RETENTION_SETTINGS.items() <= settings.items()
+
+
+def schema(action: dict[str, Any]) -> StructType:
+    """Return the schema of a `metaData` action."""
+    return StructType.fromJson(json.loads(action["metaData"]["schemaString"]))
+
+
+def has_feed(action: dict[str, Any]) -> bool:
+    """Return whether a `metaData` action switches the change data feed on."""
+    return str(action["metaData"].get("configuration", {}).get(_FEED, "")).lower() == "true"
+
+
+def with_feed(action: dict[str, Any], *, on: bool) -> dict[str, Any]:
+    """Return a `metaData` action with the change data feed on or off; other actions stay unchanged."""
+    if "metaData" not in action or has_feed(action) == on:
+        return action
+    metadata = action["metaData"]
+    settings = {**metadata.get("configuration", {}), _FEED: str(on).lower()}
+    return {"metaData": {**metadata, "configuration": settings}}
 
 
 def is_mapped(action: dict[str, Any]) -> bool:

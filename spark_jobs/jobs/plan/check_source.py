@@ -25,9 +25,12 @@ from spark_jobs.replay.rows.computed_columns import with_computed
 from spark_jobs.replay.rows.prepare import offset
 from spark_jobs.replay.rows.quoting import quoted
 from spark_jobs.replay.supported import require_firing
-from spark_jobs.semantics.rows.used_columns import matches
+from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VERSION
+from spark_jobs.semantics.rows.used_columns import carried, matches
 from spark_jobs.semantics.watermark.custom import GeneratorError, new_generator
 
+# Delta refuses a change data feed of a table that has one of these columns.
+_OF_FEED = ("_change_type", COMMIT_VERSION, COMMIT_TIMESTAMP)
 #: Letters of patterns that other tools read in another way.
 _CONFUSED = {
     "Y": "Y is the year of a week: write yyyy for the year",
@@ -128,6 +131,25 @@ def _columns(events: DataFrame, pipeline: Pipeline) -> Iterator[Misfit]:
                     ErrorCode.COLUMN_UNKNOWN,
                 )
     yield from unordered(events, "windows.key", pipeline.windows.key)
+    if pipeline.results.change_data_feed:
+        yield from _names_of_feed(events.columns, pipeline)
+
+
+def _names_of_feed(names: list[str], pipeline: Pipeline) -> Iterator[Misfit]:
+    """Yield a misfit for each published column whose name Delta needs in a change data feed."""
+    # Rows in commit order come with these columns, and are published without them.
+    free = (COMMIT_VERSION, COMMIT_TIMESTAMP) if pipeline.replay.by_commit else ()
+    published = {
+        **dict.fromkeys(carried(names, pipeline), "source.table"),
+        **{aggregate.name: "windows.aggregates" for aggregate in pipeline.windows.aggregates},
+    }
+    for name, key in published.items():
+        if name.lower() in _OF_FEED and name.lower() not in free:
+            yield Misfit(
+                f"results.change_data_feed: found the column '{name}' of {key}, whose name Delta needs in the feed: "
+                "rename it, leave it out by source.exclude, or switch the feed off",
+                ErrorCode.COLUMN_NAME_REFUSED,
+            )
 
 
 def unordered(events: DataFrame, key: str, names: Iterable[str]) -> Iterator[Misfit]:

@@ -21,6 +21,7 @@ from spark_jobs.error_codes import ErrorCode
 from spark_jobs.job_protocol import StepName, StepState
 from spark_jobs.jobs.plan import arrival_slices
 from spark_jobs.jobs.publish.rollback import going_back, require_files, target_of
+from spark_jobs.pipeline.model import Results
 from spark_jobs.pipeline.published_tables import BY_NAME, PUBLISHABLE
 from spark_jobs.tables import commit_files, ledger, publishing
 from spark_jobs.tables.interval import Interval
@@ -34,10 +35,15 @@ from spark_jobs.tables.publishing import Base, OvertakenError
 _TIMELESS = tuple(name for name in PUBLISHABLE if BY_NAME[name].timeless)
 # The number of other runs that may have to be finished first, or may publish in between.
 _ATTEMPTS = 50
+_AS_THEY_ARE = Results()
 
 
-def publish(spark: SparkSession, lake: Lake, run: Run, tenure: Tenure | None = None) -> dict[str, int]:
+def publish(
+    spark: SparkSession, lake: Lake, run: Run, tenure: Tenure | None = None, results: Results = _AS_THEY_ARE
+) -> dict[str, int]:
     """Publish the staged tables of `run`, or those of a rollback; returns the version of every table.
+
+    `results` are what the tables offer from then on.
 
     A run over part of time does not change `invalid_events`: rows without a usable time belong to no window. A repair
     does not change `watermarks`. Raises LeaseLostError if another process has taken over the windows of `tenure`.
@@ -48,7 +54,7 @@ def publish(spark: SparkSession, lake: Lake, run: Run, tenure: Tenure | None = N
         if versions is not None:
             return versions
         arrival_slices.require_end(lake, run, published[-1] if published else None)
-        base = _base(published, tenure)
+        base = _base(published, tenure, results)
         try:
             return _committed(spark, lake, run, base)
         except OvertakenError as overtaken:
@@ -77,11 +83,14 @@ def unended(spark: SparkSession, lake: Lake, published: Sequence[Run]) -> str | 
     return publishing.unfinished_run(spark, lake, GATE_TABLE, _base(published))
 
 
-def _base(published: Sequence[Run], tenure: Tenure | None = None) -> Base:
-    return Base(published[-1].versions if published else {}, frozenset(run.run_id for run in published), tenure)
+def _base(published: Sequence[Run], tenure: Tenure | None = None, results: Results = _AS_THEY_ARE) -> Base:
+    versions = published[-1].versions if published else {}
+    return Base(versions, frozenset(run.run_id for run in published), tenure, results)
 
 
-def rollback(spark: SparkSession, lake: Lake, run_id: str, tenure: Tenure | None = None) -> Run:
+def rollback(
+    spark: SparkSession, lake: Lake, run_id: str, tenure: Tenure | None = None, results: Results = _AS_THEY_ARE
+) -> Run:
     """Restore the tables to their state after `run_id`; returns the published rollback run.
 
     Raises InputError for a run that was never published, and for a run whose files are deleted.
@@ -96,7 +105,7 @@ def rollback(spark: SparkSession, lake: Lake, run_id: str, tenure: Tenure | None
     run = going_back(target, published[-1])
     if ledger.find(spark, lake, run.run_id) is None:
         ledger.record(spark, lake, run, _ended_step(StepName.PLAN, began, target.versions))
-    versions = publish(spark, lake, run, tenure)
+    versions = publish(spark, lake, run, tenure, results)
     return ledger.record(spark, lake, run, _ended_step(StepName.PUBLISH, began, versions))
 
 

@@ -141,7 +141,7 @@ class Runner:
         """
         clock = Clock()
         with holding(self.spark, self._lake, run_id, Interval(), wait_s=self._wait_s) as tenure:
-            run = publish.rollback(self.spark, self._lake, run_id, tenure)
+            run = publish.rollback(self.spark, self._lake, run_id, tenure, self._pipeline.results)
         is_new = run.run_id != run_id
         message = f"published again as of run {run_id}" if is_new else f"run {run_id} is what is published"
         self._progress(StepName.ROLLBACK, message)

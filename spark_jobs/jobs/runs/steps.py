@@ -201,7 +201,7 @@ class PublishStep(RunStep):
 
     def take(self, context: StepContext) -> Outcome:
         """Return the Delta version of each published table."""
-        versions = publish(context.spark, context.lake, context.run, context.tenure)
+        versions = publish(context.spark, context.lake, context.run, context.tenure, context.pipeline.results)
         message = f"published to {context.lake.home}"
         return Outcome(message, versions=versions, lines=[message])
 

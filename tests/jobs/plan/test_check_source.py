@@ -29,6 +29,15 @@ def test_the_prefix_of_working_columns_is_refused_in_any_case(events: DataFrame,
         check_source(events.withColumn(name, F.lit(1)), history.pipeline(table))
 
 
+@pytest.mark.parametrize("name", ["_change_type", "_Commit_Version", "_commit_timestamp"])
+def test_a_name_of_the_change_data_feed_is_refused_with_the_feed(events: DataFrame, table: str, name: str) -> None:
+    named = events.withColumn(name, F.lit("x"))
+    check_source(named, history.pipeline(table))
+    with pytest.raises(InputError, match=rf"results\.change_data_feed: found the column '{name}' of source\.table"):
+        check_source(named, history.pipeline(table, results__change_data_feed="true"))
+    check_source(named, history.pipeline(table, results__change_data_feed="true", source__exclude=f"[{name}]"))
+
+
 @pytest.mark.parametrize(
     ("value", "kind"),
     [
