@@ -1,7 +1,5 @@
 """The source: a Delta table at one pinned version, or the union of several."""
 
-# ruff: noqa: SLF001  PySpark has no public way to its JVM
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from spark_jobs.error_codes import ErrorCode
-from spark_jobs.local_rows import no_rows
+from spark_jobs.local_rows import local_rows, no_rows
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.sources import SOURCE
 from spark_jobs.tables import commits, delta_log, delta_rs, error_causes, native_scan
@@ -234,15 +232,9 @@ class Files:
 
 
 def files_of(spark: SparkSession, frames: Sequence[DataFrame]) -> Files:
-    """Return the files that the frames read, without those that Delta skips. None becomes a Python object."""
-    jvm: Any = spark._jvm
-    paths = jvm.java.util.HashSet()
-    for rows in frames:
-        # Py4J would ask for each text of an array in a separate call.
-        paths.addAll(jvm.java.util.Arrays.asList(rows._jdf.inputFiles()))
-    encoder = jvm.org.apache.spark.sql.Encoders.STRING()
-    named = DataFrame(spark._jsparkSession.createDataset(jvm.java.util.ArrayList(paths), encoder).toDF(), spark)
-    return Files(int(paths.size()), named.select(F.element_at(F.split("value", "/"), -1).alias("name")))
+    """Return the files that the frames read, without those that Delta skips."""
+    paths = {path for rows in frames for path in rows.inputFiles()}
+    return Files(len(paths), local_rows(spark, [(path.rsplit("/", 1)[-1],) for path in paths], "name string"))
 
 
 def size_of(spark: SparkSession, table: str, version: int, files: Files) -> int:

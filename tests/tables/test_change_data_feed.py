@@ -137,5 +137,6 @@ def test_an_existing_lake_gets_the_feed_with_the_next_run_and_keeps_it(
     assert feed() == "true", "a file without the key changes nothing"
     Runner(spark, with_feed, lake).rollback(first)
     assert feed() == "true"
-    take(spark, history.pipeline(table, results__change_data_feed="false"), lake, PART)
+    settings = {"results__change_data_feed": "false", "windows__allowed_lateness": "10 minutes"}
+    take(spark, history.pipeline(table, **settings), lake)
     assert feed() == "false"
