@@ -10,10 +10,11 @@ A commit that changed rows in files while no feed was on is refused: the log doe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
+from typing import Any
 
 from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException
@@ -27,6 +28,7 @@ from spark_jobs.semantics.rows.arrival_order import COMMIT_TIMESTAMP, COMMIT_VER
 from spark_jobs.tables import delta_log
 from spark_jobs.tables.data_files import escaped
 from spark_jobs.tables.errors import SourceError
+from spark_jobs.tables.source_tables import absolute_path, is_path
 from spark_jobs.tables.stored_names import PHYSICAL_NAME
 
 _FEED = "delta.enableChangeDataFeed"
@@ -48,19 +50,19 @@ class _Commit:
     feed: bool | None
 
 
-def read(spark: SparkSession, name: str, location: str, version: int) -> DataFrame:
+def read(spark: SparkSession, table: str, version: int) -> DataFrame:
     """Return the rows that the commits up to `version` added.
 
-    `name` is the table's name for messages, `location` its folder. Raises SourceError if the log of a commit is
-    deleted, or if rows were changed while no change data feed was on.
+    `table` is a path, or a name of a catalog. Raises SourceError if the log of a commit is deleted, or if rows were
+    changed while no change data feed was on.
     """
-    commits = _commits(spark, name, location, version)
+    commits = _commits(spark, table, version)
     since = _feed_since(commits)
-    parts = _of_history(spark, name, location, [c for c in commits if since is None or c.version < since])
+    parts = _of_history(spark, table, [c for c in commits if since is None or c.version < since])
     if since is not None:
-        _require_additions(spark, name, location, [since, *(c.version for c in commits if _may_alter(c, since))])
-        parts.append(_of_feed(spark, name, location, since, version))
-    newest = _snapshot(spark, location, version)
+        _require_additions(spark, table, [since, *(c.version for c in commits if _may_alter(c, since))])
+        parts.append(_of_feed(spark, table, since, version))
+    newest = _snapshot(spark, table, version)
     if not parts:
         return newest.limit(0).withColumns(
             {COMMIT_VERSION: F.lit(0).cast("long"), COMMIT_TIMESTAMP: F.lit(None).cast("timestamp")}
@@ -73,10 +75,24 @@ def read(spark: SparkSession, name: str, location: str, version: int) -> DataFra
     )
 
 
-def _commits(spark: SparkSession, name: str, location: str, version: int) -> list[_Commit]:
+def _commits(spark: SparkSession, table: str, version: int) -> list[_Commit]:
     """Return every commit from the first to `version`, from the log."""
+    commits = _logged(spark, table, version) if is_path(table) else _logged_by_name(spark, table, version)
+    versions = [commit.version for commit in commits]
+    if versions != list(range(version + 1)):
+        missing = next(v for v in range(version + 1) if v not in set(versions))
+        raise SourceError(
+            f"replay.order: the log of '{table}' no longer contains version {missing}, of the versions up to {version}."
+            " Order by arrival, with a column that contains when a row was stored.",
+            code=ErrorCode.COMMITS_UNKNOWN,
+        )
+    return commits
+
+
+def _logged(spark: SparkSession, table: str, version: int) -> list[_Commit]:
+    """Return the commits up to `version` whose log exists, for a table at a path: by one job."""
     # The pattern excludes checkpoints and checksums, whose names have more characters after the version.
-    logged = spark.read.schema(_LOG).json(f"{escaped(location)}/_delta_log/{'[0-9]' * 20}.json")
+    logged = spark.read.schema(_LOG).json(f"{escaped(absolute_path(table))}/_delta_log/{'[0-9]' * 20}.json")
     actions = logged.select(
         F.regexp_extract("_metadata.file_name", r"^(\d+)\.json$", 1).cast("long").alias("version"), "*"
     )
@@ -93,14 +109,6 @@ def _commits(spark: SparkSession, name: str, location: str, version: int) -> lis
         .orderBy("version")
         .collect()
     )
-    versions = [row.version for row in rows]
-    if versions != list(range(version + 1)):
-        missing = next(v for v in range(version + 1) if v not in set(versions))
-        raise SourceError(
-            f"replay.order: the log of '{name}' no longer contains version {missing}, of the versions up to {version}. "
-            "Order by arrival, with a column that contains when a row was stored.",
-            code=ErrorCode.COMMITS_UNKNOWN,
-        )
     return [
         _Commit(
             row.version,
@@ -111,6 +119,27 @@ def _commits(spark: SparkSession, name: str, location: str, version: int) -> lis
         )
         for row in rows
     ]
+
+
+def _logged_by_name(spark: SparkSession, table: str, version: int) -> list[_Commit]:
+    """Return the commits up to `version` whose log exists, for a name of a catalog: one after the other."""
+    commits = []
+    for number in range(version + 1):
+        actions_by_version = delta_log.changes(spark, table, number - 1, number)
+        commits += [] if actions_by_version is None else [_commit(number, actions_by_version[number])]
+    return commits
+
+
+def _commit(version: int, actions: Sequence[Mapping[str, Any]]) -> _Commit:
+    removed = [action["remove"]["dataChange"] for action in actions if "remove" in action]
+    settings = [action["metaData"].get("configuration", {}) for action in actions if "metaData" in action]
+    return _Commit(
+        version,
+        tuple(action["add"]["path"] for action in actions if "add" in action and action["add"]["dataChange"]),
+        any(removed),
+        not all(removed),
+        settings[-1].get(_FEED) == "true" if settings else None,
+    )
 
 
 def _feed_since(commits: Sequence[_Commit]) -> int | None:
@@ -129,42 +158,41 @@ def _may_alter(commit: _Commit, since: int) -> bool:
     return commit.version > since and commit.feed is not None
 
 
-def _require_additions(spark: SparkSession, name: str, location: str, versions: Sequence[int]) -> None:
+def _require_additions(spark: SparkSession, table: str, versions: Sequence[int]) -> None:
     """Raise SourceError if a column of one of the versions has another name in the next, or is missing in it.
 
     Delta reads no feed across such a change.
     """
-    schemas = [dict(_stored(delta_log.schema_at(spark, location, version))) for version in versions]
+    schemas = [dict(_stored(delta_log.schema_at(spark, table, version))) for version in versions]
     for (earlier, later), version in zip(pairwise(schemas), versions[1:], strict=True):
         for path, field in earlier.items():
             if path not in later or later[path].name != field.name:
                 raise SourceError(
-                    f"replay.order: in '{name}', version {version} renamed or dropped the column {field.name}. Delta "
+                    f"replay.order: in '{table}', version {version} renamed or dropped the column {field.name}. Delta "
                     f"reads no change data feed ({_FEED}) across such a change. "
                     "Order by arrival, with a column that contains when a row was stored.",
                     code=ErrorCode.COMMITS_UNKNOWN,
                 )
 
 
-def _of_feed(spark: SparkSession, name: str, location: str, since: int, version: int) -> DataFrame:
-    reader = spark.read.format("delta").option("readChangeFeed", "true")
+def _of_feed(spark: SparkSession, table: str, since: int, version: int) -> DataFrame:
     try:
-        changes = reader.option("startingVersion", since).option("endingVersion", version).load(location)
+        changes = delta_log.load(spark, table, readChangeFeed="true", startingVersion=since, endingVersion=version)
     except AnalysisException as problem:
         raise SourceError(
-            f"replay.order: cannot read the change data feed of '{name}' from version {since} to {version}: "
+            f"replay.order: cannot read the change data feed of '{table}' from version {since} to {version}: "
             f"{str(problem).splitlines()[0]}",
             code=ErrorCode.COMMITS_UNKNOWN,
         ) from problem
     return changes.where(F.col("_change_type").isin(*_ARRIVAL_CHANGES)).drop("_change_type")
 
 
-def _of_history(spark: SparkSession, name: str, location: str, commits: Sequence[_Commit]) -> list[DataFrame]:
+def _of_history(spark: SparkSession, table: str, commits: Sequence[_Commit]) -> list[DataFrame]:
     """Return the rows of each commit, read from the files that it added."""
     for commit in commits:
         if commit.changed_rows:
             raise SourceError(
-                f"replay.order: in '{name}', version {commit.version} changed or removed rows while no change data "
+                f"replay.order: in '{table}', version {commit.version} changed or removed rows while no change data "
                 f"feed was on ({_FEED}), so the rows of this commit are not known. "
                 "Order by arrival, with a column that contains when a row was stored.",
                 code=ErrorCode.COMMITS_UNKNOWN,
@@ -174,7 +202,7 @@ def _of_history(spark: SparkSession, name: str, location: str, commits: Sequence
     # A compaction replaces the files of earlier commits. These commits are read as of the version before it.
     ends = [c.version - 1 for c in commits if c.compacted and c.version > 0]
     edges = sorted({-1, *ends, commits[-1].version})
-    history = DeltaTable.forPath(spark, location).history().select("version", "timestamp")
+    history = _history(spark, table).select("version", "timestamp")
     commit_us = {
         row.version: row.micros
         for row in history.select("version", F.unix_micros("timestamp").alias("micros")).collect()
@@ -185,9 +213,9 @@ def _of_history(spark: SparkSession, name: str, location: str, commits: Sequence
             (path, c.version, commit_us[c.version]) for c in commits if before < c.version <= end for path in c.added
         ]
         if files:
-            rows = _added(spark, _snapshot(spark, location, end), files)
-            then, now = (delta_log.schema_at(spark, location, at) for at in (end, commits[-1].version))
-            parts.append(_with_names_since(rows, name, end, then, now))
+            rows = _added(spark, _snapshot(spark, table, end), files)
+            then, now = (delta_log.schema_at(spark, table, at) for at in (end, commits[-1].version))
+            parts.append(_with_names_since(rows, table, end, then, now))
     return parts
 
 
@@ -237,5 +265,11 @@ def _added(spark: SparkSession, rows: DataFrame, files: Sequence[tuple[str, int,
     return rows.withColumn(_ADDED, F.col("_metadata.file_name")).join(F.broadcast(added), _ADDED).drop(_ADDED)
 
 
-def _snapshot(spark: SparkSession, location: str, version: int) -> DataFrame:
-    return spark.read.format("delta").option("versionAsOf", version).load(location)
+def _snapshot(spark: SparkSession, table: str, version: int) -> DataFrame:
+    return delta_log.load(spark, table, versionAsOf=version)
+
+
+def _history(spark: SparkSession, table: str) -> DataFrame:
+    if is_path(table):
+        return DeltaTable.forPath(spark, absolute_path(table)).history()
+    return spark.sql(f"DESCRIBE HISTORY {table}")

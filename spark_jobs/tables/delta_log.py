@@ -2,6 +2,9 @@
 
 Publishing adds files that are already written and removes others, in one commit with an idempotent transaction id. The
 public API can only write rows. Only this module calls Delta's internal classes, of the pinned version.
+
+A `table` is a path, or a name of a catalog. A name is never replaced by its path: the catalog may have the credentials
+of the folder, and commits that the folder lacks.
 """
 
 # ruff: noqa: SLF001  PySpark has no public way to its JVM
@@ -20,6 +23,7 @@ from pyspark.sql.types import StructType
 import spark_jobs
 from spark_jobs.tables import commit_files
 from spark_jobs.tables.objects import Objects
+from spark_jobs.tables.source_tables import absolute_path, is_path
 
 _PACKAGE = "org.apache.spark.sql.delta"
 _MAX_ATTEMPTS = 10
@@ -75,12 +79,19 @@ def state(spark: SparkSession, path: str) -> tuple[str, int, int] | None:
     return str(newest.metadata().id()), int(newest.version()), int(newest.timestamp())
 
 
-def changes(spark: SparkSession, path: str, after: int, newest: int) -> dict[int, list[dict[str, Any]]] | None:
-    """Return the actions of each version in `(after, newest]` of the table at `path`, oldest first.
+def load(spark: SparkSession, table: str, **options: str | int) -> DataFrame:
+    """Return the rows of `table`, with options of Delta such as `versionAsOf`."""
+    reader = spark.read.format("delta").options(**options)
+    return reader.load(absolute_path(table)) if is_path(table) else reader.table(table)
 
-    Returns None if Delta has deleted the log of one of these versions. The table may be in any file system of Hadoop.
+
+def changes(spark: SparkSession, table: str, after: int, newest: int) -> dict[int, list[dict[str, Any]]] | None:
+    """Return the actions of each version in `(after, newest]` of `table`, oldest first.
+
+    Returns None if the log of one of these versions is deleted, or is with the catalog alone. The table may be in any
+    file system of Hadoop.
     """
-    log, by_version = _log(spark, path), {}
+    log, by_version = _log(spark, table), {}
     for version in range(after + 1, newest + 1):
         try:
             by_version[version] = _read(spark, log, version)
@@ -99,25 +110,25 @@ def state_at(spark: SparkSession, path: str, version: int) -> tuple[list[dict[st
     return added, [json.loads(snapshot.metadata().json())]
 
 
-def table_id(spark: SparkSession, path: str, version: int) -> str:
-    """Return the id that the table at `path` has at `version`; another table at the same path has another id."""
-    return str(_snapshot(spark, path, version).metadata().id())
+def table_id(spark: SparkSession, table: str, version: int) -> str:
+    """Return the id that `table` has at `version`; another table of the same path or name has another id."""
+    return str(_snapshot(spark, table, version).metadata().id())
 
 
-def sizes(spark: SparkSession, path: str, version: int) -> dict[str, int]:
-    """Return the size in bytes of each file of the table at `version`. Costs a Spark job."""
-    snapshot = _snapshot(spark, path, version)
+def sizes(spark: SparkSession, table: str, version: int) -> dict[str, int]:
+    """Return the size in bytes of each file of `table` at `version`. Costs a Spark job."""
+    snapshot = _snapshot(spark, table, version)
     rows = DataFrame(snapshot.allFiles().toDF(), spark).select("path", "size").collect()
     return {row.path: row.size for row in rows}
 
 
-def sizes_of(spark: SparkSession, path: str, version: int, names: DataFrame) -> DataFrame:
-    """Return the columns `path` and `size` of the files of the table at `version` that have one of some names.
+def sizes_of(spark: SparkSession, table: str, version: int, names: DataFrame) -> DataFrame:
+    """Return the columns `path` and `size` of the files of `table` at `version` that have one of some names.
 
     `names` has one column: the last parts of paths, as in the log. The table may have any number of files: none of
     them becomes a Python object.
     """
-    files = DataFrame(_snapshot(spark, path, version).allFiles().toDF(), spark).select("path", "size")
+    files = DataFrame(_snapshot(spark, table, version).allFiles().toDF(), spark).select("path", "size")
     last_part = F.element_at(F.split("path", "/"), -1)
     return files.join(names.toDF("name").distinct(), last_part == F.col("name"), "left_semi")
 
@@ -157,9 +168,9 @@ def schema(spark: SparkSession, path: str) -> StructType:
     return StructType.fromJson(json.loads(schema_string))
 
 
-def schema_at(spark: SparkSession, path: str, version: int) -> StructType:
-    """Return the schema of the table at `path` at a version, with what Delta notes of its columns."""
-    return StructType.fromJson(json.loads(_snapshot(spark, path, version).metadata().schemaString()))
+def schema_at(spark: SparkSession, table: str, version: int) -> StructType:
+    """Return the schema of `table` at a version, with what Delta notes of its columns."""
+    return StructType.fromJson(json.loads(_snapshot(spark, table, version).metadata().schemaString()))
 
 
 def live_files(actions: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -316,18 +327,30 @@ def _commit_file(spark: SparkSession, log: Any, version: int) -> Any:
     return _jvm(spark).org.apache.hadoop.fs.Path(log.logPath(), f"{version:020d}.json")
 
 
-def _log(spark: SparkSession, path: str) -> Any:
-    """Return Delta's log of the table at `path`, for this thread.
+def _log(spark: SparkSession, table: str) -> Any:
+    """Return Delta's log of `table`, for this thread.
 
     Delta reads checkpoints by the active session of a thread. A thread that no query of PySpark has run in has none.
     """
     spark_sql = _jvm(spark).org.apache.spark.sql
     spark_sql.classic.SparkSession.setActiveSession(spark._jsparkSession)
-    return spark_sql.delta.DeltaLog.forTable(spark._jsparkSession, path)
+    if not is_path(table):
+        return _named_files(spark, table).deltaLog()
+    return spark_sql.delta.DeltaLog.forTable(spark._jsparkSession, absolute_path(table))
 
 
-def _snapshot(spark: SparkSession, path: str, version: int) -> Any:
-    log = _log(spark, path)
+def _named_files(spark: SparkSession, name: str, **options: int) -> Any:
+    """Return Delta's index of the files of a table that a catalog opens."""
+    plan = load(spark, name, **options)._jdf.queryExecution().analyzed()
+    while plan.getClass().getSimpleName() == "SubqueryAlias":
+        plan = plan.child()
+    return plan.relation().location()
+
+
+def _snapshot(spark: SparkSession, table: str, version: int) -> Any:
+    if not is_path(table):
+        return _named_files(spark, table, versionAsOf=version).getSnapshot()
+    log = _log(spark, table)
     _updated(log)
     return log.getSnapshotAt(version, *(getattr(log, f"getSnapshotAt$default${i}")() for i in (2, 3, 4)))
 

@@ -37,7 +37,8 @@ def pinned_version(spark: SparkSession, table: str) -> int:
             raise no_delta_table(table)
         return version
     try:
-        newest = spark.sql(f"DESCRIBE HISTORY {table} LIMIT 1").head()
+        with _readable(table):
+            newest = spark.sql(f"DESCRIBE HISTORY {table} LIMIT 1").head()
     except AnalysisException as problem:
         raise no_delta_table(table) from problem
     if newest is None:
@@ -55,11 +56,9 @@ def read(spark: SparkSession, table: str, version: int, *, entirely: bool = Fals
         rows = native_scan.entire(spark, folder, version)
         if rows is not None:
             return rows
-    reader = spark.read.format("delta").option("versionAsOf", version)
     try:
         with _readable(table):
-            rows = reader.load(absolute_path(table)) if is_path(table) else reader.table(table)
-            return native_scan.native(rows)
+            return native_scan.native(delta_log.load(spark, table, versionAsOf=version))
     except AnalysisException as problem:
         raise SourceError(_unreadable(table, version), code=ErrorCode.VERSION_REMOVED) from problem
 
@@ -86,7 +85,9 @@ def _readable(table: str) -> Iterator[None]:
         raise
     except (Py4JError, PySparkException) as problem:
         scheme = urlsplit(table).scheme
-        if error_causes.mentions(problem, "ClassNotFoundException") and scheme == "s3a":
+        if not is_path(table):
+            remedy = "check the name, the settings of its catalog, and the permission to read the table"
+        elif error_causes.mentions(problem, "ClassNotFoundException") and scheme == "s3a":
             remedy = "run `tidemark setup`, which installs the jars for s3a://"
         elif scheme in ("http", "https"):
             remedy = "Spark reads no Delta table over HTTP: give a path, or a URI such as s3a://bucket/table"
@@ -117,7 +118,7 @@ def _table_id(spark: SparkSession, table: str, version: int) -> str:
         with suppress(Exception):  # The error of Delta is raised instead.
             return str(delta_rs.opened(folder, version).metadata().id)
     try:
-        return delta_log.table_id(spark, location(spark, table), version)
+        return delta_log.table_id(spark, table, version)
     except (AnalysisException, Py4JJavaError) as problem:
         raise SourceError(_unreadable(table, version), code=ErrorCode.VERSION_REMOVED) from problem
 
@@ -133,7 +134,7 @@ def events(
     """
     table = pipeline.source.table
     if pipeline.replay.by_commit and not pipeline.sources:
-        return commits.read(spark, table, location(spark, table), versions[""])
+        return commits.read(spark, table, versions[""])
     return _events(pipeline, _reader(spark, versions, entirely=entirely))
 
 
@@ -239,7 +240,7 @@ def files_of(spark: SparkSession, frames: Sequence[DataFrame]) -> Files:
 
 def size_of(spark: SparkSession, table: str, version: int, files: Files) -> int:
     """Return the bytes of those `files` that belong to the table at `version`."""
-    sizes = delta_log.sizes_of(spark, location(spark, table), version, files.names)
+    sizes = delta_log.sizes_of(spark, table, version, files.names)
     return int(sizes.agg(F.coalesce(F.sum("size"), F.lit(0))).collect()[0][0])
 
 
@@ -259,7 +260,7 @@ def row_changes(spark: SparkSession, table: str, since: int, until: int) -> RowC
 
     Files that a compaction rewrites are no change.
     """
-    actions_by_version = delta_log.changes(spark, location(spark, table), since, until)
+    actions_by_version = delta_log.changes(spark, table, since, until)
     return None if actions_by_version is None else row_changes_of(actions_by_version, until)
 
 
@@ -291,7 +292,7 @@ def first_version_with(spark: SparkSession, table: str, version: int, rows: Data
     names = {row.name for row in rows.select(F.col("_metadata.file_name").alias("name")).distinct().collect()}
     if not names:
         return version + 1
-    actions_by_version = delta_log.changes(spark, location(spark, table), -1, version)
+    actions_by_version = delta_log.changes(spark, table, -1, version)
     if actions_by_version is None:
         return None
     since: dict[str, int] = {}
@@ -308,7 +309,7 @@ def rows_of_files(spark: SparkSession, table: str, version: int, files: Sequence
 
 
 def location(spark: SparkSession, table: str) -> str:
-    """Return the folder of a table."""
+    """Return the folder of a table, for messages: a table with a name is read by its name."""
     if is_path(table):
         return absolute_path(table)
     return str(spark.sql(f"DESCRIBE DETAIL {table}").collect()[0]["location"])

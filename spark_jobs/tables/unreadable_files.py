@@ -31,17 +31,17 @@ def deletion(
         if file is None:
             continue
         message = f"source.table: version {versions[name]} of '{table}' was planned, found its file {file} deleted"
-        if _has(spark, location, source.pinned_version(spark, table), file):
+        if _has(spark, table, source.pinned_version(spark, table), file):
             return f"{message}, which its newest version has too: restore the file, or take its rows out of the table"
         return f"{message} by a vacuum: plan again to take the newest version"
     return None
 
 
-def _has(spark: SparkSession, location: str, version: int, file: str) -> bool:
+def _has(spark: SparkSession, table: str, version: int, file: str) -> bool:
     """Return whether a table has a file, given relative to its folder, at `version`."""
     name = file.rsplit("/", 1)[-1]
     names = local_rows(spark, [(name,), (quote(name),)], "name string")
-    alike = delta_log.sizes_of(spark, location, version, names).select("path").collect()
+    alike = delta_log.sizes_of(spark, table, version, names).select("path").collect()
     return file in {unquote(row.path) for row in alike}
 
 
