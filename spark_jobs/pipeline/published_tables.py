@@ -59,6 +59,12 @@ class Column:
     null: str = ""
     when: When = When.ALWAYS
 
+    @property
+    def comment(self) -> str:
+        """The meaning with unit and condition for null, as a comment of the column in a table."""
+        unit = f" ({self.unit})" if self.unit else ""
+        return f"{self.meaning}{unit}{f'; null: {self.null}' if self.null else ''}"
+
 
 @dataclass(frozen=True)
 class Table:

@@ -78,13 +78,15 @@ class Base:
     """The state in the ledger: the published runs, and the version of every table after the last of them.
 
     A table may exist without a version here: an earlier run published into it, the last run did not. `tenure` is the
-    lease under which this process publishes, None without one. `results` are what published tables offer.
+    lease under which this process publishes, None without one. `results` are what published tables offer, and
+    `aggregates` those of the run that publishes, by name as SQL: the comments of their columns.
     """
 
     versions: Mapping[str, int] = field(default_factory=dict)
     runs: frozenset[str] = frozenset()
     tenure: Tenure | None = None
     results: Results = field(default_factory=Results)
+    aggregates: Mapping[str, str] = field(default_factory=dict)
 
 
 def publish(
@@ -104,6 +106,7 @@ def publish(
       replace all rows of their windows;
     - a table without a version in the base is replaced as a whole;
     - a table with the source's columns gets the columns of both, if they differ;
+    - the commit also gives the table the comments that it lacks;
     - if the run has already published into the table, nothing happens;
     - if another writer commits in between, it tries again.
 
@@ -113,7 +116,7 @@ def publish(
     replaced = interval if table in base.versions or interval is None else Interval()
 
     def commit(transaction: delta_log.Transaction, application: str) -> int:
-        publishing = _Publishing(spark, transaction, lake, run_id, table, base.results)
+        publishing = _Publishing(spark, transaction, lake, run_id, table, base)
         return publishing.commit(replaced, application, behind=behind)
 
     return _once(spark, lake, run_id, table, base, commit)
@@ -138,7 +141,7 @@ def restore(spark: SparkSession, lake: Lake, run_id: str, table: str, version: i
             )
         restored_paths = {action["add"]["path"] for action in actions}
         removed = [file for name, file in live_files.items() if name not in restored_paths]
-        restored = _restored_metadata(base.results, transaction.metadata_action(), metadata)
+        restored = _restored_metadata(table, base.results, transaction.metadata_action(), metadata)
         changes: list[dict[str, Any]] | None = []
         if table_metadata.has_feed(restored):
             names = [file.path() for file in removed], [action["add"]["path"] for action in missing]
@@ -151,12 +154,15 @@ def restore(spark: SparkSession, lake: Lake, run_id: str, table: str, version: i
     return _once(spark, lake, run_id, table, base, commit)
 
 
-def _restored_metadata(results: Results, current: dict[str, Any], earlier: list[dict[str, Any]]) -> dict[str, Any]:
+def _restored_metadata(
+    table: str, results: Results, current: dict[str, Any], earlier: list[dict[str, Any]]
+) -> dict[str, Any]:
     """Return the `metaData` action that restores a table to an earlier one; with none, that of an emptied table.
 
     What the table offers, and the mapping of its columns, stay as they are.
     """
-    action = table_metadata.with_retention_settings(earlier[0] if earlier else current)
+    commented = table_metadata.with_comments(earlier[0] if earlier else current, BY_NAME[table], {})
+    action = table_metadata.with_retention_settings(commented)
     return table_metadata.mapped(table_metadata.with_feed(action, on=_has_feed(results, current)), current)
 
 
@@ -248,11 +254,10 @@ class _Publishing:
         lake: Lake,
         run_id: str,
         table: str,
-        results: Results,
+        base: Base,
     ) -> None:
         self._spark, self._transaction = spark, transaction
-        self._lake, self._run_id, self._table = lake, run_id, table
-        self._results = results
+        self._lake, self._run_id, self._table, self._base = lake, run_id, table, base
 
     def commit(self, interval: Interval | None, application: str, *, behind: bool) -> int:
         """Replace the rows of `interval` by the staged files, and return the new version."""
@@ -261,7 +266,7 @@ class _Publishing:
             behind_files, behind_metadata = self._staged(behind_folder(self._run_id))
             added, metadata = [*added, *behind_files], metadata or behind_metadata
         if self._transaction.read_version < 0:
-            feed = self._results.change_data_feed is True
+            feed = self._base.results.change_data_feed is True
             created = [table_metadata.mapped(table_metadata.with_feed(action, on=feed)) for action in metadata]
             return self._transaction.commit([], [*created, *added], application)
         folder = self._run_id if interval is not None else behind_folder(self._run_id)
@@ -270,16 +275,19 @@ class _Publishing:
         )
         if interval is not None and interval.whole:
             replaced = self._transaction.files()
-            changed = self._settled([] if same_columns else self._mapped(metadata))
+            changed = self._settled(self._commented() if same_columns else self._mapped(metadata))
             return self._transaction.commit(replaced, [*changed, *added], application)
-        widened = [] if same_columns else self._mapped([self._widened(metadata, interval or Interval())])
+        if same_columns:
+            widened = self._commented()
+        else:
+            widened = self._mapped([self._with_comments(self._widened(metadata, interval or Interval()))])
         removed, carried = self._replaced(interval, behind=behind)
         return self._transaction.commit(removed, [*self._settled(widened), *carried, *added], application)
 
     @cached_property
     def _feed(self) -> bool:
         """Whether the table has a change data feed after the commit."""
-        return _has_feed(self._results, self._transaction.metadata_action())
+        return _has_feed(self._base.results, self._transaction.metadata_action())
 
     def _settled(self, changed: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the actions of changed columns, with the setting of the feed; that alone if it changes alone."""
@@ -287,6 +295,15 @@ class _Publishing:
         if not changed and table_metadata.has_feed(current) != self._feed:
             changed = [current]
         return [table_metadata.with_feed(action, on=self._feed) for action in changed]
+
+    def _commented(self) -> list[dict[str, Any]]:
+        """Return the `metaData` action of the existing table with its comments; none if it has them."""
+        current = self._transaction.metadata_action()
+        commented = self._with_comments(current)
+        return [] if _schema(commented) == _schema(current) else [commented]
+
+    def _with_comments(self, action: dict[str, Any]) -> dict[str, Any]:
+        return table_metadata.with_comments(action, BY_NAME[self._table], self._base.aggregates)
 
     def _mapped(self, actions: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the actions with the mapping of columns that the table has or needs.
@@ -326,7 +343,11 @@ class _Publishing:
     def _staged(self, folder: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """Return the `add` actions of the files staged in a folder, and the `metaData` and `protocol` actions."""
         actions = staging.staged_actions(self._lake, folder, self._table)
-        metadata = [table_metadata.published_action(a) for a in actions if "metaData" in a or "protocol" in a]
+        metadata = [
+            self._with_comments(table_metadata.published_action(action))
+            for action in actions
+            if "metaData" in action or "protocol" in action
+        ]
         return _relative(delta_log.live_files(actions), staged_folder(folder)), metadata
 
     def _replaced(self, interval: Interval | None, *, behind: bool) -> tuple[list[Any], list[dict[str, Any]]]:
@@ -452,6 +473,10 @@ def _file_name(file: Any) -> str:
 def _relative(added: list[dict[str, Any]], folder: str) -> list[dict[str, Any]]:
     """Return `add` actions with paths relative to the published table."""
     return [{"add": {**entry, "path": f"{folder}/{entry['path']}", "dataChange": True}} for entry in added]
+
+
+def _schema(action: dict[str, Any]) -> Any:
+    return json.loads(action["metaData"]["schemaString"])
 
 
 def _columns(schema: T.StructType) -> list[str]:

@@ -37,8 +37,11 @@ _LONGEST_TEXT = 32
 
 
 def can_commit(schema: T.StructType) -> bool:
-    """Return whether a table with these columns needs no feature of Delta: only types of its first version."""
-    return all(not field.metadata and _is_plain(field.dataType) for field in schema)
+    """Return whether a table with these columns needs no feature of Delta: only types of its first version.
+
+    Comments are no feature.
+    """
+    return all(field.metadata.keys() <= {"comment"} and _is_plain(field.dataType) for field in schema)
 
 
 def is_staged(table: Objects, part: str) -> bool:

@@ -1,13 +1,14 @@
-"""The `metaData` action of a published table in Delta's log: its schema, the mapping of columns, and settings."""
+"""The `metaData` action of a published table in Delta's log: schema, comments, mapping of columns, and settings."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pyspark.sql.types import StructType
 
+from spark_jobs.pipeline.published_tables import Part, Table
 from spark_jobs.tables.staging import published_columns
 from spark_jobs.tables.stored_names import COLUMN_ID, PHYSICAL_NAME, original_schema, stored_name
 
@@ -20,6 +21,7 @@ RETENTION_SETTINGS = {
 _FEED = "delta.enableChangeDataFeed"
 #: The column of a change data feed that has the kind of each change, and its kinds for rows that came or went.
 CHANGE_TYPE, INSERT, DELETE = "_change_type", "insert", "delete"
+_COMMENT = "comment"
 _MODE, _HIGHEST_ID = "delta.columnMapping.mode", "delta.columnMapping.maxColumnId"
 
 
@@ -34,6 +36,33 @@ def published_action(action: dict[str, Any]) -> dict[str, Any]:
     metadata = action["metaData"]
     published = StructType([field for field in original_schema(schema(action)) if published_columns([field.name])])
     return with_retention_settings({"metaData": {**metadata, "schemaString": published.json()}})
+
+
+def with_comments(action: dict[str, Any], table: Table, aggregates: Mapping[str, str]) -> dict[str, Any]:
+    """Return a `metaData` action with a comment of the published table and of each column.
+
+    `aggregates` are SQL by name. A column of the key or of the source keeps the comment that it has. Other
+    actions stay unchanged.
+    """
+    if "metaData" not in action:
+        return action
+    metadata = action["metaData"]
+    schema = json.loads(metadata["schemaString"])
+    own = {column.name: column.comment for column in table.own_columns}
+    for field in schema["fields"]:
+        before, name = field["metadata"].get(_COMMENT), field["name"]
+        comment = own.get(name) or (f"`{aggregates[name]}`" if name in aggregates else before)
+        field["metadata"] = {**field["metadata"], _COMMENT: comment or _other_comment(table)}
+    return {"metaData": {**metadata, "description": table.row, "schemaString": json.dumps(schema)}}
+
+
+def _other_comment(table: Table) -> str:
+    """Return the comment of a column that the pipeline names, and that is no known aggregate."""
+    if Part.SOURCE in table.columns:
+        return "column of the source"
+    if Part.INPUTS in table.columns:
+        return "column of the key, or the joined row of an input"
+    return "column of the key, or aggregate" if Part.AGGREGATES in table.columns else "column of the key"
 
 
 def with_retention_settings(action: dict[str, Any]) -> dict[str, Any]:

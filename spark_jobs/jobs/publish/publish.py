@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
@@ -33,6 +34,7 @@ from spark_jobs.tables.publishing import Base, OvertakenError
 
 # Tables whose rows belong to no window: a run over a part of time at most adds rows.
 _TIMELESS = tuple(name for name in PUBLISHABLE if BY_NAME[name].timeless)
+_AGGREGATE = "windows.aggregates."
 # The number of other runs that may have to be finished first, or may publish in between.
 _ATTEMPTS = 50
 _AS_THEY_ARE = Results()
@@ -119,6 +121,7 @@ def _committed(spark: SparkSession, lake: Lake, run: Run, base: Base) -> dict[st
 
         restored = _side_by_side(back, [table for table in PUBLISHABLE if table in targets or table in base.versions])
         return {table: restored[table] for table in targets}
+    of_run = replace(base, aggregates=_aggregates(run))
     interval = Interval(run.interval_start, run.interval_end)
     staged = {table: _folders(lake, run, table) for table in PUBLISHABLE}
 
@@ -129,12 +132,17 @@ def _committed(spark: SparkSession, lake: Lake, run: Run, base: Base) -> dict[st
     def forth(table: str) -> int:
         own, behind = staged[table]
         replaced = interval if own and table not in left else None
-        return publishing.publish(spark, lake, run.run_id, table, replaced, base, behind=behind)
+        return publishing.publish(spark, lake, run.run_id, table, replaced, of_run, behind=behind)
 
     changed = [t for t, (own, behind) in staged.items() if behind or (own and t not in left)]
     # A derived table is not kept if the run has no new version of it: it would describe replaced rows.
     unchanged = {} if interval.whole else {t: v for t, v in base.versions.items() if not BY_NAME[t].derived}
     return {**unchanged, **_side_by_side(forth, changed)}
+
+
+def _aggregates(run: Run) -> dict[str, str]:
+    """Return the SQL of the run's aggregates, by name."""
+    return {n.removeprefix(_AGGREGATE): sql for n, sql in run.settings.items() if n.startswith(_AGGREGATE)}
 
 
 def _folders(lake: Lake, run: Run, table: str) -> tuple[bool, bool]:
