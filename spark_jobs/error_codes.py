@@ -339,6 +339,25 @@ class ErrorCode(StrEnum):
         "The store of the lake writes an object again where it should only create it.",
         "Use a store with conditional writes (If-None-Match), or a folder.",
     )
+    CATALOG_UNUSABLE = (
+        "TM510",
+        "The catalog of `publish_to` cannot have names of published tables",
+        "Spark's settings define no such catalog, the catalog ends with the process, or it refuses the user.",
+        "Give Spark the settings of the catalog, correct `publish_to`, or ask for the permission.",
+    )
+    CATALOG_NAME_TAKEN = (
+        "TM511",
+        "A name in the catalog belongs to another table",
+        "The schema of `publish_to` contains a view, or a table of another path, with the name of a published table.",
+        "Name another schema in `publish_to`, or drop or rename that table. Tidemark never replaces it.",
+    )
+    NOT_REGISTERED = (
+        "TM512",
+        "The results are published, but lack names in the catalog",
+        "The catalog failed or refused the user after the results were published.",
+        "Repair the cause, then run the same command again. It computes nothing again, and makes the missing names.",
+        1,
+    )
     JAVA_OR_SPARK_MISSING = (
         "TM601",
         "Java or Spark is missing",

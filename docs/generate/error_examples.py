@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock, patch
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import types as T
 
 from expectations import Check, declared, ratios
@@ -22,7 +23,7 @@ from spark_jobs.jobs.errors import BlockedError
 from spark_jobs.jobs.land import folder as landing_folder
 from spark_jobs.jobs.options import parse_overrides
 from spark_jobs.jobs.plan import arrival_slices, requested_windows
-from spark_jobs.jobs.publish import publish
+from spark_jobs.jobs.publish import publish, registration
 from spark_jobs.pipeline import parse
 from spark_jobs.pipeline.model import Expectation, Pipeline, Quality, TimeField
 from spark_jobs.replay.rows import event_time
@@ -30,6 +31,7 @@ from spark_jobs.replay.supported import require_support
 from spark_jobs.runtime.errors import RuntimeSetupError
 from spark_jobs.semantics.watermark.custom import new_generator
 from spark_jobs.tables import delta_log, leases, ledger, published, source
+from spark_jobs.tables.catalog_names import CatalogNames
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.owners import Owner
@@ -58,6 +60,9 @@ source: {table: lake/events, event_time: happened_at, arrival_time: stored_at}
 watermark: {out_of_orderness: 10 minutes}
 join: {key: [order_id], between: [0s, 1 hour], second_when: "kind = 'payment'"}
 """
+
+
+_NAMED = f"{_CLICKS}publish_to: lakehouse.analytics\n"
 
 
 def raised(example: Callable[[], object]) -> Exception:
@@ -100,6 +105,31 @@ def no_source() -> None:
     """Read the version of a table that does not exist."""
     with patch.object(delta_log, "version", return_value=None):
         source.pinned_version(_SPARK, "/data/lake/raw_clicks")
+
+
+def no_catalog() -> None:
+    """Name a catalog that Spark's settings do not define."""
+    spark: Any = SimpleNamespace(conf=SimpleNamespace(getAll={}))
+    CatalogNames(spark, _LAKE, "lakehouse.analytics").require(["panes"])
+
+
+def taken_name() -> None:
+    """Publish to a schema in which a name belongs to another table."""
+    with (
+        patch.object(CatalogNames, "_require_catalog"),
+        patch.object(CatalogNames, "_places", return_value={"panes": "s3a://reports/clicks_panes"}),
+    ):
+        registration.require_names(_SPARK, parse(_NAMED, origin=_FILE), _LAKE)
+
+
+def unregistered() -> None:
+    """Register the tables of a published run in a catalog that refuses the user."""
+    refusal = AnalysisException("User etl has no permission CREATE TABLE on schema analytics")
+    with (
+        patch.object(CatalogNames, "_require_catalog"),
+        patch.object(CatalogNames, "_places", side_effect=refusal),
+    ):
+        registration.register(_SPARK, parse(_NAMED, origin=_FILE), _LAKE, _RUN)
 
 
 def no_live_type() -> None:
@@ -239,4 +269,5 @@ OF_CODES: tuple[Callable[[], object], ...] = (
     not_published,
     no_folder,
     no_jars,
+    taken_name,
 )

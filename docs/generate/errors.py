@@ -63,6 +63,12 @@ ENTRIES: Mapping[str, Entry] = {
         examples.no_source,
         shown_as="InputError",
     ),
+    "CatalogError": Entry(
+        "The catalog of `publish_to` does not exist or refuses, or a name of a published table is another table's.",
+        "Give Spark the settings of the catalog, or name another schema. Nothing has changed.",
+        examples.no_catalog,
+        shown_as="InputError",
+    ),
     "TimeFieldError": Entry(
         "A column of times has another type than the pipeline file declares.",
         "Declare `unit` for numbers, `format` for text, and neither for a TIMESTAMP or DATE.",
@@ -106,6 +112,11 @@ ENTRIES: Mapping[str, Entry] = {
         "Staged rows do not fit the published table, files are missing, or the ledger does not contain the run.",
         "For other columns, replay without `--from` and `--to`. Otherwise restore the files or the table `runs`.",
         examples.unknown_publisher,
+    ),
+    "RegistrationError": Entry(
+        "A run is published, and the catalog of `publish_to` then failed or refused the names of its tables.",
+        "Repair the cause, then run the same command again. It computes nothing again, and makes the missing names.",
+        examples.unregistered,
     ),
     "NothingPublishedError": Entry(
         "`read_published` or `create_views` finds no published run, or its files have been removed.",

@@ -107,7 +107,8 @@ HONOURED: Mapping[str, Setting] = {
         "Folders of Python packages, such as the class of a custom watermark. The checkout comes first.", "none"
     ),
     "SPARK_CONF_DIR": Setting(
-        "Folder of Spark's configuration.",
+        "Folder of Spark's configuration: `spark-defaults.conf`, and `hive-site.xml` of a metastore. Settings that "
+        "Tidemark makes itself, such as `spark.sql.extensions`, win.",
         "none; Tidemark limits the log of Spark. With such a folder, Spark starts without the class archive",
     ),
     "JAVA_TOOL_OPTIONS": Setting(

@@ -16,9 +16,11 @@ def check(request: Request) -> Answer:
     request.require_sources()
     from spark_jobs.jobs.plan import sample
     from spark_jobs.jobs.plan.check import checked, warnings
+    from spark_jobs.jobs.publish.registration import require_names
 
     spark = request.open_session()
     versions = checked(spark, request.pipeline)
+    require_names(spark, request.pipeline, request.lake)
     samples = sample.sampled(spark, request.pipeline, versions)
     notes = [*warnings(spark, request.pipeline, versions), *(line for s in samples for line in s.warnings())]
     content = {

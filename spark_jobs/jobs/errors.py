@@ -80,3 +80,9 @@ class StaleError(InputError):
 
     def __init__(self, message: str, *, code: ErrorCode = ErrorCode.PLAN_STALE) -> None:
         super().__init__(message, code=code)
+
+
+class RegistrationError(RuntimeError):
+    """A published run whose tables lack names in the catalog; the same command makes them. Exit code 1."""
+
+    code = ErrorCode.NOT_REGISTERED

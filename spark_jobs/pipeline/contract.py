@@ -162,6 +162,11 @@ _NAME = pattern(
     "a name of lower-case letters, digits and _, a letter first, at most 100 characters", r"[a-z][a-z0-9_]{0,99}"
 )
 
+_SCHEMA = pattern(
+    "a schema such as analytics or catalog.schema, of letters, digits, _ and -",
+    r"[A-Za-z0-9_][A-Za-z0-9_-]*(\.[A-Za-z0-9_][A-Za-z0-9_-]*)?",
+)
+
 #: What is the same for all sources of a pipeline, or belongs to an order that several do not have.
 _OF_ONE_CLOCK = (*rules.OF_ALL_SOURCES, "alignment")
 
@@ -251,6 +256,13 @@ PIPELINE = Record(
             "results",
             _RESULTS,
             meaning="What published tables offer to their readers.",
+        ),
+        Field(
+            "publish_to",
+            "publish_to",
+            _SCHEMA,
+            meaning="Schema of a catalog, as `catalog.schema` or `schema`, in which each published table has the name "
+            "`<pipeline>_<table>`. Without this key, published tables have paths alone.",
         ),
         Field(
             "schedule",

@@ -219,7 +219,8 @@ class _Named:
 class Pipeline(ReplaySpec, _Named):
     """A whole pipeline: `name, source, windows, watermark, replay, sources, join` (`ReplaySpec`) and its operation.
 
-    `path` is the file, None without a file. `places` are the places in the file of its dotted keys.
+    `path` is the file, None without a file. `places` are the places in the file of its dotted keys. `publish_to` is the
+    schema of a catalog in which published tables have names, as `catalog.schema` or `schema`; None: no names.
     """
 
     quality: Quality = Quality()
@@ -228,6 +229,7 @@ class Pipeline(ReplaySpec, _Named):
     places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     repair: Repair | None = None
     results: Results = Results()
+    publish_to: str | None = None
 
     def located(self, problem: str) -> str:
         """Return a problem `key: text` behind the place of the key in the file; unchanged where no place is known."""

@@ -19,3 +19,11 @@ class LakeError(Exception):
     def __init__(self, message: str, *, code: ErrorCode = ErrorCode.LAKE_UNREADABLE) -> None:
         super().__init__(message)
         self.code = code
+
+
+class CatalogError(ValueError):
+    """A catalog cannot have the names of published tables. The message has the value found and what to do."""
+
+    def __init__(self, message: str, *, code: ErrorCode = ErrorCode.CATALOG_UNUSABLE) -> None:
+        super().__init__(message)
+        self.code = code

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from spark_jobs.jobs.plan.estimate import extent
 from spark_jobs.jobs.plan.plan import plan
 from spark_jobs.jobs.plan.spark_tables import SparkTables
+from spark_jobs.jobs.publish.registration import require_names
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
@@ -29,6 +30,7 @@ def foreseen(
 
     `state` is `new` for a run that is not in the ledger. Raises InputError.
     """
+    require_names(spark, pipeline, lake)
     planned = plan(SparkTables(spark, pipeline, lake), interval, arrived_to, restate=restate)
     run = planned.run
     return {

@@ -25,6 +25,8 @@ def without_spark(
 
     Raises NeedsSparkError where only Spark can plan, and InputError.
     """
+    if pipeline.publish_to is not None:
+        raise NeedsSparkError("the catalog of publish_to is checked")
     clock = Clock()
     planned = plan(DeltaRsTables(pipeline, lake), interval, arrived_to, restate=restate)
     run = planned.run

@@ -23,7 +23,7 @@ from spark_jobs.jobs.plan.check import fits
 from spark_jobs.jobs.plan.plan import Plan, covers, plan
 from spark_jobs.jobs.plan.spark_tables import SparkTables
 from spark_jobs.jobs.progress import Progress, silent
-from spark_jobs.jobs.publish import publish
+from spark_jobs.jobs.publish import publish, registration
 from spark_jobs.jobs.publish.holding import holding
 from spark_jobs.jobs.runs import failures, plan_step
 from spark_jobs.jobs.runs.meter import Meter
@@ -109,6 +109,7 @@ class Runner:
     def _planned(self, interval: Interval, arrived_to: datetime | None, *, restate: bool, repair: bool) -> Plan:
         """Plan by delta-rs where it can: Spark opens a table much more slowly."""
         spark, pipeline, lake = self.spark, self._pipeline, self._lake
+        registration.require_names(spark, pipeline, lake)
         with suppress(delta_rs_tables.NeedsSparkError):
             tables = delta_rs_tables.DeltaRsTables(pipeline, lake, partial(fits, spark, pipeline))
             return plan(tables, interval, arrived_to, restate=restate, repair=repair)
@@ -138,10 +139,12 @@ class Runner:
         """Make the published tables what they were when `run_id` was published.
 
         Raises InputError for a run that was never published, LockedError while another process works on any windows.
+        Raises RegistrationError if the catalog of `publish_to` fails after the rollback.
         """
         clock = Clock()
         with holding(self.spark, self._lake, run_id, Interval(), wait_s=self._wait_s) as tenure:
             run = publish.rollback(self.spark, self._lake, run_id, tenure, self._pipeline.results)
+            registration.register(self.spark, self._pipeline, self._lake, run)
         is_new = run.run_id != run_id
         message = f"published again as of run {run_id}" if is_new else f"run {run_id} is what is published"
         self._progress(StepName.ROLLBACK, message)
@@ -175,6 +178,7 @@ class Runner:
 
         Raises BlockedError if checks block the run, InputError for the user's mistakes; the ledger has both. Raises
         LockedError while another process works on the run's windows, LeaseLostError if another has taken them over.
+        Raises RegistrationError for a published run that has no names in the catalog; the ledger has no entry of it.
         """
         step = STEPS[name]
         if self._tenure is not None and self._tenure.lease.run_id == run.run_id:
@@ -245,12 +249,19 @@ class Runner:
         if earlier is not None:
             message = run.done_before(step.name, earlier)
             self._progress(step.name, message)
+            self._complete(step, run, clock)
             outcome = Outcome(message, StepState.UNCHANGED, counts=earlier.counts, versions=earlier.versions)
             return clock.result(step.name, run, outcome)
         outcome = self._try(step, run, clock)
         for line in outcome.lines:
             self._progress(step.name, line)
+        self._complete(step, self.find(run.run_id) if step.recorded else run, clock)
         return clock.result(step.name, run, outcome)
+
+    def _complete(self, step: RunStep, run: Run, clock: Clock) -> None:
+        """Do what follows the ledger's entry. A failure of it is not entered: the entry that the step is done holds."""
+        for line in step.complete(self._context(run, clock)):
+            self._progress(step.name, line)
 
     def _try(self, step: RunStep, run: Run, clock: Clock) -> Outcome:
         """Take the step; the ledger has its failure."""

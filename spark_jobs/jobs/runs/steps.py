@@ -23,6 +23,7 @@ from spark_jobs.job_protocol import STAGED_SIZES, StepName, StepState
 from spark_jobs.jobs.audit import openlineage
 from spark_jobs.jobs.errors import BlockedError, InputError
 from spark_jobs.jobs.progress import Progress
+from spark_jobs.jobs.publish import registration
 from spark_jobs.jobs.publish.publish import publish
 from spark_jobs.jobs.runs.outcome import Outcome
 from spark_jobs.jobs.stage import stage
@@ -99,6 +100,13 @@ class RunStep(ABC):
     @abstractmethod
     def take(self, context: StepContext) -> Outcome:
         """Take the step. Raises InputError for the user's mistakes, BlockedError if nothing may be published."""
+
+    def complete(self, context: StepContext) -> list[str]:
+        """Do what follows the entry of the ledger, and return lines of progress about it.
+
+        It is repeated for a step that was done before, so it costs little if it is done already.
+        """
+        return []
 
 
 class WatermarksStep(RunStep):
@@ -204,6 +212,11 @@ class PublishStep(RunStep):
         versions = publish(context.spark, context.lake, context.run, context.tenure, context.pipeline.results)
         message = f"published to {context.lake.home}"
         return Outcome(message, versions=versions, lines=[message])
+
+    def complete(self, context: StepContext) -> list[str]:
+        """Make missing names in the catalog of `publish_to`. Raises RegistrationError."""
+        names = registration.register(context.spark, context.pipeline, context.lake, context.run)
+        return [f"registered {name}" for name in names]
 
 
 class ReportStep(RunStep):
