@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from py4j.protocol import Py4JError
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from spark_jobs.error_codes import ErrorCode
@@ -29,7 +29,6 @@ from spark_jobs.tables.source_tables import absolute_path
 _SPARK_CATALOG, _SETTING = "spark_catalog", "spark.sql.catalog."
 _IMPLEMENTATION = "spark.sql.catalogImplementation"
 _DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
-_MISSING_SCHEMA = ("SCHEMA_NOT_FOUND", "NoSuchNamespaceException", "NoSuchDatabaseException")
 _S3 = ("s3", "s3a", "s3n")
 # A URI: its scheme, its store if it has one, and its folder.
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):(?://([^/]*))?(/.*)")
@@ -121,14 +120,13 @@ class CatalogNames:
 
         Returns None if the schema does not exist. Costs no Spark job.
         """
+        catalog, schema = self._parts
+        # Catalogs differ in their errors for a missing schema.
+        if not self.spark.sql(f"SHOW SCHEMAS IN {_quoted(catalog)} LIKE {_literal(schema)}").collect():
+            return None
         by_name = {self._name(table): table for table in tables}
-        listing = f"SHOW TABLE EXTENDED IN {_quoted(*self._parts)} LIKE '{'|'.join(by_name)}'"
-        try:
-            rows = self.spark.sql(listing).collect()
-        except AnalysisException as problem:
-            if error_causes.mentions(problem, *_MISSING_SCHEMA):
-                return None
-            raise
+        names = _literal("|".join(by_name))
+        rows = self.spark.sql(f"SHOW TABLE EXTENDED IN {_quoted(catalog, schema)} LIKE {names}").collect()
         # Temporary views of the session are no tables of the schema.
         texts = {str(row["tableName"]).lower(): str(row["information"]) for row in rows if not row["isTemporary"]}
         return {by_name[name]: _location(text) for name, text in texts.items() if name in by_name}

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from spark_jobs.tables import commit_files, staged_parts
 from spark_jobs.tables.objects import Objects
@@ -145,3 +146,10 @@ def test_columns_that_need_a_feature_are_left_to_delta(spark: SparkSession, kind
     if schema is None:
         schema = spark.sql("SELECT 'a' AS a").select(F.col("a").alias("a", metadata={"of": "varchar"})).schema
     assert staged_parts.can_commit(schema) is is_plain
+
+
+def test_a_comment_of_a_column_needs_no_feature_of_delta() -> None:
+    field = T.StructField("page", T.StringType())
+    commented = T.StructField("page", T.StringType(), metadata={"comment": "the page"})
+    generated = T.StructField("page", T.StringType(), metadata={"delta.generationExpression": "'x'"})
+    assert [staged_parts.can_commit(T.StructType([f])) for f in (field, commented, generated)] == [True, True, False]
