@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.error_codes import ErrorCode
 from spark_jobs.pipeline.published_tables import ADVANCES, BY_NAME
-from spark_jobs.tables import error_causes
+from spark_jobs.tables import delta_log, error_causes
 from spark_jobs.tables.errors import CatalogError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.source_tables import absolute_path
@@ -74,6 +74,7 @@ class CatalogNames:
             return []
         with self._usable():
             for table in missing:
+                self._require_table(table)
                 self.spark.sql(self._statement(table))
             # Another program may have taken a name in between: the statement leaves an existing name alone.
             places = self._places(tables)
@@ -130,6 +131,15 @@ class CatalogNames:
         # Temporary views of the session are no tables of the schema.
         texts = {str(row["tableName"]).lower(): str(row["information"]) for row in rows if not row["isTemporary"]}
         return {by_name[name]: _location(text) for name, text in texts.items() if name in by_name}
+
+    def _require_table(self, table: str) -> None:
+        """Raise CatalogError for a published table without a log: Delta would make an empty table for the name."""
+        path = absolute_path(self.lake.path(table))
+        if delta_log.version(self.spark, path) is None:
+            raise CatalogError(
+                f"publish_to: found no Delta table at {path}, expected the published table {table}. "
+                "Restore the lake, or set TIDEMARK_LAKE to the lake that has the results"
+            )
 
     def _require_own(self, places: Mapping[str, str | None]) -> None:
         """Raise CatalogError for a name that belongs to another table."""

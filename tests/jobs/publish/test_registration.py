@@ -91,7 +91,17 @@ def test_the_same_command_makes_names_that_a_killed_driver_has_left_out(metastor
     facts = metastore.scenario("mended")
 
     assert not facts["began"]
-    assert facts["run"] == facts["killed"] == facts["again"]
-    assert set(facts["names"]) == NAMES == set(facts["after"])
-    assert f"The results of run {facts['killed']} are published in {metastore.lake}/readings" in facts["denied"]
+    assert facts["run"] == facts["killed"]
+    assert set(facts["names"]) == NAMES
+    assert _runs(facts["names"]) == [facts["killed"]]
+
+    assert "the catalog refuses the schema 'spark_catalog.re-ports' (" in facts["denied"]
+    published_in = f"The results of run {facts['published']} are published in {metastore.lake}/readings"
+    assert published_in in facts["denied"]
     assert "run the same command again" in facts["denied"]
+    assert facts["again"] == facts["published"] != facts["killed"]
+    assert set(facts["after"]) == NAMES
+    assert _runs(facts["after"]) == [facts["published"]]
+
+    assert f"found no Delta table at {metastore.lake}/readings/panes" in facts["lost"]
+    assert facts["no_table"]
