@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 #: What a command may need that a test does not have.
-NEEDS = ("airflow", "browser", "cluster", "docker", "flink", "network", "shell")
+NEEDS = ("airflow", "browser", "cluster", "docker", "flink", "network", "shell", "store")
 #: Words that are steps without a block.
 ALONE = ("after", "start", "append")
 WORDS = ("file", "exit", "parse", "base", "shown", "lands", "computed", "published", *ALONE)

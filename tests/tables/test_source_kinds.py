@@ -109,10 +109,10 @@ def test_commits_have_the_rows_that_they_added(spark: SparkSession, name: str, t
     version = source.pinned_version(spark, table)
     if name in _REFUSED:
         with pytest.raises(SourceError) as refused:
-            commits.read(spark, table, table, version)
+            commits.read(spark, table, version)
         assert refused.value.code == ErrorCode.COMMITS_UNKNOWN
         return
-    rows = commits.read(spark, table, table, version)
+    rows = commits.read(spark, table, version)
     if name == "change_data_feed":
         rows = rows.where("id < 1000000")
     assert in_order(rows_of(original(rows, kind))) == in_order(ROWS)
@@ -126,7 +126,7 @@ def test_a_feed_across_a_renamed_column_is_refused(spark: SparkSession, tmp_path
     spark.sql(f"ALTER TABLE delta.`{table}` RENAME COLUMN unit TO length_unit")
     spark.sql(f"INSERT INTO delta.`{table}` VALUES (2, 'km')")  # noqa: S608
     with pytest.raises(SourceError, match="version 2 renamed or dropped the column unit") as refused:
-        commits.read(spark, table, table, 3)
+        commits.read(spark, table, 3)
     assert refused.value.code == ErrorCode.COMMITS_UNKNOWN
 
 
@@ -145,7 +145,7 @@ def test_commits_before_a_compaction_have_the_newest_names_of_columns(spark: Spa
     spark.sql(f"ALTER TABLE delta.`{table}` RENAME COLUMN unit TO length_unit")
     spark.sql(f"ALTER TABLE delta.`{table}` DROP COLUMN gone")
     spark.sql(f"ALTER TABLE delta.`{table}` ADD COLUMN unit STRING")
-    rows = commits.read(spark, table, table, source.pinned_version(spark, table))
+    rows = commits.read(spark, table, source.pinned_version(spark, table))
     assert {*rows.columns} == {"id", "length_unit", "unit", "_commit_version", "_commit_timestamp"}
     of_rows = rows.select("id", "length_unit", "unit", "_commit_version").orderBy("id").collect()
     assert [tuple(row) for row in of_rows] == [(1, "m", None, 1), (2, "km", None, 2)]
@@ -156,7 +156,7 @@ def test_commits_before_a_field_of_a_struct_was_renamed_are_refused(spark: Spark
     compacted(spark, table, "id LONG, of STRUCT<unit: STRING>", ["1, struct('m')", "2, struct('km')"])
     spark.sql(f"ALTER TABLE delta.`{table}` RENAME COLUMN of.unit TO length_unit")
     with pytest.raises(SourceError, match=r"the field of\.unit of version 2 has the name length_unit now") as refused:
-        commits.read(spark, table, table, source.pinned_version(spark, table))
+        commits.read(spark, table, source.pinned_version(spark, table))
     assert refused.value.code == ErrorCode.COMMITS_UNKNOWN
 
 
