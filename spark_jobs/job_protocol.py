@@ -18,8 +18,13 @@ from typing import Any
 
 
 class StepName(StrEnum):
-    """What a job does for a run. `RUN` takes all steps of a run; `LAND` brings a source table and belongs to no run."""
+    """What a job does for a run. `RUN` takes all steps of a run.
 
+    `LAND` brings a source table, `INTERVALS` cuts a range for a run each, and `MAINTAIN` is about published runs: these
+    belong to no run.
+    """
+
+    INTERVALS = "intervals"
     PLAN = "plan"
     WATERMARKS = "watermarks"
     SLICE = "slice"
@@ -32,6 +37,7 @@ class StepName(StrEnum):
     REPAIR = "repair"
     RUN = "run"
     LAND = "land"
+    MAINTAIN = "maintain"
 
 
 #: The steps of a whole run behind its plan, in order.
@@ -96,6 +102,9 @@ class Option(StrEnum):
     SLICES = "--slices"
     SLICE = "--slice"
     BECAUSE = "--because"
+    EVERY = "--every"
+    NEWEST_FIRST = "--newest-first"
+    ONLY_MISSING = "--only-missing"
     THEN = "--then"
     WITHOUT_SPARK = "--without-spark"
     WAIT = "--wait"
@@ -126,8 +135,11 @@ class StepResult:
 
     `pipeline` and `run_id` are empty where they are not known, such as for a pipeline file that cannot be read.
     `checks` counts `passed` and `failed`, and lists `failures`. `versions` is the Delta version of each published
-    table. `report` is a path or URL. `slices` are the names that the step `watermarks` returns, for a job each.
-    `code` is the code of the error, such as `TM205`. `figures` are Spark's, by the names of `spark_jobs.figures`.
+    table. `report` is a path or URL. `code` is the code of the error, such as `TM205`.
+    `figures` are Spark's, by the names of `spark_jobs.figures`.
+
+    `slices` are the names that the step `watermarks` returns, for a job each. Those of the step `intervals` are
+    intervals, `START/END` in ISO 8601.
 
     `following` are the results of the steps that the same job took behind this one. Each belongs to the caller's task
     for that step. For a repair, they are the steps of the last run that it took.

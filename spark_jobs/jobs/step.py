@@ -32,7 +32,8 @@ from spark_jobs.jobs.operate import repair
 from spark_jobs.jobs.options import add_exchange, optional_moment, parse_interval, parse_overrides, parse_seconds
 from spark_jobs.jobs.plan import dry_run
 from spark_jobs.jobs.plan.delta_rs_tables import NeedsSparkError
-from spark_jobs.jobs.runs import failures, plan_step
+from spark_jobs.jobs.runs import failures, intervals_step, plan_step
+from spark_jobs.jobs.runs.intervals_step import Cutting
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.jobs.runs.steps import import_beside
 from spark_jobs.pipeline import Pipeline, PipelineError, load, parse
@@ -47,7 +48,7 @@ from spark_jobs.tables.source_size import has_few_rows
 
 _STEPS = (
     *(StepName.PLAN, StepName.REPLAY, StepName.AUDIT, StepName.PUBLISH, StepName.REPORT),
-    *(StepName.WATERMARKS, StepName.SLICE, StepName.RUN, StepName.REPAIR),
+    *(StepName.WATERMARKS, StepName.SLICE, StepName.RUN, StepName.REPAIR, StepName.INTERVALS, StepName.MAINTAIN),
 )
 
 
@@ -94,6 +95,8 @@ class _Job:
     def _take(self) -> StepResult:
         options = self._options
         self._pipeline = _load(options.pipeline, parse_overrides(options.set))
+        if options.step == StepName.INTERVALS:
+            return _intervals(options, self._pipeline)
         if options.without_spark:
             return _without_spark(options, self._pipeline)
         import_beside(options.then)
@@ -133,7 +136,8 @@ class _Job:
             return ExitCode.WRONG_INPUT, failed(str(problem), problem)
         except BlockedError as problem:
             state = StepState.NEEDS_APPROVAL if problem.needs_approval else StepState.BLOCKED
-            return ExitCode.BLOCKED, replace(failed(str(problem), problem, state), figures=problem.figures)
+            blocked = failed(str(problem), problem, state)
+            return ExitCode.BLOCKED, replace(blocked, run_id=problem.run_id, figures=problem.figures)
         except Exception as problem:
             traceback.print_exc()
             return ExitCode.FAILED, failed(failures.describe(problem), problem)
@@ -207,6 +211,14 @@ def _without_spark(options: argparse.Namespace, pipeline: Pipeline) -> StepResul
         return StepResult(options.step, "", pipeline.name, StepState.NEEDS_SPARK, f"Spark plans the run: {reason}")
 
 
+def _intervals(options: argparse.Namespace, pipeline: Pipeline) -> StepResult:
+    """Return the intervals of a range, which need no Spark."""
+    every_ms = round(parse_seconds(Option.EVERY, options.every) * 1000)
+    cutting = Cutting(every_ms, newest_first=options.newest_first, only_missing=options.only_missing)
+    bounds = parse_interval(options.start, options.end)
+    return intervals_step.intervals(pipeline, Lake.of(pipeline.name), bounds, cutting, progress.to_stderr)
+
+
 def _plan(options: argparse.Namespace, runner: Runner, pipeline: Pipeline, lake: Lake) -> StepResult:
     request = _Request.of(options)
     if options.dry_run:
@@ -272,6 +284,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(Option.DRY_RUN, action="store_true", help="for plan and repair: show it, and change nothing")
     parser.add_argument(Option.SLICES, type=int, default=1, help="how many stretches of windows to write one by one")
     parser.add_argument(Option.SLICE, default="", help="for slice: one of the names that the step watermarks returned")
+    parser.add_argument(Option.EVERY, default="", help="for intervals: the length of an interval, such as '1 day'")
+    parser.add_argument(Option.NEWEST_FIRST, action="store_true", help="for intervals: the newest first")
+    parser.add_argument(Option.ONLY_MISSING, action="store_true", help="for intervals: leave out published ones")
     parser.add_argument(Option.WAIT, default="0s", help="how long to wait for another process on the same windows")
     parser.add_argument(Option.SET, action="append", default=[], metavar="KEY=VALUE", help="override a setting")
     add_exchange(parser)

@@ -44,6 +44,7 @@ print("PARSED" + json.dumps({
         "edges": sorted([a.task_id, b] for a in dag.tasks for b in a.downstream_task_ids),
         "retries": {task.task_id: task.retries for task in dag.tasks},
         "mapped": [task.task_id for task in dag.tasks if task.is_mapped],
+        "limits": {task.task_id: task.max_active_tis_per_dagrun for task in dag.tasks},
         "pools": {task.task_id: task.pool for task in dag.tasks},
         "serialized": bool(json.dumps(DagSerialization.to_dict(dag))),
         "timetable": type(dag.timetable).__name__,

@@ -36,6 +36,10 @@ def filled(pipelines: dict[str, Pipeline], **fields: Any) -> dict[str, Any]:
         ("allowed_lateness", ["2 days", "500 ms"]),
         ("emit", [None, "per_event", "{every: 1 minute}", "{every: 1 min, phase: 10 s}", "{every_n: 1000}"]),
         ("slices", [1, 24]),
+        ("every", [None, "1 day", "PT6H"]),
+        ("order", ["oldest first", "newest first"]),
+        ("side_by_side", [1, 2, 4, 8]),
+        ("only_missing", [True, False, None]),
         ("dry_run", [True, False]),
         ("settings", [{}, {"windows.size": "2 hours", "quality.max_too_late_ratio": 0.5, "source.where": None}]),
     ],
@@ -52,6 +56,9 @@ def test_a_field_takes(pipelines: dict[str, Pipeline], field: str, values: list[
         ("from", [1]),
         ("out_of_orderness", [6]),
         ("slices", [0, 1001, 1.5, "2", None]),
+        ("every", [1]),
+        ("order", ["random", None]),
+        ("side_by_side", [0, 3, 16, "2", None]),
         ("approve", ["yes"]),
         ("settings", ["windows.size", {"size": "1 hour"}, {"--set": "x"}, {"windows.size; rm": "1 hour"}]),
     ],
@@ -65,7 +72,7 @@ def test_a_field_refuses_before_a_run_begins(pipelines: dict[str, Pipeline], fie
 def test_only_what_must_be_filled_is_marked_so(pipelines: dict[str, Pipeline]) -> None:
     # Airflow puts a star on fields whose type has no null.
     marked = [name for name, param in form(pipelines).items() if "null" not in param.schema["type"]]
-    assert marked == ["pipeline", "slices"]
+    assert marked == ["pipeline", "order", "side_by_side", "slices"]
 
 
 def test_no_text_is_refused_by_a_regular_expression(pipelines: dict[str, Pipeline]) -> None:
@@ -78,6 +85,8 @@ def test_rare_fields_are_folded(pipelines: dict[str, Pipeline]) -> None:
         *("pipeline", "from", "to", "dry_run", "approve"),
     ]
     assert {sections[name] for name in ("slices", "apart", "restate", "complete")} == {"Advanced"}
+    of_intervals = {sections[name] for name in ("every", "order", "side_by_side", "only_missing")}
+    assert of_intervals == {"A run for each interval"}
 
 
 def test_an_untouched_form_is_the_whole_of_a_pipeline_as_in_its_file(pipelines: dict[str, Pipeline]) -> None:
@@ -97,6 +106,55 @@ def test_how_a_run_is_done_is_requested_only_by_its_fields(pipelines: dict[str, 
     assert request_of(filled(pipelines, slices=4, apart=True), pipelines)["apart"] is True
     # One slice is nothing to set apart.
     assert "apart" not in request_of(filled(pipelines, apart=True), pipelines)
+
+
+DAY = {"from": "2013-07-01", "to": "2013-07-02"}
+
+
+def test_a_range_is_cut_into_intervals_only_by_their_length(pipelines: dict[str, Pipeline]) -> None:
+    request = request_of(filled(pipelines, **DAY, every=" 6 hours "), pipelines)
+    intervals = {"every": "6 hours", "side_by_side": 1, "newest_first": False, "only_missing": False}
+    assert {name: request.get(name) for name in intervals} == intervals
+    fields = {"order": "newest first", "side_by_side": 4, "only_missing": True, "slices": 2}
+    request = request_of(filled(pipelines, **DAY, every="6 hours", **fields), pipelines)
+    assert (request["newest_first"], request["side_by_side"], request["only_missing"]) == (True, 4, True)
+    assert request["slices"] == 2
+    in_one_piece = request_of(filled(pipelines, **DAY, order="newest first", side_by_side=4), pipelines)
+    assert set(in_one_piece) == {"pipeline_file", "start", "end", "overrides"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({**DAY, "every": "soon"}, "every: found 'soon', no duration; write a number and a unit, such as '6 hours'"),
+        ({**DAY, "every": "1 month"}, "every: found '1 month', 'month' has no fixed length; write days"),
+        ({**DAY, "every": "-1 day"}, "every: found '-1 day', a negative duration is not allowed here"),
+        ({**DAY, "every": "90 minutes"}, "every: found 1 hour 30 minutes, but windows begin every 1 hour; write a"),
+        ({**DAY, "every": "0s"}, "every: found 0s, but windows begin every 1 hour"),
+        ({**DAY, "every": "1 hour", "to": "2014-07-01"}, "every: found 1 hour, which makes 8,760 intervals of this"),
+        ({**DAY, "every": "1 day", "from": "2013-06-30T12:30"}, "from: cuts a window, which begins 30 minutes earlier"),
+        ({**DAY, "every": "1 day", "to": "2013-07-01T12:30"}, "to: cuts a window, which begins 30 minutes earlier"),
+        ({"every": "1 day", "from": "2013-07-01"}, "to: empty, and a range that is cut into intervals has both"),
+        ({"every": "1 day", "to": "2013-07-01"}, "from: empty, and a range that is cut into intervals has both"),
+        ({**DAY, "only_missing": True}, "only_missing: every is empty, so there is no interval to leave out"),
+        ({**DAY, "every": "6 hours", "slices": 2, "apart": True}, "apart: one application computes all slices of an"),
+        ({**DAY, "every": "1 hour", "settings": {"windows.size": "2 hours"}}, "but windows begin every 2 hours"),
+    ],
+)
+def test_intervals_that_cannot_be_are_refused_with_what_is_wrong(
+    pipelines: dict[str, Pipeline], fields: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(FormError) as refused:
+        request_of(filled(pipelines, **fields), pipelines)
+    assert message in str(refused.value)
+
+
+def test_intervals_of_another_wrong_field_are_named_beside_it(pipelines: dict[str, Pipeline]) -> None:
+    with pytest.raises(FormError) as refused:
+        request_of(filled(pipelines, every="soon", allowed_lateness="3 parsecs", to="2013-13-01"), pipelines)
+    assert "to: found '2013-13-01'" in str(refused.value)
+    assert "every: found 'soon'" in str(refused.value)
+    assert "from: empty" in str(refused.value)
 
 
 def test_complete_results_are_a_setting_of_the_file(pipelines: dict[str, Pipeline]) -> None:

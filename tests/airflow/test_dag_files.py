@@ -61,9 +61,28 @@ def test_the_projects_dag_files_parse_without_errors_and_without_spark(clone: Cl
     flights = parsed["dags"]["tidemark_departures_by_carrier"]
     assert flights["edges"] == chain("land", *STEPS)
     apart = ["check", "plan", "watermarks", "slice", *ASKING[1:]]
-    assert parsed["dags"]["tidemark_backfill"]["edges"] == chain(*apart)
-    assert parsed["dags"]["tidemark_backfill"]["mapped"] == ["slice"]
+    backfill = parsed["dags"]["tidemark_backfill"]
+    assert [edge for edge in backfill["edges"] if "intervals." not in "".join(edge)] == chain(*apart)
+    assert [task for task in backfill["mapped"] if not task.startswith("intervals.")] == ["slice"]
     assert parsed["dags"]["tidemark_accept"]["edges"] == chain("plan", "publish", "report")
+
+
+def test_a_backfill_has_a_group_of_tasks_for_intervals_beside_those_of_one_piece(dags: dict[str, Any]) -> None:
+    backfill = dags["backfill"]
+    computed = [f"{count}_at_a_time" for count in ("one", "two", "four", "eight")]
+    expected = [("cut", "choose"), ("approve", "publish"), ("publish", "summary"), ("cut", "summary")]
+    expected += [edge for task in computed for edge in (("cut", task), ("choose", task), (task, "approve"))]
+    inside = {(a, b) for a, b in backfill["edges"] if a.startswith("intervals.") and b.startswith("intervals.")}
+    assert inside == {(f"intervals.{a}", f"intervals.{b}") for a, b in expected}
+    # All of them read the request; none of them is between the tasks of one piece.
+    outside = {(a, b) for a, b in backfill["edges"] if a.startswith("intervals.") != b.startswith("intervals.")}
+    assert outside == {("check", f"intervals.{task}") for pair in expected for task in pair}
+    limits = {task: limit for task, limit in backfill["limits"].items() if limit is not None}
+    named = dict(zip(computed, (1, 2, 4, 8), strict=True))
+    assert limits == {f"intervals.{task}": limit for task, limit in {**named, "publish": 1}.items()}
+    applications = {f"intervals.{task}" for task in (*computed, "cut", "publish")}
+    assert {backfill["pools"][task] for task in applications} == {"tidemark"}
+    assert set(backfill["mapped"]) == {"slice", *applications} - {"intervals.cut"}
 
 
 def test_every_pipeline_file_is_a_dag_of_repeatable_steps_one_run_at_a_time(clone: Clone) -> None:
@@ -157,8 +176,11 @@ def test_assets_start_a_pipeline_when_all_of_them_have_been_updated(dags: dict[s
 
 
 def test_only_publishing_has_an_asset_as_outlet(dags: dict[str, Any]) -> None:
+    computed = [f"intervals.{count}_at_a_time" for count in ("one", "two", "four", "eight")]
+    more = {"backfill": [*computed, "intervals.publish"]}
     for name, dag in dags.items():
-        assert dag["outlets"] == {"repair" if name.endswith(".repair") else "publish": ["tidemark"]}, name
+        tasks = ["repair" if name.endswith(".repair") else "publish", *more.get(name, ())]
+        assert dag["outlets"] == {task: ["tidemark"] for task in tasks}, name
 
 
 def test_a_broken_pipeline_file_is_an_import_error_that_names_it_and_takes_no_dag_with_it(clone: Clone) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from airflow.sdk import Param
@@ -16,8 +17,11 @@ from airflow.sdk import Param
 from spark_jobs.error_codes import ErrorCode
 from spark_jobs.pipeline import Mode, Pipeline, PipelineError, load
 from spark_jobs.pipeline.schedules import MOST_SLICES
+from tidemark_airflow.dags import interval_fields
+from tidemark_airflow.dags.interval_fields import NEWEST, OLDEST
 from tidemark_airflow.jobs.form_settings import FURTHER, refused_settings
 from tidemark_airflow.jobs.request import Request
+from tidemark_airflow.jobs.task_ids import AT_A_TIME
 
 _KEY = r"^[a-z_]+(\.[A-Za-z_][A-Za-z0-9_]*)+$"
 
@@ -43,12 +47,23 @@ _COMPLETE = (
     "Also publish complete_results: the result of each window with all of its rows, as if no row had been too late, "
     "and how many rows its published result lacks."
 )
+_EVERY = (
+    "The length of an interval, such as `1 day`: a multiple of the distance of windows. Each interval of [from, to) is "
+    "a run, which is published alone. One that fails stops no other. Empty: one run for the whole range."
+)
+_ORDER = "Which interval begins first."
+_SIDE_BY_SIDE = "How many intervals are computed at once, each by a Spark application in a slot of the pool."
+_ONLY_MISSING = (
+    "Leave out each interval whose windows are published with the same settings. The log of the task intervals.cut "
+    "has the reason for each interval."
+)
 _AS_FILE = "Empty: as in the file."
 _SETTINGS = f"""By dotted key, written as in the file: `{{"windows.size": "2 hours"}}`. `null` removes a key.
 Times, emission and mode. An administrator allows further keys by `{FURTHER}`."""
 
 #: Parts of the form that are folded until the user opens them.
 _ADVANCED = "Advanced"
+_INTERVALS = "A run for each interval"
 _FOLDED = "Settings of the pipeline file, replaced in this run"
 
 #: A field of the form -> the key of the pipeline file that it replaces.
@@ -76,6 +91,19 @@ def form(pipelines: Mapping[str, Pipeline]) -> dict[str, Param]:
         "to": _text("To", _TO, format="date-time"),
         "dry_run": _switch("Dry run", _DRY_RUN),
         "approve": _switch("Ask before publishing", _APPROVE),
+        "every": _text("Length of an interval", _EVERY, section=_INTERVALS),
+        "order": Param(
+            OLDEST, type="string", enum=[OLDEST, NEWEST], title="Order", description_md=_ORDER, section=_INTERVALS
+        ),
+        "side_by_side": Param(
+            1,
+            type="integer",
+            enum=list(AT_A_TIME),
+            title="Side by side",
+            description_md=_SIDE_BY_SIDE,
+            section=_INTERVALS,
+        ),
+        "only_missing": _switch("Only what is missing or failed", _ONLY_MISSING, section=_INTERVALS),
         "slices": Param(
             1,
             type="integer",
@@ -103,6 +131,8 @@ def request_of(filled: Mapping[str, Any], pipelines: Mapping[str, Pipeline]) -> 
     if start and end and start >= end:
         problems.append(f"from and to: [{start.isoformat()}, {end.isoformat()}) holds no window")
     overrides = overrides_of(filled, path, problems)
+    with_overrides = None if problems else partial(load, path, overrides=overrides)
+    problems += interval_fields.problems_of(filled, start, end, with_overrides)
     if problems:
         raise FormError("\n".join(problems))
     request = Request(
@@ -121,7 +151,7 @@ def request_of(filled: Mapping[str, Any], pipelines: Mapping[str, Pipeline]) -> 
         request["slices"] = filled["slices"]
         if filled.get("apart"):
             request["apart"] = True
-    return request
+    return {**request, **interval_fields.requested(filled)}
 
 
 def of_pipelines(pipelines: Mapping[str, Pipeline], description: str) -> Param:

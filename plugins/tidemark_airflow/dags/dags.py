@@ -6,6 +6,7 @@
     its repair         look -> [approve ->] repair                                           if the file has `repair`
     backfill           check -> plan -> watermarks -> slice, slice, ... ->                   any pipeline, by a form
                        replay -> audit -> approve -> publish -> report
+                 check -> intervals                                                        a run for each interval
     accept             plan -> publish -> report                                             a blocked run, by a form
 
 A task is one step of a run and can be repeated: it finds what an earlier attempt did. One run at a time.
@@ -34,6 +35,7 @@ from spark_jobs.pipeline.environment import hide_values
 from tidemark_airflow.dags import accept_form
 from tidemark_airflow.dags.alerts import Alert, of_checks, of_failures
 from tidemark_airflow.dags.backfill_form import FormError, form, request_of
+from tidemark_airflow.dags.interval_tasks import interval_tasks
 from tidemark_airflow.jobs.assets import results_of
 from tidemark_airflow.jobs.links import dag_id, repair_dag_id
 from tidemark_airflow.jobs.pipeline_files import ACCEPT, BACKFILL, read_folder
@@ -73,6 +75,16 @@ Airflow's own tab *Backfill* repeats scheduled runs, and this DAG has none.
 | publish | lets readers see the new results, all at once |
 | report | writes the report of the run, and links to it |
 | report_if_blocked | skipped, unless checks have blocked the run: then it writes the report, and nothing is published |
+| intervals | with *Length of an interval*: a run for each interval; the tasks above are then skipped |
+
+| task of the group intervals | |
+|---|---|
+| cut | lists the intervals, without those that are published if so requested |
+| choose | chooses one of the next tasks by *Side by side* |
+| one_at_a_time, two_at_a_time, ... | one task for each interval: all steps of its run |
+| approve | asks a person once, about all intervals |
+| publish | publishes intervals after a yes |
+| summary | lists how each interval ended; fails if one has failed |
 """
 _PIPELINE_DOC = """
 | task | |
@@ -181,7 +193,9 @@ def backfill_dag(folder: Path, *, application: str = "", alerts: Sequence[Alert]
             except FormError as error:
                 raise AirflowFailException(str(error)) from None
 
-        _steps(check(), application, may_ask=True, apart=True, alerts=alerts)
+        request = check()
+        _steps(request, application, may_ask=True, apart=True, alerts=alerts)
+        interval_tasks(request, application)
     return dag
 
 

@@ -12,7 +12,16 @@ from tidemark_airflow.jobs.form_settings import refused_settings
 WAIT = "1 hour"
 
 
-class Request(TypedDict):
+class IntervalsRequest(TypedDict, total=False):
+    """How a range is cut into intervals of the length `every`, each a run; empty for a range in one piece."""
+
+    every: str
+    newest_first: bool
+    only_missing: bool
+    side_by_side: int
+
+
+class Request(IntervalsRequest):
     """What a DAG run is started for. Moments are ISO 8601; None or empty is without bound."""
 
     pipeline_file: str
@@ -33,6 +42,19 @@ def stages_slices_apart(request: Request) -> bool:
     return bool(request.get("apart")) and (request.get("slices") or 1) > 1
 
 
+def is_in_intervals(request: Request) -> bool:
+    """True if the range is cut into intervals, with a run each."""
+    return bool(request.get("every"))
+
+
+def intervals_arguments(request: Request) -> list[str]:
+    """`intervals FILE --from ISO --to ISO --every TIME [--newest-first] [--only-missing] [--set key=value ...]`."""
+    flags = {Option.NEWEST_FIRST: request.get("newest_first"), Option.ONLY_MISSING: request.get("only_missing")}
+    options = [option.value for option, is_set in flags.items() if is_set]
+    every = [Option.EVERY.value, request.get("every") or ""]
+    return [StepName.INTERVALS.value, *_run(request), *every, *options, *_overrides(request)]
+
+
 def plan_arguments(request: Request, *, then: Sequence[str] = ()) -> list[str]:
     """`plan FILE [--from ISO] [--to ISO] [--arrived-to ISO] [--restate] [--dry-run] [--set key=value ...]`.
 
@@ -44,8 +66,8 @@ def plan_arguments(request: Request, *, then: Sequence[str] = ()) -> list[str]:
 
 
 def whole_run_arguments(request: Request) -> list[str]:
-    """`run FILE [--from ISO] [--to ISO] [--arrived-to ISO] [--restate] --wait TIME [--set key=value ...]`."""
-    return [StepName.RUN.value, *_run(request), Option.WAIT.value, WAIT, *_overrides(request)]
+    """`run FILE [--from ISO] [--to ISO] [--arrived-to ISO] [--restate] --wait TIME [--slices N] [--set k=v ...]`."""
+    return [StepName.RUN.value, *_run(request), Option.WAIT.value, WAIT, *_slices(request), *_overrides(request)]
 
 
 def step_arguments(

@@ -17,6 +17,7 @@ from tidemark_airflow.jobs.assets import PUBLISHED, event_extra
 from tidemark_airflow.jobs.outcome import Outcome
 from tidemark_airflow.jobs.planned_run import PlannedRun, plan_xcom
 from tidemark_airflow.jobs.request import (
+    is_in_intervals,
     land_arguments,
     plan_arguments,
     stages_slices_apart,
@@ -27,6 +28,8 @@ from tidemark_airflow.jobs.task_ids import APPROVE, AUDIT, FAILURE, LAND, PLAN, 
 from tidemark_airflow.tasks.returned import planned_run, result_of, results_of
 from tidemark_airflow.tasks.spark_job import JOBS, STEP_SCRIPT, SparkJobOperator
 from tidemark_airflow.tasks.steps_behind import recorded, steps_behind, taken_before
+
+_IN_INTERVALS = "the range is cut into intervals: see the group intervals"
 
 
 class LandOperator(SparkJobOperator):
@@ -50,7 +53,9 @@ class PlanOperator(SparkJobOperator):
         self.request = request
 
     def execute(self, context: Context) -> Any:
-        """Plan the run, or for a dry run show what it would be."""
+        """Plan the run, or for a dry run show what it would be; skipped for a range in intervals."""
+        if is_in_intervals(self.request):
+            raise AirflowSkipException(_IN_INTERVALS)
         result = self.end(context, self._outcome)
         return plan_xcom(result, self.request)
 
@@ -85,6 +90,8 @@ class StepOperator(SparkJobOperator):
 
     def execute(self, context: Context) -> Any:
         """Take the step of the planned run."""
+        if context["ti"].xcom_pull(task_ids=PLAN) is None:
+            raise AirflowSkipException(_IN_INTERVALS)
         planned = planned_run(context)
         if planned.request.get("dry_run"):
             raise AirflowSkipException(f"a dry run: {planned.result.message}")
