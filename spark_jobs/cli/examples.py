@@ -21,7 +21,7 @@ EXAMPLES: Mapping[str, str] = {
     "compare": f"{_FILE} --limit 5",
     StepName.ROLLBACK: f"{_FILE} --run r0123456789abcde",
     StepName.REPAIR: f"{_FILE} {Option.DRY_RUN}",
-    "maintain": f"{_FILE} --retain '14 days' --keep-runs 3 {Option.DRY_RUN}",
+    StepName.MAINTAIN: f"{_FILE} --retain '14 days' --keep-runs 3 {Option.DRY_RUN}",
     "handover": f"{_FILE} --json",
     "setup": "--jars /media/usb/jars",
     "package": "tidemark.tar.gz",

@@ -25,7 +25,7 @@ _RUNNING = (StepName.REPLAY, StepName.REPAIR, StepName.ACCEPT)
 _SENTENCES: dict[str, str] = {
     StepName.REPORT: "the published results are as before; the same command writes the report",
     StepName.ROLLBACK: "the same command continues; `tidemark status` shows what is published",
-    "maintain": "all that readers need is kept; the same command continues",
+    StepName.MAINTAIN: "all that readers need is kept; the same command continues",
 }
 
 

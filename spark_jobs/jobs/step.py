@@ -25,17 +25,18 @@ from pyspark.sql import SparkSession
 
 from spark_jobs.code_of_error import code_of
 from spark_jobs.error_codes import ErrorCode
-from spark_jobs.job_protocol import AFTER_PLAN, ExitCode, Option, StepName, StepResult, StepState
+from spark_jobs.job_protocol import ExitCode, Option, StepName, StepResult, StepState
 from spark_jobs.jobs import progress
 from spark_jobs.jobs.errors import BlockedError, InputError, StaleError
 from spark_jobs.jobs.operate import repair
-from spark_jobs.jobs.options import add_exchange, optional_moment, parse_interval, parse_overrides, parse_seconds
+from spark_jobs.jobs.options import optional_moment, parse_interval, parse_overrides, parse_seconds
 from spark_jobs.jobs.plan import dry_run
 from spark_jobs.jobs.plan.delta_rs_tables import NeedsSparkError
-from spark_jobs.jobs.runs import failures, intervals_step, plan_step
+from spark_jobs.jobs.runs import failures, intervals_step, maintain_step, plan_step
 from spark_jobs.jobs.runs.intervals_step import Cutting
 from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.jobs.runs.steps import import_beside
+from spark_jobs.jobs.step_options import step_parser
 from spark_jobs.pipeline import Pipeline, PipelineError, load, parse
 from spark_jobs.pipeline.environment import hide_values
 from spark_jobs.runtime import garbage
@@ -46,15 +47,10 @@ from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.source_size import has_few_rows
 
-_STEPS = (
-    *(StepName.PLAN, StepName.REPLAY, StepName.AUDIT, StepName.PUBLISH, StepName.REPORT),
-    *(StepName.WATERMARKS, StepName.SLICE, StepName.RUN, StepName.REPAIR, StepName.INTERVALS, StepName.MAINTAIN),
-)
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Take the step; returns the exit code."""
-    options = _parser().parse_args(arguments)
+    options = step_parser(__doc__.splitlines()[0]).parse_args(arguments)
     os.environ.update(options.variable)
     code, result = _Job(options).end()
     try:
@@ -195,6 +191,8 @@ def _take(options: argparse.Namespace, runner: Runner, pipeline: Pipeline) -> li
             return [_plan(options, runner, pipeline, lake)]
         case StepName.REPAIR:
             return [_repair(options, runner, pipeline, lake)]
+        case StepName.MAINTAIN:
+            return [maintain_step.maintain(runner.spark, pipeline, lake, parse_seconds(Option.WAIT, options.wait))]
         case _:
             return [_take_planned(options, runner)]
 
@@ -265,40 +263,6 @@ def _preview(request: _Request, spark: SparkSession, pipeline: Pipeline, lake: L
     counts = {name: planned[name] for name in ("source_rows", "source_files", "source_bytes")}
     message = dry_run.in_words(planned)
     return StepResult(StepName.PLAN, planned["run_id"], pipeline.name, StepState.DRY_RUN, message, counts)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="step.py", description=__doc__.splitlines()[0])
-    parser.add_argument("step", choices=[str(name) for name in _STEPS])
-    parser.add_argument("pipeline", help="the pipeline file")
-    parser.add_argument(Option.RUN_ID, help="the planned run; for every step but plan, run and repair")
-    parser.add_argument(Option.THEN, type=_steps_behind, default=(), metavar="STEP,...", help="steps to take behind it")
-    parser.add_argument(
-        Option.WITHOUT_SPARK, action="store_true", help="for plan: start no Spark, even if it is needed"
-    )
-    parser.add_argument(Option.BECAUSE, help="for publish: the reason to publish a run that its checks have blocked")
-    parser.add_argument(Option.FROM, dest="start", help="start of the first window, ISO 8601")
-    parser.add_argument(Option.TO, dest="end", help="end of the last window, ISO 8601")
-    parser.add_argument(Option.ARRIVED_TO, help="read what arrived before this time, ISO 8601")
-    parser.add_argument(Option.RESTATE, action="store_true", help="replace results of other settings of the pipeline")
-    parser.add_argument(Option.DRY_RUN, action="store_true", help="for plan and repair: show it, and change nothing")
-    parser.add_argument(Option.SLICES, type=int, default=1, help="how many stretches of windows to write one by one")
-    parser.add_argument(Option.SLICE, default="", help="for slice: one of the names that the step watermarks returned")
-    parser.add_argument(Option.EVERY, default="", help="for intervals: the length of an interval, such as '1 day'")
-    parser.add_argument(Option.NEWEST_FIRST, action="store_true", help="for intervals: the newest first")
-    parser.add_argument(Option.ONLY_MISSING, action="store_true", help="for intervals: leave out published ones")
-    parser.add_argument(Option.WAIT, default="0s", help="how long to wait for another process on the same windows")
-    parser.add_argument(Option.SET, action="append", default=[], metavar="KEY=VALUE", help="override a setting")
-    add_exchange(parser)
-    return parser
-
-
-def _steps_behind(text: str) -> list[StepName]:
-    """Parse `audit,publish,report`."""
-    names = text.split(",")
-    if unknown := [name for name in names if name not in AFTER_PLAN]:
-        raise argparse.ArgumentTypeError(f"found {', '.join(unknown)}, expected {', '.join(AFTER_PLAN)}")
-    return [StepName(name) for name in names]
 
 
 if __name__ == "__main__":

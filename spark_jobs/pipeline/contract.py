@@ -14,7 +14,7 @@ from typing import Any
 from spark_jobs.pipeline import join_rules, quality_rules, quarantine, row_rules, rules
 from spark_jobs.pipeline.document import join
 from spark_jobs.pipeline.errors import RefusedError
-from spark_jobs.pipeline.forms import Form, choice, flag, pattern, ratio, whole_number
+from spark_jobs.pipeline.forms import Form, choice, duration, flag, pattern, ratio, whole_number
 from spark_jobs.pipeline.joins import JOIN, Declared
 from spark_jobs.pipeline.model import (
     ComputedColumn,
@@ -29,6 +29,7 @@ from spark_jobs.pipeline.model import (
     Results,
     Source,
     UnitedSource,
+    Upkeep,
     Watermark,
     WindowKind,
     Windows,
@@ -158,6 +159,24 @@ _RESULTS = Record(
     ),
 )
 
+_MAINTENANCE = Record(
+    Upkeep,
+    fields=(
+        Field(
+            "retain",
+            "retain_ms",
+            duration("a duration such as '30 days'"),
+            meaning="Time for which states that readers saw are kept, and what blocked and unfinished runs staged.",
+        ),
+        Field(
+            "keep_runs",
+            "keep_runs",
+            whole_number("a number of runs, at least 1", least=1),
+            meaning="Number of the last published runs that are kept, however old they are.",
+        ),
+    ),
+)
+
 _NAME = pattern(
     "a name of lower-case letters, digits and _, a letter first, at most 100 characters", r"[a-z][a-z0-9_]{0,99}"
 )
@@ -263,6 +282,13 @@ PIPELINE = Record(
             _SCHEMA,
             meaning="Schema of a catalog, as `catalog.schema` or `schema`, in which each published table has the name "
             "`<pipeline>_<table>`. Without this key, published tables have paths alone.",
+        ),
+        Field(
+            "maintenance",
+            "maintenance",
+            _MAINTENANCE,
+            meaning="What the Airflow DAG `tidemark_maintenance` keeps of the pipeline's files. Without this key, "
+            "this DAG leaves the pipeline out.",
         ),
         Field(
             "schedule",

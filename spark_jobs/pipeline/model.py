@@ -82,6 +82,7 @@ __all__ = [
     "Trigger",
     "TriggerKind",
     "UnitedSource",
+    "Upkeep",
     "Watermark",
     "WindowKind",
     "Windows",
@@ -183,6 +184,14 @@ class Repair:
 
 
 @dataclass(frozen=True)
+class Upkeep:
+    """What maintenance keeps: all that readers saw in the last `retain_ms`, and the last `keep_runs` published runs."""
+
+    retain_ms: int = 30 * 24 * 60 * 60 * 1000
+    keep_runs: int = 1
+
+
+@dataclass(frozen=True)
 class Schedule:
     """When a pipeline runs: at the end of each interval between times of `cron`, or after updates of `assets`.
 
@@ -230,6 +239,7 @@ class Pipeline(ReplaySpec, _Named):
     repair: Repair | None = None
     results: Results = Results()
     publish_to: str | None = None
+    maintenance: Upkeep | None = None
 
     def located(self, problem: str) -> str:
         """Return a problem `key: text` behind the place of the key in the file; unchanged where no place is known."""

@@ -25,7 +25,7 @@ ROLLBACK = StepName.ROLLBACK.value
 #: The step in which a person accepts a run with failed checks.
 ACCEPT = StepName.ACCEPT.value
 #: Steps of maintenance: the tables of a run get other files with the same rows, or files of the run are removed.
-MAINTAIN, DISCARD = "maintain", "discard"
+MAINTAIN, DISCARD = StepName.MAINTAIN.value, "discard"
 
 # The state of a run, by its last step and the state of this step.
 _STATES: Mapping[tuple[str, str], RunState] = {

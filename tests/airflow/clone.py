@@ -53,6 +53,7 @@ print("PARSED" + json.dumps({
         "expression": getattr(dag.timetable, "expression", None),
         "timezone": str(getattr(dag.timetable, "timezone", None)),
         "active_runs": dag.max_active_runs,
+        "active_tasks": dag.max_active_tasks,
         "catchup": dag.catchup,
         "start": dag.start_date.isoformat(),
         "params": dag.params.dump(),

@@ -32,6 +32,7 @@ MORE = {
     "clicks_sliced": "schedule: {assets: [s3://events/clicks], slices: 2}\n",
     "approved": "quality: {on_failure: ask}\n",
     "repaired": "repair: {max_too_late_rows: 10}\n",
+    "maintained": "maintenance: {}\n",
     "repaired_if_approved": "repair: {max_too_late_ratio: 0.1, ask: true}\n",
 }
 
@@ -180,7 +181,17 @@ def test_only_publishing_has_an_asset_as_outlet(dags: dict[str, Any]) -> None:
     more = {"backfill": [*computed, "intervals.publish"]}
     for name, dag in dags.items():
         tasks = ["repair" if name.endswith(".repair") else "publish", *more.get(name, ())]
-        assert dag["outlets"] == {task: ["tidemark"] for task in tasks}, name
+        assert dag["outlets"] == {task: ["tidemark"] for task in tasks if name != "maintenance"}, name
+
+
+def test_pipelines_with_the_key_are_maintained_one_after_the_other_on_a_schedule(dags: dict[str, Any]) -> None:
+    maintenance = dags["maintenance"]
+    assert (maintenance["order"], maintenance["edges"]) == (["maintained"], [])
+    assert (maintenance["expression"], maintenance["timezone"], maintenance["catchup"]) == ("0 0 * * *", "UTC", False)
+    assert (maintenance["active_runs"], maintenance["active_tasks"]) == (1, 1)
+    assert maintenance["pools"] == {"maintained": "tidemark"}
+    assert maintenance["tags"] == ["maintenance", "tidemark"]
+    assert maintenance["serialized"]
 
 
 def test_a_broken_pipeline_file_is_an_import_error_that_names_it_and_takes_no_dag_with_it(clone: Clone) -> None:

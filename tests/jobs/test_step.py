@@ -136,3 +136,36 @@ def test_a_plan_without_spark_is_the_plan_of_spark(spark: SparkSession, file: Pa
     ours, of_spark = (runs[result["run_id"]] for result in (planned, first))
     assert (ours.source_version, ours.settings, ours.source_ids) == (1, of_spark.settings, of_spark.source_ids)
     assert ended(tmp_path, "replay", file, "--run-id", planned["run_id"])[1]["state"] == "done"
+
+
+def test_a_pipeline_is_maintained_by_its_file(spark: SparkSession, file: Path, tmp_path: Path) -> None:
+    replayed(tmp_path, file)
+    nothing = ended(tmp_path, "maintain", file)[1]
+    assert (nothing["state"], nothing["message"]) == ("unchanged", "nothing to do")
+    assert nothing["counts"]["runs_kept"] == 1
+    # Other settings make another run, and the states before it are not kept.
+    replayed(tmp_path, file, "--set", "windows.allowed_lateness=0s")
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text + "maintenance: {retain: 0s}\n", encoding="utf-8")
+    code, result = ended(tmp_path, "maintain", file)
+    assert (code, result["state"]) == (ExitCode.DONE, "done")
+    assert (result["counts"]["runs_lost"], result["counts"]["runs_kept"]) == (1, 1)
+    assert result["counts"]["files_removed"] > 0
+    assert result["counts"]["bytes_removed"] > 0
+
+
+def test_intervals_are_cut_without_spark(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(step, "open_session", None)
+    bounds = ("--from", "2024-03-30T22:00", "--to", "2024-03-31T00:00")
+    code, result = ended(tmp_path, "intervals", file, *bounds, "--every", "1 hour", "--only-missing", "--newest-first")
+    assert (code, result["state"], result["message"]) == (ExitCode.DONE, "done", "2 intervals")
+    assert result["slices"] == [
+        "2024-03-30T23:00:00+00:00/2024-03-31T00:00:00+00:00",
+        "2024-03-30T22:00:00+00:00/2024-03-30T23:00:00+00:00",
+    ]
+    assert "taken: from 2024-03-30 22:00 to 2024-03-30 23:00: no run has published all" in capsys.readouterr().err
+    code, result = ended(tmp_path, "intervals", file, *bounds, "--every", "5 minutes")
+    assert (code, result["code"]) == (ExitCode.WRONG_INPUT, "TM201")
+    assert result["error"].startswith("--every: found 5 minutes, but windows begin every 10 minutes")

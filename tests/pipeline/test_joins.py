@@ -129,7 +129,7 @@ def test_a_pipeline_without_a_join_or_complete_results_keeps_its_fingerprint() -
     text = "name: a\nsource: {table: t/t, event_time: at, arrival_time: at}\nwatermark: {out_of_orderness: 1s}\n"
     pipeline = parse(text + "windows: {size: 1s, key: [], aggregates: {n: count(*)}}")
     assert pipeline.join is None
-    no_results = ("quality", "repair", "results", "schedule", "path", "places", "join", "publish_to")
+    no_results = ("quality", "repair", "results", "maintenance", "schedule", "path", "places", "join", "publish_to")
     without = {k: v for k, v in asdict(pipeline).items() if k not in no_results}
     del without["replay"]["mode"]
     del without["windows"]["timezone"]

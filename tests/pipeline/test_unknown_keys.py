@@ -112,7 +112,7 @@ LATER = [
         "joins: []",
         (
             "37:1: joins: unknown key; did you mean 'join'? known keys: name, source, sources, replay, watermark, "
-            "join, windows, quality, repair, results, publish_to, schedule"
+            "join, windows, quality, repair, results, publish_to, maintenance, schedule"
         ),
     ),
     (
@@ -120,7 +120,7 @@ LATER = [
         "trigger: {count: 3}",
         (
             "37:1: trigger: unknown key here; it belongs to windows; known keys: name, source, sources, replay, "
-            "watermark, join, windows, quality, repair, results, publish_to, schedule"
+            "watermark, join, windows, quality, repair, results, publish_to, maintenance, schedule"
         ),
     ),
 ]

@@ -132,6 +132,19 @@ WRONG = [
     ),
     (
         "quality:\n",
+        "maintenance: {keep_runs: 0}\nquality:\n",
+        "29:26: maintenance.keep_runs: found the number 0, expected a number of runs, at least 1",
+    ),
+    (
+        "quality:\n",
+        "maintenance: {retain: 30}\nquality:\n",
+        (
+            "29:23: maintenance.retain: found the number 30, expected a duration such as '30 days'; write the unit of "
+            "30: '30 hours', '30 minutes', '30 s'"
+        ),
+    ),
+    (
+        "quality:\n",
         "repair: {max_too_late_rows: -1}\nquality:\n",
         "29:29: repair.max_too_late_rows: found the number -1, expected a number of rows, at least 0",
     ),

@@ -22,7 +22,6 @@ A task is one step of a run and can be repeated: it finds what an earlier attemp
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +32,9 @@ from spark_jobs.pipeline import EndOfInput, OnFailure, Order, Pipeline, Schedule
 from spark_jobs.pipeline.description import describe
 from spark_jobs.pipeline.environment import hide_values
 from tidemark_airflow.dags import accept_form
-from tidemark_airflow.dags.alerts import Alert, of_checks, of_failures
+from tidemark_airflow.dags.alerts import Alert, of_checks
 from tidemark_airflow.dags.backfill_form import FormError, form, request_of
+from tidemark_airflow.dags.common_arguments import BY_HAND, TAGS, common_arguments
 from tidemark_airflow.dags.interval_tasks import interval_tasks
 from tidemark_airflow.jobs.assets import results_of
 from tidemark_airflow.jobs.links import dag_id, repair_dag_id
@@ -54,8 +54,6 @@ from tidemark_airflow.tasks.run_steps import (
     WatermarksOperator,
 )
 
-_TAGS = ("tidemark",)
-_TASKS = {"owner": "tidemark", "retries": 1, "retry_delay": timedelta(seconds=30)}
 # A template, rendered for each DAG run; a run that is started by hand may have no data interval.
 _INTERVAL_END = "{{ data_interval_end.isoformat() if data_interval_end is defined and data_interval_end else '' }}"
 # A run that an asset has started has no data interval; arrival times are in whole milliseconds.
@@ -100,8 +98,6 @@ One Spark works for several tasks: that of *replay* goes on with the tasks behin
 
 *Data quality* has all runs of this pipeline.
 """
-_SINCE = datetime(2024, 1, 1, tzinfo=UTC)
-_BY_HAND = Schedule()
 
 
 def pipeline_dags(
@@ -122,14 +118,14 @@ def pipeline_dag(
     pipeline: Pipeline, *, landing: str | None = None, application: str = "", alerts: Sequence[Alert] = ()
 ) -> DAG:
     """Return the DAG of a pipeline, on the schedule of its file; without a schedule it is started by hand."""
-    schedule = pipeline.schedule or _BY_HAND
+    schedule = pipeline.schedule or BY_HAND
     with DAG(
         dag_id(pipeline.name),
         description=hide_values(describe(pipeline)),
         schedule=_runs(schedule),
         # Without a schedule a new DAG starts no run.
         is_paused_upon_creation=None if pipeline.schedule else False,
-        **_common(_doc(pipeline), alerts, schedule, tags=(*_TAGS, "pipeline")),
+        **common_arguments(_doc(pipeline), alerts, schedule, tags=(*TAGS, "pipeline")),
     ) as dag:
         may_ask = pipeline.quality.on_failure is OnFailure.ASK
         first = _steps(_request(pipeline), application, may_ask=may_ask, apart=schedule.slices > 1, alerts=alerts)
@@ -146,7 +142,9 @@ def repair_dag(pipeline: Pipeline, *, application: str = "", alerts: Sequence[Al
         repair_dag_id(pipeline.name),
         description=f"Recompute windows of {pipeline.name} that missed too many rows",
         schedule=[results_of(pipeline.name)],
-        **_common(f"{describe(pipeline)}.\n\nBy `repair` in `{pipeline.path}`.", alerts, tags=(*_TAGS, "repair")),
+        **common_arguments(
+            f"{describe(pipeline)}.\n\nBy `repair` in `{pipeline.path}`.", alerts, tags=(*TAGS, "repair")
+        ),
     ) as dag:
         look, repair = (
             kind(pipeline_file=pipeline.path, application=application) for kind in (LookOperator, RepairOperator)
@@ -162,7 +160,7 @@ def _runs(schedule: Schedule) -> Any:
 
 
 def _request(pipeline: Pipeline) -> Request:
-    request, schedule = Request(pipeline_file=str(pipeline.path)), pipeline.schedule or _BY_HAND
+    request, schedule = Request(pipeline_file=str(pipeline.path)), pipeline.schedule or BY_HAND
     by_arrival = pipeline.replay.order in {Order.ARRIVAL, Order.COMMIT}
     if pipeline.schedule and by_arrival and pipeline.replay.end_of_input is EndOfInput.KEEP_OPEN:
         request["arrived_to"] = _TRIGGERED if schedule.assets else _INTERVAL_END
@@ -182,7 +180,7 @@ def backfill_dag(folder: Path, *, application: str = "", alerts: Sequence[Alert]
         schedule=None,
         is_paused_upon_creation=False,
         params=form(pipelines),
-        **_common(_BACKFILL_DOC, alerts, tags=(*_TAGS, "by hand")),
+        **common_arguments(_BACKFILL_DOC, alerts, tags=(*TAGS, "by hand")),
     ) as dag:
 
         @task(task_id=CHECK, retries=0)
@@ -210,10 +208,10 @@ def accept_dag(folder: Path, *, application: str = "", alerts: Sequence[Alert] =
         schedule=None,
         is_paused_upon_creation=False,
         params=accept_form.form(pipelines),
-        **_common(
+        **common_arguments(
             "Nothing is computed. What the run has staged is published as it is, and the ledger keeps the reason.",
             alerts,
-            tags=(*_TAGS, "by hand"),
+            tags=(*TAGS, "by hand"),
         ),
     ) as dag:
 
@@ -263,14 +261,5 @@ def _doc(pipeline: Pipeline) -> str:
     return hide_values(f"{describe(pipeline)}.\n\nReads {sources}. Made from `{pipeline.path}`.\n{_PIPELINE_DOC}")
 
 
-def _common(
-    doc: str, alerts: Sequence[Alert] = (), schedule: Schedule = _BY_HAND, *, tags: Sequence[str]
-) -> dict[str, Any]:
-    return {
-        "start_date": schedule.start or _SINCE,
-        "catchup": schedule.catchup,
-        "max_active_runs": 1,
-        "default_args": {**_TASKS, **of_failures(alerts)},
-        "tags": list(tags),
-        "doc_md": doc,
-    }
+def _doc_of_repair(pipeline: Pipeline) -> str:
+    return f"{describe(pipeline)}.\n\nBy `repair` in `{pipeline.path}`."

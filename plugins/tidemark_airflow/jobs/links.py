@@ -10,7 +10,7 @@ from airflow.sdk import BaseOperatorLink, conf
 
 from spark_jobs.job_protocol import StepResult
 from tidemark_airflow.jobs.outcome import Outcome
-from tidemark_airflow.jobs.pipeline_files import ACCEPT, BACKFILL
+from tidemark_airflow.jobs.pipeline_files import RESERVED
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperator
@@ -97,4 +97,4 @@ def repair_dag_id(pipeline: str) -> str:
 def pipeline_of(dag: str) -> str | None:
     """Return the pipeline that a DAG runs or repairs; None for a DAG of all pipelines, or one of others."""
     match = _DAG.fullmatch(dag)
-    return None if match is None or match["pipeline"] in (BACKFILL, ACCEPT) else match["pipeline"]
+    return None if match is None or match["pipeline"] in RESERVED else match["pipeline"]

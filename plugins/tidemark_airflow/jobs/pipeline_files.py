@@ -14,9 +14,14 @@ from spark_jobs.error_codes import ErrorCode
 from spark_jobs.pipeline import Pipeline, PipelineError, load
 from spark_jobs.pipeline.printable import printable
 
-#: DAGs of all pipelines: `tidemark_backfill` and `tidemark_accept`.
-BACKFILL, ACCEPT = "backfill", "accept"
-_RESERVED = {BACKFILL: "the DAG of backfills", ACCEPT: "the DAG that publishes blocked runs"}
+#: DAGs of all pipelines: `tidemark_backfill`, `tidemark_accept` and `tidemark_maintenance`.
+BACKFILL, ACCEPT, MAINTENANCE = "backfill", "accept", "maintenance"
+#: What the DAG of each of these names does.
+RESERVED = {
+    BACKFILL: "the DAG of backfills",
+    ACCEPT: "the DAG that publishes blocked runs",
+    MAINTENANCE: "the DAG of maintenance",
+}
 
 
 class BrokenPipelinesError(Exception):
@@ -58,8 +63,8 @@ def read_folder(folder: Path) -> PipelineFiles:
             problem_of_file = f"{path}: cannot be read: {type(error).__name__}: {first_line}; correct or remove it"
             broken[path] = printable(problem_of_file)
             continue
-        if pipeline.name in _RESERVED:
-            broken[path] = f"{path}: name: '{pipeline.name}' is {_RESERVED[pipeline.name]}; take another name"
+        if pipeline.name in RESERVED:
+            broken[path] = f"{path}: name: '{pipeline.name}' is {RESERVED[pipeline.name]}; take another name"
         elif pipeline.name in good:
             first = good[pipeline.name].path
             broken[path] = f"{path}: name: '{pipeline.name}' is the name of {first}; take another name"

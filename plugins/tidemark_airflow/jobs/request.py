@@ -98,6 +98,11 @@ def repair_arguments(pipeline_file: str, *, dry_run: bool) -> list[str]:
     return [StepName.REPAIR.value, pipeline_file, *own]
 
 
+def maintain_arguments(pipeline_file: str) -> list[str]:
+    """`maintain FILE --wait TIME`."""
+    return [StepName.MAINTAIN.value, pipeline_file, Option.WAIT.value, WAIT]
+
+
 def land_arguments(lake: str) -> list[str]:
     """`--lake DIR`, for a script that brings a source table."""
     return [Option.LAKE.value, lake]

@@ -21,7 +21,7 @@ from airflow.providers.standard.operators.branch import BaseBranchOperator
 from airflow.sdk import BaseOperator, Context, TriggerRule
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
-from spark_jobs.job_protocol import ExitCode, StepName, StepResult, StepState, add_counts, progress_line
+from spark_jobs.job_protocol import ExitCode, RunState, StepName, StepResult, StepState, add_counts, progress_line
 from spark_jobs.tables import run_history
 from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.lake import Lake
@@ -44,6 +44,8 @@ _IN_ONE_PIECE = "the range is not cut: see the task plan"
 #: The steps behind the plan that come before a question to a person, and those that come after it.
 _BEFORE, _AFTER = (StepName.REPLAY.value, StepName.AUDIT.value), (StepName.REPORT.value,)
 _MOST_LISTED = 20
+#: The state of an interval that is staged, and that nobody has approved.
+_WAITING = "waiting"
 
 
 class IntervalRun(TypedDict):
@@ -240,12 +242,12 @@ class SummaryOperator(BaseOperator):
             raise AirflowSkipException(_IN_ONE_PIECE)
         ended = {content["interval"]["start"]: content for content in _ended(context)}
         to_publish = {i["start"] for i in context["ti"].xcom_pull(task_ids=in_intervals(APPROVE)) or ()}
-        counts, failed = {"published": 0, "waiting": 0, "failed": 0}, []
+        counts, failed = dict.fromkeys((RunState.PUBLISHED.value, _WAITING, RunState.FAILED.value), 0), []
         for interval in intervals:
             content = ended.get(interval["start"])
             state = _state(content, is_approved=interval["start"] in to_publish)
             counts[state] += 1
-            failed += [interval["name"]] if state == "failed" else []
+            failed += [interval["name"]] if state == RunState.FAILED else []
             run = f", run {content['run_id']}" if content else ""
             self.log.info(progress_line(self.task_id, f"{interval['name']}: {state}{run}"))
         if failed:
@@ -260,8 +262,8 @@ def _request_of(request: Request, interval: Mapping[str, Any]) -> Request:
 
 def _state(content: Mapping[str, Any] | None, *, is_approved: bool) -> str:
     if content is not None and content["versions"]:
-        return "published"
-    return "failed" if content is None or is_approved else "waiting"
+        return RunState.PUBLISHED.value
+    return RunState.FAILED.value if content is None or is_approved else _WAITING
 
 
 def _failure(names: Sequence[str], count: int) -> str:

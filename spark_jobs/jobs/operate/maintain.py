@@ -212,4 +212,4 @@ class _Maintaining:
         ledger.record(self._spark, self._lake, run, Step(step, StepState.DONE, moment, moment, versions=versions or {}))
 
     def _report(self, text: str) -> None:
-        self._progress("maintain", text)
+        self._progress(MAINTAIN, text)
