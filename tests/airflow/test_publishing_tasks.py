@@ -30,6 +30,8 @@ def test_publishing_adds_an_event_for_results_that_are_new(job: Callable[..., st
         "from": "2024-03-04T00:00:00+00:00",
         "to": None,
         "arrived_to": None,
+        "covered_until": None,
+        "watermark": None,
         "counts": {"rows_read": 9, "windows": 3},
         "checks": {"passed": 7, "failed": None},
         "versions": {"panes": 4},

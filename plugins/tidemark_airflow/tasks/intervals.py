@@ -25,8 +25,7 @@ from spark_jobs.job_protocol import ExitCode, RunState, StepName, StepResult, St
 from spark_jobs.tables import run_history
 from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.lake import Lake
-from tidemark_airflow.jobs import assets
-from tidemark_airflow.jobs.assets import PUBLISHED, event_extra
+from tidemark_airflow.jobs.assets import PUBLISHED
 from tidemark_airflow.jobs.outcome import Outcome
 from tidemark_airflow.jobs.request import (
     Request,
@@ -38,6 +37,7 @@ from tidemark_airflow.jobs.request import (
 )
 from tidemark_airflow.jobs.task_ids import APPROVE, AT_A_TIME, CHOOSE, CUT, PUBLISH, SUMMARY, in_intervals
 from tidemark_airflow.tasks.approval import AskingOperator, Question, question_body
+from tidemark_airflow.tasks.asset_events import add_event
 from tidemark_airflow.tasks.spark_job import STEP_SCRIPT, SparkJobOperator
 
 _IN_ONE_PIECE = "the range is not cut: see the task plan"
@@ -118,7 +118,7 @@ class IntervalOperator(SparkJobOperator):
         content = self.end(context, lambda: self._outcome(request))
         result = StepResult.from_json(content)
         if _has_published(result) or _has_published_before(context, result):
-            _add_event(context, result, request)
+            add_event(context, result, request)
         return {**content, "interval": self.interval}
 
     def _outcome(self, request: Request) -> Outcome:
@@ -222,7 +222,7 @@ class PublishIntervalOperator(SparkJobOperator):
         content = self.end(context, lambda: self.run_job(arguments))
         result = StepResult.from_json(content)
         if result.state is StepState.DONE:
-            _add_event(context, result, request)
+            add_event(context, result, request)
         return {**content, "interval": {name: self.interval[name] for name in ("name", "start", "end")}}
 
 
@@ -303,10 +303,6 @@ def _has_published_before(context: Context, result: StepResult) -> bool:
         published = None if run is None else run.finished_step(StepName.PUBLISH)
         return published is not None and published.finished_at >= began
     return False
-
-
-def _add_event(context: Context, result: StepResult, request: Request) -> None:
-    context["outlet_events"][PUBLISHED].add(assets.results_of(result.pipeline), extra=event_extra(result, request))
 
 
 def _because(content: Mapping[str, Any], user: str) -> str:

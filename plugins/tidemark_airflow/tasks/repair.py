@@ -9,10 +9,11 @@ from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowSkipException
 
 from spark_jobs.job_protocol import StepResult, StepState
-from tidemark_airflow.jobs.assets import PUBLISHED, event_extra, is_repair, results_of
+from tidemark_airflow.jobs.assets import PUBLISHED, is_repair
 from tidemark_airflow.jobs.outcome import Outcome
 from tidemark_airflow.jobs.request import repair_arguments
 from tidemark_airflow.jobs.task_ids import LOOK, REPAIR
+from tidemark_airflow.tasks.asset_events import add_event
 from tidemark_airflow.tasks.returned import result_of
 from tidemark_airflow.tasks.spark_job import STEP_SCRIPT, SparkJobOperator
 
@@ -53,7 +54,7 @@ class RepairOperator(SparkJobOperator):
         content = self.end(context, self._repaired)
         result = StepResult.from_json(content)
         if result.versions:
-            context["outlet_events"][PUBLISHED].add(results_of(result.pipeline), extra=event_extra(result))
+            add_event(context, result)
         return content
 
     def _repaired(self) -> Outcome:

@@ -12,8 +12,7 @@ from airflow.sdk.exceptions import AirflowSkipException
 from spark_jobs.job_protocol import ExitCode, StepName, StepResult, StepState, add_counts, progress_line
 from spark_jobs.pipeline import lake_folder
 from spark_jobs.tables.lake import Lake, report_name
-from tidemark_airflow.jobs import assets
-from tidemark_airflow.jobs.assets import PUBLISHED, event_extra
+from tidemark_airflow.jobs.assets import PUBLISHED
 from tidemark_airflow.jobs.outcome import Outcome
 from tidemark_airflow.jobs.planned_run import PlannedRun, plan_xcom
 from tidemark_airflow.jobs.request import (
@@ -25,6 +24,7 @@ from tidemark_airflow.jobs.request import (
     whole_run_arguments,
 )
 from tidemark_airflow.jobs.task_ids import APPROVE, AUDIT, FAILURE, LAND, PLAN, REPLAY, REPORT_IF_BLOCKED
+from tidemark_airflow.tasks.asset_events import add_event
 from tidemark_airflow.tasks.returned import planned_run, result_of, results_of
 from tidemark_airflow.tasks.spark_job import JOBS, STEP_SCRIPT, SparkJobOperator
 from tidemark_airflow.tasks.steps_behind import recorded, steps_behind, taken_before
@@ -217,8 +217,7 @@ class PublishOperator(StepOperator):
         results = [*results_of(context, REPLAY, AUDIT), published]
         made_here = [result.run_id for result in results if result.state is StepState.DONE]
         if not planned.is_published and published.run_id in (planned.run_id, *made_here):
-            extra = event_extra(published, planned.request, add_counts(results))
-            context["outlet_events"][PUBLISHED].add(assets.results_of(planned.pipeline), extra=extra)
+            add_event(context, published, planned.request, add_counts(results))
 
 
 def _has_report(planned: PlannedRun) -> bool:
