@@ -172,6 +172,7 @@ INTERNAL: Mapping[str, str] = {
     "RefusedError": "becomes a line of `PipelineError`",
     "TooManyProblemsError": "ends the reading of a file; becomes `PipelineError`",
     "DurationError": "becomes a line of `PipelineError`, or an `InputError`",
+    "IntervalsError": "a range that cannot be cut; becomes a line of `FormError`, or an `InputError`",
     "NeedsSparkError": "only Spark can make the plan; the same plan is then made by Spark",
     "CommitConflictError": "another writer committed first; the commit is tried again",
     "UnreadablePatternError": "only the reference implementation: a datetime pattern that it does not support",
