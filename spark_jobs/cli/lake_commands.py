@@ -13,7 +13,11 @@ from spark_jobs.cli.run_commands import Wait
 from spark_jobs.job_protocol import Option
 from spark_jobs.tables.run import in_order
 
-_RETAIN = "Keep all that readers saw within this time, and what blocked and unfinished runs staged."
+_OF_FILE = "By default `maintenance` of the file, without it"
+_RETAIN = (
+    f"Keep all that readers saw within this time, and what blocked and unfinished runs staged. {_OF_FILE} `30 days`."
+)
+_KEEP_RUNS = f"Keep at least so many of the last published runs. {_OF_FILE} 1."
 
 
 @pipeline_command
@@ -38,10 +42,8 @@ def compare(
 @pipeline_command
 def maintain(
     request: Request,
-    retain: Annotated[str, typer.Option(metavar="DURATION", help=_RETAIN)] = "30 days",
-    keep_runs: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Keep at least so many of the last published runs.")
-    ] = 1,
+    retain: Annotated[str, typer.Option(metavar="DURATION", help=_RETAIN)] = "",
+    keep_runs: Annotated[int | None, typer.Option(min=1, metavar="N", help=_KEEP_RUNS)] = None,
     dry_run: Annotated[bool, typer.Option(Option.DRY_RUN, help="Show what would be done, and change nothing.")] = False,
     wait: Wait = "0s",
 ) -> Answer:
@@ -51,9 +53,12 @@ def maintain(
     from spark_jobs.cli import print_maintenance
     from spark_jobs.jobs.operate import maintain
     from spark_jobs.jobs.options import parse_seconds
+    from spark_jobs.pipeline import Upkeep
     from spark_jobs.tables.retention import Retention
 
-    retention = Retention(datetime.now(UTC), timedelta(seconds=parse_seconds("--retain", retain)), keep_runs)
+    upkeep = request.pipeline.maintenance or Upkeep()
+    retain_s = parse_seconds("--retain", retain) if retain else upkeep.retain_ms / 1000
+    retention = Retention(datetime.now(UTC), timedelta(seconds=retain_s), keep_runs or upkeep.keep_runs)
     wait_s = parse_seconds(Option.WAIT, wait)
     maintenance = maintain.maintain(
         request.open_session(), request.lake, retention, dry_run=dry_run, wait_s=wait_s, progress=request.progress

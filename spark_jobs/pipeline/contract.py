@@ -287,8 +287,8 @@ PIPELINE = Record(
             "maintenance",
             "maintenance",
             _MAINTENANCE,
-            meaning="What the Airflow DAG `tidemark_maintenance` keeps of the pipeline's files. Without this key, "
-            "this DAG leaves the pipeline out.",
+            meaning="What maintenance keeps of the pipeline's files. Without this key, the Airflow DAG "
+            "`tidemark_maintenance` leaves the pipeline out.",
         ),
         Field(
             "schedule",

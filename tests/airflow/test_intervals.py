@@ -317,6 +317,9 @@ def test_the_summary_fails_if_an_interval_has_failed_and_names_what_to_do() -> N
     approved = [{**INTERVALS[0], "run_id": RUN, "because": ""}]
     with pytest.raises(AirflowFailException, match="3 of 3 intervals failed"):
         summary(two_at_a_time=[ended(0, STAGED)], approve=approved)
+    # The question itself has failed.
+    with pytest.raises(AirflowFailException, match="3 of 3 intervals failed"):
+        summary(two_at_a_time=[ended(place, STAGED) for place in range(3)])
 
 
 def test_a_request_that_was_changed_behind_the_form_cuts_nothing() -> None:

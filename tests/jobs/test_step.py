@@ -154,6 +154,15 @@ def test_a_pipeline_is_maintained_by_its_file(spark: SparkSession, file: Path, t
     assert result["counts"]["bytes_removed"] > 0
 
 
+def test_a_whole_run_whose_checks_a_person_decides_about_names_its_run(file: Path, tmp_path: Path) -> None:
+    ask = ("--set", "quality.max_too_late_ratio=0", "--set", "quality.on_failure=ask")
+    code, result = ended(tmp_path, "run", file, *ask)
+    assert (code, result["state"]) == (ExitCode.BLOCKED, "asks")
+    run_id = result["run_id"]
+    published = ended(tmp_path, "publish", file, "--run-id", run_id, "--because", "seen by ada", *ask)[1]
+    assert (published["state"], published["run_id"]) == ("done", run_id)
+
+
 def test_intervals_are_cut_without_spark(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

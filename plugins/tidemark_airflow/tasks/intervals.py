@@ -221,7 +221,7 @@ class PublishIntervalOperator(SparkJobOperator):
         arguments = step_arguments(PUBLISH, request, run_id, because=because, then=_AFTER)
         content = self.end(context, lambda: self.run_job(arguments))
         result = StepResult.from_json(content)
-        if result.state is StepState.DONE:
+        if result.state is StepState.DONE or _has_published_before(context, result):
             add_event(context, result, request)
         return {**content, "interval": {name: self.interval[name] for name in ("name", "start", "end")}}
 
@@ -241,7 +241,9 @@ class SummaryOperator(BaseOperator):
         if not self.request or not is_in_intervals(self.request) or intervals is None:
             raise AirflowSkipException(_IN_ONE_PIECE)
         ended = {content["interval"]["start"]: content for content in _ended(context)}
-        to_publish = {i["start"] for i in context["ti"].xcom_pull(task_ids=in_intervals(APPROVE)) or ()}
+        approved = context["ti"].xcom_pull(task_ids=in_intervals(APPROVE))
+        # A question that failed is no answer.
+        to_publish = {interval["start"] for interval in (intervals if approved is None else approved)}
         counts, failed = dict.fromkeys((RunState.PUBLISHED.value, _WAITING, RunState.FAILED.value), 0), []
         for interval in intervals:
             content = ended.get(interval["start"])
