@@ -20,13 +20,12 @@ from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import BACKFILL, Run, Step
 from tests.airflow.scripted import PLAN, REQUEST, RESULT, RUN, Events, Task
 from tidemark_airflow.jobs.request import Request
+from tidemark_airflow.tasks.interval_results import ApproveIntervalsOperator, SummaryOperator
 from tidemark_airflow.tasks.intervals import (
-    ApproveIntervalsOperator,
     ChooseOperator,
     CutOperator,
     IntervalOperator,
     PublishIntervalOperator,
-    SummaryOperator,
     interval_of,
 )
 from tidemark_airflow.tasks.run_steps import PlanOperator, StepOperator

@@ -188,3 +188,21 @@ def test_a_failure_of_ours_exits_with_1(file: Path, tmp_path: Path) -> None:
     (tmp_path / "readings").write_text("a file where the lake's folder should be")
     output = answer(run(tmp_path, "replay", str(file)), 1)
     assert output["exit_code"] == 1
+
+
+def test_maintenance_keeps_what_the_file_has_unless_an_option_is_given(
+    replayed: dict[str, Any], file: Path, lake: Path, tmp_path: Path
+) -> None:
+    shorter = answer(run(lake, "replay", str(file), "--set", "windows.allowed_lateness=1 minute"))
+    text = file.read_text(encoding="utf-8")
+    kept_by_file = tmp_path / "readings.yaml"
+    kept_by_file.write_text(f"{text}maintenance: {{retain: 0s, keep_runs: 1}}\n", encoding="utf-8")
+
+    def lost_runs(pipeline: Path, *options: str) -> list[str]:
+        maintained = answer(run(lake, "maintain", str(pipeline), "--dry-run", *options))
+        return list(maintained["lost_runs"])
+
+    assert lost_runs(file) == []
+    assert replayed["run_id"] in lost_runs(kept_by_file)
+    assert shorter["run_id"] not in lost_runs(kept_by_file)
+    assert lost_runs(kept_by_file, "--keep-runs", "9") == lost_runs(kept_by_file, "--retain", "1 day") == []

@@ -9,14 +9,8 @@ from airflow.sdk import TaskGroup, chain
 from tidemark_airflow.jobs.assets import PUBLISHED
 from tidemark_airflow.jobs.pool import pool
 from tidemark_airflow.jobs.task_ids import AT_A_TIME, INTERVALS, PUBLISH
-from tidemark_airflow.tasks.intervals import (
-    ApproveIntervalsOperator,
-    ChooseOperator,
-    CutOperator,
-    IntervalOperator,
-    PublishIntervalOperator,
-    SummaryOperator,
-)
+from tidemark_airflow.tasks.interval_results import ApproveIntervalsOperator, SummaryOperator
+from tidemark_airflow.tasks.intervals import ChooseOperator, CutOperator, IntervalOperator, PublishIntervalOperator
 
 _NAME = "{{ task.interval['name'] }}"
 

@@ -98,6 +98,12 @@ def question_body(request: Request, counts: Mapping[str, int], failures: str = "
     )
 
 
+def user_of(answer: Mapping[str, Any]) -> str:
+    """Return the name of the person who has answered a question."""
+    user = answer.get("responded_by_user") or {}
+    return str(user.get("name") or user.get("id") or "somebody")
+
+
 def _amount(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 

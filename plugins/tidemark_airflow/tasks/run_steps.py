@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +24,7 @@ from tidemark_airflow.jobs.request import (
     whole_run_arguments,
 )
 from tidemark_airflow.jobs.task_ids import APPROVE, AUDIT, FAILURE, LAND, PLAN, REPLAY, REPORT_IF_BLOCKED
+from tidemark_airflow.tasks.approval import user_of
 from tidemark_airflow.tasks.asset_events import add_event
 from tidemark_airflow.tasks.returned import planned_run, result_of, results_of
 from tidemark_airflow.tasks.spark_job import JOBS, STEP_SCRIPT, SparkJobOperator
@@ -230,9 +231,4 @@ def _approval(context: Context) -> str:
     audit, answer = result_of(context, AUDIT), context["ti"].xcom_pull(task_ids=APPROVE)
     if audit is None or audit.state is not StepState.NEEDS_APPROVAL or not answer:
         return ""
-    return f"approved in Airflow by {_user_of(answer)}"
-
-
-def _user_of(answer: Mapping[str, Any]) -> str:
-    user = answer.get("responded_by_user") or {}
-    return str(user.get("name") or user.get("id") or "somebody")
+    return f"approved in Airflow by {user_of(answer)}"
