@@ -140,6 +140,8 @@ def test_a_plan_without_spark_is_the_plan_of_spark(spark: SparkSession, file: Pa
 
 def test_a_pipeline_is_maintained_by_its_file(spark: SparkSession, file: Path, tmp_path: Path) -> None:
     replayed(tmp_path, file)
+    merged = ended(tmp_path, "maintain", file)[1]["counts"]
+    assert merged["files_after"] < merged["files_before"]
     nothing = ended(tmp_path, "maintain", file)[1]
     assert (nothing["state"], nothing["message"]) == ("unchanged", "nothing to do")
     assert nothing["counts"]["runs_kept"] == 1

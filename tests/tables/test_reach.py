@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
+from pyspark.sql import SparkSession
 
 from spark_jobs.job_protocol import StepName, StepState
 from spark_jobs.tables import run_history
@@ -15,6 +16,9 @@ from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.reach import Reach, reach
 from spark_jobs.tables.run import ARRIVALS, Run, Step
+from tests.support import history
+from tests.support.arrivals import CUTS, replay_until
+from tests.support.whole_run import run_steps
 
 AT, HOUR = datetime(2024, 3, 4, tzinfo=UTC), timedelta(hours=1)
 RUN = "r0123456789abcde"
@@ -62,3 +66,22 @@ def test_a_table_that_cannot_be_read_is_an_error_of_the_lake(lake: Lake) -> None
     publish(lake, advances=3)
     with pytest.raises(LakeError, match="advances cannot be read at version 3"):
         reach(lake, RUN)
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("session")
+def test_a_run_over_arrivals_has_come_to_its_moment_and_to_the_watermark_of_the_job(
+    spark: SparkSession, lake: Lake, tmp_path: Path
+) -> None:
+    rows = history.events(900)
+    pipeline = history.pipeline(history.land(spark, rows, tmp_path / "rows"), replay__end_of_input="keep_open")
+    until = CUTS[1]
+    outcomes = run_steps(spark, pipeline, lake, arrived_to=until)
+    reached = reach(lake, outcomes[0].run_id)
+    assert reached.covered_until == until
+    live = replay_until(rows, pipeline, until)
+    fired = max(row["watermark_at_fire"] for row in live.watermarks if row["watermark_at_fire"] is not None)
+    assert reached.watermark is not None
+    assert fired <= reached.watermark < until
+    whole = run_steps(spark, history.pipeline(pipeline.source.table), lake)
+    assert reach(lake, whole[0].run_id) == Reach(None, datetime(9999, 12, 31, 23, 59, 59, 999_000, tzinfo=UTC))
