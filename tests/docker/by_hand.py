@@ -3,7 +3,8 @@
 Their settings are those of compose.yaml and of the image, word for word. What an engine would do is done by hand: each
 name of a service is an address of the loopback, in a private network that leads nowhere else; each folder of a
 container is bound to one below FOLDER, in a private file system; a service starts when its dependencies meet
-its conditions. PostgreSQL, the object store and Java are this machine's, and the environment is the one of the tests.
+its conditions. The image, and the state outside volumes, are read-only as in a container. PostgreSQL and Java are this
+machine's, the object store is built from its source, and the environment is the one of the tests.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ from tests.airflow.whole import Whole
 from tests.docker.installation import PROJECT, Compose, Service, image_environment
 from tidemark_airflow.embedded.installation import Installation
 
-#: The pipeline whose source lies in the object store, or in the lake where there is none here.
+#: The pipeline, whose source is in the object store too.
 NAME = "readings"
-BUCKET_TABLE, LAKE_TABLE = "s3a://tidemark/readings_source", "${TIDEMARK_LAKE}/readings_source"
+TABLE = "s3a://tidemark/readings_source"
 STARTS_WITHIN_S = 600.0
 #: Also beside other tests on two cores.
 STEPS_WITHIN_S = 2400.0
@@ -49,8 +50,7 @@ _ORDINARY = "postgres"
 def main(folder: Path) -> None:
     """Start all services, let Airflow run the pipeline, and write what was seen to FOLDER/seen.json."""
     compose = Compose({})
-    store = shutil.which("versitygw")
-    services = [service for service in compose.in_order() if store or service.name != "objectstore"]
+    services = compose.in_order()
     _make_network(compose)
     _make_folders(folder, services)
     with _started(folder, services) as running:
@@ -200,19 +200,17 @@ def _make_folders(folder: Path, services: list[Service]) -> None:
     _mount("--bind", str(folder / "volumes"), str(_STATE))
     (_STATE / "airflow" / "airflow.cfg").touch()
     for service in services:
-        for path in service.declaration.get("tmpfs", []):
-            Path(path).mkdir()
+        for path in service.tmpfs:
+            Path(path).mkdir(parents=True, exist_ok=True)
         for target, source in service.volumes.items():
-            mount_point = Path(target)
-            # Pipelines lie in the image's folder already, and our volumes below one that is bound.
-            if not source.startswith("..") and not mount_point.is_dir():
-                mount_point.mkdir(parents=True)
-                if not mount_point.is_relative_to(_STATE):
-                    volume = folder / f"volume-{source}"
-                    volume.mkdir()
-                    _mount("--bind", str(volume), target)
-    # Jars of S3 are for services that need them: this environment's own folder stays as it is.
-    _mount("--bind", str(folder / "share"), str(Path(sys.prefix, "share", "tidemark").resolve()))
+            # Pipelines are in the image's folder already.
+            if not source.startswith("..") and not Path(target).is_mount():
+                volume = folder / f"volume-{source}"
+                volume.mkdir()
+                Path(target).mkdir(parents=True, exist_ok=True)
+                _mount("--bind", str(volume), target)
+    for read_only in (_IMAGE, _STATE):
+        _mount("-o", "remount,bind,ro", str(read_only))
 
 
 def _placed(secret: Path, folder: Path, target: str) -> None:
@@ -242,16 +240,14 @@ def _mount(*arguments: str) -> None:
 
 def _used(folder: Path, running: dict[str, Running]) -> dict[str, Any]:
     """Land the source by a separate driver, let Airflow run the pipeline, compare, and look around."""
-    in_store = "objectstore" in running
-    table = BUCKET_TABLE if in_store else LAKE_TABLE.replace("${TIDEMARK_LAKE}", str(_STATE / "lake"))
     driver = {**running["scheduler"].environment, "PYTHONPATH": f"{_IMAGE}:{_IMAGE / 'plugins'}:{PROJECT}"}
     master = running["spark-worker-1"].service.command[-1]
 
     def drive(step: str) -> str:
         process = subprocess.run(
-            [sys.executable, "-m", "tests.docker.driver", step, table],
+            [str(_IMAGE / "docker/with-keys"), sys.executable, "-m", "tests.docker.driver", step, TABLE],
             env={**driver, "TIDEMARK_SPARK_MASTER": master},
-            cwd=_STATE,
+            cwd=folder,
             stdout=subprocess.PIPE,
             stderr=(folder / f"driver-{step}.log").open("wb"),
             text=True,
@@ -280,8 +276,8 @@ def _used(folder: Path, running: dict[str, Running]) -> dict[str, Any]:
     logs = [path for path in [*folder.glob("*.log"), *(_STATE / "logs").rglob("*")] if path.is_file()]
     return {
         "started": list(running),
-        "in_store": in_store,
         "tasks": tasks,
+        "tables_in_store": [path.name for path in (_STATE / f"objects/tidemark/lake/{NAME}").iterdir()],
         "compared": drive("compare").strip(),
         "report": [report.status_code, len(report.content)],
         "without_login": without_login,

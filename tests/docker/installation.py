@@ -75,6 +75,12 @@ class Service:
         }
 
     @property
+    def tmpfs(self) -> dict[str, str]:
+        """Which folders it has in memory, with their options."""
+        parts = (folder.partition(":") for folder in self.declaration.get("tmpfs", []))
+        return {path: options for path, _, options in parts}
+
+    @property
     def networks(self) -> dict[str, list[str]]:
         """The networks that it is on, and its names on each beside its own."""
         networks = self.declaration["networks"]

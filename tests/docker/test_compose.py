@@ -24,6 +24,7 @@ from tidemark_airflow.embedded.installation import Installation
 HERE = Compose({})
 SERVICES = list(HERE.services.values())
 LASTING = [service for service in SERVICES if not service.runs_once]
+WORKERS = [service for service in SERVICES if "org.apache.spark.deploy.worker.Worker" in service.command]
 OURS = [service for service in SERVICES if service.is_ours]
 DIGEST = re.compile(r"[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}")
 # What Docker Compose reads files with, by itself.
@@ -99,19 +100,28 @@ def test_our_parts_have_no_rights_of_root(service: Service) -> None:
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=named)
-def test_no_service_has_a_capability_and_only_airflow_writes_outside_its_volumes(service: Service) -> None:
+def test_no_service_has_a_capability_or_writes_outside_its_volumes(service: Service) -> None:
     assert service.declaration["cap_drop"] == ["ALL"]
     assert not {"cap_add", "privileged"} & set(service.declaration)
-    assert service.declaration.get("read_only", False) == (service.name not in AIRFLOW)
-    if service.name not in AIRFLOW:
-        assert "/tmp" in service.declaration["tmpfs"]  # noqa: S108  # a path in the container
+    assert service.declaration["read_only"] is True
+    # Libraries of Java unpack native code into this folder.
+    assert service.tmpfs["/tmp"] == ("exec" if service.is_ours else "")  # noqa: S108  # a path in the container
 
 
-def test_the_database_does_not_run_as_root() -> None:
-    postgres = HERE.services["postgres"]
-    assert postgres.declaration["user"] == "postgres"
+def test_no_service_runs_as_root() -> None:
+    users = {service.name: service.declaration.get("user") for service in SERVICES if not service.is_ours}
+    (uid,) = re.findall(r"useradd --uid (\d+) --gid tidemark", DOCKERFILE.read_text(encoding="utf-8"))
+    assert users == {"postgres": "postgres", "objectstore": f"{uid}:{uid}"}
     # The folder of its socket.
-    assert "/var/run/postgresql" in postgres.declaration["tmpfs"]
+    assert "/var/run/postgresql" in HERE.services["postgres"].tmpfs
+
+
+def test_the_volume_of_the_object_store_gets_the_owner_of_the_image() -> None:
+    (folder,) = HERE.services["objectstore"].volumes
+    assert HERE.services["objectstore-folder"].volumes == {folder: "objects"}
+    assert HERE.services["objectstore-folder"].command[-1] == f"{folder}/tidemark"
+    assert HERE.services["objectstore"].command[-1].rstrip().endswith(f"versitygw posix {folder}")
+    assert f" {folder} " in DOCKERFILE.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=named)
@@ -126,8 +136,7 @@ def test_the_services_can_be_started_one_behind_the_other() -> None:
     order = [service.name for service in HERE.in_order()]
     assert order.index("postgres") < order.index("airflow-init") < order.index("api-server") < order.index("scheduler")
     assert order.index("spark-master") < order.index("spark-worker-1") < order.index("scheduler")
-    workers = [service for service in SERVICES if "org.apache.spark.deploy.worker.Worker" in service.command]
-    assert len(workers) == 2
+    assert order.index("objectstore-folder") < order.index("objectstore") < order.index("api-server")
 
 
 def test_volumes_networks_and_secrets_are_declared_and_each_is_used() -> None:
@@ -172,7 +181,8 @@ def test_no_setting_is_a_secret(service: Service) -> None:
             assert service.secrets[secret] == f"/run/secrets/{secret}"
         else:
             assert name in ("POSTGRES_PASSWORD_FILE", "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE")
-    for file in re.findall(r"/run/secrets/(\w+)", " ".join([*service.command, *service.environment.values()])):
+    keys = (FOLDER / "with-keys").read_text(encoding="utf-8") if "with-keys" in " ".join(service.command) else ""
+    for file in re.findall(r"/run/secrets/(\w+)", " ".join([*service.command, *service.environment.values(), keys])):
         assert file in service.secrets
 
 
@@ -242,24 +252,44 @@ def test_what_a_health_check_looks_at_is_what_the_service_listens_on() -> None:
             assert any(word in (port, f":{port}") for word in words), (service.name, port)
 
 
-def test_drivers_and_executors_share_the_lake_the_secret_and_the_names() -> None:
-    scheduler, workers = HERE.services["scheduler"], [HERE.services[f"spark-worker-{n}"] for n in (1, 2)]
-    lake = scheduler.environment["TIDEMARK_LAKE"]
-    assert lake == image_environment()["TIDEMARK_LAKE"]
+def test_drivers_executors_and_pages_share_the_lake_the_secret_and_the_names() -> None:
+    scheduler, pages = HERE.services["scheduler"], HERE.services["api-server"]
+    assert len(WORKERS) == 3
     settings = f"{image_environment()['SPARK_CONF_DIR']}/spark-defaults.conf"
-    for service in (scheduler, HERE.services["spark-master"], *workers):
+    for service in (scheduler, HERE.services["spark-master"], *WORKERS):
         assert service.secrets["spark_defaults"] == settings
-    for service in (scheduler, *workers):
-        assert service.volumes[lake] == "lake"
+    for service in (scheduler, *WORKERS):
         assert service.volumes[service.environment["SPARK_LOCAL_DIRS"]].endswith("-scratch")
+    for service in (scheduler, pages, *WORKERS):
         assert "s3_credentials" in service.secrets
-    assert HERE.services["api-server"].volumes[lake] == "lake"
+        assert set(service.networks) & set(HERE.services["objectstore"].networks)
+    for service in (scheduler, pages):
+        assert service.environment["TIDEMARK_LAKE"] == "s3a://tidemark/lake"
+        assert "/opt/tidemark/docker/with-keys airflow" in " ".join(service.command)
     assert scheduler.networks["spark"] == [scheduler.environment["SPARK_LOCAL_HOSTNAME"]]
     connection = json.loads(scheduler.environment["AIRFLOW_CONN_SPARK_DEFAULT"])
     master = f"{connection['host']}:{connection['port']}"
     assert connection["extra"] == {"deploy-mode": "client"}
-    assert all(worker.command[-1] == master for worker in workers)
+    assert all(worker.command[-1] == master for worker in WORKERS)
+    assert (
+        {f"spark-worker-{number}" for number in (1, 2, 3)}
+        == {worker.name for worker in WORKERS}
+        <= set(scheduler.needs)
+    )
     assert HERE.services["spark-master"].networks["spark"] == [connection["host"].removeprefix("spark://")]
+    assert f"defaultCores={len(WORKERS)} " in HERE.services["spark-master"].environment["SPARK_MASTER_OPTS"]
+
+
+def test_with_keys_passes_the_key_and_its_arguments_on(tmp_path: Path) -> None:
+    text = (FOLDER / "with-keys").read_text(encoding="utf-8")
+    script, key = tmp_path / "with-keys", tmp_path / "s3_credentials"
+    script.write_text(text.replace("/run/secrets/s3_credentials", str(key)), encoding="utf-8")
+    key.write_text("[default]\naws_access_key_id = some name\naws_secret_access_key = a/b+c=\n", encoding="utf-8")
+    program = 'printf "%s|" "$AWS_ACCESS_KEY_ID" "$AWS_SECRET_ACCESS_KEY" "$@"; exit 3'
+    command = ["sh", str(script), "sh", "-c", program, "-", "two words"]
+    process = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (process.stdout, process.returncode) == ("some name|a/b+c=|two words|", 3)
+    assert (FOLDER / "with-keys").stat().st_mode & 0o111 == 0o111
 
 
 def test_the_heaps_that_may_run_at_once_fit_into_the_limits() -> None:
@@ -285,6 +315,10 @@ def test_spark_finds_the_object_store_and_its_key() -> None:
     assert settings["fs.s3a.endpoint"] == f"http://objectstore{store.environment['VGW_PORT']}"
     assert settings["fs.s3a.endpoint.region"] == store.environment["VGW_REGION"]
     assert settings["fs.s3a.path.style.access"] == "true"
+    for name in ("scheduler", "api-server"):
+        environment = HERE.services[name].environment
+        assert environment["AWS_ENDPOINT_URL"] == settings["fs.s3a.endpoint"]
+        assert environment["AWS_REGION"] == settings["fs.s3a.endpoint.region"]
     assert settings["fs.s3a.auth.profile.file"] == HERE.services["scheduler"].secrets["s3_credentials"]
     assert len(settings) == text.count("<property>")
     assert not [name for name in settings if name.endswith((".access.key", ".secret.key"))]

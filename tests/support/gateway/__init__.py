@@ -29,11 +29,11 @@ _START_WITHIN_S = 30.0
 @contextmanager
 def gateway() -> Iterator[Mapping[str, str]]:
     """Serve an empty store with a bucket; the value is the variables by which programs find the store."""
-    program = _program()
+    executable = program()
     with TemporaryDirectory(prefix="gateway-") as folder:
         (Path(folder) / BUCKET).mkdir()
         port = _free_port()
-        command = [str(program), "--port", f"127.0.0.1:{port}", "--access", KEYS["AWS_ACCESS_KEY_ID"]]
+        command = [str(executable), "--port", f"127.0.0.1:{port}", "--access", KEYS["AWS_ACCESS_KEY_ID"]]
         command += ["--secret", KEYS["AWS_SECRET_ACCESS_KEY"], "--region", KEYS["AWS_REGION"], "--quiet"]
         with subprocess.Popen([*command, "posix", folder], stdout=subprocess.DEVNULL) as server:
             try:
@@ -43,18 +43,18 @@ def gateway() -> Iterator[Mapping[str, str]]:
                 server.kill()
 
 
-def _program() -> Path:
+def program() -> Path:
     """Return the gateway, built at its first use; without Go the test is skipped."""
     content = b"".join((_HERE / name).read_bytes() for name in ("go.mod", "go.sum"))
-    program = _ROOT / ".tidemark" / "gateway" / f"versitygw-{hashlib.sha256(content).hexdigest()[:16]}"
-    if not program.exists():
+    executable = _ROOT / ".tidemark" / "gateway" / f"versitygw-{hashlib.sha256(content).hexdigest()[:16]}"
+    if not executable.exists():
         go = shutil.which("go")
         if go is None:
             pytest.skip("there is no Go, which builds the S3 gateway: install Debian's package golang")
-        built = program.with_suffix(f".{os.getpid()}")
+        built = executable.with_suffix(f".{os.getpid()}")
         subprocess.run([go, "build", "-mod=readonly", "-o", str(built), _PACKAGE], cwd=_HERE, check=True)
-        built.replace(program)
-    return program
+        built.replace(executable)
+    return executable
 
 
 def _free_port() -> int:
