@@ -107,13 +107,21 @@ class Whole:
         with self.client(user) as client:
             return client.patch(path, json={"chosen_options": [option], "params_input": {}}).status_code
 
-    def restart(self, part: str) -> None:
-        """Kill a part of it, and start it again."""
+    def lose(self, part: str) -> None:
+        """Kill a part of it, with the tasks that it runs."""
         for process in processes.carrying(self.installation.home):
             with suppress(psutil.Error):
                 if process.environ().get(processes.PART) == part:
                     process.kill()
-        self.command(f"airflow.start(installation, {part!r}, installation.variables(os.environ))")
+
+    def start(self, part: str, **more: str) -> None:
+        """Start a part of it, with `more` variables."""
+        self.command(f"airflow.start(installation, {part!r}, {{**installation.variables(os.environ), **{more!r}}})")
+
+    def restart(self, part: str) -> None:
+        """Kill a part of it, and start it again."""
+        self.lose(part)
+        self.start(part)
 
     def command(self, action: str) -> None:
         """Run an action on the embedded Airflow `installation` in a separate process, as `make up` does."""
