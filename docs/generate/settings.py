@@ -97,6 +97,15 @@ HONOURED: Mapping[str, Setting] = {
     ),
     "AWS_REGION": Setting("Region of the bucket.", "`AWS_DEFAULT_REGION`"),
     "AWS_DEFAULT_REGION": Setting("Region of the bucket, if `AWS_REGION` is unset.", "that of the machine's role"),
+    "GOOGLE_APPLICATION_CREDENTIALS": Setting(
+        "File with the key of a service account, for `gs://`.", "the account of the machine"
+    ),
+    "AZURE_STORAGE_ACCOUNT_NAME": Setting("Account of the store, for `abfss://` with a key.", "none"),
+    "AZURE_STORAGE_ACCOUNT_KEY": Setting("Key of this account.", "none"),
+    "AZURE_CLIENT_ID": Setting("Client of Microsoft Entra, for `abfss://` without an account's key.", "none"),
+    "AZURE_TENANT_ID": Setting("Tenant of this client.", "none"),
+    "AZURE_FEDERATED_TOKEN_FILE": Setting("File with a token of this client, as Kubernetes provides.", "none"),
+    "AZURE_CLIENT_SECRET": Setting("Secret of this client, if it has no token file.", "none"),
     "JAVA_HOME": Setting(
         "The first Java to try. Spark needs Java 17 or 21.", "`java` on `PATH`, then the Java of set-up"
     ),

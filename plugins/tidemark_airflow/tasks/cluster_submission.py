@@ -16,12 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from spark_jobs.runtime.jars import require_jars
+from spark_jobs.runtime.object_stores import AZURE_ACCOUNT, AZURE_CLIENT, AZURE_TENANT, ENDPOINT, REGIONS
 
 HOME, PACKAGE = "TIDEMARK_CLUSTER_HOME", "TIDEMARK_PACKAGE"
 _UNPACKED = "tidemark"
 _RUNS_PYTHON = "org.apache.spark.deploy.PythonRunner"
 #: The variables of a driver that are settings and no secrets.
-_PASSED = ("TIDEMARK_", "AWS_ENDPOINT_URL", "AWS_REGION", "AWS_DEFAULT_REGION")
+_PASSED = ("TIDEMARK_", ENDPOINT, *REGIONS, AZURE_ACCOUNT, AZURE_CLIENT, AZURE_TENANT)
 # These are about the machine of the task.
 _NOT_PASSED = ("TIDEMARK_SPARK_MASTER", "TIDEMARK_POOL", HOME, PACKAGE)
 
