@@ -31,6 +31,11 @@ class Standalone:
     rest: int
     workers: list[psutil.Process]
 
+    @property
+    def master(self) -> str:
+        """Return the address of the master."""
+        return f"spark://{_HOST}:{self.port}"
+
     def connection(self, deploy_mode: str = "client") -> str:
         """Return Airflow's connection to it."""
         extra = {"deploy-mode": deploy_mode, "rest-port": self.rest}
@@ -95,7 +100,7 @@ def standalone(folder: Path, *, workers: int = 2, cores: int = 1, memory: str = 
         size = ("--cores", str(cores), "--memory", memory, "--webui-port", "0")
         for number in range(workers):
             options = (*size, "--work-dir", str(folder / f"{number}"))
-            cluster.workers.append(start(f"worker-{number}", "worker.Worker", *options, f"spark://{_HOST}:{port}"))
+            cluster.workers.append(start(f"worker-{number}", "worker.Worker", *options, cluster.master))
         until(lambda: cluster.state()["aliveworkers"] == workers, every_s=0.2)
         yield cluster
     finally:

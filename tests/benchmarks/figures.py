@@ -101,6 +101,17 @@ def scheduled_table(results: Mapping[str, Any]) -> list[tuple[str, ...]]:
     return lines
 
 
+def store_table(results: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return a line a place of the tables: the seconds of a whole run on a cluster, and the medians of its steps."""
+    lines: list[tuple[str, ...]] = [("tables in", "process s", "least to most", "steps, s")]
+    for place, runs in results["store"].items():
+        seconds = [run["process_seconds"] for run in runs]
+        medians = {step: median(run["steps"][step] for run in runs) for step in runs[0]["steps"]}
+        steps = ", ".join(f"{step} {value:.1f}" for step, value in medians.items())
+        lines.append((f"a {place}", f"{median(seconds):.1f}", f"{min(seconds):.1f} to {max(seconds):.1f}", steps))
+    return lines
+
+
 def growth_table(results: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Return a line a quantity: the seconds of a whole run for each factor, the exponent, and the peaks of memory.
 

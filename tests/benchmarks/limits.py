@@ -19,7 +19,7 @@ Runs = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Measured:
-    """All that a benchmark has measured, as `bench`, `scheduled` or `demo` has stored it.
+    """All that a benchmark has measured, as `bench`, `scheduled`, `store` or `demo` has stored it.
 
     `pick` chooses the figure among those of all turns. Each figure raises KeyError where it was not measured.
     """
@@ -69,6 +69,10 @@ class Measured:
     def hour(self, name: str) -> float:
         """Return a figure of a scheduled run of one hour. The first run reads the history, and does not count."""
         return self.pick([run[name] for run in self.results["scheduled"][1:]])
+
+    def on_a_cluster(self, place: str) -> float:
+        """Return the seconds of a whole run on a cluster, with all tables in a `folder` or in a `store`."""
+        return self.pick([run["process_seconds"] for run in self.results["store"][place]])
 
     def demo_minutes(self, name: str) -> float:
         """Return the minutes of `make demo`, the first time or again."""
@@ -196,6 +200,12 @@ LIMITS = (
     ),
     Limit("Airflow: seconds of an hour's increment, queued to done", lambda m: m.hour("seconds"), 40, _MILLIONS_10),
     Limit("Airflow: starts of Spark in such a run", lambda m: m.hour("spark_starts"), 1),
+    Limit(
+        "cluster, whole process: tables in an S3 store / in a folder",
+        lambda m: m.on_a_cluster("store") / m.on_a_cluster("folder"),
+        1.5,
+        _MILLIONS_50,
+    ),
     Limit("minutes of make demo in a new clone, packages cached", lambda m: m.demo_minutes("first"), 3.5),
     Limit("minutes of make demo again", lambda m: m.demo_minutes("again"), 1),
 )

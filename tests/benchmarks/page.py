@@ -60,6 +60,9 @@ def _parts(results: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         if "scheduled" in each:
             head = f"## Scheduled runs, {each['rows']:,} events a day\n\n{_machine(each)}"
             yield f"{head}\n\n{_markdown(figures.scheduled_table(each))}"
+        if "store" in each:
+            head = f"## Tables in an object store, {each['rows']:,} events\n\n{_machine(each)}"
+            yield f"{head}\n\n{_markdown(figures.store_table(each))}"
         if "growth" in each:
             yield from _growth(each)
 

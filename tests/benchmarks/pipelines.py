@@ -22,7 +22,7 @@ def pipeline_of(events: Path, shape: Shape = Shape.TUMBLING, settings: Mapping[s
     return load(FILE, environ=environ_of(events), overrides={**OVERRIDES[shape], **(settings or {})})
 
 
-def environ_of(events: Path) -> dict[str, str]:
+def environ_of(events: Path | str) -> dict[str, str]:
     """Return the variables that the file reads; `TIDEMARK_BENCH_SIZE` may set the length of its windows."""
     size = os.environ.get("TIDEMARK_BENCH_SIZE") or "10 minutes"
     return {"TIDEMARK_BENCH_EVENTS": str(events), "TIDEMARK_BENCH_SIZE": size}

@@ -55,6 +55,7 @@ PARTS = {
     "join": Part("bench", ("--shape", "join", "--rows", "1000000")),
     "large": Part("bench", ("--rows", "50000000", "--ways", "tuned,whole")),
     "scheduled": Part("scheduled"),
+    "store": Part("store"),
     "demo": Part("demo"),
     "nexmark": Part("nexmark"),
     "growth": Part("growth"),

@@ -75,6 +75,19 @@ def test_scheduled_runs_are_judged_without_the_run_of_the_history() -> None:
     assert "| Airflow: starts of Spark in such a run | 1.00 | 1.00 to 1.00 | <= 1 | kept |" in text
 
 
+def test_a_store_is_judged_by_the_folder_beside_it() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    seconds = {"folder": (100.0, 110.0, 90.0), "store": (160.0, 151.0, 158.0)}
+    runs = {
+        place: [{"process_seconds": s, "steps": {"plan": 5.0, "replay": s - 20}, "counts": {}} for s in of_place]
+        for place, of_place in seconds.items()
+    }
+    text = with_figures(page, iter([{"machine": MACHINE, "rows": 50_000_000, "repeat": 3, "store": runs}]))
+    assert "## Tables in an object store, 50,000,000 events" in text
+    assert "| a store | 158.0 | 151.0 to 160.0 | plan 5.0, replay 138.0 |" in text
+    assert "tables in an S3 store / in a folder | 1.58 | 1.37 to 1.76 | <= 1.5 | broken |" in text
+
+
 def grown(*seconds: float) -> list[dict[str, Any]]:
     return [
         {"value": 1_000_000 * 2**n, "steps": {"replay": s, "audit": 1.0}, "peak_memory_bytes": 2**30, "counts": {}}

@@ -305,6 +305,8 @@ PROOFS = (
             "spark_jobs/flights/**",
             *_SUPPORT,
             *_AIRFLOW,
+            "tests/airflow/**",
+            "!tests/airflow/test_*.py",
             "tests/faults/drivers.py",
             "tests/proofs/content.py",
             "tests/proofs/patterns.py",
