@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spark_jobs.runtime import first_use
+from spark_jobs.runtime import first_use, user_settings
 from spark_jobs.runtime.environment import driver_conf, process_environment, spark_conf
 from spark_jobs.runtime.native_engine import COMET_ENABLED
 
@@ -49,22 +49,33 @@ def open_session(
     A local session uses every core and 4 GiB of driver memory, unless the environment sets `TIDEMARK_SPARK_MASTER` or
     `TIDEMARK_DRIVER_MEMORY`. With `new_log`, the output of a Java that is started here goes to the file that it
     returns. Under spark-submit, Java runs already and keeps its output. The first use of an environment made by pip
-    fetches Delta's jars, and reports that. `few_rows`: the session will process few rows (`driver_conf`).
+    fetches Delta's jars, and reports that. The user's own settings of Spark apply too, as `user_settings` describes.
+    `few_rows`: the session will process few rows (`driver_conf`).
     """
     first_use.provide(os.environ, report)
     os.environ.update(process_environment(os.environ))
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName(app_name)
-    settings = spark_conf(os.environ)
-    if "SPARK_ENV_LOADED" not in os.environ:
+    is_submitted = "SPARK_ENV_LOADED" in os.environ
+    settings, users = spark_conf(os.environ), _submitted() if is_submitted else user_settings.of_file(os.environ)
+    if not is_submitted:
         master = os.environ.get("TIDEMARK_SPARK_MASTER") or "local[*]"
         settings = {**settings, "spark.master": master, **driver_conf(os.environ, master, report, few_rows=few_rows)}
-        if new_log is not None:
-            _start_java(settings, new_log)
+    settings = user_settings.beside(settings, users, report)
+    if not is_submitted and new_log is not None:
+        _start_java(settings, new_log)
     for name, value in settings.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+def _submitted() -> dict[str, str]:
+    """Return the settings of spark-submit."""
+    from pyspark import SparkConf, SparkContext
+
+    SparkContext._ensure_initialized()  # noqa: SLF001  SparkConf reads Java's properties
+    return dict(SparkConf().getAll())
 
 
 def _start_java(settings: Mapping[str, str], new_log: Callable[[], Path]) -> None:

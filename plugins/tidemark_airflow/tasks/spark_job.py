@@ -28,7 +28,14 @@ import spark_jobs
 from spark_jobs.job_protocol import ExitCode, Option, progress_line
 from spark_jobs.pipeline import PipelineError, lake_folder, load
 from spark_jobs.pipeline.environment import LAKE
-from spark_jobs.runtime import RuntimeSetupError, driver_conf, first_use, process_environment, spark_conf
+from spark_jobs.runtime import (
+    RuntimeSetupError,
+    driver_conf,
+    first_use,
+    process_environment,
+    spark_conf,
+    user_settings,
+)
 from spark_jobs.tables import exchange
 from spark_jobs.tables.source_size import has_few_rows
 from tidemark_airflow.jobs.links import QualityLink, ReportLink, report_address
@@ -198,7 +205,9 @@ class SparkJobOperator(SparkSubmitOperator):
             master = self._get_hook()._connection["master"]
             variables = process_environment(os.environ)
             driver = driver_conf(variables, master, self.log.info, few_rows=_reads_few_rows(arguments))
-            self.conf = {**driver, **spark_conf(os.environ), **(self.conf or {})}
+            own = {**driver, **spark_conf(os.environ)}
+            users = user_settings.of_file(os.environ)
+            self.conf = {**user_settings.beside(own, users, self.log.warning), **(self.conf or {})}
         except RuntimeSetupError as error:
             raise AirflowFailException(str(error)) from error
 
