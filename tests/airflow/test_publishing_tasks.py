@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
+from spark_jobs.tables.lake import Lake, report_name
 from tests.airflow.scripted import PLAN, REQUEST, RESULT, RUN, STALE, published, replay, run
 from tidemark_airflow.jobs.assets import results_of
 from tidemark_airflow.jobs.request import Request
@@ -82,19 +83,22 @@ def test_results_that_were_published_before_the_plan_are_no_event() -> None:
 
 
 @pytest.mark.parametrize("step", ["replay", "audit", "publish", "report"])
-def test_a_published_run_is_answered_without_starting_spark(step: str, tmp_path: Path) -> None:
-    report = tmp_path / "report.html"
-    report.touch()
-    plan = {**PLAN, "pipeline": "sales", "counts": RESULT["counts"], "versions": {"panes": 3}, "report": str(report)}
+def test_a_published_run_is_answered_without_starting_spark(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIDEMARK_LAKE", str(tmp_path))
+    Lake(str(tmp_path), "sales").objects.write(report_name(RUN), b"<!DOCTYPE html>")
+    plan = {**PLAN, "pipeline": "sales", "counts": RESULT["counts"], "versions": {"panes": 3}}
     returned, task = run(StepOperator(step=step, application="/nowhere/step.py"), plan)
     assert (returned["state"], returned["step"], returned["versions"]) == ("unchanged", step, {"panes": 3})
     assert task.pushed == {"run_id": RUN, "counts": RESULT["counts"]}
 
 
 def test_a_published_run_without_its_report_gets_it_made(
-    job: Callable[..., str], arguments: Callable[[], list[str]], tmp_path: Path
+    job: Callable[..., str], arguments: Callable[[], list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = {**PLAN, "versions": {"panes": 3}, "report": str(tmp_path / "gone.html")}
+    monkeypatch.setenv("TIDEMARK_LAKE", str(tmp_path))
+    plan = {**PLAN, "versions": {"panes": 3}}
     run(StepOperator(step="report", application=job(0, RESULT)), plan)
     assert arguments()[0] == "report"
 

@@ -34,7 +34,6 @@ def test_a_landing_that_was_killed_is_not_complete(tmp_path: Path) -> None:
 
 def test_no_table_is_not_complete(tmp_path: Path) -> None:
     assert not land_flights.is_complete(str(tmp_path / "flights"))
-    assert not land_flights.is_complete("s3a://bucket/lake/flights")
 
 
 def test_a_complete_landing_is_left_alone_without_starting_spark(

@@ -18,7 +18,6 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
     ("table", "remedy"),
     [
         ("http://example.org/table", "Spark reads no Delta table over HTTP: give a path"),
-        ("s3a://bucket/table", "run `tidemark setup`"),
         ("nothing://bucket/table", "check the path, the access to it"),
     ],
 )
