@@ -144,7 +144,14 @@ def delete_unstaged_files(lake: Lake, run_id: str) -> None:
             if not names:
                 continue
             live = {unquote(file["path"]) for file in delta_log.live_files(_actions(home))}
+            live |= set(map(_checksum, live))
             Objects(home).delete(name for name in names if name not in live and not _is_logged(name))
+
+
+def _checksum(path: str) -> str:
+    """Return the path of the checksum that Hadoop writes beside a file of a local folder."""
+    folder, slash, name = path.rpartition("/")
+    return f"{folder}{slash}.{name}.crc"
 
 
 def _is_logged(path: str) -> bool:

@@ -23,6 +23,7 @@ from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.source_size import has_few_rows
+from tests.sampling import sampled
 from tests.support import history, many_files, table_kinds
 from tests.support.engine import in_order, rows_of
 from tests.support.table_kinds import KINDS, Kind
@@ -31,6 +32,11 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
 
 ROWS = history.events(300)
 CUT = history.START + timedelta(seconds=5 * 250)
+_QUICK = {
+    *("deleted_rows", "mapped_by_name", "widened_types", "identity_columns", "clustered", "change_data_feed"),
+    *("partitioned_by_hard_values", "checkpoints_with_sidecars", "shallow_clone"),
+}
+CASES = [sampled(name, quick=name in _QUICK, id=name) for name in KINDS]
 
 
 @pytest.fixture(name="engines")
@@ -68,7 +74,7 @@ def assert_plans_agree(spark: SparkSession, kind: Kind, table: str, lake: Lake) 
     assert rows is None or rows >= len(ROWS), "a table is taken for small"
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", CASES)
 def test_a_pinned_version_has_the_rows_of_a_plain_table(
     spark: SparkSession, engines: list[str], name: str, tmp_path: Path, lake: Lake
 ) -> None:
@@ -102,7 +108,7 @@ _REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", CASES)
 def test_commits_have_the_rows_that_they_added(spark: SparkSession, name: str, tmp_path: Path) -> None:
     kind, table = KINDS[name], str(tmp_path / "ro ws")
     kind.make(spark, table, ROWS)

@@ -17,7 +17,7 @@ from tests.support import history
 from tests.support.hive import Metastore
 from tests.support.hive_scenarios import PIPELINE, ROWS, SCHEMA
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.soak]
 
 NAMES = {f"readings_{table}" for table in RESULT_TABLES}
 
