@@ -156,6 +156,13 @@ _RESULTS = Record(
             meaning="Whether published tables have Delta's change data feed, from the next published run on. "
             "Without this key, they stay as they are, and new tables have none.",
         ),
+        Field(
+            "clustered",
+            "clustered",
+            flag("true or false"),
+            meaning="Whether published tables declare liquid clustering by the time of their windows or rows, from the "
+            "next published run on, so that other writers keep this order. Without this key, they stay as they are.",
+        ),
     ),
 )
 

@@ -212,10 +212,12 @@ class Schedule:
 class Results:
     """What the published tables offer to their readers.
 
-    `change_data_feed`: whether they have Delta's change data feed; None: as they are, and a new table has none.
+    `change_data_feed`: whether they have Delta's change data feed; `clustered`: whether they declare that they are
+    clustered by time. None: as they are, and a new table has and is none of it.
     """
 
     change_data_feed: bool | None = None
+    clustered: bool | None = None
 
 
 @dataclass(frozen=True)

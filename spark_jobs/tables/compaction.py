@@ -17,6 +17,7 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 
 from spark_jobs.tables import commit_files, data_files, delta_log, stored_names, table_metadata
+from spark_jobs.tables.clustering import TIMES
 from spark_jobs.tables.lake import Lake, compacted_folder, staged_folder
 from spark_jobs.tables.objects import Objects
 
@@ -24,8 +25,6 @@ from spark_jobs.tables.objects import Objects
 SMALL = 64 * 2**20
 _TARGET = 2 * SMALL
 _PARALLEL_WRITES = 4
-# The files of a table are sorted by the first of these columns that it has.
-_TIMES = ("window_start", "event_time", "emitted_at")
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ def _packed(added: Iterable[dict[str, Any]]) -> list[list[dict[str, Any]]]:
 def _place(file: dict[str, Any]) -> tuple[str, str]:
     """Return the sort key of a file: its least time, then its name."""
     least = json.loads(file.get("stats") or "{}").get("minValues", {})
-    return next((str(least[name]) for name in _TIMES if name in least), ""), file["path"]
+    return next((str(least[name]) for name in TIMES if name in least), ""), file["path"]
 
 
 def _write(

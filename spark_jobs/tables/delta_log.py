@@ -256,6 +256,11 @@ class Transaction:
         action: dict[str, Any] = json.loads(self._transaction.metadata().json())
         return action
 
+    def domains(self) -> list[dict[str, Any]]:
+        """Return what features of Delta store for the table, in JSON: its `domainMetadata`."""
+        stored = self._transaction.snapshot().domainMetadata()
+        return [json.loads(stored.apply(i).json())["domainMetadata"] for i in range(stored.size())]
+
     def commit(
         self, removed: Iterable[Any], added: Iterable[dict[str, Any]], application: str, *, data_change: bool = True
     ) -> int:

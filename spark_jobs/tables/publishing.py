@@ -33,6 +33,7 @@ from spark_jobs.error_codes import ErrorCode
 from spark_jobs.pipeline.model import Results
 from spark_jobs.pipeline.published_tables import BY_NAME
 from spark_jobs.tables import (
+    clustering,
     columns,
     commit_files,
     data_files,
@@ -268,7 +269,7 @@ class _Publishing:
         if self._transaction.read_version < 0:
             feed = self._base.results.change_data_feed is True
             created = [table_metadata.mapped(table_metadata.with_feed(action, on=feed)) for action in metadata]
-            return self._transaction.commit([], [*created, *added], application)
+            return self._transaction.commit([], [*self._clustered(created), *added], application)
         folder = self._run_id if interval is not None else behind_folder(self._run_id)
         same_columns = _columns(read_staged(self._spark, self._lake, folder, self._table).schema) == _columns(
             self._published.schema
@@ -290,11 +291,27 @@ class _Publishing:
         return _has_feed(self._base.results, self._transaction.metadata_action())
 
     def _settled(self, changed: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return the actions of changed columns, with the setting of the feed; that alone if it changes alone."""
+        """Return the actions of changed columns, with the settings of the table; these alone if they change alone."""
         current = self._transaction.metadata_action()
         if not changed and table_metadata.has_feed(current) != self._feed:
             changed = [current]
-        return [table_metadata.with_feed(action, on=self._feed) for action in changed]
+        return self._clustered([table_metadata.with_feed(action, on=self._feed) for action in changed])
+
+    def _clustered(self, changed: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the actions of changed columns and settings, with the clustering of the table if it changes."""
+        if self._base.results.clustered is None:
+            return changed
+        is_new = self._transaction.read_version < 0
+        metadata = next((action for action in changed if "metaData" in action), None)
+        if metadata is None:
+            if is_new:
+                return changed
+            metadata = self._transaction.metadata_action()
+        columns = clustering.time_column(_schema(metadata)["fields"]) if self._base.results.clustered else []
+        if columns == clustering.columns_of([] if is_new else self._transaction.domains()):
+            return changed
+        rest = [action for action in changed if action is not metadata]
+        return [clustering.with_features(metadata), *rest, clustering.action(columns)]
 
     def _commented(self) -> list[dict[str, Any]]:
         """Return the `metaData` action of the existing table with its comments; none if it has them."""

@@ -34,7 +34,7 @@ def publish(
     planned, _ = runner.plan(interval, arrived_to, restate=restate)
     runner.step("replay", runner.find(planned.run.run_id))
     run = runner.find(planned.run.run_id)
-    versions = publishing.publish(spark, lake, run)
+    versions = publishing.publish(spark, lake, run, results=pipeline.results)
     now = datetime.now(UTC)
     ledger.record(spark, lake, run, ledger.Step("publish", "done", now, now, versions=versions))
     return run.run_id

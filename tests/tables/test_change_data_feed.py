@@ -92,6 +92,7 @@ def actions_of(lake: Lake, table: str, kind: str) -> list[dict[str, Any]]:
     return [action[kind] for action in commit_files.actions(Objects(lake.path(table))) if kind in action]
 
 
+@pytest.mark.soak
 def test_a_reader_follows_what_runs_change(spark: SparkSession, lake: Lake, tmp_path: Path) -> None:
     table = history.land(spark, history.events(900), tmp_path / "rows")
     pipeline = history.pipeline(table, results__change_data_feed="true")
