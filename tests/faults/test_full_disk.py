@@ -18,6 +18,7 @@ from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import load
 from spark_jobs.semantics import reference
 from spark_jobs.tables import ledger
+from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from tests.faults.drivers import PIPELINE
@@ -47,7 +48,7 @@ def test_run_continues_once_the_disk_has_room(spark: SparkSession, table: str, t
             try:
                 outcomes = Runner(spark, pipeline, lake).run(Interval())
                 break
-            except (OSError, PySparkException, Py4JError) as problem:
+            except (LakeError, OSError, PySparkException, Py4JError) as problem:
                 message = failures.describe(problem, lake)
             assert message.startswith(f"the disk of {disk.folder} is full ("), (kib, message)
             assert "Make room, then run the same command: it continues" in message

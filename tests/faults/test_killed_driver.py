@@ -25,7 +25,7 @@ from tests.support.whole_run import assert_published
 pytestmark = [pytest.mark.spark, pytest.mark.faults, pytest.mark.usefixtures("session")]
 
 MOMENTS: dict[str, str] = {
-    "the census is written": "_work/{run}/census/_SUCCESS",
+    "the census is written": "_work/{run}/census/_STORED",
     "the first slice's panes are staged": "panes/staged/{run}/_delta_log/00000000000000000000.json",
     "the second slice's panes are staged": "panes/staged/{run}/_delta_log/00000000000000000002.json",
 }
