@@ -229,12 +229,14 @@ class _Registry:
                 return tuple(overlapping)
 
     def leave(self, lease: Lease) -> None:
-        """Remove a lease, unless it is gone."""
-        while lease in (state := self.read()).leases:
-            rest = [other for other in state.leases if other != lease]
-            if self._changed(state, rest, lambda leases: lease not in leases):
-                break
-        self._objects.delete([f"{_SIGNS}/{lease.id}"])
+        """Remove a lease, unless it is gone. On a full disk its sign of life is removed, so that it has expired."""
+        try:
+            while lease in (state := self.read()).leases:
+                rest = [other for other in state.leases if other != lease]
+                if self._changed(state, rest, lambda leases: lease not in leases):
+                    break
+        finally:
+            self._objects.delete([f"{_SIGNS}/{lease.id}"])
 
     def give_sign(self, lease: Lease) -> None:
         """Write that the owner of a lease is alive."""
