@@ -160,8 +160,8 @@ _RESULTS = Record(
             "clustered",
             "clustered",
             flag("true or false"),
-            meaning="Whether published tables declare liquid clustering by the time of their windows or rows, from the "
-            "next published run on, so that other writers keep this order. Without this key, they stay as they are.",
+            meaning="Whether published tables declare liquid clustering by time, from the next published run on. "
+            "Other writers then keep this order. Without this key, the tables stay as they are.",
         ),
     ),
 )
