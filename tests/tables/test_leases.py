@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from spark_jobs.runtime import RuntimeSetupError
+from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import WORK, Lake
 from spark_jobs.tables.leases import FOLDER, SECONDS, LeaseLostError, LockedError, _Registry, _State, acquire, current
@@ -187,9 +188,9 @@ def test_a_waiting_process_goes_on_when_the_owner_ends(lake: Lake) -> None:
 def take_turns(lake: Lake, number: int, results: Any) -> None:
     turns = []
     for _ in range(TURNS):
-        with acquire(lake, f"run {number}", days(1, 3), wait_s=120):
+        with acquire(lake, f"run {number}", days(1, 3), wait_s=120) as tenure:
             began = time.monotonic()
-            time.sleep(0.01)
+            tenure.require()
             turns.append((began, time.monotonic()))
     results.put(turns)
 
@@ -206,6 +207,21 @@ def test_of_many_processes_one_at_a_time_holds_the_windows(lake: Lake) -> None:
     assert all(before[1] < after[0] for before, after in pairwise(turns))
     # Of all changes, a limited number stays.
     assert len(Objects(lake.home).below(f"{WORK}/{FOLDER}")) < 60
+
+
+def test_windows_are_free_at_once_where_a_full_disk_takes_no_object(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Leaving creates an object. Without room for it the process lives on, but its sign of life is gone."""
+
+    def refuse(self: Objects, name: str, content: bytes) -> bool:
+        raise LakeError(f"{name} cannot be created: no space left")
+
+    with monkeypatch.context() as full, acquire(lake, "first", days(1, 2)):
+        full.setattr(Objects, "create", refuse)
+    assert current(lake) == []
+    with acquire(lake, "second", days(1, 2)) as tenure:
+        assert [lease.run_id for lease in tenure.taken_over] == ["first"]
 
 
 def test_a_number_that_was_deleted_is_created_in_vain(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
