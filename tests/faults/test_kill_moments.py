@@ -23,15 +23,6 @@ IN_A_STORE = {"full": 12, "part": 10, "arrivals": 10, "join": 8}
 Prepare = Callable[[Place, str], Prepared]
 
 
-class Folder(Place):
-    """A folder, which a lake without a run does not have yet."""
-
-    def copy(self, root: str, folder: Path) -> str:
-        """Copy the lake at `root`; return the path of the copy."""
-        Path(root).mkdir(exist_ok=True)
-        return super().copy(root, folder)
-
-
 def cases(numbers: Mapping[str, int]) -> list[tuple[str, int]]:
     return [(name, number) for name, count in numbers.items() for number in range(count)]
 
@@ -59,7 +50,8 @@ def _store(request: pytest.FixtureRequest, spark: SparkSession) -> Iterator[Plac
 def test_a_driver_killed_at_any_moment_leaves_work_that_the_same_command_finishes(
     spark: SparkSession, prepare: Prepare, tmp_path: Path, name: str, number: int
 ) -> None:
-    check_a_kill(spark, prepare(Folder(Kind.FOLDER, {}), name), number, tmp_path)
+    with place(Kind.FOLDER, spark) as folder:
+        check_a_kill(spark, prepare(folder, name), number, tmp_path)
 
 
 @pytest.mark.parametrize(("name", "number"), cases(IN_A_STORE))

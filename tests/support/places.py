@@ -39,10 +39,10 @@ class Place:
         return str(folder) if self.kind is Kind.FOLDER else f"s3a://{BUCKET}{folder}"
 
     def copy(self, root: str, folder: Path) -> str:
-        """Copy the lake at `root`; return the path of the copy."""
+        """Copy the lake at `root`, which exists once it has an object; return the path of the copy."""
         target = self.root(folder)
         if self.kind is Kind.FOLDER:
-            return str(shutil.copytree(root, target))
+            return str(shutil.copytree(root, target)) if Path(root).exists() else target
         objects, copies = Objects(root), Objects(target)
         for entry in objects.below():
             copies.write(entry.name, objects.read(entry.name) or b"")
