@@ -23,31 +23,11 @@ from spark_jobs.session import open_session
 from spark_jobs.tables import delta_log, ledger
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
+from tests.faults import drivers
 from tests.support import history
 
 SCHEMA = "Reports"
-PIPELINE = """
-name: readings
-source:
-  table: {table}
-  event_time: happened_at
-  arrival_time: stored_at
-  source_partition: [site]
-  tie_break: [id]
-  where: reading is null or reading <= 47
-watermark:
-  strategy: bounded_out_of_orderness
-  out_of_orderness: 10 seconds
-  emit: {{every: 30 seconds}}
-windows:
-  kind: tumbling
-  size: 10 minutes
-  key: [device]
-  allowed_lateness: 20 minutes
-  aggregates: {{readings: count(*), most: max(reading)}}
-quality: {{max_too_late_ratio: 0.5}}
-publish_to: {schema}
-"""
+PIPELINE = drivers.PIPELINE + "publish_to: {schema}\n"
 ROWS = history.events(900)
 
 
