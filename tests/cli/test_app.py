@@ -190,6 +190,7 @@ def test_a_failure_of_ours_exits_with_1(file: Path, tmp_path: Path) -> None:
     assert output["exit_code"] == 1
 
 
+@pytest.mark.soak
 def test_maintenance_keeps_what_the_file_has_unless_an_option_is_given(
     replayed: dict[str, Any], file: Path, lake: Path, tmp_path: Path
 ) -> None:

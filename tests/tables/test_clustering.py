@@ -28,6 +28,7 @@ def clustering_of(spark: SparkSession, lake: Lake) -> dict[str, list[str]]:
     return {name: list(detail["clusteringColumns"]) for name, detail in details.items() if detail is not None}
 
 
+@pytest.mark.soak
 def test_tables_are_clustered_from_the_run_on_that_has_the_setting(
     spark: SparkSession, lake: Lake, tmp_path: Path
 ) -> None:

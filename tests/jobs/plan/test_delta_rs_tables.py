@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from shutil import copytree, rmtree
 from typing import Any
 
 import pytest
@@ -42,11 +43,42 @@ def _source(spark: SparkSession, tmp_path: Path) -> Path:
     return tmp_path / "rows"
 
 
-@pytest.fixture(name="plan_twice")
-def _plan_twice(spark: SparkSession, source: Path, lake: Lake) -> Callable[..., Plan]:
-    """Return a plan that both make, after a run over the earlier arrivals."""
-    pipeline = history.pipeline(str(source))
+@dataclass(frozen=True)
+class Published:
+    """A folder with a source and a lake after a run over the earlier arrivals, and a copy of both."""
+
+    folder: Path
+    copy: Path
+
+    def restore(self, spark: SparkSession) -> None:
+        """Bring back the state after the run."""
+        rmtree(self.folder, ignore_errors=True)
+        copytree(self.copy, self.folder)
+        spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()  # type: ignore[union-attr]
+
+
+@pytest.fixture(name="run_once", scope="module")
+def _run_once(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Published:
+    once = Published(tmp_path_factory.mktemp("published"), tmp_path_factory.mktemp("copies") / "copy")
+    history.land(spark, EARLIER, once.folder / "rows")
+    pipeline, lake = history.pipeline(str(once.folder / "rows")), Lake(str(once.folder / "lake"), "readings")
     Runner(spark, pipeline, lake).run(Interval(), CUTS[1])
+    copytree(once.folder, once.copy)
+    return once
+
+
+@pytest.fixture(name="after_a_run")
+def _after_a_run(spark: SparkSession, run_once: Published) -> tuple[Path, Lake]:
+    """The source and the lake after a run over the earlier arrivals."""
+    run_once.restore(spark)
+    return run_once.folder / "rows", Lake(str(run_once.folder / "lake"), "readings")
+
+
+@pytest.fixture(name="plan_twice")
+def _plan_twice(spark: SparkSession, after_a_run: tuple[Path, Lake]) -> Callable[..., Plan]:
+    """Return a plan that both make, after a run over the earlier arrivals."""
+    source, lake = after_a_run
+    pipeline = history.pipeline(str(source))
 
     def plan_twice(interval: Interval = Interval(), arrived_to: datetime | None = None, **more: Any) -> Plan:  # noqa: B008
         planned = plan(SparkTables(spark, pipeline, lake), interval, arrived_to, **more)
@@ -56,21 +88,17 @@ def _plan_twice(spark: SparkSession, source: Path, lake: Lake) -> Callable[..., 
     return plan_twice
 
 
-@pytest.fixture(name="needs")
-def _needs(source: Path, lake: Lake) -> Callable[..., str]:
+def reason(source: Path, lake: Lake, pipeline: Pipeline | None = None) -> str:
     """Return the reason for which a plan over later arrivals needs Spark."""
-
-    def reason(pipeline: Pipeline | None = None, arrived_to: datetime = CUTS[2]) -> str:
-        with pytest.raises(NeedsSparkError) as raised:
-            plan(DeltaRsTables(pipeline or history.pipeline(str(source)), lake), Interval(), arrived_to)
-        return str(raised.value)
-
-    return reason
+    with pytest.raises(NeedsSparkError) as raised:
+        plan(DeltaRsTables(pipeline or history.pipeline(str(source)), lake), Interval(), CUTS[2])
+    return str(raised.value)
 
 
 def test_plans_of_each_kind_are_those_of_spark(
-    spark: SparkSession, source: Path, plan_twice: Callable[..., Plan]
+    spark: SparkSession, after_a_run: tuple[Path, Lake], plan_twice: Callable[..., Plan]
 ) -> None:
+    source, _ = after_a_run
     assert plan_twice(arrived_to=CUTS[0]).run.versions, "it is covered"
     history.land(spark, LATER, source)
     resumed = plan_twice(arrived_to=CUTS[2])
@@ -86,8 +114,10 @@ def test_plans_of_each_kind_are_those_of_spark(
     assert "files of version 0 have been rewritten" in plan_twice(arrived_to=CUTS[2]).note
 
 
-@pytest.mark.usefixtures("plan_twice")
-def test_emissions_that_list_no_partitions_mean_no_resumption(spark: SparkSession, source: Path, lake: Lake) -> None:
+def test_emissions_that_list_no_partitions_mean_no_resumption(
+    spark: SparkSession, after_a_run: tuple[Path, Lake]
+) -> None:
+    source, lake = after_a_run
     pipeline = history.pipeline(str(source))
     published = DeltaRsTables(pipeline, lake).runs()[-1]
     emissions = DeltaTable.forPath(spark, lake.path("advances"))
@@ -108,8 +138,8 @@ def test_emissions_that_list_no_partitions_mean_no_resumption(spark: SparkSessio
     assert resumptions() == [None, None]
 
 
-def test_a_first_plan_needs_spark(needs: Callable[..., str]) -> None:
-    assert needs() == "the pipeline has no ledger yet"
+def test_a_first_plan_needs_spark(source: Path, lake: Lake) -> None:
+    assert reason(source, lake) == "the pipeline has no ledger yet"
 
 
 def test_with_the_check_of_spark_a_first_plan_opens_no_table(spark: SparkSession, source: Path, lake: Lake) -> None:
@@ -129,22 +159,21 @@ def test_a_pipeline_that_does_not_fit_has_the_error_of_spark(spark: SparkSession
             Runner(spark, pipeline, lake).plan(Interval())
 
 
-def test_what_only_spark_knows_needs_spark(
-    spark: SparkSession, source: Path, plan_twice: Callable[..., Plan], needs: Callable[..., str]
-) -> None:
+def test_what_only_spark_knows_needs_spark(spark: SparkSession, after_a_run: tuple[Path, Lake]) -> None:
+    source, lake = after_a_run
     other = history.pipeline(str(source), windows__size="20 minutes")
-    assert needs(other) == "the pipeline was not checked with these columns yet"
+    assert reason(source, lake, other) == "the pipeline was not checked with these columns yet"
     checked_anew = history.pipeline(str(source), quality__max_too_late_ratio="0.25")
-    assert needs(checked_anew) == "the pipeline was not checked with these columns yet"
+    assert reason(source, lake, checked_anew) == "the pipeline was not checked with these columns yet"
     history.land(spark, ROWS[:5], source)
-    assert needs() == "rows may have come later than they arrived"
+    assert reason(source, lake) == "rows may have come later than they arrived"
     rows = spark.read.format("delta").load(str(source)).limit(0).withColumn("unit", F.lit("m"))
     rows.write.format("delta").mode("append").option("mergeSchema", value=True).save(str(source))
-    assert needs() == "the pipeline was not checked with these columns yet"
+    assert reason(source, lake) == "the pipeline was not checked with these columns yet"
 
 
-@pytest.mark.usefixtures("plan_twice")
-def test_what_spark_refuses_is_refused(spark: SparkSession, source: Path, lake: Lake) -> None:
+def test_what_spark_refuses_is_refused(spark: SparkSession, after_a_run: tuple[Path, Lake]) -> None:
+    source, lake = after_a_run
     other = history.pipeline(str(source), windows__allowed_lateness="0s")
     tables = (SparkTables(spark, other, lake), DeltaRsTables(other, lake))
     problems = []

@@ -71,7 +71,7 @@ def live(spark: SparkSession, lake: Lake, table: str) -> Iterator[tuple[str, dic
     assert leases.current(lake) == []
 
 
-@pytest.mark.parametrize("operations", [2, pytest.param(None, marks=pytest.mark.soak)], ids=["two", "all"])
+@pytest.mark.parametrize("operations", [1, pytest.param(None, marks=pytest.mark.soak)], ids=["first", "all"])
 def test_tables_are_those_of_a_lake_in_a_folder(
     spark: SparkSession, store: None, tmp_path: Path, operations: int | None
 ) -> None:
