@@ -199,14 +199,16 @@ def _make_folders(folder: Path, services: list[Service]) -> None:
     _STATE.mkdir()
     _mount("--bind", str(folder / "volumes"), str(_STATE))
     (_STATE / "airflow" / "airflow.cfg").touch()
+    # By target: services share volumes, and a bind within one file system is no mount to Python.
+    volumes: dict[str, Path] = {}
     for service in services:
         for path in service.tmpfs:
             Path(path).mkdir(parents=True, exist_ok=True)
         for target, source in service.volumes.items():
             # Pipelines are in the image's folder already.
-            if not source.startswith("..") and not Path(target).is_mount():
-                volume = folder / f"volume-{source}"
-                volume.mkdir()
+            if not source.startswith("..") and target not in volumes:
+                volume = volumes[target] = folder / f"volume-{source}"
+                volume.mkdir(exist_ok=True)
                 Path(target).mkdir(parents=True, exist_ok=True)
                 _mount("--bind", str(volume), target)
     for read_only in (_IMAGE, _STATE):

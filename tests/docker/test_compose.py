@@ -203,6 +203,8 @@ OTHERWISE = {
     "DATABASE__SQL_ALCHEMY_CONN",
     "LOGGING__BASE_LOG_FOLDER",
 }
+# The default lies in Airflow's home, which is read-only here.
+ONLY_HERE = "AIRFLOW__LOGGING__DAG_PROCESSOR_CHILD_PROCESS_LOG_DIRECTORY"
 
 
 def test_airflow_is_set_as_the_embedded_one_is(tmp_path: Path) -> None:
@@ -211,12 +213,11 @@ def test_airflow_is_set_as_the_embedded_one_is(tmp_path: Path) -> None:
     for name in AIRFLOW:
         environment = HERE.services[name].environment
         options = {name for name in environment if name.startswith("AIRFLOW__")}
-        assert options == set(embedded_settings)
-        for option in options:
+        assert options == {*embedded_settings, ONLY_HERE}
+        assert environment[ONLY_HERE].startswith(f"{environment['AIRFLOW__LOGGING__BASE_LOG_FOLDER']}/")
+        for option, value in embedded_settings.items():
             short = option.removeprefix("AIRFLOW__")
-            assert environment[option] == embedded_settings[option] or short in OTHERWISE or short.endswith("_CMD"), (
-                option
-            )
+            assert environment[option] == value or short in OTHERWISE or short.endswith("_CMD"), option
 
 
 def test_the_parts_of_airflow_are_those_of_the_embedded_one() -> None:
