@@ -41,6 +41,11 @@ def schema(table: Table) -> T.StructType:
     return T.StructType([T.StructField(c.name, _TYPES[c.type], bool(c.null)) for c in table.own_columns])
 
 
+def described(schema: T.StructType) -> list[str]:
+    """Return each column as its name and its type in SQL. Two equal lists have the same columns in one order."""
+    return [f"{field.name} {field.dataType.simpleString()}" for field in schema]
+
+
 def clashes(before: T.StructType, after: T.StructType) -> list[Clash]:
     """Return the columns that both schemas have with different types. Names are compared without case."""
     different, fields_before = [], {field.name.lower(): field for field in before}

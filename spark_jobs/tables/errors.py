@@ -27,3 +27,11 @@ class CatalogError(ValueError):
     def __init__(self, message: str, *, code: ErrorCode = ErrorCode.CATALOG_UNUSABLE) -> None:
         super().__init__(message)
         self.code = code
+
+
+class PublishError(ValueError):
+    """A staged table cannot be published into the published table."""
+
+    def __init__(self, message: str, *, code: ErrorCode = ErrorCode.COLUMNS_CHANGED) -> None:
+        super().__init__(message)
+        self.code = code

@@ -25,9 +25,10 @@ from typing import Any
 
 from spark_jobs.jobs.audit import audit
 from spark_jobs.jobs.report import report
-from spark_jobs.tables import delta_log, ledger, publishing, staging
+from spark_jobs.tables import delta_log, ledger, staging
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.objects import Objects
+from spark_jobs.tables.replaced_rows import ReplacedRows
 
 PHASES = ("before", "during", "after")
 
@@ -44,7 +45,7 @@ def witnessed(witness: Witness) -> Iterator[None]:
         (ledger, "record", _entered),
         (audit, "record", _judged),
         (report, "report", _reported),
-        (publishing._Publishing, "_carried_over", _carried),
+        (ReplacedRows, "_carried_over", _carried),
         (delta_log.Transaction, "commit", _committed),
     ]
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in patched]

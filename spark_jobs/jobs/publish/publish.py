@@ -25,6 +25,7 @@ from spark_jobs.jobs.publish.rollback import going_back, require_files, target_o
 from spark_jobs.pipeline.model import Results
 from spark_jobs.pipeline.published_tables import BY_NAME, PUBLISHABLE
 from spark_jobs.tables import commit_files, ledger, publishing
+from spark_jobs.tables.errors import PublishError
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import GATE_TABLE, Lake, behind_folder
 from spark_jobs.tables.leases import Tenure
@@ -164,7 +165,7 @@ def _finish(spark: SparkSession, lake: Lake, run_id: str, base: Base) -> None:
     began = datetime.now(UTC)
     other = ledger.find(spark, lake, run_id)
     if other is None:
-        raise publishing.PublishError(
+        raise PublishError(
             f"{lake.home}: tables have commits of run {run_id}, which is not in the ledger",
             code=ErrorCode.LEDGER_LACKS_RUN,
         )
