@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +16,10 @@ from typing import Any
 _MAX_CAUSES = 50
 _NATIVE_CLASSES = "org.apache.comet."
 _MISSING_FILE = "FAILED_READ_FILE.FILE_NOT_EXIST"
+# What Hadoop answers for a scheme that no class serves, and for Azure's scheme, whose class it always names.
+_NO_CONNECTOR = re.compile(r'No FileSystem for scheme "(\w+)"|Class org\.apache\.hadoop\.fs\.(azurebfs)\.\w+ not found')
+#: What to do if Spark lacks the connector of a store.
+NAME_CONNECTOR = "name the connector's jar in Spark's settings (spark.jars)"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _TRACEBACK = "Traceback (most recent call last)"
 _FULL_WORDS = ("No space left on device", "Disk quota exceeded", *(os.strerror(code) for code in _FULL))
@@ -33,8 +38,10 @@ def first_line(problem: BaseException) -> str:
     """Return the cause in one line.
 
     For an exception from Java, this is the innermost cause. For an error in a Python worker, it is the exception after
-    the worker's traceback.
+    the worker's traceback. For a store whose connector Spark lacks, it is the scheme.
     """
+    if scheme := scheme_without_connector(problem):
+        return f"Spark has no connector for {scheme}://"
     from_java = hasattr(problem, "java_exception")
     message = [*_java_messages(problem)][-1] if from_java else str(problem).strip() or repr(problem)
     lines = [line for line in message.splitlines() if line.strip()]
@@ -65,6 +72,14 @@ def mentions(problem: BaseException, *words: str) -> bool:
 def is_native(problem: BaseException) -> bool:
     """Return whether the native engine failed, so that Spark alone may succeed. It would not find a missing file."""
     return mentions(problem, _NATIVE_CLASSES) and not mentions(problem, _MISSING_FILE)
+
+
+def scheme_without_connector(problem: BaseException) -> str | None:
+    """Return the scheme of an address, such as `gs`, for which Spark lacks the class; None for another problem."""
+    for message in causes(problem):
+        if missing := _NO_CONNECTOR.search(message):
+            return "abfss" if missing[2] else missing[1]
+    return None
 
 
 def is_full_disk(problem: BaseException) -> bool:

@@ -89,6 +89,8 @@ def _readable(table: str) -> Iterator[None]:
             remedy = "check the name, the settings of its catalog, and the permission to read the table"
         elif error_causes.mentions(problem, "ClassNotFoundException") and scheme == "s3a":
             remedy = "run `tidemark setup`, which installs the jars for s3a://"
+        elif error_causes.scheme_without_connector(problem):
+            remedy = error_causes.NAME_CONNECTOR
         elif scheme in ("http", "https"):
             remedy = "Spark reads no Delta table over HTTP: give a path, or a URI such as s3a://bucket/table"
         else:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import errno
 
 import pytest
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
 
 from spark_jobs.jobs.runs import failures
 from spark_jobs.tables.error_causes import causes, first_line, is_full_disk
+from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
+from spark_jobs.tables.source import pinned_version
 
 
 class JavaError(Exception):
@@ -42,6 +46,23 @@ def test_first_line_is_from_the_innermost_cause() -> None:
     assert first_line(ValueError(worker)) == "RuntimeError: no unit"
     assert first_line(ValueError("one\ntwo")) == "one"
     assert first_line(ValueError()) == "ValueError()"
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("address", ["gs://bucket/clicks", "abfss://box@account.dfs.core.windows.net/clicks"])
+def test_a_store_without_a_connector_is_named(spark: SparkSession, address: str) -> None:
+    scheme = address.partition(":")[0]
+    with pytest.raises(SourceError) as refused:
+        pinned_version(spark, address)
+    assert str(refused.value) == (
+        f"source.table: '{address}' cannot be read (Spark has no connector for {scheme}://): "
+        "name the connector's jar in Spark's settings (spark.jars)"
+    )
+    with pytest.raises(Py4JError) as failed:
+        spark.read.parquet(address)
+    assert failures.describe(failed.value) == (
+        f"Spark has no connector for {scheme}://: name the connector's jar in Spark's settings (spark.jars)"
+    )
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT])

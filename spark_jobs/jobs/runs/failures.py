@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pyspark import SparkContext, SparkFiles
 
-from spark_jobs.tables.error_causes import first_line, is_full_disk
+from spark_jobs.tables.error_causes import NAME_CONNECTOR, first_line, is_full_disk, scheme_without_connector
 from spark_jobs.tables.lake import Lake
 
 _MIB = 1 << 20
@@ -19,6 +19,8 @@ _ROOMY = 1 << 30
 
 def describe(problem: BaseException, lake: Lake | None = None) -> str:
     """Return one line on `problem`; `lake` is the lake that was written to, by default that of `TIDEMARK_LAKE`."""
+    if scheme_without_connector(problem):
+        return f"{first_line(problem)}: {NAME_CONNECTOR}"
     if not is_full_disk(problem):
         return first_line(problem)
     free = {folder: shutil.disk_usage(folder).free for folder in _folders(lake or Lake.of(""))}
