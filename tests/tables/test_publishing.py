@@ -182,7 +182,7 @@ def test_a_rollback_gives_back_what_was_published(spark: SparkSession, lakes: La
     ]
     with pytest.raises(InputError, match=r"r0 is not published\. Published runs: r"):
         runner.rollback("r0")
-    with pytest.raises(InputError, match="which is a rollback: give --run"):
+    with pytest.raises(InputError, match="is a rollback: give --run"):
         runner.latest()
 
 
