@@ -22,13 +22,14 @@ from spark_jobs.cli.land_command import land
 from spark_jobs.cli.project_commands import new, package, setup
 from spark_jobs.cli.run_commands import accept, plan, repair, replay, report, rollback
 from spark_jobs.cli.settings_commands import advise, check
+from spark_jobs.cli.test_command import test
 from spark_jobs.pipeline.code import is_allowed
 from spark_jobs.pipeline.errors import RefusedError
 from spark_jobs.runtime import garbage, import_path
 
 #: The commands in their groups, both in the order of their use.
 GROUPS = {
-    "Write the pipeline file": (new, land, init, check, advise),
+    "Write the pipeline file": (new, land, init, check, test, advise),
     "Compute and publish": (plan, replay, status, report),
     "Decide and correct": (accept, compare, rollback, repair),
     "Operate": (maintain, handover, setup, package, explain),

@@ -12,6 +12,7 @@ EXAMPLES: Mapping[str, str] = {
     StepName.LAND: "exports/orders lake/orders --option 'sep=;'",
     "init": "lake/flights flights.yaml",
     "check": _FILE,
+    "test": "dags/pipelines/departures_by_carrier.test.yaml",
     "advise": f"{_FILE} --bounds 2h,4h,8h --lateness 0s,2h --target 99.9%",
     StepName.PLAN: f"{_FILE} {Option.FROM} 2013-07-01 {Option.TO} 2013-08-01",
     StepName.REPLAY: f"{_FILE} {Option.SET} 'windows.allowed_lateness=4 hours'",

@@ -51,6 +51,14 @@ def test_a_broken_file_takes_nothing_from_a_good_file(tmp_path: Path, text: str)
         files.require_all()
 
 
+def test_a_file_of_cases_is_no_pipeline(tmp_path: Path) -> None:
+    (tmp_path / "readings.yaml").write_text(GOOD, encoding="utf-8")
+    (tmp_path / "readings.test.yaml").write_text("cases: {}\n", encoding="utf-8")
+    files = read_folder(tmp_path)
+    assert list(files.good) == ["readings"]
+    assert files.broken == {}
+
+
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     (tmp_path / "readings.yaml").write_text(GOOD, encoding="utf-8")
     os.mkfifo(tmp_path / "pipe.yaml")

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import SparkSession
 
+from spark_jobs.cases.frames import aware, frame_of, rows_of
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay import Replay, replay
+
+__all__ = [
+    "EVENTS",
+    "TABLES",
+    "Collected",
+    "assert_same_tables",
+    "aware",
+    "frame_of",
+    "in_order",
+    "rows_of",
+    "spark_replay",
+]
 
 #: What a replay gives.
 TABLES = ("panes", "window_results", "late_events", "invalid_events", "watermarks")
@@ -69,16 +82,6 @@ def spark_replay(
     return Collected(replay(frame_of(spark, rows, schema), pipeline, until=until))
 
 
-def frame_of(spark: SparkSession, rows: Sequence[Mapping[str, Any]], schema: pa.Schema | None = None) -> DataFrame:
-    """Dict rows as a DataFrame that needs no Python worker."""
-    return spark.createDataFrame(pa.Table.from_pylist([dict(row) for row in rows], schema))
-
-
-def rows_of(frame: DataFrame) -> list[dict[str, Any]]:
-    """All rows of `frame`; timestamps are aware, in UTC, which is the tests' time zone."""
-    return [{name: aware(value) for name, value in row.asDict().items()} for row in frame.collect()]
-
-
 def assert_same_tables(actual: Any, expected: Any, tables: Sequence[str] = TABLES) -> None:
     """Two replays give the same rows, in whatever order."""
     for table in tables:
@@ -89,14 +92,3 @@ def in_order(rows: Sequence[Mapping[str, Any]]) -> list[Any]:
     """Rows as lists of their columns by name, in one order whatever order they came in. NaN equals NaN."""
     alike = ({name: "NaN" if value != value else value for name, value in row.items()} for row in rows)  # noqa: PLR0124
     return sorted((sorted(row.items(), key=lambda item: item[0]) for row in alike), key=str)
-
-
-def aware(value: Any) -> Any:
-    """A collected value whose naive timestamps get the time zone UTC."""
-    if isinstance(value, datetime):
-        return value.replace(tzinfo=UTC)
-    if isinstance(value, Row):
-        return {name: aware(part) for name, part in value.asDict().items()}
-    if isinstance(value, list):
-        return [aware(part) for part in value]
-    return value

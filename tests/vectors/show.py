@@ -1,4 +1,4 @@
-"""Show recorded scenarios in the terminal, as drawings with Flink's answer (`tests.worked.drawing` explains them).
+"""Show recorded scenarios in the terminal, as drawings with Flink's answer (`spark_jobs.cases.drawing` explains them).
 
     python -m tests.vectors.show s101-15                     one scenario, or several
     python -m tests.vectors.show --list --kind session       the ids of the sessions, with what each is about
@@ -14,10 +14,10 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from spark_jobs.cases.drawing import write
 from tests.vectors.recorded import paired
 from tests.vectors.scenarios import HERE
 from tests.worked import flink
-from tests.worked.drawing import write
 
 #: Files of scenarios with the files of Flink's answers.
 CORPORA = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from spark_jobs.cases.drawing import read
 from tests.vectors.show import CORPORA, Recording, chosen, main, recordings, text_of
 from tests.worked import flink
-from tests.worked.drawing import read
 
 RECORDED = list(recordings())
 EVERY_50TH = RECORDED[::50]

@@ -15,9 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from spark_jobs.cases.drawing import Drawing, Row
+from spark_jobs.cases.drawn_replay import pipeline_of
 from tests.vectors.recorded import lines
-from tests.worked.drawing import Drawing, Row
-from tests.worked.engines import pipeline_of
 from tests.worked.flink_answer import DROPPED_KEY, steps
 
 ANSWERS = Path(__file__).parents[1] / "vectors" / "flink_drawings.jsonl.gz"

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from spark_jobs.cases.drawing import Drawing, Step
+from spark_jobs.cases.happenings import MAX, NO_WINDOW, TOO_LATE, Window, fires, groups, pair
+from spark_jobs.cases.story import Place, Story
 from tests.vectors.scenarios import Scenario
-from tests.worked.drawing import Drawing, Step
-from tests.worked.happenings import MAX, NO_WINDOW, TOO_LATE, Window, fires, groups, pair
-from tests.worked.story import Place, Story
 
 #: The key of rows that a condition drops behind the watermark of their source. The panes of this key are left out.
 DROPPED_KEY = "(dropped)"

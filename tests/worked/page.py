@@ -12,7 +12,7 @@ import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.worked.drawing import Drawing, load, pipeline_text, table
+from spark_jobs.cases.drawing import Drawing, load, pipeline_text, table
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "worked_examples.md"
 DRAWINGS = Path(__file__).parent / "drawings"

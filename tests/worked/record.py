@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.worked.drawing import Drawing, load, write
+from spark_jobs.cases.drawing import Drawing, load, write
 from tests.worked.flink import ANSWERS, answered, scenario
 
 DRAWINGS = Path(__file__).parent / "drawings"

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from spark_jobs.cases.drawing import Drawing, DrawingError, differences, load, read, write
+from spark_jobs.cases.drawing import table as table_of
+from spark_jobs.cases.drawn_replay import replayed
 from tests.sampling import sampled
-from tests.worked import engines, flink, page
-from tests.worked.drawing import Drawing, DrawingError, differences, load, read, write
-from tests.worked.drawing import table as table_of
+from tests.worked import flink, page
 
 if TYPE_CHECKING:
     from _pytest.mark import ParameterSet
@@ -37,7 +38,7 @@ def concept_of(drawing: Drawing) -> str:
 
 @pytest.mark.parametrize("drawing", DRAWINGS, ids=name_of)
 def test_reference_replays_the_drawing(drawing: Drawing) -> None:
-    assert differences(drawing.steps, engines.reference(drawing), drawing.unit) == []
+    assert differences(drawing.steps, replayed(drawing), drawing.unit) == []
 
 
 def on_spark() -> list[ParameterSet]:
@@ -52,7 +53,9 @@ def on_spark() -> list[ParameterSet]:
 @pytest.mark.spark
 @pytest.mark.parametrize("drawing", on_spark())
 def test_spark_replays_the_drawing(session: SparkSession, drawing: Drawing) -> None:
-    assert differences(drawing.steps, engines.spark(session, drawing), drawing.unit) == []
+    from spark_jobs.cases.drawn_on_spark import replayed_on_spark
+
+    assert differences(drawing.steps, replayed_on_spark(session, drawing), drawing.unit) == []
 
 
 @pytest.mark.parametrize("drawing", OF_FLINK, ids=name_of)
@@ -101,13 +104,15 @@ def test_the_drawing_is_named_for_its_first_rule(drawing: Drawing) -> None:
 
 @pytest.mark.parametrize("drawing", WRONG, ids=name_of)
 def test_a_wrong_drawing_fails_with_the_reference(drawing: Drawing) -> None:
-    assert differences(drawing.steps, engines.reference(drawing), drawing.unit) == list(drawing.fails_with)
+    assert differences(drawing.steps, replayed(drawing), drawing.unit) == list(drawing.fails_with)
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("drawing", WRONG, ids=name_of)
 def test_a_wrong_drawing_fails_on_spark(session: SparkSession, drawing: Drawing) -> None:
-    assert differences(drawing.steps, engines.spark(session, drawing), drawing.unit) == list(drawing.fails_with)
+    from spark_jobs.cases.drawn_on_spark import replayed_on_spark
+
+    assert differences(drawing.steps, replayed_on_spark(session, drawing), drawing.unit) == list(drawing.fails_with)
 
 
 def test_an_example_with_a_wrong_expectation_exists_for_each_kind() -> None:

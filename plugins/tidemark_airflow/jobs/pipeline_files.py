@@ -12,6 +12,7 @@ from pathlib import Path
 
 from spark_jobs.error_codes import ErrorCode
 from spark_jobs.pipeline import Pipeline, PipelineError, load
+from spark_jobs.pipeline.loading import CASES
 from spark_jobs.pipeline.printable import printable
 
 #: DAGs of all pipelines: `tidemark_backfill`, `tidemark_accept` and `tidemark_maintenance`.
@@ -49,10 +50,12 @@ class PipelineFiles:
 
 
 def read_folder(folder: Path) -> PipelineFiles:
-    """Read every `*.yaml` and `*.yml` of a folder; a folder that does not exist has none."""
+    """Read every `*.yaml` and `*.yml` of a folder but cases; a folder that does not exist has none."""
     good: dict[str, Pipeline] = {}
     broken: dict[Path, str] = {}
-    for path in sorted(p for p in folder.glob("*.y*ml") if p.suffix in (".yaml", ".yml")):
+    for path in sorted(folder.glob("*.y*ml")):
+        if path.suffix not in (".yaml", ".yml") or path.name.endswith(CASES):
+            continue
         try:
             pipeline = load(path)
         except PipelineError as problem:

@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from tests.worked.drawing import Step
-from tests.worked.happenings import MAX, MIN, TOO_LATE, Happening, instant_text
+from spark_jobs.cases.drawing import Step
+from spark_jobs.cases.happenings import MAX, MIN, TOO_LATE, Happening, instant_text
 
 _END = (-1, MAX)
 

@@ -1,21 +1,18 @@
-"""The engines that replay a drawing: the reference and Spark. No other module of the worked examples uses the product.
+"""The reference replays a drawing: its rows become those of a source, and the replay becomes the steps of a drawing.
 
-Each gives the steps of the drawing's rows. Spark does not give the watermark after each row: a witness behind a row,
-with a separate key and an event time of long ago, is too late as soon as there is a watermark, and late rows carry
-the watermark that they met. Where witnesses cannot stand (`_has_witnesses`), the drawn watermarks are taken, and only
-those of panes and late rows are compared.
+The source of a drawing has a table, time columns, a source partition, a key and a list of row numbers as aggregate.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import pyarrow as pa
-
+from spark_jobs.cases.drawing import Drawing, Row, Step
+from spark_jobs.cases.happenings import MAX, MIN, NO_WINDOW, TOO_LATE, Window, fires, groups, numbers, pair
+from spark_jobs.cases.story import Place, Story
 from spark_jobs.pipeline import Pipeline, from_mapping
 from spark_jobs.pipeline.joining import JoiningPipeline, JoinInput, bounds, joining
 from spark_jobs.semantics.joins.interval_join import Side
@@ -25,12 +22,6 @@ from spark_jobs.semantics.reference import replay
 from spark_jobs.semantics.rows.events import Event, event_reader
 from spark_jobs.semantics.rows.instants import END_OF_INPUT, micros, table_time_us
 from spark_jobs.semantics.streaming_job import StreamingJob, operator
-from tests.worked.drawing import Drawing, Row, Step
-from tests.worked.happenings import MAX, MIN, NO_WINDOW, TOO_LATE, Window, fires, groups, numbers, pair
-from tests.worked.story import Place, Story, steps_like
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _SOURCE = {
     "table": "drawing",
@@ -40,12 +31,8 @@ _SOURCE = {
     "tie_break": ["row"],
     "future_guard": "none",
 }
-_WITNESS = "witness"
-_LONG_AGO_MS = -(10**11)
-_SCHEMA = pa.schema([
-    ("row", pa.int64()), ("ts", pa.int64()), ("arrival_us", pa.int64()), ("key", pa.string()),
-    ("partition", pa.string()), ("side", pa.string()), ("marker", pa.bool_()), ("kept", pa.bool_()),
-])  # fmt: skip
+#: The key of rows that are put behind drawn rows to measure the watermark, and their event time.
+WITNESS, LONG_AGO_MS = "witness", -(10**11)
 
 TableRow = Mapping[str, Any]
 
@@ -61,10 +48,10 @@ def pipeline_of(drawing: Drawing) -> Pipeline:
         part["join"] = {"key": ["key"], **part["join"]}
     else:
         part["windows"] = {"key": ["key"], "aggregates": {"members": "collect_list(row)"}, **part["windows"]}
-    return from_mapping(part)
+    return from_mapping(part, overrides=drawing.settings)
 
 
-def reference(drawing: Drawing) -> tuple[Step, ...]:
+def replayed(drawing: Drawing) -> tuple[Step, ...]:
     """Replay a drawing's rows with the reference."""
     pipeline = pipeline_of(drawing)
     if pipeline.join is None:
@@ -76,9 +63,9 @@ def reference(drawing: Drawing) -> tuple[Step, ...]:
 
 def _reference_windows(drawing: Drawing, pipeline: Pipeline) -> tuple[Step, ...]:
     rows = rows_of(drawing)
-    result = replay(rows, pipeline, until=_until(drawing), where=_is_kept)
-    story = _ReplayStory(drawing)
-    for clock_us, watermark in _advances(rows, pipeline, _until(drawing)):
+    result = replay(rows, pipeline, until=until_of(drawing), where=_is_kept)
+    story = ReplayStory(drawing)
+    for clock_us, watermark in _advances(rows, pipeline, until_of(drawing)):
         story.advance(story.place(clock_us), watermark)
     story.panes(result.panes)
     story.late(result.late_events)
@@ -103,7 +90,7 @@ def _advances(rows: Iterable[TableRow], pipeline: Pipeline, until: datetime | No
 
 
 def _reference_pairs(drawing: Drawing, pipeline: Pipeline) -> tuple[Step, ...]:
-    inputs, arrivals, story = joining(pipeline), _arrivals(drawing), _ReplayStory(drawing)
+    inputs, arrivals, story = joining(pipeline), _arrivals(drawing), ReplayStory(drawing)
     sources = _sources(inputs)
     until_us = None if drawing.until is None else drawing.until * 1000
     joined = join(arrivals, bounds(pipeline), inputs.emit, *sources, until_us=until_us)
@@ -125,11 +112,11 @@ def _reference_pairs(drawing: Drawing, pipeline: Pipeline) -> tuple[Step, ...]:
 
 def _last_witness(arrivals: Sequence[Arrival]) -> Arrival:
     last = arrivals[-1]
-    return Arrival(last.side, last.partition, _WITNESS, _LONG_AGO_MS, last.clock_us + 1, {**last.row, "marker": False})
+    return Arrival(last.side, last.partition, WITNESS, LONG_AGO_MS, last.clock_us + 1, {**last.row, "marker": False})
 
 
 def _reference_groups(drawing: Drawing, pipeline: Pipeline) -> tuple[Step, ...]:
-    inputs, story, windows = joining(pipeline), _ReplayStory(drawing), pipeline.windows
+    inputs, story, windows = joining(pipeline), ReplayStory(drawing), pipeline.windows
     cogroup: CoGroup[Any, Any] = CoGroup(operator(windows), allowed_lateness_ms=windows.allowed_lateness_ms)
     until_us = None if drawing.until is None else drawing.until * 1000
     gathered = gather(_arrivals(drawing), cogroup, inputs.emit, *_sources(inputs), until_us=until_us)
@@ -164,92 +151,7 @@ def _sources(joined: JoiningPipeline) -> list[JoinSource]:
     ]
 
 
-def spark(session: SparkSession, drawing: Drawing) -> tuple[Step, ...]:
-    """Replay a drawing's rows on Spark."""
-    pipeline = pipeline_of(drawing)
-    if pipeline.join is None:
-        return _spark_windows(session, drawing, pipeline)
-    return _spark_join(session, drawing, pipeline)
-
-
-def _spark_windows(session: SparkSession, drawing: Drawing, pipeline: Pipeline) -> tuple[Step, ...]:
-    from tests.support.engine import spark_replay
-
-    rows, story = rows_of(drawing), _ReplayStory(drawing)
-    witnesses = [_witness(row) for row in rows] if _has_witnesses(drawing, pipeline) else []
-    result = spark_replay(session, [*rows, *witnesses], pipeline, until=_until(drawing), schema=_schema(rows))
-    late = result.late_events
-    met = {row["row"]: _millis(row["watermark"]) for row in late if row["key"] == _WITNESS}
-    watermark_by_row = {row["row"]: met.get(row["row"], MIN) for row in witnesses}
-    for place, watermark in steps_like(drawing.steps, watermark_by_row):
-        story.advance(place, watermark)
-    story.panes(row for row in result.panes if row["key"] != _WITNESS)
-    story.late(row for row in late if row["key"] != _WITNESS)
-    if pipeline.is_complete:
-        from tests.support.engine import rows_of as collected
-
-        story.complete(row for row in collected(result.lazy.complete_results) if row["key"] != _WITNESS)
-    return _with_vanished(drawing, story.steps())
-
-
-def _schema(rows: Sequence[TableRow]) -> pa.Schema:
-    has_source = any("source" in row for row in rows)
-    return _SCHEMA.append(pa.field("source", pa.string())) if has_source else _SCHEMA
-
-
-def _has_witnesses(drawing: Drawing, pipeline: Pipeline) -> bool:
-    """Whether witnesses move nothing: they count as rows, are late rows, and take part in no idle timeout."""
-    return (
-        pipeline.watermark.emit.kind.value != "every_n"
-        and pipeline.windows.late_data.value == "side_output"
-        and pipeline.windows.late_panes.value == "per_row"
-        and pipeline.source.where is None
-    )
-
-
-def _witness(row: dict[str, Any]) -> dict[str, Any]:
-    late = {"ts": _LONG_AGO_MS, "arrival_us": row["arrival_us"] + 1, "key": _WITNESS, "marker": False}
-    return {**row, **late}
-
-
-def _with_vanished(drawing: Drawing, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Add the rows without a window as drawn: no table contains them (rule 53)."""
-    if len(steps) != len(drawing.steps):
-        return steps
-    vanished = [step.happens[:1] == (NO_WINDOW.text,) for step in drawing.steps]
-    pairs = zip(steps, vanished, strict=True)
-    return tuple(replace(step, happens=(NO_WINDOW.text, *step.happens)) if has else step for step, has in pairs)
-
-
-def _spark_join(session: SparkSession, drawing: Drawing, pipeline: Pipeline) -> tuple[Step, ...]:
-    from spark_jobs.replay.joins.interval_join import interval_join
-    from spark_jobs.replay.joins.window_join import window_join
-    from tests.support.engine import frame_of
-    from tests.support.engine import rows_of as collected
-
-    inputs, rows, story = joining(pipeline), rows_of(drawing), _ReplayStory(drawing)
-    parts = [rows, None] if inputs.right_when else [[row for row in rows if row["side"] == side.value] for side in Side]
-    left, right = (None if part is None else frame_of(session, part, _SCHEMA) for part in parts)
-    assert left is not None
-    for place, watermark in steps_like(drawing.steps, {}):
-        story.advance(place, watermark)
-    if pipeline.join is not None and pipeline.join.by_interval:
-        result = interval_join(left, right, inputs, bounds(pipeline))
-        for row in collected(result.pairs):
-            entry = pair(row["left"]["row"], row["right"]["row"], _millis(row["event_time"]), drawing.unit)
-            story.happen(story.place(micros(row["fired_at"])), entry)
-        late = [result.late_left, result.late_right]
-    else:
-        grouped = window_join(left, right, inputs, pipeline.windows, until=_until(drawing))
-        for row in collected(grouped.groups):
-            story.window(row, groups(*([member["row"] for member in row[side.value]] for side in Side)))
-        late = [grouped.late_left, grouped.late_right]
-    for table in late:
-        story.late(collected(table))
-    return story.steps()
-
-
-class _ReplayStory(Story):
+class ReplayStory(Story):
     """A story from rows of the published tables."""
 
     def __init__(self, drawing: Drawing) -> None:
@@ -275,12 +177,12 @@ class _ReplayStory(Story):
         """Note what a window does."""
         window = _window(row, row["pane_index"])
         happening = window.happens(text, self._in, is_replacement=is_replacement)
-        self.happen(self.place(micros(row["fired_at"])), happening, _millis(row["watermark"]))
+        self.happen(self.place(micros(row["fired_at"])), happening, millis(row["watermark"]))
 
     def late(self, rows: Iterable[TableRow]) -> None:
         """Note late rows."""
         for row in rows:
-            met = _millis(row["watermark"]) if "watermark" in row else None
+            met = millis(row["watermark"]) if "watermark" in row else None
             self.happen(Place(row["row"], at_tick=False), TOO_LATE, met)
 
     def complete(self, rows: Iterable[TableRow]) -> None:
@@ -291,7 +193,7 @@ class _ReplayStory(Story):
 
 
 def _window(row: TableRow, pane: int) -> Window:
-    return Window(row["key"], _millis(row["window_start"]), _millis(row["window_end"]), pane)
+    return Window(row["key"], millis(row["window_start"]), millis(row["window_end"]), pane)
 
 
 def rows_of(drawing: Drawing) -> list[dict[str, Any]]:
@@ -318,14 +220,13 @@ def _arrival_us(number: int, row: Row) -> int:
     return row.arrival * 1000 + 2 * number + 1
 
 
-def _until(drawing: Drawing) -> datetime | None:
+def until_of(drawing: Drawing) -> datetime | None:
+    """Return how far the arrival clock of a drawing goes, if further than its last row."""
     return None if drawing.until is None else table_time_us(drawing.until * 1000)
 
 
-def _millis(moment: datetime | None) -> int:
+def millis(moment: datetime | None) -> int:
+    """Return a watermark of a table in milliseconds; MIN for null, MAX for the end of the input."""
     if moment is None:
         return MIN
     return MAX if moment == END_OF_INPUT else micros(moment) // 1000
-
-
-Engine = Callable[[Drawing], tuple[Step, ...]]

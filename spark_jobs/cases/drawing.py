@@ -12,9 +12,10 @@ A file holds one drawing, a YAML mapping:
     until      how far the arrival clock goes on behind the last row; optional
     drawing    the text
 
-Read the text from top to bottom. Left of the first bar stands a row: its number, event time, and further columns of
-`COLUMNS` where they matter. Rows arrive in the order drawn, row n at n ms, unless there is a column `arrival`. A
-line `tick` is an emission between two rows that advances the watermark. The last step is the `end` of the input. Then
+Read the text from top to bottom. Left of the first bar is a row: its number, event time, and further columns of
+`COLUMNS` where they matter. Rows arrive in the order drawn, row n at n ms, unless a column `arrival` has other times.
+
+A line `tick` is an emission between two rows that advances the watermark. The last step is the `end` of the input. Then
 comes the watermark right after the step (`-`: none yet), then what happens at the step (see `happenings`).
 """
 
@@ -28,7 +29,7 @@ from typing import Any
 
 import yaml
 
-from tests.worked.happenings import UNITS, instant_text, is_happening, read_time
+from spark_jobs.cases.happenings import UNITS, instant_text, is_happening, read_time
 
 #: Columns of rows, in the order in which they are written, with the value that is left out.
 COLUMNS: Mapping[str, Any] = {
@@ -76,7 +77,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A drawing; `steps` hold one `row` step a row, in order."""
+    """A drawing; `steps` have one `row` step a row, in order. `settings` replace those of its part of a pipeline."""
 
     title: str
     concept: str
@@ -89,6 +90,7 @@ class Drawing:
     note: str = ""
     until: int | None = None
     fails_with: tuple[str, ...] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
     name: str = field(default="", compare=False)
 
 
@@ -121,8 +123,22 @@ def _drawing(values: Any, name: str) -> Drawing:
     return Drawing(
         values["title"], values["concept"], answer, unit, values["pipeline"], rows, steps,
         tuple(values.get("rules", ())), str(values.get("note", "")).strip(),
-        None if until is None else read_time(str(until), unit), tuple(values.get("fails_with", ())), name,
+        None if until is None else read_time(str(until), unit), tuple(values.get("fails_with", ())), {}, name,
     )  # fmt: skip
+
+
+def of_text(
+    name: str, text: str, unit: str, pipeline: Mapping[str, Any], settings: Mapping[str, str], until: str | None = None
+) -> Drawing:
+    """Return the drawing of a text, for a part of a pipeline. Raises DrawingError."""
+    if unit not in UNITS:
+        raise DrawingError(f"found the unit {unit!r}, expected {' or '.join(UNITS)}")
+    try:
+        rows, steps = _parsed(text, unit)
+        end = None if until is None else read_time(until, unit)
+    except (ValueError, KeyError) as wrong:
+        raise DrawingError(str(wrong)) from wrong
+    return Drawing(name, "", "product", unit, pipeline, rows, steps, until=end, settings=settings, name=name)
 
 
 def _parsed(text: str, unit: str) -> tuple[tuple[Row, ...], tuple[Step, ...]]:
