@@ -1,9 +1,9 @@
 """Spark replays a drawing.
 
 Spark does not return the watermark after each row. So a witness follows each row, with a separate key and an event time
-of long ago. It is too late as soon as a watermark exists, and late rows have the watermark that they met. Where witnesses
-would change the replay (`_has_witnesses`), the drawn watermarks are taken, and only the watermarks of panes and late
-rows are compared.
+of long ago. It is too late as soon as a watermark exists, and late rows have the watermark that they met. Where
+witnesses would change the replay (`_has_witnesses`), the drawn watermarks are taken, and only the watermarks of panes
+and late rows are compared.
 """
 
 from __future__ import annotations

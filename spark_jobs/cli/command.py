@@ -121,18 +121,22 @@ def _import(steps: Sequence[StepName]) -> None:
     import_beside(steps)
 
 
-def pipeline_command(body: Callable[..., Answer]) -> Callable[..., None]:
-    """Make a command of `body`: it takes FILE, the options of `body`, `--set` and `--json`."""
+def pipeline_command(body: Callable[..., Answer], name: str = "") -> Callable[..., None]:
+    """Make a command of `body`: it takes FILE, the options of `body`, `--set` and `--json`.
+
+    `name` is the name of the command, by default that of `body`.
+    """
+    name = name or body.__name__
 
     @wraps(body)
     def command(file: str, override: list[str], as_json: bool, **options: Any) -> None:
         with answering(as_json, [file, *(part for text in override for part in (Option.SET, text))]) as answer:
             with (
                 _lake_of_project(file),
-                live_line.displayed(body.__name__) as progress,
+                live_line.displayed(name) as progress,
                 interrupt.answered(progress, as_json),
             ):
-                request = Request(file, _load(file, override), body.__name__, progress)
+                request = Request(file, _load(file, override), name, progress)
                 progress.lake = request.lake
                 result = body(request, **options)
             answer(result)

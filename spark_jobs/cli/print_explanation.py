@@ -1,0 +1,155 @@
+"""Explanations as text, in 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from spark_jobs.cli import printing
+from spark_jobs.cli.fitting_table import Column, fitting
+from spark_jobs.explain.explanations import (
+    INVALID,
+    LEFT_OUT,
+    UNASSIGNED,
+    ExplainedPane,
+    ExplainedRow,
+    ExplainedWindow,
+    LifeStep,
+    Step,
+    WindowLife,
+)
+from spark_jobs.jobs.explain.explain import Explanation, Request
+from spark_jobs.pipeline.durations import format_duration
+from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.semantics.rows.instants import END_OF_INPUT
+
+_FATES = {
+    "on_time": "on time",
+    "late": "late, within the allowed lateness",
+    "too_late": "too late: no window took it, late_events has it",
+    UNASSIGNED: "in no window: its event time lies between two windows",
+    INVALID: "invalid",
+    LEFT_OUT: "left out by source.where or source.deduplicate",
+}
+
+
+def show(pipeline: Pipeline, request: Request, explained: Explanation, changed: Sequence[str]) -> None:
+    """Print explanations of rows, then that of a window. `changed` are settings that the published run had not."""
+    versions = ", ".join(map(str, explained.source_versions.values()))
+    about = f"run {explained.run_id}" if explained.run_id else "nothing is published yet"
+    printing.print_line(f"{explained.pipeline}: version {versions} of the source, {about}")
+    if changed:
+        printing.print_line("the file has other settings than the published results:")
+        for change in changed:
+            printing.print_line(f"  {change}")
+    for condition, rows in zip(request.conditions, explained.rows, strict=True):
+        if not rows:
+            printing.print_line(f"no row has arrived with {condition}")
+        for row in rows:
+            printing.print_line("")
+            for line in _row(pipeline, row):
+                printing.print_line(line)
+        if len(rows) == request.most:
+            printing.print_line(f"the first {request.most} rows with {condition}; --limit shows more")
+    if request.window_start_ms is not None:
+        printing.print_line("")
+        _show_window(explained.window)
+
+
+def _row(pipeline: Pipeline, row: ExplainedRow) -> Iterator[str]:
+    yield _values(row.row)
+    reason = f" ({row.reason})" if row.reason else ""
+    yield f"  {_FATES[row.fate]}{reason}"
+    yield f"  event time    {_time(row.event_time)}"
+    if row.arrival_time is not None:
+        place = "" if row.rows_before is None else f"   {row.rows_before:,} rows arrived before it"
+        yield f"  arrival time  {_time(row.arrival_time)}{place}"
+    if row.fate in (INVALID, LEFT_OUT):
+        return
+    yield f"  watermark     {_watermark(row.watermark)}   before it"
+    several = row.partitions or []
+    if len(several) > 1:
+        for each in several:
+            own = "   the row's partition" if each.source_partition == row.source_partition else ""
+            holds = "   holds the others back" if each.holds_back else ""
+            yield f"    {each.source_partition or '(null)'}: {_watermark(each.watermark)}{holds}{own}"
+    for window in row.windows:
+        yield from _window(window)
+    yield from _remedies(pipeline, row)
+
+
+def _window(window: ExplainedWindow) -> Iterator[str]:
+    bounds = f"[{_time(window.window_start)}, {_time(window.window_end)})"
+    closing = _watermark(window.closes_at_watermark) if window.closes_at_watermark else "none"
+    yield f"  window {bounds}: {window.verdict.replace('_', ' ')} (rule {window.rule})"
+    yield f"    fires at watermark {_watermark(window.fires_at_watermark)}, closes at {closing}"
+    if window.panes is None:
+        yield "    the panes are not listed: the window has too many rows"
+    for pane in window.panes or ():
+        yield f"    in {_pane(pane)}"
+
+
+def _pane(pane: ExplainedPane) -> str:
+    at = f", fired at {_time(pane.fired_at)}" if pane.fired_at else ""
+    rows = "1 row" if pane.row_count == 1 else f"{pane.row_count:,} rows"
+    return (
+        f"pane {pane.pane_index}: {pane.timing.replace('_', ' ')}{at} by watermark {_watermark(pane.watermark)}, {rows}"
+    )
+
+
+def _remedies(pipeline: Pipeline, row: ExplainedRow) -> Iterator[str]:
+    setting = "watermark.lag" if pipeline.watermark.follows_clock else "watermark.out_of_orderness"
+    now = pipeline.watermark.lag_ms if pipeline.watermark.follows_clock else pipeline.watermark.bound_ms
+    remedies = [(setting, now, row.least_bound_ms)]
+    remedies.append(("windows.allowed_lateness", pipeline.windows.allowed_lateness_ms, row.least_lateness_ms))
+    for name, before, least in remedies:
+        if least is not None:
+            yield f"  it would have counted with {name} {format_duration(least)} (now {format_duration(before)})"
+
+
+def _show_window(life: WindowLife | None) -> None:
+    if life is None:
+        printing.print_line("the window has no row: no row of this key with such an event time has arrived")
+        return
+    if life.steps is None:
+        printing.print_line(f"{life.row_count:,} rows are around the window, too many to list")
+        return
+    windows = {(step.window_start, step.window_end) for step in life.steps}
+    columns = [
+        Column("at (UTC)", [_time(step.at) for step in life.steps], right=False),
+        Column("what", [_what(step) for step in life.steps], right=False),
+        Column("event time", [_time(step.event_time) for step in life.steps], right=False),
+        Column("watermark", [_watermark(step.watermark) for step in life.steps], right=False),
+    ]
+    if len(windows) > 1:
+        bounds = [f"{_time(step.window_start)} to {_time(step.window_end)}" for step in life.steps]
+        columns.insert(2, Column("window", bounds, rank=1, right=False))
+    columns.append(Column("row", [_values(step.row) if step.row else "" for step in life.steps], rank=2, right=False))
+    printing.OUT.print(fitting(columns, printing.OUT.width))
+
+
+def _what(step: LifeStep) -> str:
+    if step.step is Step.ROW:
+        return f"row {str(step.verdict).replace('_', ' ')}"
+    if step.pane is not None:
+        return f"pane {step.pane.pane_index} {step.pane.timing.replace('_', ' ')}, {step.pane.row_count:,} rows"
+    return "closed"
+
+
+def _values(row: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in row.items())
+
+
+def _time(moment: datetime | None) -> str:
+    """Return a time without the digits that are zero."""
+    if moment is None:
+        return ""
+    digits = f"{moment:%f}".rstrip("0")
+    return f"{moment:%Y-%m-%d %H:%M:%S}{'.' * bool(digits)}{digits}"
+
+
+def _watermark(moment: datetime | None) -> str:
+    if moment is None:
+        return "none yet"
+    return "the end of the input" if moment == END_OF_INPUT else _time(moment)

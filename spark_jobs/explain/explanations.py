@@ -1,0 +1,130 @@
+"""Explanations as values: where a row stands in the order of arrival, what judged it, what would have changed that.
+
+    fate            rule    meaning
+    on_time         54      a window took the row before the watermark reached the window's last millisecond
+    late            64      a window took the row after that, within the allowed lateness
+    too_late        51      the watermark had closed every window of the row
+    unassigned      53      no window contains the row's event time, and the watermark has not passed it
+    invalid                 the row has no usable time, or breaks a rule of the source
+    left_out                `where` or `deduplicate` leaves the row out
+
+Times are aware, UTC. Durations are milliseconds. Rules are numbered as on the page of semantics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from spark_jobs.semantics.windows.lateness import Lateness
+
+UNASSIGNED, INVALID, LEFT_OUT = "unassigned", "invalid", "left_out"
+#: The rule behind each verdict.
+RULES = {Lateness.ON_TIME.value: 54, Lateness.LATE.value: 64, Lateness.TOO_LATE.value: 51, UNASSIGNED: 53}
+
+
+@dataclass(frozen=True)
+class PartitionWatermark:
+    """The watermark of a source partition; None: no row has moved it. `holds_back`: the combined watermark is this."""
+
+    source_partition: str
+    watermark: datetime | None
+    holds_back: bool
+
+
+@dataclass(frozen=True)
+class ExplainedPane:
+    """A pane with the row: its number, and when and by which watermark it fired."""
+
+    pane_index: int
+    timing: str
+    fired_at: datetime | None
+    watermark: datetime | None
+    row_count: int
+
+
+@dataclass(frozen=True)
+class ExplainedWindow:
+    """The verdict of a row for one of its windows; a session is the merged one.
+
+    `fires_at_watermark` and `closes_at_watermark` are the watermarks that fire the window and end its state. `panes`
+    are those with the row; None: the window has too many rows.
+    """
+
+    window_start: datetime
+    window_end: datetime
+    verdict: str
+    rule: int
+    fires_at_watermark: datetime | None
+    closes_at_watermark: datetime | None
+    panes: Sequence[ExplainedPane] | None
+
+
+@dataclass(frozen=True)
+class ExplainedRow:
+    """The explanation of a row.
+
+    `rows_before`: how many rows arrived earlier. `reason`: why an invalid row is invalid. `least_bound_ms` and
+    `least_lateness_ms`: the least bound (or lag) and the least allowed lateness at which a too late row would have
+    counted, with everything else as it is; None for other rows, and where no such value would do.
+    """
+
+    row: Mapping[str, Any]
+    fate: str
+    reason: str | None
+    event_time: datetime | None
+    arrival_time: datetime | None
+    source_partition: str
+    rows_before: int | None
+    watermark: datetime | None
+    partitions: Sequence[PartitionWatermark] | None
+    windows: Sequence[ExplainedWindow]
+    least_bound_ms: int | None
+    least_lateness_ms: int | None
+
+
+class Step(StrEnum):
+    """What happens in the life of a window."""
+
+    ROW = "row"
+    PANE = "pane"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True)
+class LifeStep:
+    """A step in the life of a window: a row that came, a pane that fired, or the end of its state.
+
+    `at` is the clock of arrival; None where a pane fires at the end of an epoch. `watermark` is the watermark before a
+    row, and at a firing or the end. `row` and `verdict` belong to a row, `pane` to a pane.
+    """
+
+    step: Step
+    at: datetime | None
+    watermark: datetime | None
+    window_start: datetime
+    window_end: datetime
+    row: Mapping[str, Any] | None = None
+    event_time: datetime | None = None
+    verdict: str | None = None
+    pane: ExplainedPane | None = None
+
+
+@dataclass(frozen=True)
+class WindowLife:
+    """The life of one key's window, or of the sessions around an instant: `steps` in order.
+
+    `row_count` rows have the window; with more than can be processed one by one, there are no steps (None).
+    """
+
+    key: Mapping[str, Any]
+    row_count: int
+    steps: Sequence[LifeStep] | None
+
+
+def as_json(explained: ExplainedRow | WindowLife) -> dict[str, Any]:
+    """Return an explanation as one object of plain values and times."""
+    return asdict(explained)

@@ -1,0 +1,1 @@
+"""The job explain: why rows counted or not, and the lives of windows."""

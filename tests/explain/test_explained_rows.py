@@ -1,0 +1,81 @@
+"""Every row's explanation on Spark is what the streaming job of the reference did with the row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from spark_jobs.explain.arrived import Arrived
+from spark_jobs.explain.explanations import UNASSIGNED, ExplainedRow
+from spark_jobs.explain.rows import explain_rows
+from spark_jobs.replay.engine import until_micros
+from spark_jobs.semantics.rows.instants import micros, table_time, table_time_us
+from spark_jobs.semantics.streaming_job import StreamingJob
+from spark_jobs.semantics.windows.lateness import fate
+from tests.explain.test_life import job_of
+from tests.sampling import sampled
+from tests.support import recorded_triggers
+from tests.support.engine import frame_of
+from tests.support.recorded_on_spark import ALL, chosen, combinations, schema_of
+from tests.vectors.scenarios import Scenario
+
+pytestmark = pytest.mark.spark
+
+# Over all combinations of windows, watermarks, emissions and triggers.
+SAMPLE = [*chosen(ALL, 240, combinations), *chosen(recorded_triggers.ALL, 80, recorded_triggers.combinations)]
+QUICK = SAMPLE[::40]
+CASES = [sampled(s, quick=s in QUICK, id=s.id) for s in SAMPLE]
+
+
+def explained(session: SparkSession, scenario: Scenario) -> list[ExplainedRow]:
+    events = frame_of(session, scenario.rows[::-1], schema_of(scenario))
+    arrived = Arrived(events, scenario.pipeline, until_us=until_micros(scenario.until))
+    return explain_rows(arrived, scenario.pipeline, F.lit(True), most=len(scenario.rows) + 1)
+
+
+def panes_of(job: StreamingJob, index: int) -> Iterator[tuple[Any, ...]]:
+    for fired in job.fired:
+        if any(event.row["index"] == index for event in fired.pane.rows):
+            yield (
+                fired.pane.window.start,
+                fired.pane.index,
+                fired.pane.timing.value,
+                table_time_us(fired.clock_us),
+                table_time(fired.pane.watermark),
+                len(fired.pane.rows),
+            )
+
+
+@pytest.mark.parametrize("scenario", CASES)
+def test_the_explanation_of_each_row_is_the_job_s(session: SparkSession, scenario: Scenario) -> None:
+    job, rows = job_of(scenario, scenario.pipeline), explained(session, scenario)
+    assert [row.row["index"] for row in rows] == [row["index"] for row in scenario.rows]
+    assert [row.rows_before for row in rows] == list(range(len(rows)))
+    for row, judged in zip(rows, job.judged, strict=True):
+        lateness = fate(
+            [v.lateness for v in judged.verdicts],
+            judged.event.ts,
+            scenario.pipeline.windows.lateness_ms,
+            judged.watermark,
+        )
+        assert row.fate == (UNASSIGNED if lateness is None else lateness.value)
+        assert row.watermark == table_time(judged.watermark)
+        assert [(micros(w.window_start) // 1000, micros(w.window_end) // 1000, w.verdict) for w in row.windows] == [
+            (v.window.start, v.window.end, v.lateness.value) for v in judged.verdicts
+        ]
+        if not scenario.pipeline.windows.is_session:
+            assert sorted(
+                (micros(w.window_start) // 1000, p.pane_index, p.timing, p.fired_at, p.watermark, p.row_count)
+                for w in row.windows
+                for p in w.panes or ()
+            ) == sorted(panes_of(job, row.row["index"]))
+        else:
+            assert sorted(
+                (p.pane_index, p.timing, p.fired_at, p.watermark, p.row_count)
+                for w in row.windows
+                for p in w.panes or ()
+            ) == sorted(pane[1:] for pane in panes_of(job, row.row["index"]))
