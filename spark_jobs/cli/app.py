@@ -19,6 +19,7 @@ from spark_jobs.cli.help_pages import HelpfulCommand, HelpfulGroup
 from spark_jobs.cli.init_command import init
 from spark_jobs.cli.lake_commands import compare, handover, maintain, status
 from spark_jobs.cli.land_command import land
+from spark_jobs.cli.late_command import late
 from spark_jobs.cli.project_commands import new, package, setup
 from spark_jobs.cli.run_commands import accept, plan, repair, replay, report, rollback
 from spark_jobs.cli.settings_commands import advise, check
@@ -32,7 +33,8 @@ GROUPS = {
     "Write the pipeline file": (new, land, init, check, test, advise),
     "Compute and publish": (plan, replay, status, report),
     "Decide and correct": (accept, compare, rollback, repair),
-    "Operate": (maintain, handover, setup, package, explain),
+    "Ask why": (late, explain),
+    "Operate": (maintain, handover, setup, package),
 }
 COMMANDS = tuple(command for commands in GROUPS.values() for command in commands)
 

@@ -27,5 +27,6 @@ EXAMPLES: Mapping[str, str] = {
     "setup": "--jars /media/usb/jars",
     "package": "tidemark.tar.gz",
     "new": "clickstream",
-    "explain": "TM205",
+    "late": f"{_FILE} --by lateness --by window",
+    "explain": f"{_FILE} --row 'flight_id = 120717'",
 }

@@ -101,15 +101,12 @@ def read_table(
             return None
         except Exception as problem:
             _forget(cached)
-            raise LakeError(f"{path} cannot be read: {_one_line(problem)}") from problem
+            raise LakeError(f"{path} cannot be read: {one_line(problem)}") from problem
 
 
 def data_files(path: str, version: int) -> list[str]:
     """Return the data files of a table at `version`, relative to its folder. Raises LakeError."""
-    try:
-        actions = opened(path, version).get_add_actions(flatten=True)
-    except Exception as problem:
-        raise LakeError(f"{path} cannot be read at version {version}: {_one_line(problem)}") from problem
+    actions = at_version(path, version).delta.get_add_actions(flatten=True)
     return [unquote(name) for name in actions["path"].to_pylist()]
 
 
@@ -118,6 +115,14 @@ def opened(path: str, version: int) -> DeltaTable:
     from deltalake import DeltaTable
 
     return DeltaTable(path, version=version, storage_options=storage_options(path))
+
+
+def at_version(path: str, version: int) -> Table:
+    """Return a table at `version`. Raises LakeError."""
+    try:
+        return Table(opened(path, version))
+    except Exception as problem:
+        raise LakeError(f"{path} cannot be read at version {version}: {one_line(problem)}") from problem
 
 
 def file_count(folder: str) -> int | None:
@@ -226,7 +231,7 @@ def _missing() -> type[Exception]:
     return missing
 
 
-def _one_line(problem: Exception) -> str:
+def one_line(problem: Exception) -> str:
     """Return an error of delta-rs, a tree in colours with one cause below the other, as one line."""
     causes = _BRANCH.split(_COLOUR.sub("", str(problem)))
     return ": ".join(" ".join(cause.split()) for cause in causes).strip(": ") or type(problem).__name__

@@ -16,9 +16,12 @@ from spark_jobs.semantics.rows.events import Event, EventReader
 from spark_jobs.semantics.rows.instants import MAX, micros
 from spark_jobs.semantics.streaming_job import JudgedRow, StreamingJob
 from spark_jobs.semantics.windows.lateness import Lateness
+from tests.sampling import sampled
 from tests.vectors.scenarios import Scenario, load_for_reference, load_triggers
 
 SCENARIOS = [*load_for_reference(), *load_triggers()]
+QUICK = SCENARIOS[::10]
+CASES = [sampled(s, quick=s in QUICK, id=s.id) for s in SCENARIOS]
 
 
 def job_of(scenario: Scenario, pipeline: Pipeline) -> StreamingJob:
@@ -52,7 +55,7 @@ def panes_of(lived: Life, job: StreamingJob) -> Iterator[tuple[object, ...]]:
         yield pane.window, pane.index, pane.timing, tuple(row.number for row in pane.rows), clock, watermark
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.id)
+@pytest.mark.parametrize("scenario", CASES)
 def test_verdicts_and_panes_are_those_of_the_job(scenario: Scenario) -> None:
     job = job_of(scenario, scenario.pipeline)
     numbers = {id(judged.event): number for number, judged in enumerate(job.judged)}
@@ -98,7 +101,7 @@ def lenient(scenario: Scenario, more_ms: int) -> Pipeline:
     )
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.id)
+@pytest.mark.parametrize("scenario", CASES)
 def test_the_least_bound_and_lateness_turn_the_verdict_and_a_millisecond_less_does_not(scenario: Scenario) -> None:
     job = job_of(scenario, scenario.pipeline)
     rows = by_key(job.judged)

@@ -50,6 +50,7 @@ _COMPARISONS = (
     "tests/replay/watermark/test_union.py",
     "tests/replay/windows/test_local_windows.py",
 )
+_EXPLANATIONS = ("tests/explain/test_*.py",)
 _DRAWINGS = ("tests/worked/test_*.py",)
 _CORRUPTIONS = ("tests/expectations/**/test_*.py", "!tests/expectations/suites/test_panes.py")
 _CATALOGUE = ("tests/expectations/corruptions/**",)
@@ -158,6 +159,18 @@ PROOFS = (
         tests=_DRAWINGS,
         depends=(_SAMPLING, *_LOCKED, *_RULES, *_SUPPORT, *_VECTORS, "tests/worked/**"),
         case_s=2,
+    ),
+    Proof(
+        "explanations",
+        "The explanation of each row and window has the watermarks, verdicts and panes of the streaming job.",
+        "An explanation that is wrong once is worse than none: people change settings by it.",
+        tests=_EXPLANATIONS,
+        depends=(
+            *(_SAMPLING, *_LOCKED, *_RULES, *_SUPPORT, *_VECTORS),
+            "spark_jobs/explain/**",
+            "tests/explain/**",
+        ),
+        case_s=12,
     ),
     Proof(
         "corruptions",

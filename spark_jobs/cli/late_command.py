@@ -1,0 +1,122 @@
+"""The command late: how many rows were late or invalid, which, and what would have saved them; without Spark."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from spark_jobs.cli import printing, recorded_runs
+from spark_jobs.cli.command import Answer, Request, pipeline_command
+from spark_jobs.cli.fitting_table import Column, fitting
+from spark_jobs.error_codes import ErrorCode
+from spark_jobs.jobs.errors import InputError
+from spark_jobs.pipeline.durations import format_duration
+
+if TYPE_CHECKING:
+    from spark_jobs.jobs.late.missed_rows import MissedRows
+    from spark_jobs.pipeline import Pipeline
+    from spark_jobs.tables.run import Run
+
+
+@pipeline_command
+def late(
+    request: Request,
+    by: Annotated[
+        list[str],
+        typer.Option(
+            "--by",
+            metavar="COLUMN",
+            help="Group by partition, key, window, lateness, hour, day, or a column; may be repeated.",
+        ),
+    ] = [],  # noqa: B006  typer reads the default
+    invalid: Annotated[bool, typer.Option("--invalid", help="Show invalid rows in place of late rows.")] = False,
+    where: Annotated[str, typer.Option(metavar="SQL", help="Only rows that this condition holds for.")] = "",
+    run: Annotated[str, typer.Option(metavar="RUN", help="A published run; by default the one published last.")] = "",
+    limit: Annotated[int, typer.Option(min=1, metavar="N", help="How many groups to show, the largest first.")] = 20,
+) -> Answer:
+    """Show how many rows were too late or invalid, and what would have saved them. Needs no Spark."""
+    recorded_runs.require(request.lake, "--run", run)
+    published = _published(request, run)
+    from spark_jobs.jobs.late.missed_rows import missed_rows
+
+    groups = by or (["reason"] if invalid else ["partition"] if _has_partitions(request.pipeline) else [])
+    rows = missed_rows(request.pipeline, request.lake, published, groups, invalid=invalid, where=where, most=limit)
+    return Answer(rows.as_json(), lambda: _show(request.pipeline, rows))
+
+
+def _has_partitions(pipeline: Pipeline) -> bool:
+    return bool(pipeline.sources or pipeline.source.source_partition.columns)
+
+
+def _published(request: Request, run_id: str) -> Run:
+    """Return a published run. Raises InputError."""
+    runs = [run for run in request.runs() if run.versions and run_id in ("", run.run_id)]
+    if not runs:
+        raise InputError(
+            f"{request.lake.home}: {f'run {run_id} is not published' if run_id else 'nothing is published'}. "
+            "Replay the pipeline first",
+            code=ErrorCode.RUN_NOT_PUBLISHED,
+        )
+    return runs[-1]
+
+
+def _show(pipeline: Pipeline, rows: MissedRows) -> None:
+    kind = "invalid" if rows.table == "invalid_events" else "too late"
+    printing.print_line(f"{rows.pipeline}, run {rows.run_id}: {rows.rows:,} rows {kind}")
+    if not rows.groups:
+        if kind == "too late" and pipeline.windows.drops_late:
+            printing.print_line("windows.late_data is drop: late rows are counted in status, and not kept")
+        return
+    printing.OUT.print(fitting(_columns(rows), printing.OUT.width))
+    if rows.groups_in_all > len(rows.groups):
+        printing.print_line(f"the {len(rows.groups):,} largest of {rows.groups_in_all:,} groups; --limit shows more")
+    for line in _remedies(pipeline, rows):
+        printing.print_line(line)
+
+
+def _columns(rows: MissedRows) -> list[Column]:
+    groups = rows.groups
+    labels = list(groups[0].values)
+    columns = [Column(label, [_text(group.values[label]) for group in groups], right=False) for label in labels]
+    columns.append(Column("rows", [f"{group.rows:,}" for group in groups]))
+    columns.append(Column("share", [f"{group.rows / rows.rows:.1%}" for group in groups], rank=4))
+    if groups[0].windows is not None:
+        columns.append(Column("windows", [f"{group.windows:,}" for group in groups], rank=3))
+    if groups[0].late_by_max_ms is not None:
+        columns.append(Column("late by\n(median)", [_duration(group.late_by_median_ms) for group in groups], rank=2))
+        columns.append(Column("late by\n(most)", [_duration(group.late_by_max_ms) for group in groups], rank=1))
+    if groups[0].lateness_for_all_ms is not None:
+        columns.append(Column("lateness\nfor half", [_duration(group.lateness_for_half_ms) for group in groups]))
+        columns.append(Column("lateness\nfor all", [_duration(group.lateness_for_all_ms) for group in groups]))
+    return columns
+
+
+def _remedies(pipeline: Pipeline, rows: MissedRows) -> list[str]:
+    """Return what would have saved all listed rows."""
+    most = max((group.lateness_for_all_ms or 0 for group in rows.groups), default=0)
+    if not most:
+        return []
+    more = most - pipeline.windows.allowed_lateness_ms
+    at_most = " at most" if pipeline.windows.is_session else ""
+    lines = [f"all of these rows would have counted with windows.allowed_lateness{at_most} {format_duration(most)}"]
+    if pipeline.watermark.has_bound and not pipeline.is_united and more > 0:
+        bound = format_duration(pipeline.watermark.bound_ms + more)
+        lines.append(f"or with watermark.out_of_orderness{at_most} {bound}")
+    return lines
+
+
+def _duration(ms: int | None) -> str:
+    """Return a duration as a pipeline file may have it, in few characters: `4h 17m 1ms`."""
+    if ms is None:
+        return ""
+    words = format_duration(max(ms, 0)).split(" ")
+    parts = zip(words[::2], words[1::2], strict=False)
+    return " ".join(f"{count}{unit if unit == 'ms' else unit[0]}" for count, unit in parts) or "0s"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M:%S}"
+    return "null" if value is None else str(value)

@@ -1,0 +1,1 @@
+"""Late and invalid rows, counted by what they have in common."""
