@@ -181,6 +181,11 @@ INTERNAL: Mapping[str, str] = {
     "UnknownColumnError": "only the reference implementation: a column that the row does not have",
     "OffsetError": "only the reference implementation: an offset that is no integer",
     "UnreadableAggregateError": "only the reference implementation: pass a Python function in place of the aggregate",
+    "CaseError": "a file of cases with a mistake; `tidemark test` raises an `InputError` with the file and the case",
+    "TableError": "a table of a case with a mistake; becomes a `CaseError`",
+    "DrawingError": "a drawing of a case with a mistake; becomes a `CaseError`",
+    "UnreplayedError": "a case that the engine cannot replay; `tidemark test` reports the case as failed",
+    "UnknownTableError": "a case expects a table that its pipeline lacks; `tidemark test` reports the case as failed",
 }
 _INTRODUCTION = """\
 An error names the wrong value and what to do. `tidemark` and `spark_jobs/jobs/step.py` end with the exit code of the

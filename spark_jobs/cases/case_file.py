@@ -30,12 +30,10 @@ from spark_jobs.cases.drawing import Drawing, DrawingError, of_text
 from spark_jobs.cases.drawing import read as read_drawing
 from spark_jobs.error_codes import ErrorCode
 from spark_jobs.pipeline.loading import CASES
+from spark_jobs.pipeline.published_tables import COMPLETE_TABLE, RESULT_TABLES
 
 #: The tables that a case can expect, and the counts.
-TABLES = (
-    *("panes", "window_results", "late_events", "invalid_events", "watermarks", "complete_results"),
-    "unassigned_events",
-)
+TABLES = (*RESULT_TABLES, COMPLETE_TABLE, "unassigned_events")
 COUNTS = "counts"
 _SOURCE = "source"
 _KEYS = ("rows", "expect", "set", "until", "day")

@@ -69,7 +69,8 @@ class OnSpark:
     """Spark, in a session that is opened when the first case needs it."""
 
     def __init__(self, open_session: Callable[[], SparkSession]) -> None:
-        self._open, self._session = open_session, None
+        self._open = open_session
+        self._session: SparkSession | None = None
 
     def tables(self, case: Case, pipeline: Pipeline) -> Replayed:
         """Return the published tables of a case. Raises UnreplayedError."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def explain(
     target: Annotated[
-        str, typer.Argument(help="A pipeline file, or the code of an error, such as TM205.", metavar="FILE|CODE")
+        str, typer.Argument(help="A pipeline file, or the code of an error, such as TM205.", metavar="TARGET")
     ],
     row: Annotated[
         list[str],
@@ -68,12 +68,12 @@ def _explained(request: Request, row: list[str], window: str, key: list[str], li
     from spark_jobs.semantics.rows.instants import floor_to_ms, micros
 
     start_ms = None if start is None else floor_to_ms(micros(start))
-    asked = Explaining(row, limit, start_ms, keys)
-    explained = explain_pipeline(spark, request.pipeline, request.lake, asked, progress=request.progress)
+    question = Explaining(row, limit, start_ms, keys)
+    explained = explain_pipeline(spark, request.pipeline, request.lake, question, progress=request.progress)
     published = next((run for run in reversed(request.runs()) if run.run_id == explained.run_id), None)
     changed = recorded_runs.settings_changes(published, request.pipeline)
     content = {**explained.as_json(), "changed_settings": changed}
-    return Answer(content, lambda: print_explanation.show(request.pipeline, asked, explained, changed))
+    return Answer(content, lambda: print_explanation.show(request.pipeline, question, explained, changed))
 
 
 _of_pipeline = pipeline_command(_explained, "explain")
@@ -93,7 +93,7 @@ def _unknown(code: str) -> str:
     near = error_codes.nearest(code)
     first, *_, last = ErrorCode
     hint = f"did you mean {' or '.join(near)}?" if near else f"codes are from {first} to {last}"
-    return f"FILE|CODE: found '{code}', expected a pipeline file or the code of an error; {hint}"
+    return f"TARGET: found '{code}', expected a pipeline file or the code of an error; {hint}"
 
 
 def _content(code: ErrorCode) -> dict[str, str | int]:

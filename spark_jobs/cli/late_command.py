@@ -32,7 +32,9 @@ def late(
         ),
     ] = [],  # noqa: B006  typer reads the default
     invalid: Annotated[bool, typer.Option("--invalid", help="Show invalid rows in place of late rows.")] = False,
-    where: Annotated[str, typer.Option(metavar="SQL", help="Only rows that this condition holds for.")] = "",
+    condition: Annotated[
+        str, typer.Option("--where", metavar="SQL", help="Only rows that this condition holds for.")
+    ] = "",
     run: Annotated[str, typer.Option(metavar="RUN", help="A published run; by default the one published last.")] = "",
     limit: Annotated[int, typer.Option(min=1, metavar="N", help="How many groups to show, the largest first.")] = 20,
 ) -> Answer:
@@ -42,7 +44,9 @@ def late(
     from spark_jobs.jobs.late.missed_rows import missed_rows
 
     groups = by or (["reason"] if invalid else ["partition"] if _has_partitions(request.pipeline) else [])
-    rows = missed_rows(request.pipeline, request.lake, published, groups, invalid=invalid, where=where, most=limit)
+    rows = missed_rows(
+        request.pipeline, request.lake, published, groups, invalid=invalid, condition=condition, most=limit
+    )
     return Answer(rows.as_json(), lambda: _show(request.pipeline, rows))
 
 
@@ -64,7 +68,9 @@ def _published(request: Request, run_id: str) -> Run:
 
 def _show(pipeline: Pipeline, rows: MissedRows) -> None:
     kind = "invalid" if rows.table == "invalid_events" else "too late"
-    printing.print_line(f"{rows.pipeline}, run {rows.run_id}: {rows.rows:,} rows {kind}")
+    printing.print_line(
+        f"{rows.pipeline}, run {rows.run_id}: {rows.rows:,} {'row' if rows.rows == 1 else 'rows'} {kind}"
+    )
     if not rows.groups:
         if kind == "too late" and pipeline.windows.drops_late:
             printing.print_line("windows.late_data is drop: late rows are counted in status, and not kept")

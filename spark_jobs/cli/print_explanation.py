@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
 from spark_jobs.cli import printing
@@ -61,7 +61,7 @@ def _row(pipeline: Pipeline, row: ExplainedRow) -> Iterator[str]:
     yield _values(row.row)
     reason = f" ({row.reason})" if row.reason else ""
     yield f"  {_FATES[row.fate]}{reason}"
-    yield f"  event time    {_time(row.event_time)}"
+    yield f"  event time    {_time(row.event_time) or 'none'}"
     if row.arrival_time is not None:
         place = "" if row.rows_before is None else f"   {row.rows_before:,} rows arrived before it"
         yield f"  arrival time  {_time(row.arrival_time)}{place}"
@@ -92,10 +92,13 @@ def _window(window: ExplainedWindow) -> Iterator[str]:
 
 def _pane(pane: ExplainedPane) -> str:
     at = f", fired at {_time(pane.fired_at)}" if pane.fired_at else ""
-    rows = "1 row" if pane.row_count == 1 else f"{pane.row_count:,} rows"
-    return (
-        f"pane {pane.pane_index}: {pane.timing.replace('_', ' ')}{at} by watermark {_watermark(pane.watermark)}, {rows}"
-    )
+    timing = pane.timing.replace("_", " ")
+    rows = _rows(pane.row_count)
+    return f"pane {pane.pane_index}: {timing}{at} by watermark {_watermark(pane.watermark)}, {rows}"
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"
 
 
 def _remedies(pipeline: Pipeline, row: ExplainedRow) -> Iterator[str]:
@@ -116,29 +119,31 @@ def _show_window(life: WindowLife | None) -> None:
         printing.print_line(f"{life.row_count:,} rows are around the window, too many to list")
         return
     windows = {(step.window_start, step.window_end) for step in life.steps}
+    day = life.steps[0].window_start.date()
+    printing.print_line(f"times without a day are of {day} (UTC)")
     columns = [
-        Column("at (UTC)", [_time(step.at) for step in life.steps], right=False),
-        Column("what", [_what(step) for step in life.steps], right=False),
-        Column("event time", [_time(step.event_time) for step in life.steps], right=False),
-        Column("watermark", [_watermark(step.watermark) for step in life.steps], right=False),
+        Column("at", [_short(step.at, day) for step in life.steps], right=False),
+        Column("event", [_event(step) for step in life.steps], right=False),
+        Column("event time", [_short(step.event_time, day) for step in life.steps], right=False),
+        Column("watermark", [_watermark(step.watermark, day) for step in life.steps], right=False),
     ]
     if len(windows) > 1:
-        bounds = [f"{_time(step.window_start)} to {_time(step.window_end)}" for step in life.steps]
+        bounds = [f"{_short(step.window_start, day)} to {_short(step.window_end, day)}" for step in life.steps]
         columns.insert(2, Column("window", bounds, rank=1, right=False))
     columns.append(Column("row", [_values(step.row) if step.row else "" for step in life.steps], rank=2, right=False))
     printing.OUT.print(fitting(columns, printing.OUT.width))
 
 
-def _what(step: LifeStep) -> str:
+def _event(step: LifeStep) -> str:
     if step.step is Step.ROW:
         return f"row {str(step.verdict).replace('_', ' ')}"
     if step.pane is not None:
-        return f"pane {step.pane.pane_index} {step.pane.timing.replace('_', ' ')}, {step.pane.row_count:,} rows"
+        return f"pane {step.pane.pane_index} {step.pane.timing.replace('_', ' ')}, {_rows(step.pane.row_count)}"
     return "closed"
 
 
 def _values(row: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in row.items())
+    return ", ".join(f"{name} = {'null' if value is None else value}" for name, value in row.items())
 
 
 def _time(moment: datetime | None) -> str:
@@ -149,7 +154,17 @@ def _time(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S}{'.' * bool(digits)}{digits}"
 
 
-def _watermark(moment: datetime | None) -> str:
+def _short(moment: datetime | None, day: date) -> str:
+    """Return a time without its date where that is `day`, and without its year where that is the year of `day`."""
+    text = _time(moment)
+    if moment is None or moment.year != day.year:
+        return text
+    return text.split(" ")[-1] if moment.date() == day else text.split("-", 1)[1]
+
+
+def _watermark(moment: datetime | None, day: date | None = None) -> str:
     if moment is None:
         return "none yet"
-    return "the end of the input" if moment == END_OF_INPUT else _time(moment)
+    if moment == END_OF_INPUT:
+        return "the end of the input"
+    return _time(moment) if day is None else _short(moment, day)

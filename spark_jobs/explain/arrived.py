@@ -158,8 +158,8 @@ class Arrived:
             .agg(F.sum("row_count").alias("rows"))
             .unionByName(beside.where(F.col(c.POSITION) < F.col(_OWN)).groupBy(ID).agg(F.count("*").alias("rows")))
         )
-        found = {row[ID]: row.rows for row in counts.groupBy(ID).agg(F.sum("rows").alias("rows")).collect()}
-        return {row[ID]: found.get(row[ID], 0) for row in own.select(ID).collect()}
+        earlier = {row[ID]: row.rows for row in counts.groupBy(ID).agg(F.sum("rows").alias("rows")).collect()}
+        return {row[ID]: earlier.get(row[ID], 0) for row in own.select(ID).collect()}
 
     def end(self) -> int:
         """Return the watermark behind the last row."""
@@ -174,8 +174,8 @@ class Arrived:
         A threshold that no emission reaches is absent.
         """
         spark = self._rows.prepared.sparkSession
-        asked = local_rows(spark, [(ms,) for ms in sorted(set(thresholds))], "threshold_ms long")
-        reached = timeline.first_reaching(asked, self._ground.timeline.select("epoch", "clock_us", "watermark_ms"))
+        levels = local_rows(spark, [(ms,) for ms in sorted(set(thresholds))], "threshold_ms long")
+        reached = timeline.first_reaching(levels, self._ground.timeline.select("epoch", "clock_us", "watermark_ms"))
         at_end = Emission(self._end_us(), MAX)
         return {
             row.threshold_ms: at_end

@@ -67,9 +67,10 @@ class ExplainedWindow:
 class ExplainedRow:
     """The explanation of a row.
 
-    `rows_before`: how many rows arrived earlier. `reason`: why an invalid row is invalid. `least_bound_ms` and
-    `least_lateness_ms`: the least bound (or lag) and the least allowed lateness at which a too late row would have
-    counted, with everything else as it is; None for other rows, and where no such value would do.
+    - `rows_before`: how many rows arrived earlier
+    - `reason`: why an invalid row is invalid
+    - `least_bound_ms`, `least_lateness_ms`: the least bound (or lag) and the least allowed lateness at which a too late
+      row would have counted, if only that changed. None for other rows, and if no value is great enough
     """
 
     row: Mapping[str, Any]

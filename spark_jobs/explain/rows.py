@@ -47,7 +47,7 @@ class _Explained:
         self, row: Row, around: Around | None, partitions: Sequence[Row] | None, before: int | None
     ) -> ExplainedRow:
         fate, windows = self._judged(row, around)
-        missed = around if fate == Lateness.TOO_LATE.value else None
+        late_around = around if fate == Lateness.TOO_LATE.value else None
         watermark = row[c.WATERMARK_MS]
         # The clock of rounds is artificial: it is the time of emissions, not of rows.
         is_artificial = self._pipeline.replay.in_rounds or row[c.ARRIVAL_US] is not None
@@ -62,8 +62,8 @@ class _Explained:
             watermark=time_ms(watermark),
             partitions=_partitions(partitions, watermark),
             windows=windows,
-            least_bound_ms=self._least_bound(missed) if missed else None,
-            least_lateness_ms=self._least_lateness(missed) if missed else None,
+            least_bound_ms=self._least_bound(late_around) if late_around else None,
+            least_lateness_ms=self._least_lateness(late_around) if late_around else None,
         )
 
     def _judged(self, row: Row, around: Around | None) -> tuple[str, list[ExplainedWindow]]:

@@ -52,8 +52,8 @@ class _Steps:
         self._lives, self._number, self._around, self._start_ms = lives, number, around, start_ms
         self._lateness_ms, self._names = pipeline.windows.lateness_ms, around.sources[0].asDict().keys()
         self._lived = lives.of[number]
-        taken = [v.window for verdicts in self._lived.verdicts.values() for v in verdicts if self._has(v.window)]
-        self._closings = lives.closings({self._cleanup(window) for window in taken})
+        windows = [v.window for verdicts in self._lived.verdicts.values() for v in verdicts if self._has(v.window)]
+        self._closings = lives.closings({self._cleanup(window) for window in windows})
         # Windows with state.
         self._open: dict[TimeWindow, None] = {}
 

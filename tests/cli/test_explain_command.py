@@ -32,7 +32,7 @@ def test_a_code_is_one_json_object() -> None:
 def test_an_unknown_code_is_refused_with_a_hint(text: str, hint: str) -> None:
     refused = CliRunner().invoke(app, ["explain", text])
     assert refused.exit_code == 2
-    assert f"FILE|CODE: found '{text}'" in refused.stderr
+    assert f"TARGET: found '{text}'" in refused.stderr
     assert hint in refused.stderr
     assert "code TM201: tidemark explain TM201" in refused.stderr
 

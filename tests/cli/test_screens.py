@@ -57,6 +57,10 @@ RUNS: dict[str, tuple[str, ...]] = {
     "replay_other_lateness": ("replay", "--set", _SHORTER),
     "status": ("status",),
     "compare": ("compare", "--limit", "3"),
+    "late": ("late", "--by", "partition", "--by", "lateness"),
+    "late_invalid": ("late", "--invalid"),
+    "explain_rows": ("explain", "--row", "id in (10, 13, 100)"),
+    "explain_window": ("explain", "--window", "2024-03-30T21:50", "--key", "device=b"),
     "advise": ("advise", "--bounds", "10s,5m", "--lateness", "0s,10m"),
     "rollback": ("rollback", "--run", "{first}"),
     "repair": ("repair", "--dry-run"),
@@ -160,5 +164,5 @@ def test_a_page_of_help_is_its_screen(name: str) -> None:
 def test_each_screen_belongs_to_a_command() -> None:
     names = {*RUNS, "help_program", *(f"help_{c.__name__}" for c in COMMANDS)}
     assert {file.stem for file in SCREENS.glob("*.txt")} == names
-    without_screen = {"new", "land", "init", "accept", "setup", "package", "explain"}
+    without_screen = {"new", "land", "init", "accept", "setup", "package", "test"}
     assert {arguments[0] for arguments in RUNS.values()} >= {c.__name__ for c in COMMANDS} - without_screen

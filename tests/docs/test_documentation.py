@@ -43,10 +43,11 @@ class Library:
         """Run the steps of a page, once."""
         if page not in self._ended:
             page_steps = steps(page)
-            earlier = [self.run(ROOT / "docs" / step.words["after"]) for step in page_steps if "after" in step.words]
+            begins = [(ROOT / "docs" / step.words["after"]).resolve() for step in page_steps if "after" in step.words]
+            earlier = [self.run(other) for other in begins]
             scenario = Scenario(self._spark, self._folders.mktemp("page"))
-            for other in earlier:
-                scenario.begin_after(other)
+            for ended in earlier:
+                scenario.begin_after(ended)
             with inside(self._spark, scenario.folder):
                 for step in page_steps:
                     scenario.take(step)

@@ -43,7 +43,7 @@ def too_late(verdicts: tuple[Verdict[Comparable, Event], ...]) -> bool:
 
 
 def panes_of(lived: Life, job: StreamingJob) -> Iterator[tuple[object, ...]]:
-    """Each pane with its rows, and the clock and the watermark of its firing."""
+    """Return each pane with its rows, and the clock and the watermark of its firing."""
     for fired in lived.panes:
         pane = fired.pane
         if fired.row is not None:
@@ -81,7 +81,7 @@ def test_verdicts_and_panes_are_those_of_the_job(scenario: Scenario) -> None:
 
 
 def bounded(scenario: Scenario, more_ms: int) -> Pipeline:
-    """The pipeline of a scenario with a greater bound; the bound of monotonous timestamps is 0."""
+    """Return the pipeline of a scenario with a greater bound; the bound of monotonous timestamps is 0."""
     watermark = scenario.pipeline.watermark
     greater = replace(
         watermark, strategy=Strategy.BOUNDED_OUT_OF_ORDERNESS, out_of_orderness_ms=watermark.bound_ms + more_ms

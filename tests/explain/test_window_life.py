@@ -30,7 +30,7 @@ CASES = [sampled(s, quick=s in QUICK, id=s.id) for s in WITH_WINDOWS]
 
 
 def rows_of(job: StreamingJob, key: object, window: TimeWindow | None) -> list[tuple[Any, ...]]:
-    """The rows of a key that have a window, with the watermark before each and the verdict; None: any window."""
+    """Return the rows of a key that have a window, with their watermarks and verdicts; None: any window."""
     return [
         (j.event.row["index"], table_time(j.watermark), v.window.start, v.lateness.value)
         for j in job.judged
@@ -40,16 +40,11 @@ def rows_of(job: StreamingJob, key: object, window: TimeWindow | None) -> list[t
 
 
 def panes_of(job: StreamingJob, key: object, window: TimeWindow | None) -> list[tuple[Any, ...]]:
+    panes = [(fired.pane, fired.clock_us) for fired in job.fired if fired.pane.rows[0].row["key"] == key]
     return [
-        (
-            p.pane.window.start,
-            p.pane.index,
-            p.pane.timing.value,
-            table_time_us(p.clock_us),
-            table_time(p.pane.watermark),
-        )
-        for p in job.fired
-        if p.pane.key == (key,) and window in (None, p.pane.window)
+        (pane.window.start, pane.index, pane.timing.value, table_time_us(clock_us), table_time(pane.watermark))
+        for pane, clock_us in panes
+        if window in (None, pane.window)
     ]
 
 

@@ -21,13 +21,22 @@ _RULES = ("spark_jobs/pipeline/**", "spark_jobs/error_codes.py", "spark_jobs/sem
 #: What a run consists of, from its plan to its report.
 _RUNS = (
     "spark_jobs/**",
+    "!spark_jobs/cases/**",
     "!spark_jobs/cli/**",
+    "!spark_jobs/explain/**",
     "!spark_jobs/flights/**",
+    "!spark_jobs/jobs/explain/**",
+    "!spark_jobs/jobs/late/**",
     "expectations/**",
 )
 _AIRFLOW = ("plugins/**", "dags/**")
 #: What tests share.
-_SUPPORT = ("tests/support/**", "tests/custom_watermarks.py")
+_SUPPORT = (
+    "tests/support/**",
+    "tests/custom_watermarks.py",
+    "spark_jobs/cases/__init__.py",
+    "spark_jobs/cases/frames.py",
+)
 #: Which cases are quick.
 _SAMPLING = "tests/sampling.py"
 _VECTORS = ("tests/vectors/**", "!tests/vectors/**/test_*.py")
@@ -74,6 +83,7 @@ _RACES = (
     "tests/faults/test_stopped_driver.py",
     "tests/faults/test_two_at_once.py",
 )
+_ENGINES = ("tests/jobs/runs/test_engines_agree.py",)
 _PAGES = ("tests/docs/test_documentation.py", "tests/examples/test_*.py", "tests/semantics/test_other_systems.py")
 _INSTALLED = ("tests/cli/test_installed_with_pip.py",)
 
@@ -89,7 +99,7 @@ _OTHER_RUNS = (
     "tests/replay/**/test_*.py",
     "tests/tables/test_*.py",
     "tests/test_session.py",
-    *_without(_SLICINGS, _SCENARIOS, _TRIGGERS, _JOINS, _COMPARISONS, _PROPERTIES, _INSTALLED),
+    *_without(_SLICINGS, _SCENARIOS, _TRIGGERS, _JOINS, _COMPARISONS, _PROPERTIES, _ENGINES, _INSTALLED),
 )
 _OTHER_FAULTS = ("tests/faults/test_*.py", *_without(_KILLS, _RACES))
 
@@ -157,8 +167,27 @@ PROOFS = (
         "The reference and Spark return what each drawing shows, and Flink returned the same.",
         "A drawing is the rule that a reader checks by eye.",
         tests=_DRAWINGS,
-        depends=(_SAMPLING, *_LOCKED, *_RULES, *_SUPPORT, *_VECTORS, "tests/worked/**"),
+        depends=(_SAMPLING, *_LOCKED, *_RULES, *_SUPPORT, *_VECTORS, "spark_jobs/cases/**", "tests/worked/**"),
         case_s=2,
+    ),
+    Proof(
+        "engines",
+        "Runs with Comet and without publish equal tables: a year of flights, a million events of the benchmark.",
+        "A user gets the engine that the machine has, and must not see which.",
+        tests=_ENGINES,
+        depends=(
+            *_LOCKED,
+            *_RUNS,
+            *_SUPPORT,
+            "spark_jobs/flights/**",
+            "dags/pipelines/departures_by_carrier.yaml",
+            "tests/benchmarks/bench.yaml",
+            "tests/benchmarks/events.py",
+            "tests/benchmarks/pipelines.py",
+            "tests/benchmarks/shapes.py",
+            *_ENGINES,
+        ),
+        case_s=90,
     ),
     Proof(
         "explanations",
@@ -200,6 +229,7 @@ PROOFS = (
             "expectations/**",
             "tests/faults/drivers.py",
             "tests/newcomer/brute_force.py",
+            "tests/cases/test_running.py",
             *_VECTORS,
             *_SUPPORT,
             *_OTHER_RUNS,

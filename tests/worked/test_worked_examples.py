@@ -58,6 +58,13 @@ def test_spark_replays_the_drawing(session: SparkSession, drawing: Drawing) -> N
     assert differences(drawing.steps, replayed_on_spark(session, drawing), drawing.unit) == []
 
 
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark_alone")
+@pytest.mark.parametrize("drawing", [sampled(drawing, quick=False, id=drawing.name) for drawing in DRAWINGS])
+def test_spark_alone_replays_the_drawing(session: SparkSession, drawing: Drawing) -> None:
+    test_spark_replays_the_drawing(session, drawing)
+
+
 @pytest.mark.parametrize("drawing", OF_FLINK, ids=name_of)
 def test_the_drawing_is_flinks_answer(drawing: Drawing) -> None:
     scenario, answer = ANSWERS[drawing.name]

@@ -1,7 +1,7 @@
 """Explanations of rows and windows of a pipeline, over the rows that the published results are made of.
 
-The source is read at the version and up to the arrival of the run published last; without one, at its newest version
-and as a whole. The settings are those of the pipeline file. Nothing is written.
+The source is read at the version of the run published last, as far as rows had arrived for that run. Without a run, the
+newest version is read as a whole. The settings are those of the pipeline file. Nothing is written.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Request:
 class Explanation:
     """The explanations, and what they are about: `run_id` is the run published last, None without one.
 
-    `rows` are those of each condition. `window` is None if none was asked for or the window has no row.
+    `rows` are those of each condition. `window` is None without a request for a window, and for a window without rows.
     """
 
     pipeline: str
@@ -105,7 +105,8 @@ def explain(
         arrived = Arrived(events, pipeline, until_us=until_us)
         rows = [explain_rows(arrived, pipeline, condition, request.most) for condition in conditions]
         window = _window(arrived, pipeline, request)
-    return Explanation(pipeline.name, versions, run and run.run_id, run and run.arrived_to, rows, window)
+    run_id, arrived_to = (None, None) if run is None else (run.run_id, run.arrived_to)
+    return Explanation(pipeline.name, versions, run_id, arrived_to, rows, window)
 
 
 def _events(spark: SparkSession, pipeline: Pipeline, run: Run | None, versions: Mapping[str, int]) -> DataFrame:
@@ -135,13 +136,13 @@ def _window(arrived: Arrived, pipeline: Pipeline, request: Request) -> WindowLif
     return explain_window(arrived, pipeline, request.window_start_ms, of_key, key)
 
 
-def _key(pipeline: Pipeline, given: Mapping[str, str]) -> dict[str, str]:
+def _key(pipeline: Pipeline, values: Mapping[str, str]) -> dict[str, str]:
     """Return the key of the window. Raises InputError unless each column of the key has a value."""
     names = pipeline.windows.key
-    if set(given) != set(names):
+    if set(values) != set(names):
         example = ", ".join(f"--key {name}=VALUE" for name in names) or "no --key"
         raise InputError(
-            f"--key: found {', '.join(given) or 'no column'}, expected the columns of windows.key: {example}",
+            f"--key: found {', '.join(values) or 'no column'}, expected the columns of windows.key: {example}",
             code=ErrorCode.OPTION_WRONG,
         )
-    return {name: given[name] for name in names}
+    return {name: values[name] for name in names}

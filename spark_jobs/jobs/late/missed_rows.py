@@ -76,7 +76,7 @@ class MissedRows:
 
 
 def missed_rows(
-    pipeline: Pipeline, lake: Lake, run: Run, by: Sequence[str], *, invalid: bool, where: str, most: int
+    pipeline: Pipeline, lake: Lake, run: Run, by: Sequence[str], *, invalid: bool, condition: str, most: int
 ) -> MissedRows:
     """Return the late rows, or the invalid rows, of a published run in groups. Raises InputError and LakeError."""
     name = INVALID_EVENTS.name if invalid else LATE_EVENTS.name
@@ -84,17 +84,18 @@ def missed_rows(
         raise InputError(f"late: run {run.run_id} has no table {name}", code=ErrorCode.NOTHING_PUBLISHED)
     table = delta_rs.at_version(lake.path(name), run.versions[name])
     expressions = {label: sql for each in by for label, sql in _expressions(each, pipeline, table)}
-    condition = f"WHERE {where}" if where else ""
+    chosen = f"WHERE {condition}" if condition else ""
     selected = ", ".join(f'{sql} AS "{label}"' for label, sql in expressions.items())
     numbers = ", ".join(str(place + 1) for place in range(len(expressions)))
     measures = ["count(*) AS rows", *_measures(table)]
     grouped = f"GROUP BY {numbers}" if numbers else ""
-    query = f"SELECT {', '.join([*filter(None, [selected]), *measures])} FROM t {condition} {grouped}"  # noqa: S608
+    query = f"SELECT {', '.join([*filter(None, [selected]), *measures])} FROM t {chosen} {grouped}"  # noqa: S608
     if any(_IN_ORDER in measure for measure in measures):
         half = f"{_IN_ORDER}[CAST((rows + 1) / 2 AS BIGINT)] AS lateness_for_half_ms"
         query = f"SELECT * EXCLUDE ({_IN_ORDER}), {half} FROM ({query})"  # noqa: S608
     groups = [_group(row, list(expressions)) for row in _selected(table, query) if row["rows"]]
-    groups.sort(key=lambda group: -group.rows)
+    # Groups of one size have one order in each call: that of their values.
+    groups.sort(key=lambda group: (-group.rows, [str(value) for value in group.values.values()]))
     rows = sum(group.rows for group in groups)
     return MissedRows(pipeline.name, run.run_id, name, rows, len(groups), groups[:most])
 

@@ -34,10 +34,10 @@ def _published(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
 
 
 def browse(
-    published: tuple[Pipeline, Lake], *by: str, invalid: bool = False, where: str = "", most: int = 99
+    published: tuple[Pipeline, Lake], *by: str, invalid: bool = False, condition: str = "", most: int = 99
 ) -> MissedRows:
     pipeline, lake = published
-    return missed_rows(pipeline, lake, run_history.every(lake)[-1], by, invalid=invalid, where=where, most=most)
+    return missed_rows(pipeline, lake, run_history.every(lake)[-1], by, invalid=invalid, condition=condition, most=most)
 
 
 def too_late(lateness: str) -> list[dict[str, Any]]:
@@ -69,10 +69,10 @@ def test_the_lateness_of_a_group_is_the_least_that_takes_its_rows(published: tup
 
 def test_lateness_has_ranges_and_a_condition_chooses_rows(published: tuple[Pipeline, Lake]) -> None:
     expected = Counter(row["late_by_ms"] < 60_000 for row in too_late("0s"))
-    short = browse(published, "lateness", where="late_by_ms < 60000")
+    short = browse(published, "lateness", condition="late_by_ms < 60000")
     assert short.rows == expected[True]
     assert {group.values["late_by"] for group in short.groups} <= {"below 1 second", "below 1 minute"}
-    assert browse(published, "hour", where="late_by_ms < 0").groups == []
+    assert browse(published, "hour", condition="late_by_ms < 0").groups == []
 
 
 def test_invalid_rows_have_reasons(published: tuple[Pipeline, Lake]) -> None:
@@ -82,15 +82,15 @@ def test_invalid_rows_have_reasons(published: tuple[Pipeline, Lake]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("by", "where", "message"),
+    ("by", "condition", "message"),
     [
-        ("nothing", "", "--by nothing: the table lacks nothing; it has arrival_time, event_time"),
+        ("nothing", "", "--by nothing: the table lacks nothing; it has arrival_time, device"),
         ("site", "reeding = 3", "the query is refused: .*reeding"),
         ("site", "1 +", "the query is refused"),
     ],
 )
 def test_a_query_that_is_refused_names_the_columns(
-    published: tuple[Pipeline, Lake], by: str, where: str, message: str
+    published: tuple[Pipeline, Lake], by: str, condition: str, message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
-        browse(published, by, where=where)
+        browse(published, by, condition=condition)
