@@ -13,9 +13,11 @@ from spark_jobs.explain.explanations import (
     LEFT_OUT,
     UNASSIGNED,
     ExplainedPane,
+    ExplainedPartner,
     ExplainedRow,
     ExplainedWindow,
     LifeStep,
+    Meeting,
     Step,
     WindowLife,
 )
@@ -32,13 +34,23 @@ _FATES = {
     INVALID: "invalid",
     LEFT_OUT: "left out by source.where or source.deduplicate",
 }
+_FATES_OF_INTERVAL = {
+    "on_time": "on time: it could join (rule 90)",
+    "too_late": "too late: it joined nothing, late_events has it (rule 91)",
+}
+_MEETINGS = {
+    Meeting.JOINED: "joined",
+    Meeting.TOO_LATE: "not joined, too late",
+    Meeting.EXPIRED: "not joined, the earlier row had been dropped",
+}
+#: How many rows of the other input are listed.
+_MOST_PARTNERS = 10
 
 
 def show(pipeline: Pipeline, request: Request, explained: Explanation, changed: Sequence[str]) -> None:
     """Print explanations of rows, then that of a window. `changed` are settings that the published run had not."""
-    versions = ", ".join(map(str, explained.source_versions.values()))
     about = f"run {explained.run_id}" if explained.run_id else "nothing is published yet"
-    printing.print_line(f"{explained.pipeline}: version {versions} of the source, {about}")
+    printing.print_line(f"{explained.pipeline}: {_versions(explained)}, {about}")
     if changed:
         printing.print_line("the file has other settings than the published results:")
         for change in changed:
@@ -57,13 +69,20 @@ def show(pipeline: Pipeline, request: Request, explained: Explanation, changed: 
         _show_window(explained.window)
 
 
+def _versions(explained: Explanation) -> str:
+    """Return the versions of the sources; the only source has no name."""
+    versions = explained.source_versions
+    return ", ".join(f"version {version} of {name or 'the source'}" for name, version in versions.items())
+
+
 def _row(pipeline: Pipeline, row: ExplainedRow) -> Iterator[str]:
-    yield _values(row.row)
+    yield _values(row.row, row.input)
     reason = f" ({row.reason})" if row.reason else ""
-    yield f"  {_FATES[row.fate]}{reason}"
+    fates = {**_FATES, **_FATES_OF_INTERVAL} if _joins_by_interval(pipeline) else _FATES
+    yield f"  {fates[row.fate]}{reason}"
     yield f"  event time    {_time(row.event_time) or 'none'}"
     if row.arrival_time is not None:
-        place = "" if row.rows_before is None else f"   {row.rows_before:,} rows arrived before it"
+        place = "" if row.rows_before is None else f"   {_rows(row.rows_before)} arrived before it"
         yield f"  arrival time  {_time(row.arrival_time)}{place}"
     if row.fate in (INVALID, LEFT_OUT):
         return
@@ -76,7 +95,26 @@ def _row(pipeline: Pipeline, row: ExplainedRow) -> Iterator[str]:
             yield f"    {each.source_partition or '(null)'}: {_watermark(each.watermark)}{holds}{own}"
     for window in row.windows:
         yield from _window(window)
+    if _joins_by_interval(pipeline):
+        yield from _partners(row.partners)
     yield from _remedies(pipeline, row)
+
+
+def _joins_by_interval(pipeline: Pipeline) -> bool:
+    return pipeline.join is not None and pipeline.join.by_interval
+
+
+def _partners(partners: Sequence[ExplainedPartner] | None) -> Iterator[str]:
+    if partners is None:
+        yield "  the rows within reach are too many to list"
+        return
+    joined = sum(partner.meeting is Meeting.JOINED for partner in partners)
+    yield f"  joined {joined:,} of {_rows(len(partners))} of the other input within reach"
+    for partner in partners[:_MOST_PARTNERS]:
+        at = f", at {_time(partner.paired_at)}" if partner.paired_at else ""
+        yield f"    {_MEETINGS[partner.meeting]} (rule {partner.rule}){at}: {_values(partner.row)}"
+    if len(partners) > _MOST_PARTNERS:
+        yield f"    the first {_MOST_PARTNERS}; --json returns all"
 
 
 def _window(window: ExplainedWindow) -> Iterator[str]:
@@ -102,6 +140,9 @@ def _rows(count: int) -> str:
 
 
 def _remedies(pipeline: Pipeline, row: ExplainedRow) -> Iterator[str]:
+    if row.least_bound_increase_ms is not None:
+        more = format_duration(row.least_bound_increase_ms)
+        yield f"  it would have counted with the bound of each source greater by {more}"
     setting = "watermark.lag" if pipeline.watermark.follows_clock else "watermark.out_of_orderness"
     now = pipeline.watermark.lag_ms if pipeline.watermark.follows_clock else pipeline.watermark.bound_ms
     remedies = [(setting, now, row.least_bound_ms)]
@@ -130,20 +171,23 @@ def _show_window(life: WindowLife | None) -> None:
     if len(windows) > 1:
         bounds = [f"{_short(step.window_start, day)} to {_short(step.window_end, day)}" for step in life.steps]
         columns.insert(2, Column("window", bounds, rank=1, right=False))
-    columns.append(Column("row", [_values(step.row) if step.row else "" for step in life.steps], rank=2, right=False))
+    columns.append(
+        Column("row", [_values(step.row, step.input) if step.row else "" for step in life.steps], rank=2, right=False)
+    )
     printing.OUT.print(fitting(columns, printing.OUT.width))
 
 
 def _event(step: LifeStep) -> str:
     if step.step is Step.ROW:
-        return f"row {str(step.verdict).replace('_', ' ')}"
+        return f"{step.input or 'row'} {str(step.verdict).replace('_', ' ')}"
     if step.pane is not None:
         return f"pane {step.pane.pane_index} {step.pane.timing.replace('_', ' ')}, {_rows(step.pane.row_count)}"
     return "closed"
 
 
-def _values(row: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {'null' if value is None else value}" for name, value in row.items())
+def _values(row: Mapping[str, Any], of_input: str | None = None) -> str:
+    name = f"{of_input}: " if of_input else ""
+    return name + ", ".join(f"{name} = {'null' if value is None else value}" for name, value in row.items())
 
 
 def _time(moment: datetime | None) -> str:

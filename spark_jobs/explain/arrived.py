@@ -1,8 +1,9 @@
-"""Arrived rows: chosen rows of a source, the rows of their keys around them, and the watermark before each.
+"""Arrived rows: chosen rows of a stream, the rows of their keys around them, and the watermark before each.
 
-    choose       the rows that a condition holds for, with their times, validity and place
+    choose       the rows of an input that a condition holds for, with their times, validity and place
+    first        the first row that a condition holds for
     around       the rows of the same key that decide about a chosen row: those of its windows; for sessions, those of
-                 its component (`session_components`)
+                 its component (`session_components`); for a join by interval, the rows of the other input within reach
     partitions   the watermark of each source partition before a chosen row
     emissions    the emissions that reach thresholds of the watermark
 
@@ -20,18 +21,15 @@ from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F
 
 from spark_jobs.explain.life import ArrivedRow
+from spark_jobs.explain.streams import Input, Stream, key_column
 from spark_jobs.local_rows import local_rows
-from spark_jobs.pipeline.model import Pipeline
-from spark_jobs.replay.ground import Ground
-from spark_jobs.replay.rows import arrival_order, left_out, window_assigners
+from spark_jobs.replay.joins.inputs import LEFT, ROW, SIDE
+from spark_jobs.replay.rows import arrival_order, window_assigners
 from spark_jobs.replay.rows import columns as c
-from spark_jobs.replay.rows.keys import key_columns
-from spark_jobs.replay.rows.prepare import fills_windows, source_columns
-from spark_jobs.replay.rows.quoting import quoted
-from spark_jobs.replay.source_rows import SourceRows
-from spark_jobs.replay.store import MemoryStore
+from spark_jobs.replay.rows.prepare import fills_windows
 from spark_jobs.replay.watermark import combined, timeline
 from spark_jobs.replay.windows import late_events
+from spark_jobs.semantics.joins.interval_join import JoinBounds
 from spark_jobs.semantics.rows.instants import MAX, MIN
 
 #: The rows around a chosen row are processed one by one. Around a row with more, only the row itself is.
@@ -41,7 +39,7 @@ ID = c.PREFIX + "chosen"
 _FROM, _TO, _TS = c.PREFIX + "from_ms", c.PREFIX + "to_ms", c.PREFIX + "chosen_ms"
 _OWN, _NUMBER, _RANK = c.PREFIX + "own", c.PREFIX + "number", c.PREFIX + "epoch_rank"
 _ISLAND, _OWN_ISLAND, _SIZE = c.PREFIX + "island", c.PREFIX + "own_island", c.PREFIX + "size"
-_KEY = c.PREFIX + "key_"
+_OWN_SIDE = c.PREFIX + "own_side"
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ class Emission:
 class Around:
     """The rows of a chosen row's key, in the order of arrival, and the chosen row among them.
 
-    `sources` are the source's columns and the working columns of each. `size` is the number of rows around; if they are
+    `sources` are the collected rows of `Stream.filling` behind them. `size` is the number of rows around; if they are
     too many, the chosen row stands alone.
     """
 
@@ -72,63 +70,77 @@ class Around:
 
 
 class Arrived:
-    """The rows of `events`, which have the source's columns. `until_us` is how far the clock of arrival went."""
+    """The rows of a stream."""
 
-    def __init__(self, events: DataFrame, pipeline: Pipeline, *, until_us: int | None = None) -> None:
-        self._pipeline, self._store, self._until_us = pipeline, MemoryStore(), until_us
-        self._rows = SourceRows(events, pipeline, self._store)
-        self._ground = Ground(self._rows, pipeline, self._store, until_us=until_us)
+    def __init__(self, stream: Stream) -> None:
+        self._stream, self._pipeline, self._ground = stream, stream.pipeline, stream.ground
 
-    @property
-    def source_columns(self) -> list[str]:
-        """The source's columns."""
-        return source_columns(self._rows.prepared)
+    def choose(self, of: Input, condition: Column, most: int) -> DataFrame:
+        """Return at most `most` rows of an input that a condition on its columns holds for, in the order of arrival.
 
-    def choose(self, condition: Column, most: int) -> DataFrame:
-        """Return at most `most` rows that a condition on the source's columns holds for, in the order of arrival.
-
-        The result is kept. It has the columns of placed rows, `POSITION`, `ID` and `WATERMARK_MS`; `REASON` has the
-        rules of quarantine too.
+        The result is kept. It has the columns of `Input.rows`, `ID` and `WATERMARK_MS`.
         """
-        rows = self._rows.placed.where(condition)
-        working = {c.REASON: left_out.reason(self._pipeline), c.POSITION: self._position(rows)}
-        first = rows.withColumns(working).orderBy(c.POSITION).limit(most).localCheckpoint()
+        return self._chosen(of.rows.where(condition), most)
+
+    def first(self, condition: Column) -> DataFrame:
+        """Return the first row of `Stream.filling` that a condition holds for, with `ID` and `WATERMARK_MS`."""
+        return self._chosen(self._stream.filling.where(condition), 1)
+
+    def _chosen(self, rows: DataFrame, most: int) -> DataFrame:
+        first = rows.orderBy(c.POSITION).limit(most).localCheckpoint()
         numbered = first.withColumn(ID, F.row_number().over(Window.partitionBy(F.lit(0)).orderBy(c.POSITION)))
         return self._with_watermark(numbered).localCheckpoint()
 
     def around(self, chosen: DataFrame) -> Mapping[int, Around]:
         """Return what is around each chosen row that fills windows, by its `ID`."""
-        spec, names = self._pipeline.windows, [f"{_KEY}{i}" for i in range(len(self._pipeline.windows.key))]
-        keys = key_columns(self._pipeline)
+        spec = self._pipeline.windows
         oldest, newest = window_assigners.oldest_ms(F.col(c.TS_MS), spec), F.col(c.WINDOW_MS)
-        span = {_FROM: F.least(oldest, newest), _TO: window_assigners.end_ms(newest, spec), _TS: F.col(c.TS_MS)}
-        own = chosen.where(fills_windows()).select(
+        own = self._keyed(chosen, {_FROM: F.least(oldest, newest), _TO: window_assigners.end_ms(newest, spec)})
+        near = self._near(own, () if spec.is_session else (_is_within(),))
+        return self._collected(_component(near, spec.gap_ms) if spec.is_session else near)
+
+    def around_joining(self, chosen: DataFrame, side: int, reach: JoinBounds) -> Mapping[int, Around]:
+        """Return what is around each chosen row of a side in a join by interval, by its `ID`."""
+        ts, first_ms, last_ms = F.col(c.TS_MS), F.lit(reach.first_ms), F.lit(reach.last_ms)
+        span = (ts + first_ms, ts + last_ms) if side == LEFT else (ts - last_ms, ts - first_ms)
+        own = self._keyed(chosen, {_FROM: span[0], _TO: span[1] + 1, _OWN_SIDE: F.lit(side)})
+        may_join = (F.col(SIDE) != F.col(_OWN_SIDE)) & _is_within()
+        return self._collected(self._near(own, (may_join | _is_own(),)))
+
+    def _keyed(self, chosen: DataFrame, span: Mapping[str, Column]) -> DataFrame:
+        """Return the chosen rows that fill windows, with what is around them."""
+        return chosen.where(fills_windows()).select(
             ID,
-            *(key.alias(name) for key, name in zip(keys, names, strict=True)),
+            *(F.col(name).alias(_of_chosen(name)) for name in self._key),
             *(column.alias(name) for name, column in span.items()),
+            F.col(c.TS_MS).alias(_TS),
             F.struct(c.EPOCH, c.POSITION).alias(_OWN),
         )
-        same = [key.eqNullSafe(F.col(name)) for key, name in zip(keys, names, strict=True)]
-        if not spec.is_session:
-            same.append((F.col(c.TS_MS) >= F.col(_FROM)) & (F.col(c.TS_MS) < F.col(_TO)))
-        filling = self._rows.filling
-        meets = reduce(Column.__and__, same) if same else F.lit(True)
-        near = filling.withColumn(c.POSITION, self._position(filling)).join(F.broadcast(own), meets)
-        if spec.is_session:
-            near = _component(near, spec.gap_ms)
+
+    def _near(self, own: DataFrame, conditions: Sequence[Column]) -> DataFrame:
+        """Return the rows of the keys of chosen rows, a row for each of them."""
+        same = [F.col(name).eqNullSafe(F.col(_of_chosen(name))) for name in self._key]
+        meets = [*same, *conditions]
+        return self._stream.filling.join(F.broadcast(own), reduce(Column.__and__, meets) if meets else F.lit(True))
+
+    def _collected(self, near: DataFrame) -> Mapping[int, Around]:
         sized = near.withColumn(_SIZE, F.count("*").over(Window.partitionBy(ID)))
-        is_own = F.struct(c.EPOCH, c.POSITION) == F.col(_OWN)
-        few = sized.where((F.col(_SIZE) <= MOST_AROUND) | is_own).localCheckpoint()
+        few = sized.where((F.col(_SIZE) <= MOST_AROUND) | _is_own()).localCheckpoint()
         by_epoch = Window.partitionBy(ID).orderBy(c.EPOCH)
         in_order = Window.partitionBy(ID).orderBy(c.EPOCH, c.POSITION)
         numbered = self._with_watermark(few).withColumns(
             {_NUMBER: F.row_number().over(in_order), _RANK: F.dense_rank().over(by_epoch)}
         )
-        columns = [*map(quoted, self.source_columns), ID, c.TS_MS, c.CLOCK_US, c.WATERMARK_MS, _NUMBER, _RANK, _SIZE]
+        rows = [name for name in ROW if name in near.columns]
+        columns = [*rows, SIDE, ID, c.TS_MS, c.CLOCK_US, c.WATERMARK_MS, _NUMBER, _RANK, _SIZE]
         collected: dict[int, list[Row]] = {}
-        for row in numbered.select(*columns, is_own.alias(_OWN)).orderBy(ID, _NUMBER).collect():
+        for row in numbered.select(*columns, _is_own().alias(_OWN)).orderBy(ID, _NUMBER).collect():
             collected.setdefault(row[ID], []).append(row)
         return {number: _around(rows) for number, rows in collected.items()}
+
+    @property
+    def _key(self) -> list[str]:
+        return [key_column(number) for number in range(len(self._stream.key))]
 
     def partitions(self, chosen: DataFrame) -> Mapping[int, list[Row] | None]:
         """Return the watermark of each source partition before each chosen row with a place, by its `ID`.
@@ -137,11 +149,11 @@ class Arrived:
         """
         placed = chosen.where(F.col(c.EPOCH).isNotNull())
         epochs = placed.select(F.col(c.EPOCH).alias("epoch")).distinct()
-        if timeline.defines_watermark(self._pipeline):
+        if self._stream.is_listed:
             reached = _last_listed(epochs, self._ground.timeline)
         else:
             points = combined.points_before(epochs, self._pipeline)
-            reached = combined.combined(points, self._ground.moving, self._rows.moving, self._pipeline)
+            reached = combined.combined(points, self._ground.moving, self._ground.rows.moving, self._pipeline)
         joined = placed.join(reached, F.col(c.EPOCH) == F.col("epoch")).select(ID, "partition_watermarks")
         return {row[ID]: row.partition_watermarks for row in joined.collect()}
 
@@ -151,8 +163,7 @@ class Arrived:
         bucket = arrival_order.bucket_of_row(self._pipeline)
         own = placed.select(ID, bucket.alias(_FROM), F.col(c.POSITION).alias(_OWN))
         groups = self._ground.census.where("bucket is not null").join(F.broadcast(own), F.col("bucket") < F.col(_FROM))
-        moving = self._rows.moving
-        beside = moving.withColumn(c.POSITION, self._position(moving)).join(F.broadcast(own), bucket == F.col(_FROM))
+        beside = self._stream.moving.join(F.broadcast(own), bucket == F.col(_FROM))
         counts = (
             groups.groupBy(ID)
             .agg(F.sum("row_count").alias("rows"))
@@ -173,7 +184,7 @@ class Arrived:
 
         A threshold that no emission reaches is absent.
         """
-        spark = self._rows.prepared.sparkSession
+        spark = self._stream.filling.sparkSession
         levels = local_rows(spark, [(ms,) for ms in sorted(set(thresholds))], "threshold_ms long")
         reached = timeline.first_reaching(levels, self._ground.timeline.select("epoch", "clock_us", "watermark_ms"))
         at_end = Emission(self._end_us(), MAX)
@@ -185,16 +196,28 @@ class Arrived:
         }
 
     def _end_us(self) -> int | None:
-        last = self._ground.moving.agg(F.max("last_clock_us").alias("us")).collect()[0].us
-        return self._until_us if self._until_us is not None else last
-
-    def _position(self, rows: DataFrame) -> Column:
-        return arrival_order.position(rows, self._pipeline)
+        if self._ground.until_us is not None:
+            return self._ground.until_us
+        last: int | None = self._ground.moving.agg(F.max("last_clock_us").alias("us")).collect()[0].us
+        return last
 
     def _with_watermark(self, rows: DataFrame) -> DataFrame:
         """Return placed rows with the watermark before each."""
         placed = rows.where(F.col(c.EPOCH).isNotNull())
         return rows.join(self._ground.missed_watermarks(late_events.epochs_of(placed)), c.EPOCH, "left")
+
+
+def _of_chosen(name: str) -> str:
+    return name + "_of_chosen"
+
+
+def _is_own() -> Column:
+    return F.struct(c.EPOCH, c.POSITION) == F.col(_OWN)
+
+
+def _is_within() -> Column:
+    """Return whether a row lies in the span of a chosen row."""
+    return (F.col(c.TS_MS) >= F.col(_FROM)) & (F.col(c.TS_MS) < F.col(_TO))
 
 
 def _component(near: DataFrame, gap_ms: int) -> DataFrame:

@@ -5,6 +5,10 @@
     late            64      a window took the row after that, within the allowed lateness
     too_late        51      the watermark had closed every window of the row
     unassigned      53      no window contains the row's event time, and the watermark has not passed it
+
+    on_time         90      (join by interval) the watermark had not passed the row's event time
+    too_late        91      (join by interval) the watermark had passed the row's event time
+
     invalid                 the row has no usable time, or breaks a rule of the source
     left_out                `where` or `deduplicate` leaves the row out
 
@@ -24,6 +28,20 @@ from spark_jobs.semantics.windows.lateness import Lateness
 UNASSIGNED, INVALID, LEFT_OUT = "unassigned", "invalid", "left_out"
 #: The rule behind each verdict.
 RULES = {Lateness.ON_TIME.value: 54, Lateness.LATE.value: 64, Lateness.TOO_LATE.value: 51, UNASSIGNED: 53}
+
+
+class Meeting(StrEnum):
+    """What became of two rows within reach of each other in a join by interval."""
+
+    JOINED = "joined"
+    #: One of the two was too late.
+    TOO_LATE = "too_late"
+    #: The earlier of the two had been dropped when the later one arrived.
+    EXPIRED = "expired"
+
+
+#: The rule behind each meeting.
+JOIN_RULES = {Meeting.JOINED: 90, Meeting.TOO_LATE: 91, Meeting.EXPIRED: 93}
 
 
 @dataclass(frozen=True)
@@ -64,15 +82,34 @@ class ExplainedWindow:
 
 
 @dataclass(frozen=True)
+class ExplainedPartner:
+    """A row of the other input within reach of a row: the same key, and an event time within the interval.
+
+    `paired_at` is the clock of the later of the two rows, if they joined. `watermark` is that before the partner.
+    """
+
+    row: Mapping[str, Any]
+    event_time: datetime
+    watermark: datetime | None
+    meeting: Meeting
+    rule: int
+    paired_at: datetime | None
+
+
+@dataclass(frozen=True)
 class ExplainedRow:
     """The explanation of a row.
 
+    - `input`: the name of the join's input; None without a join
     - `rows_before`: how many rows arrived earlier
     - `reason`: why an invalid row is invalid
+    - `windows`: empty in a join by interval, which has `partners` instead; None if they are too many to list
     - `least_bound_ms`, `least_lateness_ms`: the least bound (or lag) and the least allowed lateness at which a too late
       row would have counted, if only that changed. None for other rows, and if no value is great enough
+    - `least_bound_increase_ms`: the same for several sources: how much greater all their bounds must be
     """
 
+    input: str | None
     row: Mapping[str, Any]
     fate: str
     reason: str | None
@@ -83,7 +120,9 @@ class ExplainedRow:
     watermark: datetime | None
     partitions: Sequence[PartitionWatermark] | None
     windows: Sequence[ExplainedWindow]
+    partners: Sequence[ExplainedPartner] | None
     least_bound_ms: int | None
+    least_bound_increase_ms: int | None
     least_lateness_ms: int | None
 
 
@@ -100,7 +139,8 @@ class LifeStep:
     """A step in the life of a window: a row that came, a pane that fired, or the end of its state.
 
     `at` is the clock of arrival; None where a pane fires at the end of an epoch. `watermark` is the watermark before a
-    row, and at a firing or the end. `row` and `verdict` belong to a row, `pane` to a pane.
+    row, and at a firing or the end. `row`, `input` and `verdict` belong to a row, `pane` to a pane. `input` is the name
+    of the join's input; None without a join.
     """
 
     step: Step
@@ -109,6 +149,7 @@ class LifeStep:
     window_start: datetime
     window_end: datetime
     row: Mapping[str, Any] | None = None
+    input: str | None = None
     event_time: datetime | None = None
     verdict: str | None = None
     pane: ExplainedPane | None = None

@@ -2,80 +2,148 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
-from pyspark.sql import Column, Row
+from pyspark.sql import Column, DataFrame, Row
 
 from spark_jobs.explain.arrived import ID, Around, Arrived
 from spark_jobs.explain.explanations import (
     INVALID,
+    JOIN_RULES,
     LEFT_OUT,
     RULES,
     UNASSIGNED,
+    ExplainedPartner,
     ExplainedRow,
     ExplainedWindow,
+    Meeting,
     PartitionWatermark,
 )
 from spark_jobs.explain.life import ArrivedRow, fate_of, least_bound_ms, least_lateness_ms
 from spark_jobs.explain.lives import Lives, closing_time, time_ms, time_us
-from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.explain.partners import met
+from spark_jobs.explain.streams import Stream
+from spark_jobs.replay.joins.inputs import LEFT, SIDE
 from spark_jobs.replay.rows import columns as c
+from spark_jobs.semantics.joins.interval_join import JoinBounds, Side
 from spark_jobs.semantics.panes.window_operator import Verdict
 from spark_jobs.semantics.rows.instants import table_time_us
 from spark_jobs.semantics.windows.lateness import Lateness, cleanup_time
 
 
-def explain_rows(arrived: Arrived, pipeline: Pipeline, condition: Column, most: int) -> list[ExplainedRow]:
-    """Explain at most `most` rows that `condition` holds for, in the order of arrival."""
-    chosen = arrived.choose(condition, most)
+def explain_rows(
+    stream: Stream, conditions: Sequence[Column | None], most: int, reach: JoinBounds | None = None
+) -> list[ExplainedRow]:
+    """Explain at most `most` rows in the order of arrival, rows without a place first.
+
+    `conditions` are those of the inputs, on their columns; None: no row of the input. `reach` is that of a join by
+    interval.
+    """
+    arrived = Arrived(stream)
+    explained = [
+        row
+        for side, condition in enumerate(conditions)
+        if condition is not None
+        for row in _of_input(arrived, stream, side, condition, most, reach)
+    ]
+    return sorted(explained, key=lambda row: -1 if row.rows_before is None else row.rows_before)[:most]
+
+
+def _of_input(
+    arrived: Arrived, stream: Stream, side: int, condition: Column, most: int, reach: JoinBounds | None
+) -> list[ExplainedRow]:
+    of = stream.inputs[side]
+    chosen = arrived.choose(of, condition, most)
     rows = sorted(chosen.collect(), key=lambda row: int(row[ID]))
     if not rows:
         return []
-    around = arrived.around(chosen)
-    lives = Lives(arrived, pipeline, around)
+    judge: _Judge = (
+        _ByWindow(arrived, stream, chosen) if reach is None else _ByInterval(arrived, stream, chosen, side, reach)
+    )
     partitions, before = arrived.partitions(chosen), arrived.rows_before(chosen)
-    explained = _Explained(arrived, pipeline, lives)
-    return [explained.row(row, around.get(row[ID]), partitions.get(row[ID]), before.get(row[ID])) for row in rows]
-
-
-class _Explained:
-    def __init__(self, arrived: Arrived, pipeline: Pipeline, lives: Lives) -> None:
-        self._arrived, self._pipeline, self._lives = arrived, pipeline, lives
-
-    def row(
-        self, row: Row, around: Around | None, partitions: Sequence[Row] | None, before: int | None
-    ) -> ExplainedRow:
-        fate, windows = self._judged(row, around)
-        late_around = around if fate == Lateness.TOO_LATE.value else None
-        watermark = row[c.WATERMARK_MS]
-        # The clock of rounds is artificial: it is the time of emissions, not of rows.
-        is_artificial = self._pipeline.replay.in_rounds or row[c.ARRIVAL_US] is not None
-        return ExplainedRow(
-            row={name: row[name] for name in self._arrived.source_columns},
-            fate=fate,
+    return [
+        ExplainedRow(
+            input=of.name,
+            row={name: row[name] for name in of.columns},
             reason=row[c.REASON],
             event_time=time_us(row[c.EVENT_US]),
-            arrival_time=time_us(row[c.ARRIVAL_US] if is_artificial else row[c.CLOCK_US]),
-            source_partition=row[c.PARTITION],
-            rows_before=before,
-            watermark=time_ms(watermark),
-            partitions=_partitions(partitions, watermark),
-            windows=windows,
-            least_bound_ms=self._least_bound(late_around) if late_around else None,
-            least_lateness_ms=self._least_lateness(late_around) if late_around else None,
+            arrival_time=time_us(_arrival_us(stream, row)),
+            source_partition=stream.own_partition(of, row[c.PARTITION]),
+            rows_before=before.get(row[ID]),
+            watermark=time_ms(row[c.WATERMARK_MS]),
+            partitions=_partitions(stream, partitions.get(row[ID]), row[c.WATERMARK_MS]),
+            **vars(judge.judged(row)),
         )
+        for row in rows
+    ]
 
-    def _judged(self, row: Row, around: Around | None) -> tuple[str, list[ExplainedWindow]]:
+
+def _arrival_us(stream: Stream, row: Row) -> int | None:
+    """Return the arrival time of a row, or the clock of its order, unless that is the clock of rounds."""
+    us: int | None = row[c.ARRIVAL_US]
+    # The clock of rounds is the time of emissions, not of rows.
+    return row[c.CLOCK_US] if us is None and not stream.pipeline.replay.in_rounds else us
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """The fields of `ExplainedRow` that depend on what is around the row."""
+
+    fate: str
+    windows: Sequence[ExplainedWindow] = ()
+    partners: Sequence[ExplainedPartner] | None = None
+    least_bound_ms: int | None = None
+    least_bound_increase_ms: int | None = None
+    least_lateness_ms: int | None = None
+
+
+class _Judge(Protocol):
+    """Judges chosen rows."""
+
+    def judged(self, row: Row) -> _Judged: ...
+
+
+def _outside(row: Row) -> _Judged:
+    """Judge a row that fills no window."""
+    return _Judged(LEFT_OUT if row[c.REASON] is None else INVALID)
+
+
+def _saved(judged: _Judged, stream: Stream, more: int | None) -> _Judged:
+    """Return what was judged, with the least bounds or lags; `more` is how much earlier the watermark must be (ms)."""
+    if more is None or not all(mark.is_bounded or mark.follows_clock for mark in stream.watermarks):
+        return judged
+    if len(stream.watermarks) > 1:
+        return replace(judged, least_bound_increase_ms=more)
+    (watermark,) = stream.watermarks
+    return replace(judged, least_bound_ms=more + (watermark.lag_ms if watermark.follows_clock else watermark.bound_ms))
+
+
+class _ByWindow:
+    """Judges rows by their windows."""
+
+    def __init__(self, arrived: Arrived, stream: Stream, chosen: DataFrame) -> None:
+        self._stream, self._spec = stream, stream.pipeline.windows
+        self._around = arrived.around(chosen)
+        self._lives = Lives(arrived, stream.pipeline, self._around)
+
+    def judged(self, row: Row) -> _Judged:
+        around = self._around.get(row[ID])
         if around is None:
-            return (LEFT_OUT if row[c.REASON] is None else INVALID), []
+            return _outside(row)
         lived, own = self._lives.of[row[ID]], around.row
-        fate = fate_of(own, lived, self._pipeline.windows)
+        fate = fate_of(own, lived, self._spec)
         windows = [self._window(row[ID], verdict, around) for verdict in lived.verdicts[own.number]]
-        return (UNASSIGNED if fate is None else fate.value), windows
+        if fate is not Lateness.TOO_LATE:
+            return _Judged(UNASSIGNED if fate is None else fate.value, windows)
+        more = least_lateness_ms(own, around.rows, self._spec)
+        lateness_ms = None if more is None else self._spec.allowed_lateness_ms + more
+        judged = _Judged(fate.value, windows, least_lateness_ms=lateness_ms)
+        return _saved(judged, self._stream, least_bound_ms(own, around.rows, self._spec))
 
     def _window(self, number: int, verdict: Verdict[Any, ArrivedRow], around: Around) -> ExplainedWindow:
-        window, spec = verdict.window, self._pipeline.windows
+        window, spec = verdict.window, self._spec
         # A session grows: its later panes have other bounds.
         panes = [
             self._lives.pane(number, fired)
@@ -92,24 +160,53 @@ class _Explained:
             panes=panes if around.is_whole else None,
         )
 
-    def _least_bound(self, around: Around) -> int | None:
-        """Return the least bound or lag; None for a watermark that has neither, and for several sources."""
-        watermark = self._pipeline.watermark
-        if self._pipeline.is_united or not (watermark.is_bounded or watermark.follows_clock):
-            return None
-        more = least_bound_ms(around.row, around.rows, self._pipeline.windows)
-        now = watermark.lag_ms if watermark.follows_clock else watermark.bound_ms
-        return None if more is None else now + more
 
-    def _least_lateness(self, around: Around) -> int | None:
-        more = least_lateness_ms(around.row, around.rows, self._pipeline.windows)
-        return None if more is None else self._pipeline.windows.allowed_lateness_ms + more
+class _ByInterval:
+    """Judges rows of a side by their partners in a join by interval."""
+
+    def __init__(self, arrived: Arrived, stream: Stream, chosen: DataFrame, side: int, reach: JoinBounds) -> None:
+        self._stream, self._side, self._reach = stream, side, reach
+        self._around: Mapping[int, Around] = arrived.around_joining(chosen, side, reach)
+
+    def judged(self, row: Row) -> _Judged:
+        around = self._around.get(row[ID])
+        if around is None:
+            return _outside(row)
+        own = around.row
+        # An identical row has the place of the chosen one.
+        rows = [
+            near
+            for near, source in zip(around.rows, around.sources, strict=True)
+            if near.number == own.number or source[SIDE] != self._side
+        ]
+        result = met(own, Side.LEFT if self._side == LEFT else Side.RIGHT, rows, self._reach)
+        partners = [self._partner(around, number, meeting) for number, meeting in result.meetings.items()]
+        listed = partners if around.is_whole else None
+        if not result.is_late:
+            return _Judged(Lateness.ON_TIME.value, partners=listed)
+        return _saved(_Judged(Lateness.TOO_LATE.value, partners=listed), self._stream, own.watermark - own.ts)
+
+    def _partner(self, around: Around, number: int, meeting: Meeting) -> ExplainedPartner:
+        partner, source = around.rows[number - 1], around.sources[number - 1]
+        later = around.sources[max(number, around.row.number) - 1]
+        return ExplainedPartner(
+            row=self._stream.values(source),
+            event_time=table_time_us(partner.ts * 1000),
+            watermark=time_ms(source[c.WATERMARK_MS]),
+            meeting=meeting,
+            rule=JOIN_RULES[meeting],
+            paired_at=time_us(later[c.CLOCK_US]) if meeting is Meeting.JOINED else None,
+        )
 
 
-def _partitions(reached: Sequence[Row] | None, watermark_ms: int | None) -> list[PartitionWatermark] | None:
+def _partitions(
+    stream: Stream, reached: Sequence[Row] | None, watermark_ms: int | None
+) -> list[PartitionWatermark] | None:
     if reached is None:
         return None
     return [
-        PartitionWatermark(each.source_partition, time_ms(each.watermark_ms), each.watermark_ms == watermark_ms)
+        PartitionWatermark(
+            stream.partition_of(each.source_partition), time_ms(each.watermark_ms), each.watermark_ms == watermark_ms
+        )
         for each in reached
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from functools import reduce
 from typing import Any
 
 from pyspark.sql import Column
@@ -13,44 +14,48 @@ from spark_jobs.explain.arrived import Around, Arrived, Emission
 from spark_jobs.explain.explanations import LifeStep, Step, WindowLife
 from spark_jobs.explain.life import ArrivedRow, LifePane
 from spark_jobs.explain.lives import Lives, time_us
-from spark_jobs.pipeline.model import Pipeline
+from spark_jobs.explain.streams import Stream, key_column
 from spark_jobs.replay.rows import columns as c
 from spark_jobs.replay.rows import window_assigners
-from spark_jobs.replay.rows.prepare import fills_windows
 from spark_jobs.semantics.rows.instants import table_time, table_time_us
 from spark_jobs.semantics.windows.lateness import Lateness, cleanup_time
 from spark_jobs.semantics.windows.window_assigners import TimeWindow
 
 
-def explain_window(
-    arrived: Arrived, pipeline: Pipeline, start_ms: int, of_key: Column, key: Mapping[str, Any]
-) -> WindowLife | None:
-    """Explain the window that starts at `start_ms` of the key for which `of_key` holds; None for a window without rows.
+def explain_window(stream: Stream, start_ms: int, key: Mapping[str, str | None]) -> WindowLife | None:
+    """Explain the window of a key that starts at `start_ms`; None for a window without rows.
 
-    Of sessions, all of the component are explained that the instant `start_ms` lies in.
+    `key` contains the key columns by name, as text of any type; None: null. Of sessions, all of the component are
+    explained that the instant `start_ms` lies in.
     """
-    ts, spec = F.col(c.TS_MS), pipeline.windows
-    at = F.lit(start_ms)
+    arrived, spec = Arrived(stream), stream.pipeline.windows
+    ts, at = F.col(c.TS_MS), F.lit(start_ms)
     length = F.lit(spec.gap_ms) if spec.is_session else window_assigners.end_ms(at, spec) - at
     before = length if spec.is_session else F.lit(0)
-    chosen = arrived.choose(fills_windows() & of_key & (ts >= at - before) & (ts < at + length), 1)
+    chosen = arrived.first(reduce(Column.__and__, _is_key(stream, key), (ts >= at - before) & (ts < at + length)))
     around = arrived.around(chosen)
     if not around:
         return None
     ((number, each),) = around.items()
-    lives = Lives(arrived, pipeline, around)
+    lives = Lives(arrived, stream.pipeline, around)
     if not each.is_whole:
         return WindowLife(dict(key), each.size, None)
-    steps = list(_Steps(pipeline, lives, number, each, None if spec.is_session else start_ms).all())
+    steps = list(_Steps(stream, lives, number, each, None if spec.is_session else start_ms).all())
     return WindowLife(dict(key), sum(step.step is Step.ROW for step in steps), steps)
+
+
+def _is_key(stream: Stream, key: Mapping[str, str | None]) -> Iterator[Column]:
+    for number, name in enumerate(stream.key):
+        column, text = F.col(key_column(number)), key[name]
+        yield column.isNull() if text is None else column.cast("string") == F.lit(text)
 
 
 class _Steps:
     """The steps of the window that starts at `start_ms`, or of all sessions for None."""
 
-    def __init__(self, pipeline: Pipeline, lives: Lives, number: int, around: Around, start_ms: int | None) -> None:
-        self._lives, self._number, self._around, self._start_ms = lives, number, around, start_ms
-        self._lateness_ms, self._names = pipeline.windows.lateness_ms, around.sources[0].asDict().keys()
+    def __init__(self, stream: Stream, lives: Lives, number: int, around: Around, start_ms: int | None) -> None:
+        self._stream, self._lives, self._number, self._around = stream, lives, number, around
+        self._start_ms, self._lateness_ms = start_ms, stream.pipeline.windows.lateness_ms
         self._lived = lives.of[number]
         windows = [v.window for verdicts in self._lived.verdicts.values() for v in verdicts if self._has(v.window)]
         self._closings = lives.closings({self._cleanup(window) for window in windows})
@@ -83,7 +88,8 @@ class _Steps:
                 verdict.window,
                 time_us(source[c.CLOCK_US]),
                 table_time(row.watermark),
-                row={name: source[name] for name in self._names if not name.startswith(c.PREFIX)},
+                row=self._stream.values(source),
+                input=self._stream.input_of(source),
                 event_time=table_time(row.ts),
                 verdict=verdict.lateness.value,
             )

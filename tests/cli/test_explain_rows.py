@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from spark_jobs.cli.app import app
 from tests.cli.test_screens import FILE
+from tests.docs import examples
 from tests.support import history
 
 PIPELINE = "readings.yaml"
@@ -63,3 +64,40 @@ def test_a_source_without_a_run_is_explained_as_a_whole(session: SparkSession, f
         code, text = explain(folder, *options)
         assert code == 2
         assert message in text
+
+
+JOIN = """\
+name: paid_orders
+sources:
+  - name: orders
+    table: {orders}
+    event_time: ordered_at
+    arrival_time: stored_at
+    watermark: {{out_of_orderness: 1 minute}}
+  - name: payments
+    table: {payments}
+    event_time: paid_at
+    arrival_time: stored_at
+    watermark: {{out_of_orderness: 1 minute}}
+watermark: {{emit: {{every: 1 minute}}}}
+join: {{key: [order_id], between: [0s, 1 hour]}}
+"""
+
+
+@pytest.mark.spark
+def test_a_row_of_a_join_is_explained_by_its_partners(session: SparkSession, folder: Path) -> None:
+    tables = {name: str(folder / "data" / name) for name in ("orders", "payments")}
+    for name in tables:
+        examples.make(session, name, folder)
+    (folder / PIPELINE).write_text(JOIN.format(**tables), encoding="utf-8")
+    code, text = explain(folder, "--row", "paid_at is not null and order_id = 3", "--json")
+    assert code == 0
+    (row,) = json.loads(text)["rows"]
+    (partner,) = row["partners"]
+    assert (row["input"], row["fate"], partner["meeting"]) == ("payments", "on_time", "joined")
+    code, text = explain(folder, "--row", "order_id = 3")
+    assert code == 0
+    assert text.count("joined 1 of 1 row of the other input within reach") == 2
+    code, text = explain(folder, "--window", "2024-05-01T00:30", "--key", "order_id=3")
+    assert code == 2
+    assert "--window: the pipeline joins by interval and has no windows" in text

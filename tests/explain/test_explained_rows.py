@@ -9,9 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spark_jobs.explain.arrived import Arrived
 from spark_jobs.explain.explanations import UNASSIGNED, ExplainedRow
 from spark_jobs.explain.rows import explain_rows
+from spark_jobs.explain.streams import of_source
 from spark_jobs.replay.engine import until_micros
 from spark_jobs.semantics.rows.instants import micros, table_time, table_time_us
 from spark_jobs.semantics.streaming_job import StreamingJob
@@ -33,8 +33,8 @@ CASES = [sampled(s, quick=s in QUICK, id=s.id) for s in SAMPLE]
 
 def explained(session: SparkSession, scenario: Scenario) -> list[ExplainedRow]:
     events = frame_of(session, scenario.rows[::-1], schema_of(scenario))
-    arrived = Arrived(events, scenario.pipeline, until_us=until_micros(scenario.until))
-    return explain_rows(arrived, scenario.pipeline, F.lit(True), most=len(scenario.rows) + 1)
+    stream = of_source(events, scenario.pipeline, until_us=until_micros(scenario.until))
+    return explain_rows(stream, [F.lit(True)], most=len(scenario.rows) + 1)
 
 
 def panes_of(job: StreamingJob, index: int) -> Iterator[tuple[Any, ...]]:

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
-from spark_jobs.explain.arrived import Arrived
 from spark_jobs.explain.explanations import LifeStep, Step
+from spark_jobs.explain.streams import of_source
 from spark_jobs.explain.windows import explain_window
 from spark_jobs.replay.engine import until_micros
 from spark_jobs.semantics.rows.instants import table_time, table_time_us
@@ -58,8 +57,8 @@ def test_a_window_s_life_is_the_job_s(session: SparkSession, scenario: Scenario)
     fired = max(job.fired, key=lambda each: (each.pane.index, each.clock_us))
     key, window = fired.pane.rows[0].row["key"], fired.pane.window
     events = frame_of(session, scenario.rows[::-1], schema_of(scenario))
-    arrived = Arrived(events, pipeline, until_us=until_micros(scenario.until))
-    life = explain_window(arrived, pipeline, window.start, F.col("key") == key, {"key": key})
+    stream = of_source(events, pipeline, until_us=until_micros(scenario.until))
+    life = explain_window(stream, window.start, {"key": key})
     assert life is not None
     assert life.steps is not None
     rows = [

@@ -230,6 +230,7 @@ PROOFS = (
             "tests/faults/drivers.py",
             "tests/newcomer/brute_force.py",
             "tests/cases/test_running.py",
+            "tests/docs/examples.py",
             *_VECTORS,
             *_SUPPORT,
             *_OTHER_RUNS,

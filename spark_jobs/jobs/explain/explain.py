@@ -9,34 +9,36 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import reduce
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from spark_jobs.error_codes import ErrorCode
-from spark_jobs.explain.arrived import Arrived
+from spark_jobs.explain import streams
 from spark_jobs.explain.explanations import ExplainedRow, WindowLife, as_json
 from spark_jobs.explain.rows import explain_rows
+from spark_jobs.explain.streams import Stream
 from spark_jobs.explain.windows import explain_window
 from spark_jobs.jobs.errors import InputError
 from spark_jobs.jobs.plan import arrival_slices
 from spark_jobs.jobs.plan.check import checked
 from spark_jobs.jobs.plan.check_source import condition as condition_misfits
 from spark_jobs.jobs.progress import Progress, silent
+from spark_jobs.pipeline.joining import bounds, joining
 from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.replay.rows.computed_columns import with_computed
-from spark_jobs.replay.rows.quoting import quoted
-from spark_jobs.replay.supported import UnsupportedPipelineError, require_support
 from spark_jobs.session import shuffling
 from spark_jobs.tables import ledger, source
 from spark_jobs.tables.effective_runs import effective_runs
 from spark_jobs.tables.errors import SourceError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import Run
+from spark_jobs.tables.source_tables import tables_of
 
 _STEP = "explain"
+#: The rows of the source, or of both inputs of a join; None for the second if one source is split.
+_Frames = tuple[DataFrame, DataFrame | None]
 
 
 @dataclass(frozen=True)
@@ -79,70 +81,95 @@ def explain(
     spark: SparkSession, pipeline: Pipeline, lake: Lake, request: Request, *, progress: Progress = silent
 ) -> Explanation:
     """Explain rows and windows. Raises InputError for a request, a pipeline or a source that does not fit."""
-    if pipeline.join is not None:
-        raise InputError(
-            "explain: the pipeline is a join, and explain reads windows of one input or of several sources. "
-            "Read late_events for the watermark that each late row missed",
-            code=ErrorCode.NOT_COMPARABLE,
-        )
-    try:
-        require_support(pipeline)
-    except UnsupportedPipelineError as problem:
-        raise InputError(str(problem), code=problem.code) from problem
+    _require_windows(pipeline, request)
     versions = checked(spark, pipeline)
     run = effective_runs(ledger.published(spark, lake)).latest
     if run is not None:
         versions = dict(run.pinned)
         pipeline = arrival_slices.pipeline_for_run(pipeline, run)
-    progress(_STEP, f"reading version {', '.join(map(str, versions.values()))} of {pipeline.source.table}")
+    tables = tables_of(pipeline)
+    progress(_STEP, "reading " + ", ".join(f"version {versions[name]} of {table}" for name, table in tables.items()))
     try:
-        events = _events(spark, pipeline, run, versions)
+        rows = source.rows_of(spark, pipeline, versions)
     except SourceError as problem:
         raise InputError(str(problem), code=problem.code) from problem
-    conditions = [_condition(events, pipeline, text) for text in request.conditions]
+    completed = _completed(_arrived(rows, pipeline, run), pipeline)
+    conditions = [_condition(completed, text) for text in request.conditions]
     with shuffling(spark, 0):
-        until_us = None if run is None else arrival_slices.until_us(run)
-        arrived = Arrived(events, pipeline, until_us=until_us)
-        rows = [explain_rows(arrived, pipeline, condition, request.most) for condition in conditions]
-        window = _window(arrived, pipeline, request)
+        stream = _stream(completed, pipeline, None if run is None else arrival_slices.until_us(run))
+        reach = bounds(pipeline) if _is_by_interval(pipeline) else None
+        explained = [explain_rows(stream, each, request.most, reach) for each in conditions]
+        window = _window(stream, request)
     run_id, arrived_to = (None, None) if run is None else (run.run_id, run.arrived_to)
-    return Explanation(pipeline.name, versions, run_id, arrived_to, rows, window)
+    return Explanation(pipeline.name, versions, run_id, arrived_to, explained, window)
 
 
-def _events(spark: SparkSession, pipeline: Pipeline, run: Run | None, versions: Mapping[str, int]) -> DataFrame:
-    events = source.events(spark, pipeline, versions)
-    return events if run is None else arrival_slices.arrived(events, pipeline, run)
+def _require_windows(pipeline: Pipeline, request: Request) -> None:
+    """Raise InputError for a request that the pipeline cannot answer."""
+    if request.window_start_ms is not None and _is_by_interval(pipeline):
+        raise InputError(
+            "--window: the pipeline joins by interval and has no windows. Explain rows: --row 'order_id = 17'",
+            code=ErrorCode.OPTION_WRONG,
+        )
 
 
-def _condition(events: DataFrame, pipeline: Pipeline, text: str) -> Column:
-    """Return the condition of an option. Raises InputError if it is none."""
-    completed = events if pipeline.sources else with_computed(events, pipeline.source)
-    misfits = list(condition_misfits(completed, "--row", text))
-    if misfits:
-        raise InputError(misfits[0].message, code=misfits[0].code)
-    return F.expr(text)
+def _is_by_interval(pipeline: Pipeline) -> bool:
+    return pipeline.join is not None and pipeline.join.by_interval
 
 
-def _window(arrived: Arrived, pipeline: Pipeline, request: Request) -> WindowLife | None:
+def _arrived(rows: _Frames, pipeline: Pipeline, run: Run | None) -> _Frames:
+    """Return the rows that had arrived for a run."""
+    first, second = rows
+    if run is None:
+        return rows
+    if pipeline.join is not None:
+        return arrival_slices.arrived_inputs(first, second, pipeline, run)
+    return arrival_slices.arrived(first, pipeline, run), None
+
+
+def _completed(rows: _Frames, pipeline: Pipeline) -> _Frames:
+    """Return the rows with the columns that the pipeline file computes, where each frame has one source."""
+    first, second = rows
+    if pipeline.join is None:
+        return (first if pipeline.sources else with_computed(first, pipeline.source)), None
+    left, right = joining(pipeline).inputs
+    return with_computed(first, left.source), None if second is None else with_computed(second, right.source)
+
+
+def _condition(completed: _Frames, text: str) -> Sequence[Column | None]:
+    """Return the condition of an option for each input. Raises InputError if it is one of no input."""
+    frames = [frame for frame in completed if frame is not None]
+    misfits = [list(condition_misfits(frame, "--row", text)) for frame in frames]
+    if all(misfits):
+        raise InputError(misfits[0][0].message, code=misfits[0][0].code)
+    return [None if of_frame else F.expr(text) for of_frame in misfits]
+
+
+def _stream(completed: _Frames, pipeline: Pipeline, until_us: int | None) -> Stream:
+    first, second = completed
+    if pipeline.join is None:
+        return streams.of_source(first, pipeline, until_us=until_us)
+    inputs, names = joining(pipeline), pipeline.join.names
+    if pipeline.join.by_interval:
+        return streams.of_interval_join(first, second, inputs, bounds(pipeline), names, until_us=until_us)
+    return streams.of_window_join(first, second, inputs, pipeline.windows, names, until_us=until_us)
+
+
+def _window(stream: Stream, request: Request) -> WindowLife | None:
     if request.window_start_ms is None:
         return None
-    key = _key(pipeline, request.key or {})
-    # A column of any type is compared as text; null has no text.
-    same = [
-        F.col(quoted(name)).isNull() if text == "null" else F.col(quoted(name)).cast("string") == F.lit(text)
-        for name, text in key.items()
-    ]
-    of_key = reduce(Column.__and__, same, F.lit(True))
-    return explain_window(arrived, pipeline, request.window_start_ms, of_key, key)
+    key = _key(stream, request.key or {})
+    return explain_window(stream, request.window_start_ms, key)
 
 
-def _key(pipeline: Pipeline, values: Mapping[str, str]) -> dict[str, str]:
+def _key(stream: Stream, values: Mapping[str, str]) -> dict[str, str | None]:
     """Return the key of the window. Raises InputError unless each column of the key has a value."""
-    names = pipeline.windows.key
+    names = stream.key
     if set(values) != set(names):
         example = ", ".join(f"--key {name}=VALUE" for name in names) or "no --key"
         raise InputError(
             f"--key: found {', '.join(values) or 'no column'}, expected the columns of windows.key: {example}",
             code=ErrorCode.OPTION_WRONG,
         )
-    return {name: values[name] for name in names}
+    # Null has no text.
+    return {name: None if values[name] == "null" else values[name] for name in names}
