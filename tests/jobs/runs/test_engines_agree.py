@@ -80,7 +80,7 @@ def assert_published_alike(spark: SparkSession, pipeline: Pipeline, folder: Path
         spark.conf.set(COMET_ENABLED, "true")
     assert native_replay.counts == alone_replay.counts
     # Else one engine was compared with itself.
-    assert native_replay.figures[NATIVE_SHARE.name] > 0.5
+    assert native_replay.figures[NATIVE_SHARE.name] > 0.1
     assert alone_replay.figures[NATIVE_SHARE.name] == 0
     return native_replay.counts
 
