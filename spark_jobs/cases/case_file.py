@@ -36,7 +36,7 @@ from spark_jobs.pipeline.published_tables import COMPLETE_TABLE, RESULT_TABLES
 TABLES = (*RESULT_TABLES, COMPLETE_TABLE, "unassigned_events")
 COUNTS = "counts"
 _SOURCE = "source"
-_KEYS = ("rows", "expect", "set", "until", "day")
+_KEYS = ("rows", "expect", "only", "set", "until", "day")
 _DRAWN_KEYS = ("drawing", "unit", "set", "until")
 # The parts of a pipeline file that a drawing takes, without the columns that only the real source has.
 _DRAWN_PARTS = {
@@ -78,7 +78,7 @@ class ExpectedTable:
 
 @dataclass(frozen=True)
 class Case:
-    """A case with tables."""
+    """A case with tables. `only` has the values, by column, of the rows of results that are compared."""
 
     name: str
     rows: Sequence[Row]
@@ -87,6 +87,7 @@ class Case:
     settings: Mapping[str, str] = field(default_factory=dict)
     until: datetime | None = None
     day: date | None = None
+    only: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -102,8 +103,16 @@ def load(path: Path) -> CaseFile:
     """Read a file of cases, or a drawing. Raises CaseError."""
     try:
         text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as problem:
+        raise CaseError(f"{path}: {problem}") from problem
+    return parse(text, path)
+
+
+def parse(text: str, path: Path) -> CaseFile:
+    """Read the text of a file of cases; `path` is where the file lies, or will lie. Raises CaseError."""
+    try:
         content = yaml.load(text, _Loader)  # noqa: S506  a loader of plain values
-    except (OSError, UnicodeError, yaml.YAMLError) as problem:
+    except yaml.YAMLError as problem:
         raise CaseError(f"{path}: {problem}") from problem
     if isinstance(content, dict) and "drawing" in content:
         try:
@@ -174,6 +183,7 @@ def _case(name: str, content: Any) -> Case:
             _settings(values.get("set", {})),
             _until(values.get("until"), day),
             day,
+            _only(values.get("only", {}), day),
         )
     except (TableError, CaseError) as problem:
         raise CaseError(f"case '{name}': {problem}") from problem
@@ -214,6 +224,13 @@ def _until(value: Any, day: date | None) -> datetime | None:
     if moment is not None and not isinstance(moment, datetime):
         raise CaseError(f"until: found {value!r}, expected a time such as 2024-05-01 12:00")
     return moment
+
+
+def _only(content: Any, day: date | None) -> dict[str, list[Any]]:
+    values = {
+        str(name): value if isinstance(value, list) else [value] for name, value in _mapping(content, "only").items()
+    }
+    return {name: [_value(value, day) for value in several] for name, several in values.items()}
 
 
 def _counts(content: Any) -> dict[str, int]:

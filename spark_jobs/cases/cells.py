@@ -134,7 +134,10 @@ def _cells(line: str) -> list[str]:
 def _moment(moment: datetime, day: date | None) -> str:
     if moment == END_OF_INPUT:
         return END
-    spec = "minutes" if not (moment.second or moment.microsecond) else "auto"
+    if not (moment.second or moment.microsecond):
+        spec = "minutes"
+    else:
+        spec = "milliseconds" if moment.microsecond and moment.microsecond % 1000 == 0 else "auto"
     text = moment.replace(tzinfo=None).isoformat(sep=" ", timespec=spec)
     return text.partition(" ")[2] if moment.date() == day else text
 

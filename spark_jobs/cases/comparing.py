@@ -29,7 +29,7 @@ def differences(case: Case, tables: Tables, counts: Mapping[str, int]) -> list[s
     for name, expected in case.tables.items():
         if name not in tables:
             raise UnknownTableError(f"expect.{name}: a replay of this pipeline has {', '.join(tables)}")
-        lines += _of_table(name, expected, tables[name], case.day)
+        lines += _of_table(name, expected, only(tables[name], case.only), case.day)
     wrong = {name: (number, counts.get(name)) for name, number in case.counts.items() if counts.get(name) != number}
     if unknown := [name for name in wrong if name not in counts]:
         raise UnknownTableError(f"expect.{COUNTS}: found {', '.join(unknown)}, expected {', '.join(counts)}")
@@ -38,6 +38,15 @@ def differences(case: Case, tables: Tables, counts: Mapping[str, int]) -> list[s
         for name, (expected_count, count) in wrong.items():
             lines += [f"- {name}: {expected_count}", f"+ {name}: {count}"]
     return lines
+
+
+def only(rows: Sequence[Row], values: Mapping[str, Sequence[Any]]) -> list[Row]:
+    """Return the rows that have one of the `values` in each column of that name; other columns are not looked at."""
+    return [
+        row
+        for row in rows
+        if all(any(_same(value, row[name]) for value in several) for name, several in values.items() if name in row)
+    ]
 
 
 def _of_table(name: str, expected: ExpectedTable, replayed: Sequence[Row], day: date | None) -> list[str]:

@@ -37,12 +37,17 @@ def explain(
     limit: Annotated[
         int, typer.Option(min=1, metavar="N", help="Explain at most so many rows of each condition.")
     ] = 10,
+    run: Annotated[
+        str, typer.Option(metavar="RUN", help="The published run that is explained; by default the latest.")
+    ] = "",
     override: Override = [],  # noqa: B006
     as_json: AsJson = False,
 ) -> None:
     """Explain why rows counted or not, or what a window went through; or an error by its code."""
     if error_codes.find(target) is None and (row or window or Path(target).suffix in (".yaml", ".yml")):
-        _of_pipeline(file=target, override=override, as_json=as_json, row=row, window=window, key=key, limit=limit)
+        _of_pipeline(
+            file=target, override=override, as_json=as_json, row=row, window=window, key=key, limit=limit, run=run
+        )
         return
     with answering(as_json) as answer:
         error_code = error_codes.find(target)
@@ -51,24 +56,21 @@ def explain(
         answer(Answer(_content(error_code), lambda: _show(error_code)))
 
 
-def _explained(request: Request, row: list[str], window: str, key: list[str], limit: int) -> Answer:
-    from spark_jobs.jobs.options import optional_moment
-
+def _explained(request: Request, row: list[str], window: str, key: list[str], limit: int, run: str) -> Answer:
     if not row and not window:
         raise InputError(
             "found neither --row nor --window; give a condition, such as --row 'order_id = 17', or a window's start",
             code=ErrorCode.OPTION_WRONG,
         )
-    start, keys = optional_moment(window), _keys(key)
+    start_ms, of_key = start_of(window) if window else None, keys(key)
+    recorded_runs.require(request.lake, "--run", run)
     request.require_sources()
     spark = request.open_session()
     from spark_jobs.cli import print_explanation
     from spark_jobs.jobs.explain.explain import Request as Explaining
     from spark_jobs.jobs.explain.explain import explain as explain_pipeline
-    from spark_jobs.semantics.rows.instants import floor_to_ms, micros
 
-    start_ms = None if start is None else floor_to_ms(micros(start))
-    question = Explaining(row, limit, start_ms, keys)
+    question = Explaining(row, limit, start_ms, of_key, run)
     explained = explain_pipeline(spark, request.pipeline, request.lake, question, progress=request.progress)
     published = next((run for run in reversed(request.runs()) if run.run_id == explained.run_id), None)
     changed = recorded_runs.settings_changes(published, request.pipeline)
@@ -79,14 +81,23 @@ def _explained(request: Request, row: list[str], window: str, key: list[str], li
 _of_pipeline = pipeline_command(_explained, "explain")
 
 
-def _keys(pairs: Sequence[str]) -> Mapping[str, str]:
-    keys = {}
+def start_of(window: str) -> int:
+    """Return the start of the window of an option, in milliseconds. Raises InputError."""
+    from spark_jobs.jobs.options import parse_moment
+    from spark_jobs.semantics.rows.instants import floor_to_ms, micros
+
+    return floor_to_ms(micros(parse_moment(window)))
+
+
+def keys(pairs: Sequence[str]) -> Mapping[str, str]:
+    """Return the columns of options `NAME=VALUE`. Raises InputError."""
+    columns = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise InputError(f"--key: found '{pair}', expected NAME=VALUE", code=ErrorCode.OPTION_WRONG)
-        keys[name] = value
-    return keys
+        columns[name] = value
+    return columns
 
 
 def _unknown(code: str) -> str:

@@ -187,7 +187,13 @@ def _event(step: LifeStep) -> str:
 
 def _values(row: Mapping[str, Any], of_input: str | None = None) -> str:
     name = f"{of_input}: " if of_input else ""
-    return name + ", ".join(f"{name} = {'null' if value is None else value}" for name, value in row.items())
+    return name + ", ".join(f"{column} = {_value(value)}" for column, value in row.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, datetime):
+        return _time(value)
+    return "null" if value is None else str(value)
 
 
 def _time(moment: datetime | None) -> str:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from spark_jobs.cases.running import CaseOutcome
 
+#: The run published last.
+_LATEST = "latest"
 _STYLES = {"-": "red", "+": "green"}
 
 
@@ -28,10 +30,22 @@ def test(
         list[str], typer.Argument(help="Files of cases, drawings, or folders with them.", metavar="FILE...")
     ],
     spark: Annotated[bool, typer.Option("--spark", help="Replay the cases on Spark.")] = False,  # noqa: PT028
+    record: Annotated[
+        str, typer.Option(metavar="RUN", help="Print a case with a window of this published run, or of the latest.")
+    ] = "",  # noqa: PT028
+    window: Annotated[str, typer.Option(metavar="TIME", help="With --record: the start of the window; ISO 8601.")] = "",  # noqa: PT028
+    key: Annotated[
+        list[str],
+        typer.Option("--key", metavar="NAME=VALUE", help="With --record: a column of the key, and its value."),
+    ] = [],  # noqa: B006, PT028
     as_json: AsJson = False,  # noqa: PT028
 ) -> None:
     """Replay the cases of pipelines, and show what is not as expected. Needs no Java."""
     with answering(as_json) as answer:
+        if record or window or key:
+            text = _recorded(files, record, window, key, on_spark=spark)
+            answer(Answer({"text": text}, lambda: printing.print_line(text.rstrip("\n"))))
+            return
         began = perf_counter()
         ended = _ended(files, on_spark=spark)
         answer(Answer(_content(ended), lambda: _show(ended, perf_counter() - began)))
@@ -53,6 +67,29 @@ def _ended(files: Sequence[str], *, on_spark: bool) -> list[CaseOutcome]:
             return [outcome for file in loaded for outcome in outcomes(file, engine)]
     except CaseError as problem:
         raise InputError(str(problem), code=problem.code) from problem
+
+
+def _recorded(files: Sequence[str], run: str, window: str, key: Sequence[str], *, on_spark: bool) -> str:
+    """Return the text of a file of cases with a window. Raises InputError."""
+    if not run or not window or len(files) != 1:
+        raise InputError(
+            "--record: expected one pipeline file, --record RUN or --record latest, --window TIME and a --key for each "
+            "column of windows.key",
+            code=ErrorCode.OPTION_WRONG,
+        )
+    from spark_jobs.cases.engines import OnSpark, Reference
+    from spark_jobs.cli.explain_command import keys, start_of
+    from spark_jobs.jobs.explain.explain import Request
+    from spark_jobs.jobs.explain.record import record
+    from spark_jobs.pipeline import load
+    from spark_jobs.tables.lake import Lake
+
+    request = Request(window_start_ms=start_of(window), key=keys(key), run_id="" if run == _LATEST else run)
+    lake = Lake.of(load(files[0]).name)
+    with live_line.displayed("test") as progress:
+        session = _session(progress)
+        engine = OnSpark(lambda: session) if on_spark else Reference()
+        return record(session, Path(files[0]), lake, request, engine, progress=progress)
 
 
 def _paths(path: Path) -> list[Path]:

@@ -66,7 +66,7 @@ def _of_input(
     return [
         ExplainedRow(
             input=of.name,
-            row={name: row[name] for name in of.columns},
+            row=of.values(row),
             reason=row[c.REASON],
             event_time=time_us(row[c.EVENT_US]),
             arrival_time=time_us(_arrival_us(stream, row)),

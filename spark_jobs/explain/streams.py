@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC
 from typing import Any
 
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from spark_jobs.pipeline.joining import JoiningPipeline
 from spark_jobs.pipeline.model import Pipeline, Windows
@@ -54,12 +56,16 @@ class Input:
     - `name`: the input's name in the pipeline file; None for the only one
     - `rows`: the columns of the source, the working columns of placed rows, the key columns and `POSITION`. A row
       without a place has neither position nor epoch. `REASON` has the rules of quarantine too
-    - `columns`: those of the source
+    - `schema`: the columns of the source
     """
 
     name: str | None
     rows: DataFrame
-    columns: Sequence[str]
+    schema: T.StructType
+
+    def values(self, row: Row) -> dict[str, Any]:
+        """Return the columns of the source of a collected row, as plain values: structs are dicts, times are in UTC."""
+        return {column.name: _plain(row[column.name], column.dataType) for column in self.schema}
 
 
 @dataclass(frozen=True)
@@ -100,8 +106,8 @@ class Stream:
 
     def values(self, row: Row) -> dict[str, Any]:
         """Return the columns of the source of a collected row of `filling`."""
-        values: Row = row[ROW[row[SIDE]]]
-        return {name: values[name] for name in values.asDict()}
+        side: int = row[SIDE]
+        return self.inputs[side].values(row[ROW[side]])
 
     def input_of(self, row: Row) -> str | None:
         """Return the name of the input of a collected row of `filling`."""
@@ -123,7 +129,7 @@ def of_source(events: DataFrame, pipeline: Pipeline, *, until_us: int | None = N
     return Stream(
         pipeline,
         pipeline.windows.key,
-        (Input(None, placed(rows.placed).withColumn(c.REASON, left_out.reason(pipeline)), names),),
+        (Input(None, placed(rows.placed).withColumn(c.REASON, left_out.reason(pipeline)), _schema(rows.prepared)),),
         filling,
         rows.moving.withColumn(c.POSITION, arrival_order.position(rows.moving, pipeline)),
         Ground(rows, pipeline, store, until_us=until_us),
@@ -206,4 +212,23 @@ def _input(sides: Inputs, side: int, name: str) -> Input:
     }
     columns = [*map(quoted, names), *working]
     rows = of_side.select(f"{ROW[side]}.*", *working).select(columns)
-    return Input(name, rows.union(without_place.withColumns(lacking).select(columns)), names)
+    return Input(name, rows.union(without_place.withColumns(lacking).select(columns)), _schema(prepared))
+
+
+def _schema(prepared: DataFrame) -> T.StructType:
+    return T.StructType([prepared.schema[name] for name in source_columns(prepared)])
+
+
+def _plain(value: Any, kind: T.DataType) -> Any:
+    """Return a collected value: Spark's times are naive, in the time zone of this process."""
+    if value is None:
+        return None
+    if isinstance(kind, T.TimestampType):
+        return value.astimezone(UTC)
+    if isinstance(kind, T.ArrayType):
+        return [_plain(part, kind.elementType) for part in value]
+    if isinstance(kind, T.StructType):
+        return {field.name: _plain(value[field.name], field.dataType) for field in kind}
+    if isinstance(kind, T.MapType):
+        return {_plain(key, kind.keyType): _plain(part, kind.valueType) for key, part in value.items()}
+    return value

@@ -32,7 +32,7 @@ def explain_window(stream: Stream, start_ms: int, key: Mapping[str, str | None])
     ts, at = F.col(c.TS_MS), F.lit(start_ms)
     length = F.lit(spec.gap_ms) if spec.is_session else window_assigners.end_ms(at, spec) - at
     before = length if spec.is_session else F.lit(0)
-    chosen = arrived.first(reduce(Column.__and__, _is_key(stream, key), (ts >= at - before) & (ts < at + length)))
+    chosen = arrived.first(reduce(Column.__and__, is_key(stream, key), (ts >= at - before) & (ts < at + length)))
     around = arrived.around(chosen)
     if not around:
         return None
@@ -44,7 +44,8 @@ def explain_window(stream: Stream, start_ms: int, key: Mapping[str, str | None])
     return WindowLife(dict(key), sum(step.step is Step.ROW for step in steps), steps)
 
 
-def _is_key(stream: Stream, key: Mapping[str, str | None]) -> Iterator[Column]:
+def is_key(stream: Stream, key: Mapping[str, str | None]) -> Iterator[Column]:
+    """Yield the conditions that rows of `Stream.filling` have a key, which is text of any type; None: null."""
     for number, name in enumerate(stream.key):
         column, text = F.col(key_column(number)), key[name]
         yield column.isNull() if text is None else column.cast("string") == F.lit(text)

@@ -24,7 +24,7 @@ from tests.vectors.scenarios import Scenario
 pytestmark = pytest.mark.spark
 
 WITH_WINDOWS = [scenario for scenario in SAMPLE if scenario.panes]
-QUICK = WITH_WINDOWS[::80]
+QUICK = WITH_WINDOWS[::160]
 CASES = [sampled(s, quick=s in QUICK, id=s.id) for s in WITH_WINDOWS]
 
 

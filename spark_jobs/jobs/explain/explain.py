@@ -38,17 +38,21 @@ from spark_jobs.tables.source_tables import tables_of
 
 _STEP = "explain"
 #: The rows of the source, or of both inputs of a join; None for the second if one source is split.
-_Frames = tuple[DataFrame, DataFrame | None]
+Frames = tuple[DataFrame, DataFrame | None]
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to explain: rows by SQL conditions, at most `most` of each, and a window by an instant and a key (texts)."""
+    """What to explain: rows by SQL conditions, at most `most` of each, and a window by an instant and a key (texts).
+
+    `run_id` is the published run whose results are explained; empty: the run published last.
+    """
 
     conditions: Sequence[str] = ()
     most: int = 10
     window_start_ms: int | None = None
     key: Mapping[str, str] | None = None
+    run_id: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,13 +81,25 @@ class Explanation:
         }
 
 
-def explain(
-    spark: SparkSession, pipeline: Pipeline, lake: Lake, request: Request, *, progress: Progress = silent
-) -> Explanation:
-    """Explain rows and windows. Raises InputError for a request, a pipeline or a source that does not fit."""
-    _require_windows(pipeline, request)
+@dataclass(frozen=True)
+class Reading:
+    """The rows that published results are made of: the pipeline as the run had it, and the run, None without one."""
+
+    pipeline: Pipeline
+    versions: Mapping[str, int]
+    run: Run | None
+    frames: Frames
+
+    @property
+    def stream(self) -> Stream:
+        """The rows as a stream."""
+        return _stream(self.frames, self.pipeline, None if self.run is None else arrival_slices.until_us(self.run))
+
+
+def read(spark: SparkSession, pipeline: Pipeline, lake: Lake, progress: Progress, run_id: str = "") -> Reading:
+    """Read the source as of a published run, by default the run published last. Raises InputError."""
     versions = checked(spark, pipeline)
-    run = effective_runs(ledger.published(spark, lake)).latest
+    run = _run(ledger.published(spark, lake), run_id)
     if run is not None:
         versions = dict(run.pinned)
         pipeline = arrival_slices.pipeline_for_run(pipeline, run)
@@ -93,15 +109,37 @@ def explain(
         rows = source.rows_of(spark, pipeline, versions)
     except SourceError as problem:
         raise InputError(str(problem), code=problem.code) from problem
-    completed = _completed(_arrived(rows, pipeline, run), pipeline)
-    conditions = [_condition(completed, text) for text in request.conditions]
+    return Reading(pipeline, versions, run, _completed(_arrived(rows, pipeline, run), pipeline))
+
+
+def _run(published: Sequence[Run], run_id: str) -> Run | None:
+    """Return the run of an id, by default the newest that makes up the results. Raises InputError."""
+    if not run_id:
+        return effective_runs(published).latest
+    run = next((run for run in published if run.run_id == run_id), None)
+    if run is None:
+        raise InputError(
+            f"run {run_id}: not published, so it has no results to explain. `tidemark status` lists the runs",
+            code=ErrorCode.RUN_NOT_PUBLISHED,
+        )
+    return run
+
+
+def explain(
+    spark: SparkSession, pipeline: Pipeline, lake: Lake, request: Request, *, progress: Progress = silent
+) -> Explanation:
+    """Explain rows and windows. Raises InputError for a request, a pipeline or a source that does not fit."""
+    _require_windows(pipeline, request)
+    reading = read(spark, pipeline, lake, progress, request.run_id)
+    run, pipeline = reading.run, reading.pipeline
+    conditions = [_condition(reading.frames, text) for text in request.conditions]
     with shuffling(spark, 0):
-        stream = _stream(completed, pipeline, None if run is None else arrival_slices.until_us(run))
+        stream = reading.stream
         reach = bounds(pipeline) if _is_by_interval(pipeline) else None
         explained = [explain_rows(stream, each, request.most, reach) for each in conditions]
         window = _window(stream, request)
     run_id, arrived_to = (None, None) if run is None else (run.run_id, run.arrived_to)
-    return Explanation(pipeline.name, versions, run_id, arrived_to, explained, window)
+    return Explanation(pipeline.name, reading.versions, run_id, arrived_to, explained, window)
 
 
 def _require_windows(pipeline: Pipeline, request: Request) -> None:
@@ -117,7 +155,7 @@ def _is_by_interval(pipeline: Pipeline) -> bool:
     return pipeline.join is not None and pipeline.join.by_interval
 
 
-def _arrived(rows: _Frames, pipeline: Pipeline, run: Run | None) -> _Frames:
+def _arrived(rows: Frames, pipeline: Pipeline, run: Run | None) -> Frames:
     """Return the rows that had arrived for a run."""
     first, second = rows
     if run is None:
@@ -127,7 +165,7 @@ def _arrived(rows: _Frames, pipeline: Pipeline, run: Run | None) -> _Frames:
     return arrival_slices.arrived(first, pipeline, run), None
 
 
-def _completed(rows: _Frames, pipeline: Pipeline) -> _Frames:
+def _completed(rows: Frames, pipeline: Pipeline) -> Frames:
     """Return the rows with the columns that the pipeline file computes, where each frame has one source."""
     first, second = rows
     if pipeline.join is None:
@@ -136,7 +174,7 @@ def _completed(rows: _Frames, pipeline: Pipeline) -> _Frames:
     return with_computed(first, left.source), None if second is None else with_computed(second, right.source)
 
 
-def _condition(completed: _Frames, text: str) -> Sequence[Column | None]:
+def _condition(completed: Frames, text: str) -> Sequence[Column | None]:
     """Return the condition of an option for each input. Raises InputError if it is one of no input."""
     frames = [frame for frame in completed if frame is not None]
     misfits = [list(condition_misfits(frame, "--row", text)) for frame in frames]
@@ -145,7 +183,7 @@ def _condition(completed: _Frames, text: str) -> Sequence[Column | None]:
     return [None if of_frame else F.expr(text) for of_frame in misfits]
 
 
-def _stream(completed: _Frames, pipeline: Pipeline, until_us: int | None) -> Stream:
+def _stream(completed: Frames, pipeline: Pipeline, until_us: int | None) -> Stream:
     first, second = completed
     if pipeline.join is None:
         return streams.of_source(first, pipeline, until_us=until_us)
@@ -158,11 +196,10 @@ def _stream(completed: _Frames, pipeline: Pipeline, until_us: int | None) -> Str
 def _window(stream: Stream, request: Request) -> WindowLife | None:
     if request.window_start_ms is None:
         return None
-    key = _key(stream, request.key or {})
-    return explain_window(stream, request.window_start_ms, key)
+    return explain_window(stream, request.window_start_ms, key_of(stream, request.key or {}))
 
 
-def _key(stream: Stream, values: Mapping[str, str]) -> dict[str, str | None]:
+def key_of(stream: Stream, values: Mapping[str, str]) -> dict[str, str | None]:
     """Return the key of the window. Raises InputError unless each column of the key has a value."""
     names = stream.key
     if set(values) != set(names):
