@@ -10,7 +10,7 @@ from spark_jobs.explain.explanations import Meeting
 from spark_jobs.explain.life import ArrivedRow, least_bound_ms
 from spark_jobs.explain.partners import met
 from spark_jobs.pipeline.model import Strategy
-from spark_jobs.semantics.joins.interval_join import Side
+from spark_jobs.semantics.joins.interval_join import JoinBounds, Side
 from spark_jobs.semantics.joins.joining_job import Arrival, JoinSource, gather, join
 from spark_jobs.semantics.joins.window_join import CoGroup
 from spark_jobs.semantics.rows.events import Row
@@ -56,6 +56,16 @@ def test_partners_are_the_pairs_of_the_join(scenario: JoinScenario) -> None:
         for other, meeting in result.meetings.items():
             assert (meeting is Meeting.JOINED) == (frozenset((number, other)) in pairs)
             assert (meeting is Meeting.TOO_LATE) == bool(late & {number, other})
+
+
+def test_a_row_at_the_watermark_stays_until_the_watermark_advances() -> None:
+    left, right = ArrivedRow(0, 10, 10, 0), ArrivedRow(1, 10, 10, 0)
+    for own, side in ((left, Side.LEFT), (right, Side.RIGHT)):
+        assert list(met(own, side, [left, right], JoinBounds(-5, 0)).meetings.values()) == [Meeting.JOINED]
+    # An advance to the last instant of the left row drops it before the right row comes, which is not late.
+    earlier = ArrivedRow(0, 10, 9, 0)
+    for own, side in ((earlier, Side.LEFT), (right, Side.RIGHT)):
+        assert list(met(own, side, [earlier, right], JoinBounds(-5, 0)).meetings.values()) == [Meeting.EXPIRED]
 
 
 def wider(sources: tuple[JoinSource, JoinSource | None], more_ms: int) -> list[JoinSource]:
