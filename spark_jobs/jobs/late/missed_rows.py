@@ -22,6 +22,7 @@ from spark_jobs.pipeline.model import Pipeline
 from spark_jobs.pipeline.published_tables import INVALID_EVENTS, LATE_EVENTS
 from spark_jobs.tables import delta_rs
 from spark_jobs.tables.delta_rs import Table
+from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.lake import Lake
 from spark_jobs.tables.run import Run
 
@@ -37,6 +38,8 @@ _RANGES = (
     ("below 1 day", 24 * 60 * _MINUTE_MS),
 )
 _LONGEST_RANGE = "1 day or more"
+#: How the engine begins an error that is not the query's.
+_OUTSIDE = "External error"
 _IN_ORDER = "__tm_lateness_in_order"
 _NEEDED = 'CAST("watermark" AS BIGINT) / 1000 - CAST("window_end" AS BIGINT) / 1000 + 2'
 
@@ -93,17 +96,21 @@ def missed_rows(
     if any(_IN_ORDER in measure for measure in measures):
         half = f"{_IN_ORDER}[CAST((rows + 1) / 2 AS BIGINT)] AS lateness_for_half_ms"
         query = f"SELECT * EXCLUDE ({_IN_ORDER}), {half} FROM ({query})"  # noqa: S608
-    groups = [_group(row, list(expressions)) for row in _selected(table, query) if row["rows"]]
+    selected_rows = _selected(lake.path(name), table, query)
+    groups = [_group(row, list(expressions)) for row in selected_rows if row["rows"]]
     # Groups of one size have one order in each call: that of their values.
     groups.sort(key=lambda group: (-group.rows, [str(value) for value in group.values.values()]))
     rows = sum(group.rows for group in groups)
     return MissedRows(pipeline.name, run.run_id, name, rows, len(groups), groups[:most])
 
 
-def _selected(table: Table, query: str) -> list[dict[str, Any]]:
+def _selected(path: str, table: Table, query: str) -> list[dict[str, Any]]:
     try:
         return table.select(query)
     except Exception as problem:
+        # The engine has no class of errors for a file that is missing or a store that does not answer.
+        if str(problem).startswith(_OUTSIDE):
+            raise LakeError(f"{path} cannot be read: {delta_rs.one_line(problem)}") from problem
         raise InputError(
             f"--where or --by: the query is refused: {delta_rs.one_line(problem)}. "
             f"The table has the columns {', '.join(sorted(table.columns))}",

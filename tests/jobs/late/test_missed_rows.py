@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from spark_jobs.jobs.runs.runner import Runner
 from spark_jobs.pipeline import Pipeline
 from spark_jobs.semantics import reference
 from spark_jobs.tables import run_history
+from spark_jobs.tables.errors import LakeError
 from spark_jobs.tables.interval import Interval
 from spark_jobs.tables.lake import Lake
 from tests.support import history
@@ -94,3 +97,13 @@ def test_a_query_that_is_refused_names_the_columns(
 ) -> None:
     with pytest.raises(InputError, match=message):
         browse(published, by, condition=condition)
+
+
+def test_a_missing_file_is_no_fault_of_the_query(published: tuple[Pipeline, Lake], tmp_path: Path) -> None:
+    pipeline, lake = published
+    shutil.copytree(lake.root, tmp_path / "lake")
+    broken = Lake(str(tmp_path / "lake"), lake.pipeline)
+    for file in Path(broken.path("late_events")).rglob("*.parquet"):
+        file.unlink()
+    with pytest.raises(LakeError, match="late_events cannot be read: "):
+        browse((pipeline, broken), "site")
