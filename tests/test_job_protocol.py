@@ -136,6 +136,9 @@ _ELSEWHERE: dict[str, set[str]] = {
     "plugins/tidemark_airflow/embedded/summary.py": {"failed"},
     # Sections of a pipeline file.
     "spark_jobs/pipeline": {"replay", "repair"},
+    "spark_jobs/cases/case_file.py": {"replay"},
+    # A key of the counts of `tidemark test`.
+    "spark_jobs/cli/test_command.py": {"failed"},
     # A DAG's name.
     "plugins/tidemark_airflow/jobs/pipeline_files.py": {"accept"},
     # Names that a package exports, and a kind of page.

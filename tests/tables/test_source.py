@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("session")]
     ("table", "remedy"),
     [
         ("http://example.org/table", "Spark reads no Delta table over HTTP: give a path"),
-        ("nothing://bucket/table", "check the path, the access to it"),
+        ("nothing://bucket/table", "name the connector's jar in Spark's settings"),
     ],
 )
 def test_a_place_that_spark_cannot_read_is_named(spark: SparkSession, table: str, remedy: str) -> None:
