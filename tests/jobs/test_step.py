@@ -138,6 +138,7 @@ def test_a_plan_without_spark_is_the_plan_of_spark(spark: SparkSession, file: Pa
     assert ended(tmp_path, "replay", file, "--run-id", planned["run_id"])[1]["state"] == "done"
 
 
+@pytest.mark.soak
 def test_a_pipeline_is_maintained_by_its_file(spark: SparkSession, file: Path, tmp_path: Path) -> None:
     replayed(tmp_path, file)
     merged = ended(tmp_path, "maintain", file)[1]["counts"]

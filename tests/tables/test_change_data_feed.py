@@ -117,6 +117,7 @@ def test_a_reader_follows_what_runs_change(spark: SparkSession, lake: Lake, tmp_
     assert reader.follow()["window_results"]
 
 
+@pytest.mark.soak
 def test_an_existing_lake_gets_the_feed_with_the_next_run_and_keeps_it(
     spark: SparkSession, lake: Lake, tmp_path: Path
 ) -> None:

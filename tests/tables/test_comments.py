@@ -63,6 +63,7 @@ def test_other_actions_stay_as_they_are() -> None:
     assert table_metadata.with_comments({"protocol": {}}, PANES, {}) == {"protocol": {}}
 
 
+@pytest.mark.soak
 @pytest.mark.spark
 @pytest.mark.usefixtures("session")
 def test_a_table_without_comments_gets_them_in_the_commit_of_the_next_run(

@@ -68,6 +68,7 @@ def test_a_table_that_cannot_be_read_is_an_error_of_the_lake(lake: Lake) -> None
         reach(lake, RUN)
 
 
+@pytest.mark.soak
 @pytest.mark.spark
 @pytest.mark.usefixtures("session")
 def test_a_run_over_arrivals_has_come_to_its_moment_and_to_the_watermark_of_the_job(

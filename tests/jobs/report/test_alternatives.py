@@ -35,6 +35,7 @@ def test_a_run_whose_census_lacks_rows_has_no_alternatives(spark: SparkSession, 
     assert alternatives(spark, pipeline, lake, run) == []
 
 
+@pytest.mark.soak
 def test_a_long_census_is_weighed_by_compiled_plans_with_the_same_numbers(
     spark: SparkSession, table: str, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
