@@ -34,7 +34,7 @@ SIZE = "  kind: tumbling\n  size: 10 minutes\n"
 TEXTS = {
     "tumbling": FILE,
     "sliding": FILE.replace(SIZE, "  kind: sliding\n  size: 10 minutes\n  slide: 5 minutes\n"),
-    "session": FILE.replace(SIZE, "  kind: session\n  gap: 3 minutes\n"),
+    "session": FILE.replace(SIZE, "  kind: session\n  gap: 25 seconds\n"),
     "per_event": FILE.replace("emit: {{every: 30 seconds}}", "emit: per_event"),
 }
 KINDS = [sampled(name, quick=name == "tumbling", id=name) for name in TEXTS]
